@@ -1,0 +1,167 @@
+"""What every driver hands back: an `Interval` about once a second, and one `DriveRecord`.
+
+Both come as JSON from the driver (native engine, client program, agent); these classes are the
+contract of that JSON. Histograms are HdrHistogram V2, compressed, base64, in nanoseconds.
+
+Whose phase an operation is counted in is told by its *intended* time; `Interval` counts tell
+what happened *within* the interval, whatever phase the operation belonged to.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Phase = Literal["ramp_up", "warm_up", "measure", "drain"]
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Latency(Part):
+    """A summary in nanoseconds of the right replies; 0 everywhere if there were none."""
+
+    count: int
+    min: int
+    mean: float
+    p50: int
+    p90: int
+    p95: int
+    p99: int
+    p999: int
+    max: int
+
+
+class Counts(Part):
+    """`offered = sent + dropped + unsent`; `sent = ok + sum(errors) + timeouts + in_flight`.
+
+    `unsent` still waited for a connection when the drive ended.
+    """
+
+    offered: int
+    sent: int
+    ok: int
+    errors: dict[str, int]
+    timeouts: int
+    dropped: int
+    in_flight: int
+    unsent: int
+
+
+class IntervalOperation(Part):
+    """One operation within one interval: events counted by the time they happened.
+
+    The histograms and the summary hold the operations of the interval's own phase
+    (in `drain`: those of `measure`).
+    """
+
+    offered: int
+    sent: int
+    ok: int
+    errors: dict[str, int]
+    timeouts: int
+    dropped: int
+    response_ns: Latency
+    response_histogram: str
+    service_histogram: str
+
+
+class Interval(Part):
+    """About one second of a drive; an interval ends early where a phase ends."""
+
+    index: int
+    phase: Phase
+    start_s: float
+    duration_s: float
+    start_unix_ns: int
+    operations: dict[str, IntervalOperation]
+    bytes_sent: int
+    bytes_received: int
+    connections: int
+    users: int
+    backlog: int
+    cpu_s: list[float]
+
+
+class PhaseTimes(Part):
+    """When a phase began and ended, in seconds since the load started."""
+
+    start_s: float
+    end_s: float
+
+
+class OperationRecord(Part):
+    """One operation over the measure phase.
+
+    `counts` follows the operations *intended* in the measure phase to their end.
+    `window_completed` and `window_ok` count what *completed* within it: TPS and goodput.
+    """
+
+    counts: Counts
+    window_completed: int
+    window_ok: int
+    response_ns: Latency
+    service_ns: Latency
+    response_sum_ns: int
+    response_histogram: str
+    service_histogram: str
+
+
+class ThreadRecord(Part):
+    """One engine thread in the measure phase."""
+
+    cpu: int | None
+    cpu_s: float
+    wall_s: float
+
+
+class Connections(Part):
+    """`planned` is the size of the pool; `lost` ended without being told to."""
+
+    planned: int
+    opened: int
+    open_at_end: int
+    lost: int
+    failed: int
+    closed_idle: int
+
+
+class ReadBack(Part):
+    """Keys read back after the drain: `skipped` had a newer write whose reply never came."""
+
+    checked: int
+    wrong: int
+    skipped: int
+
+
+class CommandRecord(Part):
+    """One command over the whole drive, every phase and the read-back: sent, and answered."""
+
+    sent: int
+    replied: int
+
+
+class DriveRecord(Part):
+    """One share of one trial, driven to its end."""
+
+    format: Literal[1]
+    engine: str
+    started_unix_ns: int
+    phases: dict[Phase, PhaseTimes]
+    measure_s: float
+    operations: dict[str, OperationRecord]
+    total: Counts
+    """Every operation of the drive, ramp-up and warm-up included."""
+    pool_wait_ns: Latency
+    schedule_lag_ns: Latency
+    """Send delay caused by the driver itself: picked up late after its intended time."""
+    commands: dict[str, CommandRecord]
+    bytes_sent: int
+    bytes_received: int
+    threads: list[ThreadRecord]
+    connections: Connections
+    read_back: ReadBack
+    overflowed: int
+    clock_quantum_ns: int
+    stopped: str | None
+    """None when the plan was done; else why it ended early."""

@@ -1,0 +1,216 @@
+"""The plan: what a driver is told to do, and the one thing that crosses languages.
+
+Its JSON Schema is generated from these classes (`docs/plan.schema.json`); Rust reads the
+same JSON (`engine/src/plan.rs`), and both are tested against `tests/examples/plan/*.json`.
+Units stand last in a name: `_s` seconds, `_ms` milliseconds, `_ns` nanoseconds, `_bytes`.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class PlanPart(BaseModel):
+    """Base of every part: immutable, and an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Tls(PlanPart):
+    """How a TLS connection is verified. Without `ca_file` the machine's own roots are used."""
+
+    ca_file: str | None = None
+    server_name: str | None = None
+    verify: bool = True
+    cert_file: str | None = None
+    key_file: str | None = None
+
+
+class Endpoint(PlanPart):
+    """Where a server listens: TCP host and port, or a Unix socket; and how to log in.
+
+    `password` is a secret: it reaches the driver and nothing else (no file, no log).
+    """
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=6379, ge=0, le=65535)
+    unix_path: str | None = None
+    tls: Tls | None = None
+    username: str | None = None
+    password: str | None = Field(default=None, repr=False)
+    database: int = Field(default=0, ge=0)
+
+    @property
+    def label(self) -> str:
+        """The address as printed for people; never holds a secret."""
+        return self.unix_path or f"{self.host}:{self.port}"
+
+
+class RampUp(PlanPart):
+    """Users start in steps, as nGrinder does it."""
+
+    initial_users: int = Field(ge=0)
+    step_users: int = Field(gt=0)
+    step_every_s: float = Field(gt=0)
+
+
+class Closed(PlanPart):
+    """Closed model: each virtual user waits for its reply, thinks, and asks again."""
+
+    kind: Literal["closed"] = "closed"
+    users: int = Field(gt=0, le=1_000_000)
+    think_time_ms: float = Field(default=0.0, ge=0)
+    think_time: Literal["constant", "exponential"] = "constant"
+    ramp_up: RampUp | None = None
+    operations_per_user: int | None = Field(default=None, gt=0)
+
+
+class RateStep(PlanPart):
+    """One stretch of a schedule of arrival rates; the last one lasts until the end."""
+
+    rate_per_s: float = Field(gt=0)
+    duration_s: float = Field(gt=0)
+
+
+class Open(PlanPart):
+    """Open model: operations arrive on their own schedule, whether or not replies came.
+
+    Latency counts from the intended time. An arrival that finds `backlog_max` others waiting
+    for a connection is dropped and counted.
+    """
+
+    kind: Literal["open"] = "open"
+    rate_per_s: float = Field(gt=0)
+    schedule: tuple[RateStep, ...] = ()
+    arrivals: Literal["constant", "poisson"] = "constant"
+    backlog_max: int = Field(default=1_000_000, gt=0)
+    spin_us: float = Field(default=0.0, ge=0, le=1000)
+
+
+class Pool(PlanPart):
+    """A pool of connections shared by the users of a driver.
+
+    `min_idle` connections are opened before the load starts (all of them when None); the
+    others when a user finds none idle. A connection released while `max_idle` others are
+    idle is closed (never when None).
+    """
+
+    connections: int = Field(gt=0, le=100_000)
+    min_idle: int | None = Field(default=None, ge=0)
+    max_idle: int | None = Field(default=None, ge=0)
+    order: Literal["lifo", "fifo"] = "lifo"
+
+
+class Phases(PlanPart):
+    """Lengths of the phases, in order. Only operations intended in `measure` are measured.
+
+    `measure_s` is the shortest measure phase. It goes on until `measure_operations` have
+    completed, and ends at `measure_max_s` at the latest (default: `measure_s`).
+    """
+
+    ramp_up_s: float = Field(default=0.0, ge=0)
+    warm_up_s: float = Field(default=1.0, ge=0)
+    measure_s: float = Field(default=5.0, gt=0)
+    measure_operations: int | None = Field(default=None, gt=0)
+    measure_max_s: float | None = Field(default=None, gt=0)
+    drain_s: float = Field(default=2.0, ge=0)
+
+
+Expect = Literal["any", "ok", "integer", "document", "hash", "field", "field_array", "value"]
+"""What a right reply is.
+
+any: no error; ok: `OK`; integer: an integer; document: the JSON text of the key's document;
+hash: its fields and values; field: the raw text of the changed field; field_array: the same
+as JSONPath answers, `["..."]`; value: a bulk string of the plan's payload length or nil.
+"""
+
+
+class Command(PlanPart):
+    """One command; `args[0]` is its name. Placeholders in an argument:
+
+    `{key}` prefix and number; `{document}` the JSON text; `{id}` `{version}` `{field}` `{body}`
+    the raw parts; `{field_json}` the field as a JSON string; `{changed}` the last reply with
+    the field replaced; `{value}` `payload_bytes` of text; `{seq}` a counter;
+    `{uniform A..B}` an integer; `{random N lowercase}` N letters. `{{` is a literal brace.
+    """
+
+    args: tuple[str, ...] = Field(min_length=1)
+    expect: Expect = "any"
+
+
+class Operation(PlanPart):
+    """One unit of work as the user counts it: one command, or several in a row."""
+
+    name: str = Field(min_length=1, pattern=r"^[a-z][a-z0-9_-]*$")
+    weight: float = Field(default=1.0, gt=0)
+    commands: tuple[Command, ...] = Field(min_length=1)
+    writes: Literal["nothing", "document", "field"] = "nothing"
+    read_back: Command | None = None
+
+
+class Keys(PlanPart):
+    """The key space: `prefix` followed by a 12-digit number from 0 to `count` - 1."""
+
+    prefix: str = "loadstone:"
+    count: int = Field(default=1000, gt=0)
+    distribution: Literal["sequential", "uniform", "zipf", "gaussian", "exactly_once"] = "uniform"
+    zipf_exponent: float = Field(default=0.99, gt=0, lt=10)
+    gaussian_sd: float = Field(default=0.15, gt=0, description="as a share of the key space")
+    loaded: bool = Field(default=False, description="every key already holds its version 1")
+
+
+class Documents(PlanPart):
+    """Generated documents: payload + 122 bytes of JSON; `field` is a part of the payload."""
+
+    payload_bytes: int = Field(default=100, ge=2, le=64 * 1024 * 1024)
+    field_bytes: int = Field(default=10, ge=1)
+
+    @model_validator(mode="after")
+    def _field_fits(self) -> "Documents":
+        if self.field_bytes >= self.payload_bytes:
+            raise ValueError(
+                f"field_bytes {self.field_bytes} must be smaller than payload_bytes {self.payload_bytes}"
+            )
+        return self
+
+
+class Verify(PlanPart):
+    """Whether replies are held against what was written.
+
+    With `count_mismatch` off the comparison is made (the same work) and its outcome ignored,
+    as against the null server, which stores nothing.
+    """
+
+    replies: bool = True
+    count_mismatch: bool = True
+    read_back_max: int = Field(default=64, ge=0, description="keys read back after the drain")
+
+
+class Timeouts(PlanPart):
+    """Limits after which waiting is given up and counted."""
+
+    connect_ms: float = Field(default=2000.0, gt=0)
+    request_ms: float = Field(default=5000.0, gt=0)
+    gone_s: float = Field(default=2.0, gt=0, description="no connection at all for so long ends the drive")
+
+
+class Plan(PlanPart):
+    """One driver's share of one trial."""
+
+    format: Literal[1] = 1
+    seed: int = Field(default=1, ge=0, lt=2**63)
+    protocol: Literal["resp2", "resp3"] = "resp2"
+    endpoints: tuple[Endpoint, ...] = Field(min_length=1)
+    threads: int = Field(default=1, gt=0, le=256)
+    cpus: tuple[int, ...] = Field(default=(), description="thread i is pinned to cpus[i mod n]; empty: not pinned")
+    model: Annotated[Closed | Open, Field(discriminator="kind")]
+    pool: Pool
+    pipeline_depth: int = Field(default=1, gt=0, le=10_000)
+    phases: Phases = Phases()
+    operations: tuple[Operation, ...] = Field(min_length=1)
+    keys: Keys = Keys()
+    documents: Documents = Documents()
+    verify: Verify = Verify()
+    timeouts: Timeouts = Timeouts()
+    interval_s: float = Field(default=1.0, gt=0)
+    start_at_unix_ns: int | None = None

@@ -1,0 +1,82 @@
+"""A finished trial, as one line of `trials.jsonl` holds it (contract: design, 'Contracts')."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+CheckVerdict = Literal["valid", "suspect", "invalid", "unknown"]
+TrialVerdict = Literal["valid", "suspect", "invalid"]
+Level = str | int | float | bool
+
+
+class Line(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class CheckResult(Line):
+    """One validity rule applied to one trial. `measured` and `limit` are in `unit`."""
+
+    name: str
+    verdict: CheckVerdict
+    measured: float | None
+    limit: float | None
+    unit: str
+    reason: str = ""
+    """One sentence for a person; empty when valid."""
+
+
+class TrialCounts(Line):
+    """Operations intended in the measure phase: `sent = ok + sum(errors) + timeouts + in_flight`."""
+
+    offered: int
+    sent: int
+    ok: int
+    errors: dict[str, int]
+    timeouts: int
+    dropped: int
+    in_flight: int
+    unsent: int = 0
+
+
+class Quantiles(Line):
+    """Latency in ns. None: not measurable (too few samples, or the rank falls among the failures)."""
+
+    min: int | None
+    mean: float | None
+    p50: int | None
+    p90: int | None
+    p95: int | None
+    p99: int | None
+    p999: int | None
+    max: int | None
+
+
+class TrialRecord(Line):
+    """One execution of one condition."""
+
+    format: Literal[1] = 1
+    trial: str
+    """Name within the run, e.g. `b01-007`; also the stem of its `.hlog`."""
+    condition: dict[str, Level]
+    block: int
+    order: int
+    verdict: TrialVerdict
+    counts: TrialCounts
+    duration_s: float
+    """Length of the measure phase."""
+    throughput_per_s: float
+    goodput_per_s: float
+    peak_per_s: float
+    response_ns: Quantiles
+    service_ns: Quantiles
+    pool_wait_ns: Quantiles
+    schedule_lag_ns: Quantiles
+    cpu_s: dict[str, float]
+    """CPU seconds of each part within the measure phase."""
+    checks: list[CheckResult]
+    phases: dict[str, tuple[float, float]]
+    """Start and end of each phase in seconds since `started_unix_ns`."""
+    started_unix_ns: int
+    facts: dict[str, Any] = Field(default_factory=dict)
+    """Figures the checks were made from, so that they can be made again: the record of the
+    drive without histograms, the server's counters before and after, the ceiling trial."""
