@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from loadstone.record.trial import CheckResult, Quantiles
+from loadstone.record.trial import CheckResult, Quantiles, TrialVerdict
 
 Level = str | int | float | bool
 
@@ -72,6 +72,28 @@ class CheckSummary(Piece):
     worst_trial: str | None
 
 
+class TrialView(Piece):
+    """One trial as the report shows it: what the figures of its row rest on."""
+
+    trial: str
+    label: str
+    """The condition in words, as in the rows."""
+    condition: dict[str, Level]
+    block: int
+    order: int
+    verdict: TrialVerdict
+    goodput_per_s: float | None
+    p99_ns: int | None
+    checks: list[CheckResult]
+
+
+class FactorView(Piece):
+    """How a factor is called in titles and on axes."""
+
+    title: str = ""
+    unit: str = ""
+
+
 class TimelinePoint(Piece):
     """One second of the run, for the picture: rates, latency, and CPU of each part."""
 
@@ -111,3 +133,7 @@ class Analysis(Piece):
     checks: list[CheckSummary]
     timeline: list[TimelinePoint]
     environment: dict[str, object]
+    trials: list[TrialView] = []
+    """Every finished trial, in the order they ran."""
+    factors: dict[str, FactorView] = {}
+    """Words for the factors in the tables' `vary`; a factor without an entry is called by its name."""

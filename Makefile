@@ -1,0 +1,26 @@
+.PHONY: setup setup-dev demo test lint bench docs clean
+
+setup:
+	@scripts/setup
+
+setup-dev:
+	@scripts/apt
+	@scripts/setup --dev
+
+demo: setup
+	@scripts/demo
+
+test: setup-dev
+	@scripts/test
+
+lint: setup-dev
+	@scripts/lint
+
+bench: setup-dev
+	@scripts/bench
+
+docs: setup-dev
+	@.venv/bin/python scripts/schemas.py
+
+clean:
+	rm -rf .venv target .mypy_cache .ruff_cache .pytest_cache

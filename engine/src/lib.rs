@@ -1,0 +1,26 @@
+//! loadstone's load engine: it turns a [`plan::Plan`] into load and says what came of it.
+//!
+//! The way of an operation: [`users`] or [`arrival`] says when it is intended, [`pool`] gives it a
+//! connection, [`protocol`] writes its bytes, [`connection`] sends them, and [`record`] keeps its
+//! times. [`worker`] is the loop of one thread; [`drive`] starts the threads and merges what they saw.
+
+pub mod affinity;
+pub mod arrival;
+pub mod clock;
+pub mod connection;
+pub mod drive;
+pub mod keys;
+pub mod null_server;
+pub mod outcome;
+pub mod plan;
+mod plan_limits;
+pub mod pool;
+pub mod protocol;
+pub mod record;
+pub mod resp;
+pub mod rng;
+pub mod template;
+pub mod tls;
+pub mod users;
+pub mod values;
+pub mod worker;

@@ -1,0 +1,411 @@
+//! What a driver is told to do: the mirror of `python/loadstone/plan/model.py`.
+//!
+//! Same names, same defaults, unknown keys are errors. Units stand last in a name.
+
+use serde::Deserialize;
+
+/// A plan that cannot be driven: names the field, the value and the remedy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {message}")]
+pub struct PlanError {
+    pub field: String,
+    pub message: String,
+}
+
+impl PlanError {
+    pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { field: field.into(), message: message.into() }
+    }
+}
+
+/// How a TLS connection is verified. Without `ca_file` the machine's own roots are used.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tls {
+    pub ca_file: Option<String>,
+    pub server_name: Option<String>,
+    pub verify: bool,
+    pub cert_file: Option<String>,
+    pub key_file: Option<String>,
+}
+
+impl Default for Tls {
+    fn default() -> Self {
+        Self { ca_file: None, server_name: None, verify: true, cert_file: None, key_file: None }
+    }
+}
+
+/// Where a server listens: TCP host and port, or a Unix socket; and how to log in.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Endpoint {
+    pub host: String,
+    pub port: u16,
+    pub unix_path: Option<String>,
+    pub tls: Option<Tls>,
+    pub username: Option<String>,
+    pub password: Option<String>,
+    pub database: u32,
+}
+
+impl Default for Endpoint {
+    fn default() -> Self {
+        Self {
+            host: "127.0.0.1".into(),
+            port: 6379,
+            unix_path: None,
+            tls: None,
+            username: None,
+            password: None,
+            database: 0,
+        }
+    }
+}
+
+impl Endpoint {
+    /// The address as printed for people; never holds a secret.
+    pub fn label(&self) -> String {
+        self.unix_path.clone().unwrap_or_else(|| format!("{}:{}", self.host, self.port))
+    }
+}
+
+impl std::fmt::Debug for Endpoint {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.label())
+    }
+}
+
+/// Users start in steps, as nGrinder does it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RampUp {
+    pub initial_users: u32,
+    pub step_users: u32,
+    pub step_every_s: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ThinkTime {
+    #[default]
+    Constant,
+    Exponential,
+}
+
+/// Closed model: each virtual user waits for its reply, thinks, and asks again.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Closed {
+    pub users: u32,
+    #[serde(default)]
+    pub think_time_ms: f64,
+    #[serde(default)]
+    pub think_time: ThinkTime,
+    #[serde(default)]
+    pub ramp_up: Option<RampUp>,
+    #[serde(default)]
+    pub operations_per_user: Option<u64>,
+}
+
+/// One stretch of a schedule of arrival rates; the last one lasts until the end.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RateStep {
+    pub rate_per_s: f64,
+    pub duration_s: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arrivals {
+    #[default]
+    Constant,
+    Poisson,
+}
+
+/// Open model: operations arrive on their own schedule, whether or not replies came.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Open {
+    pub rate_per_s: f64,
+    #[serde(default)]
+    pub schedule: Vec<RateStep>,
+    #[serde(default)]
+    pub arrivals: Arrivals,
+    #[serde(default = "default_backlog_max")]
+    pub backlog_max: u64,
+    #[serde(default)]
+    pub spin_us: f64,
+}
+
+fn default_backlog_max() -> u64 {
+    1_000_000
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Model {
+    Closed(Closed),
+    Open(Open),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PoolOrder {
+    #[default]
+    Lifo,
+    Fifo,
+}
+
+/// A pool of connections shared by the users of a driver.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pool {
+    pub connections: u32,
+    #[serde(default)]
+    pub min_idle: Option<u32>,
+    #[serde(default)]
+    pub max_idle: Option<u32>,
+    #[serde(default)]
+    pub order: PoolOrder,
+}
+
+/// Lengths of the phases, in order. Only operations intended in `measure` are measured.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Phases {
+    pub ramp_up_s: f64,
+    pub warm_up_s: f64,
+    pub measure_s: f64,
+    pub measure_operations: Option<u64>,
+    pub measure_max_s: Option<f64>,
+    pub drain_s: f64,
+}
+
+impl Default for Phases {
+    fn default() -> Self {
+        Self {
+            ramp_up_s: 0.0,
+            warm_up_s: 1.0,
+            measure_s: 5.0,
+            measure_operations: None,
+            measure_max_s: None,
+            drain_s: 2.0,
+        }
+    }
+}
+
+/// What a right reply is; see `Expect` in `plan/model.py`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expect {
+    #[default]
+    Any,
+    Ok,
+    Integer,
+    Document,
+    Hash,
+    Field,
+    FieldArray,
+    Value,
+}
+
+/// One command; `args[0]` is its name. Placeholders as in `plan/model.py`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Command {
+    pub args: Vec<String>,
+    #[serde(default)]
+    pub expect: Expect,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Writes {
+    #[default]
+    Nothing,
+    Document,
+    Field,
+}
+
+/// One unit of work as the user counts it: one command, or several in a row.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Operation {
+    pub name: String,
+    #[serde(default = "default_weight")]
+    pub weight: f64,
+    pub commands: Vec<Command>,
+    #[serde(default)]
+    pub writes: Writes,
+    #[serde(default)]
+    pub read_back: Option<Command>,
+}
+
+fn default_weight() -> f64 {
+    1.0
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Distribution {
+    Sequential,
+    #[default]
+    Uniform,
+    Zipf,
+    Gaussian,
+    ExactlyOnce,
+}
+
+/// The key space: `prefix` followed by a 12-digit number from 0 to `count` - 1.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Keys {
+    pub prefix: String,
+    pub count: u64,
+    pub distribution: Distribution,
+    pub zipf_exponent: f64,
+    pub gaussian_sd: f64,
+    pub loaded: bool,
+}
+
+impl Default for Keys {
+    fn default() -> Self {
+        Self {
+            prefix: "loadstone:".into(),
+            count: 1000,
+            distribution: Distribution::Uniform,
+            zipf_exponent: 0.99,
+            gaussian_sd: 0.15,
+            loaded: false,
+        }
+    }
+}
+
+/// Generated documents: payload + 122 bytes of JSON; `field` is a part of the payload.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Documents {
+    pub payload_bytes: usize,
+    pub field_bytes: usize,
+}
+
+impl Default for Documents {
+    fn default() -> Self {
+        Self { payload_bytes: 100, field_bytes: 10 }
+    }
+}
+
+/// Whether replies are held against what was written.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Verify {
+    pub replies: bool,
+    pub count_mismatch: bool,
+    pub read_back_max: u64,
+}
+
+impl Default for Verify {
+    fn default() -> Self {
+        Self { replies: true, count_mismatch: true, read_back_max: 64 }
+    }
+}
+
+/// Limits after which waiting is given up and counted.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Timeouts {
+    pub connect_ms: f64,
+    pub request_ms: f64,
+    pub gone_s: f64,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { connect_ms: 2000.0, request_ms: 5000.0, gone_s: 2.0 }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProtocolKind {
+    #[default]
+    Resp2,
+    Resp3,
+}
+
+/// One driver's share of one trial.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    #[serde(default = "default_format")]
+    pub format: u32,
+    #[serde(default = "default_seed")]
+    pub seed: u64,
+    #[serde(default)]
+    pub protocol: ProtocolKind,
+    pub endpoints: Vec<Endpoint>,
+    #[serde(default = "default_threads")]
+    pub threads: usize,
+    #[serde(default)]
+    pub cpus: Vec<usize>,
+    pub model: Model,
+    pub pool: Pool,
+    #[serde(default = "default_pipeline_depth")]
+    pub pipeline_depth: usize,
+    #[serde(default)]
+    pub phases: Phases,
+    pub operations: Vec<Operation>,
+    #[serde(default)]
+    pub keys: Keys,
+    #[serde(default)]
+    pub documents: Documents,
+    #[serde(default)]
+    pub verify: Verify,
+    #[serde(default)]
+    pub timeouts: Timeouts,
+    #[serde(default = "default_interval_s")]
+    pub interval_s: f64,
+    #[serde(default)]
+    pub start_at_unix_ns: Option<u64>,
+}
+
+fn default_format() -> u32 {
+    1
+}
+
+fn default_seed() -> u64 {
+    1
+}
+
+fn default_threads() -> usize {
+    1
+}
+
+fn default_pipeline_depth() -> usize {
+    1
+}
+
+fn default_interval_s() -> f64 {
+    1.0
+}
+
+impl Plan {
+    /// Reads a plan from JSON. The error names the field that is wrong.
+    pub fn from_json(text: &str) -> Result<Plan, PlanError> {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let plan: Plan = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+            let path = error.path().to_string();
+            let field = if path == "." { "plan".to_string() } else { path };
+            PlanError::new(field, error.inner().to_string())
+        })?;
+        deserializer.end().map_err(|error| PlanError::new("plan", error.to_string()))?;
+        crate::plan_limits::check(&plan)?;
+        Ok(plan)
+    }
+
+    /// Longest possible measure phase, in seconds.
+    pub fn measure_max_s(&self) -> f64 {
+        self.phases.measure_max_s.unwrap_or(self.phases.measure_s).max(self.phases.measure_s)
+    }
+}

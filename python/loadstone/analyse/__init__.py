@@ -1,0 +1,1 @@
+"""Checks, tables and answers, from the folder alone: the seventh stage."""

@@ -1,0 +1,1 @@
+"""Servers are started, or found by URL: the third stage."""

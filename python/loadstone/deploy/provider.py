@@ -1,0 +1,100 @@
+"""The server seam: what every kind of server offers, and the data that it hands on.
+
+A kind is one file: its settings (a pydantic model with `kind: Literal[...]` and a method
+`server(name)`), and what starts and stops it. `registry.SERVERS` names the kinds.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from loadstone.plan.model import Endpoint
+
+ConfigValue = str | int | float | bool
+Module = Literal["json"]
+
+
+def silent(_: str) -> None:
+    """A progress callback that says nothing."""
+
+
+@dataclass(frozen=True)
+class DeployContext:
+    """What a run gives to its servers."""
+
+    cpus: tuple[int, ...] = ()
+    """CPUs that the servers run on; empty: not pinned."""
+    work_root: Path | None = None
+    """Where temporary folders are made; None: the system's own place."""
+    log_folder: Path | None = None
+    """Where `<name>.log` of each server is kept; None: the log goes with the temporary folder."""
+    progress: Callable[[str], None] = silent
+    """Told what is being done, one short line each."""
+
+
+@dataclass(frozen=True)
+class ServerFacts:
+    """What a server says about itself."""
+
+    software: str
+    """`redis`, `valkey`, `dragonfly` or what else it calls itself."""
+    version: str
+    mode: str
+    role: str
+    modules: Mapping[str, str] = field(default_factory=dict)
+    """Name -> version."""
+    process_id: int | None = None
+    """As the server itself knows it; in a container another than the host's."""
+    details: Mapping[str, str] = field(default_factory=dict)
+    """Allocator, I/O threads, maximal memory and the like, for the environment's record."""
+
+
+class ServerSettings(BaseModel):
+    """Base of the settings of every kind: immutable, and an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    modules: tuple[Module, ...] = ()
+    """Modules that the experiment needs."""
+
+
+class Server(Protocol):
+    """One server, running or not. `start` may be called again after `stop`.
+
+    `pids`: part -> process id; empty where the host cannot be seen. Parts are named after the server.
+    """
+
+    name: str
+    ours: bool
+    """Whether loadstone started it, and so may restart it."""
+
+    @property
+    def pids(self) -> Mapping[str, int]: ...
+    @property
+    def facts(self) -> ServerFacts: ...
+    @property
+    def settings_read_back(self) -> Mapping[str, str]: ...
+
+    def start(self, context: DeployContext) -> Endpoint:
+        """Start it, or find it, and wait until it serves.
+
+        Raises:
+            UserError: it cannot serve this experiment; one line with the server's words and the remedy.
+        """
+
+    def restart(self) -> Endpoint:
+        """Bring it back after it died, or afresh, with the data that it kept.
+
+        Raises:
+            ServerGone: it is not ours and does not answer.
+            UserError: it is ours and does not start.
+        """
+
+    def alive(self) -> bool:
+        """Whether it can be talked to: for one of ours, whether its process runs."""
+
+    def stop(self) -> None:
+        """End it if it is ours, with all that was made for it. May be called more than once."""

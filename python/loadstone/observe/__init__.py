@@ -1,0 +1,1 @@
+"""Monitors watch every part while the load runs: the fifth stage."""

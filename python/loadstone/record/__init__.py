@@ -1,0 +1,1 @@
+"""The run's folder: the sixth stage."""

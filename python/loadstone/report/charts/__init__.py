@@ -1,0 +1,1 @@
+"""The pictures of a report: each is defined once, for the page, SVG and PNG alike."""

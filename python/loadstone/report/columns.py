@@ -1,0 +1,117 @@
+"""The columns of the study's table: one definition for terminal, page, Markdown and CSV."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from loadstone.analyse.model import ResultTable, Row
+from loadstone.report import format as fmt
+
+
+@dataclass(frozen=True)
+class Column:
+    """One figure of a row.
+
+    `drop` says how soon a narrow terminal gives the column up: 0 never, else the highest first.
+    """
+
+    key: str
+    header: str
+    explanation: str
+    value: Callable[[Row], float | None]
+    text: Callable[[float | None], str]
+    drop: int = 0
+    quantile: str = ""
+
+    def cell(self, row: Row) -> str:
+        """The figure in words; a dash if there is none."""
+        return self.text(self.value(row))
+
+    def why_missing(self, row: Row) -> str:
+        """Why the row has no such figure; empty where it has one or nothing is known."""
+        if self.value(row) is not None:
+            return ""
+        if row.verdict == "missing":
+            return "not measured"
+        return next((why for name, why in unmeasurable(row) if name == self.quantile), "")
+
+
+def unmeasurable(row: Row) -> list[tuple[str, str]]:
+    """Pairs of a quantile's name and the reason why the data cannot tell it."""
+    pairs = []
+    for line in row.unmeasurable:
+        name, _, reason = line.partition(":") if ":" in line else line.partition(" ")
+        pairs.append((name.strip(), fmt.plain(reason) or "the data cannot tell it"))
+    return pairs
+
+
+def errors(row: Row) -> int:
+    """Operations that failed, of every kind."""
+    return sum(row.errors.values())
+
+
+def _latency(name: str) -> Callable[[Row], float | None]:
+    return lambda row: None if row.response_ns is None else getattr(row.response_ns, name)
+
+
+_OPERATIONS = Column(
+    "operations", "operations", "Operations counted in the measure phase.", lambda r: r.operations, fmt.count, drop=4
+)
+_ELAPSED = Column("elapsed_s", "elapsed", "Length of the measure phase.", lambda r: r.elapsed_s, fmt.seconds, drop=6)
+_RPS = Column(
+    "goodput_per_s",
+    "RPS",
+    "Requests a second that were answered rightly (goodput); failed and wrong replies do not count.",
+    lambda r: r.goodput_per_s,
+    fmt.rate,
+)
+_PUBLISHED = Column(
+    "published",
+    "published",
+    "The original study's figure, from its author's machine: context, not a target.",
+    lambda r: r.published,
+    fmt.rate,
+    drop=3,
+)
+_QUANTILES = (
+    ("min", "min", "The fastest reply.", 5),
+    ("max", "max", "The slowest reply.", 4),
+    ("mean", "avg", "The mean: one slow reply moves it, so look at P50 first.", 7),
+    ("p50", "P50", "Half of the replies came at least this fast (the median).", 0),
+    ("p95", "P95", "95 of 100 replies came at least this fast.", 2),
+    ("p99", "P99", "99 of 100 replies came at least this fast; one user in a hundred waited longer.", 0),
+    ("p999", "P99.9", "999 of 1,000 replies came at least this fast.", 1),
+)
+_ERRORS = Column(
+    "errors", "errors", "Failed, timed-out and wrong replies. They are not part of RPS.", errors, fmt.count, drop=2
+)
+
+COLUMNS: tuple[Column, ...] = (
+    _OPERATIONS,
+    _ELAPSED,
+    _RPS,
+    _PUBLISHED,
+    *(
+        Column(name, header, explanation, _latency(name), fmt.duration, drop, quantile=name)
+        for name, header, explanation, drop in _QUANTILES
+    ),
+    _ERRORS,
+)
+
+MARKS = {"valid": "✓", "suspect": "!", "invalid": "✕", "missing": "–", "unknown": "?"}
+
+MARK_WORDS = {
+    "valid": "every check passed",
+    "suspect": "a check was near its limit: read the figure with care",
+    "invalid": "a check failed: the figure says nothing about the server",
+    "missing": "not measured",
+    "unknown": "could not be seen",
+}
+
+
+def columns_for(table: ResultTable) -> list[Column]:
+    """The columns with something to say in this table: published figures and errors only where there are any."""
+    return [
+        column
+        for column in COLUMNS
+        if column not in (_PUBLISHED, _ERRORS) or any(column.value(row) for row in table.rows)
+    ]

@@ -1,0 +1,130 @@
+"""Figures as people read them. What is not known prints as a dash, never as zero."""
+
+import re
+import unicodedata
+
+NONE = "—"
+_INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+
+
+def duration(nanoseconds: float | None) -> str:
+    """A latency given in ns: `840 ns`, `84 µs`, `1.20 ms`, `12.3 s`."""
+    if nanoseconds is None:
+        return NONE
+    if abs(nanoseconds) < 999.5:
+        return f"{nanoseconds:.0f} ns" if nanoseconds else "0 ns"
+    for size, unit, decimals in ((1e3, "µs", 0), (1e6, "ms", 2), (1e9, "s", 2)):
+        value = nanoseconds / size
+        if unit == "s" or abs(value) < 999.5:
+            return f"{_three_digits(value, decimals)} {unit}"
+    raise AssertionError("seconds hold every length")
+
+
+def _three_digits(value: float, decimals: int) -> str:
+    """Three digits; where `decimals` is 0, values from 10 on are whole."""
+    magnitude = abs(value)
+    if magnitude < 9.995:
+        return f"{value:.{decimals or 1}f}"
+    if magnitude < 99.95:
+        return f"{value:.{min(decimals, 1)}f}"
+    return f"{value:,.0f}"
+
+
+def seconds(value: float | None) -> str:
+    """A stretch of time given in s: `0.05 s`, `15.0 s`, `2 min 5 s`, `1 h 12 min`."""
+    if value is None:
+        return NONE
+    if value < 119.5:
+        return f"{value:.2f} s" if value < 9.95 else f"{value:.1f} s" if value < 99.95 else f"{value:.0f} s"
+    whole = round(value)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def rough_time(value: float) -> str:
+    """A length given in s and known roughly, such as the time left: `12 s`, `4 min`, `1 h 5 min`."""
+    if value < 90:
+        return f"{max(0, round(value))} s"
+    minutes = round(value / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def rate(per_second: float | None) -> str:
+    """A rate per second, three digits at least: `18,432`, `84.3`, `0.42`."""
+    return NONE if per_second is None else _three_digits(per_second, 2) if per_second else "0"
+
+
+def count(value: float | None) -> str:
+    """A whole number with separators: `1,234,567`."""
+    return NONE if value is None else f"{value:,.0f}"
+
+
+def number(value: float | None) -> str:
+    """A plain figure without needless digits: `0.95`, `12.5`, `1,234`."""
+    if value is None:
+        return NONE
+    if value == int(value):
+        return f"{value:,.0f}"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def size(byte_count: float | None) -> str:
+    """Bytes in the studies' decimal units: `132 B`, `1 kB`, `10.1 kB`."""
+    if byte_count is None:
+        return NONE
+    for unit_size, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if abs(byte_count) >= unit_size:
+            return f"{byte_count / unit_size:.3g} {unit}"
+    return f"{byte_count:.0f} B"
+
+
+def percent(share: float | None) -> str:
+    """A share of one as a percentage: 0.934 is `93.4 %`, 1.5 is `150 %`."""
+    if share is None:
+        return NONE
+    value = 100 * share
+    return f"{value:.0f} %" if value == 0 or abs(value) >= 99.95 else f"{value:.3g} %"
+
+
+def ratio(estimate: float | None, low: float | None = None, high: float | None = None) -> str:
+    """A ratio of two figures as their difference, with its interval: 1.12 is `+12 % [9, 15]`."""
+    if estimate is None:
+        return NONE
+    text = f"{_points(estimate, sign='+')} %"
+    if low is None or high is None:
+        return text
+    return f"{text} [{_points(low)}, {_points(high)}]"
+
+
+def _points(factor: float, sign: str = "-") -> str:
+    """`factor` as percentage points above 1, without a sign at 0."""
+    points = 100 * (factor - 1)
+    text = f"{points:{sign}.0f}" if abs(points) >= 9.95 else f"{points:{sign}.1f}".removesuffix(".0")
+    return "0" if text in ("-0", "+0") else text
+
+
+def quantity(value: float | None, unit: str) -> str:
+    """A check's figure in its own unit, as found in `CheckResult.unit`."""
+    if value is None:
+        return NONE
+    match unit:
+        case "ns":
+            return duration(value)
+        case "s":
+            return seconds(value)
+        case "bytes" | "B":
+            return size(value)
+        case "per_s" | "/s":
+            return f"{rate(value)} /s"
+        case "":
+            return number(value)
+    return f"{number(value)} {unit}"
+
+
+def plain(text: str) -> str:
+    """`text` on one line, without control or direction characters that could repaint a terminal or a page."""
+    kept = "".join(" " if unicodedata.category(c) in _INVISIBLE else c for c in text)
+    return re.sub(r"\s+", " ", kept).strip()

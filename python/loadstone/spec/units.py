@@ -1,0 +1,112 @@
+"""Texts with a unit, as people write them (`10 kB`, `250 ms`), read strictly into numbers.
+
+A number without a unit is taken as it is, in the unit that stands last in the field's name.
+"""
+
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fractions import Fraction
+
+Number = int | float
+
+
+@dataclass(frozen=True)
+class UnitKind:
+    """One kind of quantity: its units with their size in the base unit, and examples of right texts."""
+
+    noun: str
+    """What the quantity is, with its article: `a size`."""
+    units: dict[str, Fraction]
+    examples: str
+    whole: bool = False
+    """Whether only whole base units make sense, as with bytes."""
+
+
+_TIME_S = {
+    "ns": Fraction(1, 10**9),
+    "us": Fraction(1, 10**6),
+    "ms": Fraction(1, 1000),
+    "s": Fraction(1),
+    "min": Fraction(60),
+    "h": Fraction(3600),
+}
+
+
+def _time_in(base: str) -> UnitKind:
+    """Times with `base` as the unit of the result."""
+    sizes = {unit: size / _TIME_S[base] for unit, size in _TIME_S.items()}
+    return UnitKind("a time", sizes, "`250 ms`, `5 s`, `2 min`")
+
+
+BYTES = UnitKind(
+    "a size",
+    {
+        "B": Fraction(1),
+        "kB": Fraction(1000),
+        "MB": Fraction(1000**2),
+        "GB": Fraction(1000**3),
+        "KiB": Fraction(1024),
+        "MiB": Fraction(1024**2),
+        "GiB": Fraction(1024**3),
+    },
+    "`100 B`, `10 kB` (1000 bytes each), `1 KiB` (1024 bytes), `1 MiB`",
+    whole=True,
+)
+SECONDS = _time_in("s")
+MILLISECONDS = _time_in("ms")
+MICROSECONDS = _time_in("us")
+PER_SECOND = UnitKind(
+    "a rate",
+    {"/s": Fraction(1), "/min": Fraction(1, 60), "/h": Fraction(1, 3600)},
+    "`1000/s`, `60/min`",
+)
+SHARE = UnitKind("a share", {"%": Fraction(1, 100)}, "`10 %`, `0.5 %`")
+
+_BY_SUFFIX = {
+    "_per_s": PER_SECOND,
+    "_bytes": BYTES,
+    "_share": SHARE,
+    "_ms": MILLISECONDS,
+    "_us": MICROSECONDS,
+    "_s": SECONDS,
+}
+
+_TEXT = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([^\s0-9.]*)\s*", re.ASCII)
+
+
+def kind_of(field: str) -> UnitKind | None:
+    """The kind of quantity that a field of this name holds; None for a plain number or text."""
+    return next((kind for suffix, kind in _BY_SUFFIX.items() if field.endswith(suffix)), None)
+
+
+def parse(text: str, kind: UnitKind) -> Number:
+    """The number that `text` stands for, in the base unit of `kind`.
+
+    Raises ValueError that quotes the text, says what is wrong and gives examples of right ones.
+    """
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise ValueError(f"'{text}' is not {kind.noun}; write for example {kind.examples}")
+    digits, unit = match.groups()
+    if not unit:
+        raise ValueError(f"'{text}' has no unit; write for example {kind.examples}")
+    if unit not in kind.units:
+        nearest = [known for known in kind.units if known.lower() == unit.lower()]
+        nearest = nearest or get_close_matches(unit, kind.units, n=1)
+        hint = f"did you mean `{digits} {nearest[0]}`? " if nearest else ""
+        raise ValueError(f"'{text}' is not {kind.noun}; {hint}write for example {kind.examples}")
+    value = Fraction(digits) * kind.units[unit]
+    if kind.whole and value.denominator != 1:
+        raise ValueError(f"'{text}' is not a whole number of bytes; write for example {kind.examples}")
+    return int(value) if value.denominator == 1 else float(value)
+
+
+def parse_any(text: str) -> tuple[str, Number] | None:
+    """`text` read with whichever kind of unit fits, as (noun of the kind, number); None if none fits."""
+    for kind in (BYTES, SECONDS, PER_SECOND, SHARE):
+        try:
+            return kind.noun, parse(text, kind)
+        except ValueError:
+            continue
+    return None

@@ -1,0 +1,91 @@
+"""The rules of the house, held against the imports."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "python" / "loadstone"
+STAGES = ["spec", "plan", "deploy", "drive", "observe", "record", "analyse", "report"]
+DATA_TYPES = {
+    "spec": {"spec.experiment", "spec.units"},
+    "plan": {"plan.model", "plan.run_plan"},
+    "deploy": {"deploy.provider", "deploy.placement"},
+    "drive": {"drive.outcome"},
+    "observe": {"observe.sample"},
+    "record": {"record.trial", "record.folder", "record.reading"},
+    "analyse": {"analyse.model"},
+}
+"""The modules of each stage that hold data types, and so may be imported by later stages."""
+ENGINE_USERS = {"drive.native", "deploy.null_server"}
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imports_of(path: Path) -> set[str]:
+    """Modules of the package that a file imports, without the leading `loadstone.`."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return {name.removeprefix("loadstone.") for name in found if name.startswith("loadstone.")}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_stage_imports_only_data_types_of_earlier_stages(path: Path) -> None:
+    stage = name_of(path).split(".")[0]
+    if stage not in STAGES:
+        return
+    for imported in imports_of(path):
+        other = imported.split(".")[0]
+        if other in STAGES and other != stage:
+            assert STAGES.index(other) < STAGES.index(stage), f"{name_of(path)} imports the later {imported}"
+            module = ".".join(imported.split(".")[:2])
+            assert module == other or module in DATA_TYPES[other], f"{name_of(path)} imports {imported}"
+        assert other not in {"run", "cli"}, f"{name_of(path)} imports {imported}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_the_engine_is_imported_in_two_files(path: Path) -> None:
+    if "_engine" in {name.split(".")[0] for name in imports_of(path)} or "from loadstone import _engine" in path.read_text():
+        assert name_of(path) in ENGINE_USERS
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_only_cli_exits(path: Path) -> None:
+    if name_of(path) == "cli":
+        return
+    source = path.read_text()
+    programs = {"deploy.guard", "deploy.null_server"}  # run as processes of their own
+    if name_of(path) not in programs:
+        assert "sys.exit" not in source
+        assert "os._exit" not in source
+        assert "raise SystemExit" not in source
+
+
+def test_imports_make_no_circle() -> None:
+    graph = {name_of(path): imports_of(path) for path in MODULES}
+    done: set[str] = set()
+
+    def visit(name: str, way: tuple[str, ...]) -> None:
+        assert name not in way, " -> ".join((*way, name))
+        if name in done or name not in graph:
+            return
+        for imported in graph[name]:
+            if imported != name:
+                visit(imported, (*way, name))
+        done.add(name)
+
+    for name in graph:
+        visit(name, ())
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_files_are_read_in_one_sitting(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 500
