@@ -9,12 +9,12 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python" / "loadstone"
 STAGES = ["spec", "plan", "deploy", "drive", "observe", "record", "analyse", "report"]
 DATA_TYPES = {
-    "spec": {"spec.experiment", "spec.units"},
+    "spec": {"spec.experiment", "spec.levels", "spec.units"},
     "plan": {"plan.model", "plan.run_plan"},
     "deploy": {"deploy.provider", "deploy.placement"},
     "drive": {"drive.outcome"},
     "observe": {"observe.sample"},
-    "record": {"record.trial", "record.folder", "record.reading"},
+    "record": {"record.trial", "record.facts", "record.histogram", "record.reading", "record.window"},
     "analyse": {"analyse.model"},
 }
 """The modules of each stage that hold data types, and so may be imported by later stages."""

@@ -1,0 +1,120 @@
+//! The Python binding of the load engine, and nothing else: JSON in, JSON out, no lock held meanwhile.
+//! Its contract is `python/loadstone/_engine.pyi`.
+
+use loadstone_engine::drive::Drive;
+use loadstone_engine::null_server::NullOptions;
+use loadstone_engine::outcome::DriveError;
+use loadstone_engine::plan::{Plan, PlanError};
+use pyo3::exceptions::{PyConnectionError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::time::Duration;
+
+/// How long Python waits for the engine before it looks for signals.
+const SIGNAL_TICK: Duration = Duration::from_millis(50);
+
+fn plan_error(error: PlanError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+fn drive_error(error: DriveError) -> PyErr {
+    match error {
+        DriveError::Plan(error) => plan_error(error),
+        DriveError::Start(why) => PyConnectionError::new_err(why),
+        DriveError::NotStarted | DriveError::Broken => PyRuntimeError::new_err(error.to_string()),
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}
+
+/// One drive. Runs in threads of its own.
+#[pyclass(frozen, module = "loadstone._engine")]
+struct Engine {
+    drive: Drive,
+}
+
+#[pymethods]
+impl Engine {
+    #[new]
+    fn new(py: Python<'_>, plan_json: &str) -> PyResult<Self> {
+        let drive = py.detach(|| Plan::from_json(plan_json).and_then(Drive::new));
+        Ok(Self { drive: drive.map_err(plan_error)? })
+    }
+
+    fn start(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.drive.start()).map_err(drive_error)
+    }
+
+    fn next_interval(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
+        let timeout = Duration::try_from_secs_f64(timeout_s)
+            .map_err(|error| PyValueError::new_err(format!("timeout_s: {timeout_s}: {error}")))?;
+        Ok(py.detach(|| self.drive.next_interval(timeout)))
+    }
+
+    fn finished(&self) -> bool {
+        self.drive.finished()
+    }
+
+    fn stop(&self) {
+        self.drive.stop();
+    }
+
+    fn result(&self, py: Python<'_>) -> PyResult<String> {
+        loop {
+            if let Some(record) = py.detach(|| self.drive.result(SIGNAL_TICK)).map_err(drive_error)? {
+                return json(&*record);
+            }
+            py.check_signals()?;
+        }
+    }
+}
+
+/// Answers any command at once: the driver's ceiling.
+#[pyclass(frozen, module = "loadstone._engine")]
+struct NullServer {
+    server: loadstone_engine::null_server::NullServer,
+}
+
+#[pymethods]
+impl NullServer {
+    #[new]
+    fn new(options_json: &str) -> PyResult<Self> {
+        let options: NullOptions =
+            serde_json::from_str(options_json).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let server = loadstone_engine::null_server::NullServer::start(options).map_err(|error| match error.kind() {
+            ErrorKind::InvalidInput => PyValueError::new_err(error.to_string()),
+            _ => PyErr::from(error),
+        })?;
+        Ok(Self { server })
+    }
+
+    #[getter]
+    fn port(&self) -> u16 {
+        self.server.port()
+    }
+
+    fn commands(&self) -> u64 {
+        self.server.commands()
+    }
+
+    fn stop(&self, py: Python<'_>) {
+        py.detach(|| self.server.stop());
+    }
+}
+
+/// `version`, `profile` (release or debug), `backend` (epoll, kqueue).
+#[pyfunction]
+fn build() -> BTreeMap<&'static str, &'static str> {
+    let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
+    let backend = if cfg!(target_os = "linux") { "epoll" } else { "kqueue" };
+    BTreeMap::from([("version", env!("CARGO_PKG_VERSION")), ("profile", profile), ("backend", backend)])
+}
+
+#[pymodule]
+mod _engine {
+    #[pymodule_export]
+    use super::{Engine, NullServer, build};
+}

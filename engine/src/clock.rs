@@ -1,0 +1,119 @@
+//! Time in nanoseconds on the machine's monotonic clock, and the CPU time of a thread.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Nanoseconds in a second.
+pub const SECOND_NS: u64 = 1_000_000_000;
+
+/// A monotonic clock that every thread of a drive shares; readings are nanoseconds since its start.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    base: Instant,
+    base_unix_ns: u64,
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock {
+    pub fn new() -> Self {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self { base: Instant::now(), base_unix_ns: nanoseconds(since_epoch) }
+    }
+
+    /// Nanoseconds since the clock's start.
+    #[inline]
+    pub fn now(&self) -> u64 {
+        nanoseconds(self.base.elapsed())
+    }
+
+    /// The reading as nanoseconds since 1970.
+    pub fn to_unix_ns(&self, reading_ns: u64) -> u64 {
+        self.base_unix_ns + reading_ns
+    }
+
+    /// The reading at an instant since 1970; 0 if that was before the clock's start.
+    pub fn from_unix_ns(&self, unix_ns: u64) -> u64 {
+        unix_ns.saturating_sub(self.base_unix_ns)
+    }
+
+    /// The smallest gap between distinct consecutive readings, in nanoseconds.
+    pub fn quantum_ns(&self) -> u64 {
+        const READINGS: usize = 20_000;
+        let mut smallest = u64::MAX;
+        let mut previous = self.now();
+        for _ in 0..READINGS {
+            let reading = self.now();
+            if reading > previous {
+                smallest = smallest.min(reading - previous);
+            }
+            previous = reading;
+        }
+        if smallest == u64::MAX { self.wait_for_a_tick() } else { smallest }
+    }
+
+    /// The next gap of a clock so coarse that thousands of readings were the same.
+    fn wait_for_a_tick(&self) -> u64 {
+        let previous = self.now();
+        loop {
+            let reading = self.now();
+            if reading > previous {
+                return reading - previous;
+            }
+        }
+    }
+}
+
+/// CPU time of the calling thread, in nanoseconds.
+pub fn thread_cpu_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid timespec that the call fills in.
+    let status = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    if status == 0 { time.tv_sec as u64 * SECOND_NS + time.tv_nsec as u64 } else { 0 }
+}
+
+/// Seconds as nanoseconds.
+pub fn from_s(seconds: f64) -> u64 {
+    (seconds * SECOND_NS as f64).round() as u64
+}
+
+/// Nanoseconds as seconds.
+pub fn to_s(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / SECOND_NS as f64
+}
+
+#[inline]
+fn nanoseconds(duration: Duration) -> u64 {
+    duration.as_secs() * SECOND_NS + u64::from(duration.subsec_nanos())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readings_never_go_back_and_the_quantum_is_positive() {
+        let clock = Clock::new();
+        let readings: Vec<u64> = (0..1000).map(|_| clock.now()).collect();
+        assert!(readings.is_sorted());
+        assert!(clock.quantum_ns() > 0);
+    }
+
+    #[test]
+    fn unix_time_and_readings_convert_both_ways() {
+        let clock = Clock::new();
+        assert_eq!(clock.from_unix_ns(clock.to_unix_ns(123_456)), 123_456);
+        assert_eq!(clock.from_unix_ns(1), 0);
+    }
+
+    #[test]
+    fn work_costs_cpu_time() {
+        let before = thread_cpu_ns();
+        let sum = (0..2_000_000u64).fold(0u64, |sum, i| std::hint::black_box(sum.wrapping_add(i * i)));
+        assert_ne!(sum, 1);
+        assert!(thread_cpu_ns() > before);
+    }
+}

@@ -1,0 +1,226 @@
+//! One drive from outside: made from a plan, started, asked for intervals, stopped, asked for its record.
+
+use crate::affinity;
+use crate::clock::{Clock, SECOND_NS, from_s};
+use crate::collect::Collector;
+use crate::control::Control;
+use crate::hand::Hand;
+use crate::outcome::{DriveError, DriveRecord};
+use crate::plan::{Distribution, Model, Plan, PlanError};
+use crate::protocol::{Protocol, Shared};
+use crate::record::Message;
+use crate::resolve;
+use crate::worker::{Setup, Worker};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Files that a process has open besides the connections of its drive.
+const OTHER_FILES: u64 = 256;
+/// Notice that the threads get of the load's beginning.
+const NOTICE_NS: u64 = SECOND_NS / 500;
+
+/// One drive. All its methods may be called from any thread.
+#[derive(Debug)]
+pub struct Drive {
+    plan: Arc<Plan>,
+    control: Arc<Control>,
+    hand: Arc<Hand>,
+    /// What the threads are made of; taken by `start`.
+    prepared: Mutex<Option<Prepared>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// What is made from the plan before anything is opened.
+#[derive(Debug)]
+struct Prepared {
+    protocols: Vec<Protocol>,
+    tls: Vec<Option<crate::tls::TlsConnector>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Drive {
+    /// Checks all of the plan that can be checked without a server.
+    pub fn new(mut plan: Plan) -> Result<Self, PlanError> {
+        plan.threads = useful_threads(&plan);
+        let shared = Arc::new(Shared::new(&plan)?);
+        let protocols: Vec<Protocol> =
+            (0..plan.threads).map(|thread| Protocol::new(&plan, shared.clone(), thread)).collect::<Result<_, _>>()?;
+        let tls = resolve::tls_of(&plan.endpoints)?;
+        let files = u64::from(plan.pool.connections) + OTHER_FILES;
+        let limit = affinity::raise_open_files(files);
+        if limit < files {
+            return Err(PlanError::new(
+                "pool.connections",
+                format!(
+                    "{}: this process may open {limit} files; raise it with `ulimit -n {files}`",
+                    plan.pool.connections
+                ),
+            ));
+        }
+        let control = Control::new(Clock::new(), plan.threads, plan.timeouts.gone_s);
+        Ok(Self {
+            plan: Arc::new(plan),
+            control: Arc::new(control),
+            hand: Arc::new(Hand::default()),
+            prepared: Mutex::new(Some(Prepared { protocols, tls })),
+            threads: Mutex::default(),
+        })
+    }
+
+    /// Opens the pool, and lets the load begin at `start_at_unix_ns` or at once.
+    ///
+    /// Fails if a connection cannot be made, with the server's words where it said any.
+    pub fn start(&self) -> Result<(), DriveError> {
+        let Some(prepared) = lock(&self.prepared).take() else {
+            return Err(DriveError::Start("the drive was started before".into()));
+        };
+        let targets = resolve::targets(&self.plan, prepared.tls).map_err(DriveError::Start)?;
+        let (to_collector, from_workers) = channel();
+        let (opened, openings) = channel();
+        let mut spares = Vec::new();
+        for (thread, protocol) in prepared.protocols.into_iter().enumerate() {
+            let (to_worker, from_collector) = channel();
+            spares.push(to_worker);
+            let setup = Setup {
+                thread,
+                threads: self.plan.threads,
+                cpu: self.plan.cpus.get(thread % self.plan.cpus.len().max(1)).copied(),
+                plan: self.plan.clone(),
+                targets: targets.clone(),
+                control: self.control.clone(),
+                protocol,
+                spares: from_collector,
+                collector: to_collector.clone(),
+            };
+            self.spawn(&format!("engine-{thread}"), {
+                let opened = opened.clone();
+                move || work(setup, &opened)
+            })?;
+        }
+        drop((to_collector, opened));
+        self.wait_for_the_pool(&openings)?;
+        self.begin(Collector::new(&self.plan, self.control.clone(), spares, self.hand.clone()), from_workers)
+    }
+
+    fn spawn(&self, name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), DriveError> {
+        let thread = std::thread::Builder::new().name(name.into()).spawn(body);
+        match thread {
+            Ok(thread) => lock(&self.threads).push(thread),
+            Err(error) => {
+                self.control.stop("a thread could not be started");
+                self.join();
+                return Err(DriveError::Start(format!("a thread could not be started: {error}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until every thread has opened its part of the pool, or one could not.
+    fn wait_for_the_pool(&self, openings: &Receiver<Result<(), String>>) -> Result<(), DriveError> {
+        for _ in 0..self.plan.threads {
+            let opening = openings.recv().unwrap_or_else(|_| Err("an engine thread ended unexpectedly".into()));
+            if let Err(why) = opening {
+                self.control.stop("not started");
+                self.join();
+                return Err(DriveError::Start(why));
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&self, collector: Collector, messages: Receiver<Message>) -> Result<(), DriveError> {
+        let clock = self.control.clock;
+        let soon_ns = clock.now() + NOTICE_NS;
+        let origin_ns = self.plan.start_at_unix_ns.map_or(soon_ns, |at| clock.from_unix_ns(at).max(soon_ns));
+        self.spawn("collector", move || collector.run(origin_ns, &messages))?;
+        let phases = &self.plan.phases;
+        let before_s = phases.ramp_up_s + phases.warm_up_s;
+        self.control.go(origin_ns, origin_ns.saturating_add(from_s(before_s + longest_measure_s(&self.plan))));
+        Ok(())
+    }
+
+    /// The next interval as JSON; None after `timeout` or when all were handed out.
+    pub fn next_interval(&self, timeout: Duration) -> Option<String> {
+        self.hand.next_interval(timeout)
+    }
+
+    /// Whether the drive ended and every interval was handed out.
+    pub fn finished(&self) -> bool {
+        self.hand.finished()
+    }
+
+    /// Ends the drive within 100 ms.
+    pub fn stop(&self) {
+        self.control.stop("stopped on request");
+    }
+
+    /// The record, once the drive has ended; None after `timeout`.
+    pub fn result(&self, timeout: Duration) -> Result<Option<Arc<DriveRecord>>, DriveError> {
+        if lock(&self.threads).is_empty() {
+            return Err(DriveError::NotStarted);
+        }
+        self.hand.record(timeout)
+    }
+
+    fn join(&self) {
+        for thread in lock(&self.threads).drain(..) {
+            // A thread that panicked has said so on its own.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Drive {
+    fn drop(&mut self) {
+        self.control.stop("dropped");
+        self.join();
+    }
+}
+
+/// What one engine thread does.
+fn work(setup: Setup, opened: &Sender<Result<(), String>>) {
+    if let Some(cpu) = setup.cpu {
+        affinity::pin_to(cpu);
+    }
+    affinity::exact_timers();
+    let mut worker = match Worker::new(setup) {
+        Ok(worker) => worker,
+        Err(error) => {
+            let _ = opened.send(Err(error.to_string()));
+            return;
+        }
+    };
+    let opening = worker.open_pool();
+    let is_open = opening.is_ok();
+    if opened.send(opening).is_ok() && is_open {
+        worker.run();
+    }
+}
+
+/// Threads that have a connection, and in the closed model a user: others would idle.
+fn useful_threads(plan: &Plan) -> usize {
+    let users = match &plan.model {
+        Model::Closed(closed) => closed.users as usize,
+        Model::Open(_) => usize::MAX,
+    };
+    plan.threads.min(plan.pool.connections as usize).min(users)
+}
+
+/// The longest that the measure phase may last. Work that ends by itself is not cut short unless
+/// `measure_max_s` says so.
+fn longest_measure_s(plan: &Plan) -> f64 {
+    let ends_by_itself = plan.keys.distribution == Distribution::ExactlyOnce
+        || matches!(&plan.model, Model::Closed(closed) if closed.operations_per_user.is_some());
+    match plan.phases.measure_max_s {
+        Some(longest_s) if ends_by_itself || plan.phases.measure_operations.is_some() => {
+            longest_s.max(if ends_by_itself { 0.0 } else { plan.phases.measure_s })
+        }
+        None if ends_by_itself => f64::from(u32::MAX),
+        _ => plan.phases.measure_s,
+    }
+}

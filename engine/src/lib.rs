@@ -7,8 +7,11 @@
 pub mod affinity;
 pub mod arrival;
 pub mod clock;
+pub mod collect;
 pub mod connection;
+pub mod control;
 pub mod drive;
+pub mod hand;
 pub mod keys;
 pub mod null_server;
 pub mod outcome;
@@ -17,10 +20,18 @@ mod plan_limits;
 pub mod pool;
 pub mod protocol;
 pub mod record;
+pub mod resolve;
 pub mod resp;
 pub mod rng;
 pub mod template;
+pub mod timeline;
 pub mod tls;
 pub mod users;
 pub mod values;
+pub mod wait;
 pub mod worker;
+
+/// The part of `total` that falls to one of `parts`; the parts add up to `total` and differ by one at most.
+fn share(total: usize, part: usize, parts: usize) -> usize {
+    total / parts + usize::from(part < total % parts)
+}

@@ -1,0 +1,206 @@
+//! The null server: answers any command at once with a reply of the right kind and size, and stores nothing.
+//!
+//! What a driver does against it is the driver's ceiling. It can also be slow in known ways (a delay, a service
+//! time, a regular freeze), against which measurements are proved, and faulty in known ways for tests.
+
+mod command;
+mod connection;
+mod event_loop;
+mod replies;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use mio::Waker;
+use serde::Deserialize;
+
+use crate::plan::{Expect, PlanError};
+use crate::values::ENVELOPE_BYTES;
+
+use event_loop::EventLoop;
+
+/// How a null server answers.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct NullOptions {
+    pub host: String,
+    /// 0: any free port.
+    pub port: u16,
+    /// Listens at this path instead of a port.
+    pub unix_path: Option<String>,
+    /// The CPU that the server's thread is pinned to.
+    pub cpu: Option<usize>,
+    /// Size of a document: its payload and 122 bytes.
+    pub document_bytes: usize,
+    /// Size of a document's field; when None 10, or less if the payload is shorter.
+    pub field_bytes: Option<usize>,
+    /// The kind of reply to a command, by its name; `OK` to any other.
+    pub replies: BTreeMap<String, Expect>,
+    /// Each reply leaves so long after its command arrived; any number may be pending.
+    pub delay_us: f64,
+    /// Time spent on each command, one after the other.
+    pub busy_us: f64,
+    /// In the last `freeze_s` of each `freeze_every_s` since the server started no reply leaves. Commands that
+    /// arrive, or whose delay ends, in the freeze are answered (or, if busy, served) at its end.
+    pub freeze_every_s: f64,
+    pub freeze_s: f64,
+    /// What goes wrong, for tests.
+    #[serde(skip)]
+    pub fault: Option<Fault>,
+}
+
+impl Default for NullOptions {
+    fn default() -> Self {
+        Self {
+            host: "127.0.0.1".into(),
+            port: 0,
+            unix_path: None,
+            cpu: None,
+            document_bytes: 222,
+            field_bytes: None,
+            replies: BTreeMap::new(),
+            delay_us: 0.0,
+            busy_us: 0.0,
+            freeze_every_s: 0.0,
+            freeze_s: 0.0,
+            fault: None,
+        }
+    }
+}
+
+impl NullOptions {
+    /// Reads options from JSON; what is left out has its default. The error names the option that is wrong.
+    pub fn from_json(text: &str) -> Result<NullOptions, PlanError> {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+            let path = error.path().to_string();
+            PlanError::new(if path == "." { "options".into() } else { path }, error.inner().to_string())
+        })
+    }
+}
+
+/// What goes wrong. Commands count from 1 over all connections, those of the handshake left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// Each connection is closed once it has answered so many commands (0: at its first, unanswered).
+    CloseAfter { commands: u64 },
+    /// The n-th command is answered by bytes that are not RESP.
+    Garbage { nth: u64 },
+    /// The n-th command is answered by this error (without the leading `-`).
+    Error { nth: u64, text: String },
+    /// The n-th command is answered by half a reply, then its connection is closed.
+    HalfThenClose { nth: u64 },
+    /// The n-th command is never answered.
+    Silence { nth: u64 },
+    /// Every reply leaves in pieces of so many bytes, with a pause after each.
+    Pieces { bytes: usize, pause_us: u64 },
+}
+
+/// A running null server; it ends when dropped.
+#[derive(Debug)]
+pub struct NullServer {
+    port: u16,
+    state: Arc<State>,
+    waker: Waker,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    unix_path: Option<String>,
+}
+
+/// What the server's thread and its owner share.
+#[derive(Debug, Default)]
+struct State {
+    stop: AtomicBool,
+    commands: AtomicU64,
+}
+
+impl NullServer {
+    /// Listens and answers in a thread of its own. Fails with `InvalidInput` naming an option that makes no sense,
+    /// or with what the system says about the address.
+    pub fn start(options: NullOptions) -> io::Result<NullServer> {
+        check(&options)?;
+        let state = Arc::new(State::default());
+        let unix_path = options.unix_path.clone();
+        let cpu = options.cpu;
+        let event_loop = EventLoop::new(options, Arc::clone(&state))?;
+        let (port, waker) = (event_loop.port()?, event_loop.waker()?);
+        let thread = std::thread::Builder::new().name("null-server".into()).spawn(move || {
+            if let Some(cpu) = cpu {
+                crate::affinity::pin_to(cpu);
+            }
+            crate::affinity::exact_timers();
+            event_loop.run();
+        })?;
+        Ok(NullServer { port, state, waker, thread: Mutex::new(Some(thread)), unix_path })
+    }
+
+    /// The port it listens at; 0 for a Unix socket.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Commands answered so far, those of the handshake (HELLO, AUTH, SELECT, CLIENT) left out.
+    pub fn commands(&self) -> u64 {
+        self.state.commands.load(Ordering::Relaxed)
+    }
+
+    /// Closes all connections and ends the thread. More than once is fine.
+    pub fn stop(&self) {
+        self.state.stop.store(true, Ordering::SeqCst);
+        // Without a wake-up the thread sees the flag when it next looks.
+        let _ = self.waker.wake();
+        let thread = self.thread.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+            if let Some(path) = &self.unix_path {
+                let _ = std::fs::remove_file(path);
+            }
+        }
+    }
+}
+
+impl Drop for NullServer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn check(options: &NullOptions) -> io::Result<()> {
+    let refuse = |message: String| Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    let least = ENVELOPE_BYTES + 2;
+    let document = options.document_bytes;
+    if document < least {
+        return refuse(format!("document_bytes: {document}: must be at least {least}"));
+    }
+    if let Some(field) = options.field_bytes.filter(|field| !(1..document - ENVELOPE_BYTES).contains(field)) {
+        return refuse(format!("field_bytes: {field}: must be at least 1 and smaller than document_bytes - 122"));
+    }
+    for (name, value) in [
+        ("delay_us", options.delay_us),
+        ("busy_us", options.busy_us),
+        ("freeze_every_s", options.freeze_every_s),
+        ("freeze_s", options.freeze_s),
+    ] {
+        if !(0.0..=1e9).contains(&value) {
+            return refuse(format!("{name}: {value}: must be 0 to 1000000000"));
+        }
+    }
+    if options.freeze_s > 0.0 && options.freeze_s >= options.freeze_every_s {
+        return refuse(format!("freeze_s: {}: must be less than freeze_every_s", options.freeze_s));
+    }
+    Ok(())
+}
+
+/// The first address of a host and port.
+fn resolve(host: &str, port: u16) -> io::Result<SocketAddr> {
+    (host, port)
+        .to_socket_addrs()?
+        .next()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, format!("host: {host}: has no address")))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+//! A pool of connections: which one is handed out next, which is closed, when another is dialled.
+//!
+//! It holds numbers of connections, no sockets. In the closed model a user has a connection to itself
+//! (`depth` 1); in the open model up to `depth` operations share one, and the connections take turns.
+
+use crate::plan::PoolOrder;
+use std::collections::VecDeque;
+
+/// What becomes of a released connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Released {
+    Kept,
+    /// `max_idle` others are idle: close it.
+    Surplus,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Neither open nor being opened.
+    Closed,
+    /// Being dialled, or waiting to be dialled again.
+    Opening,
+    /// Open, with so many holders.
+    Open { holders: usize },
+}
+
+#[derive(Debug)]
+pub struct Pool {
+    order: PoolOrder,
+    depth: usize,
+    max_idle: usize,
+    slots: Vec<State>,
+    /// Open connections with room for another holder, in the order of their release.
+    available: VecDeque<usize>,
+    closed: Vec<usize>,
+    idle: usize,
+    open: usize,
+}
+
+impl Pool {
+    /// A pool of `connections`, all closed. `depth` holders may share a connection.
+    pub fn new(connections: usize, depth: usize, max_idle: Option<usize>, order: PoolOrder) -> Self {
+        Self {
+            order: if depth > 1 { PoolOrder::Fifo } else { order },
+            depth,
+            max_idle: max_idle.unwrap_or(usize::MAX),
+            slots: vec![State::Closed; connections],
+            available: VecDeque::with_capacity(connections),
+            closed: (0..connections).rev().collect(),
+            idle: 0,
+            open: 0,
+        }
+    }
+
+    /// Connections that are open.
+    pub fn open(&self) -> usize {
+        self.open
+    }
+
+    /// Connections that are being opened.
+    pub fn opening(&self) -> usize {
+        self.slots.len() - self.open - self.closed.len()
+    }
+
+    /// A closed connection to be dialled now, if there is one left.
+    pub fn dial(&mut self) -> Option<usize> {
+        let connection = self.closed.pop()?;
+        self.slots[connection] = State::Opening;
+        Some(connection)
+    }
+
+    /// A dialled connection is open and idle.
+    pub fn opened(&mut self, connection: usize) {
+        debug_assert_eq!(self.slots[connection], State::Opening);
+        self.slots[connection] = State::Open { holders: 0 };
+        self.available.push_back(connection);
+        self.idle += 1;
+        self.open += 1;
+    }
+
+    /// Hands out a connection, or None if all are in use.
+    pub fn acquire(&mut self) -> Option<usize> {
+        let connection = match self.order {
+            PoolOrder::Lifo => self.available.pop_back()?,
+            PoolOrder::Fifo => self.available.pop_front()?,
+        };
+        if let State::Open { holders } = &mut self.slots[connection] {
+            self.idle -= usize::from(*holders == 0);
+            *holders += 1;
+            if *holders < self.depth {
+                self.available.push_back(connection);
+            }
+        }
+        Some(connection)
+    }
+
+    /// Takes a connection back. It is kept whatever `max_idle` says if `someone_waits`.
+    pub fn release(&mut self, connection: usize, someone_waits: bool) -> Released {
+        let State::Open { holders } = &mut self.slots[connection] else {
+            return Released::Kept;
+        };
+        let was_full = *holders == self.depth;
+        *holders -= 1;
+        let is_idle = *holders == 0;
+        if is_idle && !someone_waits && self.idle >= self.max_idle {
+            self.forget(connection);
+            self.slots[connection] = State::Closed;
+            self.closed.push(connection);
+            self.open -= 1;
+            return Released::Surplus;
+        }
+        self.idle += usize::from(is_idle);
+        if was_full {
+            self.available.push_back(connection);
+        }
+        Released::Kept
+    }
+
+    /// An open connection was lost and is opened again: it is no longer handed out.
+    pub fn lost(&mut self, connection: usize) {
+        if let State::Open { holders } = self.slots[connection] {
+            self.idle -= usize::from(holders == 0);
+            self.open -= 1;
+            self.forget(connection);
+        }
+        self.slots[connection] = State::Opening;
+    }
+
+    fn forget(&mut self, connection: usize) {
+        if let Some(position) = self.available.iter().position(|&other| other == connection) {
+            self.available.remove(position);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn opened(connections: usize, depth: usize, max_idle: Option<usize>, order: PoolOrder) -> Pool {
+        let mut pool = Pool::new(connections, depth, max_idle, order);
+        while let Some(connection) = pool.dial() {
+            pool.opened(connection);
+        }
+        pool
+    }
+
+    #[test]
+    fn lifo_hands_out_the_one_released_last() {
+        let mut pool = opened(3, 1, None, PoolOrder::Lifo);
+        let (a, b) = (pool.acquire().unwrap(), pool.acquire().unwrap());
+        pool.release(a, false);
+        pool.release(b, false);
+        assert_eq!(pool.acquire(), Some(b));
+    }
+
+    #[test]
+    fn fifo_hands_out_the_one_released_first() {
+        let mut pool = opened(2, 1, None, PoolOrder::Fifo);
+        let (a, b) = (pool.acquire().unwrap(), pool.acquire().unwrap());
+        assert_eq!(pool.acquire(), None);
+        pool.release(b, false);
+        pool.release(a, false);
+        assert_eq!(pool.acquire(), Some(b));
+    }
+
+    #[test]
+    fn a_connection_released_beside_max_idle_others_is_closed_and_can_be_dialled_again() {
+        let mut pool = opened(3, 1, Some(1), PoolOrder::Lifo);
+        let held: Vec<usize> = std::iter::from_fn(|| pool.acquire()).collect();
+        assert_eq!(held.len(), 3);
+        assert_eq!(pool.release(held[0], false), Released::Kept);
+        assert_eq!(pool.release(held[1], false), Released::Surplus);
+        assert_eq!(pool.release(held[2], true), Released::Kept, "somebody waits for it");
+        assert_eq!(pool.open(), 2);
+        assert_eq!(pool.dial(), Some(held[1]));
+        assert_eq!((pool.dial(), pool.opening()), (None, 1));
+    }
+
+    #[test]
+    fn only_what_was_opened_is_handed_out() {
+        let mut pool = Pool::new(4, 1, None, PoolOrder::Lifo);
+        assert_eq!(pool.acquire(), None);
+        let first = pool.dial().unwrap();
+        assert_eq!(pool.acquire(), None);
+        pool.opened(first);
+        assert_eq!(pool.acquire(), Some(first));
+        assert_eq!((pool.open(), pool.opening()), (1, 0));
+    }
+
+    #[test]
+    fn a_lost_connection_is_not_handed_out_until_it_is_opened_again() {
+        let mut pool = opened(1, 1, None, PoolOrder::Lifo);
+        pool.lost(0);
+        assert_eq!(pool.acquire(), None);
+        assert_eq!((pool.open(), pool.opening()), (0, 1));
+        pool.opened(0);
+        assert_eq!(pool.acquire(), Some(0));
+    }
+
+    #[test]
+    fn shared_connections_take_turns_and_fill_to_their_depth() {
+        let mut pool = opened(2, 2, None, PoolOrder::Lifo);
+        let order: Vec<usize> = std::iter::from_fn(|| pool.acquire()).collect();
+        assert_eq!(order, [0, 1, 0, 1]);
+        pool.release(1, false);
+        assert_eq!((pool.acquire(), pool.acquire()), (Some(1), None));
+    }
+
+    #[test]
+    fn a_shared_connection_is_listed_once_whatever_the_order_of_releases() {
+        let mut pool = opened(1, 3, None, PoolOrder::Lifo);
+        for _ in 0..3 {
+            pool.acquire();
+        }
+        for _ in 0..3 {
+            pool.release(0, false);
+        }
+        let again: Vec<usize> = std::iter::from_fn(|| pool.acquire()).collect();
+        assert_eq!(again, [0, 0, 0]);
+    }
+}

@@ -1,0 +1,488 @@
+//! What one thread saw: counts and histograms of the current interval and of the measure phase.
+//!
+//! Nothing is allocated per operation. At the end of an interval its data go to the collector and an
+//! empty set that came back from there takes their place.
+
+use crate::clock::{from_s, thread_cpu_ns};
+use crate::outcome::{Counts, Errors, Phase};
+use crate::protocol::ErrorKind;
+use crate::timeline::Timeline;
+use hdrhistogram::Histogram;
+use std::sync::mpsc::{Receiver, Sender};
+
+/// Longest latency that a histogram holds: an hour. What is longer is counted as overflowed.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+
+/// An empty histogram of latencies: 1 ns to 1 hour, 3 significant digits.
+pub fn latency_histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("the bounds are valid")
+}
+
+/// How an operation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    Right,
+    /// A reply came and was not right.
+    Wrong(ErrorKind),
+    /// The connection was lost before the reply came.
+    Lost(ErrorKind),
+    TimedOut,
+}
+
+/// Events of one operation. Errors are few kinds, so a list is searched from its front.
+#[derive(Debug, Clone, Default)]
+pub struct Tally {
+    pub offered: u64,
+    pub sent: u64,
+    pub ok: u64,
+    pub errors: Vec<(ErrorKind, u64)>,
+    pub timeouts: u64,
+    pub dropped: u64,
+}
+
+impl Tally {
+    #[inline]
+    fn end(&mut self, end: End) {
+        match end {
+            End::Right => self.ok += 1,
+            End::Wrong(kind) | End::Lost(kind) => add_error(&mut self.errors, kind, 1),
+            End::TimedOut => self.timeouts += 1,
+        }
+    }
+
+    pub fn add(&mut self, other: &Tally) {
+        self.offered += other.offered;
+        self.sent += other.sent;
+        self.ok += other.ok;
+        self.timeouts += other.timeouts;
+        self.dropped += other.dropped;
+        for &(kind, count) in &other.errors {
+            add_error(&mut self.errors, kind, count);
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.errors.is_empty() && self.offered + self.sent + self.ok + self.timeouts + self.dropped == 0
+    }
+
+    pub fn clear(&mut self) {
+        self.errors.clear();
+        *self = Tally { errors: std::mem::take(&mut self.errors), ..Tally::default() };
+    }
+
+    pub fn errors_by_name(&self) -> Errors {
+        let mut by_name = Errors::new();
+        for (kind, count) in &self.errors {
+            *by_name.entry(kind.name()).or_default() += count;
+        }
+        by_name
+    }
+
+    /// The tally as counts, with what is still in flight and unsent.
+    pub fn counts(&self, in_flight: u64, unsent: u64) -> Counts {
+        Counts {
+            offered: self.offered,
+            sent: self.sent,
+            ok: self.ok,
+            errors: self.errors_by_name(),
+            timeouts: self.timeouts,
+            dropped: self.dropped,
+            in_flight,
+            unsent,
+        }
+    }
+}
+
+fn add_error(errors: &mut Vec<(ErrorKind, u64)>, kind: ErrorKind, count: u64) {
+    match errors.iter_mut().find(|(known, _)| *known == kind) {
+        Some((_, counted)) => *counted += count,
+        None => errors.push((kind, count)),
+    }
+}
+
+/// One operation within the current interval. The histograms hold right replies of its own phase.
+#[derive(Debug, Clone)]
+pub struct IntervalTally {
+    pub tally: Tally,
+    pub response: Histogram<u64>,
+    pub service: Histogram<u64>,
+}
+
+/// One thread's share of an interval.
+#[derive(Debug, Clone)]
+pub struct IntervalData {
+    pub phase: Phase,
+    /// Number of the interval within its phase.
+    pub number: u32,
+    pub start_ns: u64,
+    pub end_ns: u64,
+    pub operations: Vec<IntervalTally>,
+    pub cpu_ns: u64,
+    pub gauges: Gauges,
+}
+
+impl IntervalData {
+    pub fn new(operations: usize) -> Self {
+        let tally = IntervalTally {
+            tally: Tally { errors: Vec::with_capacity(16), ..Tally::default() },
+            response: latency_histogram(),
+            service: latency_histogram(),
+        };
+        Self {
+            phase: Phase::RampUp,
+            number: 0,
+            start_ns: 0,
+            end_ns: 0,
+            operations: vec![tally; operations],
+            cpu_ns: 0,
+            gauges: Gauges::default(),
+        }
+    }
+
+    pub fn clear(&mut self) {
+        for operation in &mut self.operations {
+            operation.tally.clear();
+            operation.response.reset();
+            operation.service.reset();
+        }
+    }
+}
+
+/// What is read off the thread at the end of an interval. Bytes are those of the interval.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Gauges {
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
+    pub connections: usize,
+    pub users: usize,
+    pub backlog: usize,
+}
+
+impl Gauges {
+    /// Adds those of another thread.
+    pub fn add(&mut self, other: &Gauges) {
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_received += other.bytes_received;
+        self.connections += other.connections;
+        self.users += other.users;
+        self.backlog += other.backlog;
+    }
+}
+
+/// One operation's members of the measure phase, followed to their end.
+#[derive(Debug, Clone, Default)]
+pub struct Measured {
+    pub tally: Tally,
+    pub window_completed: u64,
+    pub window_ok: u64,
+    pub response_sum_ns: u64,
+}
+
+impl Measured {
+    /// Adds those of another thread.
+    pub fn add(&mut self, other: &Measured) {
+        self.tally.add(&other.tally);
+        self.window_completed += other.window_completed;
+        self.window_ok += other.window_ok;
+        self.response_sum_ns += other.response_sum_ns;
+    }
+}
+
+/// From a thread to the collector.
+#[derive(Debug)]
+pub enum Message {
+    Interval { thread: usize, data: Box<IntervalData> },
+    End { thread: usize, end: Box<crate::collect::ThreadEnd> },
+}
+
+/// Times of one operation that ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Times {
+    pub intended_ns: u64,
+    pub sent_ns: u64,
+    pub completed_ns: u64,
+}
+
+/// Records what one thread sees.
+#[derive(Debug)]
+pub struct Recorder {
+    thread: usize,
+    pub timeline: Timeline,
+    interval_ns: u64,
+    /// The next end of an interval or of a phase.
+    border_ns: u64,
+    current: Box<IntervalData>,
+    cpu_at_start_ns: u64,
+    spares: Receiver<Box<IntervalData>>,
+    collector: Sender<Message>,
+    pub measured: Vec<Measured>,
+    /// Measured operations that ended.
+    pub measured_ended: u64,
+    pub pool_wait: Histogram<u64>,
+    pub schedule_lag: Histogram<u64>,
+    pub overflowed: u64,
+}
+
+impl Recorder {
+    /// `spares` brings back interval data that the collector is done with.
+    pub fn new(
+        thread: usize,
+        operations: usize,
+        interval_s: f64,
+        spares: Receiver<Box<IntervalData>>,
+        collector: Sender<Message>,
+    ) -> Self {
+        Self {
+            thread,
+            timeline: Timeline::UNKNOWN,
+            interval_ns: from_s(interval_s).max(1),
+            border_ns: u64::MAX,
+            current: Box::new(IntervalData::new(operations)),
+            cpu_at_start_ns: 0,
+            spares,
+            collector,
+            measured: vec![Measured::default(); operations],
+            measured_ended: 0,
+            pool_wait: latency_histogram(),
+            schedule_lag: latency_histogram(),
+            overflowed: 0,
+        }
+    }
+
+    /// The load begins.
+    pub fn begin(&mut self, timeline: Timeline) {
+        self.timeline = timeline;
+        self.current.start_ns = timeline.origin_ns();
+        self.cpu_at_start_ns = thread_cpu_ns();
+        self.set_border();
+    }
+
+    pub fn phase(&self) -> Phase {
+        self.current.phase
+    }
+
+    /// When the current interval ends.
+    #[inline]
+    pub fn border_ns(&self) -> u64 {
+        self.border_ns
+    }
+
+    /// The measure phase ends at `end_ns` instead.
+    pub fn end_measure(&mut self, end_ns: u64) {
+        self.timeline.end_measure(end_ns);
+        self.set_border();
+    }
+
+    fn set_border(&mut self) {
+        let phase_end_ns = self.timeline.end_ns(self.current.phase);
+        self.border_ns = phase_end_ns.min(self.current.start_ns.saturating_add(self.interval_ns));
+    }
+
+    /// Goes past the current border: hands over the interval and begins the next one.
+    pub fn cross_border(&mut self, gauges: Gauges) {
+        let (phase, end_ns) = (self.current.phase, self.border_ns);
+        let (next_phase, number) = if end_ns >= self.timeline.end_ns(phase) {
+            (Phase::ALL[(phase as usize + 1).min(3)], 0)
+        } else {
+            (phase, self.current.number + 1)
+        };
+        self.hand_over(end_ns, gauges);
+        self.current.phase = next_phase;
+        self.current.number = number;
+        self.current.start_ns = end_ns;
+        self.set_border();
+    }
+
+    /// Hands over the last interval, which ends at `now_ns`. There are no more borders.
+    pub fn finish(&mut self, now_ns: u64, gauges: Gauges) {
+        self.hand_over(now_ns.max(self.current.start_ns), gauges);
+        self.border_ns = u64::MAX;
+    }
+
+    fn hand_over(&mut self, end_ns: u64, gauges: Gauges) {
+        let cpu_ns = thread_cpu_ns();
+        self.current.end_ns = end_ns;
+        self.current.gauges = gauges;
+        self.current.cpu_ns = cpu_ns.saturating_sub(self.cpu_at_start_ns);
+        self.cpu_at_start_ns = cpu_ns;
+        let operations = self.current.operations.len();
+        let empty = self.spares.try_recv().unwrap_or_else(|_| Box::new(IntervalData::new(operations)));
+        let data = std::mem::replace(&mut self.current, empty);
+        // Without a collector nobody wants the data: the drive is being torn down.
+        let _ = self.collector.send(Message::Interval { thread: self.thread, data });
+    }
+
+    #[inline]
+    pub fn offered(&mut self, operation: usize, member: Phase) {
+        self.current.operations[operation].tally.offered += 1;
+        if member == Phase::Measure {
+            self.measured[operation].tally.offered += 1;
+        }
+    }
+
+    #[inline]
+    pub fn dropped(&mut self, operation: usize, member: Phase) {
+        self.current.operations[operation].tally.dropped += 1;
+        if member == Phase::Measure {
+            self.measured[operation].tally.dropped += 1;
+        }
+    }
+
+    #[inline]
+    pub fn sent(&mut self, operation: usize, member: Phase) {
+        self.current.operations[operation].tally.sent += 1;
+        if member == Phase::Measure {
+            self.measured[operation].tally.sent += 1;
+        }
+    }
+
+    /// How late the thread itself picked up work that was intended earlier.
+    #[inline]
+    pub fn picked_up(&mut self, member: Phase, lag_ns: u64) {
+        if member == Phase::Measure {
+            self.overflowed += u64::from(self.schedule_lag.record(lag_ns).is_err());
+        }
+    }
+
+    /// How long `operations` waited together for their connection.
+    #[inline]
+    pub fn acquired(&mut self, member: Phase, wait_ns: u64, operations: u64) {
+        if member == Phase::Measure && self.pool_wait.record_n(wait_ns, operations).is_err() {
+            self.overflowed += operations;
+        }
+    }
+
+    /// An operation ended. The border was crossed before if it lies before the completion.
+    #[inline]
+    pub fn ended(&mut self, operation: usize, member: Phase, end: End, times: Times) {
+        let phase = self.current.phase;
+        let replied = matches!(end, End::Right | End::Wrong(_));
+        let response_ns = times.completed_ns.saturating_sub(times.intended_ns);
+        let measured = &mut self.measured[operation];
+        if phase == Phase::Measure {
+            measured.window_completed += u64::from(replied);
+            measured.window_ok += u64::from(end == End::Right);
+        }
+        if member == Phase::Measure {
+            measured.tally.end(end);
+            measured.response_sum_ns += response_ns;
+            self.measured_ended += 1;
+        }
+        let interval = &mut self.current.operations[operation];
+        interval.tally.end(end);
+        let of_this_phase = member == phase || (phase == Phase::Drain && member == Phase::Measure);
+        if end == End::Right && of_this_phase {
+            let service_ns = times.completed_ns.saturating_sub(times.sent_ns);
+            let fits = interval.response.record(response_ns).is_ok() && interval.service.record(service_ns).is_ok();
+            self.overflowed += u64::from(!fits);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Phases;
+    use std::sync::mpsc::channel;
+
+    const MS: u64 = 1_000_000;
+
+    /// A recorder of a load that begins at 0: 10 ms of warm-up, then measured until 30 ms.
+    fn recorder() -> (Recorder, Receiver<Message>) {
+        let (to_collector, messages) = channel();
+        let (_, spares) = channel();
+        let mut recorder = Recorder::new(0, 1, 0.015, spares, to_collector);
+        let phases = Phases { ramp_up_s: 0.0, warm_up_s: 0.01, ..Phases::default() };
+        recorder.begin(Timeline::new(&phases, 0, 30 * MS));
+        (recorder, messages)
+    }
+
+    /// One operation as the worker tells it, borders crossed in passing.
+    fn operate(recorder: &mut Recorder, intended_ns: u64, completed_ns: u64, end: End) {
+        let cross = |recorder: &mut Recorder, now_ns| {
+            while recorder.border_ns() <= now_ns {
+                recorder.cross_border(Gauges::default());
+            }
+        };
+        cross(recorder, intended_ns);
+        let member = recorder.timeline.phase_of(intended_ns);
+        recorder.offered(0, member);
+        recorder.sent(0, member);
+        cross(recorder, completed_ns);
+        recorder.ended(0, member, end, Times { intended_ns, sent_ns: intended_ns + 1, completed_ns });
+    }
+
+    fn intervals(messages: &Receiver<Message>) -> Vec<Box<IntervalData>> {
+        let interval = |message| match message {
+            Message::Interval { data, .. } => Some(data),
+            Message::End { .. } => None,
+        };
+        messages.try_iter().filter_map(interval).filter(|data| data.end_ns > data.start_ns).collect()
+    }
+
+    #[test]
+    fn an_operation_counts_in_the_phase_of_its_intended_time_and_in_the_window_of_its_end() {
+        let (mut recorder, messages) = recorder();
+        operate(&mut recorder, 9 * MS, 11 * MS, End::Right);
+        operate(&mut recorder, 12 * MS, 13 * MS, End::Right);
+        operate(&mut recorder, 29 * MS, 31 * MS, End::Right);
+        recorder.finish(32 * MS, Gauges::default());
+        let measured = &recorder.measured[0];
+        assert_eq!((measured.tally.offered, measured.tally.ok), (2, 2));
+        assert_eq!((measured.window_completed, measured.window_ok), (2, 2));
+        assert_eq!(measured.response_sum_ns, 3 * MS);
+        let told: Vec<_> = intervals(&messages)
+            .iter()
+            .map(|data| (data.phase, data.number, data.operations[0].tally.ok, data.operations[0].response.len()))
+            .collect();
+        // The first operation ended in the measure phase without being measured; the last in the drain.
+        let expected = [(Phase::WarmUp, 0, 0, 0), (Phase::Measure, 0, 2, 1), (Phase::Measure, 1, 0, 0)];
+        assert_eq!(told[..3], expected);
+        assert_eq!(told[3..], [(Phase::Drain, 0, 1, 1)]);
+    }
+
+    #[test]
+    fn intervals_end_where_they_are_due_and_where_a_phase_ends() {
+        let (mut recorder, messages) = recorder();
+        operate(&mut recorder, MS, 31 * MS, End::Right);
+        recorder.finish(33 * MS, Gauges::default());
+        let told: Vec<_> = intervals(&messages).iter().map(|data| (data.start_ns / MS, data.end_ns / MS)).collect();
+        assert_eq!(told, [(0, 10), (10, 25), (25, 30), (30, 33)]);
+    }
+
+    #[test]
+    fn only_right_replies_have_latencies_and_only_replies_complete() {
+        let (mut recorder, _messages) = recorder();
+        let wrong = ErrorKind::WrongReply;
+        for end in
+            [End::Right, End::Wrong(wrong), End::Wrong(wrong), End::Lost(ErrorKind::ConnectionReset), End::TimedOut]
+        {
+            operate(&mut recorder, 12 * MS, 13 * MS, end);
+        }
+        let measured = &recorder.measured[0];
+        assert_eq!((measured.window_completed, measured.window_ok), (3, 1));
+        assert_eq!(measured.response_sum_ns, 5 * MS);
+        let counts = measured.tally.counts(0, 0);
+        assert!(counts.conserved());
+        assert_eq!(counts.errors, Errors::from([("wrong_reply", 2), ("connection_reset", 1)]));
+        assert_eq!(recorder.current.operations[0].response.len(), 1);
+    }
+
+    #[test]
+    fn what_overflows_is_counted() {
+        let (mut recorder, _messages) = recorder();
+        recorder.end_measure(3 * LONGEST_NS);
+        operate(&mut recorder, 12 * MS, 13 * MS + LONGEST_NS + LONGEST_NS / 100, End::Right);
+        assert_eq!((recorder.overflowed, recorder.measured[0].tally.ok), (1, 1));
+    }
+
+    #[test]
+    fn pool_wait_and_lag_are_those_of_measured_operations() {
+        let (mut recorder, _messages) = recorder();
+        for member in [Phase::WarmUp, Phase::Measure] {
+            recorder.picked_up(member, 5);
+            recorder.acquired(member, 7, 3);
+        }
+        assert_eq!((recorder.schedule_lag.len(), recorder.pool_wait.len()), (1, 3));
+    }
+}

@@ -74,9 +74,8 @@ class Guard:
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     cwd=self.spec["cwd"],
-                    env=self.spec["env"],
                     start_new_session=True,
-                    preexec_fn=self.prepare_child,  # noqa: PLW1509 (this program has one thread)
+                    preexec_fn=self.prepare_child,
                 )
         except (OSError, subprocess.SubprocessError) as error:
             tell(failed=str(error))
@@ -94,8 +93,9 @@ class Guard:
     def reap(self) -> None:
         """Tell of a server that ended by itself, and end what it left behind."""
         if self.child is not None and self.child.poll() is not None:
-            status, self.child = self.child.returncode, kill_group(self.child)
-            tell(exited=status)
+            kill_group(self.child)
+            tell(exited=self.child.returncode)
+            self.child = None
 
     def end_child(self) -> None:
         if self.child is None:

@@ -4,6 +4,7 @@ A kind is one file: its settings (a pydantic model with `kind: Literal[...]` and
 `server(name)`), and what starts and stops it. `registry.SERVERS` names the kinds.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,15 +53,6 @@ class ServerFacts:
     """Allocator, I/O threads, maximal memory and the like, for the environment's record."""
 
 
-class ServerSettings(BaseModel):
-    """Base of the settings of every kind: immutable, and an unknown key is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    modules: tuple[Module, ...] = ()
-    """Modules that the experiment needs."""
-
-
 class Server(Protocol):
     """One server, running or not. `start` may be called again after `stop`.
 
@@ -98,3 +90,17 @@ class Server(Protocol):
 
     def stop(self) -> None:
         """End it if it is ours, with all that was made for it. May be called more than once."""
+
+
+class ServerSettings(BaseModel, ABC):
+    """Base of the settings of every kind: immutable, and an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: str
+    modules: tuple[Module, ...] = ()
+    """Modules that the experiment needs."""
+
+    @abstractmethod
+    def server(self, name: str) -> Server:
+        """The server of this name with these settings, not started."""

@@ -28,6 +28,18 @@ def require_release_engine() -> None:
         raise UserError(f"engine: this is a {profile} build and would measure itself; build it with 'make setup'")
 
 
+def require_drivable(plan: Plan) -> None:
+    """Find out whether the engine can drive a plan, without driving it.
+
+    Raises:
+        UserError: it cannot; names the field.
+    """
+    try:
+        _engine.Engine(plan.model_dump_json())
+    except ValueError as error:
+        raise UserError(f"plan: {error}") from None
+
+
 class NativeDriver:
     """Drives one share at a time with the native engine."""
 

@@ -168,9 +168,7 @@ class Documents(PlanPart):
     @model_validator(mode="after")
     def _field_fits(self) -> "Documents":
         if self.field_bytes >= self.payload_bytes:
-            raise ValueError(
-                f"field_bytes {self.field_bytes} must be smaller than payload_bytes {self.payload_bytes}"
-            )
+            raise ValueError(f"field_bytes {self.field_bytes} must be smaller than payload_bytes {self.payload_bytes}")
         return self
 
 

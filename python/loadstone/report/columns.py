@@ -30,8 +30,8 @@ class Column:
         """Why the row has no such figure; empty where it has one or nothing is known."""
         if self.value(row) is not None:
             return ""
-        if row.verdict == "missing":
-            return "not measured"
+        if row.verdict in ("missing", "invalid"):
+            return "; ".join(fmt.plain(reason) for reason in row.reasons) or "not measured"
         return next((why for name, why in unmeasurable(row) if name == self.quantile), "")
 
 
@@ -44,9 +44,9 @@ def unmeasurable(row: Row) -> list[tuple[str, str]]:
     return pairs
 
 
-def errors(row: Row) -> int:
-    """Operations that failed, of every kind."""
-    return sum(row.errors.values())
+def errors(row: Row) -> int | None:
+    """Operations that failed, of every kind; None where nothing was measured."""
+    return None if row.operations is None else sum(row.errors.values())
 
 
 def _latency(name: str) -> Callable[[Row], float | None]:

@@ -7,6 +7,10 @@ NONE = "—"
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
+SCALED_UNITS = ("ns", "s", "bytes", "B", "per_s", "/s", "%")
+"""Units that must stand beside each figure; all others count things."""
+
+
 def duration(nanoseconds: float | None) -> str:
     """A latency given in ns: `840 ns`, `84 µs`, `1.20 ms`, `12.3 s`."""
     if nanoseconds is None:
@@ -121,7 +125,8 @@ def quantity(value: float | None, unit: str) -> str:
             return f"{rate(value)} /s"
         case "":
             return number(value)
-    return f"{number(value)} {unit}"
+    one = value == 1 and len(unit) > 3 and unit.endswith("s")
+    return f"{number(value)} {unit[:-1] if one else unit}"
 
 
 def plain(text: str) -> str:

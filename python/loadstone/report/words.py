@@ -9,7 +9,7 @@ TERMS: dict[str, str] = {
     "suspect": "A check was near its limit: read the figure with care.",
     "invalid": "A check failed: the figure says something about the measurement, not about the server.",
     "RPS, goodput": "Requests a second that were answered rightly. Failed, late and wrong replies do not count.",
-    "response time": "From the moment a request was due until its reply was complete, waiting for a connection included.",
+    "response time": "From the moment a request was due until its reply was complete, with any wait for a connection.",
     "service time": "From the moment a request was sent until its reply was complete.",
     "pool wait": "The time a request queued for a free connection before it could be sent.",
     "P50, P95, P99, P99.9": "50, 95, 99 and 99.9 of 100 replies came at least this fast.",

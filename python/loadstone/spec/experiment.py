@@ -1,14 +1,32 @@
 """What the user wrote: an experiment, every default filled in.
 
-`${factor}` anywhere in `workload`, `servers` or an operation stands for the condition's level.
+`${factor}` anywhere in `workload`, `servers` or an operation stands for the condition's level,
+`${factor.name}` for a value that stands behind the level (`Factor.values`).
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
-Level = str | int | float | bool
-Condition = dict[str, Level]
+from loadstone.spec.levels import Level
+from loadstone.spec.problems import listed, nearest
+from loadstone.spec.source import Source
+
+RATES = ("goodput_per_s", "throughput_per_s", "peak_per_s")
+LATENCIES = ("response_ns", "service_ns", "pool_wait_ns")
+QUANTILES = ("mean", "p50", "p90", "p95", "p99", "p999", "max")
+METRICS = (*RATES, *(f"{latency}.{quantile}" for latency in LATENCIES for quantile in QUANTILES))
+"""What an experiment may compare: rates, and what is read off a latency."""
+
+
+def _known_metric(name: str) -> str:
+    if name not in METRICS:
+        known = f"{listed(RATES)}, {listed(f'{latency}.p99' for latency in LATENCIES)} (or {listed(QUANTILES)})"
+        raise ValueError(f"'{name}' is no metric; {nearest(name, METRICS)}metrics are: {known}")
+    return name
+
+
+Metric = Annotated[str, AfterValidator(_known_metric), Field(json_schema_extra={"enum": list(METRICS)})]
 
 
 class SpecPart(BaseModel):
@@ -18,12 +36,19 @@ class SpecPart(BaseModel):
 
 
 class Factor(SpecPart):
-    """What is varied. `default` is the level of conditions whose table does not vary it."""
+    """What is varied. `default` is the level where a table does not vary it; the first one if none is given."""
 
     levels: tuple[Level, ...] = Field(min_length=1)
     default: Level | None = None
     unit: str = ""
     title: str = ""
+    values: dict[str, dict[str, Level]] = {}
+    """Where a level is a name for several settings: level -> name -> value, used as `${factor.name}`."""
+
+    @property
+    def usual(self) -> Level:
+        """The level of conditions whose table does not vary this factor."""
+        return self.levels[0] if self.default is None else self.default
 
 
 class Table(SpecPart):
@@ -38,7 +63,10 @@ class Table(SpecPart):
 
 
 class Published(SpecPart):
-    """Figures of the original study, printed as context beside ours, never as a target."""
+    """Figures of the original study, printed as context beside ours, never as a target.
+
+    A factor that neither `where` nor `along` names stands at its default.
+    """
 
     where: dict[str, Level]
     along: str
@@ -49,7 +77,7 @@ class Published(SpecPart):
 
 class PublishedSet(SpecPart):
     source: str
-    metric: str = "goodput_per_s"
+    metric: Metric = "goodput_per_s"
     rows: tuple[Published, ...] = ()
 
 
@@ -66,31 +94,42 @@ class Conclusion(SpecPart):
     kind: Literal["at_least", "ratio", "beyond", "pool_wait"]
     where: dict[str, Level] = {}
     against: dict[str, Level] = {}
-    metric: str = "goodput_per_s"
+    metric: Metric = "goodput_per_s"
     value: float | None = None
     answer: str = ""
 
 
 class OperationSpec(SpecPart):
-    """An operation as the plan has it (`plan.model.Operation`), and the conditions it is for."""
+    """An operation as the plan has it (`plan.model.Operation`), and the conditions it is for.
+
+    The `args` of a command may be one text: it is split at the spaces outside of `{...}`.
+    """
 
     name: str
     when: dict[str, Level | tuple[Level, ...]] = {}
-    weight: float = 1.0
+    weight: float = Field(default=1.0, ge=0)
+    """Share in the mix, relative to the others; 0: only for `load`."""
     commands: tuple[dict[str, Any], ...]
     writes: Literal["nothing", "document", "field"] = "nothing"
     read_back: dict[str, Any] | None = None
 
 
 class LoadData(SpecPart):
-    """Data that must be there before a trial: every key once, by the operation named `with`."""
+    """Data that must be there before a trial of the conditions `when`: every key once, by `operation`.
+
+    Of several operations with that name it is the one for the condition, where the factors that
+    stand in this `when` are not asked (`get` is loaded by `set`, of the same storage).
+    """
 
     operation: str
     when: dict[str, Level | tuple[Level, ...]] = {}
 
 
 class Workload(SpecPart):
-    """The load, in the plan's own words; a value may be `${factor}`, or text with a unit (`10 kB`, `5 s`)."""
+    """The load, in the plan's own words; a value may be `${factor}`, or text with a unit (`10 kB`, `5 s`).
+
+    Beyond the plan's words, `documents.field_share` gives `field_bytes` as a share of the payload.
+    """
 
     model: dict[str, Any]
     pool: dict[str, Any]
@@ -115,6 +154,8 @@ class Quick(SpecPart):
 class AsPublished(SpecPart):
     """What `--as-published` replaces: the original's own counts."""
 
+    tables: tuple[str, ...] = ()
+    """The original's own tables, which alone are then run; all of them if none is named."""
     model: dict[str, Any] = {}
     phases: dict[str, Any] = {}
     note: str = ""
@@ -127,7 +168,7 @@ class Experiment(SpecPart):
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     question: str
     description: str = ""
-    primary_metric: str = "goodput_per_s"
+    primary_metric: Metric = "goodput_per_s"
     factors: dict[str, Factor]
     tables: tuple[Table, ...] = Field(min_length=1)
     servers: dict[str, dict[str, Any]]
@@ -137,3 +178,20 @@ class Experiment(SpecPart):
     conclusions: tuple[Conclusion, ...] = ()
     quick: Quick = Quick()
     as_published: AsPublished | None = None
+
+    _source: Source | None = PrivateAttr(default=None)
+
+    @classmethod
+    def from_source(cls, source: Source) -> "Experiment":
+        """The experiment that a text holds. Raises UserError naming file, line, key, value and remedy."""
+        try:
+            experiment = cls.model_validate(source.data)
+        except ValidationError as error:
+            raise source.error(*source.first_problem(error, cls)) from None
+        experiment._source = source
+        return experiment
+
+    @property
+    def source(self) -> Source:
+        """Where the experiment was written, for errors that are found later."""
+        return self._source or Source(label=self.name, data=self.model_dump())

@@ -1,16 +1,23 @@
 """One picture, and what it becomes: SVG and PNG here, a live picture on the page."""
 
 import json
+import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import vl_convert
 
+from loadstone.analyse.model import ResultTable
+from loadstone.report import format as fmt
 from loadstone.report.charts import theme
 
 _VEGA_LITE = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
+
+
+Values = list[dict[str, Any]]
+Kind = Literal["rps", "latency", "timeline", "checks"]
 
 
 @dataclass(frozen=True)
@@ -20,34 +27,77 @@ class Chart:
     name: str
     """Stem of its file, e.g. `by-size-rps`."""
     title: str
+    """What it shows, table included, for a file that stands alone."""
+    heading: str
+    """The same where the table's title stands above already."""
     caption: str
     """How to read it, and what is not in it."""
     alt_text: str
     """What the picture shows, for someone who cannot see it."""
     spec: dict[str, Any]
+    kind: Kind
+    table: str = ""
+    """Name of the table whose figures it shows; empty for pictures of the whole run."""
 
-    def svg(self) -> bytes:
-        """The picture for print and Markdown, on white."""
-        return _svg(self._printed())
+    def svg(self, titled: bool = True) -> bytes:
+        """The picture on white, with its title above unless the page has it already."""
+        return _svg(self._printed(titled))
 
     def png(self) -> bytes:
-        """The picture at twice its size, on white."""
-        return vl_convert.vegalite_to_png(self._printed(), vl_version=_VEGA_LITE, scale=2)
+        """The picture on white with its title, at twice its size."""
+        return bytes(vl_convert.vegalite_to_png(self._printed(titled=True), vl_version=_VEGA_LITE, scale=2))
 
-    def _printed(self) -> str:
-        return json.dumps({**self.spec, "config": theme.config(dark=False), "background": "white"})
+    def _printed(self, titled: bool) -> str:
+        words = {"title": {"text": self.title, "offset": 18}} if titled else {}
+        dress = {"config": theme.config(dark=False), "background": "white", "padding": _MARGINS}
+        return json.dumps({**self.spec, **words, **dress})
+
+
+_MARGINS = {"left": 28, "right": 14, "top": 10, "bottom": 10}
+"""Room for the reader's own font, which may be wider than the one the drawing was measured with."""
 
 
 @lru_cache(maxsize=64)
 def _svg(spec_json: str) -> bytes:
-    return vl_convert.vegalite_to_svg(spec_json, vl_version=_VEGA_LITE).encode()
+    """The drawing, its coordinates cut to hundredths of a pixel: that halves a large picture."""
+    drawing = vl_convert.vegalite_to_svg(spec_json, vl_version=_VEGA_LITE)
+    return _COORDINATES.sub(lambda found: _LONG.sub(r"\1", found[0]), drawing).encode()
 
 
-def make(name: str, title: str, caption: str, alt_text: str, picture: alt.TopLevelMixin) -> Chart:
-    """A `Chart` of an Altair picture.
+_COORDINATES = re.compile(r' (?:d|transform|x|y|x2|y2|width|height)="[^"]*"')
+_LONG = re.compile(r"(\.\d\d)\d+(?!e)")
 
-    The colours of the background stay out of the specification: they come with `theme.config` when it is drawn.
+
+def named(name: str) -> alt.Chart:
+    """The beginning of a picture whose values are given to `make` as `data[name]`."""
+    return alt.Chart(alt.NamedData(name=name))
+
+
+def make(
+    kind: Kind,
+    heading: str,
+    caption: str,
+    alt_text: str,
+    picture: alt.TopLevelMixin,
+    data: dict[str, Values],
+    table: ResultTable | None = None,
+) -> Chart:
+    """A `Chart` of an Altair picture, of one table or of the whole run.
+
+    `data` holds the values by the names that the picture calls them (`named`): Altair copies what is inside a
+    picture at each step. The colours of the background stay out of the specification: they come with
+    `theme.config` when it is drawn.
     """
-    spec = picture.to_dict()
+    spec = picture.to_dict(validate=False)
     spec.pop("config", None)
-    return Chart(name, title, caption, alt_text, {**spec, "description": alt_text})
+    name = re.sub(r"[^a-z0-9]+", "-", f"{table.name if table else ''} {kind}".lower()).strip("-")
+    return Chart(
+        name=name,
+        title=f"{fmt.plain(table.title)}: {heading}" if table else heading,
+        heading=heading,
+        caption=caption,
+        alt_text=alt_text,
+        spec={**spec, "description": alt_text, "datasets": data},
+        kind=kind,
+        table=table.name if table else "",
+    )

@@ -1,75 +1,102 @@
 """Latency percentiles of every condition of a table, on a log axis."""
 
-from typing import Any
-
 import altair as alt
 
-from loadstone.analyse.model import ResultTable, Row
+from loadstone.analyse.model import Analysis, ResultTable, Row
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import Chart, make
+from loadstone.report.charts.chart import Chart, Values, make, named
+from loadstone.report.charts.durations import duration_axis, duration_scale, ticks
+from loadstone.report.charts.shape import Shape, shape_of
 
-_QUANTILES = (("p50", "P50", "circle"), ("p95", "P95", "square"), ("p99", "P99", "triangle-up"), ("p999", "P99.9", "diamond"))
-
-DURATION_LABEL = (
-    "datum.value >= 1e9 ? format(datum.value / 1e9, '~g') + ' s' : "
-    "datum.value >= 1e6 ? format(datum.value / 1e6, '~g') + ' ms' : "
-    "datum.value >= 1e3 ? format(datum.value / 1e3, '~g') + ' µs' : format(datum.value, '~g') + ' ns'"
+_QUANTILES = (
+    ("p50", "P50", "circle"),
+    ("p95", "P95", "square"),
+    ("p99", "P99", "triangle-up"),
+    ("p999", "P99.9", "diamond"),
 )
-"""A Vega expression that prints a tick in ns as people read it."""
+
+_GROUPED_FROM = 8
+"""Fewer conditions than this need no headings."""
 
 
-def latency_chart(table: ResultTable) -> Chart | None:
+def latency_chart(table: ResultTable, analysis: Analysis) -> Chart | None:
     """P50, P95, P99 and P99.9 of each condition; None if no valid or suspect row has one."""
     rows = [row for row in table.rows if row.verdict in ("valid", "suspect")]
-    values = [point for row in rows for point in _points(row)]
+    shape = shape_of(table, analysis)
+    values = [point for row in rows for point in _points(row, shape)]
     if not values:
         return None
-    order = [fmt.plain(row.label) for row in rows]
-    base = alt.Chart(alt.InlineData(values=values)).encode(
-        y=alt.Y("condition:N", sort=order, axis=alt.Axis(title=None, grid=True)),
-        x=alt.X("ns:Q", scale=alt.Scale(type="log", padding=12), axis=_axis()),
+    return make(
+        "latency",
+        "Response time by condition",
+        _caption(table, values),
+        "Response time percentiles of each condition on a log scale. " + _spoken(rows),
+        _picture(values),
+        {"percentiles": values},
+        table,
     )
-    ends = {"x": alt.X("min(ns):Q"), "x2": alt.X2("max(ns):Q")}
-    spans = base.mark_rule(color=theme.NEUTRAL, strokeWidth=1.5, opacity=0.6).encode(**ends)
-    names = [header for _, header, _ in _QUANTILES]
-    legend = alt.Legend(title=None)
+
+
+def _picture(values: Values) -> alt.TopLevelMixin:
+    """A line a condition, with its percentiles on it; under headings where there are many."""
+    groups = list(dict.fromkeys(point["group"] for point in values))
+    order = dict.fromkeys(point["condition"] for point in values)
+    if len(groups) < 2 or len(order) < _GROUPED_FROM:
+        return _group(values, None, last=True)
+    pictures = [
+        _group(values, group, last=group == groups[-1]).properties(title=alt.Title(group, offset=4)) for group in groups
+    ]
+    return alt.vconcat(*pictures, spacing=10)
+
+
+def _group(values: Values, group: str | None, last: bool) -> alt.LayerChart | alt.FacetChart:
+    """The conditions of one group, or all, on the axis that all groups share; only the last prints the axis."""
+    lengths = [point["ns"] for point in values]
+    order = list(dict.fromkeys(point["condition"] for point in values if group in (None, point["group"])))
+    axis = duration_axis("response time", lengths, grid=True, gridDash=[2, 3])
+    if not last:
+        axis = alt.Axis(
+            values=ticks(lengths), labels=False, ticks=False, domain=False, title=None, grid=True, gridDash=[2, 3]
+        )
+    own = named("percentiles")
+    if group is not None:
+        own = own.transform_filter(alt.FieldEqualPredicate(field="group", equal=group))
+    base = own.encode(
+        y=alt.Y("condition:N", sort=order, axis=alt.Axis(title=None, grid=False)),
+        x=alt.X("ns:Q", scale=duration_scale(lengths), axis=axis),
+    )
+    spans = base.mark_rule(color=theme.NEUTRAL, strokeWidth=1.5, opacity=0.6).encode(
+        x=alt.X("min(ns):Q"), x2=alt.X2("max(ns):Q")
+    )
+    there = {point["quantile"] for point in values}
+    names = [header for _, header, _ in _QUANTILES if header in there]
+    shapes = [mark for _, header, mark in _QUANTILES if header in there]
     marks = base.mark_point(filled=True, size=52, opacity=1).encode(
-        color=alt.Color("quantile:N", scale=alt.Scale(domain=names, range=list(theme.SERIES[:4])), legend=legend),
-        shape=alt.Shape("quantile:N", scale=alt.Scale(domain=names, range=[mark for *_, mark in _QUANTILES]), legend=legend),
+        color=alt.Color(
+            "quantile:N", scale=alt.Scale(domain=names, range=list(theme.SERIES[: len(names)])), title=None
+        ),
+        shape=alt.Shape("quantile:N", scale=alt.Scale(domain=names, range=shapes), title=None),
         tooltip=[
             alt.Tooltip("condition:N", title="condition"),
             alt.Tooltip("quantile:N", title="quantile"),
             alt.Tooltip("text:N", title="response time"),
         ],
     )
-    return make(
-        f"{table.name}-latency",
-        f"Response time: {fmt.plain(table.title)}",
-        _caption(table, values),
-        "Response time percentiles of each condition on a log scale. " + _spoken(rows),
-        alt.layer(spans, marks).properties(width=600, height=alt.Step(22)),
-    )
+    return alt.layer(spans, marks).properties(width=theme.WIDTH - 120, height=alt.Step(20))
 
 
-def _axis() -> alt.Axis:
-    return alt.Axis(
-        title="response time (log scale)", labelExpr=DURATION_LABEL, grid=True, gridDash=[2, 3], tickCount=6, labelOverlap=True
-    )
-
-
-def _points(row: Row) -> list[dict[str, Any]]:
+def _points(row: Row, shape: Shape) -> Values:
     if row.response_ns is None:
         return []
+    common = {"condition": fmt.plain(row.label), "group": shape.text(shape.group, row)}
     found = [(header, getattr(row.response_ns, name)) for name, header, _ in _QUANTILES]
     return [
-        {"condition": fmt.plain(row.label), "quantile": header, "ns": value, "text": fmt.duration(value)}
-        for header, value in found
-        if value
+        {**common, "quantile": header, "ns": value, "text": fmt.duration(value)} for header, value in found if value
     ]
 
 
-def _caption(table: ResultTable, values: list[dict[str, Any]]) -> str:
+def _caption(table: ResultTable, values: Values) -> str:
     sentences = ["The line joins the smallest and the largest of a condition's percentiles."]
     if len(values) < len(_QUANTILES) * len({point["condition"] for point in values}):
         sentences.append("Where a mark is missing, the data cannot tell that percentile.")

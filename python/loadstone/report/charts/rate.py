@@ -8,32 +8,34 @@ import altair as alt
 from loadstone.analyse.model import Analysis, ResultTable, Row
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import Chart, make
+from loadstone.report.charts.chart import Chart, Values, make, named
 from loadstone.report.charts.shape import Shape, shape_of
 from loadstone.report.levels import number_of
-
-Values = list[dict[str, Any]]
 
 _LOG_FROM = 100.0
 """Rates that differ by so much are drawn on a log scale; all others start at 0."""
 
-_KINDS = {"measured": "circle", "suspect": "triangle-up", "invalid": "cross", "published": "diamond"}
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "stroke", "triangle-right")
+_TROUBLE = {"suspect": "circle", "invalid": "M-0.7,-0.7L0.7,0.7M0.7,-0.7L-0.7,0.7"}
+"""The ring and the cross drawn over a figure that is not valid."""
 
 
 def rate_chart(table: ResultTable, analysis: Analysis) -> Chart | None:
     """RPS of every condition of `table`, the published figures as faint marks; None if nothing was measured."""
     shape = shape_of(table, analysis)
     values = [point for row in table.rows for point in _points(row, shape)]
-    if not any(point["kind"] != "published" for point in values):
+    if all(point["kind"] == "published" for point in values):
         return None
     picture = _lines(values, shape) if shape.along else _bars(values, shape)
-    along = f" by {shape.title(shape.along)}" if shape.along else ""
+    along = f" by {shape.phrase(shape.along)}" if shape.along else ""
     return make(
-        f"{table.name}-rps",
-        f"RPS{along}: {fmt.plain(table.title)}",
+        "rps",
+        f"RPS{along}",
         _caption(values, shape),
         f"Requests a second{along}. " + _spoken(table),
         picture,
+        {"conditions": values},
+        table,
     )
 
 
@@ -48,22 +50,27 @@ def _points(row: Row, shape: Shape) -> Values:
     points = []
     if row.goodput_per_s is not None and row.verdict != "missing":
         kind = "measured" if row.verdict == "valid" else row.verdict
+        figure = fmt.rate(row.goodput_per_s) + ("" if row.verdict == "valid" else f" {row.verdict}")
         note = "; ".join(fmt.plain(reason) for reason in row.reasons)
-        points.append({**common, "kind": kind, "rps": row.goodput_per_s, "note": note})
+        points.append(
+            {**common, "kind": kind, "rps": row.goodput_per_s, "note": note, "figure": figure, "series": "measured"}
+        )
     if row.published is not None:
-        points.append({**common, "kind": "published", "rps": row.published, "note": ""})
+        points.append({**common, "kind": "published", "rps": row.published, "note": "", "series": "published"})
     return points
 
 
 def _caption(values: Values, shape: Shape) -> str:
     sentences = ["Rates are on a log scale." if _is_log(values) else "Rates start at 0."]
     if shape.along and shape.is_log():
-        sentences.append(f"The {shape.title(shape.along)} axis is on a log scale.")
+        sentences.append(f"The axis of the {shape.phrase(shape.along)} is on a log scale.")
     kinds = {point["kind"] for point in values}
     if "published" in kinds:
-        sentences.append("Faint diamonds are the published figures, from the author's machine.")
+        sentences.append("Faint marks are the published figures, from the author's machine.")
+    if "suspect" in kinds:
+        sentences.append("A ring marks a suspect figure.")
     if "invalid" in kinds:
-        sentences.append("A cross is an invalid figure: it is shown, and joined to nothing.")
+        sentences.append("A cross marks an invalid figure: it says nothing about the server.")
     return " ".join(sentences)
 
 
@@ -90,25 +97,36 @@ def _rate_scale(values: Values) -> alt.Scale:
 
 def _rate_axis(values: Values) -> alt.Axis:
     log = " (log scale)" if _is_log(values) else ""
-    return alt.Axis(title=f"RPS{log}", format="~s" if _peak(values) >= 10_000 else ",", tickCount=5)
+    return alt.Axis(title=f"RPS{log}", labelExpr="format(datum.value, '~s')", tickCount=5, labelOverlap=True)
 
 
-def _peak(values: Values) -> float:
-    return max(point["rps"] for point in values)
+def _legend(shape: Shape) -> alt.Legend | None:
+    if shape.colour is None:
+        return None
+    return alt.Legend(title=shape.title(shape.colour), symbolOpacity=1, symbolStrokeWidth=0)
 
 
 def _colour(shape: Shape) -> Any:
     if shape.colour is None:
         return alt.value(theme.SERIES[0])
     scale = alt.Scale(domain=shape.texts(shape.colour), range=list(theme.SERIES))
-    return alt.Color("colour:N", scale=scale, legend=alt.Legend(title=shape.title(shape.colour), symbolType="circle"))
+    return alt.Color("colour:N", scale=scale, legend=_legend(shape))
 
 
-def _kind(values: Values) -> alt.Shape:
-    """Which mark is what; a legend only where there is more than one kind."""
-    kinds = [kind for kind in _KINDS if any(point["kind"] == kind for point in values)]
-    legend = alt.Legend(title=None, symbolFillColor=theme.NEUTRAL) if len(kinds) > 1 else None
-    return alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=[_KINDS[kind] for kind in kinds]), legend=legend)
+def _stroke(shape: Shape) -> Any:
+    """The colour of a line; the legend is the marks' own."""
+    if shape.colour is None:
+        return alt.value(theme.SERIES[0])
+    return alt.Stroke(
+        "colour:N", scale=alt.Scale(domain=shape.texts(shape.colour), range=list(theme.SERIES)), legend=None
+    )
+
+
+def _marker(shape: Shape) -> Any:
+    if shape.colour is None:
+        return alt.value("circle")
+    scale = alt.Scale(domain=shape.texts(shape.colour), range=list(_SHAPES))
+    return alt.Shape("colour:N", scale=scale, legend=_legend(shape))
 
 
 _TOOLTIP = [
@@ -119,42 +137,73 @@ _TOOLTIP = [
 ]
 
 
-def _lines(values: Values, shape: Shape) -> alt.TopLevelMixin:
+def _lines(values: Values, shape: Shape) -> Any:
     """A line a level of the colour factor, a panel a level of the others."""
-    numbers = shape.numbers()
-    labels = dict(zip(numbers, _axis_labels(shape), strict=True))
-    scale = alt.Scale(type="log", nice=False, padding=14) if shape.is_log() else alt.Scale(zero=False, nice=False, padding=14)
-    log = " (log scale)" if shape.is_log() else ""
-    axis = alt.Axis(title=shape.title(shape.along) + log, values=numbers, labelExpr=_label_expression(labels), labelOverlap=True)
-    base = alt.Chart(alt.InlineData(values=values)).encode(
-        x=alt.X("x:Q", scale=scale, axis=axis),
-        y=alt.Y("rps:Q", scale=_rate_scale(values), axis=_rate_axis(values)),
-        color=_colour(shape),
+    ticks = shape.ticks()
+    scale = (
+        alt.Scale(type="log", nice=False, padding=14)
+        if shape.is_log()
+        else alt.Scale(zero=False, nice=False, padding=14)
     )
-    ours = base.transform_filter("datum.kind === 'measured' || datum.kind === 'suspect'").mark_line(strokeWidth=2)
-    theirs = base.transform_filter("datum.kind === 'published'").mark_line(strokeWidth=1, strokeDash=[3, 4], opacity=0.5)
-    marks = base.mark_point(size=46, filled=True, opacity=1).encode(
-        shape=_kind(values),
-        opacity=alt.condition("datum.kind === 'published'", alt.value(0.55), alt.value(1.0)),
+    log = " (log scale)" if shape.is_log() else ""
+    axis = alt.Axis(
+        title=shape.title(shape.along) + log, values=list(ticks), labelExpr=_label_expression(ticks), labelOverlap=True
+    )
+    base = named("conditions").encode(
+        x=alt.X("x:Q", scale=scale, axis=axis), y=alt.Y("rps:Q", scale=_rate_scale(values), axis=_rate_axis(values))
+    )
+    marks = base.mark_point(filled=True).encode(
+        color=_colour(shape),
+        shape=_marker(shape),
+        size=alt.condition(_PUBLISHED, alt.value(22), alt.value(56)),
+        opacity=alt.condition(_FAINT, alt.value(0.45), alt.value(1.0)),
         tooltip=_TOOLTIP,
     )
-    layers = alt.layer(theirs, ours, marks)
-    panels = _panels(values)
+    layers: Any = alt.layer(_joined(base, values, shape), marks, *_troubles(base, values))
+    layers = layers.resolve_scale(stroke="independent")
+    panels = list(dict.fromkeys(point["panel"] for point in values))
     if len(panels) < 2:
-        return layers.properties(width=680, height=320)
-    return layers.properties(width=max(200, 760 // min(len(panels), 3)), height=260).facet(
+        return layers.properties(width=theme.WIDTH, height=320)
+    layers = layers.properties(width=(theme.WIDTH - 28 * 2) // 3, height=260)
+    if len(panels) <= 3:
+        return layers.facet(column=alt.Column("panel:N", title=None, sort=panels), spacing=28)
+    return layers.facet(
         facet=alt.Facet("panel:N", title=None, sort=panels), columns=3, spacing={"row": 24, "column": 28}
     )
 
 
-def _panels(values: Values) -> list[str]:
-    return list(dict.fromkeys(point["panel"] for point in values))
+_PUBLISHED = "datum.kind === 'published'"
+_FAINT = "datum.kind === 'published' || datum.kind === 'invalid'"
 
 
-def _axis_labels(shape: Shape) -> list[str]:
-    """The levels along the axis in words, in the order of their numbers."""
-    numbered = [(number_of(level) or 0.0, text) for level, text in zip(shape.levels[shape.along or ""], shape.texts(shape.along), strict=True)]
-    return [text for _, text in sorted(numbered)]
+def _joined(base: alt.Chart, values: Values, shape: Shape) -> Any:
+    """Lines through what holds; the published ones faint and dashed. Invalid figures are joined to nothing."""
+    there = [name for name in ("measured", "published") if any(point["series"] == name for point in values)]
+    dashes = alt.Scale(domain=["measured", "published"], range=[[1, 0], [3, 4]])
+    legend = alt.Legend(title=None, symbolType="stroke", values=there) if len(there) > 1 else None
+    return (
+        base.transform_filter("datum.kind !== 'invalid'")
+        .mark_line(strokeJoin="round")
+        .encode(
+            stroke=_stroke(shape),
+            strokeDash=alt.StrokeDash("series:N", scale=dashes, legend=legend),
+            strokeWidth=alt.condition("datum.series === 'published'", alt.value(1), alt.value(2)),
+            opacity=alt.condition("datum.series === 'published'", alt.value(0.6), alt.value(1)),
+        )
+    )
+
+
+def _troubles(base: alt.Chart, values: Values) -> list[alt.Chart]:
+    """A ring over every suspect figure, a cross over every invalid one; the caption says so."""
+    layers = []
+    for kind, mark in _TROUBLE.items():
+        if all(point["kind"] != kind for point in values):
+            continue
+        over = base.transform_filter(f"datum.kind === '{kind}'").mark_point(
+            shape=mark, size=190, strokeWidth=2, opacity=1, stroke=theme.VERDICTS[kind]
+        )
+        layers.append(over.encode(tooltip=_TOOLTIP))
+    return layers
 
 
 def _label_expression(labels: dict[float, str]) -> str:
@@ -166,7 +215,7 @@ def _label_expression(labels: dict[float, str]) -> str:
 def _bars(values: Values, shape: Shape) -> alt.TopLevelMixin:
     """A bar a condition, the figure at its end; published figures as ticks."""
     order = list(dict.fromkeys(point["condition"] for point in values))
-    base = alt.Chart(alt.InlineData(values=values)).encode(
+    base = named("conditions").encode(
         y=alt.Y("condition:N", sort=order, axis=alt.Axis(title=None, grid=False)),
         x=alt.X("rps:Q", scale=_rate_scale(values), axis=_rate_axis(values)),
         tooltip=_TOOLTIP,
@@ -176,8 +225,8 @@ def _bars(values: Values, shape: Shape) -> alt.TopLevelMixin:
         color=_colour(shape),
         fillOpacity=alt.condition("datum.kind === 'invalid'", alt.value(0.15), alt.value(0.9)),
     )
-    figures = ours.mark_text(align="left", dx=6, fontSize=11).encode(text=alt.Text("rps:Q", format=",.0f"))
-    published = base.transform_filter("datum.kind === 'published'").mark_tick(
-        color=theme.NEUTRAL, thickness=2, size=14, strokeDash=[2, 2]
-    )
-    return alt.layer(bars, published, figures).properties(width=560, height=alt.Step(24))
+    figures = ours.mark_text(align="left", dx=6, fontSize=11).encode(text="figure:N")
+    layers = [bars, figures]
+    if any(point["kind"] == "published" for point in values):
+        layers.append(base.transform_filter(_PUBLISHED).mark_tick(color=theme.NEUTRAL, thickness=2, size=14))
+    return alt.layer(*layers).properties(width=theme.WIDTH - 160, height=alt.Step(24))

@@ -3,25 +3,38 @@
 from dataclasses import dataclass
 
 from loadstone.analyse.model import Analysis, FactorView, Level, ResultTable, Row
-from loadstone.report.levels import factor_title, level_text, number_of
+from loadstone.report.levels import axis_text, factor_title, level_text, number_of
+from loadstone.spec.levels import is_level
 
 _LOG_FROM = 8.0
 """An axis whose largest level is so many times its smallest is drawn on a log scale."""
+_LINE_LEVELS = 3
+"""A line needs so many levels; fewer are compared better as bars."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Parts that the factors of one table play in its picture; `along` is None when no factor is a quantity."""
+    """Parts that the factors of one table play in its pictures; None or empty where no factor plays it.
+
+    along: the quantity along the axis; colour: the factor told by colour and mark;
+    panels: factors with a panel a level; group: the factor whose levels head a long list.
+    """
 
     along: str | None
     colour: str | None
     panels: tuple[str, ...]
+    group: str | None
     levels: dict[str, list[Level]]
     factors: dict[str, FactorView]
 
     def title(self, factor: str | None) -> str:
         """The factor in words; empty for None."""
         return factor_title(factor, self.factors) if factor else ""
+
+    def phrase(self, factor: str | None) -> str:
+        """The factor within a sentence: `Payload of the document` begins small, `CPU limit` does not."""
+        title = self.title(factor)
+        return title[:1].lower() + title[1:] if title[1:2].islower() else title
 
     def text(self, factor: str | None, row: Row) -> str:
         """The row's level of `factor` in words; empty where it has none."""
@@ -34,35 +47,43 @@ class Shape:
         return [level_text(level, self.factors.get(factor or "")) for level in self.levels.get(factor or "", [])]
 
     def panel(self, row: Row) -> str:
-        """The row's panel, e.g. `payload 1 kB`; empty when all rows share one."""
-        return ", ".join(f"{self.title(name)} {self.text(name, row)}" for name in self.panels)
+        """The row's panel, e.g. `Payload 1 kB` or `8 workers`; empty when all rows share one."""
+        return ", ".join(self._panel_part(name, self.text(name, row)) for name in self.panels)
 
-    def numbers(self) -> list[float]:
-        """The levels along the axis as numbers, ascending."""
-        return sorted(number for level in self.levels.get(self.along or "", []) if (number := number_of(level)) is not None)
+    def _panel_part(self, factor: str, text: str) -> str:
+        view = self.factors.get(factor)
+        return text if view and view.unit and view.unit in text else f"{self.title(factor)} {text}"
+
+    def ticks(self) -> dict[float, str]:
+        """The levels along the axis, ascending: each number and its words."""
+        factor = self.factors.get(self.along or "")
+        levels = self.levels.get(self.along or "", [])
+        numbered = {number: axis_text(level, factor) for level in levels if (number := number_of(level)) is not None}
+        return dict(sorted(numbered.items()))
 
     def is_log(self) -> bool:
         """Whether the levels along the axis span so much that they need a log scale."""
-        numbers = self.numbers()
+        numbers = list(self.ticks())
         return bool(numbers) and numbers[0] > 0 and numbers[-1] / numbers[0] >= _LOG_FROM
 
 
 def shape_of(table: ResultTable, analysis: Analysis) -> Shape:
-    """The longest quantity goes along the axis, the first name has the colours, the rest make panels.
-
-    A quantity needs three levels at least: two are compared better as bars.
-    """
+    """The longest quantity goes along the axis; of the names, which change slowest first, the last has the colours."""
     levels = {name: _present(name, table) for name in table.vary}
     varied = [name for name in levels if len(levels[name]) > 1]
-    quantities = [name for name in varied if len(levels[name]) >= 3 and all(number_of(v) is not None for v in levels[name])]
+    quantities = [
+        name
+        for name in varied
+        if len(levels[name]) >= _LINE_LEVELS and all(number_of(level) is not None for level in levels[name])
+    ]
     along = max(reversed(quantities), key=lambda name: len(levels[name])) if quantities else None
     rest = [name for name in varied if name != along]
-    names = [name for name in rest if any(number_of(level) is None for level in levels[name])]
-    colour = next(iter(names or rest), None)
-    return Shape(along, colour, tuple(name for name in rest if name != colour), levels, analysis.factors)
+    names = [name for name in rest if any(number_of(level) is None for level in levels[name])] or rest
+    colour, group = (names[-1], names[0]) if names else (None, None)
+    return Shape(along, colour, tuple(name for name in rest if name != colour), group, levels, analysis.factors)
 
 
 def _present(factor: str, table: ResultTable) -> list[Level]:
-    """Levels of `factor` that some row has, in the table's order; 1, 1.0 and True are three levels."""
-    there = {(type(row.condition[factor]), row.condition[factor]) for row in table.rows if factor in row.condition}
-    return [level for level in table.vary[factor] if (type(level), level) in there]
+    """Levels of `factor` that some row has, in the table's order."""
+    there = [row.condition[factor] for row in table.rows if factor in row.condition]
+    return [level for level in table.vary[factor] if is_level(level, there)]

@@ -7,8 +7,18 @@ SERIES = ("#0072B2", "#D55E00", "#009E73", "#AA4499", "#B8860B", "#56A0D3", "#7A
 
 VERDICTS = {"valid": "#2B7A9B", "suspect": "#C98A00", "invalid": "#D1495B", "unknown": "#8A9099", "missing": "#8A9099"}
 
+ON_DARK = {
+    "#0072B2": "#4FA8E0", "#D55E00": "#F0812E", "#009E73": "#2CC295", "#AA4499": "#D77CC9", "#B8860B": "#E0B040",
+    "#56A0D3": "#8CC8F0", "#7A7A7A": "#A8A8A8", "#8C564B": "#C08A7C", "#2B7A9B": "#62B3D3", "#C98A00": "#E0A93A",
+    "#D1495B": "#F0788A",
+}  # fmt: skip
+"""What each colour becomes on a dark screen."""
+
 NEUTRAL = "#8A9099"
 """Lines and marks that must show on white and on black."""
+
+WIDTH = 930
+"""Pixels from the left to the right end of an axis: a picture then fits a page 1,280 pixels wide."""
 
 FONT = "Inter, 'Segoe UI', 'Helvetica Neue', 'Liberation Sans', Arial, sans-serif"
 
@@ -18,6 +28,7 @@ def config(dark: bool) -> dict[str, Any]:
     ink, soft, grid = ("#E6E9EE", "#A9B1BC", "#2E343D") if dark else ("#1D2530", "#56606D", "#E4E8EC")
     return {
         "background": "transparent",
+        "aria": False,
         "font": FONT,
         "view": {"stroke": None},
         "axis": {
@@ -28,8 +39,9 @@ def config(dark: bool) -> dict[str, Any]:
         "axisX": {"grid": False, "domain": True, "ticks": True},
         "legend": {
             "labelColor": ink, "titleColor": soft, "labelFontSize": 11.5, "titleFontSize": 11,
-            "titleFontWeight": "normal", "orient": "top", "direction": "horizontal", "symbolSize": 70,
-            "columnPadding": 18, "labelLimit": 240, "offset": 14,
+            "titleFontWeight": "normal", "titleOrient": "left", "titlePadding": 14, "orient": "top",
+            "direction": "horizontal", "symbolSize": 70, "columnPadding": 18, "labelLimit": 240, "offset": 14,
+            "layout": {"top": {"anchor": "start", "direction": "horizontal", "margin": 26}},
         },
         "header": {"labelColor": ink, "titleColor": soft, "labelFontSize": 12, "labelFontWeight": 600},
         "title": {"color": ink, "subtitleColor": soft, "fontSize": 12.5, "anchor": "start", "fontWeight": 600},

@@ -1,7 +1,6 @@
 """The run second by second: rate and P99 above, CPU of each part below, on one time axis."""
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterator
 from itertools import groupby
 from math import ceil
 from statistics import fmean
@@ -12,14 +11,16 @@ import altair as alt
 from loadstone.analyse.model import Analysis, TimelinePoint
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import Chart, make
-from loadstone.report.charts.latency import DURATION_LABEL
+from loadstone.report.charts.chart import Chart, Values, make, named
+from loadstone.report.charts.durations import duration_axis, duration_scale
 
-Values = list[dict[str, Any]]
+Panel = alt.LayerChart | alt.FacetChart
 
 _POINTS_MAX = 900
 """More seconds than this are averaged, so that a long run still makes a picture of one screen."""
-_WIDTH = 780
+_BOUNDARIES_MAX = 120
+"""With more trials than this, only blocks are parted by lines."""
+_BREAK: Any = "break-paths-show-path-domains"
 
 
 def timeline_chart(analysis: Analysis) -> Chart | None:
@@ -28,23 +29,155 @@ def timeline_chart(analysis: Analysis) -> Chart | None:
         return None
     step = ceil(len(analysis.timeline) / _POINTS_MAX)
     start = analysis.timeline[0].unix_s
-    seconds = [_merged(points, start) for points in _stretches(analysis.timeline, step)]
-    data = alt.InlineData(values=seconds)
-    trials = alt.InlineData(values=_trials(analysis, start))
-    panels = [_rates(data, trials), _latencies(data, trials)]
-    cpu = [
-        {"min": point["min"], "trial": point["trial"], "phase": point["phase"], "part": fmt.plain(part), "share": share}
-        for point in seconds
-        for part, share in point["cpu"].items()
-    ]
+    stretches = list(_stretches(analysis.timeline, step))
+    seconds = _with_gaps([_point(stretch, start) for stretch in stretches])
+    parts = list(dict.fromkeys(part for point in analysis.timeline for part in point.cpu_share))
+    cpu = [point for part in parts for point in _with_gaps([_cpu_point(stretch, start, part) for stretch in stretches])]
+    trials = _trials(analysis, start)
+    if not seconds:
+        return None
+    panels = [_rates(), _latencies([point["p99"] for point in seconds if point["p99"]] or [1e6], last=not cpu)]
     if cpu:
-        panels.append(_cpu(cpu, trials))
-    panels[-1].encoding.x.axis = alt.Axis(title="minutes since the start", tickCount=10)
+        panels.append(_cpu(list(dict.fromkeys(point["part"] for point in cpu))))
+    length_s = analysis.timeline[-1].unix_s - start
     return make(
         "timeline",
         "The run, second by second",
-        _caption(step, bool(cpu)),
-        f"Requests a second, P99 and CPU of each part over {fmt.seconds(analysis.timeline[-1].unix_s - start)} "
-        f"and {len(_trials(analysis, start))} trials.",
-        alt.vconcat(*panels, spacing=18).resolve_scale(x="shared", color="independent"),
+        _caption(step, trials),
+        f"RPS, P99 and CPU of each part over {fmt.rough_time(length_s)} and {len(trials)} trials.",
+        alt.vconcat(*panels, spacing=16).resolve_scale(x="shared", color="independent"),
+        {"seconds": seconds, "cpu": cpu, "trials": trials, "one": [{"share": 1}]},
     )
+
+
+def _stretches(timeline: list[TimelinePoint], step: int) -> Iterator[list[TimelinePoint]]:
+    """At most `step` neighbouring seconds of one trial and one phase at a time; no load runs in the drain."""
+    loaded = [point for point in timeline if point.phase != "drain"]
+    for _, group in groupby(loaded, key=lambda point: (point.trial, point.phase)):
+        points = list(group)
+        for first in range(0, len(points), step):
+            yield points[first : first + step]
+
+
+def _common(points: list[TimelinePoint], start: float) -> dict[str, Any]:
+    return {"min": round((points[0].unix_s - start) / 60, 4), "trial": fmt.plain(points[0].trial)}
+
+
+def _point(points: list[TimelinePoint], start: float) -> dict[str, Any]:
+    """The mean rate of the seconds, and the largest P99: percentiles are never averaged."""
+    rate = round(fmean(point.goodput_per_s for point in points), 1)
+    slowest = max((point.p99_ns for point in points if point.p99_ns), default=None)
+    measured = points[0].phase == "measure"
+    return {
+        **_common(points, start),
+        "rps": rate,
+        "rps_measured": rate if measured else None,
+        "p99": slowest,
+        "p99_measured": slowest if measured else None,
+    }
+
+
+def _cpu_point(points: list[TimelinePoint], start: float, part: str) -> dict[str, Any]:
+    seen = [point.cpu_share[part] for point in points if part in point.cpu_share]
+    share = round(fmean(seen), 4) if seen else None
+    measured = share if points[0].phase == "measure" else None
+    return {**_common(points, start), "part": fmt.plain(part), "share": share, "share_measured": measured}
+
+
+def _with_gaps(points: Values) -> Values:
+    """The points with an empty one after each trial, where the line breaks."""
+    found: Values = []
+    for trial, group in groupby(points, key=lambda point: point["trial"]):
+        own = list(group)
+        found += [*own, {**dict.fromkeys(own[-1]), "min": own[-1]["min"], "trial": trial, "part": own[-1].get("part")}]
+    return found
+
+
+def _trials(analysis: Analysis, start: float) -> Values:
+    """Where each trial begins and ends, and what became of it."""
+    views = {view.trial: view for view in analysis.trials}
+    found = [list(points) for _, points in groupby(analysis.timeline, key=lambda point: point.trial)]
+    trials: Values = []
+    block: int | None = None
+    for points in found:
+        view = views.get(points[0].trial)
+        trials.append(
+            {
+                "min": round((points[0].unix_s - start) / 60, 4),
+                "end": round((points[-1].unix_s + 1 - start) / 60, 4),
+                "trial": fmt.plain(points[0].trial),
+                "condition": fmt.plain(view.label) if view else "",
+                "verdict": view.verdict if view else "valid",
+                "edge": len(found) <= _BOUNDARIES_MAX or (view is not None and view.block != block),
+            }
+        )
+        block = view.block if view else block
+    return trials
+
+
+def _x(last: bool) -> alt.X:
+    axis = (
+        alt.Axis(title="minutes since the start", tickCount=10)
+        if last
+        else alt.Axis(labels=False, ticks=False, title=None)
+    )
+    return alt.X("min:Q", axis=axis, scale=alt.Scale(nice=False, zero=True))
+
+
+def _lines(data: str, x: alt.X, figure: str, color: Any, **y: Any) -> list[alt.Chart]:
+    """A thin line through every phase, a strong one through what was measured; trials are not joined."""
+    base = named(data).encode(x=x, color=color)
+    thin = base.mark_line(strokeWidth=1, opacity=0.4, invalid=_BREAK).encode(y=alt.Y(f"{figure}:Q", **y))
+    strong = base.mark_line(strokeWidth=2, strokeCap="round", strokeJoin="round", invalid=_BREAK)
+    return [thin, strong.encode(y=alt.Y(f"{figure}_measured:Q", **y))]
+
+
+def _backdrop(x: alt.X) -> list[alt.Chart]:
+    """Trial boundaries, and a shade behind every trial that is not valid; each trial says its name when pointed at."""
+    kinds = ["valid", "suspect", "invalid"]
+    scale = alt.Scale(domain=kinds, range=[theme.VERDICTS[kind] for kind in kinds])
+    trials = named("trials").encode(x=x)
+    shades = trials.mark_rect().encode(
+        x2="end:Q",
+        fill=alt.Fill("verdict:N", scale=scale, legend=None),
+        fillOpacity=alt.condition("datum.verdict === 'valid'", alt.value(0), alt.value(0.2)),
+        tooltip=[alt.Tooltip(f"{key}:N") for key in ("trial", "condition", "verdict")],
+    )
+    edges = trials.transform_filter("datum.edge").mark_rule(color=theme.NEUTRAL, strokeWidth=0.6, opacity=0.28)
+    return [shades, edges]
+
+
+def _panel(x: alt.X, lines: list[alt.Chart], height: int) -> Panel:
+    return alt.layer(*_backdrop(x), *lines).properties(width=theme.WIDTH, height=height)
+
+
+def _rates() -> Panel:
+    x = _x(last=False)
+    axis = alt.Axis(title="RPS", labelExpr="format(datum.value, '~s')", tickCount=4)
+    lines = _lines("seconds", x, "rps", alt.value(theme.SERIES[0]), axis=axis, scale=alt.Scale(zero=True))
+    return _panel(x, lines, 150)
+
+
+def _latencies(lengths_ns: list[float], last: bool) -> Panel:
+    x = _x(last)
+    axis, scale = duration_axis("P99", lengths_ns), duration_scale(lengths_ns)
+    return _panel(x, _lines("seconds", x, "p99", alt.value(theme.SERIES[1]), axis=axis, scale=scale), 120)
+
+
+def _cpu(parts: list[str]) -> Panel:
+    """CPU of each part; a line at one full core, where a single thread can go no further."""
+    x = _x(last=True)
+    axis, zero = alt.Axis(title="CPU, share of a core", format="%", tickCount=4), alt.Scale(zero=True)
+    scale = alt.Scale(domain=parts, range=list(theme.SERIES[2:]))
+    color = alt.Color("part:N", scale=scale, legend=alt.Legend(title="CPU of", symbolType="stroke", symbolOpacity=1))
+    one_core = named("one").mark_rule(color=theme.NEUTRAL, strokeDash=[4, 4]).encode(y=alt.Y("share:Q"))
+    return _panel(x, [one_core, *_lines("cpu", x, "share", color, axis=axis, scale=zero)], 150)
+
+
+def _caption(step: int, trials: Values) -> str:
+    sentences = ["Strong lines are measured, thin ones are ramp-up and warm-up. Vertical lines part the trials."]
+    if step > 1:
+        sentences.append(f"Each point covers up to {step} s: the mean rate and CPU, the largest P99.")
+    if any(trial["verdict"] != "valid" for trial in trials):
+        sentences.append("Shaded trials are suspect or invalid.")
+    return " ".join(sentences)

@@ -1,0 +1,160 @@
+"""Replay calibration of p95, p99 and p99.9: merged histograms, labels swapped within blocks.
+
+Simulates the latencies of A/A runs: each trial has its own level, its own share of slow requests,
+and now and then a stall that a few per cent of its requests see. Every interval should hold 0, that
+is, its test should not reject it. Power is for B truly slower by 10 and 20 %. Rates print with their
+95 % ranges. Exit status 1 if a rate misses its limit by more than its range.
+"""
+
+import argparse
+import itertools
+import json
+import math
+import sys
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binomtest, norm
+
+from loadstone.analyse.statistics.histograms import LatencyBlocks
+from loadstone.analyse.statistics.permutation import SwapTest
+from loadstone.analyse.statistics.sequential import FIXED_ALPHA, LOOK_ALPHA, LOOKS
+
+EDGES_NS = np.exp(np.arange(math.log(5e4), math.log(2e9), 0.0025))
+"""Buckets of .25 %, from 50 us to 2 s."""
+QUANTILES = (0.95, 0.99, 0.999)
+OPERATIONS = 30_000
+MEDIAN_NS, BODY_SD, SLOW_FACTOR, SLOW_SD, STALL_NS = 400e3, 0.25, 5.0, 0.5, 5e8
+EFFECTS = (0.0, 0.10, 0.20)
+DESIGNS = (("fixed 12", (12,)), ("fixed 20", (20,)), ("sequential", LOOKS))
+FALSE_MAX = 0.055
+TITLES = ("false %", "+10 % seen", "+20 % seen", "wrong way %")
+
+
+@dataclass(frozen=True)
+class Latency:
+    """`trial_sd` of a trial's level and `slow_sd` of its share of slow requests, as log ratios."""
+
+    name: str
+    trial_sd: float
+    slow_share: float
+    slow_sd: float
+    stall_share: float
+    """Share of trials with a stall."""
+
+
+SCENARIOS = (
+    Latency("quiet", 0.015, 0.02, 0.2, 0.0),
+    Latency("mixed", 0.03, 0.02, 0.5, 0.03),
+    Latency("stalls", 0.06, 0.02, 0.5, 0.20),
+)
+
+
+class Share(NamedTuple):
+    """A share of the runs with its 95 % range."""
+
+    share: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{100 * self.share:5.1f} [{100 * self.low:4.1f}, {100 * self.high:5.1f}]"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Shares of the runs, each with its 95 % range."""
+
+    scenario: str
+    quantile: float
+    design: str
+    runs: int
+    false: Share
+    """Intervals that miss the truth: one minus the coverage."""
+    seen_10: Share
+    seen_20: Share
+    wrong: Share
+    """Direction wrong at +10 or +20 %."""
+
+
+def trials(latency: Latency, rng: np.random.Generator, blocks: int) -> NDArray[np.int64]:
+    """Histograms of `blocks` trials: a row a trial, a column a bucket."""
+    level = latency.trial_sd * rng.normal(size=(blocks, 1))
+    slow = latency.slow_share * np.exp(latency.slow_sd * rng.normal(size=(blocks, 1)))
+    stalled = np.where(rng.random((blocks, 1)) < latency.stall_share, rng.uniform(0.005, 0.05, (blocks, 1)), 0.0)
+    x = np.log(EDGES_NS / MEDIAN_NS) - level
+    below = (1 - slow - stalled) * norm.cdf(x / BODY_SD) + slow * norm.cdf((x - math.log(SLOW_FACTOR)) / SLOW_SD)
+    below += stalled * np.clip(EDGES_NS / STALL_NS, 0, 1)
+    share = np.diff(below, axis=1, prepend=0.0).clip(0)
+    return np.stack([rng.multinomial(OPERATIONS, row / row.sum()) for row in share])
+
+
+def blocks_of(latency: Latency, rng: np.random.Generator, blocks: int) -> LatencyBlocks:
+    """One A/A run."""
+    none = np.zeros(blocks, dtype=np.int64)
+    return LatencyBlocks(EDGES_NS, trials(latency, rng, blocks), trials(latency, rng, blocks), none, none)
+
+
+def first(run: LatencyBlocks, blocks: int) -> LatencyBlocks:
+    """The first blocks of a run."""
+    return LatencyBlocks(
+        run.values_ns, run.counts_a[:blocks], run.counts_b[:blocks], run.failed_a[:blocks], run.failed_b[:blocks]
+    )
+
+
+def seen(run: LatencyBlocks, quantile: float, looks: tuple[int, ...], truth: float, seed: int) -> int:
+    """Claim of one run when B's latencies are exp(truth) times as long: 1 longer, -1 shorter, 0 none at any look."""
+    alpha = LOOK_ALPHA if len(looks) > 1 else FIXED_ALPHA
+    for blocks in looks:
+        test = SwapTest(first(run, blocks), quantile, seed=seed)
+        if test.p_value(-truth) <= alpha and test.estimate is not None:
+            return 1 if test.estimate + truth > 0 else -1
+    return 0
+
+
+def replay(latency: Latency, quantile: float, design: str, looks: tuple[int, ...], runs: int, seed: int) -> Outcome:
+    """One row of the table."""
+    rng = np.random.default_rng([seed, SCENARIOS.index(latency)])
+    claims = np.array(
+        [
+            [seen(run, quantile, looks, math.log1p(effect), seed + number) for effect in EFFECTS]
+            for number, run in ((number, blocks_of(latency, rng, looks[-1])) for number in range(runs))
+        ]
+    )
+    rates = [share_of(claims[:, 0] != 0), *(share_of(column == 1) for column in claims.T[1:])]
+    wrong = share_of((claims[:, 1:] == -1).any(axis=1))
+    return Outcome(latency.name, quantile, design, runs, rates[0], rates[1], rates[2], wrong)
+
+
+def share_of(hits: NDArray[np.bool_]) -> Share:
+    """A share with its 95 % range."""
+    interval = binomtest(int(np.count_nonzero(hits)), len(hits)).proportion_ci(method="exact")
+    return Share(float(hits.mean()), float(interval.low), float(interval.high))
+
+
+def main() -> int:
+    """Print the table (or JSON)."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    if not arguments.json:
+        print("scenario  quantile design    ", *(f"{title:>20}" for title in TITLES))
+    outcomes = []
+    for latency, quantile in itertools.product(SCENARIOS, QUANTILES):
+        for design, looks in DESIGNS:
+            found = replay(latency, quantile, design, looks, arguments.runs, arguments.seed)
+            outcomes.append(found)
+            if not arguments.json:
+                shares = f"{found.false!s:>20} {found.seen_10!s:>20} {found.seen_20!s:>20} {found.wrong!s:>20}"
+                print(f"{found.scenario:9} {found.quantile:<8} {found.design:10} {shares}", flush=True)
+    if arguments.json:
+        print(json.dumps({"seed": arguments.seed, "outcomes": [asdict(found) for found in outcomes]}))
+    return 1 if any(found.false.low > FALSE_MAX for found in outcomes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

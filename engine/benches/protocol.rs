@@ -1,0 +1,108 @@
+//! CPU time that the protocol's side of an operation costs: `cargo bench -p loadstone-engine --bench protocol`.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use loadstone_engine::clock::thread_cpu_ns;
+use loadstone_engine::plan::Plan;
+use loadstone_engine::protocol::{Decoded, Judgement, Protocol, Request, Shared};
+use serde_json::json;
+
+const ROUNDS: usize = 21;
+const TURNS: u32 = 50_000;
+
+/// Prints the median and the fastest of several rounds.
+fn measure(name: &str, mut work: impl FnMut()) {
+    let mut round = || {
+        let before_ns = thread_cpu_ns();
+        (0..TURNS).for_each(|_| work());
+        (thread_cpu_ns() - before_ns) as f64 / f64::from(TURNS)
+    };
+    round();
+    let mut rounds: Vec<f64> = (0..ROUNDS).map(|_| round()).collect();
+    rounds.sort_by(f64::total_cmp);
+    println!("{name:<46} {:>8.1} ns  (fastest {:.1})", rounds[ROUNDS / 2], rounds[0]);
+}
+
+/// One operation on 1,000 keys that hold version 1 of their documents.
+fn protocol(operation: serde_json::Value, payload_bytes: usize) -> Protocol {
+    let plan = json!({
+        "endpoints": [{}], "model": {"kind": "closed", "users": 1}, "pool": {"connections": 1},
+        "operations": [operation], "keys": {"count": 1000, "loaded": true},
+        "documents": {"payload_bytes": payload_bytes, "field_bytes": 10},
+    });
+    let plan = Plan::from_json(&plan.to_string()).expect("the plan is right");
+    Protocol::new(&plan, Arc::new(Shared::new(&plan).expect("there is room")), 0).expect("the plan can be driven")
+}
+
+fn begin(protocol: &mut Protocol) -> Request {
+    protocol.begin().expect("keys never run out")
+}
+
+/// Draws, encodes, decodes and judges, each alone and all together. The reply is made from the encoded command.
+fn measure_all(name: &str, protocol: &mut Protocol, reply: &dyn Fn(&Request) -> Vec<u8>) {
+    let mut out = Vec::with_capacity(1 << 20);
+    measure(&format!("{name}: begin"), || {
+        black_box(begin(protocol));
+    });
+    let request = begin(protocol);
+    measure(&format!("{name}: encode"), || {
+        out.clear();
+        protocol.encode(black_box(&request), b"", &mut out);
+        black_box(&out);
+    });
+    let bytes = reply(&request);
+    measure(&format!("{name}: decode"), || {
+        assert_eq!(black_box(protocol.decode(black_box(&bytes))), Ok(Decoded::Complete { length: bytes.len() }));
+    });
+    let requests: Vec<(Request, Vec<u8>)> =
+        (0..64).map(|_| begin(protocol)).map(|request| (request, reply(&request))).collect();
+    let mut turn = 0;
+    measure(&format!("{name}: encode + decode + judge"), || {
+        turn += 1;
+        let (request, bytes) = &requests[turn % requests.len()];
+        out.clear();
+        protocol.encode(black_box(request), b"", &mut out);
+        black_box(&out);
+        assert_eq!(protocol.decode(black_box(bytes)), Ok(Decoded::Complete { length: bytes.len() }));
+        assert_eq!(protocol.judge(black_box(request), black_box(bytes)), Judgement::Right);
+    });
+}
+
+/// The document of a request's key and version as a bulk string, cut out of the command that stores it.
+fn stored(payload_bytes: usize) -> impl Fn(&Request) -> Vec<u8> {
+    let set = json!({"name": "set", "writes": "document", "commands": [{"args": ["SET", "{key}", "{document}"]}]});
+    let setter = std::cell::RefCell::new(protocol(set, payload_bytes));
+    move |request| {
+        let mut out = Vec::new();
+        let mut first = *request;
+        first.version = 1;
+        setter.borrow_mut().encode(&first, b"", &mut out);
+        let place = out.len() - (payload_bytes + 122) - format!("${}\r\n\r\n", payload_bytes + 122).len();
+        out.split_off(place)
+    }
+}
+
+fn main() {
+    let get = json!({"name": "get", "commands": [{"args": ["GET", "{key}"], "expect": "value"}]});
+    let value = b"$100\r\n".iter().chain(&[b'x'; 100]).chain(b"\r\n").copied().collect::<Vec<u8>>();
+    measure_all("GET 100 B", &mut protocol(get, 100), &|_| value.clone());
+    let set = json!({"name": "set", "commands": [{"args": ["SET", "{key}", "{value}"], "expect": "ok"}]});
+    measure_all("SET 100 B", &mut protocol(set, 100), &|_| b"+OK\r\n".to_vec());
+    let get = json!({"name": "get", "commands": [{"args": ["JSON.GET", "{key}"], "expect": "document"}]});
+    for payload_bytes in [100, 1000, 10_000] {
+        let name = format!("JSON.GET {payload_bytes} B + 122");
+        measure_all(&name, &mut protocol(get.clone(), payload_bytes), &stored(payload_bytes));
+    }
+    let set = json!({"name": "set", "commands": [{"args": ["JSON.SET", "{key}", "$", "{document}"], "expect": "ok"}],
+        "writes": "document", "read_back": {"args": ["JSON.GET", "{key}"], "expect": "document"}});
+    let mut set = protocol(set, 1000);
+    let mut out = Vec::with_capacity(1 << 20);
+    measure("JSON.SET 1000 B + 122: begin, encode, judge", || {
+        out.clear();
+        let request = begin(&mut set);
+        set.encode(&request, b"", &mut out);
+        black_box(&out);
+        assert_eq!(set.judge(&request, b"+OK\r\n"), Judgement::Right);
+    });
+}

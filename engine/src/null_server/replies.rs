@@ -1,0 +1,125 @@
+//! What the null server says: every reply is made once, when it starts.
+
+use crate::plan::{Documents, Expect};
+use crate::values::{CONSTANT_FIELDS, ENVELOPE_BYTES, Values};
+
+use super::NullOptions;
+
+/// The documents' key, version and seed: any will do, since nothing is stored.
+const KEY: u64 = 0;
+const VERSION: u32 = 1;
+const SEED: u64 = 1;
+
+/// The replies, by command. A command is a place in this table.
+#[derive(Debug)]
+pub(super) struct Replies {
+    names: Vec<Vec<u8>>,
+    texts: Vec<Reply>,
+}
+
+/// A reply in RESP2 and RESP3.
+#[derive(Debug)]
+struct Reply {
+    resp2: Vec<u8>,
+    resp3: Vec<u8>,
+}
+
+pub(super) const HELLO: usize = 0;
+/// Commands below this are those of the handshake.
+pub(super) const FIRST_AFTER_HANDSHAKE: usize = 4;
+const OTHER: usize = 4;
+const HANDSHAKE: [&str; FIRST_AFTER_HANDSHAKE] = ["HELLO", "AUTH", "SELECT", "CLIENT"];
+
+impl Replies {
+    pub fn new(options: &NullOptions) -> Self {
+        let payload_bytes = options.document_bytes - ENVELOPE_BYTES;
+        let field_bytes = options.field_bytes.unwrap_or(10).min(payload_bytes - 1);
+        let values = Values::new(SEED, &Documents { payload_bytes, field_bytes });
+        let mut replies = Self { names: vec![], texts: vec![] };
+        for name in HANDSHAKE {
+            replies.add(name, Reply::same(b"+OK\r\n".to_vec()));
+        }
+        replies.texts[HELLO] = hello();
+        replies.add("", Reply::same(b"+OK\r\n".to_vec()));
+        for (name, &kind) in &options.replies {
+            replies.add(name, reply(kind, &values));
+        }
+        replies.add("PING", Reply::same(b"+PONG\r\n".to_vec()));
+        replies
+    }
+
+    fn add(&mut self, name: &str, reply: Reply) {
+        self.names.push(name.to_uppercase().into_bytes());
+        self.texts.push(reply);
+    }
+
+    /// The command of that name.
+    #[inline]
+    pub fn find(&self, name: &[u8]) -> usize {
+        self.names.iter().position(|known| known.eq_ignore_ascii_case(name)).unwrap_or(OTHER)
+    }
+
+    #[inline]
+    pub fn text(&self, command: usize, resp3: bool) -> &[u8] {
+        let reply = &self.texts[command];
+        if resp3 { &reply.resp3 } else { &reply.resp2 }
+    }
+}
+
+impl Reply {
+    fn same(text: Vec<u8>) -> Self {
+        Self { resp2: text.clone(), resp3: text }
+    }
+
+    /// Names and values: an array in RESP2, a map in RESP3.
+    fn map(pairs: &[(&str, Vec<u8>)]) -> Self {
+        let text: Vec<u8> =
+            pairs.iter().flat_map(|(name, value)| [bulk(name.as_bytes()), value.clone()]).flatten().collect();
+        let head = |kind, count| format!("{kind}{count}\r\n").into_bytes();
+        Self {
+            resp2: [head('*', pairs.len() * 2), text.clone()].concat(),
+            resp3: [head('%', pairs.len()), text].concat(),
+        }
+    }
+}
+
+fn bulk(text: &[u8]) -> Vec<u8> {
+    [format!("${}\r\n", text.len()).as_bytes(), text, b"\r\n"].concat()
+}
+
+fn reply(kind: Expect, values: &Values) -> Reply {
+    match kind {
+        Expect::Any | Expect::Ok => Reply::same(b"+OK\r\n".to_vec()),
+        Expect::Integer => Reply::same(b":1\r\n".to_vec()),
+        Expect::Document => {
+            let mut document = Vec::new();
+            values.write_document(KEY, VERSION, &mut document);
+            Reply::same(bulk(&document))
+        }
+        Expect::Hash => {
+            let mut pairs = vec![("id", bulk(b"000000000000")), ("version", bulk(b"0000000001"))];
+            pairs.extend(CONSTANT_FIELDS.iter().map(|&(name, value)| (name, bulk(value.as_bytes()))));
+            pairs.push(("field", bulk(values.field(KEY, VERSION))));
+            pairs.push(("body", bulk(values.body(KEY, VERSION))));
+            Reply::map(&pairs)
+        }
+        Expect::Field => Reply::same(bulk(values.field(KEY, VERSION))),
+        Expect::FieldArray => Reply::same(bulk(&[b"[\"", values.field(KEY, VERSION), b"\"]"].concat())),
+        Expect::Value => Reply::same(bulk(values.value(KEY, VERSION))),
+    }
+}
+
+fn hello() -> Reply {
+    let pairs = |version: u8| {
+        [
+            ("server", bulk(b"redis")),
+            ("version", bulk(b"0.0.0")),
+            ("proto", format!(":{version}\r\n").into_bytes()),
+            ("id", b":1\r\n".to_vec()),
+            ("mode", bulk(b"standalone")),
+            ("role", bulk(b"master")),
+            ("modules", b"*0\r\n".to_vec()),
+        ]
+    };
+    Reply { resp2: Reply::map(&pairs(2)).resp2, resp3: Reply::map(&pairs(3)).resp3 }
+}

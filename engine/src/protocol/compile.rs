@@ -1,0 +1,153 @@
+//! A plan's operations, checked and made ready to be encoded.
+
+use crate::plan::{self, Expect, Plan, PlanError, Writes};
+use crate::resp;
+use crate::template::{Parser, Part};
+use crate::values::Values;
+
+use super::OperationInfo;
+
+/// Everything that is the same for each request.
+#[derive(Debug)]
+pub(super) struct Compiled {
+    pub operations: Vec<Operation>,
+    pub infos: Vec<OperationInfo>,
+    /// The distinct names of commands, in capitals.
+    pub names: Vec<String>,
+    /// The commands of all operations and read-backs, as the protocol writes them.
+    pub resp: Vec<resp::Command>,
+    /// Whether fields change apart from their documents.
+    pub writes_fields: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Operation {
+    pub commands: Vec<Command>,
+    pub read_back: Option<Command>,
+    pub writes: Writes,
+    /// The value written is `{value}` of its version, so that reading it back can be strict.
+    pub writes_value: bool,
+    /// The operation is drawn by random numbers up to this one, beyond those of the operations before it.
+    pub threshold: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Command {
+    pub expect: Expect,
+    /// Place in `Compiled::names`.
+    pub name: usize,
+    /// Place in `Compiled::resp`.
+    pub encoded: usize,
+    pub uses_previous: bool,
+}
+
+impl Compiled {
+    pub fn new(plan: &Plan, values: &Values) -> Result<Self, PlanError> {
+        let mut compiled =
+            Self { operations: vec![], infos: vec![], names: vec![], resp: vec![], writes_fields: false };
+        let total: f64 = plan.operations.iter().map(|operation| operation.weight).sum();
+        let mut parser = Parser::new(&plan.keys.prefix);
+        let mut cumulative = 0.0;
+        for (index, operation) in plan.operations.iter().enumerate() {
+            cumulative += operation.weight;
+            let last = index + 1 == plan.operations.len();
+            // Rounding must not leave random numbers that draw no operation.
+            let threshold = if last { u64::MAX } else { (cumulative / total * u64::MAX as f64) as u64 };
+            compiled.push(operation, index, threshold, &mut parser, values)?;
+        }
+        compiled.writes_fields = plan.operations.iter().any(|operation| operation.writes == Writes::Field);
+        Ok(compiled)
+    }
+
+    fn push(
+        &mut self,
+        operation: &plan::Operation,
+        index: usize,
+        threshold: u64,
+        parser: &mut Parser,
+        values: &Values,
+    ) -> Result<(), PlanError> {
+        let place = format!("operations[{index}]");
+        if operation.commands.len() > usize::from(u16::MAX) || index > usize::from(u16::MAX) {
+            return Err(PlanError::new(place, "more than 65535 operations or commands: use fewer"));
+        }
+        let mut commands = vec![];
+        let mut writes_value = false;
+        for (step, command) in operation.commands.iter().enumerate() {
+            let place = format!("{place}.commands[{step}]");
+            let parts = parse(command, &place, parser)?;
+            check_writes(&parts, operation, &place)?;
+            let previous = step.checked_sub(1).map(|before| operation.commands[before].expect);
+            check_previous(&parts, previous, &place)?;
+            writes_value |= uses(&parts, &Part::Value);
+            commands.push(self.add(command, parts, values));
+        }
+        let read_back = match &operation.read_back {
+            None => None,
+            Some(_) if operation.writes == Writes::Nothing => {
+                let message =
+                    "an operation that writes nothing has nothing to read back; set `writes`, or leave it out";
+                return Err(PlanError::new(format!("{place}.read_back"), message));
+            }
+            Some(command) => {
+                let place = format!("{place}.read_back");
+                let parts = parse(command, &place, parser)?;
+                check_previous(&parts, None, &place)?;
+                Some(self.add(command, parts, values))
+            }
+        };
+        let (name, weight) = (operation.name.clone(), operation.weight);
+        self.infos.push(OperationInfo { name, steps: commands.len() as u16, weight });
+        self.operations.push(Operation { commands, read_back, writes: operation.writes, writes_value, threshold });
+        Ok(())
+    }
+
+    fn add(&mut self, command: &plan::Command, parts: Vec<Vec<Part>>, values: &Values) -> Command {
+        let name = command.args[0].to_uppercase();
+        let index = self.names.iter().position(|known| *known == name).unwrap_or_else(|| {
+            self.names.push(name);
+            self.names.len() - 1
+        });
+        let uses_previous = uses(&parts, &Part::Changed);
+        self.resp.push(resp::Command::new(parts, values));
+        Command { expect: command.expect, name: index, encoded: self.resp.len() - 1, uses_previous }
+    }
+}
+
+fn parse(command: &plan::Command, place: &str, parser: &mut Parser) -> Result<Vec<Vec<Part>>, PlanError> {
+    let arguments = command.args.iter().enumerate();
+    let parts: Vec<Vec<Part>> = arguments
+        .map(|(index, argument)| parser.parse(argument, &format!("{place}.args[{index}]")))
+        .collect::<Result<_, _>>()?;
+    match parts.first().map(Vec::as_slice) {
+        Some([Part::Literal(_)]) => Ok(parts),
+        _ => {
+            let name = command.args.first().map_or("", String::as_str);
+            let message = format!("`{name}`: a command begins with its name, which has no placeholders");
+            Err(PlanError::new(format!("{place}.args[0]"), message))
+        }
+    }
+}
+
+fn uses(arguments: &[Vec<Part>], part: &Part) -> bool {
+    arguments.iter().flatten().any(|used| used == part)
+}
+
+fn check_writes(arguments: &[Vec<Part>], operation: &plan::Operation, place: &str) -> Result<(), PlanError> {
+    // `{document}` holds a body too.
+    let writes = uses(arguments, &Part::Body) || uses(arguments, &Part::Changed);
+    if writes && operation.writes == Writes::Nothing {
+        let message = "sends {document}, {body} or {changed}, but the operation writes nothing; set `writes` to \
+                       `document` or `field`";
+        return Err(PlanError::new(format!("{place}.args"), message));
+    }
+    Ok(())
+}
+
+fn check_previous(arguments: &[Vec<Part>], previous: Option<Expect>, place: &str) -> Result<(), PlanError> {
+    if !uses(arguments, &Part::Changed) || previous == Some(Expect::Document) {
+        return Ok(());
+    }
+    let message = "{changed} needs a command just before it, in the same operation, with `expect: document`";
+    Err(PlanError::new(format!("{place}.args"), message))
+}

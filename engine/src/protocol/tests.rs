@@ -1,0 +1,67 @@
+//! Operations from the draw to the judgement, against scripted replies.
+
+mod drawing;
+mod judging;
+mod plan_errors;
+mod reading_back;
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// A plan with these operations; `more` replaces or adds other parts.
+fn plan(operations: Value, more: Value) -> Plan {
+    let mut whole = json!({
+        "endpoints": [{}],
+        "model": {"kind": "closed", "users": 1},
+        "pool": {"connections": 1},
+        "operations": operations,
+        "keys": {"prefix": "k:", "count": 10},
+    });
+    for (name, part) in more.as_object().unwrap() {
+        whole[name] = part.clone();
+    }
+    Plan::from_json(&whole.to_string()).unwrap()
+}
+
+fn protocol(plan: &Plan) -> Protocol {
+    Protocol::new(plan, Arc::new(Shared::new(plan).unwrap()), 0).unwrap()
+}
+
+/// The operation of that name, begun.
+fn begin(protocol: &mut Protocol, name: &str) -> Request {
+    let index = protocol.operations().iter().position(|operation| operation.name == name).unwrap();
+    protocol.begin_operation(index).unwrap()
+}
+
+fn encode(protocol: &mut Protocol, request: &Request, previous: &[u8]) -> String {
+    let mut out = Vec::new();
+    protocol.encode(request, previous, &mut out);
+    String::from_utf8(out).unwrap()
+}
+
+/// The arguments of an encoded command whose arguments hold no line ends.
+fn arguments(command: &str) -> Vec<String> {
+    command.split("\r\n").skip(2).step_by(2).map(str::to_string).collect()
+}
+
+fn bulk(text: &str) -> Vec<u8> {
+    format!("${}\r\n{text}\r\n", text.len()).into_bytes()
+}
+
+/// Judges a reply that must also be found whole.
+fn judge(protocol: &mut Protocol, request: &Request, reply: &[u8]) -> Result<(), &'static str> {
+    assert_eq!(protocol.decode(reply), Ok(Decoded::Complete { length: reply.len() }));
+    match protocol.judge(request, reply) {
+        Judgement::Right => Ok(()),
+        Judgement::Wrong(kind) => Err(kind.name()),
+    }
+}
+
+/// A `set` that succeeds; returns the last argument that was sent.
+fn set(protocol: &mut Protocol) -> String {
+    let request = begin(protocol, "set");
+    let command = encode(protocol, &request, b"");
+    assert_eq!(judge(protocol, &request, b"+OK\r\n"), Ok(()));
+    arguments(&command).pop().unwrap()
+}

@@ -1,0 +1,209 @@
+//! Connections come and go: dialled, greeted, lost, given up, dialled again.
+
+use super::Worker;
+use crate::clock::{SECOND_NS, to_s};
+use crate::connection::State;
+use crate::protocol::ErrorKind;
+use crate::record::End;
+use crate::share;
+use mio::{Events, Token};
+use std::io;
+
+/// How long a connection waits before it is dialled again, at first and at the most.
+const BACKOFF_FIRST_NS: u64 = SECOND_NS / 100;
+const BACKOFF_LONGEST_NS: u64 = SECOND_NS;
+/// How often connections that are being opened are looked after.
+const UNSETTLED_TICK_NS: u64 = SECOND_NS / 200;
+/// How long a timeout may go unnoticed.
+const TIMEOUT_TICK_NS: u64 = SECOND_NS / 100;
+/// Connections dialled at the same time, so that a server's queue of new ones does not overflow.
+const DIALLED_AT_ONCE: usize = 64;
+
+impl Worker {
+    /// Opens the connections that are to be there before the load starts. The error is why one could
+    /// not be opened, in the server's words where it said any.
+    pub fn open_pool(&mut self) -> Result<(), String> {
+        let planned = self.plan.pool.connections;
+        // One at least, so that a server that is not there is found out before the load starts.
+        let wanted = self.plan.pool.min_idle.unwrap_or(planned).clamp(1, planned);
+        let wanted = share(wanted as usize, self.thread, self.threads);
+        let mut events = Events::with_capacity(super::EVENTS_AT_ONCE);
+        while self.pool.open() < wanted {
+            while self.pool.opening() < DIALLED_AT_ONCE && self.pool.open() + self.pool.opening() < wanted {
+                self.dial_another();
+            }
+            self.now_ns = self.clock.now();
+            self.housekeep();
+            self.turn(&mut events, self.housekeep_ns);
+            if let Some(refusal) = self.refusal.take() {
+                return Err(refusal);
+            }
+            if self.control.is_stopped() {
+                return Err("stopped before the load began".into());
+            }
+        }
+        Ok(())
+    }
+
+    fn dial_another(&mut self) {
+        if let Some(connection) = self.pool.dial() {
+            self.connections[connection].backoff_ns = BACKOFF_FIRST_NS;
+            self.unsettled.push(connection);
+            self.dial(connection);
+        }
+    }
+
+    /// Dials one more connection for each that waits, as far as the pool allows.
+    pub(super) fn dial_for_waiting(&mut self) {
+        let wanted = self.waiting.len().min(self.connections.len() - self.pool.open());
+        while self.pool.opening() < wanted {
+            self.dial_another();
+        }
+    }
+
+    fn dial(&mut self, number: usize) {
+        let connection = &mut self.connections[number];
+        connection.deadline_ns = self.now_ns + (self.plan.timeouts.connect_ms * 1e6) as u64;
+        let target = &self.targets[connection.target];
+        self.housekeep_ns = self.housekeep_ns.min(self.now_ns + UNSETTLED_TICK_NS);
+        match connection.dial(target, self.waiter.registry(), Token(number)) {
+            Ok(()) => {}
+            // A Unix socket whose queue is full for now.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.back_off(number),
+            Err(error) => self.fail(number, &error.to_string()),
+        }
+    }
+
+    fn back_off(&mut self, number: usize) {
+        let connection = &mut self.connections[number];
+        connection.close();
+        connection.state = State::BackingOff;
+        connection.deadline_ns = self.now_ns + connection.backoff_ns;
+        connection.backoff_ns = (connection.backoff_ns * 2).min(BACKOFF_LONGEST_NS);
+        self.housekeep_ns = self.housekeep_ns.min(self.now_ns + UNSETTLED_TICK_NS);
+    }
+
+    /// A connection could not be opened.
+    pub(super) fn fail(&mut self, number: usize, why: &str) {
+        let words = format!("{}: {why}", self.targets[self.connections[number].target].endpoint.label());
+        self.counts.failed += 1;
+        self.back_off(number);
+        self.control.connection_failed(self.now_ns, &words);
+        self.refusal.get_or_insert(words);
+    }
+
+    /// An event of a connection that is not yet greeted: goes on if the socket is connected.
+    pub(super) fn greet(&mut self, number: usize) {
+        let connection = &mut self.connections[number];
+        match connection.is_connected() {
+            Ok(false) => {}
+            Ok(true) => {
+                let endpoint = &self.targets[connection.target].endpoint;
+                let replies = self.protocol.hello(endpoint, &mut connection.out);
+                connection.state = State::Greeting(replies);
+                if replies == 0 {
+                    self.become_ready(number);
+                }
+                self.flush(number);
+            }
+            Err(error) => self.fail(number, &error.to_string()),
+        }
+    }
+
+    /// The handshake is done: the connection takes operations.
+    pub(super) fn become_ready(&mut self, number: usize) {
+        let connection = &mut self.connections[number];
+        connection.state = State::Ready;
+        connection.backoff_ns = BACKOFF_FIRST_NS;
+        self.counts.opened += 1;
+        self.pool.opened(number);
+        self.control.connection_ready();
+        self.serve_waiting();
+    }
+
+    /// A connection that is open, or being opened, does not answer any more.
+    pub(super) fn lose(&mut self, number: usize, end: End, why: &str) {
+        if self.connections[number].state != State::Ready {
+            return self.fail(number, why);
+        }
+        self.counts.lost += 1;
+        self.connections[number].backoff_ns = BACKOFF_FIRST_NS;
+        self.back_off(number);
+        self.unsettled.push(number);
+        self.pool.lost(number);
+        self.control.connection_closed();
+        let words = format!("{}: {why}", self.targets[self.connections[number].target].endpoint.label());
+        self.control.connection_failed(self.now_ns, &words);
+        self.end_all_in_flight(number, end);
+    }
+
+    /// Closes an idle connection that the pool has no use for.
+    pub(super) fn close_surplus(&mut self, number: usize) {
+        self.connections[number].close();
+        self.counts.closed_idle += 1;
+        self.control.connection_closed();
+    }
+
+    /// Looks after connections that are being opened and requests that are too old, where that is due.
+    pub(super) fn housekeep(&mut self) {
+        if self.now_ns < self.housekeep_ns {
+            return;
+        }
+        self.settle();
+        if self.now_ns >= self.scan_ns {
+            self.scan_for_timeouts();
+        }
+        self.control.check_gone(self.now_ns);
+        let tick_ns = if self.unsettled.is_empty() { u64::MAX } else { self.now_ns + UNSETTLED_TICK_NS };
+        self.housekeep_ns = self.scan_ns.min(tick_ns);
+    }
+
+    fn settle(&mut self) {
+        for index in (0..self.unsettled.len()).rev() {
+            let number = self.unsettled[index];
+            let connection = &self.connections[number];
+            let is_due = self.now_ns >= connection.deadline_ns;
+            match connection.state {
+                State::Ready | State::Closed => {
+                    self.unsettled.swap_remove(index);
+                }
+                State::BackingOff if is_due => self.dial(number),
+                State::Connecting | State::Greeting(_) if is_due => {
+                    let waited_s = self.plan.timeouts.connect_ms / 1000.0;
+                    self.fail(number, &format!("no answer to the connection within {waited_s} s"));
+                }
+                State::BackingOff | State::Connecting | State::Greeting(_) => {}
+            }
+        }
+    }
+
+    /// Gives up connections whose oldest request is too old. The next scan is due when the oldest of
+    /// the others may be.
+    fn scan_for_timeouts(&mut self) {
+        let limit_ns = (self.plan.timeouts.request_ms * 1e6) as u64;
+        let mut oldest_ns = self.now_ns;
+        for number in 0..self.connections.len() {
+            let connection = &self.connections[number];
+            let Some(task) = connection.in_flight.front().filter(|_| connection.state == State::Ready) else {
+                continue;
+            };
+            if task.step_sent_ns + limit_ns <= self.now_ns {
+                self.lose(number, End::TimedOut, &format!("no reply within {} s", to_s(limit_ns)));
+            } else {
+                oldest_ns = oldest_ns.min(task.step_sent_ns);
+            }
+        }
+        self.scan_ns = (oldest_ns + limit_ns).max(self.now_ns + TIMEOUT_TICK_NS.min(limit_ns));
+    }
+}
+
+/// The kind under which the operations of a lost connection are counted, and why it was lost.
+pub(super) fn loss(error: &io::Error) -> (End, String) {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, UnexpectedEof};
+    let kind = match error.kind() {
+        UnexpectedEof => ErrorKind::ConnectionClosed,
+        ConnectionReset | BrokenPipe | ConnectionAborted | NotConnected => ErrorKind::ConnectionReset,
+        _ => ErrorKind::ConnectionFailed,
+    };
+    (End::Lost(kind), error.to_string())
+}

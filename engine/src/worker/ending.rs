@@ -1,0 +1,134 @@
+//! The end of a thread's part: what is left is counted, keys are read back, all is reported.
+
+use super::Worker;
+use crate::clock::SECOND_NS;
+use crate::collect::ThreadEnd;
+use crate::connection::{State, Task};
+use crate::outcome::{Phase, ReadBack};
+use crate::protocol::ReadBackCounts;
+use crate::record::Message;
+use mio::Events;
+
+/// Longest time for reading back.
+const READ_BACK_NS: u64 = 3 * SECOND_NS / 10;
+
+/// What had not ended when the load did, by operation: all of it, and the measured part.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Left {
+    pub in_flight: u64,
+    pub unsent: u64,
+    pub measured_in_flight: u64,
+    pub measured_unsent: u64,
+}
+
+/// How the load of one thread ended.
+pub struct Ended {
+    left: Vec<Left>,
+    end_ns: u64,
+    open_at_end: u64,
+}
+
+impl Worker {
+    /// Counts what did not end, hands over the last interval, and gives up busy connections.
+    pub(super) fn end_load(&mut self) -> Ended {
+        self.read_clock();
+        let end_ns = self.now_ns;
+        if end_ns < self.recorder.timeline.start_ns(Phase::Drain) {
+            self.recorder.end_measure(end_ns);
+            self.cross_borders();
+        }
+        let gauges = self.gauges();
+        self.recorder.finish(end_ns, gauges);
+        let mut left = vec![Left::default(); self.steps.len()];
+        let mut queued = self.queued.drain(..);
+        for waiting in self.waiting.drain(..) {
+            for request in queued.by_ref().take(waiting.operations as usize) {
+                self.protocol.abandon(&request);
+                let left = &mut left[usize::from(request.operation)];
+                left.unsent += 1;
+                left.measured_unsent += u64::from(waiting.member == Phase::Measure);
+            }
+        }
+        drop(queued);
+        let open_at_end = self.pool.open() as u64;
+        for connection in &mut self.connections {
+            if !connection.in_flight.is_empty() {
+                connection.close();
+            }
+            for task in connection.in_flight.drain(..) {
+                let left = &mut left[usize::from(task.request.operation)];
+                left.in_flight += 1;
+                left.measured_in_flight += u64::from(task.member == Phase::Measure);
+            }
+        }
+        self.outstanding = 0;
+        self.control.drained();
+        Ended { left, end_ns, open_at_end }
+    }
+
+    /// Reads written keys back once no thread writes any more, one after the other, for a bounded time.
+    pub(super) fn read_back(&mut self, events: &mut Events) {
+        let deadline_ns = self.clock.now() + READ_BACK_NS;
+        let mut connection = 0;
+        loop {
+            self.now_ns = self.clock.now();
+            if self.now_ns >= deadline_ns || self.control.is_stopped() {
+                return;
+            }
+            if self.control.all_drained() && self.outstanding == 0 {
+                let ready = |other: &usize| self.connections[*other].state == State::Ready;
+                let Some(number) = (connection..self.connections.len()).find(ready) else {
+                    return;
+                };
+                connection = number;
+                if !self.read_back_one(number) {
+                    return;
+                }
+            }
+            self.turn(events, deadline_ns);
+        }
+    }
+
+    /// False if there is nothing more to read back.
+    fn read_back_one(&mut self, number: usize) -> bool {
+        let Some(request) = self.protocol.next_read_back() else {
+            return false;
+        };
+        let connection = &mut self.connections[number];
+        self.protocol.encode(&request, &[], &mut connection.out);
+        self.commands[self.protocol.command_index(&request)].sent += 1;
+        connection.in_flight.push_back(Task {
+            request,
+            member: Phase::Drain,
+            intended_ns: self.now_ns,
+            sent_ns: 0,
+            step_sent_ns: 0,
+        });
+        connection.unsent_tasks += 1;
+        self.outstanding += 1;
+        self.flush(number);
+        true
+    }
+
+    pub(super) fn report(mut self, ended: Ended) {
+        let ReadBackCounts { checked, wrong, skipped } = self.protocol.read_back_counts();
+        self.counts.open_at_end = ended.open_at_end;
+        let end = ThreadEnd {
+            cpu: self.cpu,
+            timeline: self.recorder.timeline,
+            end_ns: ended.end_ns,
+            left: ended.left,
+            measured: self.recorder.measured,
+            pool_wait: self.recorder.pool_wait,
+            schedule_lag: self.recorder.schedule_lag,
+            overflowed: self.recorder.overflowed,
+            commands: self.protocol.command_names().iter().cloned().zip(self.commands).collect(),
+            bytes_sent: self.bytes_sent,
+            bytes_received: self.bytes_received,
+            connections: self.counts,
+            read_back: ReadBack { checked, wrong, skipped },
+        };
+        // Without a collector nobody wants the report: the drive is being torn down.
+        let _ = self.collector.send(Message::End { thread: self.thread, end: Box::new(end) });
+    }
+}

@@ -1,0 +1,10 @@
+//! Whole drives against the null server: every operation is accounted for, whatever goes wrong.
+
+mod closed;
+mod ending;
+mod faults;
+mod open;
+mod pool;
+mod secure;
+mod starting;
+mod support;

@@ -1,0 +1,73 @@
+"""The analysis of a run, from its folder alone: the same folder gives the same analysis."""
+
+from collections import Counter
+from pathlib import Path
+
+from loadstone.analyse.answers import ONE_BLOCK, answer_conclusions, answer_question
+from loadstone.analyse.judge import judge_trial
+from loadstone.analyse.labels import label_of
+from loadstone.analyse.model import Analysis, FactorView, TrialView
+from loadstone.analyse.summary import notes_of, summarise_checks
+from loadstone.analyse.tables import make_tables
+from loadstone.analyse.timeline import make_timeline
+from loadstone.record.reading import Run, read_run
+from loadstone.record.trial import TrialRecord
+from loadstone.spec.experiment import Experiment
+
+
+def analyse(folder: Path) -> Analysis:
+    """The outcome of the run in `folder`; of one that was cut short, what there is.
+
+    Raises:
+        UserError: it is no run's folder, or of a format that this version does not know.
+    """
+    return analyse_run(read_run(folder))
+
+
+def analyse_run(run: Run) -> Analysis:
+    """The outcome of a run that was read. Every trial is judged anew, from its facts."""
+    judged = [judge_trial(trial) for trial in run.trials]
+    in_time = sorted(judged, key=lambda trial: (trial.started_unix_ns, trial.trial))
+    tables = make_tables(run, judged)
+    verdicts = Counter(trial.verdict for trial in judged)
+    planned = {line.trial for line in run.plan.trials}
+    return Analysis(
+        experiment=run.experiment.name,
+        run=run.path.resolve().name,
+        question=run.experiment.question,
+        answer=answer_question(run.experiment, tables, quick=run.plan.quick),
+        comparison=ONE_BLOCK,
+        quick=run.plan.quick,
+        as_published=run.plan.as_published,
+        complete=planned <= {trial.trial for trial in judged},
+        trials_planned=len(planned),
+        trials_done=len(judged),
+        trials_valid=verdicts["valid"],
+        trials_suspect=verdicts["suspect"],
+        trials_invalid=verdicts["invalid"],
+        published_source="; ".join(source.source for source in run.experiment.published),
+        notes=notes_of(run, judged),
+        tables=tables,
+        answers=answer_conclusions(run.experiment, tables),
+        checks=summarise_checks(judged),
+        timeline=make_timeline(run, in_time),
+        environment=dict(run.environment),
+        trials=[_view(run.experiment, trial) for trial in in_time],
+        factors={name: FactorView(title=f.title, unit=f.unit) for name, f in run.experiment.factors.items()},
+    )
+
+
+def _view(experiment: Experiment, trial: TrialRecord) -> TrialView:
+    """A trial as the report shows it; an invalid one has no figures."""
+    usable = trial.verdict != "invalid"
+    return TrialView(
+        trial=trial.trial,
+        label=label_of(experiment, trial.condition),
+        condition=trial.condition,
+        block=trial.block,
+        order=trial.order,
+        verdict=trial.verdict,
+        goodput_per_s=trial.goodput_per_s if usable else None,
+        p99_ns=trial.response_ns.p99 if usable else None,
+        checks=trial.checks,
+    )

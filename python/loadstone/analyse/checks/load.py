@@ -1,0 +1,146 @@
+"""Whether the load was the one that was planned."""
+
+import numpy as np
+
+from loadstone.analyse import limits
+from loadstone.analyse.checks.result import share, unknown, within
+from loadstone.analyse.evidence import TrialEvidence
+from loadstone.analyse.limits import Limit
+from loadstone.analyse.statistics.mser import mser
+from loadstone.record.facts import SeriesPoint
+from loadstone.record.histogram import SAMPLES_BEYOND, measurable, rank_of
+from loadstone.record.trial import CheckResult, CheckVerdict
+
+_LITTLE = Limit(limits.LITTLE_VALID, limits.LITTLE_INVALID, "", "S")
+
+
+def finished(evidence: TrialEvidence) -> CheckResult:
+    """Whether the trial ran to its planned end."""
+    why = evidence.facts.failure or evidence.drive.stopped
+    return CheckResult(
+        name="finished",
+        verdict="invalid" if why else "valid",
+        measured=round(evidence.drive.measure_s, 6),
+        limit=None,
+        unit="s",
+        reason=f"The trial ended early: {why.rstrip('.')}." if why else "",
+    )
+
+
+def samples(evidence: TrialEvidence) -> CheckResult:
+    """Whether enough operations were measured for every quantile that is printed."""
+    limit = Limit(SAMPLES_BEYOND, SAMPLES_BEYOND, "operations", "J")
+    operations = evidence.trial.counts.offered
+    beyond = operations - rank_of(999, operations)
+    verdict: CheckVerdict = "valid"
+    reason = ""
+    if not evidence.trial.counts.ok:
+        verdict, reason = "invalid", "No operation was answered rightly in the measure phase."
+    elif not measurable(999, operations):
+        told = [name for name, rank in (("P50", 500), ("P95", 950), ("P99", 990)) if measurable(rank, operations)]
+        highest = f"{told[-1]} is the highest quantile that they tell" if told else "they tell no quantile"
+        verdict = "unknown"
+        reason = f"P99.9 needs 100,000 operations, {operations:,} were measured: {highest}."
+    return CheckResult(
+        name="samples", verdict=verdict, measured=beyond, limit=limit.valid, unit=limit.unit, reason=reason
+    )
+
+
+def little(evidence: TrialEvidence) -> CheckResult | None:
+    """Closed model: the users' time that is accounted for, X R / N, which is 1 by Little's law.
+
+    R holds the waiting for a connection, and the think time is added to it.
+    """
+    closed, drive, plan = evidence.closed, evidence.drive, evidence.plan
+    if closed is None:
+        return None
+    ended = sum(o.counts.ok + sum(o.counts.errors.values()) + o.counts.timeouts for o in drive.operations.values())
+    if not ended or drive.measure_s <= 0:
+        return unknown("little", _LITTLE, "No operation ended in the measure phase.")
+    if plan.pipeline_depth > 1:
+        return unknown("little", _LITTLE, "In a pipeline the earlier replies of a batch wait for the last one.")
+    if closed.operations_per_user is not None:
+        return unknown("little", _LITTLE, "Users stop after their own number of operations: they get fewer.")
+    response_s = sum(o.response_sum_ns for o in drive.operations.values()) / 1e9
+    think_s = ended * closed.think_time_ms / 1e3
+    ratio = (response_s + think_s) / (closed.users * drive.measure_s)
+    away = abs(1 - ratio)
+    edges = (response_s + think_s) / ended / drive.measure_s
+    verdict: CheckVerdict = "valid"
+    if away > max(1 - limits.LITTLE_INVALID, limits.LITTLE_TOLERANCE + edges):
+        verdict = "invalid"
+    elif away > max(1 - limits.LITTLE_VALID, limits.LITTLE_TOLERANCE + edges):
+        verdict = "suspect"
+    reason = f"{ratio:.0%} of the users' time is accounted for: the driver did not keep its users going."
+    return CheckResult(
+        name="little",
+        verdict=verdict,
+        measured=round(ratio, 6),
+        limit=limits.LITTLE_INVALID if verdict == "invalid" else limits.LITTLE_VALID,
+        unit="",
+        reason=reason if verdict != "valid" else "",
+    )
+
+
+def pool_wait(evidence: TrialEvidence) -> CheckResult:
+    """Time spent waiting for a connection, as a share of the response time."""
+    means = [(o.response_ns.mean, o.response_ns.count) for o in evidence.drive.operations.values()]
+    replies = sum(count for _, count in means)
+    if not replies:
+        return unknown("pool_wait", limits.POOL_WAIT, "No operation was answered rightly in the measure phase.")
+    response_ns = sum(mean * count for mean, count in means) / replies
+    measured = share(evidence.drive.pool_wait_ns.mean, response_ns)
+    connections, users = evidence.plan.pool.connections, evidence.closed.users if evidence.closed else None
+    sizes = f"{connections} connections for {users} users" if users else f"{connections} connections"
+    reason = f"Pool-bound: {measured:.0f} % of the response time is waiting for a connection ({sizes})."
+    return within("pool_wait", measured, limits.POOL_WAIT, reason)
+
+
+def connections(evidence: TrialEvidence) -> CheckResult:
+    """Whether the planned number of connections was there, without a reconnect."""
+    found, plan = evidence.drive.connections, evidence.plan.pool
+    broken = found.lost + found.failed
+    if broken:
+        reason = f"{found.lost:,} connections were lost and {found.failed:,} could not be made during the trial."
+        return within("connections", broken, limits.RECONNECTS, reason)
+    fixed = plan.max_idle is None and (plan.min_idle is None or plan.min_idle >= plan.connections)
+    if not fixed:
+        return within("connections", 0, limits.RECONNECTS, "")
+    series = evidence.facts.series
+    if not series:
+        return unknown("connections", limits.CONNECTIONS, "The measure phase was too short to count connections.")
+    without = sum(point.connections != plan.connections for point in series)
+    reason = f"In {without} of {len(series)} intervals there were not {plan.connections} connections."
+    return within("connections", share(without, len(series)), limits.CONNECTIONS, reason)
+
+
+def warm_up(evidence: TrialEvidence) -> CheckResult | None:
+    """Whether the rate had settled: first third against last third, and where MSER-5 would cut."""
+    if evidence.open is not None and len({step.rate_per_s for step in evidence.open.schedule}) > 1:
+        return None
+    limit = limits.WARM_UP
+    if evidence.closed is not None and evidence.closed.operations_per_user is not None:
+        return unknown("warm_up", limit, "Users stop after their own number of operations: the rate falls.")
+    rates = _rates(evidence.facts.series, evidence.plan.interval_s)
+    if len(rates) < limits.WARM_UP_INTERVALS:
+        return unknown("warm_up", limit, f"{len(rates)} intervals are too few to see whether the rate had settled.")
+    third = len(rates) // 3
+    first, last = float(np.mean(rates[:third])), float(np.mean(rates[-third:]))
+    mean = float(np.mean(rates))
+    measured = share(abs(first - last), mean)
+    if mean <= 0:
+        return unknown("warm_up", limit, "Nothing was answered, so there is no rate to look at.")
+    cut = mser(rates)
+    if measured <= limit.valid and cut is not None and not cut.settled:
+        reason = f"The rate settled only after {cut.observations} of {len(rates)} intervals, in the last half."
+        return CheckResult(
+            name="warm_up", verdict="suspect", measured=round(measured, 6), limit=limit.valid, unit="%", reason=reason
+        )
+    ends = f"from the first third ({first:,.0f} a second) to the last ({last:,.0f})"
+    reason = f"The rate changed by {measured:.0f} % {ends}."
+    return within("warm_up", measured, limit, reason)
+
+
+def _rates(series: tuple[SeriesPoint, ...], interval_s: float) -> list[float]:
+    """Completions a second of the whole intervals; a cut one at the end of the phase is left out."""
+    return [point.completed / point.duration_s for point in series if point.duration_s > interval_s / 2]

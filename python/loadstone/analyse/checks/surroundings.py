@@ -1,0 +1,112 @@
+"""Whether machine and server were left alone, and who had nothing left."""
+
+from loadstone.analyse import limits
+from loadstone.analyse.checks.result import unknown, within
+from loadstone.analyse.evidence import TrialEvidence
+from loadstone.analyse.limits import Limit
+from loadstone.record.trial import CheckResult
+
+_BOUND = Limit(100 * limits.SERVER_BOUND, 100 * limits.SERVER_BOUND, "%", "")
+_SHARED = Limit(0, 0, "", "")
+
+
+def steal(evidence: TrialEvidence) -> CheckResult:
+    """CPU time that the host gave to other machines."""
+    stolen = evidence.facts.host.steal_share
+    if stolen is None:
+        return unknown("steal", limits.STEAL, "This system does not tell whether other machines took CPU time.")
+    reason = f"Other machines on this host took {100 * stolen:.1f} % of the CPU time: every figure may be too low."
+    return within("steal", 100 * stolen, limits.STEAL, reason)
+
+
+def server_wait(evidence: TrialEvidence) -> CheckResult:
+    """How long the servers' main threads were ready to run and had no CPU: other programs took it."""
+    parts = {name: part.wait_share for name, part in evidence.facts.parts.items() if name in evidence.facts.servers}
+    waits = [(wait, name) for name, wait in parts.items() if wait is not None]
+    if not waits:
+        return unknown("server_wait", limits.CPU_WAIT, "How long the server waited for a CPU could not be seen.")
+    longest, name = max(waits)
+    reason = f"Other programs kept {name} waiting for its CPU for {100 * longest:.0f} % of the time: stop them."
+    return within("server_wait", 100 * longest, limits.CPU_WAIT, reason)
+
+
+def swap(evidence: TrialEvidence) -> CheckResult:
+    """Memory moved to or from the disk."""
+    moved = evidence.facts.host.swapped_bytes
+    if moved is None:
+        return unknown("swap", limits.SWAP, "This system does not tell whether memory was swapped.")
+    return within("swap", moved, limits.SWAP, f"{moved / 1e6:,.1f} MB of memory were moved to or from the disk.")
+
+
+def placement(evidence: TrialEvidence) -> CheckResult:
+    """Whether driver and servers ran on CPUs of their own, or at least had enough of them."""
+    placed, idle = evidence.facts.placement, evidence.facts.host.idle_share
+    if placed is None:
+        return unknown("placement", _SHARED, "Nobody placed the server: where it runs is not known.")
+    if not placed.shared:
+        return within("placement", 0, _SHARED, "")
+    roomy = idle is not None and idle >= limits.SHARED_CPU_IDLE
+    left = "an unknown share" if idle is None else f"{idle:.0%}"
+    return CheckResult(
+        name="placement",
+        verdict="valid" if roomy else "suspect",
+        measured=1,
+        limit=0,
+        unit="",
+        reason=""
+        if roomy
+        else f"Driver and server share CPUs, and {left} of the CPU time was idle: each slows the other.",
+    )
+
+
+def background(evidence: TrialEvidence) -> CheckResult:
+    """Snapshots and rewrites of the append-only file within the drive."""
+    names = ("total_forks", "rdb_bgsave_in_progress", "aof_rewrite_in_progress")
+    forks = 0.0
+    told = False
+    for server in evidence.facts.servers.values():
+        if server.before is None or server.after is None:
+            continue
+        before, after = server.before.counters, server.after.counters
+        told = told or any(name in after for name in names)
+        forks += max(0.0, after.get(names[0], 0.0) - before.get(names[0], 0.0))
+        forks += sum(side.get(name, 0.0) for side in (before, after) for name in names[1:])
+    if not told:
+        return unknown("background", limits.BACKGROUND, "The server does not tell whether it saved in the background.")
+    reason = "The server saved or rewrote its data in the background during the trial: that takes CPU and disk."
+    return within("background", forks, limits.BACKGROUND, reason)
+
+
+def evicted_keys(evidence: TrialEvidence) -> CheckResult:
+    """Keys that the server threw away for want of memory."""
+    evicted, told = 0.0, False
+    for server in evidence.facts.servers.values():
+        if server.before is None or server.after is None or "evicted_keys" not in server.after.counters:
+            continue
+        told = True
+        evicted += max(0.0, server.after.counters["evicted_keys"] - server.before.counters.get("evicted_keys", 0.0))
+    if not told:
+        return unknown("evicted_keys", limits.EVICTED, "The server does not tell whether it threw keys away.")
+    reason = f"The server threw {evicted:,.0f} keys away for want of memory: raise maxmemory, or store less."
+    return within("evicted_keys", evicted, limits.EVICTED, reason)
+
+
+def server_cpu(evidence: TrialEvidence) -> CheckResult:
+    """Information: how busy the servers' busiest main thread was. Never held against a trial."""
+    shares = [
+        (part.main_thread_share, name)
+        for name, part in evidence.facts.parts.items()
+        if name in evidence.facts.servers and part.main_thread_share is not None
+    ]
+    if not shares:
+        return unknown("server_cpu", _BOUND, "The server's CPU could not be seen.")
+    busiest, name = max(shares)
+    bound = busiest >= limits.SERVER_BOUND
+    return CheckResult(
+        name="server_cpu",
+        verdict="valid",
+        measured=round(100 * busiest, 6),
+        limit=_BOUND.valid,
+        unit="%",
+        reason=f"Server-bound: the main thread of {name} had nothing left." if bound else "",
+    )

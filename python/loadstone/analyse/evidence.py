@@ -1,0 +1,47 @@
+"""What the checks of one trial look at: its record, and the facts in it."""
+
+from dataclasses import dataclass
+
+from loadstone.drive.outcome import DriveRecord
+from loadstone.plan.model import Closed, Open, Plan
+from loadstone.record.facts import TrialFacts
+from loadstone.record.trial import TrialRecord
+
+
+@dataclass(frozen=True)
+class TrialEvidence:
+    """One trial that was driven, whether to its end or not."""
+
+    trial: TrialRecord
+    facts: TrialFacts
+    drive: DriveRecord
+
+    @property
+    def plan(self) -> Plan:
+        return self.facts.plan
+
+    @property
+    def closed(self) -> Closed | None:
+        """The closed model, if that is the trial's."""
+        return self.plan.model if isinstance(self.plan.model, Closed) else None
+
+    @property
+    def open(self) -> Open | None:
+        """The open model, if that is the trial's."""
+        return self.plan.model if isinstance(self.plan.model, Open) else None
+
+    @property
+    def completed(self) -> int:
+        """Operations completed within the measure phase."""
+        return sum(operation.window_completed for operation in self.drive.operations.values())
+
+    @property
+    def driven_s(self) -> float:
+        """How long the load lasted, all phases."""
+        return max((phase.end_s for phase in self.drive.phases.values()), default=0.0)
+
+
+def evidence_of(trial: TrialRecord) -> TrialEvidence | None:
+    """The evidence in a trial's line; None if it was never driven. Raises ValidationError if its facts are damaged."""
+    facts = TrialFacts.model_validate(trial.facts)
+    return TrialEvidence(trial, facts, facts.drive) if facts.drive is not None else None

@@ -1,0 +1,62 @@
+"""Levels and conditions in words, as rows and answers name them."""
+
+import json
+from collections.abc import Iterable, Mapping
+
+from loadstone.spec.experiment import Experiment, Factor, Table
+from loadstone.spec.levels import Condition, Level
+
+_SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+
+
+def identity(condition: Mapping[str, Level]) -> str:
+    """A condition as canonical text, which tells `1` from `"1"` and from `true`."""
+    return json.dumps(dict(condition), sort_keys=True, ensure_ascii=False)
+
+
+def level_words(name: str, level: Level, factor: Factor | None) -> str:
+    """A level in words: `8 workers`, `1 kB`, `json`; a switch or a name for settings with its factor: `warm-up on`."""
+    unit = factor.unit if factor else ""
+    if isinstance(level, bool):
+        return f"{_name(name)} {'on' if level else 'off'}"
+    if isinstance(level, str):
+        return f"{_name(name)} {level}" if factor and level in factor.values else level
+    if unit in ("B", "bytes"):
+        return _size(level)
+    number = f"{level:,}"
+    if not unit:
+        return f"{_name(name)} {number}"
+    return f"{number} {unit.removesuffix('s') if level == 1 else unit}"
+
+
+def condition_words(experiment: Experiment, condition: Mapping[str, Level], factors: Iterable[str]) -> str:
+    """These factors of a condition in words, with commas between."""
+    return ", ".join(level_words(name, condition[name], experiment.factors.get(name)) for name in factors)
+
+
+def label_of(experiment: Experiment, condition: Condition) -> str:
+    """A condition as the first table that prints it calls it; outside of any table with all its factors."""
+    table = next((table for table in experiment.tables if prints(experiment, table, condition)), None)
+    return condition_words(experiment, condition, table.vary if table else condition)
+
+
+def prints(experiment: Experiment, table: Table, condition: Condition) -> bool:
+    """Whether a condition is a row of a table: a varied level, and every other factor at its usual one."""
+    for name, factor in experiment.factors.items():
+        if name not in condition:
+            return False
+        levels = table.vary.get(name, (factor.usual,))
+        if not any(type(level) is type(condition[name]) and level == condition[name] for level in levels):
+            return False
+    return True
+
+
+def _name(factor: str) -> str:
+    return factor.replace("_", "-")
+
+
+def _size(byte_count: float) -> str:
+    for size, unit in _SIZES:
+        if abs(byte_count) >= size:
+            return f"{byte_count / size:.3g} {unit}"
+    return f"{byte_count:g} B"

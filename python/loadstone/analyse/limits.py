@@ -1,0 +1,58 @@
+"""The limit of each check, and where it comes from. One table; `docs/checks.md` explains each.
+
+Sources: S - simulation, J - judgement, X - exact by definition. All are upper limits; a figure up to
+`valid` passes, up to `invalid` it is suspect, beyond that it is invalid.
+"""
+
+from dataclasses import dataclass
+from math import inf
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Where a check's figure stops being valid, and where it becomes invalid. In `unit`."""
+
+    valid: float
+    invalid: float
+    unit: str
+    source: str
+
+
+GENERATOR_CPU = Limit(70, 85, "%", "S: at 80 % a true +10 % is seen as +9.8 %, at 90 % as +7.4 %")
+GENERATOR_CPU_FEW_USERS = Limit(60, 85, "%", "S: few users wait for each of the driver's steps")
+FEW_USERS = 16
+CPU_WAIT = Limit(
+    5, 20, "%", "J: time that other programs took; 0.1-0.6 % where there are none, 30-50 % with a hot loop"
+)
+CEILING = Limit(70, 85, "%", "J: beyond .7 of its capacity the driver shapes what it measures; .85 as for its CPU")
+ROUND_TRIP = Limit(10, inf, "%", "J: a P50 that a server doing nothing would also have says little about the server")
+CLOCK = Limit(2.5, 5, "%", "S: half of the margin of 5 %; a quantum of a whole margin can hide or make a difference")
+SCHEDULE_SENT = Limit(1, 1, "%", "J: 99 % of the schedule must be sent")
+SCHEDULE_LAG = Limit(5, 50, "%", "J: its P99 against the P50; invalid: its P50 is half of the P50")
+DROPPED = Limit(0, 0, "arrivals", "J: an arrival that was dropped has no latency")
+ERRORS = Limit(0.5, 1, "%", "J: an error is an infinite latency; beyond 1 % throughput means nothing")
+CONSERVATION = Limit(0, 0, "operations", "X: every operation has exactly one end")
+SERVER_COUNTER = Limit(0, 0, "commands", "X: the server counted what was sent, no more and no less")
+REPLIES = Limit(0, 0, "replies", "X: a wrong reply is a wrong result")
+LITTLE_TOLERANCE = 0.01
+"""S: |1 - X R / N| may be so much, and R / T beside it for the edges of the window."""
+LITTLE_VALID = 0.95
+LITTLE_INVALID = 0.80
+POOL_WAIT = Limit(10, inf, "%", "J: beyond a tenth the pool is what is measured; that is named, not refused")
+CONNECTIONS = Limit(1, 10, "%", "J: the planned number in 99 % of the seconds; beyond a tenth it is another experiment")
+RECONNECTS = Limit(0, inf, "connections", "J: a connection that was lost had to be made again within the measurement")
+PAYLOAD = Limit(1, 5, "%", "J: what the server read must be what was encoded")
+PAYLOAD_ALLOWED_BYTES = 2_000
+PAYLOAD_ALLOWED_BYTES_PER_S = 200
+"""What loadstone itself asks the server beside the load: INFO once a second."""
+STEAL = Limit(2, 10, "%", "J: CPU time that other machines took is missing in every figure")
+WARM_UP = Limit(10, 20, "%", "S: first and last third differ by more than 10 %: not settled; invalid at twice that")
+WARM_UP_INTERVALS = 6
+"""Fewer intervals than that cannot show a trend."""
+SWAP = Limit(0, inf, "bytes", "J: memory that had to come back from the disk")
+BACKGROUND = Limit(0, inf, "forks", "J: a fork or a rewrite of the append-only file takes CPU, memory and disk")
+EVICTED = Limit(0, 0, "keys", "J: what was evicted can no longer be read or counted")
+SHARED_CPU_IDLE = 0.10
+"""J: parts that share CPUs do not disturb each other while a tenth of all CPU time is idle."""
+SERVER_BOUND = 0.95
+"""Share of one core at which a server's main thread has nothing left."""

@@ -1,0 +1,66 @@
+"""The metrics that an experiment may name, as figures of a row and in words."""
+
+from loadstone.analyse.model import Row
+from loadstone.errors import UserError
+
+_RATES = {
+    "goodput_per_s": "right replies a second",
+    "throughput_per_s": "operations a second",
+    "peak_per_s": "operations in the best second",
+}
+_LATENCIES = {"response_ns": "response time", "service_ns": "service time", "pool_wait_ns": "pool wait"}
+_QUANTILES = {"mean": "mean", "p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9", "max": "longest"}
+
+
+def figure(row: Row, metric: str) -> float | None:
+    """A row's figure, e.g. of `goodput_per_s` or `response_ns.p99`; None where it has none.
+
+    Raises:
+        UserError: there is no such metric.
+    """
+    if metric in _RATES:
+        value: float | None = getattr(row, metric)
+        return value
+    kind, _, quantile = metric.partition(".")
+    if kind not in _LATENCIES or quantile not in _QUANTILES:
+        known = ", ".join([*_RATES, *(f"{name}.p99" for name in _LATENCIES)])
+        raise UserError(f"metric '{metric}': there is no such metric; take one of {known}")
+    latency = getattr(row, kind)
+    return None if latency is None else getattr(latency, quantile)
+
+
+def less_is_better(metric: str) -> bool:
+    """Whether the smaller figure is the better one."""
+    return metric not in _RATES
+
+
+def metric_words(metric: str) -> str:
+    """What the figure counts: `right replies a second`, `P99 of the response time`."""
+    if metric in _RATES:
+        return _RATES[metric]
+    kind, _, quantile = metric.partition(".")
+    return f"{_QUANTILES.get(quantile, quantile)} of the {_LATENCIES.get(kind, kind)}"
+
+
+def figure_words(value: float, metric: str) -> str:
+    """A figure for people, three digits: `18,400`, `1.20 ms`."""
+    return rounded(value) if metric in _RATES else duration(value)
+
+
+def rounded(value: float) -> str:
+    """A number with three digits: `18,400`, `84.3`."""
+    if value == 0:
+        return "0"
+    return f"{float(f'{value:.3g}'):,.10f}".rstrip("0").rstrip(".")
+
+
+def duration(nanoseconds: float) -> str:
+    """A time with three digits: `840 ns`, `84.1 us`, `1.20 ms`."""
+    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
+        if nanoseconds >= 0.9995 * size:
+            return f"{_three(nanoseconds / size)} {unit}"
+    return f"{nanoseconds:.0f} ns"
+
+
+def _three(value: float) -> str:
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:,.0f}"

@@ -1,0 +1,83 @@
+"""Latency histograms of a comparison as arrays: a row a block, a column a bucket."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from hdrh.histogram import HdrHistogram
+from numpy.typing import NDArray
+
+from loadstone.analyse.statistics.signed_rank import Floats
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class LatencyBlocks:
+    """Right replies by latency, and failures, of conditions A and B in the same blocks.
+
+    `values_ns` ascends; `counts_*` have the shape (blocks, values); `failed_*` (blocks) are
+    operations that never gave a right reply: latencies without end.
+    """
+
+    values_ns: Floats
+    counts_a: Counts
+    counts_b: Counts
+    failed_a: Counts
+    failed_b: Counts
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks there are."""
+        return len(self.counts_a)
+
+
+def latency_blocks(
+    a: Sequence[HdrHistogram],
+    b: Sequence[HdrHistogram],
+    failed_a: Sequence[int] | None = None,
+    failed_b: Sequence[int] | None = None,
+) -> LatencyBlocks:
+    """One histogram (ns) and one number of failures for each block of A and of B.
+
+    Raises ValueError if the histograms differ in their buckets or the blocks in number.
+    """
+    if len(a) != len(b):
+        raise ValueError(f"A has {len(a)} blocks and B has {len(b)}: compare blocks that hold both")
+    histograms = [*a, *b]
+    if not histograms:
+        return LatencyBlocks(np.zeros(0), *(np.zeros(shape, np.int64) for shape in ((0, 0), (0, 0), 0, 0)))
+    shapes = {(h.unit_magnitude, h.sub_bucket_half_count_magnitude) for h in histograms}
+    if len(shapes) > 1:
+        raise ValueError("the histograms differ in their lowest value or their digits: record them alike")
+    widest = max(histograms, key=lambda histogram: len(histogram.counts))
+    counts = np.zeros((len(histograms), len(widest.counts)), dtype=np.int64)
+    for row, histogram in zip(counts, histograms, strict=True):
+        row[: len(histogram.counts)] = np.asarray(histogram.counts)
+    used = np.flatnonzero(counts.any(axis=0))
+    values = [_top_ns(widest, int(bucket)) for bucket in used]
+    return LatencyBlocks(
+        values_ns=np.asarray(values, dtype=np.float64),
+        counts_a=counts[: len(a), used],
+        counts_b=counts[len(a) :, used],
+        failed_a=np.asarray(failed_a if failed_a is not None else [0] * len(a), dtype=np.int64),
+        failed_b=np.asarray(failed_b if failed_b is not None else [0] * len(b), dtype=np.int64),
+    )
+
+
+def _top_ns(histogram: HdrHistogram, bucket: int) -> int:
+    """The largest value that falls into a bucket, at least 1 ns: a ratio needs more than zero."""
+    return max(1, int(histogram.get_highest_equivalent_value(histogram.get_value_from_index(bucket))))
+
+
+def quantiles_ns(values_ns: Floats, counts: Counts, failed: Counts, p: float) -> Floats:
+    """The p-quantile of each row: the value of rank ceil(p N), infinite if it falls among the failures."""
+    below = np.cumsum(counts, axis=-1)
+    rank = rank_of(p, below[..., -1] + failed)
+    place = np.count_nonzero(below < rank[..., np.newaxis], axis=-1)
+    return np.asarray(np.append(values_ns, np.inf)[place], dtype=np.float64)
+
+
+def rank_of(p: float, total: Counts | Floats) -> Floats:
+    """Rank of the p-quantile among `total` values: ceil(p N), at least the first."""
+    return np.asarray(np.maximum(1.0, np.ceil(p * total - 1e-6)), dtype=np.float64)

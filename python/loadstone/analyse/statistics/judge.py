@@ -1,0 +1,160 @@
+"""The judge: from evidence to the verdict. The first rule that applies counts.
+
+Sources: equivalence by an interval inside the margin, Schuirmann 1987; ratios with intervals over
+repeated runs, Kalibera & Jones 2013; the guard and the levels are ours, by simulation.
+"""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loadstone.analyse.statistics.effect import blocks_needed, detectable_effect
+from loadstone.analyse.statistics.evidence import Evidence, block_evidence, quantile_evidence
+from loadstone.analyse.statistics.histograms import LatencyBlocks
+from loadstone.analyse.statistics.holm import holm_rejected
+from loadstone.analyse.statistics.sequential import BLOCKS_MIN, next_look
+from loadstone.analyse.statistics.settings import Settings
+from loadstone.analyse.statistics.signed_rank import Floats
+from loadstone.analyse.statistics.verdict import Kind, Verdict, blocks_min, worded
+
+UNDECIDED, EQUIVALENT, FASTER, MIXED = range(4)
+"""Codes of `classify`, which works on arrays."""
+_KINDS: tuple[Kind, ...] = ("undecided", "equivalent", "faster", "mixed")
+BUDGETS_MAX = 4
+LOOK_GROWTH = 1.5
+"""Beyond the last look the next one worth its time has so many times the blocks."""
+
+Pair = TypeVar("Pair", bound=Hashable)
+
+
+def judge(
+    blocks_a: Sequence[float], blocks_b: Sequence[float], settings: Settings, *, rejected: bool | None = None
+) -> Verdict:
+    """Compare one figure a block (goodput, p50), A and B in the same order of blocks.
+
+    `rejected` is Holm's decision where several pairs are compared (see `judge_pairs`).
+    Raises ValueError for figures without a ratio.
+    """
+    return verdict(block_evidence(blocks_a, blocks_b, settings), settings, rejected=rejected)
+
+
+def judge_quantile(
+    latencies: LatencyBlocks, quantile: float, settings: Settings, *, seed: int = 0, rejected: bool | None = None
+) -> Verdict:
+    """Compare p95, p99 or p99.9 (0 < quantile < 1) of the merged histograms; `larger_is_faster` must be off."""
+    return verdict(quantile_evidence(latencies, quantile, settings, seed), settings, rejected=rejected)
+
+
+def judge_pairs(evidence: Mapping[Pair, tuple[Evidence, Settings]]) -> dict[Pair, Verdict]:
+    """The verdicts of all comparisons that an experiment declares, by Holm's procedure.
+
+    Each Settings must say in `pairs` how many there are. Raises ValueError if one does not.
+    """
+    for pair, (_, settings) in evidence.items():
+        if settings.pairs != len(evidence):
+            raise ValueError(f"{pair}: settings.pairs is {settings.pairs}, but {len(evidence)} pairs are compared")
+    if not evidence:
+        return {}
+    alpha = min(settings.alpha for _, settings in evidence.values())
+    rejected = holm_rejected([item.p_value for item, _ in evidence.values()], alpha)
+    return {
+        pair: verdict(item, settings, rejected=bool(holm))
+        for (pair, (item, settings)), holm in zip(evidence.items(), rejected, strict=True)
+    }
+
+
+def cut_at_zero(
+    estimate: Floats, low: Floats, high: Floats, rejected: NDArray[np.bool_]
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Intervals that agree with Holm's decision, and whether the difference is real.
+
+    Where only Holm rejects, the interval ends at zero on the side of the estimate.
+    """
+    excludes = (low > 0) | (high < 0)
+    only_holm = rejected & ~excludes
+    low = np.where(only_holm & (estimate > 0), 0.0, low)
+    high = np.where(only_holm & (estimate < 0), 0.0, high)
+    return low, high, np.asarray(excludes | rejected)
+
+
+def classify(
+    low: Floats, high: Floats, total: Floats, guard: NDArray[np.bool_], real: NDArray[np.bool_], margin: float
+) -> NDArray[np.int64]:
+    """The rule for intervals that exist, on arrays: EQUIVALENT, FASTER, MIXED, else UNDECIDED.
+
+    Ratios and margin are logarithms; intervals and `real` come from `cut_at_zero`.
+    """
+    inside = (low >= -margin) & (high <= margin) & guard
+    same_sign = np.where(low >= 0, total > 0, total < 0)
+    return np.select([inside, real & same_sign, real], [EQUIVALENT, FASTER, MIXED], UNDECIDED)
+
+
+def verdict(evidence: Evidence, settings: Settings, *, rejected: bool | None = None) -> Verdict:
+    """Judge the evidence, with `rejected` as Holm's decision: the first rule that applies, with its words."""
+    base = Verdict(
+        kind="undecided",
+        words="",
+        blocks=evidence.blocks,
+        estimate=evidence.estimate,
+        alpha=settings.interval_alpha,
+        p_value=evidence.p_value,
+        stalls_a=evidence.stalls_a,
+        stalls_b=evidence.stalls_b,
+        total=evidence.total,
+        mde=_detectable(evidence.blocks, evidence, settings),
+    )
+    if evidence.estimate is None or evidence.low is None or evidence.high is None:
+        return worded(_too_few(base, settings), settings)
+    found = _decided(base, evidence, settings, rejected=bool(rejected))
+    if found.kind == "undecided":
+        found = _undecided(found, evidence, settings)
+    return worded(found, settings)
+
+
+def _decided(base: Verdict, evidence: Evidence, settings: Settings, *, rejected: bool) -> Verdict:
+    """The kind of a verdict that has an interval, and who wins."""
+    estimate = np.asarray(evidence.estimate)
+    low, high, real = cut_at_zero(estimate, np.asarray(evidence.low), np.asarray(evidence.high), np.asarray(rejected))
+    total = estimate if evidence.total is None else np.asarray(evidence.total)
+    code = classify(low, high, total, np.asarray(evidence.guard), real, settings.log_margin)
+    found = replace(base, kind=_KINDS[int(code)], low=float(low), high=float(high))
+    if found.kind == "equivalent":
+        return replace(found, negligible=bool(real))
+    if found.kind == "undecided":
+        return found
+    b_faster = bool(estimate > 0) == settings.larger_is_faster
+    beyond_margin = min(abs(float(low)), abs(float(high))) > settings.log_margin
+    return replace(found, winner="b" if b_faster else "a", materially=found.kind == "faster" and beyond_margin)
+
+
+def _detectable(blocks: int, evidence: Evidence, settings: Settings) -> float | None:
+    """The minimum detectable effect with so many blocks like these."""
+    if evidence.spread is None or blocks < BLOCKS_MIN:
+        return None
+    return detectable_effect(blocks, evidence.spread, settings.interval_alpha, evidence.outliers)
+
+
+def _too_few(base: Verdict, settings: Settings) -> Verdict:
+    """Without an interval: the time until there is one, where more blocks help."""
+    missing = blocks_min(settings) - base.blocks
+    return replace(base, more_minutes=missing * settings.block_minutes) if missing > 0 else base
+
+
+def _undecided(found: Verdict, evidence: Evidence, settings: Settings) -> Verdict:
+    """How much longer it would take; not decidable here if that is beyond four budgets."""
+    estimate, spread = evidence.estimate, evidence.spread
+    least = next_look(found.blocks, settings.pairs) or math.ceil(LOOK_GROWTH * found.blocks)
+    if estimate is None or spread is None or math.isinf(estimate):
+        return replace(found, more_minutes=(least - found.blocks) * settings.block_minutes)
+    needed = blocks_needed(estimate, spread, settings.log_margin, settings.interval_alpha)
+    more = (max(needed, least) - found.blocks) * settings.block_minutes
+    budget = settings.budget_minutes
+    if budget is None or needed * settings.block_minutes <= BUDGETS_MAX * budget:
+        return replace(found, more_minutes=more)
+    affordable = max(int(budget / settings.block_minutes), found.blocks)
+    floor = _detectable(affordable, evidence, settings)
+    return replace(found, kind="not_decidable", more_minutes=more, noise_floor=floor)

@@ -1,0 +1,45 @@
+"""What a comparison is judged by."""
+
+import math
+from dataclasses import dataclass
+
+from loadstone.analyse.statistics.sequential import LOOK_ALPHA
+
+THROUGHPUT_MARGIN = 0.05
+LATENCY_MARGIN = 0.10
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One comparison of conditions A and B.
+
+    `alpha` is the level of one look for all `pairs` declared comparisons together;
+    `conditions` run in each block, each for `trial_s` after `overhead_s` of set-up and warm-up.
+    `margin` is a share: 0.05 means that less than 5 % is of no matter.
+    """
+
+    larger_is_faster: bool = True
+    margin: float = THROUGHPUT_MARGIN
+    alpha: float = LOOK_ALPHA
+    pairs: int = 1
+    conditions: int = 2
+    trial_s: float = 15.0
+    overhead_s: float = 5.0
+    budget_minutes: float | None = None
+    names: tuple[str, str] = ("A", "B")
+    quick: bool = False
+
+    @property
+    def interval_alpha(self) -> float:
+        """Level of each interval: alpha / m (Bonferroni), so that all hold together."""
+        return self.alpha / self.pairs
+
+    @property
+    def log_margin(self) -> float:
+        """The margin as a log ratio: ln(1 + m)."""
+        return math.log1p(self.margin)
+
+    @property
+    def block_minutes(self) -> float:
+        """Minutes that one more block takes: K (L + w) / 60."""
+        return self.conditions * (self.trial_s + self.overhead_s) / 60

@@ -1,0 +1,88 @@
+"""Each check over all trials of a run, and what a reader must know of the run as a whole."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from loadstone.analyse.checks import CHECKS, Check
+from loadstone.analyse.model import CheckSummary
+from loadstone.record.reading import Run
+from loadstone.record.trial import CheckResult, TrialRecord
+
+_ORDER = {"invalid": 3, "suspect": 2, "valid": 1, "unknown": 0}
+
+
+def summarise_checks(trials: Sequence[TrialRecord]) -> list[CheckSummary]:
+    """How often each check passed, and where it was worst; without checks that applied to no trial."""
+    return [summary for check in CHECKS if (summary := _summary(check, trials)) is not None]
+
+
+def _summary(check: Check, trials: Sequence[TrialRecord]) -> CheckSummary | None:
+    found = [(result, trial.trial) for trial in trials for result in trial.checks if result.name == check.name]
+    if not found:
+        return None
+    verdicts = Counter(result.verdict for result, _ in found)
+    worst, trial = max(found, key=lambda pair: _badness(check, pair[0]))
+    return CheckSummary(
+        name=check.name,
+        explanation=check.explanation,
+        valid=verdicts["valid"],
+        suspect=verdicts["suspect"],
+        invalid=verdicts["invalid"],
+        unknown=verdicts["unknown"],
+        worst=worst,
+        worst_trial=trial,
+    )
+
+
+def _badness(check: Check, result: CheckResult) -> tuple[int, float]:
+    measured = result.measured if result.measured is not None else 0.0
+    return _ORDER[result.verdict], -measured if check.less_is_worse else measured
+
+
+def notes_of(run: Run, judged: Sequence[TrialRecord]) -> list[str]:
+    """What a reader must know of the run as a whole, one sentence each."""
+    return [*run.notes, *_course(run, judged), *_surroundings(run.environment)]
+
+
+def _course(run: Run, judged: Sequence[TrialRecord]) -> Iterator[str]:
+    done = {trial.trial for trial in run.trials}
+    missing = [line.trial for line in run.plan.trials if line.trial not in done]
+    if missing:
+        yield (
+            f"{len(done)} of {len(run.plan.trials)} trials are finished: the run was cut short; "
+            f"`loadstone run {run.experiment.name} --resume {run.path.name}` goes on with it."
+        )
+    otherwise = sum(then.verdict != now.verdict for then, now in zip(run.trials, judged, strict=True))
+    if otherwise:
+        trials = "1 trial is" if otherwise == 1 else f"{otherwise} trials are"
+        yield f"{trials} judged otherwise by this version than when the run was made."
+    planned = {table.name for table in run.experiment.tables}
+    if run.plan.quick and (left_out := [t.title for t in run.experiment.tables if not t.quick and t.name in planned]):
+        yield f"Left out of a quick run: {'; '.join(left_out)}."
+    if run.plan.as_published and run.experiment.as_published is not None and run.experiment.as_published.note:
+        yield " ".join(run.experiment.as_published.note.split())
+
+
+def _surroundings(environment: Mapping[str, Any]) -> Iterator[str]:
+    """Settings of the machine that spoil figures, where they are so."""
+    kernel, machine = _part(environment, "kernel"), _part(environment, "machine")
+    engine = _part(_part(environment, "versions"), "engine")
+    if engine.get("profile") not in (None, "release"):
+        yield f"The engine is a {engine['profile']} build: it measures itself."
+    if kernel.get("transparent_huge_pages") == "always":
+        yield "Transparent huge pages are `always`: a server that forks then stalls longer; Redis advises `madvise`."
+    if kernel.get("overcommit_memory") == 0:
+        yield "Memory overcommit is 0: a background save of a large data set can fail; Redis advises 1."
+    if machine.get("cpu_limit") is not None:
+        yield f"loadstone runs under a limit of {machine['cpu_limit']:g} CPUs."
+    governor = machine.get("frequency_governor")
+    if governor not in (None, "performance"):
+        yield f"The CPU's frequency governor is `{governor}`: its clock changes with the load."
+    if _part(environment, "placement").get("shared"):
+        yield "Driver and servers share CPUs on this machine: each takes time from the other."
+
+
+def _part(record: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = record.get(key)
+    return value if isinstance(value, Mapping) else {}

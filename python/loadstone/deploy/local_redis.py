@@ -1,0 +1,249 @@
+"""A redis-server that we start: on a free loopback port, with a random password, under a guard."""
+
+import contextlib
+import dataclasses
+import random
+import re
+import secrets
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from loadstone.deploy.guarded import GuardedProcess
+from loadstone.deploy.probe import READ_BACK, probe
+from loadstone.deploy.provider import ConfigValue, DeployContext, Module, ServerFacts
+from loadstone.deploy.redis_control import RedisControl
+from loadstone.deploy.workspace import Workspace
+from loadstone.errors import ServerGone, UserError
+from loadstone.plan.model import Endpoint
+
+READY_S = 60.0
+"""How long a server may take to load its data."""
+PORT_TRIES = 5
+POLL_S = 0.01
+CONFIG = "redis.conf"
+PORTS = range(10_240, 32_768)
+"""Below the ports that systems give to outgoing connections: a client that reconnects to a dead
+server of ours can neither take its port nor reach itself."""
+OURS = frozenset(
+    {
+        *("bind", "port", "unixsocket", "protected-mode", "tls-port", "tls-key-file-pass"),
+        *("requirepass", "masterauth", "user", "aclfile", "rename-command"),
+        *("dir", "logfile", "pidfile", "daemonize", "supervised", "include", "loadmodule"),
+        *("cluster-enabled", "replicaof", "slaveof"),
+    }
+)
+"""Redis settings that loadstone itself decides, or that would make another kind of server."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Parts:
+    """The files that a server is made of."""
+
+    binary: Path
+    modules: tuple[Path, ...] = ()
+
+
+def check_config(settings: Mapping[str, ConfigValue]) -> Mapping[str, ConfigValue]:
+    """The settings, if each can be handed to a server of ours.
+
+    Raises:
+        ValueError: one cannot; with the reason.
+    """
+    for name, value in settings.items():
+        if name.lower() in OURS:
+            raise ValueError(f"'{name}' is decided by loadstone; leave it out, or give a server of your own by URL")
+        if not re.fullmatch(r"[a-zA-Z0-9_.-]+", name) or re.search(r"[\r\n\0]", str(value)):
+            raise ValueError(f"'{name}: {value!r}' is not a line of a Redis configuration")
+    return settings
+
+
+class LocalRedis:
+    """One redis-server process of ours; see `provider.Server`. `find` names its files when it starts."""
+
+    ours = True
+
+    def __init__(
+        self,
+        name: str,
+        find: Callable[[], Parts],
+        settings: Mapping[str, ConfigValue],
+        modules: Sequence[Module],
+    ) -> None:
+        self.name = name
+        self.facts = ServerFacts(software="redis", version="", mode="", role="")
+        self.settings_read_back: Mapping[str, str] = {}
+        self._find = find
+        self._settings = settings
+        self._modules = modules
+        self._context = DeployContext()
+        self._parts = Parts(Path())
+        self._process: GuardedProcess | None = None
+        self._endpoint = Endpoint()
+
+    @property
+    def pids(self) -> Mapping[str, int]:
+        """The server's process, empty while it does not run."""
+        running = self._process is not None and self._process.alive()
+        return {self.name: self._process.pid} if running and self._process and self._process.pid else {}
+
+    def alive(self) -> bool:
+        """Whether the server's process runs."""
+        return bool(self.pids)
+
+    def start(self, context: DeployContext) -> Endpoint:
+        """See `provider.Server.start`."""
+        self.stop()
+        self._context = context
+        self._parts = self._find()
+        context.progress(f"starting {self.name} ({self._parts.binary.name})")
+        self._endpoint = Endpoint(port=free_port(), password=secrets.token_urlsafe(24))
+        self._process = self._guarded(context)
+        try:
+            return self._run(self._process)
+        except OSError as error:
+            self.stop()
+            binary = self._parts.binary
+            raise UserError(
+                f"server {self.name}: cannot be started ({error}); check {binary} and the free room"
+            ) from None
+        except BaseException:
+            self.stop()
+            raise
+
+    def restart(self) -> Endpoint:
+        """Start the process again with the data that it wrote to its files, and on its port if that is free."""
+        if self._process is None:
+            return self.start(self._context)
+        self._context.progress(f"starting {self.name} again")
+        try:
+            self._process.end()
+            return self._run(self._process)
+        except OSError:  # its guard was killed, and the folder is nobody's
+            return self.start(self._context)
+
+    def stop(self) -> None:
+        """See `provider.Server.stop`."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.close()
+
+    def _guarded(self, context: DeployContext) -> GuardedProcess:
+        """A guard with a folder of its own, and no server started yet."""
+        try:
+            workspace = Workspace(self.name, context.work_root)
+        except OSError as error:
+            raise UserError(
+                f"server {self.name}: no temporary folder can be made ({error}); free some room, or set TMPDIR"
+            ) from None
+        try:
+            folder = context.log_folder or workspace.path
+            folder.mkdir(parents=True, exist_ok=True)
+            command = [str(self._parts.binary), str(workspace.path / CONFIG)]
+            return GuardedProcess(command, workspace, folder.absolute() / f"{self.name}.log", context.cpus)
+        except BaseException:
+            workspace.remove()
+            raise
+
+    def _run(self, process: GuardedProcess) -> Endpoint:
+        """Start the process and wait until it serves; on another port where its own is taken."""
+        for _ in range(PORT_TRIES):
+            self._write_config(process.workspace.path)
+            log_start = process.log.stat().st_size if process.log.exists() else 0
+            process.start()
+            try:
+                self._await_ready(process, log_start)
+            except _PortTaken:
+                self._endpoint = self._endpoint.model_copy(update={"port": free_port()})
+                continue
+            self.facts = probe(self._endpoint, self._modules)
+            with RedisControl(self._endpoint) as control:
+                self.settings_read_back = control.config_get(sorted({*READ_BACK, *self._settings}))
+            self._tell_differences()
+            return self._endpoint
+        raise UserError(f"server {self.name}: {PORT_TRIES} ports in a row were taken by others; try again")
+
+    def _tell_differences(self) -> None:
+        """Say where the server took another number than asked, as `maxclients` beyond its open files."""
+        for name, asked in self._settings.items():
+            got = self.settings_read_back.get(name)
+            if isinstance(asked, (bool, int)) and got is not None and got != _written(asked):
+                self._context.progress(f"{self.name}: {name} is {got}, not {_written(asked)} as asked")
+
+    def _write_config(self, folder: Path) -> None:
+        """The configuration file, for our eyes only: what the experiment sets, then ours."""
+        values: dict[str, ConfigValue] = {"save": '""', "appendonly": "no"}
+        values |= {name: _written(value) for name, value in self._settings.items()}
+        values |= {
+            "bind": "127.0.0.1",
+            "port": self._endpoint.port,
+            "requirepass": self._endpoint.password or "",
+            "dir": f'"{folder}"',
+            "logfile": '""',
+            "daemonize": "no",
+        }
+        lines = [f"{name} {value}" for name, value in values.items()]
+        lines += [f'loadmodule "{path}"' for path in self._parts.modules]
+        config = folder / CONFIG
+        config.touch(mode=0o600)
+        config.write_text("\n".join(lines) + "\n")
+
+    def _await_ready(self, process: GuardedProcess, log_start: int) -> None:
+        deadline = time.monotonic() + READY_S
+        with RedisControl(self._endpoint, timeout_s=1.0) as control:
+            while True:
+                try:
+                    control.ping()
+                except ServerGone as gone:
+                    if not process.alive():
+                        raise self._why_it_ended(process.log, log_start) from None
+                    if time.monotonic() > deadline:
+                        raise UserError(f"server {self.name}: not ready within {READY_S:g} s ({gone})") from None
+                    time.sleep(POLL_S)
+                else:
+                    return
+
+    def _why_it_ended(self, log: Path, log_start: int) -> Exception:
+        """What the log says about an end during the start, as an error for a person."""
+        with log.open(errors="replace") as file:
+            file.seek(log_start)
+            lines = [_message(line) for line in file if line.strip()]
+        text = "\n".join(lines)
+        if "Address already in use" in text:
+            return _PortTaken()
+        refused = re.search(r">>> '(.*)'(?:\n(.*))?", text)
+        if refused is not None:
+            line, reason = refused[1], refused[2] or ""
+            known = "" if "aborting" in reason or not reason else f" ({reason})"
+            return UserError(
+                f"server {self.name}: settings: this Redis does not take '{line}'{known}; correct the name or the value"
+            )
+        last = next((line for line in reversed(lines) if "exiting" not in line.lower()), "nothing")
+        return UserError(f"server {self.name}: it ended while it started, and its log says: {last[:300]}")
+
+
+class _PortTaken(Exception):  # noqa: N818 (a signal inside this file)
+    """Another took the port between our choice and the server's start."""
+
+
+def _written(value: ConfigValue) -> str:
+    """A value as Redis reads it: booleans as yes and no, nothing as an empty string."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value) or '""'
+
+
+def _message(line: str) -> str:
+    """A log line without process id, role and time."""
+    return re.sub(r"^\d+:\w \d+ \w+ \d+ [\d:.]+ [#*.-] ", "", line.strip())
+
+
+def free_port() -> int:
+    """A loopback port on which nothing listens."""
+    for port in random.sample(PORTS, 100):
+        with contextlib.suppress(OSError), socket.socket() as candidate:
+            candidate.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            candidate.bind(("127.0.0.1", port))
+            return port
+    raise UserError(f"no free port found between {PORTS.start} and {PORTS.stop - 1}; end some servers")

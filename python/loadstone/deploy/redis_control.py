@@ -1,0 +1,182 @@
+"""The control connection to a server: loadstone's own questions, apart from the load.
+
+Commands used: INFO, PING, CONFIG GET, SCAN, UNLINK, and AUTH and SELECT to connect. While a trial
+runs only INFO is sent, so the server's counts of the load's commands stay exact.
+"""
+
+import contextlib
+import re
+import ssl
+import threading
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from loadstone.errors import ServerGone, UserError
+from loadstone.plan.model import Endpoint, Tls
+
+OUR_PREFIX = "loadstone:"
+BATCH = 1000
+
+
+def tls_context(tls: Tls) -> ssl.SSLContext:
+    """How a connection is encrypted and verified.
+
+    Raises:
+        UserError: a file that `tls` names cannot be read.
+    """
+    try:
+        context = ssl.create_default_context(cafile=tls.ca_file)
+        if not tls.verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if tls.cert_file is not None:
+            context.load_cert_chain(tls.cert_file, tls.key_file)
+    except (OSError, ssl.SSLError) as error:
+        files = ", ".join(f for f in (tls.ca_file, tls.cert_file, tls.key_file) if f)
+        raise UserError(f"tls: cannot use {files} ({plain(error)}); name readable PEM files") from None
+    return context
+
+
+class _TlsConnection(redis.SSLConnection):
+    """redis-py's TLS connection with our context: `server_name`, and no root but those asked for."""
+
+    def __init__(self, *, context: ssl.SSLContext, server_name: str | None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._context = context
+        self._server_name = server_name
+
+    def _wrap_socket_with_ssl(self, sock: Any) -> ssl.SSLSocket:
+        return self._context.wrap_socket(sock, server_hostname=self._server_name or self.host)
+
+
+class RedisControl:
+    """One connection to `endpoint`, made when first needed; safe to use from several threads.
+
+    Raises:
+        ServerGone: the server does not answer, or answers with an error; one line with its words.
+    """
+
+    def __init__(self, endpoint: Endpoint, timeout_s: float = 5.0) -> None:
+        self.endpoint = endpoint
+        self._lock = threading.Lock()
+        pool = redis.ConnectionPool(max_connections=1, **_connection(endpoint, timeout_s))
+        self.client = redis.Redis(connection_pool=pool)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection. May be called more than once."""
+        with contextlib.suppress(redis.RedisError, OSError):
+            self.client.connection_pool.disconnect()
+
+    def call(self, *command: Any) -> Any:
+        """The reply to one command, as redis-py parses it; its errors as `ServerGone`."""
+        try:
+            with self._lock:
+                return self.client.execute_command(*command)  # type: ignore[no-untyped-call]
+        except (redis.RedisError, OSError) as error:
+            hint = "" if isinstance(error, redis.ResponseError) else "; it no longer answers, its log may say why"
+            raise ServerGone(f"server {self.endpoint.label}: {plain(error)}{hint}") from error
+
+    def ping(self) -> None:
+        """Returns if the server answers."""
+        self.call("PING")
+
+    def info(self, *sections: str) -> Mapping[str, Any]:
+        """INFO as redis-py parses it; of `sections`: `all`, `everything`, `commandstats`..."""
+        return dict(self.call("INFO", *sections))
+
+    def commandstats(self) -> dict[str, int]:
+        """Command as commandstats names it (`json.set`, `config|get`) -> calls since the server's start."""
+        stats = self.info("commandstats")
+        return {name.removeprefix("cmdstat_"): int(values["calls"]) for name, values in stats.items()}
+
+    def config_get(self, names: Iterable[str]) -> dict[str, str]:
+        """The server's settings of these names; without those that it does not have or does not tell."""
+        found: dict[str, str] = {}
+        for name in names:
+            try:
+                found |= self.call("CONFIG GET", name)
+            except ServerGone as gone:
+                if not isinstance(gone.__cause__, redis.ResponseError):
+                    raise
+        return found
+
+    def clean(self, prefix: str) -> int:
+        """Remove the keys that begin with `prefix`, and no others; how many there were. Looks at every key.
+
+        Raises:
+            UserError: `prefix` does not begin with `loadstone:`.
+        """
+        _require_ours(prefix)
+        pattern = re.sub(r"([*?\[\]\\^])", r"\\\1", prefix) + "*"
+        removed, cursor = 0, 0
+        while True:
+            cursor, keys = self.call("SCAN", cursor, "MATCH", pattern, "COUNT", BATCH)
+            ours = [key for key in keys if key.startswith(prefix.encode())]
+            if ours:
+                removed += self.call("UNLINK", *ours)
+            if cursor == 0:
+                return removed
+
+    def remove_numbered(self, prefix: str, count: int) -> int:
+        """Remove the keys of a plan, `prefix` and a 12-digit number below `count`; how many there were.
+
+        Looks at no other key, so it takes the same time in a large database as in a small one.
+
+        Raises:
+            UserError: `prefix` does not begin with `loadstone:`.
+        """
+        _require_ours(prefix)
+        removed = 0
+        for start in range(0, count, BATCH):
+            keys = [f"{prefix}{number:012d}" for number in range(start, min(start + BATCH, count))]
+            removed += self.call("UNLINK", *keys)
+        return removed
+
+
+def _require_ours(prefix: str) -> None:
+    if not prefix.startswith(OUR_PREFIX):
+        raise UserError(f"prefix '{prefix}': only keys that begin with '{OUR_PREFIX}' are removed; take such a prefix")
+
+
+def plain(error: BaseException) -> str:
+    """An error's words for a person, on one line; with the code that a server's error began with."""
+    for origin in (error, error.__cause__, error.__context__):
+        if isinstance(origin, OSError) and origin.strerror:
+            return origin.strerror
+    text = " ".join(str(error).split())
+    code = getattr(error, "status_code", None)
+    if isinstance(code, str) and not text.startswith(code):
+        text = f"{code} {text}"
+    return text.rstrip(".") or type(error).__name__
+
+
+def _connection(endpoint: Endpoint, timeout_s: float) -> dict[str, Any]:
+    """What redis-py is told: RESP2, nothing sent but what we ask, nothing tried twice."""
+    common: dict[str, Any] = {
+        "db": endpoint.database,
+        "username": endpoint.username,
+        "password": endpoint.password,
+        "socket_timeout": timeout_s,
+        "socket_connect_timeout": timeout_s,
+        "retry": Retry(NoBackoff(), 0),
+        "protocol": 2,
+        "driver_info": None,
+        "decode_responses": False,
+    }
+    if endpoint.unix_path is not None:
+        return common | {"connection_class": redis.UnixDomainSocketConnection, "path": endpoint.unix_path}
+    common |= {"host": endpoint.host, "port": endpoint.port}
+    if endpoint.tls is None:
+        return common
+    context = tls_context(endpoint.tls)
+    return common | {"connection_class": _TlsConnection, "context": context, "server_name": endpoint.tls.server_name}

@@ -1,0 +1,175 @@
+"""A Redis server as its INFO tells: a monitor for each second, and snapshots before and after a trial."""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from loadstone.errors import LoadstoneError
+from loadstone.observe.sample import Monitor, Sample
+from loadstone.observe.watch import Control, Watch
+
+COUNT = "count since the server began"
+UNITS = {
+    "answers": "1 or 0",
+    "connected_clients": "connections, loadstone's own for control among them",
+    "blocked_clients": "connections",
+    "rejected_connections": COUNT,
+    "total_connections_received": COUNT,
+    "total_commands_processed": COUNT,
+    "instantaneous_ops_per_sec": "commands/s",
+    "total_net_input_bytes": "bytes since the server began",
+    "total_net_output_bytes": "bytes since the server began",
+    "total_error_replies": COUNT,
+    "keyspace_hits": COUNT,
+    "keyspace_misses": COUNT,
+    "evicted_keys": COUNT,
+    "expired_keys": COUNT,
+    "keys": "keys in all databases",
+    "used_memory": "bytes",
+    "used_memory_rss": "bytes",
+    "maxmemory": "bytes, 0 without limit",
+    "mem_fragmentation_ratio": "ratio",
+    "used_cpu_sys": "s since the server began",
+    "used_cpu_user": "s since the server began",
+    "used_cpu_sys_main_thread": "s since the server began",
+    "used_cpu_user_main_thread": "s since the server began",
+    "loading": "1 or 0",
+    "rdb_bgsave_in_progress": "1 or 0",
+    "aof_rewrite_in_progress": "1 or 0",
+    "aof_delayed_fsync": COUNT,
+    "latest_fork_usec": "us",
+    "total_forks": COUNT,
+    "connected_slaves": "replicas",
+}
+"""Redis's own names of INFO, but for `answers` and `keys`."""
+COUNTERS = tuple(name for name, unit in UNITS.items() if unit.endswith("since the server began"))
+
+
+class RedisMonitor:
+    """The server of `part`; `answers` alone is told while it does not answer."""
+
+    UNITS = UNITS
+
+    def __init__(self, part: str, control: Control) -> None:
+        self._part = part
+        self._control = control
+
+    @classmethod
+    def watching(cls, watch: Watch) -> list[Monitor]:
+        """One for each server."""
+        return [cls(part, control) for part, control in watch.redis.items()]
+
+    def sample(self, unix_s: float) -> Iterator[Sample]:
+        """What INFO says; sends INFO and no other command."""
+        try:
+            values = _figures(self._control.info())
+        except LoadstoneError:
+            values = {}
+        yield Sample(unix_s, self._part, "answers", float(bool(values)))
+        for name, value in values.items():
+            yield Sample(unix_s, self._part, name, value)
+
+
+@dataclass(frozen=True)
+class CommandStat:
+    """One command since the server began."""
+
+    calls: int
+    usec: int
+    rejected_calls: int
+    failed_calls: int
+
+
+@dataclass(frozen=True)
+class RedisSnapshot:
+    """A server at one moment. `run_id` changes when it is started again, and its counters with it."""
+
+    unix_s: float
+    run_id: str
+    uptime_s: int
+    figures: Mapping[str, float]
+    """As `UNITS` has them."""
+    commands: Mapping[str, CommandStat]
+    """By the name that the server uses: `get`, `json.set`, `config|get`."""
+    errors: Mapping[str, int]
+    """Error replies by their first word: `ERR`, `WRONGTYPE`."""
+
+
+@dataclass(frozen=True)
+class RedisDifference:
+    """What a server did between two snapshots."""
+
+    elapsed_s: float
+    restarted: bool
+    """It was started again in between: no figure below means anything."""
+    commands: Mapping[str, CommandStat]
+    """Commands that were called in between; of loadstone itself one `info` a snapshot and one a second."""
+    counters: Mapping[str, float]
+    """Differences of what is counted since the server began, as `UNITS` has it."""
+    errors: Mapping[str, int]
+
+
+def snapshot(control: Control) -> RedisSnapshot:
+    """Ask for all that is counted; sends INFO and no other command.
+
+    Raises:
+        ServerGone: the server does not answer.
+    """
+    info = control.info("all")
+    commands = {
+        name.removeprefix("cmdstat_"): _command(values) for name, values in info.items() if name.startswith("cmdstat_")
+    }
+    errors = {
+        name.removeprefix("errorstat_"): int(values["count"])
+        for name, values in info.items()
+        if name.startswith("errorstat_")
+    }
+    return RedisSnapshot(
+        unix_s=time.time(),
+        run_id=str(info.get("run_id", "")),
+        uptime_s=int(info.get("uptime_in_seconds", 0)),
+        figures=_figures(info),
+        commands=commands,
+        errors=errors,
+    )
+
+
+def difference(before: RedisSnapshot, after: RedisSnapshot) -> RedisDifference:
+    """What the server did from `before` to `after`."""
+    never = CommandStat(0, 0, 0, 0)
+    commands = {name: _less(stat, before.commands.get(name, never)) for name, stat in after.commands.items()}
+    errors = {name: count - before.errors.get(name, 0) for name, count in after.errors.items()}
+    return RedisDifference(
+        elapsed_s=after.unix_s - before.unix_s,
+        restarted=before.run_id != after.run_id or after.uptime_s < before.uptime_s,
+        commands={name: stat for name, stat in commands.items() if stat.calls or stat.rejected_calls},
+        counters={
+            name: after.figures[name] - before.figures[name]
+            for name in COUNTERS
+            if name in before.figures and name in after.figures
+        },
+        errors={name: count for name, count in errors.items() if count},
+    )
+
+
+def _figures(info: Mapping[str, Any]) -> dict[str, float]:
+    """Those of `UNITS` that the server tells."""
+    found = {name: float(info[name]) for name in UNITS if name in info}
+    databases = [values for name, values in info.items() if name.startswith("db") and isinstance(values, Mapping)]
+    found["keys"] = float(sum(int(values.get("keys", 0)) for values in databases))
+    return found
+
+
+def _command(values: Mapping[str, Any]) -> CommandStat:
+    names = ("calls", "usec", "rejected_calls", "failed_calls")
+    return CommandStat(*(int(values.get(name, 0)) for name in names))
+
+
+def _less(after: CommandStat, before: CommandStat) -> CommandStat:
+    return CommandStat(
+        after.calls - before.calls,
+        after.usec - before.usec,
+        after.rejected_calls - before.rejected_calls,
+        after.failed_calls - before.failed_calls,
+    )

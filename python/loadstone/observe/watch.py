@@ -1,0 +1,24 @@
+"""What a run lets its monitors see. Each monitor's class method `watching` picks what it is for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+class Control(Protocol):
+    """What a monitor needs of a control connection; `deploy.redis_control.RedisControl` is one."""
+
+    def info(self, *sections: str) -> Mapping[str, Any]:
+        """The server's INFO, parsed."""
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Parts are named after the servers and subjects of the experiment."""
+
+    pids: Mapping[str, int] = field(default_factory=dict)
+    """Part -> process id on this machine."""
+    redis: Mapping[str, Control] = field(default_factory=dict)
+    """Part -> a control connection that is used for nothing else, with a time-out below a second."""
+    cpus: tuple[int, ...] = ()
+    """CPUs that something is pinned to."""

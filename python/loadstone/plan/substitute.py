@@ -1,0 +1,62 @@
+"""`${factor}` becomes the condition's level, and texts with a unit become numbers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from loadstone.spec.experiment import Factor
+from loadstone.spec.levels import REFERENCE, Condition, Level, level_text
+from loadstone.spec.units import kind_of, parse
+
+Path = tuple[str | int, ...]
+
+
+class FieldError(Exception):
+    """A value that cannot be used: its path below the part that was read, and what is wrong."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(problem)
+        self.path = path
+        self.problem = problem
+
+
+def substitute(value: Any, condition: Condition, factors: Mapping[str, Factor]) -> Any:
+    """`value` with every `${factor}` and `${factor.name}` replaced, at any depth.
+
+    A reference that is the whole value keeps the level's type; inside a text it becomes text.
+    The references themselves were checked when the experiment was read.
+    """
+    if isinstance(value, str):
+        whole = REFERENCE.fullmatch(value.strip())
+        if whole is not None:
+            return _behind(whole[1], condition, factors)
+        return REFERENCE.sub(lambda found: level_text(_behind(found[1], condition, factors)), value)
+    if isinstance(value, Mapping):
+        return {key: substitute(item, condition, factors) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [substitute(item, condition, factors) for item in value]
+    return value
+
+
+def with_units(value: Any, path: Path = ()) -> Any:
+    """`value` with texts like `10 kB` as numbers in the fields whose name ends in a unit.
+
+    Raises FieldError where such a text cannot be read.
+    """
+    if isinstance(value, Mapping):
+        return {key: with_units(item, (*path, key)) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [with_units(item, (*path, index)) for index, item in enumerate(value)]
+    kind = kind_of(str(path[-1])) if path else None
+    if kind is None or not isinstance(value, str):
+        return value
+    try:
+        return parse(value, kind)
+    except ValueError as error:
+        raise FieldError(path, str(error)) from None
+
+
+def _behind(reference: str, condition: Condition, factors: Mapping[str, Factor]) -> Level:
+    """The level of a factor, or the value of that name behind the level."""
+    factor, _, name = reference.partition(".")
+    level = condition[factor]
+    return factors[factor].values[level_text(level)][name] if name else level

@@ -1,0 +1,157 @@
+"""The facts of a trial: all that its checks are made from, kept in its line so that they can be made again."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from loadstone.deploy.placement import Placement
+from loadstone.drive.outcome import DriveRecord
+from loadstone.plan.model import Closed, Plan
+
+
+class Facts(BaseModel):
+    """Base of every part: immutable. Keys of later versions are passed over."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Ceiling(Facts):
+    """What the same driver did against the null server, which answers at once and stores nothing."""
+
+    throughput_per_s: float
+    """Completions a second with `users` users, enough to keep the driver busy."""
+    users: int
+    hottest_thread_share: float
+    """CPU of the driver's busiest thread as a share of one core, during that."""
+    floor_p50_ns: int | None = None
+    """P50 of the response time with a single user: the round trip and the driver, and nothing else."""
+
+    @classmethod
+    def of(cls, plan: Plan, busy: DriveRecord, single: DriveRecord | None = None) -> "Ceiling":
+        """The ceiling from two drives of one load against the null server.
+
+        Args:
+            plan: what `busy` was driven by; a closed model with enough users to keep the driver busy.
+            busy: as many users as that.
+            single: the same with one user; None if that was not driven.
+        """
+        completed = sum(operation.window_completed for operation in busy.operations.values())
+        floor = [o.response_ns.p50 for o in single.operations.values() if o.response_ns.count] if single else []
+        return cls(
+            throughput_per_s=completed / busy.measure_s if busy.measure_s > 0 else 0.0,
+            users=plan.model.users if isinstance(plan.model, Closed) else 0,
+            hottest_thread_share=max((t.cpu_s / t.wall_s for t in busy.threads if t.wall_s > 0), default=1.0),
+            floor_p50_ns=min(floor, default=None),
+        )
+
+
+class CommandCalls(Protocol):
+    """What a snapshot tells of one command."""
+
+    @property
+    def calls(self) -> int: ...
+    @property
+    def rejected_calls(self) -> int: ...
+
+
+class Snapshot(Protocol):
+    """A server at one moment, as `observe.redis.RedisSnapshot` has it."""
+
+    @property
+    def run_id(self) -> str: ...
+    @property
+    def figures(self) -> Mapping[str, float]: ...
+    @property
+    def commands(self) -> Mapping[str, CommandCalls]: ...
+
+
+class ServerCounters(Facts):
+    """A server's own counters at one moment."""
+
+    calls: dict[str, int]
+    """Command as the server names it (`json.set`) -> calls, refused ones included."""
+    counters: dict[str, float]
+    """Its other figures by their INFO names, e.g. `total_net_input_bytes`."""
+    run_id: str | None = None
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> "ServerCounters":
+        """The counters of a snapshot."""
+        calls = {name: stat.calls + stat.rejected_calls for name, stat in snapshot.commands.items()}
+        return cls(calls=calls, counters=dict(snapshot.figures), run_id=snapshot.run_id)
+
+
+class ServerTrial(Facts):
+    """A server right before and right after the drive. None: it could not be asked."""
+
+    before: ServerCounters | None = None
+    after: ServerCounters | None = None
+
+
+SnapshotPair = tuple[Snapshot | None, Snapshot | None]
+"""Right before and right after a drive; None: the server could not be asked."""
+
+
+class SeriesPoint(Facts):
+    """One interval of the measure phase."""
+
+    start_s: float
+    duration_s: float
+    completed: int
+    ok: int
+    connections: int
+
+
+class HostFacts(Facts):
+    """The machine in the measure phase, as far as the monitors saw it."""
+
+    steal_share: float | None = None
+    """CPU time taken by other machines, as a share of all CPU time."""
+    idle_share: float | None = None
+    swapped_bytes: float | None = None
+    """Moved in from and out to swap."""
+    throttled_s: float | None = None
+    """How long the driver's control group was held back."""
+
+
+class PartCpu(Facts):
+    """CPU of one part in the measure phase, as shares of one core."""
+
+    mean_share: float
+    max_share: float | None = None
+    """In the busiest second."""
+    main_thread_share: float | None = None
+    """The thread that executes the commands, where it can be told."""
+    wait_share: float | None = None
+    """How long that thread, or the driver's hottest, was ready to run and had no CPU, as a share of the time."""
+
+
+class TrialFacts(Facts):
+    """Everything about a trial that its checks need."""
+
+    attempt: int = 1
+    failure: str | None = None
+    """Why the trial could not be driven to its end, in one line; None if it was."""
+    plan: Plan
+    drive: DriveRecord | None = None
+    """As the driver handed it over, with its histograms left out."""
+    servers: dict[str, ServerTrial] = {}
+    ceiling: Ceiling | None = None
+    series: tuple[SeriesPoint, ...] = ()
+    host: HostFacts = HostFacts()
+    parts: dict[str, PartCpu] = {}
+    placement: Placement | None = None
+    """Which CPUs servers and driver were given; None: nobody placed them."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_addresses(cls, data: Any) -> Any:
+        """A plan that was written without its endpoints is read with a placeholder."""
+        if isinstance(data, dict) and isinstance(data.get("plan"), dict) and "endpoints" not in data["plan"]:
+            return {**data, "plan": {**data["plan"], "endpoints": [{}]}}
+        return data
+
+    def written(self) -> dict[str, Any]:
+        """As it stands in the trial's line: without addresses."""
+        return self.model_dump(mode="json", exclude={"plan": {"endpoints"}})

@@ -1,0 +1,211 @@
+"""The run's folder while it is written: append-only, safe on the disk after each trial.
+
+What stands where, key by key: `docs/run-folder.md`. A trial is finished once its line stands in
+`trials.jsonl`; that line is written last, after everything else of the trial is on the disk.
+"""
+
+import fcntl
+import io
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from ruamel.yaml import YAML
+
+from loadstone.drive.outcome import Interval
+from loadstone.errors import LoadstoneError, UserError
+from loadstone.observe.sample import Sample
+from loadstone.record.hlog import log_lines
+from loadstone.record.lines import FORMAT, LineFile, LineReader, dump_document, write_error, write_file
+from loadstone.record.plan_summary import PlanSummary
+from loadstone.record.redact import redact
+from loadstone.record.trial import TrialRecord
+
+EXPERIMENT = "experiment.yaml"
+ENVIRONMENT = "environment.json"
+PLAN = "plan.json"
+TRIALS = "trials.jsonl"
+INTERVALS = "intervals.jsonl"
+SAMPLES = "samples.jsonl"
+LATENCY = "latency"
+ANALYSIS = "analysis.json"
+
+
+class RunFolder:
+    """A run's folder, held by one writer. Use it as a context manager."""
+
+    def __init__(self, path: Path, secrets: Iterable[str] = ()) -> None:
+        """Open the files of an existing folder; see `create` and `resume`."""
+        self.path = path
+        self.secrets = tuple(secrets)
+        with ExitStack() as opened:
+            directory = _lock(path)
+            opened.callback(os.close, directory)
+            self.trials = opened.enter_context(closing(LineFile(path / TRIALS)))
+            self.intervals = opened.enter_context(closing(LineFile(path / INTERVALS)))
+            self.samples = opened.enter_context(closing(LineFile(path / SAMPLES)))
+            self.finished = frozenset(_begun(path / TRIALS))
+            """Names of the trials that were finished when the folder was opened."""
+            self._attempts = _begun(path / INTERVALS, path / SAMPLES)
+            self._opened = opened.pop_all()
+
+    @classmethod
+    def create(
+        cls,
+        out_root: Path,
+        experiment_name: str,
+        resolved_experiment: Mapping[str, Any],
+        environment: Mapping[str, Any],
+        plan_summary: PlanSummary,
+        secrets: Iterable[str] = (),
+    ) -> "RunFolder":
+        """Make `<out_root>/<UTC time>-<experiment_name>/` and write what is known before the first trial.
+
+        `secrets` are texts that must not stand in any file (passwords in use).
+
+        Raises:
+            UserError: `out_root` cannot be written, or the disk is full.
+        """
+        path = _new_directory(out_root, experiment_name)
+        known = tuple(secrets)
+        try:
+            (path / LATENCY).mkdir()
+            write_file(path / EXPERIMENT, _yaml(redact({"format": FORMAT, **resolved_experiment}, known)))
+            write_file(path / ENVIRONMENT, dump_document(redact({"format": FORMAT, **environment}, known)))
+            write_file(path / PLAN, dump_document(redact(plan_summary.model_dump(mode="json"), known)))
+            return cls(path, known)
+        except (OSError, LoadstoneError) as error:
+            shutil.rmtree(path, ignore_errors=True)
+            raise (write_error(error, path) if isinstance(error, OSError) else error) from None
+
+    @classmethod
+    def resume(cls, path: Path, secrets: Iterable[str] = ()) -> "RunFolder":
+        """Open an existing folder to go on with it. A half-written last line is taken away.
+
+        Call `record.resume.require_same_run` before the first trial.
+
+        Raises:
+            UserError: there is no such folder, it is no run's folder, or another process writes to it.
+        """
+        if not (path / PLAN).is_file():
+            raise UserError(f"--resume {path}: not a run's folder ({PLAN} is missing); give a folder under runs/")
+        return cls(path, secrets)
+
+    def begin_trial(self, trial: str) -> "TrialWriter":
+        """A writer for one attempt at the trial. Attempts count from 1."""
+        self._attempts[trial] = self._attempts.get(trial, 0) + 1
+        return TrialWriter(self, trial, self._attempts[trial])
+
+    def write_analysis(self, analysis: Mapping[str, Any]) -> None:
+        """Write `analysis.json`, whole or not at all. May be called again."""
+        write_file(self.path / ANALYSIS, dump_document(analysis))
+
+    def close(self) -> None:
+        """Give the folder free. Everything written so far stays."""
+        self._opened.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class TrialWriter:
+    """Writes what one attempt at a trial yields, as it comes; `finish` makes it count."""
+
+    def __init__(self, folder: RunFolder, trial: str, attempt: int) -> None:
+        self.trial = trial
+        self.attempt = attempt
+        self.seen: list[Interval] = []
+        """The intervals written so far."""
+        self._folder = folder
+
+    def add_interval(self, interval: Interval) -> None:
+        """Append a line an operation to `intervals.jsonl`. Raises as `LineFile.append`."""
+        self.seen.append(interval)
+        whole = interval.model_dump(mode="json", exclude={"operations"})
+        for name, operation in interval.operations.items():
+            figures = operation.model_dump(mode="json", exclude={"response_histogram", "service_histogram"})
+            self._folder.intervals.append({**self._head(), **whole, "operation": name, **figures})
+
+    def add_samples(self, samples: Iterable[Sample]) -> None:
+        """Append a line a moment and part to `samples.jsonl`. Raises as `LineFile.append`."""
+        for (unix_s, part), group in groupby(samples, key=lambda sample: (sample.unix_s, sample.part)):
+            values = {sample.metric: sample.value for sample in group}
+            self._folder.samples.append({**self._head(), "unix_s": round(unix_s, 6), "part": part, "values": values})
+
+    def finish(self, trial: TrialRecord) -> TrialRecord:
+        """Bring everything to the disk, the trial's own line last. Returns the record as written.
+
+        Raises:
+            UserError: the disk is full; the trial does not count, earlier ones do.
+        """
+        facts = redact({**trial.facts, "attempt": self.attempt}, self._folder.secrets)
+        written = trial.model_copy(update={"facts": facts})
+        lines = "".join(f"{line}\n" for line in log_lines(self.seen, trial.started_unix_ns))
+        write_file(self._folder.path / LATENCY / f"{trial.trial}.hlog", lines.encode())
+        self._folder.intervals.sync()
+        self._folder.samples.sync()
+        self._folder.trials.append(redact(written.model_dump(mode="json"), self._folder.secrets))
+        self._folder.trials.sync()
+        return written
+
+    def _head(self) -> dict[str, Any]:
+        return {"format": FORMAT, "trial": self.trial, "attempt": self.attempt}
+
+
+def _lock(path: Path) -> int:
+    """Lock the folder against a second writer; the lock goes with the process, however it ends."""
+    try:
+        directory = os.open(path, os.O_RDONLY)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be opened: {error.strerror}") from None
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(directory)
+        raise UserError(f"{path}: another loadstone is writing to this folder; wait for it or stop it") from None
+    return directory
+
+
+def _begun(*paths: Path) -> dict[str, int]:
+    """The trials named in these files, and the highest attempt at each."""
+    begun: dict[str, int] = {}
+    for path in paths:
+        for _, record in LineReader(path):
+            trial, attempt = record.get("trial"), record.get("attempt", 1)
+            if isinstance(trial, str) and isinstance(attempt, int):
+                begun[trial] = max(attempt, begun.get(trial, 0))
+    return begun
+
+
+def _new_directory(out_root: Path, experiment_name: str) -> Path:
+    """A new folder named by the time and the experiment; a second one within a second gets a number."""
+    stem = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{experiment_name}"
+    for number in range(1, 1000):
+        path = out_root / (stem if number == 1 else f"{stem}-{number}")
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise UserError(f"--out {out_root}: cannot be written: {error.strerror}; give another folder") from None
+        return path
+    raise LoadstoneError(f"{out_root}: holds a thousand runs of this second")
+
+
+def _yaml(record: Mapping[str, Any]) -> bytes:
+    buffer = io.BytesIO()
+    yaml = YAML()  # the plain dumper would sort the keys, and the order of factors means something
+    yaml.width = 120
+    yaml.dump(dict(record), buffer)
+    return buffer.getvalue()

@@ -1,0 +1,69 @@
+"""HdrHistogram interval logs: a trial's latencies, for everybody's tools.
+
+Version 1.3 of the log format. A line an interval, an operation and a kind of latency; its tag says
+which: `set.response`, `set.service`, and with the phase before it outside the measure phase:
+`warm_up.set.response`. Operations intended in the measure phase that ended in the drain belong to
+the measure phase, so all lines with the tag `set.response` together are the trial's histogram.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hdrh.histogram import HdrHistogram
+
+from loadstone.drive.outcome import Interval
+from loadstone.record.histogram import decode, merge
+
+_NS_PER_MS = 1e6
+_MEASURED = {"measure", "drain"}
+
+
+def log_lines(intervals: Iterable[Interval], started_unix_ns: int) -> Iterator[str]:
+    """The lines of the log of one trial, without line ends."""
+    started_s = started_unix_ns / 1e9
+    started = datetime.fromtimestamp(started_s, UTC).isoformat(timespec="milliseconds")
+    yield "#[Histogram log format version 1.3]"
+    yield "#[loadstone: format 1; values in nanoseconds, Interval_Max in milliseconds]"
+    yield f"#[StartTime: {started_s:.3f} (seconds since epoch), {started}]"
+    yield f"#[BaseTime: {started_s:.3f} (seconds since epoch)]"
+    yield '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
+    for interval in intervals:
+        for tag, encoded in _tagged(interval):
+            histogram = decode(encoded)
+            if histogram.get_total_count():
+                longest_ms = histogram.get_max_value() / _NS_PER_MS
+                yield f"Tag={tag},{interval.start_s:.3f},{interval.duration_s:.3f},{longest_ms:.3f},{encoded}"
+
+
+def _tagged(interval: Interval) -> Iterator[tuple[str, str]]:
+    prefix = "" if interval.phase in _MEASURED else f"{interval.phase}."
+    for name, operation in interval.operations.items():
+        yield f"{prefix}{name}.response", operation.response_histogram
+        yield f"{prefix}{name}.service", operation.service_histogram
+
+
+def read_log(path: Path) -> dict[str, list[str]]:
+    """The encoded histograms of each tag, an interval after the other. Raises OSError if there is no such file."""
+    encoded: dict[str, list[str]] = {}
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if line.startswith("Tag=") and line.endswith("\n"):
+                tag, *_, text = line[len("Tag=") : -1].split(",")
+                encoded.setdefault(tag, []).append(text)
+    return encoded
+
+
+def measured(path: Path, kind: str) -> HdrHistogram:
+    """All operations of a trial's measure phase together; `kind` is `response` or `service`.
+
+    Raises:
+        OSError: there is no such file.
+        DriveFailed: a histogram in it is damaged.
+    """
+    return merge(
+        decode(text)
+        for tag, texts in read_log(path).items()
+        if tag.count(".") == 1 and tag.endswith(f".{kind}")
+        for text in texts
+    )

@@ -1,0 +1,237 @@
+"""The run's folder as later stages read it: what was finished, whatever a crash left beside it."""
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from loadstone.drive.outcome import Latency, Phase
+from loadstone.errors import DriveFailed, UserError
+from loadstone.observe.sample import Sample
+from loadstone.record.folder import ENVIRONMENT, EXPERIMENT, INTERVALS, LATENCY, PLAN, SAMPLES, TRIALS
+from loadstone.record.histogram import merge, quantiles_ns
+from loadstone.record.hlog import measured
+from loadstone.record.lines import LineReader, require_format
+from loadstone.record.plan_summary import PlanSummary
+from loadstone.record.trial import Quantiles, TrialRecord
+from loadstone.spec.experiment import Experiment
+
+_TRIAL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+class IntervalLine(BaseModel):
+    """A line of `intervals.jsonl`: one operation in one interval of one attempt at a trial.
+
+    `bytes_sent`, `bytes_received`, `connections`, `users`, `backlog` and `cpu_s` are those of the
+    whole interval, and the same in the lines of all its operations.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: int
+    trial: str
+    attempt: int
+    index: int
+    phase: Phase
+    start_s: float
+    duration_s: float
+    start_unix_ns: int
+    bytes_sent: int
+    bytes_received: int
+    connections: int
+    users: int
+    backlog: int
+    cpu_s: list[float]
+    operation: str
+    offered: int
+    sent: int
+    ok: int
+    errors: dict[str, int]
+    timeouts: int
+    dropped: int
+    response_ns: Latency
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run's folder, read. Only finished trials count, each with its last attempt."""
+
+    path: Path
+    experiment: Experiment
+    environment: dict[str, Any]
+    plan: PlanSummary
+    trials: tuple[TrialRecord, ...]
+    """In the order in which they ended."""
+    intervals: dict[str, tuple[IntervalLine, ...]]
+    samples: dict[str, tuple[Sample, ...]]
+    notes: tuple[str, ...]
+    """What was damaged or left out, one sentence each for a person."""
+
+    def response_ns(self, trials: list[TrialRecord]) -> Quantiles:
+        """Response time over all operations of these trials, merged; a failure is infinitely late.
+
+        Raises:
+            DriveFailed: a histogram is missing or damaged.
+        """
+        operations = sum(t.counts.offered for t in trials)
+        return self._merged("response", trials, [t.response_ns for t in trials], operations)
+
+    def service_ns(self, trials: list[TrialRecord]) -> Quantiles:
+        """Service time over all operations that were sent. Raises as `response_ns`."""
+        operations = sum(t.counts.sent for t in trials)
+        return self._merged("service", trials, [t.service_ns for t in trials], operations)
+
+    def _merged(self, kind: str, trials: list[TrialRecord], parts: list[Quantiles], operations: int) -> Quantiles:
+        try:
+            histogram = merge(measured(self.path / LATENCY / f"{t.trial}.hlog", kind) for t in trials)
+        except OSError as error:
+            raise DriveFailed(f"{error.filename}: cannot be read: {error.strerror}") from None
+        return quantiles_ns(
+            histogram,
+            operations,
+            least=min((p.min for p in parts if p.min is not None), default=None),
+            mean=mean_of([p.mean for p in parts], [t.counts.ok for t in trials]),
+            greatest=max((p.max for p in parts if p.max is not None), default=None),
+        )
+
+
+def mean_of(means: list[float | None], weights: list[int]) -> float | None:
+    """The mean of all values behind these means; None if there is none."""
+    known = [(mean, weight) for mean, weight in zip(means, weights, strict=True) if mean is not None]
+    total = sum(weight for _, weight in known)
+    return sum(mean * weight for mean, weight in known) / total if total else None
+
+
+def read_run(path: Path) -> Run:
+    """Read a run's folder. Damaged lines are left out and noted.
+
+    Raises:
+        UserError: this is no run's folder, or of a format that this version does not know.
+    """
+    for name in (EXPERIMENT, ENVIRONMENT, PLAN):
+        if not (path / name).is_file():
+            raise UserError(f"{path}: not a run's folder ({name} is missing); give a folder under runs/")
+    trials, notes = read_trials(path)
+    last: dict[str, TrialRecord] = {}
+    for trial in trials:
+        last.pop(trial.trial, None)
+        last[trial.trial] = trial
+    attempts = {name: trial.facts.get("attempt", 1) for name, trial in last.items()}
+    return Run(
+        path=path,
+        experiment=read_experiment(path),
+        environment=read_environment(path),
+        plan=read_plan(path),
+        trials=tuple(last.values()),
+        intervals=_read_intervals(path / INTERVALS, attempts, notes),
+        samples=_read_samples(path / SAMPLES, attempts, notes),
+        notes=tuple(notes),
+    )
+
+
+def read_experiment(path: Path) -> Experiment:
+    """The experiment of a run's folder, as resolved. Raises UserError if the file is damaged."""
+    file = path / EXPERIMENT
+    try:
+        record = YAML(typ="safe", pure=True).load(file)
+        require_format(record if isinstance(record, dict) else {}, str(file))
+        return Experiment.model_validate(record)
+    except (OSError, YAMLError, ValidationError) as error:
+        raise UserError(f"{file}: cannot be read: {_first_line(error)}") from None
+
+
+def read_environment(path: Path) -> dict[str, Any]:
+    """The environment of a run's folder. Raises UserError if the file is damaged."""
+    file = path / ENVIRONMENT
+    return _read_document(file)
+
+
+def read_plan(path: Path) -> PlanSummary:
+    """The planned trials of a run's folder. Raises UserError if the file is damaged."""
+    file = path / PLAN
+    try:
+        return PlanSummary.model_validate(_read_document(file))
+    except ValidationError as error:
+        raise UserError(f"{file}: cannot be read: {_first_line(error)}") from None
+
+
+def _read_document(file: Path) -> dict[str, Any]:
+    try:
+        record = json.loads(file.read_bytes())
+    except (OSError, ValueError) as error:
+        raise UserError(f"{file}: cannot be read: {_first_line(error)}") from None
+    document = record if isinstance(record, dict) else {}
+    require_format(document, str(file))
+    return document
+
+
+def read_trials(path: Path) -> tuple[list[TrialRecord], list[str]]:
+    """The finished trials of a run's folder in the order of their lines, and what was left out.
+
+    Raises:
+        UserError: a line is of another format than this version knows.
+    """
+    file = path / TRIALS
+    reader = LineReader(file)
+    trials: list[TrialRecord] = []
+    for number, record in reader:
+        try:
+            trial = TrialRecord.model_validate(record)
+        except ValidationError:
+            reader.damaged.append(number)
+            continue
+        if _TRIAL_NAME.fullmatch(trial.trial):
+            trials.append(trial)
+        else:
+            reader.damaged.append(number)
+    notes = reader.notes()
+    repeated = [name for name, times in Counter(t.trial for t in trials).items() if times > 1]
+    if repeated:
+        notes.append(f"{file.name}: of trials that stand there more than once the last counts: {', '.join(repeated)}.")
+    return trials, notes
+
+
+def _read_intervals(file: Path, attempts: dict[str, int], notes: list[str]) -> dict[str, tuple[IntervalLine, ...]]:
+    reader = LineReader(file)
+    found: dict[str, list[IntervalLine]] = {}
+    for number, record in reader:
+        if attempts.get(str(record.get("trial"))) != record.get("attempt"):
+            continue
+        try:
+            line = IntervalLine.model_validate(record)
+        except ValidationError:
+            reader.damaged.append(number)
+            continue
+        found.setdefault(line.trial, []).append(line)
+    notes += reader.notes()
+    return {name: tuple(lines) for name, lines in found.items()}
+
+
+def _read_samples(file: Path, attempts: dict[str, int], notes: list[str]) -> dict[str, tuple[Sample, ...]]:
+    reader = LineReader(file)
+    found: dict[str, list[Sample]] = {}
+    for number, record in reader:
+        if attempts.get(str(record.get("trial"))) != record.get("attempt"):
+            continue
+        try:
+            unix_s, part = float(record["unix_s"]), str(record["part"])
+            values = [Sample(unix_s, part, str(name), float(value)) for name, value in record["values"].items()]
+        except (KeyError, TypeError, ValueError, AttributeError):
+            reader.damaged.append(number)
+            continue
+        found.setdefault(record["trial"], []).extend(values)
+    notes += reader.notes()
+    return {name: tuple(samples) for name, samples in found.items()}
+
+
+def _first_line(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return " ".join(str(error).split())

@@ -1,0 +1,103 @@
+"""Whether a folder may be gone on with: only by the same experiment, plan and machine."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from loadstone.errors import UserError
+from loadstone.record.plan_summary import PlanSummary
+from loadstone.record.reading import read_environment, read_plan
+from loadstone.record.redact import redact
+
+_ADVICE = "run it anew without --resume"
+_SAME_MACHINE = (
+    ("machine", "machine_id"),
+    ("machine", "cpu_model"),
+    ("machine", "cpu_count"),
+    ("kernel", "release"),
+    ("versions", "loadstone"),
+    ("versions", "engine"),
+    ("placement",),
+)
+
+
+def require_same_run(path: Path, plan: PlanSummary, environment: Mapping[str, Any]) -> None:
+    """Refuse to go on with the folder of another experiment, plan or machine.
+
+    Args:
+        path: the run's folder.
+        plan: the summary of what would be run now.
+        environment: as `environment.capture` returns it, of now.
+
+    Raises:
+        UserError: they differ; the difference is named.
+    """
+    difference = next(_plan_differences(read_plan(path), plan), None)
+    if difference is None:
+        difference = next(_environment_differences(read_environment(path), redact(environment)), None)
+    if difference is not None:
+        raise UserError(f"--resume {path}: {difference}; {_ADVICE}")
+
+
+def _plan_differences(then: PlanSummary, now: PlanSummary) -> Iterator[str]:
+    if then.experiment != now.experiment:
+        yield f"the folder is of experiment '{then.experiment}', not '{now.experiment}'"
+    for name, word in (("seed", "--seed"), ("quick", "--quick"), ("as_published", "--as-published")):
+        before, after = getattr(then, name), getattr(now, name)
+        if before != after:
+            yield f"{word} was {_word(before)} and is now {_word(after)}"
+    before_conditions = {tuple(t.condition.items()) for t in then.trials}
+    after_conditions = {tuple(t.condition.items()) for t in now.trials}
+    if before_conditions != after_conditions:
+        yield _condition_difference(before_conditions, after_conditions)
+    if len(then.trials) != len(now.trials):
+        yield f"{len(then.trials)} trials were planned and now {len(now.trials)}"
+    for before_trial, after_trial in zip(then.trials, now.trials, strict=False):
+        if before_trial != after_trial:
+            yield f"trial {before_trial.trial} is planned otherwise: {_trial_difference(before_trial, after_trial)}"
+
+
+def _condition_difference(then: set[tuple[Any, ...]], now: set[tuple[Any, ...]]) -> str:
+    """One condition that stands on one side only, in words."""
+    gone, new = then - now, now - then
+    side, only = ("was in the folder's plan and is not now", gone) if gone else ("is new", new)
+    example = min(only, key=str)
+    count = len(gone | new)
+    return f"{count} {'condition differs' if count == 1 else 'conditions differ'}: '{_condition(example)}' {side}"
+
+
+def _condition(condition: tuple[Any, ...]) -> str:
+    return ", ".join(f"{factor}={level}" for factor, level in condition)
+
+
+def _trial_difference(then: Any, now: Any) -> str:
+    for name, word in (("trial", "name"), ("condition", "condition"), ("block", "block"), ("order", "order")):
+        if getattr(then, name) != getattr(now, name):
+            return f"{word} {getattr(then, name)} then, {getattr(now, name)} now"
+    return "its load or a server's settings differ"
+
+
+def _environment_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    for keys in _SAME_MACHINE:
+        before, after = _value(then, keys), _value(now, keys)
+        if keys[-1] == "machine_id" and before != after:
+            yield "the folder was made on another machine"
+        elif before != after:
+            yield f"{' '.join(keys)} was {before} and is now {after}"
+    servers_then, servers_now = then.get("servers", {}), now.get("servers", {})
+    for name in sorted({*servers_then, *servers_now}):
+        for key in ("software", "version", "modules", "settings", "network"):
+            before, after = (_value(side, (name, key)) for side in (servers_then, servers_now))
+            if before != after:
+                yield f"server {name}: {key} was {before} and is now {after}"
+
+
+def _value(record: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
+    value: Any = record
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _word(value: object) -> str:
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)

@@ -1,0 +1,267 @@
+"""From what a drive and the monitors brought to the record of a trial, not judged yet.
+
+`analyse.judge.judge_trial` adds checks and verdict, from the facts that are put together here.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from loadstone.deploy.placement import Placement
+from loadstone.drive.outcome import Counts, DriveRecord, Interval, Latency
+from loadstone.observe.sample import Sample
+from loadstone.plan.model import Plan
+from loadstone.plan.run_plan import PlannedTrial
+from loadstone.record.facts import (
+    Ceiling,
+    HostFacts,
+    PartCpu,
+    SeriesPoint,
+    ServerCounters,
+    ServerTrial,
+    SnapshotPair,
+    TrialFacts,
+)
+from loadstone.record.histogram import decode, merge, quantiles_ns, quantiles_of_summary
+from loadstone.record.trial import Quantiles, TrialCounts, TrialRecord
+from loadstone.record.window import Window
+
+DRIVER = "generator"
+"""The part that makes the load: the driver's own threads."""
+OWN = "loadstone"
+"""The rest of loadstone's process: monitors, progress, record."""
+_HOST = "host"
+_MAIN_THREAD = ("used_cpu_sys_main_thread", "used_cpu_user_main_thread")
+_WHOLE_SECOND = 0.95
+_NOTHING = Quantiles(min=None, mean=None, p50=None, p90=None, p95=None, p99=None, p999=None, max=None)
+
+
+def make_trial_record(
+    planned: PlannedTrial,
+    plan: Plan,
+    drive: DriveRecord,
+    intervals: Sequence[Interval],
+    *,
+    snapshots: Mapping[str, SnapshotPair],
+    samples: Sequence[Sample],
+    ceiling: Ceiling | None = None,
+    placement: Placement | None = None,
+    failure: str | None = None,
+) -> TrialRecord:
+    """The record of a trial that was driven; its verdict is `suspect` until it is judged.
+
+    Args:
+        planned: what was to be done.
+        plan: what the driver was given (with endpoints and CPUs filled in).
+        drive: what the driver brought back.
+        intervals: all intervals of the drive.
+        snapshots: server's name -> its counters right before and right after the drive.
+        samples: what the monitors saw, some seconds to both sides of the drive included.
+        ceiling: what the same driver did against the null server.
+        placement: who was given which CPUs; None: the server's place is not known.
+        failure: why the trial does not count although it was driven (a server went away).
+    """
+    window = _measure_window(drive, samples)
+    cpu_s = _cpu_seconds(window, drive, list(snapshots))
+    series = _series(intervals)
+    counts = _sum_counts([operation.counts for operation in drive.operations.values()])
+    facts = TrialFacts(
+        failure=failure,
+        plan=plan,
+        drive=_without_histograms(drive),
+        servers={name: _server_trial(pair) for name, pair in snapshots.items()},
+        ceiling=ceiling,
+        series=series,
+        host=_host(window),
+        parts=_parts(window, cpu_s),
+        placement=placement,
+    )
+    completed = sum(operation.window_completed for operation in drive.operations.values())
+    right = sum(operation.window_ok for operation in drive.operations.values())
+    throughput = completed / drive.measure_s if drive.measure_s > 0 else 0.0
+    return TrialRecord(
+        trial=planned.name,
+        condition=planned.condition,
+        block=planned.block,
+        order=planned.order,
+        verdict="suspect",
+        counts=counts,
+        duration_s=drive.measure_s,
+        throughput_per_s=throughput,
+        goodput_per_s=right / drive.measure_s if drive.measure_s > 0 else 0.0,
+        peak_per_s=max([throughput, *_whole_seconds(series)]),
+        response_ns=_response(drive, counts),
+        service_ns=_service(drive, counts),
+        pool_wait_ns=quantiles_of_summary(drive.pool_wait_ns),
+        schedule_lag_ns=quantiles_of_summary(drive.schedule_lag_ns),
+        cpu_s=cpu_s,
+        checks=[],
+        phases={name: (times.start_s, times.end_s) for name, times in drive.phases.items()},
+        started_unix_ns=drive.started_unix_ns,
+        facts=facts.written(),
+    )
+
+
+def failed_trial_record(planned: PlannedTrial, plan: Plan, failure: str, started_unix_ns: int) -> TrialRecord:
+    """The record of a trial that could not be driven; `failure` says why in one line."""
+    return TrialRecord(
+        trial=planned.name,
+        condition=planned.condition,
+        block=planned.block,
+        order=planned.order,
+        verdict="invalid",
+        counts=TrialCounts(offered=0, sent=0, ok=0, errors={}, timeouts=0, dropped=0, in_flight=0),
+        duration_s=0.0,
+        throughput_per_s=0.0,
+        goodput_per_s=0.0,
+        peak_per_s=0.0,
+        response_ns=_NOTHING,
+        service_ns=_NOTHING,
+        pool_wait_ns=_NOTHING,
+        schedule_lag_ns=_NOTHING,
+        cpu_s={},
+        checks=[],
+        phases={},
+        started_unix_ns=started_unix_ns,
+        facts=TrialFacts(failure=failure, plan=plan).written(),
+    )
+
+
+def _measure_window(drive: DriveRecord, samples: Sequence[Sample]) -> Window:
+    started_s = drive.started_unix_ns / 1e9
+    measure = drive.phases.get("measure")
+    if measure is None:
+        return Window(samples, started_s, started_s)
+    return Window(samples, started_s + measure.start_s, started_s + measure.end_s)
+
+
+def _sum_counts(parts: Sequence[Counts]) -> TrialCounts:
+    errors: dict[str, int] = {}
+    for counts in parts:
+        for kind, number in counts.errors.items():
+            errors[kind] = errors.get(kind, 0) + number
+    return TrialCounts(
+        offered=sum(c.offered for c in parts),
+        sent=sum(c.sent for c in parts),
+        ok=sum(c.ok for c in parts),
+        errors=errors,
+        timeouts=sum(c.timeouts for c in parts),
+        dropped=sum(c.dropped for c in parts),
+        in_flight=sum(c.in_flight for c in parts),
+        unsent=sum(c.unsent for c in parts),
+    )
+
+
+def _response(drive: DriveRecord, counts: TrialCounts) -> Quantiles:
+    """Over everything that was due: what was dropped or never sent is infinitely late, too."""
+    operations = drive.operations.values()
+    return _latency([o.response_histogram for o in operations], [o.response_ns for o in operations], counts.offered)
+
+
+def _service(drive: DriveRecord, counts: TrialCounts) -> Quantiles:
+    """Over everything that was sent."""
+    operations = drive.operations.values()
+    return _latency([o.service_histogram for o in operations], [o.service_ns for o in operations], counts.sent)
+
+
+def _latency(encoded: list[str], summaries: list[Latency], operations: int) -> Quantiles:
+    told = [summary for summary in summaries if summary.count]
+    recorded = sum(summary.count for summary in told)
+    return quantiles_ns(
+        merge(map(decode, encoded)),
+        operations,
+        least=min((summary.min for summary in told), default=None),
+        mean=sum(summary.mean * summary.count for summary in told) / recorded if recorded else None,
+        greatest=max((summary.max for summary in told), default=None),
+    )
+
+
+def _without_histograms(drive: DriveRecord) -> DriveRecord:
+    """The record without what stands in the trial's `.hlog`."""
+    emptied = {"response_histogram": "", "service_histogram": ""}
+    return drive.model_copy(
+        update={"operations": {name: o.model_copy(update=emptied) for name, o in drive.operations.items()}}
+    )
+
+
+def _server_trial(pair: SnapshotPair) -> ServerTrial:
+    before, after = (ServerCounters.of(snapshot) if snapshot is not None else None for snapshot in pair)
+    return ServerTrial(before=before, after=after)
+
+
+def _series(intervals: Sequence[Interval]) -> tuple[SeriesPoint, ...]:
+    return tuple(
+        SeriesPoint(
+            start_s=interval.start_s,
+            duration_s=interval.duration_s,
+            completed=sum(o.ok + sum(o.errors.values()) for o in interval.operations.values()),
+            ok=sum(o.ok for o in interval.operations.values()),
+            connections=interval.connections,
+        )
+        for interval in intervals
+        if interval.phase == "measure" and interval.duration_s > 0
+    )
+
+
+def _whole_seconds(series: Sequence[SeriesPoint]) -> list[float]:
+    """Completions a second in each whole second: shorter intervals are taken together."""
+    rates: list[float] = []
+    completed, length_s = 0, 0.0
+    for point in series:
+        completed, length_s = completed + point.completed, length_s + point.duration_s
+        if length_s >= _WHOLE_SECOND:
+            rates.append(completed / length_s)
+            completed, length_s = 0, 0.0
+    return rates
+
+
+def _cpu_seconds(window: Window, drive: DriveRecord, servers: Sequence[str]) -> dict[str, float]:
+    """CPU seconds of each part in the measure phase, of those that could be seen."""
+    driver_s = sum(thread.cpu_s for thread in drive.threads)
+    found = {name: window.increase(name, "cpu_s") for name in window.parts("cpu_s") if name != DRIVER}
+    for name in servers:
+        if found.get(name) is None:
+            found[name] = _sum_of(window, name, ("used_cpu_sys", "used_cpu_user"))
+    whole_s = window.increase(DRIVER, "cpu_s")
+    found[DRIVER] = driver_s
+    found[OWN] = max(0.0, whole_s - driver_s) if whole_s is not None else None
+    return {name: round(seconds, 6) for name, seconds in sorted(found.items()) if seconds is not None}
+
+
+def _sum_of(window: Window, part: str, counters: Sequence[str]) -> float | None:
+    grown = [window.increase(part, counter) for counter in counters]
+    return None if None in grown else sum(seconds for seconds in grown if seconds is not None)
+
+
+def _parts(window: Window, cpu_s: Mapping[str, float]) -> dict[str, PartCpu]:
+    if window.length_s <= 0:
+        return {}
+    found = {}
+    for name, seconds in cpu_s.items():
+        main_s = _sum_of(window, name, _MAIN_THREAD)
+        main = main_s / window.length_s if main_s is not None else window.mean(name, "main_thread_share")
+        found[name] = PartCpu(
+            mean_share=seconds / window.length_s,
+            max_share=window.highest(name, "cpu_share"),
+            main_thread_share=None if name in (DRIVER, OWN) else main,
+            wait_share=_wait_share(window, name),
+        )
+    return found
+
+
+def _wait_share(window: Window, part: str) -> float | None:
+    """How long the part's decisive thread waited for a CPU, as a share of the time."""
+    if part == DRIVER:
+        return window.mean_while_present(part, "hottest_native_wait_share")
+    return window.mean(part, "main_thread_wait_share")
+
+
+def _host(window: Window) -> HostFacts:
+    steal, idle = window.mean(_HOST, "st"), window.mean(_HOST, "id")
+    swapped = [window.mean(_HOST, column) for column in ("si", "so")]
+    return HostFacts(
+        steal_share=None if steal is None else steal / 100,
+        idle_share=None if idle is None else idle / 100,
+        swapped_bytes=None
+        if None in swapped
+        else sum(kib for kib in swapped if kib is not None) * 1024 * window.length_s,
+        throttled_s=window.increase(DRIVER, "throttled_s"),
+    )

@@ -1,0 +1,57 @@
+"""The kinds of each seam, a line each. A new part is one file and one line here."""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Union
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from loadstone.deploy.embedded import EmbeddedSettings
+from loadstone.deploy.process import ProcessSettings
+from loadstone.deploy.provider import Server, ServerSettings
+from loadstone.deploy.url import UrlSettings
+from loadstone.errors import UserError
+from loadstone.observe.generator import GeneratorMonitor
+from loadstone.observe.host import HostMonitor
+from loadstone.observe.process import ProcessMonitor
+from loadstone.observe.redis import RedisMonitor
+from loadstone.observe.sample import Monitor
+from loadstone.observe.watch import Watch
+from loadstone.spec.problems import first_problem, listed, nearest, shown
+
+SERVERS: dict[str, type[ServerSettings]] = {
+    "embedded": EmbeddedSettings,
+    "process": ProcessSettings,
+    "url": UrlSettings,
+}
+MONITORS: dict[str, Callable[[Watch], list[Monitor]]] = {
+    "host": HostMonitor.watching,
+    "process": ProcessMonitor.watching,
+    "generator": GeneratorMonitor.watching,
+    "redis": RedisMonitor.watching,  # last: the one that may have to wait for an answer
+}
+
+_UNION: Any = Annotated[Union[tuple(SERVERS.values())], Field(discriminator="kind")]  # noqa: UP007 (from the table)
+ServerUnion: TypeAdapter[ServerSettings] = TypeAdapter(_UNION)
+"""The tagged union of `experiment.servers`; its JSON Schema is for editors."""
+
+
+def server(name: str, settings: Mapping[str, Any]) -> Server:
+    """The server `name` of an experiment, not started.
+
+    Raises:
+        UserError: the settings are not those of a known kind; names server, field and value.
+    """
+    kind = settings.get("kind")
+    if kind not in SERVERS:
+        said = f"{shown(kind)} is not known" if "kind" in settings else "is missing"
+        raise UserError(f"servers.{name}.kind: {said}; {nearest(str(kind), SERVERS)}known kinds: {listed(SERVERS)}")
+    try:
+        return SERVERS[kind].model_validate(settings).server(name)
+    except ValidationError as error:
+        path, sentence = first_problem(error, SERVERS[kind], settings)
+        raise UserError(f"servers.{'.'.join(str(part) for part in (name, *path))}: {sentence}") from None
+
+
+def monitors(watch: Watch) -> list[Monitor]:
+    """All monitors for what a run lets them see."""
+    return [monitor for watching in MONITORS.values() for monitor in watching(watch)]

@@ -1,0 +1,24 @@
+"""All pictures of an analysis, in the order of the report."""
+
+from dataclasses import replace
+
+from loadstone.analyse.model import Analysis
+from loadstone.report.charts.chart import Chart
+from loadstone.report.charts.checks import checks_chart
+from loadstone.report.charts.latency import latency_chart
+from loadstone.report.charts.rate import rate_chart
+from loadstone.report.charts.timeline import timeline_chart
+
+
+def charts_of(analysis: Analysis) -> list[Chart]:
+    """The pictures for which there are data: two a table, the time line, the checks. No two share a name."""
+    found = [
+        chart for table in analysis.tables for chart in (rate_chart(table, analysis), latency_chart(table, analysis))
+    ]
+    found += [timeline_chart(analysis), checks_chart(analysis)]
+    charts: dict[str, Chart] = {}
+    for chart in found:
+        if chart is not None:
+            name = chart.name if chart.name not in charts else f"{chart.name}-{len(charts) + 1}"
+            charts[name] = replace(chart, name=name)
+    return list(charts.values())

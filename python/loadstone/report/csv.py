@@ -1,0 +1,70 @@
+"""The tables for a spreadsheet: a row a condition a table, plain numbers, units in the header."""
+
+import csv
+import io
+
+from loadstone.analyse.model import Analysis, ResultTable, Row
+from loadstone.record.trial import Quantiles
+from loadstone.report import format as fmt
+from loadstone.report.columns import errors
+
+Cell = str | int | float | bool | None
+
+_LATENCIES = ("response", "service", "pool_wait")
+_FORMULA = ("=", "+", "-", "@")
+
+
+def render(analysis: Analysis) -> dict[str, bytes]:
+    """`tables.csv` in UTF-8. A figure that is not known is an empty cell."""
+    factors = dict.fromkeys(name for table in analysis.tables for row in table.rows for name in row.condition)
+    parts = dict.fromkeys(part for table in analysis.tables for row in table.rows for part in row.cpu_share)
+    lines = [_cells(table, row, list(factors), list(parts)) for table in analysis.tables for row in table.rows]
+    header = lines[0] if lines else _cells(_NO_TABLE, _NO_ROW, [], [])
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([_safe(name) for name in header])
+    writer.writerows([_safe(cell) for cell in line.values()] for line in lines)
+    return {"tables.csv": out.getvalue().encode()}
+
+
+def _cells(table: ResultTable, row: Row, factors: list[str], parts: list[str]) -> dict[str, Cell]:
+    """One line, by the names of its columns."""
+    return {
+        "table": table.name,
+        "condition": row.label,
+        **{f"factor_{name}": row.condition.get(name) for name in factors},
+        "verdict": row.verdict,
+        "trials": " ".join(row.trials),
+        "operations": row.operations,
+        "elapsed_s": row.elapsed_s,
+        "throughput_per_s": row.throughput_per_s,
+        "goodput_per_s": row.goodput_per_s,
+        "peak_per_s": row.peak_per_s,
+        "published": row.published,
+        **{
+            f"{kind}_{name}_ns": getattr(getattr(row, f"{kind}_ns"), name, None)
+            for kind in _LATENCIES
+            for name in Quantiles.model_fields
+        },
+        "errors_total": errors(row),
+        "errors": "; ".join(f"{kind}: {number}" for kind, number in row.errors.items()),
+        **{f"cpu_{part}_share_of_core": row.cpu_share.get(part) for part in parts},
+        "unmeasurable": "; ".join(row.unmeasurable),
+        "reasons": "; ".join(row.reasons),
+    }
+
+
+def _safe(cell: Cell) -> Cell:
+    """Text on one line, and never a formula to a spreadsheet."""
+    if not isinstance(cell, str):
+        return cell
+    text = fmt.plain(cell)
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+_NO_TABLE = ResultTable(name="", title="", note="", vary={}, rows=[])
+_NO_ROW = Row(
+    condition={}, label="", trials=[], verdict="missing", reasons=[], operations=None, elapsed_s=None,
+    throughput_per_s=None, goodput_per_s=None, peak_per_s=None, response_ns=None, service_ns=None, pool_wait_ns=None,
+    errors={}, cpu_share={}, published=None, unmeasurable=[],
+)  # fmt: skip

@@ -1,0 +1,182 @@
+"""What the page prints: the analysis in words, figures and anchors."""
+
+import base64
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from markupsafe import Markup
+
+from loadstone.analyse.model import Analysis, CheckSummary, ResultTable, Row, TrialView
+from loadstone.report import format as fmt
+from loadstone.report import summary, words
+from loadstone.report.charts import theme
+from loadstone.report.charts.catalogue import charts_of
+from loadstone.report.charts.chart import Chart
+from loadstone.report.columns import COLUMNS, MARK_WORDS, MARKS, Column, columns_for
+
+_OPENED_MAX = 6
+"""More invalid trials than this stay folded."""
+
+
+def page(analysis: Analysis) -> dict[str, Any]:
+    """Everything that the template prints, by the names it uses."""
+    charts = charts_of(analysis)
+    trial_ids = {view.trial: f"trial-{i}" for i, view in enumerate(analysis.trials)}
+    conditions = list(summary.trials_by_condition(analysis).items())
+    anchors = {view.trial: f"condition-{i}" for i, (_, views) in enumerate(conditions) for view in views}
+    return {
+        "analysis": analysis,
+        "headline": summary.headline(analysis),
+        "badges": summary.badges(analysis),
+        "shares": _shares(analysis),
+        "tables": [_table(table, charts, anchors) for table in analysis.tables],
+        "timeline": next((_figure(chart) for chart in charts if chart.kind == "timeline"), None),
+        "matrix": next((_figure(chart) for chart in charts if chart.kind == "checks"), None),
+        "checks": [_check(check) for check in summary.failing_first(analysis.checks)],
+        "opened": sum(view.verdict == "invalid" for view in analysis.trials) <= _OPENED_MAX,
+        "conditions": [_condition(label, views, anchors[views[0].trial]) for label, views in conditions],
+        "environment": _environment(analysis.environment),
+        "commands": summary.reproduce(analysis),
+        "terms": words.TERMS,
+        "columns": COLUMNS,
+        "marks": MARKS,
+        "mark_words": MARK_WORDS,
+        "trial_ids": trial_ids,
+        "answers": [
+            {"answer": answer, "evidence": [_linked(line, trial_ids) for line in answer.evidence]}
+            for answer in analysis.answers
+        ],
+        "pictures": {
+            "specs": {chart.name: chart.spec for chart in charts},
+            "themes": {"light": theme.config(dark=False), "dark": theme.config(dark=True)},
+            "onDark": theme.ON_DARK,
+        },
+    }
+
+
+def _linked(text: str, trial_ids: dict[str, str]) -> Markup:
+    """`text` with every trial's name in it as a link to the trial."""
+    words = re.split(r"([\w-]+)", fmt.plain(text))
+    link = Markup('<a href="#{}">{}</a>')
+    return Markup("").join(link.format(trial_ids[word], word) if word in trial_ids else word for word in words)
+
+
+def _shares(analysis: Analysis) -> list[tuple[str, int]]:
+    """Verdicts and how many trials have them, for the bar."""
+    left = max(0, analysis.trials_planned - analysis.trials_done)
+    kinds = (
+        ("valid", analysis.trials_valid),
+        ("suspect", analysis.trials_suspect),
+        ("invalid", analysis.trials_invalid),
+        ("missing", left),
+    )
+    return [(kind, number) for kind, number in kinds if number]
+
+
+def _figure(chart: Chart) -> dict[str, str]:
+    picture = base64.b64encode(chart.svg(titled=False)).decode()
+    return {
+        "name": chart.name,
+        "title": chart.heading,
+        "caption": chart.caption,
+        "alt": chart.alt_text,
+        "source": f"data:image/svg+xml;base64,{picture}",
+    }
+
+
+def _table(table: ResultTable, charts: list[Chart], anchors: dict[str, str]) -> dict[str, Any]:
+    columns = columns_for(table)
+    best = max((row.goodput_per_s or 0.0 for row in table.rows if row.verdict in ("valid", "suspect")), default=0.0)
+    own = {
+        kind: next((c for c in charts if c.table == table.name and c.kind == kind), None) for kind in ("rps", "latency")
+    }
+    return {
+        "table": table,
+        "columns": columns,
+        "rows": [_row(row, columns, best, anchors) for row in table.rows],
+        "untold": list(summary.untold(table)),
+        "figures": {kind: _figure(chart) if chart else None for kind, chart in own.items()},
+        "cpu": any(row.cpu_share for row in table.rows),
+    }
+
+
+def _row(row: Row, columns: list[Column], best: float, anchors: dict[str, str]) -> dict[str, Any]:
+    cells = [
+        {
+            "text": column.cell(row),
+            "value": column.value(row),
+            "why": column.why_missing(row),
+            "struck": row.verdict == "invalid" and column.key != "published",
+            "bar": _bar(row, best) if column.key == "goodput_per_s" else None,
+        }
+        for column in columns
+    ]
+    return {
+        "row": row,
+        "cells": cells,
+        "anchor": next((anchors[trial] for trial in row.trials if trial in anchors), None),
+        "busiest": max(row.cpu_share.items(), key=lambda part: part[1], default=None),
+        "cpu": ", ".join(f"{fmt.plain(part)} {fmt.percent(share)}" for part, share in row.cpu_share.items()),
+        "why": _why(row),
+    }
+
+
+def _why(row: Row) -> str:
+    """What is wrong with a row, in one line: the checks' reasons and the errors by kind."""
+    errors = ", ".join(f"{fmt.count(number)} {fmt.plain(kind)}" for kind, number in row.errors.items() if number)
+    said = [fmt.plain(reason) for reason in row.reasons] + ([f"errors: {errors}"] if errors else [])
+    return f"{row.verdict.upper()}: {'; '.join(said)}" if said and row.verdict != "valid" else "; ".join(said)
+
+
+def _bar(row: Row, best: float) -> float | None:
+    """Length of the bar under a rate, as a share of the table's best."""
+    if not best or row.goodput_per_s is None or row.verdict not in ("valid", "suspect"):
+        return None
+    return round(row.goodput_per_s / best, 3)
+
+
+def _check(check: CheckSummary) -> dict[str, Any]:
+    verdict = next((kind for kind in ("invalid", "suspect", "unknown") if getattr(check, kind)), "valid")
+    return {"check": check, "verdict": verdict, "worst": summary.figure(check.worst) if check.worst else fmt.NONE}
+
+
+def _condition(label: str, views: list[TrialView], anchor: str) -> dict[str, Any]:
+    verdicts = [view.verdict for view in views]
+    worst = next((kind for kind in ("invalid", "suspect") if kind in verdicts), "valid")
+    return {"label": label, "trials": views, "anchor": anchor, "verdict": worst}
+
+
+def _environment(values: dict[str, object]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """The record of the environment as headings with lines below; nested keys are joined by dots."""
+    plain = [_fact(key, value) for key, value in values.items() if not isinstance(value, dict)]
+    groups = [(key, list(_facts(value))) for key, value in values.items() if isinstance(value, dict)]
+    return [*groups, ("further", plain)] if plain else groups
+
+
+def _facts(values: dict[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _facts(value, f"{prefix}{key}.")
+        else:
+            yield _fact(f"{prefix}{key}", value)
+
+
+_UNITS = {"_bytes": fmt.size, "_s": fmt.seconds, "_ns": fmt.duration}
+
+
+def _fact(name: str, value: object) -> tuple[str, str]:
+    """A name and its value in words; the unit that the name ends in goes to the value."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        for end, text in _UNITS.items():
+            if name.endswith(end):
+                return name.removesuffix(end), text(value)
+    return name, _words(value)
+
+
+def _words(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(_words(item) for item in value) or fmt.NONE
+    return fmt.NONE if value is None else fmt.plain(str(value))

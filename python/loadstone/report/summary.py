@@ -1,0 +1,84 @@
+"""Sentences about a whole analysis that several reporters share."""
+
+from collections.abc import Iterator
+
+from loadstone.analyse.model import Analysis, CheckSummary, ResultTable, TrialView
+from loadstone.record.trial import CheckResult
+from loadstone.report import format as fmt
+from loadstone.report.columns import COLUMNS, unmeasurable
+
+
+def headline(analysis: Analysis) -> str:
+    """How far the run can be trusted, in one sentence: `58 valid, 1 suspect and 2 invalid of 61 trials`."""
+    kinds = {
+        "valid": analysis.trials_valid,
+        "suspect": analysis.trials_suspect,
+        "invalid": analysis.trials_invalid,
+        "not run": max(0, analysis.trials_planned - analysis.trials_done),
+    }
+    said = [f"{fmt.count(number)} {kind}" for kind, number in kinds.items() if number or kind == "valid"]
+    listed = said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
+    return f"{listed} of {fmt.count(analysis.trials_planned)} {'trial' if analysis.trials_planned == 1 else 'trials'}"
+
+
+def badges(analysis: Analysis) -> list[tuple[str, str]]:
+    """Short words on what kind of run this was, each with its explanation."""
+    found = []
+    if analysis.comparison:
+        found.append((analysis.comparison, "What this run may say about differences between conditions."))
+    if analysis.quick:
+        found.append(("quick", "Shorter trials than the full study."))
+    if analysis.as_published:
+        found.append(("as published", "The original's own counts of operations, however few."))
+    if not analysis.complete:
+        left = analysis.trials_planned - analysis.trials_done
+        found.append(("incomplete", f"{fmt.count(left)} of {fmt.count(analysis.trials_planned)} trials were not run."))
+    return found
+
+
+def check_title(name: str) -> str:
+    """A check's name as people read it."""
+    return fmt.plain(name.replace("_", " "))
+
+
+def failing_first(checks: list[CheckSummary]) -> list[CheckSummary]:
+    """Invalid before suspect before unknown before valid; otherwise in their own order."""
+    return sorted(checks, key=lambda check: (-bool(check.invalid), -bool(check.suspect), -bool(check.unknown)))
+
+
+def figure(check: CheckResult) -> str:
+    """What a check measured and where its limit is: `93.4 % (limit 85 %)`."""
+    measured = fmt.quantity(check.measured, check.unit)
+    if check.limit is None:
+        return measured
+    counted = check.unit not in fmt.SCALED_UNITS
+    return f"{measured} (limit {fmt.quantity(check.limit, '' if counted else check.unit)})"
+
+
+def untold(table: ResultTable) -> Iterator[str]:
+    """A line for each quantile that some condition's data cannot tell, with the first reason as an example."""
+    for column in COLUMNS:
+        rows = [(row, why) for row in table.rows for name, why in unmeasurable(row) if name == column.quantile != ""]
+        if rows:
+            first, why = rows[0]
+            where = "any condition" if len(rows) == len(table.rows) else f"{len(rows)} of {len(table.rows)} conditions"
+            example = f"{fmt.plain(first.label)}: {why}"
+            yield f"{column.header} cannot be told for {where} ({'e.g. ' if len(rows) > 1 else ''}{example})."
+
+
+def reproduce(analysis: Analysis) -> list[str]:
+    """The commands that make this run again, and its report."""
+    given = analysis.environment.get("command")
+    switches = [name for name, on in (("--quick", analysis.quick), ("--as-published", analysis.as_published)) if on]
+    composed = " ".join(["loadstone run", analysis.experiment, *switches])
+    return [fmt.plain(given) if isinstance(given, str) and given else composed, f"loadstone report {analysis.run}"]
+
+
+def trials_by_condition(analysis: Analysis) -> dict[str, list[TrialView]]:
+    """The trials of each condition, by its label, as the conditions stand in the tables; others after them."""
+    rows = [row for table in analysis.tables for row in table.rows]
+    place = {trial: index for index, row in reversed(list(enumerate(rows))) for trial in row.trials}
+    grouped: dict[str, list[TrialView]] = {}
+    for view in sorted(analysis.trials, key=lambda view: place.get(view.trial, len(rows))):
+        grouped.setdefault(view.label, []).append(view)
+    return grouped

@@ -1,0 +1,131 @@
+"""The report for a terminal, on stderr: answer, tables, conclusions, what failed, where the rest is."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from loadstone.analyse.model import Analysis, Answer, CheckSummary, ResultTable, Row
+from loadstone.report import format as fmt
+from loadstone.report import summary
+from loadstone.report.columns import MARKS, Column, columns_for
+
+STYLES = {"valid": "green", "suspect": "yellow", "invalid": "red", "missing": "dim", "unknown": "dim"}
+
+_PIPE_COLUMNS = 120
+_LABEL_MAX = 40
+_ANSWERS = {"holds": "green", "does not hold": "red"}
+
+
+def make_console() -> Console:
+    """A console on stderr; 120 columns wide where it is no terminal."""
+    return Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else _PIPE_COLUMNS)
+
+
+def show(analysis: Analysis, report: Path | None = None, console: Console | None = None) -> None:
+    """Print the whole outcome of a run. Nothing goes to stdout."""
+    console = console or make_console()
+    for part in _parts(analysis, report, console.width):
+        console.print(part)
+
+
+def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[RenderableType]:
+    yield Text()
+    yield Text(fmt.plain(analysis.question), style="bold")
+    yield Text(fmt.plain(analysis.answer), style="bold cyan")
+    badges = [fmt.plain(badge) for badge, _ in summary.badges(analysis)]
+    yield Text("; ".join([summary.headline(analysis), *badges]), style="dim")
+    for table in analysis.tables:
+        yield Text()
+        yield Text(fmt.plain(table.title), style="bold")
+        yield _table(table, width)
+        for line in summary.untold(table):
+            yield Text(line, style="dim")
+    if analysis.published_source and any(row.published for table in analysis.tables for row in table.rows):
+        yield Text(f"Published: {fmt.plain(analysis.published_source)}; context, not a target.", style="dim")
+    if analysis.answers:
+        yield Text()
+        yield Text("The author's conclusions", style="bold")
+        yield from (_answer(answer) for answer in analysis.answers)
+    failed = [check for check in summary.failing_first(analysis.checks) if check.invalid or check.suspect]
+    if failed:
+        yield Text()
+        yield Text("Checks that failed", style="bold")
+        yield from (_check(check) for check in failed)
+    unseen = [summary.check_title(check.name) for check in analysis.checks if check.unknown]
+    if unseen:
+        yield Text(f"Not known for some trials: {', '.join(unseen)}.", style="dim")
+    for note in analysis.notes:
+        yield Text(fmt.plain(note), style="dim")
+    if report is not None:
+        yield Text()
+        yield Text.assemble(("Report: ", "bold"), fmt.plain(str(report)))
+
+
+def _table(table: ResultTable, width: int) -> Table:
+    """The study's table in the columns for which there is room; a line between levels of the first factor."""
+    longest = max((cell_len(fmt.plain(row.label)) for row in table.rows), default=0)
+    label = max(len("condition"), min(_LABEL_MAX, longest, max(8, width // 3)))
+    room = width - len("✓ ") - label
+    gap = 2 if fitting(table, room, 2) == columns_for(table) else 1
+    columns = fitting(table, room, gap)
+    grid = Table(box=SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
+    grid.add_column("  condition", no_wrap=True, overflow="ellipsis", width=len("✓ ") + label)
+    for column in columns:
+        grid.add_column(column.header, justify="right", no_wrap=True)
+    first = next(iter(table.vary), "")
+    for row, following in zip(table.rows, [*table.rows[1:], None], strict=False):
+        cells = [Text(column.cell(row), style=_style(row, column)) for column in columns]
+        label_style = "dim" if row.verdict == "missing" else ""
+        name = Text.assemble((f"{MARKS[row.verdict]} ", STYLES[row.verdict]), (fmt.plain(row.label), label_style))
+        ends = following is not None and row.condition.get(first) != following.condition.get(first)
+        grid.add_row(name, *cells, end_section=ends)
+    return grid
+
+
+def fitting(table: ResultTable, width: int, gap: int) -> list[Column]:
+    """The columns that fit into `width`, each after `gap` spaces; those that say least are left out first."""
+    columns = columns_for(table)
+    widths = {
+        column.key: max([cell_len(column.header), *(cell_len(column.cell(row)) for row in table.rows)]) + gap
+        for column in columns
+    }
+    for column in sorted((column for column in columns if column.drop), key=lambda column: -column.drop):
+        if sum(widths[kept.key] for kept in columns) <= width:
+            break
+        columns = [kept for kept in columns if kept is not column]
+    return columns
+
+
+def _style(row: Row, column: Column) -> str:
+    if column.key == "published":
+        return "dim"
+    if row.verdict == "invalid":
+        return "red strike"
+    return "bold" if column.key == "goodput_per_s" and row.verdict == "valid" else ""
+
+
+def _answer(answer: Answer) -> Padding:
+    """The claim, and below it what our data say."""
+    verdict = Text.assemble((answer.verdict, _ANSWERS.get(answer.verdict, "yellow")), ": ", fmt.plain(answer.answer))
+    return Padding(Group(Text(fmt.plain(answer.claim)), Padding(verdict, (0, 0, 0, 2))), (0, 0, 0, 2))
+
+
+def _check(check: CheckSummary) -> Padding:
+    """One line a check, however many trials failed it."""
+    kind = "invalid" if check.invalid else "suspect"
+    counts = ", ".join(
+        f"{fmt.count(n)} {name}" for name, n in (("invalid", check.invalid), ("suspect", check.suspect)) if n
+    )
+    worst = f"; worst {summary.figure(check.worst)} in {fmt.plain(check.worst_trial or '')}" if check.worst else ""
+    line = Text.assemble(
+        (f"{MARKS[kind]} ", STYLES[kind]), (summary.check_title(check.name), "bold"), f": {counts}{worst}. ",
+        (fmt.plain(check.explanation), "dim"),
+    )  # fmt: skip
+    return Padding(line, (0, 0, 0, 2))

@@ -1,0 +1,74 @@
+"""All formats of the report, and how they reach the disk."""
+
+import difflib
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from loadstone.analyse.model import Analysis
+from loadstone.errors import UserError
+from loadstone.report import csv, html, json_report, markdown, png, svg
+
+Reporter = Callable[[Analysis], dict[str, bytes]]
+"""Files of one format: path below the run's folder, and content."""
+
+REPORTERS: dict[str, Reporter] = {
+    "html": html.render,
+    "md": markdown.render,
+    "csv": csv.render,
+    "json": json_report.render,
+    "svg": svg.render,
+    "png": png.render,
+}
+
+DEFAULT_FORMATS = ("html", "md", "csv")
+"""What a run writes by itself; its `analysis.json` is there already."""
+
+
+def write_report(analysis: Analysis, folder: Path, formats: Iterable[str] = DEFAULT_FORMATS) -> list[Path]:
+    """Write the report in each of `formats` into `folder`; the files written, in that order.
+
+    A file appears whole or not at all. Raises UserError for a format that does not exist, before anything is
+    written, and for a folder that cannot be written to.
+    """
+    chosen = list(dict.fromkeys(formats))
+    for name in chosen:
+        if name not in REPORTERS:
+            raise UserError(_unknown(name))
+    written: dict[Path, None] = {}
+    for name in chosen:
+        for relative, content in REPORTERS[name](analysis).items():
+            written[_write(folder / relative, content)] = None
+    return list(written)
+
+
+def _unknown(name: str) -> str:
+    near = difflib.get_close_matches(name, REPORTERS, n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    return f"--format {name}: no such format; {hint}there are {', '.join(REPORTERS)}"
+
+
+def _write(path: Path, content: bytes) -> Path:
+    """Write beside the target, then rename over it."""
+    beside: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            beside = Path(file.name)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.chmod(0o666 & ~_umask())
+        beside.replace(path)
+    except OSError as error:
+        if beside is not None:
+            beside.unlink(missing_ok=True)
+        raise UserError(f"cannot write {path}: {error.strerror}; free some space or choose another --out") from error
+    return path
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,32 @@
+"""The built-in experiments, and the experiment that a word on the command line means."""
+
+from pathlib import Path
+
+from loadstone.errors import UserError
+from loadstone.spec.experiment import Experiment
+from loadstone.spec.load import load_experiment
+from loadstone.spec.problems import listed, nearest
+
+_SUFFIXES = (".yaml", ".yml")
+_FOLDER = Path(__file__).parents[1] / "experiments"
+"""Package data; in a checkout a link to the repository's `experiments/`."""
+
+
+def names() -> list[str]:
+    """The names of the built-in experiments, sorted."""
+    return sorted(path.stem for path in _FOLDER.glob("*.yaml"))
+
+
+def find(name: str) -> Experiment:
+    """The built-in experiment of this name, or the one in the file of this name.
+
+    Raises UserError: an unknown name (with the nearest), or whatever is wrong with the file.
+    """
+    if name in names():
+        return load_experiment(_FOLDER / f"{name}.yaml")
+    if name.endswith(_SUFFIXES) or "/" in name or Path(name).is_file():
+        return load_experiment(Path(name))
+    raise UserError(
+        f"experiment '{name}' is not known; {nearest(name, names())}"
+        f"built-in experiments: {listed(names())}; or name a file that ends in .yaml"
+    )

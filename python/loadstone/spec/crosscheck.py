@@ -1,0 +1,152 @@
+"""What must fit together in an experiment: names, levels, references. Each problem is one UserError."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from loadstone.spec.experiment import Conclusion, Experiment, Factor
+from loadstone.spec.levels import REFERENCE, Level, is_level, level_text
+from loadstone.spec.problems import listed, nearest
+from loadstone.spec.yaml_text import Path
+
+
+def cross_check(experiment: Experiment) -> None:
+    """Raises UserError for the first thing that does not fit, with its line."""
+    for name, factor in experiment.factors.items():
+        _factor(experiment, name, factor)
+    _tables(experiment)
+    _as_published(experiment)
+    for part in ("servers", "workload", "quick", "as_published"):
+        for path, text in _texts(experiment.source.data.get(part), (part,)):
+            _references(experiment, path, text)
+    _operations(experiment)
+    _published(experiment)
+    for index, conclusion in enumerate(experiment.conclusions):
+        _conclusion(experiment, ("conclusions", index), conclusion)
+
+
+def _factor(experiment: Experiment, name: str, factor: Factor) -> None:
+    error, at = experiment.source.error, ("factors", name)
+    if not name.replace("_", "").isalnum() or not name.isascii() or not name[0].isalpha():
+        raise error(at, f"'{name}' is not a factor's name; use letters, digits and underscores, a letter first")
+    texts = [level_text(level) for level in factor.levels]
+    for index, text in enumerate(texts):
+        if not text or text in texts[:index]:
+            raise error((*at, "levels", index), f"'{text}' is {'given twice' if text else 'empty'}; remove it")
+    if factor.default is not None and not is_level(factor.default, factor.levels):
+        raise error((*at, "default"), _no_level(factor.default, name, factor.levels))
+    for level, values in factor.values.items():
+        if level not in texts:
+            raise error((*at, "values", level), _no_level(level, name, factor.levels))
+        missing = [key for other in factor.values.values() for key in other if key not in values]
+        if missing:
+            raise error((*at, "values", level), f"'{missing[0]}' is missing, which other levels have; write it")
+    without = [text for text in texts if text not in factor.values]
+    if factor.values and without:
+        raise error((*at, "values"), f"the level '{without[0]}' has no values; write them")
+
+
+def _tables(experiment: Experiment) -> None:
+    names: list[str] = []
+    for index, table in enumerate(experiment.tables):
+        at: Path = ("tables", index)
+        if table.name in names:
+            raise experiment.source.error((*at, "name"), f"'{table.name}' is used twice; give each table its own name")
+        names.append(table.name)
+        for factor, levels in table.vary.items():
+            path = (*at, "vary", factor)
+            _levels(experiment, path, factor, levels)
+            if not levels:
+                raise experiment.source.error(path, "has no level; write the levels to vary, or remove the factor")
+            for place, level in enumerate(levels):
+                if is_level(level, levels[:place]):
+                    raise experiment.source.error((*path, place), f"'{level_text(level)}' is given twice; remove it")
+
+
+def _as_published(experiment: Experiment) -> None:
+    names = [table.name for table in experiment.tables]
+    for index, name in enumerate(experiment.as_published.tables if experiment.as_published else ()):
+        if name not in names:
+            problem = f"'{name}' is no table; {nearest(name, names)}tables are: {listed(names)}"
+            raise experiment.source.error(("as_published", "tables", index), problem)
+
+
+def _references(experiment: Experiment, path: Path, text: str) -> None:
+    """Every `${...}` in a text must name a factor, or a value behind its levels."""
+    for match in REFERENCE.finditer(text):
+        name, _, value = match[1].partition(".")
+        if name not in experiment.factors:
+            known = experiment.factors
+            problem = f"'{match[0]}' names no factor; {nearest(name, known)}factors are: {listed(known)}"
+            raise experiment.source.error(path, problem)
+        behind = next(iter(experiment.factors[name].values.values()), {})
+        if value and value not in behind:
+            problem = f"'{match[0]}' names no value of {name}; {nearest(value, behind)}values are: {listed(behind)}"
+            raise experiment.source.error(path, problem)
+
+
+def _operations(experiment: Experiment) -> None:
+    workload = experiment.workload
+    for index, operation in enumerate(workload.operations):
+        _when(experiment, ("workload", "operations", index, "when"), operation.when)
+    names = list(dict.fromkeys(operation.name for operation in workload.operations))
+    for index, load in enumerate(workload.load):
+        at: Path = ("workload", "load", index)
+        _when(experiment, (*at, "when"), load.when)
+        if load.operation not in names:
+            problem = f"'{load.operation}' is no operation; {nearest(load.operation, names)}operations: {listed(names)}"
+            raise experiment.source.error((*at, "operation"), problem)
+
+
+def _published(experiment: Experiment) -> None:
+    for number, published in enumerate(experiment.published):
+        for index, row in enumerate(published.rows):
+            at: Path = ("published", number, "rows", index)
+            _when(experiment, (*at, "where"), row.where)
+            _levels(experiment, (*at, "along"), row.along, ())
+            _levels(experiment, (*at, "levels"), row.along, row.levels)
+            if len(row.levels) != len(row.values):
+                problem = f"has {len(row.values)} values for {len(row.levels)} levels; write one value for each level"
+                raise experiment.source.error((*at, "values"), problem)
+
+
+def _conclusion(experiment: Experiment, at: Path, conclusion: Conclusion) -> None:
+    _when(experiment, (*at, "where"), conclusion.where)
+    _when(experiment, (*at, "against"), conclusion.against)
+    needed = {"at_least": "value", "ratio": "against", "pool_wait": "against", "beyond": "answer"}[conclusion.kind]
+    if getattr(conclusion, needed) in (None, "", {}):
+        raise experiment.source.error((*at, needed), f"is missing; a conclusion of kind {conclusion.kind} needs it")
+
+
+def _when(experiment: Experiment, path: Path, when: Mapping[str, Level | tuple[Level, ...]]) -> None:
+    for factor, wanted in when.items():
+        _levels(experiment, (*path, factor), factor, wanted if isinstance(wanted, tuple) else (wanted,))
+
+
+def _levels(experiment: Experiment, path: Path, factor: str, levels: Iterable[Level]) -> None:
+    """The factor must exist, and each level must be one of its levels."""
+    if factor not in experiment.factors:
+        known = experiment.factors
+        problem = f"'{factor}' is no factor; {nearest(factor, known)}factors are: {listed(known)}"
+        raise experiment.source.error(path, problem)
+    for level in levels:
+        if not is_level(level, experiment.factors[factor].levels):
+            raise experiment.source.error(path, _no_level(level, factor, experiment.factors[factor].levels))
+
+
+def _no_level(level: Level, factor: str, levels: Iterable[Level]) -> str:
+    texts = [level_text(known) for known in levels]
+    text = level_text(level)
+    hint = "write it without quotes; " if isinstance(level, str) and text in texts else nearest(text, texts)
+    return f"'{text}' is no level of {factor}; {hint}levels are: {listed(texts)}"
+
+
+def _texts(data: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    """Every text in plain data, with its path."""
+    if isinstance(data, str):
+        yield path, data
+    elif isinstance(data, Mapping):
+        for key, value in data.items():
+            yield from _texts(value, (*path, key))
+    elif isinstance(data, list | tuple):
+        for index, value in enumerate(data):
+            yield from _texts(value, (*path, index))

@@ -1,0 +1,37 @@
+"""Levels of factors: how they are told apart, and the references to them in a text."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+Level = str | int | float | bool
+Condition = dict[str, Level]
+"""A level for each factor."""
+
+REFERENCE = re.compile(r"\$\{([^{}]*)\}")
+"""`${factor}` or `${factor.name}`; group 1 is what stands between the braces."""
+
+
+def level_text(level: Level) -> str:
+    """A level as it is written in YAML."""
+    return str(level).lower() if isinstance(level, bool) else str(level)
+
+
+def same_level(one: Level, other: Level) -> bool:
+    """Whether two levels are one: `true` is not 1, and `1` in quotes is not the number."""
+    kinds = {bool: "bool", int: "number", float: "number", str: "text"}
+    return kinds[type(one)] == kinds[type(other)] and one == other
+
+
+def is_level(level: Level, levels: Iterable[Level]) -> bool:
+    """Whether `level` is one of `levels`."""
+    return any(same_level(level, known) for known in levels)
+
+
+def fits(condition: Condition, when: Mapping[str, Level | tuple[Level, ...]], without: Iterable[str] = ()) -> bool:
+    """Whether a condition has, for each factor of `when`, one of its levels. Factors of `without` are not asked."""
+    asked = when.keys() - set(without)
+    return all(is_level(condition[factor], _several(when[factor])) for factor in asked)
+
+
+def _several(levels: Level | tuple[Level, ...]) -> tuple[Level, ...]:
+    return levels if isinstance(levels, tuple) else (levels,)

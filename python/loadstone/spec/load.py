@@ -1,0 +1,63 @@
+"""From a YAML file or text to an `Experiment`; every problem is one line with file, line, key and remedy."""
+
+from pathlib import Path
+
+from loadstone.errors import UserError
+from loadstone.spec.crosscheck import cross_check
+from loadstone.spec.experiment import Experiment
+from loadstone.spec.source import Source
+from loadstone.spec.yaml_text import YamlTextError, read_yaml
+
+LARGEST_BYTES = 1_000_000
+
+
+def load_experiment(path_or_text: Path | str, *, label: str = "experiment.yaml") -> Experiment:
+    """The experiment in a file (a `Path`), or in YAML text (a `str`, called `label` in messages).
+
+    Raises UserError: `file.yaml:12: workload.pool.connection: unknown key; did you mean ...`.
+    """
+    if isinstance(path_or_text, Path):
+        label, text = str(path_or_text), _read(path_or_text)
+    else:
+        text = path_or_text
+    return resolve(read_source(text, label))
+
+
+def resolve(source: Source) -> Experiment:
+    """The experiment of a source, with everything in it held against everything else. Raises UserError."""
+    experiment = Experiment.from_source(source)
+    cross_check(experiment)
+    return experiment
+
+
+def read_source(text: str, label: str) -> Source:
+    """The data of a YAML text with its lines. Raises UserError."""
+    try:
+        data, lines = read_yaml(text)
+    except YamlTextError as problem:
+        raise Source(label, {}, {problem.path: problem.line}).error(problem.path, problem.problem) from None
+    if data is None:
+        raise UserError(f"{label}:1: the file is empty; write an experiment, or copy one that `loadstone list` names")
+    if not isinstance(data, dict):
+        raise UserError(f"{label}:1: not a mapping; an experiment begins with `name: ...` and `question: ...`")
+    return Source(label, data, lines)
+
+
+def _read(path: Path) -> str:
+    """The text of a file. Raises UserError where there is none."""
+    try:
+        if path.exists() and not path.is_file():
+            raise UserError(f"{path}: not a file; name a YAML file")
+        size = path.stat().st_size
+        if size > LARGEST_BYTES:
+            raise UserError(f"{path}: {size / 1e6:.1f} MB is too much for an experiment; the limit is 1 MB")
+        text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise UserError(f"{path}: there is no such file; `loadstone list` names the built-in experiments") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise UserError(f"{path}: not a text file; write an experiment as YAML in UTF-8")
+    return text

@@ -1,0 +1,149 @@
+"""What the command line changes in an experiment: `--only`, `--set` and `--server`."""
+
+import copy
+from collections.abc import Iterable
+from typing import Any
+
+from loadstone.errors import UserError
+from loadstone.spec.experiment import Experiment, Factor
+from loadstone.spec.levels import Level, level_text
+from loadstone.spec.load import resolve
+from loadstone.spec.problems import listed, nearest
+from loadstone.spec.source import Source
+from loadstone.spec.units import parse_any
+from loadstone.spec.yaml_text import Path, YamlTextError, read_yaml
+
+Only = dict[str, tuple[Level, ...]]
+"""The levels to which factors are restricted."""
+
+
+def parse_only(experiment: Experiment, texts: Iterable[str]) -> Only:
+    """`FACTOR=LEVEL[,LEVEL]` texts as levels of the experiment, in the order of its factors' levels.
+
+    A level is meant by its text (`1 kB`) or by its value (`1kB`, `1000 B`). Several texts for one
+    factor add up. Raises UserError naming what exists.
+    """
+    chosen: dict[str, list[str]] = {}
+    for text in texts:
+        name, equals, levels = text.partition("=")
+        name = name.strip()
+        if not equals:
+            raise UserError(f"--only {text}: write FACTOR=LEVEL[,LEVEL]; factors are: {listed(experiment.factors)}")
+        if name not in experiment.factors:
+            hint = nearest(name, experiment.factors)
+            raise UserError(f"--only {text}: '{name}' is no factor; {hint}factors are: {listed(experiment.factors)}")
+        wanted = [_level(experiment.factors[name], word.strip(), f"--only {text}", name) for word in levels.split(",")]
+        chosen.setdefault(name, []).extend(level_text(level) for level in wanted)
+    return {
+        name: tuple(level for level in experiment.factors[name].levels if level_text(level) in texts_of_levels)
+        for name, texts_of_levels in chosen.items()
+    }
+
+
+def _level(factor: Factor, word: str, option: str, name: str) -> Level:
+    """The level that a word means: by its text, or else by its value."""
+    for level in factor.levels:
+        if word == level_text(level):
+            return level
+    for level in factor.levels:
+        if _value(word) is not None and _value(word) == _value(level_text(level)):
+            return level
+    texts = [level_text(level) for level in factor.levels]
+    raise UserError(f"{option}: '{word}' is no level of {name}; {nearest(word, texts)}levels are: {listed(texts)}")
+
+
+def _value(text: str) -> object:
+    """A text as a number with the noun of its unit, or as a plain number; None if it is neither."""
+    try:
+        return float(text)
+    except ValueError:
+        return parse_any(text)
+
+
+def override(experiment: Experiment, *, sets: Iterable[str] = (), servers: Iterable[str] = ()) -> Experiment:
+    """The experiment as if `--set PATH=VALUE` and `--server NAME=URL` had been written in its file.
+
+    A value set by hand below `workload` also wins over what `--quick` and `--as-published` replace.
+    A server given by URL must offer the modules that the experiment needs. Raises UserError.
+    """
+    source = experiment.source
+    data, given = copy.deepcopy(source.data), dict(source.given)
+    for text in servers:
+        name, equals, url = text.partition("=")
+        if not equals or name not in experiment.servers or not url:
+            shown = f"{name}=..." if equals else "..."
+            known = listed(experiment.servers)
+            raise UserError(f"--server {shown}: write NAME=URL; servers of {experiment.name} are: {known}")
+        needed = {key: value for key, value in data["servers"][name].items() if key == "modules"}
+        data["servers"][name] = {"kind": "url", "url": url, **needed}
+        given["servers", name] = "--server"
+    for text in sets:
+        option = f"--set {text.partition('=')[0]}"
+        path, value = _setting(text)
+        path = _put(data, path, value, option)
+        if path[0] == "workload":
+            _drop(data, ("quick", *path[1:]))
+            _drop(data, ("as_published", *path[1:]))
+        made = [path[:length] for length in range(1, len(path)) if path[:length] not in source.lines]
+        given |= dict.fromkeys([*made, path], option)
+    return resolve(Source(source.label, data, source.lines, given))
+
+
+def _setting(text: str) -> tuple[Path, Any]:
+    """Path and value of `PATH=VALUE`. Raises UserError."""
+    dotted, equals, value = text.partition("=")
+    path = tuple(part.strip() for part in dotted.split("."))
+    if not equals or not all(path):
+        raise UserError(f"--set {dotted}: write PATH=VALUE, for example workload.phases.measure_s=5")
+    try:
+        return path, read_yaml(value)[0]
+    except YamlTextError as problem:
+        raise UserError(f"--set {dotted}: the value {problem.problem}; quote it if it is text") from None
+
+
+def _put(data: dict[str, Any], dotted: Path, value: Any, option: str) -> Path:
+    """Put the value where the path leads; missing mappings are made. The path with numbers for items of lists."""
+    at: Any = data
+    path: list[str | int] = []
+    for part in dotted:
+        if path:
+            at = _below(at, path[-1])
+        if isinstance(at, list):
+            path.append(_index(at, str(part), option))
+        elif isinstance(at, dict):
+            path.append(part)
+        else:
+            before = ".".join(str(step) for step in path)
+            raise UserError(f"{option}: '{before}' is '{at}' and has nothing below it; shorten the path")
+    at[path[-1]] = value
+    return tuple(path)
+
+
+def _below(at: Any, part: str | int) -> Any:
+    """What stands at `part`; a new mapping where there is nothing."""
+    if isinstance(at, dict) and at.get(str(part)) is None:
+        at[str(part)] = {}
+    return at[part]
+
+
+def _index(items: list[Any], part: str, option: str) -> int:
+    """Which item of a list is meant: by its number from 0, or by its name if only one has it."""
+    names = [item.get("name") if isinstance(item, dict) else None for item in items]
+    if part.isdecimal() and int(part) < len(items):
+        return int(part)
+    if names.count(part) == 1:
+        return names.index(part)
+    known = [str(name) for name in names if name is not None and names.count(name) == 1]
+    raise UserError(
+        f"{option}: '{part}' is no item of the list; write a number from 0 to {len(items) - 1}"
+        + (f" or one of: {listed(known)}" if known else "")
+    )
+
+
+def _drop(data: dict[str, Any], path: Path) -> None:
+    """Remove what stands at the path, if anything does."""
+    at: Any = data
+    for part in path[:-1]:
+        at = at.get(part) if isinstance(at, dict) else None
+    if isinstance(at, dict):
+        at.pop(path[-1], None)

@@ -1,0 +1,102 @@
+"""YAML text read into plain data, and the line of every key and item.
+
+Only what an experiment needs is read: mappings, lists, texts, numbers, true and false. Anchors,
+tags, dates and several documents are errors, each with its line.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+Path = tuple[str | int, ...]
+
+_PLAIN_TAGS = {f"tag:yaml.org,2002:{tag}" for tag in ("str", "int", "float", "bool", "null", "map", "seq")}
+
+
+class YamlTextError(Exception):
+    """What is wrong with the text. `line` counts from 1; `path` says in which key, as far as known."""
+
+    def __init__(self, line: int, path: Path, problem: str) -> None:
+        super().__init__(problem)
+        self.line = line
+        self.path = path
+        self.problem = problem
+
+
+def read_yaml(text: str) -> tuple[Any, Mapping[Path, int]]:
+    """The data of `text`, and the line (from 1) of each key and item by its path.
+
+    Raises YamlTextError.
+    """
+    parser = YAML(typ="safe", pure=True)
+    try:
+        node = parser.compose(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        words = " ".join(str(part) for part in (error.context, error.problem) if part)
+        raise YamlTextError(mark.line + 1 if mark else 1, (), f"is not valid YAML: {words}") from error
+    except YAMLError as error:
+        line = text.count("\n", 0, getattr(error, "position", 0) or 0) + 1
+        raise YamlTextError(line, (), "is not valid YAML: it holds a control character; write plain text") from error
+    except RecursionError as error:
+        raise YamlTextError(1, (), "is nested too deeply; an experiment needs about six levels") from error
+    if node is None:
+        return None, {}
+    lines: dict[Path, int] = {}
+    return _data(node, (), lines, parser), lines
+
+
+def _data(node: Node, path: Path, lines: dict[Path, int], parser: YAML) -> Any:
+    """The plain data of a node; the lines of what it holds are put into `lines`."""
+    line = node.start_mark.line + 1
+    if node.anchor is not None:
+        raise YamlTextError(line, path, f"the anchor `&{node.anchor}` is not supported; write the value out")
+    if isinstance(node, MappingNode):
+        return _mapping(node, path, lines, parser)
+    if isinstance(node, SequenceNode):
+        _only_plain(node, path)
+        for index, item in enumerate(node.value):
+            lines[*path, index] = item.start_mark.line + 1
+        return [_data(item, (*path, index), lines, parser) for index, item in enumerate(node.value)]
+    return _scalar(node, path, parser)
+
+
+def _mapping(node: MappingNode, path: Path, lines: dict[Path, int], parser: YAML) -> dict[str, Any]:
+    _only_plain(node, path)
+    found: dict[str, Any] = {}
+    for key_node, value_node in node.value:
+        line = key_node.start_mark.line + 1
+        if key_node.tag == "tag:yaml.org,2002:merge":
+            raise YamlTextError(line, path, "the merge key `<<` is not supported; write the keys out")
+        if not isinstance(key_node, ScalarNode) or key_node.tag == "tag:yaml.org,2002:null":
+            raise YamlTextError(line, path, "a key must be text; put it in quotes")
+        key = str(key_node.value)
+        if key in found:
+            first = lines[*path, key]
+            raise YamlTextError(line, (*path, key), f"the key is given twice, first in line {first}; remove one")
+        lines[*path, key] = line
+        found[key] = _data(value_node, (*path, key), lines, parser)
+    return found
+
+
+def _scalar(node: Node, path: Path, parser: YAML) -> Any:
+    line = node.start_mark.line + 1
+    if node.tag == "tag:yaml.org,2002:timestamp":
+        raise YamlTextError(line, path, f"'{node.value}' would be read as a date; put it in quotes")
+    _only_plain(node, path)
+    try:
+        value = parser.constructor.construct_object(node)
+    except (YAMLError, ValueError) as error:
+        raise YamlTextError(line, path, f"'{node.value}' cannot be read; put it in quotes if it is text") from error
+    if isinstance(value, float) and not math.isfinite(value):
+        raise YamlTextError(line, path, f"'{node.value}' is not a finite number")
+    return value
+
+
+def _only_plain(node: Node, path: Path) -> None:
+    if str(node.tag) not in _PLAIN_TAGS:
+        raise YamlTextError(node.start_mark.line + 1, path, f"the tag `{node.tag}` is not supported; leave it out")

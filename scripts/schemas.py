@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Writes docs/plan.schema.json and docs/experiment.schema.json from the classes; `--check` only compares.
+
+The experiment's schema is for editors: what stands below `workload` are the plan's own words, where a
+value may also be `${factor}` or a text with a unit.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from loadstone.plan.model import Plan
+from loadstone.spec.experiment import Experiment
+from loadstone.spec.units import kind_of
+
+DOCS = Path(__file__).parents[1] / "docs"
+Schema = dict[str, Any]
+
+PARTS = ("model", "pool", "phases", "keys", "documents", "verify", "timeouts", "pipeline_depth", "protocol", "threads")
+GIVEN_BY_LOADSTONE = ("Endpoint", "Tls", "Operation")
+REFERENCE = {"type": "string", "pattern": r"\$\{[^{}]+\}"}
+SHARE = {
+    "type": "string",
+    "description": "Length of the changed field as a share of the payload, e.g. `10 %`; instead of field_bytes.",
+}
+
+
+def plan_schema() -> Schema:
+    """What a driver is given."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Plan.model_json_schema()}
+
+
+def experiment_schema() -> Schema:
+    """What a user writes."""
+    plan = Plan.model_json_schema()
+    schema = Experiment.model_json_schema()
+    words = {name: loosened(name, part) for name, part in plan["$defs"].items()}
+    words["Keys"]["properties"] = {
+        name: part for name, part in words["Keys"]["properties"].items() if name not in ("prefix", "loaded")
+    }
+    words["Documents"]["properties"]["field_share"] = SHARE
+    words["Command"]["properties"]["args"] = {"anyOf": [{"type": "string"}, words["Command"]["properties"]["args"]]}
+    definitions = schema["$defs"] | {name: part for name, part in words.items() if name not in GIVEN_BY_LOADSTONE}
+    workload, operation = definitions["Workload"]["properties"], definitions["OperationSpec"]["properties"]
+    for part in PARTS:
+        workload[part] = loosened(part, plan["properties"][part])
+    for replaced in ("Quick", "AsPublished"):
+        definitions[replaced]["properties"]["phases"] = workload["phases"]
+    definitions["AsPublished"]["properties"]["model"] = {"type": "object"}
+    operation["commands"]["items"] = {"$ref": "#/$defs/Command"}
+    operation["read_back"] = {"anyOf": [{"$ref": "#/$defs/Command"}, {"type": "null"}]}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "$defs": definitions}
+
+
+def loosened(name: str, schema: Schema) -> Schema:
+    """The schema of a field of the plan, with references and texts with a unit allowed as well."""
+    if "properties" in schema:
+        return {**schema, "properties": {key: loosened(key, part) for key, part in schema["properties"].items()}}
+    if "$ref" in schema or "const" in schema:
+        return schema
+    if "oneOf" in schema:
+        return {"anyOf": schema["oneOf"]}
+    about = {key: value for key, value in schema.items() if key in ("title", "description", "default")}
+    exact = {key: value for key, value in schema.items() if key not in about}
+    kind = kind_of(name)
+    text = {"type": "string", "description": f"{kind.noun}: {kind.examples}"} if kind else REFERENCE
+    return {**about, "anyOf": [exact, text]}
+
+
+def main() -> int:
+    check = "--check" in sys.argv[1:]
+    status = 0
+    for name, schema in (("plan", plan_schema()), ("experiment", experiment_schema())):
+        path = DOCS / f"{name}.schema.json"
+        text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+        if not check:
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            sys.stderr.write(f"{path} is not current; run `make docs`\n")
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,156 @@
+"""Faults, one for each check, of twice the size that the check lets pass."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+Line = dict[str, Any]
+
+
+def operation(line: Line) -> Line:
+    return line["facts"]["drive"]["operations"]["set"]
+
+
+def put(line: Line, place: str, value: Any) -> None:
+    """Set `facts.drive.threads.0.cpu_s` and the like."""
+    *keys, last = place.split(".")
+    part: Any = line
+    for key in keys:
+        part = part[int(key)] if isinstance(part, list) else part[key]
+    part[int(last) if isinstance(part, list) else last] = value
+
+
+def setting(place: str, value: Any) -> Callable[[Line], None]:
+    return lambda line: put(line, place, value)
+
+
+def of_p50(place: str, times: float) -> Callable[[Line], None]:
+    return lambda line: put(line, place, int(times * line["response_ns"]["p50"]))
+
+
+def ceiling_at(share: float) -> Callable[[Line], None]:
+    return lambda line: put(line, "facts.ceiling.throughput_per_s", line["throughput_per_s"] / share)
+
+
+def fails(share: float) -> Callable[[Line], None]:
+    def inject(line: Line) -> None:
+        failed = round(share * line["counts"]["sent"])
+        line["counts"]["errors"] = {"server_oom": failed}
+        line["counts"]["ok"] = line["counts"]["sent"] - failed
+
+    return inject
+
+
+def loses_operations(line: Line) -> None:
+    operation(line)["counts"]["ok"] -= 2
+
+
+def server_counts(more: int) -> Callable[[Line], None]:
+    def inject(line: Line) -> None:
+        line["facts"]["servers"]["redis"]["after"]["calls"]["json.set"] += more
+
+    return inject
+
+
+def little_of(ratio: float) -> Callable[[Line], None]:
+    def inject(line: Line) -> None:
+        users, seconds = line["facts"]["plan"]["model"]["users"], line["facts"]["drive"]["measure_s"]
+        operation(line)["response_sum_ns"] = int(ratio * users * seconds * 1e9)
+
+    return inject
+
+
+def waits(share: float) -> Callable[[Line], None]:
+    return lambda line: put(line, "facts.drive.pool_wait_ns.mean", share * operation(line)["response_ns"]["mean"])
+
+
+def connections_missing(line: Line) -> None:
+    for point in line["facts"]["series"][:1]:
+        point["connections"] = 63
+
+
+def reads_more(share: float) -> Callable[[Line], None]:
+    def inject(line: Line) -> None:
+        after = line["facts"]["servers"]["redis"]["after"]["counters"]
+        line["facts"]["drive"]["bytes_sent"] *= 1000  # so that what loadstone itself asks plays no part
+        before = line["facts"]["servers"]["redis"]["before"]["counters"]["total_net_input_bytes"]
+        after["total_net_input_bytes"] = before + (1 + share) * line["facts"]["drive"]["bytes_sent"]
+
+    return inject
+
+
+def drifts(share: float) -> Callable[[Line], None]:
+    def inject(line: Line) -> None:
+        series = line["facts"]["series"]
+        for number, point in enumerate(series):
+            place = number // 2 * 2 / (len(series) - 2)  # 0 in the first third, 1 in the last
+            point["completed"] = round(1000 * (1 + share * (place - 0.5)))
+
+    return inject
+
+
+def becomes_open(line: Line) -> None:
+    line["facts"]["plan"]["model"] = {"kind": "open", "rate_per_s": 200.0}
+
+
+def opened(inject: Callable[[Line], None]) -> Callable[[Line], None]:
+    def both(line: Line) -> None:
+        becomes_open(line)
+        inject(line)
+
+    return both
+
+
+def never_sent(share: float) -> Callable[[Line], None]:
+    def inject(line: Line) -> None:
+        counts = line["counts"]
+        counts["unsent"] = round(share * counts["offered"])
+        counts["sent"] = counts["ok"] = counts["offered"] - counts["unsent"]
+
+    return inject
+
+
+def late(p50: float, p99: float) -> Callable[[Line], None]:
+    def inject(line: Line) -> None:
+        of_p50("facts.drive.schedule_lag_ns.p50", p50)(line)
+        of_p50("facts.drive.schedule_lag_ns.p99", p99)(line)
+
+    return inject
+
+
+TWICE: dict[str, tuple[Callable[[Line], None], str]] = {
+    "finished": (setting("facts.drive.stopped", "the server went away"), "invalid"),
+    "generator_cpu": (setting("facts.drive.threads.0.cpu_s", 2 * 0.70 * 6), "invalid"),
+    "generator_ceiling": (ceiling_at(2 * 0.70), "invalid"),
+    "generator_wait": (setting("facts.parts.generator.wait_share", 2 * 0.05), "suspect"),
+    "server_wait": (setting("facts.parts.redis.wait_share", 2 * 0.05), "suspect"),
+    "round_trip": (of_p50("facts.ceiling.floor_p50_ns", 2 * 0.10), "unknown"),
+    "clock": (of_p50("facts.drive.clock_quantum_ns", 2 * 0.0251), "invalid"),
+    "schedule_sent": (opened(never_sent(2 * 0.01)), "invalid"),
+    "schedule_lag": (opened(late(0.01, 2 * 0.05)), "suspect"),
+    "dropped_arrivals": (opened(setting("counts.dropped", 2)), "invalid"),
+    "errors": (fails(2 * 0.01), "invalid"),
+    "conservation": (loses_operations, "invalid"),
+    "server_counter": (server_counts(2), "invalid"),
+    "replies": (setting("facts.drive.total.errors", {"wrong_reply": 2}), "invalid"),
+    "payload": (reads_more(2 * 0.01), "suspect"),
+    "little": (little_of(1 - 2 * 0.2), "invalid"),
+    "pool_wait": (waits(2 * 0.10), "suspect"),
+    "connections": (setting("facts.drive.connections.lost", 2), "suspect"),
+    "warm_up": (drifts(2 * 0.101), "invalid"),
+    "samples": (setting("counts.ok", 0), "invalid"),
+    "steal": (setting("facts.host.steal_share", 2 * 0.02), "suspect"),
+    "swap": (setting("facts.host.swapped_bytes", 4096.0), "suspect"),
+    "placement": (lambda line: (put(line, "facts.placement.shared", True), put(line, "facts.host.idle_share", 0.05))[0],
+                  "suspect"),
+    "background": (setting("facts.servers.redis.after.counters.total_forks", 2.0), "suspect"),
+    "evicted_keys": (setting("facts.servers.redis.after.counters.evicted_keys", 2.0), "invalid"),
+}  # fmt: skip
+"""Check -> a fault of twice the limit, and what the check then says."""
+
+
+def injected(line: Line, inject: Callable[[Line], Any]) -> Line:
+    """A copy of a trial's line with a fault in it."""
+    copied = copy.deepcopy(line)
+    inject(copied)
+    return copied

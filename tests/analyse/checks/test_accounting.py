@@ -1,0 +1,118 @@
+"""Whether every operation is accounted for."""
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ResultOf = Callable[..., Any]
+
+
+@pytest.mark.parametrize(
+    ("share", "verdict"), [(0.0, "valid"), (0.004, "valid"), (0.008, "suspect"), (0.012, "invalid")]
+)
+def test_errors(result_of: ResultOf, injectors: ModuleType, share: float, verdict: str) -> None:
+    assert result_of("errors", injectors.fails(share)).verdict == verdict
+
+
+def test_timeouts_and_replies_that_never_came_are_errors(result_of: ResultOf, injectors: ModuleType) -> None:
+    def silent(line: dict[str, Any]) -> None:
+        line["counts"] |= {"timeouts": 10, "in_flight": 20, "ok": line["counts"]["sent"] - 30}
+
+    found = result_of("errors", silent)
+    assert found.verdict == "invalid"
+    assert "20 never answered, 10 timeouts" in found.reason
+
+
+def test_without_anything_sent_errors_are_unknown(result_of: ResultOf, injectors: ModuleType) -> None:
+    assert result_of("errors", injectors.setting("counts.sent", 0)).verdict == "unknown"
+
+
+@pytest.mark.parametrize("place", ["offered", "sent", "ok", "timeouts", "dropped", "in_flight", "unsent"])
+def test_one_operation_astray_anywhere_is_found(result_of: ResultOf, injectors: ModuleType, place: str) -> None:
+    for side in ("facts.drive.total", "facts.drive.operations.set.counts"):
+
+        def stray(line: dict[str, Any], side: str = side) -> None:
+            part = line
+            for key in side.split("."):
+                part = part[key]
+            part[place] += 1
+
+        assert result_of("conservation", stray).verdict == "invalid", side
+
+
+def test_a_right_reply_without_a_latency_is_found(result_of: ResultOf, injectors: ModuleType) -> None:
+    def unrecorded(line: dict[str, Any]) -> None:
+        injectors.operation(line)["response_ns"]["count"] -= 1
+
+    assert result_of("conservation", unrecorded).verdict == "invalid"
+    overflowed = injectors.setting("facts.drive.overflowed", 1)
+    assert result_of("conservation", unrecorded, overflowed).verdict == "valid"
+
+
+@pytest.mark.parametrize(
+    ("unanswered", "more", "verdict"),
+    [(0, 0, "valid"), (0, 1, "invalid"), (0, -1, "invalid"), (3, 3, "valid"), (3, 4, "invalid"), (3, -1, "invalid")],
+)
+def test_the_server_counts_what_was_answered_and_at_most_what_was_sent(
+    result_of: ResultOf, injectors: ModuleType, unanswered: int, more: int, verdict: str
+) -> None:
+    def sends_more(line: dict[str, Any]) -> None:
+        line["facts"]["drive"]["commands"]["JSON.SET"]["sent"] += unanswered
+
+    found = result_of("server_counter", sends_more, injectors.server_counts(more))
+    assert found.verdict == verdict
+    if verdict == "invalid":
+        assert "JSON.SET" in found.reason
+        assert found.measured == 1
+
+
+def test_loadstones_own_questions_are_not_the_loads(result_of: ResultOf, injectors: ModuleType) -> None:
+    asked = injectors.setting("facts.servers.redis.after.calls.info", 5000)
+    assert result_of("server_counter", asked).verdict == "valid"
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_a_server_that_could_not_be_asked_is_unknown(result_of: ResultOf, injectors: ModuleType, side: str) -> None:
+    silent = injectors.setting(f"facts.servers.redis.{side}", None)
+    for name in ("server_counter", "payload", "background", "evicted_keys"):
+        assert result_of(name, silent).verdict == "unknown", name
+
+
+def test_a_server_that_was_restarted_lost_its_counters(result_of: ResultOf, injectors: ModuleType) -> None:
+    restarted = injectors.setting("facts.servers.redis.after.run_id", "b" * 40)
+    assert result_of("server_counter", restarted).verdict == "unknown"
+    assert result_of("payload", restarted).verdict == "unknown"
+
+
+@pytest.mark.parametrize("kind", ["wrong_reply", "wrong_type", "missing"])
+def test_one_wrong_reply_is_invalid(result_of: ResultOf, injectors: ModuleType, kind: str) -> None:
+    assert result_of("replies", injectors.setting("facts.drive.total.errors", {kind: 1})).verdict == "invalid"
+
+
+def test_one_wrong_key_read_back_is_invalid(result_of: ResultOf, injectors: ModuleType) -> None:
+    found = result_of("replies", injectors.setting("facts.drive.read_back.wrong", 1))
+    assert found.verdict == "invalid"
+    assert "1 of 64 keys read back were wrong" in found.reason
+
+
+def test_what_was_not_compared_is_unknown(result_of: ResultOf, injectors: ModuleType) -> None:
+    assert result_of("replies", injectors.setting("facts.plan.verify.replies", False)).verdict == "unknown"
+    assert result_of("replies", injectors.setting("facts.drive.read_back.checked", 0)).verdict == "unknown"
+    reads = injectors.setting("facts.plan.operations.0.writes", "nothing")
+    assert result_of("replies", reads, injectors.setting("facts.drive.read_back.checked", 0)).verdict == "valid"
+
+
+@pytest.mark.parametrize(
+    ("share", "verdict"), [(0.0, "valid"), (0.009, "valid"), (-0.02, "suspect"), (0.02, "suspect"), (0.06, "invalid")]
+)
+def test_bytes_that_the_server_read(result_of: ResultOf, injectors: ModuleType, share: float, verdict: str) -> None:
+    assert result_of("payload", injectors.reads_more(share)).verdict == verdict
+
+
+def test_a_server_that_does_not_count_bytes_is_unknown(result_of: ResultOf) -> None:
+    def silent(line: dict[str, Any]) -> None:
+        del line["facts"]["servers"]["redis"]["after"]["counters"]["total_net_input_bytes"]
+
+    assert result_of("payload", silent).verdict == "unknown"

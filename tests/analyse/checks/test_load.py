@@ -1,0 +1,146 @@
+"""Whether the load was the one that was planned."""
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ResultOf = Callable[..., Any]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verdict"),
+    [
+        (1.0, "valid"),
+        (0.96, "valid"),
+        (0.9, "suspect"),
+        (0.81, "suspect"),
+        (0.79, "invalid"),
+        (1.1, "suspect"),
+        (1.3, "invalid"),
+    ],
+)
+def test_littles_law(result_of: ResultOf, injectors: ModuleType, ratio: float, verdict: str) -> None:
+    found = result_of("little", injectors.little_of(ratio))
+    assert found.verdict == verdict
+    assert found.measured == pytest.approx(ratio)
+
+
+def test_think_time_counts_as_busy(result_of: ResultOf, injectors: ModuleType) -> None:
+    def thinks(line: dict[str, Any]) -> None:
+        ended = injectors.operation(line)["counts"]["ok"]
+        users_s = line["facts"]["plan"]["model"]["users"] * 6.0
+        line["facts"]["plan"]["model"]["think_time_ms"] = 0.75 * users_s / ended * 1000
+        injectors.little_of(0.25)(line)
+
+    found = result_of("little", thinks)
+    assert found.verdict == "valid"
+    assert found.measured == pytest.approx(1.0)
+
+
+def test_long_responses_widen_the_edges(result_of: ResultOf, injectors: ModuleType) -> None:
+    """With responses of a fifth of the window those that cross its edges are missing: so far from 1 is no fault."""
+
+    def slow(line: dict[str, Any]) -> None:
+        operation = injectors.operation(line)
+        operation["counts"] |= {"offered": 128, "sent": 128, "ok": 128}
+        injectors.little_of(0.82)(line)
+
+    assert result_of("little", slow).verdict == "valid"
+
+
+@pytest.mark.parametrize(
+    ("place", "value"), [("facts.plan.pipeline_depth", 16), ("facts.plan.model.operations_per_user", 1000)]
+)
+def test_where_the_law_says_nothing_it_is_unknown(
+    result_of: ResultOf, injectors: ModuleType, place: str, value: int
+) -> None:
+    assert result_of("little", injectors.setting(place, value), injectors.little_of(0.5)).verdict == "unknown"
+
+
+@pytest.mark.parametrize(("share", "verdict"), [(0.09, "valid"), (0.11, "suspect"), (0.9, "suspect")])
+def test_waiting_for_a_connection_is_named(
+    result_of: ResultOf, injectors: ModuleType, share: float, verdict: str
+) -> None:
+    found = result_of("pool_wait", injectors.waits(share))
+    assert found.verdict == verdict
+    if verdict == "suspect":
+        assert found.reason.startswith("Pool-bound: ")
+        assert "64 connections for 32 users" in found.reason
+
+
+@pytest.mark.parametrize("place", ["lost", "failed"])
+def test_a_connection_that_had_to_be_made_again(result_of: ResultOf, injectors: ModuleType, place: str) -> None:
+    found = result_of("connections", injectors.setting(f"facts.drive.connections.{place}", 1))
+    assert found.verdict == "suspect"
+
+
+def test_connections_that_were_not_there(result_of: ResultOf, injectors: ModuleType) -> None:
+    assert result_of("connections", injectors.connections_missing).verdict == "invalid"
+
+
+def test_a_pool_that_may_shrink_is_no_fault(result_of: ResultOf, injectors: ModuleType) -> None:
+    shrinking = injectors.setting("facts.plan.pool", {"connections": 64, "min_idle": 16, "max_idle": 32})
+    assert result_of("connections", shrinking, injectors.connections_missing).verdict == "valid"
+
+
+@pytest.mark.parametrize(("share", "verdict"), [(0.0, "valid"), (0.08, "valid"), (0.12, "suspect"), (0.3, "invalid")])
+def test_first_third_against_last(result_of: ResultOf, injectors: ModuleType, share: float, verdict: str) -> None:
+    assert result_of("warm_up", injectors.drifts(share)).verdict == verdict
+
+
+def test_a_cold_start_is_invalid(result_of: ResultOf, injectors: ModuleType) -> None:
+    """The study's own mistake: the first scenario ran on a cold client."""
+
+    def cold(line: dict[str, Any]) -> None:
+        for point, completed in zip(line["facts"]["series"], [90, 130, 180, 198, 200, 200], strict=True):
+            point["completed"] = completed
+
+    found = result_of("warm_up", cold)
+    assert found.verdict == "invalid"
+    assert "first third (110 a second) to the last (200)" in found.reason
+
+
+def test_settling_late_in_a_long_trial_is_suspect(result_of: ResultOf, injectors: ModuleType) -> None:
+    """Equal thirds, and yet a rate that settles only after three fifths of the trial."""
+
+    def late(line: dict[str, Any]) -> None:
+        point = line["facts"]["series"][0]
+        rates = [1000 + 4 * (-1) ** n for n in range(100)]
+        rates[:60] = [1000 + 90 * (-1) ** (n // 5) for n in range(60)]
+        line["facts"]["series"] = [{**point, "start_s": float(n), "completed": rate} for n, rate in enumerate(rates)]
+
+    found = result_of("warm_up", late)
+    assert found.verdict == "suspect"
+    assert "in the last half" in found.reason
+
+
+def test_a_changing_schedule_has_no_rate_to_settle(result_of: ResultOf, injectors: ModuleType) -> None:
+    steps = [{"rate_per_s": rate, "duration_s": 1.0} for rate in (100, 200)]
+    changing = injectors.setting("facts.plan.model", {"kind": "open", "rate_per_s": 100.0, "schedule": steps})
+    assert result_of("warm_up", changing) is None
+
+
+@pytest.mark.parametrize(
+    ("operations", "words"),
+    [(150, "they tell no quantile"), (5000, "P95 is the highest"), (50_000, "P99 is the highest")],
+)
+def test_too_few_operations_are_said_and_not_held_against_a_trial(
+    result_of: ResultOf, injectors: ModuleType, operations: int, words: str
+) -> None:
+    found = result_of("samples", injectors.setting("counts.offered", operations))
+    assert found.verdict == "unknown"
+    assert f"{operations:,} were measured" in found.reason
+    assert words in found.reason
+
+
+def test_a_hundred_thousand_operations_tell_everything(result_of: ResultOf, injectors: ModuleType) -> None:
+    assert result_of("samples", injectors.setting("counts.offered", 100_000)).verdict == "valid"
+
+
+def test_a_trial_that_was_stopped_says_why(result_of: ResultOf, injectors: ModuleType) -> None:
+    stopped = result_of("finished", injectors.setting("facts.drive.stopped", "no connection for 2 s"))
+    assert stopped.reason == "The trial ended early: no connection for 2 s."
+    failed = result_of("finished", injectors.setting("facts.failure", "redis was killed"))
+    assert failed.reason == "The trial ended early: redis was killed."

@@ -1,0 +1,143 @@
+"""Conclusions are answered with figures, and nothing is ranked from one block."""
+
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from loadstone.analyse.answers import answer_conclusions, answer_question
+from loadstone.analyse.model import ResultTable, Row
+from loadstone.record.trial import Quantiles
+
+NOTHING = dict.fromkeys(("min", "mean", "p50", "p90", "p95", "p99", "p999", "max"))
+
+
+def row(verdict: str = "valid", goodput: float | None = 1000.0, wait: float = 100.0, **levels: Any) -> Row:
+    condition = {"operation": "set", "payload": "1 kB", "workers": 32, "idle": "few"} | levels
+    usable = verdict in ("valid", "suspect")
+    return Row(
+        condition=condition,
+        label=", ".join(str(level) for level in condition.values()),
+        trials=["b01-001"],
+        verdict=verdict,
+        reasons=[],
+        operations=1,
+        elapsed_s=1.0,
+        throughput_per_s=goodput if usable else None,
+        goodput_per_s=goodput if usable else None,
+        peak_per_s=goodput if usable else None,
+        response_ns=Quantiles(**NOTHING | {"mean": 1000.0, "p99": 5000}) if usable else None,
+        service_ns=None,
+        pool_wait_ns=Quantiles(**NOTHING | {"mean": wait}) if usable else None,
+        errors={},
+        cpu_share={},
+        published=None,
+        unmeasurable=[],
+    )
+
+
+def tables(*rows: Row) -> list[ResultTable]:
+    vary: dict[str, list[Any]] = {"operation": ["set", "get"], "payload": ["100 B", "1 kB"], "workers": [32]}
+    return [ResultTable(name="by-size", title="", note="", vary=vary, rows=list(rows))]
+
+
+def answers(synthetic: ModuleType, *rows: Row) -> list[Any]:
+    return answer_conclusions(synthetic.make_experiment(), tables(*rows))
+
+
+@pytest.mark.parametrize(
+    ("goodput", "verdict"),
+    [(1000.0, "holds"), (251.0, "holds"), (249.0, "no comparison: one block"), (151.0, "no comparison: one block"),
+     (149.0, "does not hold")],
+)  # fmt: skip
+def test_a_claimed_figure_is_decided_only_from_afar(synthetic: ModuleType, goodput: float, verdict: str) -> None:
+    found = answers(synthetic, row(goodput=goodput))[0]
+    assert found.verdict == verdict
+    assert f"{goodput:,.0f}" in found.answer
+    assert "b01-001" in found.evidence[0]
+
+
+def test_the_best_valid_row_answers(synthetic: ModuleType) -> None:
+    found = answers(
+        synthetic, row(goodput=500.0), row(goodput=900.0, payload="100 B"), row("suspect", 5000.0, idle="many")
+    )
+    assert "900" in found[0].answer
+
+
+def test_a_suspect_row_alone_decides_nothing(synthetic: ModuleType) -> None:
+    found = answers(synthetic, row("suspect", 5000.0))[0]
+    assert found.verdict == "no comparison: one block"
+    assert "suspect" in found.answer
+
+
+def test_invalid_rows_answer_nothing(synthetic: ModuleType) -> None:
+    found = answers(synthetic, row("invalid", 5000.0), row("missing", None, operation="get"))
+    assert [answer.verdict for answer in found] == [
+        "no valid data",
+        "no valid data",
+        "not answered here",
+        "no valid data",
+    ]
+    assert not any("5,000" in answer.answer for answer in found)
+
+
+def test_figures_of_matched_conditions_stand_side_by_side(synthetic: ModuleType) -> None:
+    found = answers(
+        synthetic, row(goodput=1840.0), row(goodput=1990.0, operation="get"), row(operation="get", payload="100 B")
+    )[1]
+    assert found.verdict == "no comparison: one block"
+    assert len(found.evidence) == 1
+    assert "get, 1 kB, 32, few: 1,990" in found.evidence[0]
+    assert "against set, 1 kB, 32, few: 1,840" in found.evidence[0]
+    for word in ("faster", "slower", "%", "better"):
+        assert word not in found.answer + found.evidence[0]
+
+
+def test_what_one_server_cannot_answer_is_said(synthetic: ModuleType) -> None:
+    found = answers(synthetic)[2]
+    assert (found.verdict, found.answer) == ("not answered here", "One server cannot tell.")
+
+
+def test_waiting_for_a_connection_is_shown_as_shares(synthetic: ModuleType) -> None:
+    found = answers(synthetic, row(wait=600.0), row(wait=10.0, idle="many"))[3]
+    assert found.verdict == "no comparison: one block"
+    assert found.answer == "Waiting for a connection took 60% of the response time, against 1%."
+
+
+def test_the_answer_names_the_best_levels_that_all_operations_share(synthetic: ModuleType) -> None:
+    found = answer_question(
+        synthetic.make_experiment(),
+        tables(
+            row(goodput=18_432.0),
+            row(goodput=21_040.0, operation="get"),
+            row(goodput=90_000.0, payload="100 B"),
+            row("invalid", operation="get", payload="100 B"),
+        ),
+        quick=False,
+    )
+    assert found == (
+        "At 1 kB, 32 workers: set 18,400 and get 21,000 right replies a second (no comparison: one block)."
+    )
+
+
+def test_a_quick_run_says_so(synthetic: ModuleType) -> None:
+    found = answer_question(synthetic.make_experiment(), tables(row()), quick=True)
+    assert found == "At 1 kB, 32 workers: set 1,000 right replies a second (quick run; no comparison: one block)."
+
+
+def test_suspect_figures_are_called_so(synthetic: ModuleType) -> None:
+    found = answer_question(synthetic.make_experiment(), tables(row("suspect")), quick=False)
+    assert "(suspect; no comparison: one block)" in found
+
+
+def test_without_a_usable_figure_there_is_none(synthetic: ModuleType) -> None:
+    found = answer_question(synthetic.make_experiment(), tables(row("invalid", 18_432.0)), quick=False)
+    assert found == "No trial gave a figure that may be used; the checks say why (no comparison: one block)."
+    assert answer_question(synthetic.make_experiment(), [], quick=False).startswith("Nothing was measured")
+
+
+def test_of_a_latency_the_shortest_is_the_best(synthetic: ModuleType) -> None:
+    slow = row(payload="100 B").model_copy(update={"response_ns": Quantiles(**NOTHING | {"p99": 9_000_000})})
+    experiment = synthetic.make_experiment(primary_metric="response_ns.p99")
+    found = answer_question(experiment, tables(slow, row()), quick=False)
+    assert found == "At 1 kB, 32 workers: set 5.00 us P99 of the response time (no comparison: one block)."

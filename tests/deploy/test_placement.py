@@ -1,0 +1,51 @@
+import os
+
+import pytest
+
+from loadstone.deploy import placement
+from loadstone.deploy.placement import place, split
+
+
+def test_two_cpus_are_one_for_each() -> None:
+    found = split([(0,), (1,)])
+    assert (found.server_cpus, found.generator_cpus, found.shared) == ((0,), (1,), False)
+
+
+def test_one_cpu_is_shared() -> None:
+    found = split([(3,)])
+    assert (found.server_cpus, found.generator_cpus, found.shared) == ((3,), (3,), True)
+    assert "one CPU" in found.note
+
+
+def test_a_core_of_two_threads_is_not_shared_where_there_are_others() -> None:
+    found = split([(0, 4), (1, 5), (2, 6), (3, 7)])
+    assert found.generator_cpus == (7,)
+    assert found.server_cpus == (0, 4, 1, 5, 2, 6)
+
+
+def test_one_core_of_two_threads_is_named() -> None:
+    found = split([(0, 1)])
+    assert (found.server_cpus, found.generator_cpus) == ((0,), (1,))
+    assert "share a core" in found.note
+
+
+@pytest.mark.parametrize(("cpus", "threads", "generator"), [(4, 2, 2), (4, 3, 3), (4, 9, 3), (2, 4, 1)])
+def test_servers_keep_one_cpu_at_least(cpus: int, threads: int, generator: int) -> None:
+    found = split([(cpu,) for cpu in range(cpus)], threads)
+    assert len(found.generator_cpus) == generator
+    assert len(found.server_cpus) == cpus - generator
+    assert not set(found.server_cpus) & set(found.generator_cpus)
+    assert (f"{threads} threads of the generator share" in found.note) == (threads > generator)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system pins nothing")
+def test_only_cpus_that_we_may_use_are_given() -> None:
+    found = place()
+    assert {*found.server_cpus, *found.generator_cpus} <= os.sched_getaffinity(0)
+
+
+def test_a_system_without_pinning_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    found = placement.place()
+    assert (found.server_cpus, found.generator_cpus, found.shared) == ((), (), True)
+    assert "nothing is pinned" in found.note

@@ -1,0 +1,208 @@
+"""The `loadstone` command as a user runs it: a process of its own, on small experiments."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from loadstone.deploy.embedded import EmbeddedSettings
+from loadstone.deploy.local_redis import LocalRedis
+from loadstone.deploy.provider import DeployContext
+
+PATIENCE_S = 60.0
+
+EXPERIMENT = """\
+format: 1
+name: tiny
+question: Does the whole way work?
+factors:
+  operation: {levels: [set, get, update], title: Operation}
+  workers: {levels: [1, 4], title: Workers}
+tables:
+  - name: all
+    title: Everything
+    vary: {operation: [set, get, update], workers: [1, 4]}
+servers:
+  redis: {kind: embedded, modules: [json]}
+workload:
+  model: {kind: closed, users: "${workers}"}
+  pool: {connections: 4}
+  phases: {warm_up_s: 100 ms, measure_s: MEASURE, drain_s: 1 s}
+  keys: {count: 100}
+  documents: {payload_bytes: 100 B, field_share: 10 %}
+  operations:
+    - name: set
+      when: {operation: set}
+      commands: [{args: "JSON.SET {key} $ {document}", expect: ok}]
+      writes: document
+      read_back: {args: "JSON.GET {key}", expect: document}
+    - name: get
+      when: {operation: get}
+      commands: [{args: "JSON.GET {key}", expect: document}]
+    - name: update
+      when: {operation: update}
+      commands: [{args: "JSON.SET {key} $.field {field_json}", expect: ok}]
+      writes: field
+      read_back: {args: "JSON.GET {key} $.field", expect: field_array}
+  load:
+    - {operation: set, when: {operation: [get, update]}}
+"""
+
+
+@dataclass(frozen=True)
+class Done:
+    """A command that ended."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def error_line(self) -> str:
+        """The one line that says what is wrong; fails if there are more, or a traceback."""
+        lines = [line for line in self.err.splitlines() if line.startswith("loadstone: ")]
+        assert "Traceback" not in self.err
+        assert len(lines) == 1, self.err
+        return lines[0]
+
+
+@dataclass
+class Command:
+    """A command that runs."""
+
+    process: subprocess.Popen[str]
+
+    def servers(self) -> list[psutil.Process]:
+        """The redis-servers that it started and that run."""
+        found = []
+        with contextlib.suppress(psutil.NoSuchProcess):
+            for child in psutil.Process(self.process.pid).children(recursive=True):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    if "redis-server" in child.name() and child.status() != psutil.STATUS_ZOMBIE:
+                        found.append(child)
+        return found
+
+    def signal(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def wait(self) -> Done:
+        out, err = self.process.communicate(timeout=PATIENCE_S)
+        return Done(self.process.returncode, out, err)
+
+
+class Lab:
+    """A folder to work in, and the command."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.started: list[Command] = []
+
+    def experiment(self, measure: str = "300 ms", **replaced: str) -> Path:
+        """The tiny experiment as a file; `replaced` are texts to replace, by any name."""
+        text = EXPERIMENT.replace("MEASURE", measure)
+        for change in replaced.values():
+            old, new = change.split(" => ")
+            assert old in text
+            text = text.replace(old, new)
+        path = self.folder / "tiny.yaml"
+        path.write_text(text)
+        return path
+
+    def begin(self, *arguments: str | Path, **environment: str) -> Command:
+        """Start `loadstone arguments...` in the folder."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "loadstone.cli", *map(str, arguments)],
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "TMPDIR": str(self.temporary), **environment},
+        )
+        command = Command(process)
+        self.started.append(command)
+        return command
+
+    def loadstone(self, *arguments: str | Path, **environment: str) -> Done:
+        """Run `loadstone arguments...` in the folder to its end."""
+        return self.begin(*arguments, **environment).wait()
+
+    @property
+    def temporary(self) -> Path:
+        folder = self.folder / "tmp"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def runs(self) -> list[Path]:
+        return sorted((self.folder / "runs").glob("*")) if (self.folder / "runs").exists() else []
+
+    def run(self) -> Path:
+        """The only run's folder."""
+        (path,) = self.runs()
+        return path
+
+    def trials(self) -> list[dict[str, Any]]:
+        """The lines of `trials.jsonl` that hold a trial."""
+        path = self.run() / "trials.jsonl"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [record for line in lines if "trial" in (record := json.loads(line))]
+
+    def until(self, what: Callable[[], object]) -> None:
+        """Wait until `what` holds."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not what():
+            assert time.monotonic() < deadline, "waited in vain"
+            time.sleep(0.02)
+
+    def nothing_left(self) -> bool:
+        """Whether no process works in our temporary folder, and the folder is empty."""
+        if any(self.temporary.iterdir()):
+            return False
+        for process in psutil.process_iter(["cmdline"]):
+            if str(self.temporary) in " ".join(process.info["cmdline"] or []):
+                return False
+        return True
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    """A lab that must be left clean: no process, no temporary folder."""
+    lab = Lab(tmp_path)
+    yield lab
+    for command in lab.started:
+        if command.process.poll() is None:
+            command.process.kill()
+            command.process.communicate()
+    lab.until(lab.nothing_left)
+
+
+@pytest.fixture
+def users_redis(tmp_path: Path) -> Iterator[tuple[LocalRedis, str]]:
+    """A Redis that plays the user's, and its URL with the password."""
+    server = EmbeddedSettings(modules=("json",)).server("users")
+    root = tmp_path / "users"
+    root.mkdir()
+    endpoint = server.start(DeployContext(work_root=root))
+    yield server, f"redis://:{endpoint.password}@{endpoint.host}:{endpoint.port}/0"
+    server.stop()
+
+
+def check_of(trial: dict[str, Any], name: str) -> dict[str, Any]:
+    """The check of that name."""
+    return next(check for check in trial["checks"] if check["name"] == name)
+
+
+def plain(text: str) -> str:
+    """A text without the terminal's colours."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)

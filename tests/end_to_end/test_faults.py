@@ -1,0 +1,149 @@
+"""What is killed, filled or interrupted: nothing finished is lost, and nothing is left behind."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from loadstone.deploy.local_redis import LocalRedis
+from loadstone.deploy.placement import place
+from tests.end_to_end.conftest import Lab, check_of
+
+
+def test_a_killed_redis_of_ours_spoils_one_trial_and_the_rest_goes_on(lab: Lab) -> None:
+    command = lab.begin("run", lab.experiment(measure="1500 ms"))
+    lab.until(lambda: lab.runs() and lab.trials())
+    lab.until(command.servers)
+    command.servers()[0].kill()
+    done = command.wait()
+    trials = lab.trials()
+    spoiled = [trial for trial in trials if "died" in json.dumps(trial["checks"]) or not trial["counts"]["sent"]]
+    assert len(trials) == 6, done.err
+    assert len(spoiled) == 1, done.err
+    assert spoiled[0]["verdict"] == "invalid"
+    assert done.status == 3
+    assert "Traceback" not in done.err
+
+
+def test_a_killed_redis_of_the_users_ends_the_run_with_status_3(lab: Lab, users_redis: tuple[LocalRedis, str]) -> None:
+    server, url = users_redis
+    command = lab.begin("run", lab.experiment(measure="1500 ms"), "--server", f"redis={url}")
+    lab.until(lambda: lab.runs() and lab.trials())
+    os.kill(next(iter(server.pids.values())), signal.SIGKILL)
+    done = command.wait()
+    assert done.status == 3
+    assert "--resume" in done.error_line
+    assert lab.trials()[0]["counts"]["ok"] > 0
+    assert (lab.run() / "report.html").is_file()
+
+
+def test_a_killed_loadstone_leaves_no_server_and_resume_finishes(lab: Lab) -> None:
+    path = lab.experiment(measure="700 ms")
+    command = lab.begin("run", path)
+    lab.until(lambda: lab.runs() and len(lab.trials()) >= 2)
+    command.signal(signal.SIGKILL)
+    command.wait()
+    lab.until(lab.nothing_left)
+    before = lab.trials()
+    assert 2 <= len(before) < 6
+    done = lab.loadstone("run", path, "--resume", lab.run())
+    assert done.status in (0, 3), done.err
+    after = lab.trials()
+    assert after[: len(before)] == before
+    assert len({trial["trial"] for trial in after}) == len(after) == 6
+    assert json.loads((lab.run() / "analysis.json").read_text())["complete"]
+
+
+def test_ctrl_c_keeps_what_was_finished_and_says_how_to_go_on(lab: Lab) -> None:
+    command = lab.begin("run", lab.experiment(measure="700 ms"))
+    lab.until(lambda: lab.runs() and lab.trials())
+    command.signal(signal.SIGINT)
+    done = command.wait()
+    assert done.status == 130
+    assert "--resume" in done.error_line
+    assert (lab.run() / "report.html").is_file()
+    analysis = json.loads((lab.run() / "analysis.json").read_text())
+    assert not analysis["complete"]
+    assert 1 <= analysis["trials_done"] < 6
+
+
+def test_ctrl_c_twice_ends_at_once(lab: Lab) -> None:
+    command = lab.begin("run", lab.experiment(measure="700 ms"))
+    lab.until(lambda: lab.runs() and lab.trials())
+    command.signal(signal.SIGINT)
+    command.signal(signal.SIGINT)
+    done = command.wait()
+    assert done.status == 130
+    assert "Traceback" not in done.err
+    assert lab.trials()
+
+
+def test_resume_refuses_another_experiment(lab: Lab) -> None:
+    path = lab.experiment()
+    lab.loadstone("run", path, "--only", "operation=set")
+    done = lab.loadstone("run", path, "--only", "operation=get", "--resume", lab.run())
+    assert done.status == 2
+    assert "factors differ" in done.error_line
+
+
+def test_resume_refuses_another_machine(lab: Lab) -> None:
+    path = lab.experiment()
+    lab.loadstone("run", path, "--only", "operation=set")
+    environment = lab.run() / "environment.json"
+    record = json.loads(environment.read_text())
+    record["machine"]["machine_id"] = "0" * 64
+    environment.write_text(json.dumps(record))
+    done = lab.loadstone("run", path, "--only", "operation=set", "--resume", lab.run())
+    assert done.status == 2
+    assert "another machine" in done.error_line
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
+def test_a_full_disk_loses_nothing_that_was_finished(lab: Lab, tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", small], capture_output=True).returncode:
+        pytest.skip("this machine lets nobody mount a file system")
+    try:
+        filler = small / "filler"
+        command = lab.begin("run", lab.experiment(measure="700 ms"), "--out", small / "runs")
+        lab.until(lambda: list(small.glob("runs/*/trials.jsonl")) and "b01-001" in _trials(small))
+        with filler.open("wb") as file, pytest.raises(OSError):
+            while True:
+                file.write(b"\0" * 4096)
+                file.flush()
+        done = command.wait()
+        assert done.status == 2
+        assert "No space left" in done.error_line
+        filler.unlink()
+        run = next(small.glob("runs/*"))
+        report = lab.loadstone("report", run, "--format", "csv")
+        assert report.status == 0, report.err
+        assert json.loads((run / "analysis.json").read_text())["trials_done"] >= 1
+    finally:
+        subprocess.run(["umount", "-l", small], check=False)
+
+
+def _trials(small: Path) -> str:
+    return next(small.glob("runs/*/trials.jsonl")).read_text()
+
+
+@pytest.mark.skipif(shutil.which("taskset") is None, reason="needs taskset")
+def test_a_hot_loop_on_the_generators_core_is_seen(lab: Lab) -> None:
+    cpu = place().generator_cpus[0]
+    hog = subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
+    try:
+        done = lab.loadstone("run", lab.experiment(), "--only", "operation=get")
+    finally:
+        hog.kill()
+        hog.wait()
+    trials = lab.trials()
+    assert trials
+    for trial in trials:
+        assert trial["verdict"] in ("suspect", "invalid"), trial["checks"]
+        assert check_of(trial, "generator_wait")["verdict"] in ("suspect", "invalid")
+    assert "generator" in done.err

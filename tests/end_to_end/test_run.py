@@ -1,0 +1,91 @@
+"""A run from the command to the report, on real Redis with real RedisJSON."""
+
+import json
+from pathlib import Path
+
+import redis
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogReader
+
+from loadstone.deploy.local_redis import LocalRedis
+from tests.end_to_end.conftest import Lab, check_of
+
+
+def test_a_run_ends_with_a_folder_that_holds_everything(lab: Lab) -> None:
+    done = lab.loadstone("run", lab.experiment(), "--json")
+    assert done.status in (0, 3), done.err  # 3: this machine spoiled a trial
+    folder = lab.run()
+    for name in ("experiment.yaml", "environment.json", "intervals.jsonl", "samples.jsonl", "analysis.json",
+                 "report.html", "report.md", "tables.csv"):  # fmt: skip
+        assert (folder / name).stat().st_size > 0, name
+    analysis = json.loads(done.out)
+    assert analysis == json.loads((folder / "analysis.json").read_text())
+    assert analysis["trials_done"] == 6
+    assert analysis["comparison"] == "no comparison: one block"
+    assert [len(table["rows"]) for table in analysis["tables"]] == [6]
+
+
+def test_every_operation_is_accounted_for_and_the_server_counted_the_same(lab: Lab) -> None:
+    lab.loadstone("run", lab.experiment())
+    trials = lab.trials()
+    assert len(trials) == 6
+    for trial in trials:
+        counts = trial["counts"]
+        known = counts["ok"] + sum(counts["errors"].values()) + counts["timeouts"] + counts["in_flight"]
+        assert counts["sent"] == known > 0
+        for name in ("conservation", "server_counter", "replies", "errors", "clock"):
+            assert check_of(trial, name)["verdict"] == "valid", (name, trial)
+
+
+def test_latency_logs_open_with_the_hdrhistogram_projects_reader(lab: Lab) -> None:
+    lab.loadstone("run", lab.experiment(), "--only", "operation=get")
+    for trial in lab.trials():
+        merged = HdrHistogram(1, 3_600_000_000_000, 3)
+        reader = HistogramLogReader(str(lab.run() / "latency" / f"{trial['trial']}.hlog"), merged)
+        while (interval := reader.get_next_interval_histogram()) is not None:
+            if interval.get_tag() == "get.response":
+                merged.add(interval)
+        assert merged.get_total_count() == trial["counts"]["ok"]
+        assert merged.get_value_at_percentile(50) == trial["response_ns"]["p50"]
+        assert merged.get_value_at_percentile(95) == trial["response_ns"]["p95"]
+
+
+def test_a_users_redis_is_left_as_it_was(lab: Lab, users_redis: tuple[LocalRedis, str]) -> None:
+    server, url = users_redis
+    client = redis.Redis.from_url(url)
+    client.set("mine", "untouched")
+    done = lab.loadstone("run", lab.experiment(), "--server", f"redis={url}")
+    assert done.status in (0, 3), done.err
+    assert client.keys("*") == [b"mine"]
+    assert client.get("mine") == b"untouched"
+    flushed = [name for name in client.info("commandstats") if "flush" in name]
+    assert flushed == []
+    client.close()
+    password = url.split(":")[2].split("@")[0]
+    for path in lab.run().rglob("*"):
+        if path.is_file():
+            assert password not in path.read_text(errors="replace"), path
+    assert password not in done.err
+    assert server.alive()
+
+
+def test_report_needs_the_folder_only(lab: Lab, tmp_path: Path) -> None:
+    lab.loadstone("run", lab.experiment(), "--only", "operation=set")
+    moved = tmp_path / "elsewhere"
+    lab.run().rename(moved)
+    for name in ("analysis.json", "report.html"):
+        (moved / name).unlink()
+    done = lab.loadstone("report", moved, "--format", "html,md,csv,json,svg")
+    assert done.status == 0, done.err
+    for name in ("analysis.json", "report.html", "report.md", "tables.csv"):
+        assert (moved / name).is_file()
+    assert list((moved / "charts").glob("*.svg"))
+
+
+def test_two_blocks_repeat_each_condition_in_another_order(lab: Lab) -> None:
+    lab.loadstone("run", lab.experiment(measure="100 ms"), "--blocks", "2", "--seed", "7")
+    trials = lab.trials()
+    orders = [[t["condition"] for t in trials if t["block"] == block] for block in (1, 2)]
+    assert len(orders[0]) == len(orders[1]) == 6
+    assert orders[0] != orders[1]
+    assert sorted(map(str, orders[0])) == sorted(map(str, orders[1]))

@@ -1,0 +1,71 @@
+"""Whatever stands in an experiment, the answer is a plan or one line for the user, never a traceback."""
+
+import copy
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from loadstone.errors import UserError
+from loadstone.plan.describe import describe
+from loadstone.plan.design import make_run_plan
+from loadstone.spec.load import load_experiment, read_source, resolve
+from loadstone.spec.overrides import override
+from loadstone.spec.source import Source
+
+STRANGE: list[Any] = [None, True, -1, 10**30, "", "x", "10 kB", "${idle.least}", "${nothing}", [], ["x", 1], {"a": 1}]
+
+
+def paths(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if path:
+        yield path
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in items:
+        yield from paths(value, (*path, key))
+
+
+def with_value(data: Any, path: tuple[Any, ...], value: Any) -> Any:
+    changed = copy.deepcopy(data)
+    at = changed
+    for part in path[:-1]:
+        at = at[part]
+    at[path[-1]] = value
+    return changed
+
+
+def refusal(attempt: Callable[[], object]) -> str | None:
+    """What the user is told; None if nothing is wrong."""
+    try:
+        attempt()
+    except UserError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize("strange", STRANGE, ids=repr)
+def test_a_strange_value_anywhere(small: str, strange: Any) -> None:
+    source = read_source(small, "small.yaml")
+
+    def attempt(path: tuple[Any, ...]) -> None:
+        experiment = resolve(Source("small.yaml", with_value(source.data, path, strange), source.lines))
+        for quick, as_published in ((False, False), (True, False), (False, True)):
+            describe(make_run_plan(experiment, quick=quick, as_published=as_published), experiment)
+
+    messages = [message for path in paths(source.data) if (message := refusal(partial(attempt, path)))]
+    assert len(messages) > 10
+    assert [message for message in messages if "\n" in message] == []
+    assert [message for message in messages if not message.startswith(("small.yaml:", "--"))] == []
+
+
+@pytest.mark.parametrize("strange", ["null", "x", "[1", "{a: 1}", "${x}"])
+def test_a_strange_setting_anywhere(small: str, strange: str) -> None:
+    experiment = load_experiment(small, label="small.yaml")
+
+    def attempt(path: tuple[Any, ...]) -> None:
+        make_run_plan(override(experiment, sets=[f"{'.'.join(map(str, path))}={strange}"]))
+
+    places = [*paths(experiment.source.data), ("new",), ("workload", "new", "deep")]
+    messages = [message for path in places if (message := refusal(partial(attempt, path)))]
+    assert len(messages) > 10
+    assert [message for message in messages if "\n" in message] == []

@@ -1,0 +1,94 @@
+import pytest
+
+from loadstone.errors import UserError
+from loadstone.plan.conditions import all_conditions, select
+from loadstone.spec.catalogue import find
+from loadstone.spec.experiment import Experiment
+from loadstone.spec.levels import Condition, fits
+from loadstone.spec.load import load_experiment
+
+
+@pytest.fixture
+def experiment(small: str) -> Experiment:
+    return load_experiment(small)
+
+
+def test_tables_become_conditions_each_once_in_order(experiment: Experiment) -> None:
+    found = all_conditions(experiment)
+    assert [one.number for one in found] == list(range(1, 8))
+    assert found[0].condition == {"operation": "set", "payload": "100 B", "workers": 1, "idle": "few"}
+    levels = [tuple(one.condition.values()) for one in found]
+    assert levels == [
+        ("set", "100 B", 1, "few"),
+        ("set", "1 kB", 1, "few"),
+        ("get", "100 B", 1, "few"),
+        ("get", "1 kB", 1, "few"),
+        ("set", "1 kB", 1, "many"),
+        ("set", "1 kB", 8, "few"),
+        ("set", "1 kB", 8, "many"),
+    ]
+    assert found[1].tables == ("by-size", "by-users")
+    assert found[2].tables == ("by-size",)
+
+
+def test_levels_of_unlike_kind_are_unlike_conditions(small: str) -> None:
+    text = small.replace("levels: [1, 8]", "levels: [1, 8, true]").replace("workers: [1, 8]", "workers: [1, true]")
+    assert len(all_conditions(load_experiment(text))) == 7
+
+
+def test_quick_and_only_leave_conditions_out_and_keep_their_numbers(experiment: Experiment) -> None:
+    quick = select(experiment, only={}, quick=True)
+    assert [one.number for one in quick] == [1, 2, 3, 4]
+    only = select(experiment, only={"workers": (8,)})
+    assert [one.number for one in only] == [6, 7]
+    both = select(experiment, only={"payload": ("1 kB",), "operation": ("set", "get")}, quick=True)
+    assert [one.number for one in both] == [2, 4]
+    published = select(experiment, only={}, as_published=True)
+    assert [one.number for one in published] == [1, 2, 3, 4]
+
+
+def test_no_condition_left_is_an_error_that_says_what_there_is(experiment: Experiment) -> None:
+    with pytest.raises(UserError) as caught:
+        select(experiment, only={"workers": (8,)}, quick=True)
+    assert str(caught.value) == "--only workers=8 --quick: no condition is left; without --quick there are 2"
+    with pytest.raises(UserError) as caught:
+        select(experiment, only={"workers": (8,), "payload": ("100 B",)})
+    assert str(caught.value) == (
+        "--only workers=8 --only payload=100 B: no table has such a condition; "
+        "`loadstone show` lists what each table varies"
+    )
+
+
+def figures_of(experiment: Experiment, condition: Condition) -> int:
+    """How many published figures there are for a condition."""
+    usual = {name: factor.usual for name, factor in experiment.factors.items()}
+    rows = [(row, level) for published in experiment.published for row in published.rows for level in row.levels]
+    return sum(fits(condition, usual | row.where | {row.along: level}) for row, level in rows)
+
+
+def test_the_json_study_has_its_54_scenarios_and_a_published_figure_for_each() -> None:
+    experiment = find("json-documents")
+    scenarios = select(experiment, only={}, quick=True)
+    assert len(scenarios) == 54
+    assert [figures_of(experiment, one.condition) for one in scenarios] == [1] * 54
+    beyond = [one for one in all_conditions(experiment) if one not in scenarios]
+    assert [figures_of(experiment, one.condition) for one in beyond] == [0] * 29
+    assert select(experiment, only={}, as_published=True) == scenarios
+
+
+def test_the_published_figures_of_the_json_study_are_the_authors() -> None:
+    experiment = find("json-documents")
+    values = [value for row in experiment.published[0].rows for value in row.values]
+    assert len(values) == 54
+    by_operation = {
+        operation: sum(sum(row.values) for row in experiment.published[0].rows if row.where["operation"] == operation)
+        for operation in ("set", "get", "update")
+    }
+    assert by_operation == {
+        "set": 1089 + 1394 + 1005 + 899 + 799 + 395
+        + 3562 + 4597 + 6334 + 8051 + 3188 + 4564 + 5931 + 7099 + 1796 + 2203 + 2411 + 2657,
+        "get": 1174 + 1102 + 1039 + 1078 + 780 + 371
+        + 2816 + 4379 + 5250 + 6851 + 3224 + 4703 + 6278 + 7028 + 2562 + 3427 + 3784 + 4034,
+        "update": 887 + 1135 + 1038 + 992 + 1143 + 814
+        + 3163 + 5048 + 6049 + 7221 + 3237 + 4916 + 5916 + 7690 + 2882 + 4549 + 5836 + 7091,
+    }  # fmt: skip

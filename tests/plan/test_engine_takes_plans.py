@@ -1,0 +1,44 @@
+"""What is planned here is what the engine takes: the same words, limits and placeholders on both sides."""
+
+import pytest
+
+from loadstone._engine import Engine
+from loadstone.plan.commands import with_arguments
+from loadstone.plan.conditions import all_conditions
+from loadstone.plan.design import make_run_plan
+from loadstone.plan.model import Command, Operation
+from loadstone.plan.substitute import FieldError
+from loadstone.spec.catalogue import find, names
+
+
+@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("mode", ["full", "quick", "as_published"])
+def test_the_engine_takes_every_plan_of_the_built_in_experiments(name: str, mode: str) -> None:
+    experiment = find(name)
+    run_plan = make_run_plan(experiment, quick=mode == "quick", as_published=mode == "as_published")
+    assert mode != "full" or len(run_plan.conditions) == len(all_conditions(experiment))
+    for trial in run_plan.trials:
+        Engine(trial.plan.model_dump_json())
+        if trial.load is not None:
+            Engine(trial.load.model_dump_json())
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        "{key}", "{document}", "{id}", "{version}", "{field}", "{body}", "{field_json}", "{value}", "{seq}",
+        "{uniform -5..5}", "{random 3 lowercase}", "{{", "}}", "x{key}y",
+        "{documnt}", "{}", "{", "}", "{uniform 5}", "{random 3 uppercase}", "{ key}",
+    ],
+)  # fmt: skip
+def test_both_know_the_same_placeholders(argument: str) -> None:
+    plan = make_run_plan(find("json-documents"), only={"operation": ("set",), "workers": (1,)}).trials[0].plan
+    operation = Operation(name="set", commands=(Command(args=("ECHO", argument)),), writes="document")
+    text = plan.model_copy(update={"operations": (operation,)}).model_dump_json()
+    try:
+        with_arguments({"args": ["ECHO", argument]}, ())
+    except FieldError:
+        with pytest.raises(ValueError):
+            Engine(text)
+    else:
+        Engine(text)

@@ -1,0 +1,45 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from loadstone.spec.catalogue import names
+from loadstone.spec.yaml_text import read_yaml
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = json.loads((ROOT / "docs" / "experiment.schema.json").read_text())
+ALL_EXPERIMENTS = [ROOT / "experiments" / f"{name}.yaml" for name in names()]
+
+
+def test_the_schemas_in_docs_are_current() -> None:
+    script = [sys.executable, str(ROOT / "scripts" / "schemas.py"), "--check"]
+    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "path", [*ALL_EXPERIMENTS, ROOT / "tests" / "examples" / "experiment" / "small.yaml"], ids=lambda path: path.stem
+)
+def test_an_editor_finds_nothing_wrong_in_a_right_experiment(path: Path) -> None:
+    jsonschema.Draft202012Validator(SCHEMA).validate(read_yaml(path.read_text())[0])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path"),
+    [
+        ("connections: 8", "conections: 8", "$.workload.pool"),
+        ("connections: 8", "connections: many", "$.workload.pool.connections"),
+        ("measure_s: 2 s", "measure_s: [2]", "$.workload.phases.measure_s"),
+        ("field_share: 10 %", "field_size: 1", "$.workload.documents"),
+        ("  documents:", "  keys: {prefix: mine}\n  documents:", "$.workload.keys"),
+        ("expect: ok", "expect: okay", "$.workload.operations[0].commands[0].expect"),
+        ("title: By size", "titel: By size", "$.tables[0]"),
+    ],
+)
+def test_an_editor_marks_what_is_wrong(small: str, old: str, new: str, path: str) -> None:
+    assert small.count(old) == 1
+    data = read_yaml(small.replace(old, new))[0]
+    assert path in [error.json_path for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(data)]

@@ -1,0 +1,63 @@
+"""Secrets are replaced wherever they stand."""
+
+import pytest
+
+from loadstone.record.redact import redact
+
+SECRET = "hunter2-very-secret"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"password": SECRET},
+        {"servers": {"redis": {"password": SECRET}}},
+        {"settings": {"requirepass": SECRET, "masterauth": SECRET, "tls-key-file-pass": SECRET}},
+        {"list": [{"Password": SECRET}]},
+        {"tuple": ({"api_key": SECRET},)},
+        {"url": f"redis://me:{SECRET}@host:6379/0"},
+        {"url": f"rediss://:{SECRET}@host"},
+        {"url": f"redis://:p@ss-{SECRET}@host:6379"},
+        {"url": f"redis://host:6379?password={SECRET}&db=1"},
+        {"reason": f"cannot reach redis://me:{SECRET}@host: refused"},
+        {"password": [SECRET]},
+        {"password": {"value": SECRET}},
+    ],
+)
+def test_no_secret_is_left(record: dict[str, object]) -> None:
+    assert SECRET not in str(redact(record))
+    assert "***" in str(redact(record))
+
+
+def test_known_secrets_are_found_anywhere() -> None:
+    assert redact({"log": f"AUTH {SECRET} failed"}, [SECRET]) == {"log": "AUTH *** failed"}
+
+
+def test_a_number_as_a_password_is_hidden() -> None:
+    assert redact({"password": 12345}) == {"password": "***"}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"password": None},
+        {"password": ""},
+        {"password_set": True},
+        {"url": "redis://host:6379/0"},
+        {"url": "http://host/path?mail=a@b.example"},
+        {"keys": {"count": 1000, "prefix": "loadstone:"}},
+        {"text": "12:30 @ noon"},
+    ],
+)
+def test_what_is_no_secret_stays(record: dict[str, object]) -> None:
+    assert redact(record) == record
+
+
+def test_short_known_secrets_do_not_eat_words() -> None:
+    assert redact({"text": "a set of documents"}, ["set"]) == {"text": "a set of documents"}
+
+
+def test_the_original_is_not_changed() -> None:
+    record = {"servers": [{"password": SECRET}]}
+    redact(record)
+    assert record == {"servers": [{"password": SECRET}]}

@@ -1,0 +1,113 @@
+"""Going on with a folder: the same run only."""
+
+import copy
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from loadstone.errors import UserError
+from loadstone.record.plan_summary import summarise_plan
+from loadstone.record.resume import require_same_run
+
+
+@pytest.fixture(scope="module")
+def path(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return synthetic.write_run(tmp_path_factory.mktemp("runs"), until=0)
+
+
+def changed(environment: dict[str, Any], place: str, value: Any) -> dict[str, Any]:
+    copied = copy.deepcopy(environment)
+    *keys, last = place.split(".")
+    part = copied
+    for key in keys:
+        part = part[key]
+    part[last] = value
+    return copied
+
+
+def test_the_same_run_goes_on(synthetic: ModuleType, path: Path) -> None:
+    require_same_run(path, summarise_plan(synthetic.make_run_plan()), synthetic.ENVIRONMENT)
+
+
+def test_addresses_passwords_and_cpus_may_differ(synthetic: ModuleType, path: Path) -> None:
+    plan = synthetic.make_run_plan()
+    elsewhere = {"endpoints": [{"port": 1234, "password": "another"}], "cpus": [1]}
+    trials = tuple(
+        replace(t, plan=synthetic.make_plan(t.condition["operation"], **elsewhere), servers=anew(t))
+        for t in plan.trials
+    )
+    require_same_run(path, summarise_plan(replace(plan, trials=trials)), synthetic.ENVIRONMENT)
+
+
+def anew(trial: Any) -> dict[str, dict[str, object]]:
+    return {name: settings | {"password": "another"} for name, settings in trial.servers.items()}
+
+
+@pytest.mark.parametrize(
+    ("change", "difference"),
+    [
+        ({"experiment": "other"}, "the folder is of experiment 'small', not 'other'"),
+        ({"seed": 8}, "--seed was 7 and is now 8"),
+        ({"quick": True}, "--quick was off and is now on"),
+        ({"as_published": True}, "--as-published was off and is now on"),
+    ],
+)
+def test_another_plan_is_refused(synthetic: ModuleType, path: Path, change: dict[str, Any], difference: str) -> None:
+    with pytest.raises(UserError) as raised:
+        require_same_run(path, summarise_plan(synthetic.make_run_plan(**change)), synthetic.ENVIRONMENT)
+    assert difference in str(raised.value)
+    assert str(raised.value).startswith(f"--resume {path}: ")
+    assert "\n" not in str(raised.value)
+
+
+def test_other_conditions_are_named(synthetic: ModuleType, path: Path) -> None:
+    plan = synthetic.make_run_plan()
+    with pytest.raises(UserError, match="1 condition differs: 'operation=set, .*idle=many' was in the folder's plan"):
+        require_same_run(path, summarise_plan(replace(plan, trials=plan.trials[:4])), synthetic.ENVIRONMENT)
+
+
+def test_more_blocks_are_refused(synthetic: ModuleType, path: Path) -> None:
+    with pytest.raises(UserError, match="5 trials were planned and now 10"):
+        require_same_run(path, summarise_plan(synthetic.make_run_plan(blocks=2)), synthetic.ENVIRONMENT)
+
+
+def test_another_load_is_refused(synthetic: ModuleType, path: Path) -> None:
+    plan = synthetic.make_run_plan()
+    longer = plan.trials[2].plan.model_copy(update={"pipeline_depth": 16})
+    trials = (*plan.trials[:2], replace(plan.trials[2], plan=longer), *plan.trials[3:])
+    with pytest.raises(UserError, match="trial b01-003 is planned otherwise: its load or a server's settings differ"):
+        require_same_run(path, summarise_plan(replace(plan, trials=trials)), synthetic.ENVIRONMENT)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "difference"),
+    [
+        ("machine.machine_id", "1" * 64, "the folder was made on another machine"),
+        ("machine.cpu_count", 4, "machine cpu_count was 2 and is now 4"),
+        ("kernel.release", "6.2.0", "kernel release was 6.1.0 and is now 6.2.0"),
+        ("versions.loadstone", "0.2.0", "versions loadstone was 0.1.0 and is now 0.2.0"),
+        ("servers.redis.version", "8.4.0", "server redis: version was 8.2.3 and is now 8.4.0"),
+    ],
+)
+def test_another_machine_or_server_is_refused(
+    synthetic: ModuleType, path: Path, place: str, value: Any, difference: str
+) -> None:
+    plan = summarise_plan(synthetic.make_run_plan())
+    with pytest.raises(UserError) as raised:
+        require_same_run(path, plan, changed(synthetic.ENVIRONMENT, place, value))
+    assert difference in str(raised.value)
+
+
+def test_the_machines_identity_is_not_printed(synthetic: ModuleType, path: Path) -> None:
+    plan = summarise_plan(synthetic.make_run_plan())
+    with pytest.raises(UserError) as raised:
+        require_same_run(path, plan, changed(synthetic.ENVIRONMENT, "machine.machine_id", "f" * 64))
+    assert "ffff" not in str(raised.value)
+    assert "0000" not in str(raised.value)
+
+
+def test_equal_plans_have_equal_summaries(synthetic: ModuleType) -> None:
+    assert summarise_plan(synthetic.make_run_plan()) == summarise_plan(synthetic.make_run_plan())

@@ -1,0 +1,169 @@
+"""From a drive to the record of a trial."""
+
+import json
+from types import ModuleType
+
+import pytest
+
+from loadstone.observe.redis import CommandStat
+from loadstone.record.facts import Ceiling, ServerCounters, TrialFacts
+from loadstone.record.trial import TrialRecord
+from loadstone.record.trial_record import failed_trial_record, make_trial_record
+
+
+@pytest.fixture(scope="module")
+def drive(synthetic: ModuleType):
+    return synthetic.make_drive(synthetic.make_plan())
+
+
+@pytest.fixture(scope="module")
+def trial(synthetic: ModuleType, drive) -> TrialRecord:
+    return synthetic.make_trial(drive)
+
+
+def test_counts_and_rates_are_the_drives(trial: TrialRecord, drive) -> None:
+    operation = drive.record.operations["set"]
+    assert trial.counts.model_dump() == operation.counts.model_dump()
+    assert trial.duration_s == drive.record.measure_s == 6.0
+    assert trial.throughput_per_s == trial.goodput_per_s == operation.window_ok / 6.0 == 200.0
+    assert trial.started_unix_ns == drive.record.started_unix_ns
+    assert trial.phases["measure"] == (1.0, 7.0)
+
+
+def test_a_trial_is_not_valid_until_it_is_judged(trial: TrialRecord) -> None:
+    assert trial.verdict == "suspect"
+    assert trial.checks == []
+
+
+def test_sent_is_all_that_ended_or_is_in_flight(synthetic: ModuleType) -> None:
+    drive = synthetic.make_drive(synthetic.make_plan(), errors={"server_oom": 5, "wrong_reply": 2})
+    counts = synthetic.make_trial(drive).counts
+    assert counts.errors == {"server_oom": 5, "wrong_reply": 2}
+    assert counts.sent == counts.ok + 7 + counts.timeouts + counts.in_flight
+
+
+def test_errors_count_in_throughput_and_not_in_goodput(synthetic: ModuleType) -> None:
+    drive = synthetic.make_drive(synthetic.make_plan(), errors={"server_oom": 60})
+    found = synthetic.make_trial(drive)
+    assert found.throughput_per_s == pytest.approx(210.0)
+    assert found.goodput_per_s == pytest.approx(200.0)
+
+
+def test_failures_push_the_high_quantiles_out_of_reach(synthetic: ModuleType) -> None:
+    clean = synthetic.make_trial(synthetic.make_drive(synthetic.make_plan()))
+    failing = synthetic.make_drive(synthetic.make_plan(), errors={"server_oom": 400})
+    found = synthetic.make_trial(failing)
+    assert clean.response_ns.p90 is not None
+    assert found.response_ns.p90 is None
+    assert found.response_ns.p50 > clean.response_ns.p50
+    assert found.response_ns.max == clean.response_ns.max
+
+
+def test_the_peak_is_the_best_whole_second(synthetic: ModuleType) -> None:
+    drive = synthetic.make_drive(synthetic.make_plan(interval_s=0.25), per_interval=50, measure_intervals=8)
+    busy = drive.intervals[3]
+    more = busy.operations["set"].model_copy(update={"ok": 90})
+    drive.intervals[3] = busy.model_copy(update={"operations": {"set": more}})
+    assert synthetic.make_trial(drive).peak_per_s == pytest.approx(240.0)
+
+
+def test_a_trial_below_a_second_has_its_mean_as_peak(synthetic: ModuleType) -> None:
+    drive = synthetic.make_drive(synthetic.make_plan(interval_s=0.25), per_interval=50, measure_intervals=2)
+    found = synthetic.make_trial(drive)
+    assert found.peak_per_s == found.throughput_per_s
+
+
+def test_cpu_is_that_of_the_measure_phase(trial: TrialRecord) -> None:
+    assert trial.cpu_s == {"generator": 2.4, "loadstone": pytest.approx(0.3), "redis": pytest.approx(3.6)}
+    facts = TrialFacts.model_validate(trial.facts)
+    assert facts.parts["redis"].mean_share == pytest.approx(0.6)
+    assert facts.parts["redis"].main_thread_share == pytest.approx(0.55)
+    assert facts.parts["redis"].max_share == pytest.approx(0.6)
+    assert facts.parts["redis"].wait_share == pytest.approx(0.004)
+    assert facts.parts["generator"].wait_share == pytest.approx(0.003)
+    assert facts.host.steal_share == 0.0
+    assert facts.host.idle_share == pytest.approx(0.4)
+    assert facts.host.swapped_bytes == 0.0
+
+
+def test_without_monitors_nothing_is_made_up(synthetic: ModuleType, drive) -> None:
+    found = synthetic.make_trial(drive, samples=[], snapshots={"redis": (None, None)}, ceiling=None, placement=None)
+    assert found.cpu_s == {"generator": 2.4}
+    facts = TrialFacts.model_validate(found.facts)
+    assert facts.host.steal_share is None
+    assert facts.servers["redis"].before is None
+
+
+def test_a_server_seen_by_its_info_alone_has_cpu_too(synthetic: ModuleType, drive) -> None:
+    """A server by URL: no process to look at, but INFO tells."""
+    seen = [s for s in drive.samples if s.part == "redis" and s.metric.startswith("used_cpu")]
+    renamed = [s._replace(metric=s.metric.removesuffix("_main_thread")) for s in seen]
+    found = synthetic.make_trial(drive, samples=renamed)
+    assert found.cpu_s["redis"] == pytest.approx(0.55 * 6)
+
+
+def test_the_line_holds_no_histogram_address_or_secret(trial: TrialRecord) -> None:
+    text = trial.model_dump_json()
+    assert "HISTF" not in text
+    assert "hunter2" not in text
+    assert "6379" not in text
+    assert len(text) < 12_000
+
+
+def test_the_facts_come_back_from_the_line(trial: TrialRecord, drive) -> None:
+    again = TrialRecord.model_validate(json.loads(trial.model_dump_json()))
+    assert again == trial
+    facts = TrialFacts.model_validate(again.facts)
+    assert facts.plan.model == drive.plan.model
+    assert facts.plan.operations == drive.plan.operations
+    assert facts.drive is not None
+    assert facts.drive.total == drive.record.total
+    assert facts.drive.threads == drive.record.threads
+    assert len(facts.series) == 6
+    assert {point.completed for point in facts.series} == {200}
+
+
+def test_refused_calls_are_calls(synthetic: ModuleType, drive) -> None:
+    before, _ = drive.snapshots["redis"]
+    refused = {**before.commands, "json.set": CommandStat(10, 100, 3, 0)}
+    snapshot = type(before)(before.unix_s, before.run_id, before.uptime_s, before.figures, refused, {})
+    assert ServerCounters.of(snapshot).calls["json.set"] == 13
+
+
+def test_the_ceiling_is_taken_from_two_drives(synthetic: ModuleType, drive) -> None:
+    single = synthetic.make_drive(synthetic.make_plan(users=1), seed=2)
+    found = Ceiling.of(drive.plan, drive.record, single.record)
+    assert found.throughput_per_s == 200.0
+    assert found.users == 32
+    assert found.hottest_thread_share == pytest.approx(0.4)
+    assert found.floor_p50_ns == single.record.operations["set"].response_ns.p50
+    assert Ceiling.of(drive.plan, drive.record).floor_p50_ns is None
+
+
+def test_a_trial_that_was_never_driven_has_no_figures(synthetic: ModuleType) -> None:
+    plan = synthetic.make_plan()
+    planned = synthetic.planned_trial("b01-004", {"operation": "set"}, plan)
+    found = failed_trial_record(planned, plan, "server redis: connection refused", 1_790_000_000_000_000_000)
+    assert found.verdict == "invalid"
+    assert found.counts.offered == 0
+    assert set(found.response_ns.model_dump().values()) == {None}
+    assert found.facts["failure"] == "server redis: connection refused"
+    assert "hunter2" not in found.model_dump_json()
+
+
+def test_several_operations_are_taken_together(synthetic: ModuleType) -> None:
+    """A mix: counts add up and the latencies are those of all operations, merged."""
+    plan = synthetic.make_plan()
+    one, other = (synthetic.make_drive(synthetic.make_plan(name), seed=n) for n, name in enumerate(["set", "get"], 5))
+    record = one.record.model_copy(update={"operations": {**one.record.operations, **other.record.operations}})
+    found = make_trial_record(
+        synthetic.planned_trial("b01-001", {}, plan), plan, record, one.intervals, snapshots={}, samples=[]
+    )
+    parts = [one.record.operations["set"], other.record.operations["get"]]
+    assert found.counts.ok == sum(part.counts.ok for part in parts)
+    assert found.response_ns.min == min(part.response_ns.min for part in parts)
+    assert found.response_ns.max == max(part.response_ns.max for part in parts)
+    low, high = sorted(part.response_ns.p50 for part in parts)
+    assert low <= found.response_ns.p50 <= high
+    weighted = sum(part.response_ns.mean * part.counts.ok for part in parts) / found.counts.ok
+    assert found.response_ns.mean == pytest.approx(weighted)

@@ -1,0 +1,141 @@
+"""Every picture: a right specification, honest axes, nothing drawn that was not measured."""
+
+from collections.abc import Callable
+from typing import Any
+
+import altair as alt
+import pytest
+
+from loadstone.analyse.model import Analysis
+from loadstone.report.charts.catalogue import charts_of
+from loadstone.report.charts.chart import Chart
+
+
+@pytest.fixture(scope="module")
+def charts(analysis: Analysis) -> dict[str, Chart]:
+    return {chart.name: chart for chart in charts_of(analysis)}
+
+
+def values_of(chart: Chart, data: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = chart.spec["datasets"][data]
+    return found
+
+
+def test_every_table_has_its_two_pictures_and_the_run_two_more(charts: dict[str, Chart]) -> None:
+    tables = ["by-size", "by-concurrency", "storage", "two"]
+    pairs = [f"{table}-{kind}" for table in tables for kind in ("rps", "latency")]
+    assert list(charts) == [*pairs, "timeline", "checks"]
+
+
+def test_every_specification_keeps_to_the_schema(charts: dict[str, Chart]) -> None:
+    for chart in charts.values():
+        assert chart.spec["datasets"]
+        alt.Chart.from_dict({**chart.spec, "datasets": {}})
+
+
+def test_every_picture_becomes_svg_and_png(charts: dict[str, Chart]) -> None:
+    for chart in charts.values():
+        drawing = chart.svg().decode()
+        assert drawing.startswith("<svg")
+        assert chart.title in drawing
+        assert chart.heading == chart.title or f">{chart.title}<" not in chart.svg(titled=False).decode()
+    assert charts["two-rps"].png().startswith(b"\x89PNG")
+
+
+def test_rates_start_at_zero_and_a_log_axis_says_so(charts: dict[str, Chart]) -> None:
+    chart = charts["by-size-rps"]
+    drawing = chart.svg().decode()
+    assert "Rates start at 0." in chart.caption
+    assert ">0<" in drawing
+    assert "Payload of the document (log scale)" in drawing
+    assert "The axis of the payload of the document is on a log scale." in chart.caption
+
+
+def test_rates_far_apart_are_on_a_log_scale_and_say_so(build: Callable[..., Analysis]) -> None:
+    full = build()
+    rows = [row.model_copy(update={"goodput_per_s": 10.0 ** (i + 1)}) for i, row in enumerate(full.tables[0].rows[:4])]
+    table = full.tables[0].model_copy(update={"rows": rows})
+    chart = charts_of(full.model_copy(update={"tables": [table]}))[0]
+    assert "Rates are on a log scale." in chart.caption
+    assert "RPS (log scale)" in chart.svg().decode()
+
+
+def test_published_figures_stand_beside_ours(charts: dict[str, Chart]) -> None:
+    points = values_of(charts["by-size-rps"], "conditions")
+    published = [point["rps"] for point in points if point["kind"] == "published" and point["colour"] == "set"]
+    assert published == [1089, 1394, 1005, 899, 799, 395]
+    assert "published figures" in charts["by-size-rps"].caption
+    assert all(point["kind"] == "measured" for point in values_of(charts["storage-rps"], "conditions"))
+
+
+def test_an_invalid_condition_has_no_figure_in_any_picture(analysis: Analysis, charts: dict[str, Chart]) -> None:
+    invalid = {row.label for table in analysis.tables for row in table.rows if row.verdict == "invalid"}
+    assert len(invalid) == 2
+    for chart in charts.values():
+        for name in ("conditions", "percentiles"):
+            for point in chart.spec["datasets"].get(name, []):
+                assert point["condition"] not in invalid or point["kind"] == "published"
+    assert "4 of 36 conditions have no valid figure" in charts["by-concurrency-latency"].caption
+
+
+def test_a_suspect_figure_is_marked(charts: dict[str, Chart]) -> None:
+    points = values_of(charts["by-concurrency-rps"], "conditions")
+    assert [point["condition"] for point in points if point["kind"] == "suspect"] == ["update, 1 kB, 8 workers"]
+    assert "A ring marks a suspect figure." in charts["by-concurrency-rps"].caption
+
+
+def test_a_percentile_that_cannot_be_told_has_no_mark(charts: dict[str, Chart]) -> None:
+    quantiles = {point["quantile"] for point in values_of(charts["by-size-latency"], "percentiles")}
+    assert quantiles == {"P50", "P95", "P99"}
+    assert "the data cannot tell that percentile" in charts["by-size-latency"].caption
+
+
+def test_the_time_line_parts_trials_and_drops_the_drain(analysis: Analysis, charts: dict[str, Chart]) -> None:
+    seconds = values_of(charts["timeline"], "seconds")
+    assert len(values_of(charts["timeline"], "trials")) == len(analysis.trials)
+    assert sum(point["rps"] is None for point in seconds) == len(analysis.trials)
+    assert sum(point["rps"] is not None for point in seconds) == sum(p.phase != "drain" for p in analysis.timeline)
+    assert {point["part"] for point in values_of(charts["timeline"], "cpu")} == {"generator", "redis", "host"}
+
+
+def test_a_long_run_is_thinned_and_keeps_its_largest_p99(analysis: Analysis) -> None:
+    stretched = [
+        point.model_copy(update={"unix_s": point.unix_s + 1000 * lap, "trial": f"{point.trial}-{lap}"})
+        for lap in range(3)
+        for point in analysis.timeline
+    ]
+    chart = next(c for c in charts_of(analysis.model_copy(update={"timeline": stretched})) if c.kind == "timeline")
+    seconds = [point for point in values_of(chart, "seconds") if point["rps"] is not None]
+    assert len(seconds) < sum(point.phase != "drain" for point in stretched)
+    assert max(point["p99"] for point in seconds) == max(point.p99_ns or 0 for point in analysis.timeline)
+    assert "Each point covers up to" in chart.caption
+
+
+def test_the_matrix_shows_the_worst_verdict_of_a_condition(analysis: Analysis, charts: dict[str, Chart]) -> None:
+    cells = values_of(charts["checks"], "checks")
+    invalid = [(cell["row"], cell["check"]) for cell in cells if cell["verdict"] == "invalid"]
+    assert invalid == [(label, "generator cpu") for label in ("set, 10 kB, 32 workers", "get, 100 B, 32 workers")]
+    assert {cell["verdict"] for cell in cells if cell["check"] == "replication"} == {"unknown"}
+
+
+def test_few_trials_are_shown_one_by_one(analysis: Analysis) -> None:
+    chart = charts_of(analysis.model_copy(update={"trials": analysis.trials[:3]}))[-1]
+    assert {cell["row"] for cell in values_of(chart, "checks")} == {
+        "set, 10 B, 1 worker · b01-000",
+        "set, 100 B, 1 worker · b01-001",
+        "set, 500 B, 1 worker · b01-002",
+    }
+
+
+def test_without_data_there_are_no_pictures(empty_analysis: Analysis) -> None:
+    assert charts_of(empty_analysis) == []
+
+
+def test_an_all_invalid_run_shows_its_course_and_its_checks_only(build: Callable[..., Analysis]) -> None:
+    assert [chart.kind for chart in charts_of(build(all_invalid=True, missing=()))] == ["timeline", "checks"]
+
+
+def test_tables_of_like_names_do_not_share_a_file(analysis: Analysis) -> None:
+    twins = [analysis.tables[3], analysis.tables[3].model_copy(update={"name": "TWO!"})]
+    names = [chart.name for chart in charts_of(analysis.model_copy(update={"tables": twins}))]
+    assert len(set(names)) == len(names)

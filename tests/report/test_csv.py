@@ -1,0 +1,57 @@
+import csv
+import io
+
+from loadstone.analyse.model import Analysis
+from loadstone.report import csv as csv_report
+
+
+def rows_of(analysis: Analysis) -> list[dict[str, str]]:
+    text = csv_report.render(analysis)["tables.csv"].decode()
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_a_row_a_condition_a_table_with_units_in_the_header(analysis: Analysis) -> None:
+    rows = rows_of(analysis)
+    assert len(rows) == 54 + 27 + 2
+    assert list(rows[0]) == [
+        "table", "condition", "factor_operation", "factor_payload", "factor_workers", "factor_storage",
+        "verdict", "trials", "operations", "elapsed_s", "throughput_per_s", "goodput_per_s", "peak_per_s", "published",
+        *(
+            f"{kind}_{name}_ns"
+            for kind in ("response", "service", "pool_wait")
+            for name in ("min", "mean", "p50", "p90", "p95", "p99", "p999", "max")
+        ),
+        "errors_total", "errors", "cpu_generator_share_of_core", "cpu_redis_share_of_core", "unmeasurable", "reasons",
+    ]  # fmt: skip
+
+
+def test_figures_are_plain_numbers_as_they_are(analysis: Analysis) -> None:
+    row, written = analysis.tables[0].rows[0], rows_of(analysis)[0]
+    assert float(written["goodput_per_s"]) == row.goodput_per_s
+    assert row.response_ns is not None
+    assert int(written["response_p99_ns"]) == row.response_ns.p99
+    assert (written["factor_payload"], written["factor_workers"], written["published"]) == ("10 B", "1", "1089.0")
+
+
+def test_what_is_not_known_is_empty(analysis: Analysis) -> None:
+    missing = [row for row in rows_of(analysis) if row["verdict"] in ("missing", "invalid")]
+    assert len(missing) == 4
+    for row in missing:
+        assert row["goodput_per_s"] == row["response_p50_ns"] == row["errors_total"] == ""
+    cannot = rows_of(analysis)[0]
+    assert cannot["response_p999_ns"] == ""
+    assert cannot["unmeasurable"].startswith("p999: ")
+
+
+def test_no_cell_is_a_formula(analysis: Analysis) -> None:
+    table = analysis.tables[3]
+    rows = [table.rows[0].model_copy(update={"label": "=HYPERLINK(1)\n-1", "condition": {"@x": "+1"}})]
+    hostile = analysis.model_copy(update={"tables": [table.model_copy(update={"rows": rows})]})
+    [row] = rows_of(hostile)
+    assert (row["condition"], row["factor_@x"]) == ("'=HYPERLINK(1) -1", "'+1")
+
+
+def test_without_rows_there_is_a_header(analysis: Analysis) -> None:
+    text = csv_report.render(analysis.model_copy(update={"tables": []}))["tables.csv"].decode()
+    assert text.startswith("table,condition,verdict,trials,operations,elapsed_s,")
+    assert text.count("\n") == 1

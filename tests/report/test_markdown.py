@@ -1,0 +1,88 @@
+import re
+from collections.abc import Callable
+
+import pytest
+
+from loadstone.analyse.model import Analysis
+from loadstone.report import markdown
+
+
+@pytest.fixture(scope="module")
+def report(analysis: Analysis) -> tuple[str, set[str]]:
+    return written(analysis)
+
+
+def written(analysis: Analysis) -> tuple[str, set[str]]:
+    files = markdown.render(analysis)
+    return files.pop("report.md").decode(), set(files)
+
+
+def test_it_opens_with_question_answer_and_validity(analysis: Analysis, report: tuple[str, set[str]]) -> None:
+    text, _ = report
+    assert text.split("\n")[:5] == [
+        f"# {analysis.question}",
+        "",
+        f"**{analysis.answer}**",
+        "",
+        "78 valid, 1 suspect, 2 invalid and 2 not run of 83 trials. no comparison: one block, quick, incomplete.",
+    ]
+
+
+def test_every_picture_it_shows_is_written_beside(report: tuple[str, set[str]]) -> None:
+    text, files = report
+    assert set(re.findall(r"\]\((charts/[^)]+)\)", text)) == files
+    assert len(files) == 10
+
+
+def test_the_table_of_the_study(report: tuple[str, set[str]]) -> None:
+    text, _ = report
+    lines = text.split("\n")
+    assert (
+        "| | condition | operations | elapsed | RPS | published | min | max | avg | P50 | P95 | P99 | P99.9 |" in lines
+    )
+    assert (
+        "| ✓ | set, 10 B, 1 worker | 88,009 | 5.00 s | 17,602 | 1,089 | 28 µs | 2.35 ms | 57 µs | 51 µs | 85 µs | 145 µs | — |"
+    ) in lines
+    assert (
+        "- ✕ set, 10 kB, 32 workers: invalid, generator CPU: the hottest thread was busy 93.4 % of the time, limit 85 %"
+    ) in lines
+    for line in lines:
+        if line.startswith("| ✓"):
+            assert line.count("|") in (14, 15)
+
+
+def test_conclusions_checks_and_how_to_reproduce(report: tuple[str, set[str]]) -> None:
+    text, _ = report
+    assert "1. Over 6,000 JSON SETs a second on a laptop. **holds**: One Redis took 92,593" in text
+    assert "| generator cpu | The part that makes the load" in text
+    assert "loadstone run json-documents --quick\n" in text
+    assert text.endswith("```\n")
+
+
+def test_hostile_words_are_words(analysis: Analysis) -> None:
+    bad = "a|b <script>x</script> [l](javascript:1) ![i](x) `c`\n# h"
+    rows = [analysis.tables[0].rows[0].model_copy(update={"label": bad})]
+    hostile = analysis.model_copy(
+        update={
+            "question": bad,
+            "trials": [],
+            "timeline": [],
+            "tables": [analysis.tables[0].model_copy(update={"rows": rows, "title": bad})],
+        }
+    )
+    text, _ = written(hostile)
+    assert "<script" not in text
+    assert "](javascript" not in text.replace("\\]", "")
+    assert "\n# h" not in text
+    row = next(line for line in text.split("\n") if line.startswith("| ✓ | a"))
+    assert len(re.findall(r"(?<!\\)\|", row)) == 14
+
+
+def test_empty_and_all_invalid(empty_analysis: Analysis, build: Callable[..., Analysis]) -> None:
+    text, files = written(empty_analysis)
+    assert files == set()
+    assert "No check was made." in text
+    text, files = written(build(all_invalid=True, missing=()))
+    assert files == {"charts/timeline.svg", "charts/checks.svg"}
+    assert "0 valid and 83 invalid of 83 trials" in text
+    assert not re.search(r"^\| ✓", text, re.MULTILINE)

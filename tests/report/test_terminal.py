@@ -1,0 +1,81 @@
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from loadstone.analyse.model import Analysis
+from loadstone.report import terminal
+
+
+def printed(analysis: Analysis, width: int, report: Path | None = None) -> str:
+    out = io.StringIO()
+    terminal.show(analysis, report, Console(file=out, width=width, highlight=False, color_system=None))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("width", [120, 100, 80, 50])
+def test_no_line_is_broken_or_too_long(analysis: Analysis, width: int) -> None:
+    lines = printed(analysis, width).splitlines()
+    assert max(cell_len(line) for line in lines) <= width
+    rows = [line for line in lines if re.match(r"[✓!✕–] (set|get|update), ", line)]
+    assert len(rows) == 54 + 27 + 2
+
+
+def test_the_whole_table_fits_120_columns(analysis: Analysis) -> None:
+    text = printed(analysis, 120)
+    header = next(line for line in text.splitlines() if line.strip().startswith("condition"))
+    assert header.split() == [
+        "condition", "operations", "elapsed", "RPS", "published", "min", "max", "avg", "P50", "P95", "P99", "P99.9",
+    ]  # fmt: skip
+
+
+def test_a_narrow_terminal_keeps_what_says_most(analysis: Analysis) -> None:
+    header = next(line for line in printed(analysis, 50).splitlines() if line.strip().startswith("condition"))
+    assert {"RPS", "P50", "P99"} <= set(header.split())
+    assert "elapsed" not in header
+
+
+def test_it_opens_with_the_question_and_the_answer(analysis: Analysis) -> None:
+    text = printed(analysis, 200, Path("runs/x/report.html"))
+    assert text.split("\n")[1:3] == [analysis.question, analysis.answer]
+    assert "78 valid, 1 suspect, 2 invalid and 2 not run of 83 trials; no comparison: one block; quick" in text
+    assert text.endswith("Report: runs/x/report.html\n")
+
+
+def test_checks_that_failed_are_grouped(build: Callable[..., Analysis]) -> None:
+    lines = printed(build(all_invalid=True), 200).splitlines()
+    failed = [line.strip() for line in lines if "generator cpu" in line]
+    assert failed == [
+        "✕ generator cpu: 83 invalid; worst 93.4 % (limit 70 %) in b01-000. "
+        "The part that makes the load must not be out of breath, or it measures itself."
+    ]
+
+
+def test_conclusions_are_answered(analysis: Analysis) -> None:
+    text = printed(analysis, 120)
+    assert "Over 6,000 JSON SETs a second on a laptop." in text
+    assert "    holds: One Redis took 92,593 SETs of 222 B a second from 32 workers." in text
+
+
+def test_an_empty_run_says_so(empty_analysis: Analysis) -> None:
+    text = printed(empty_analysis, 120)
+    assert "0 valid and 83 not run of 83 trials" in text
+    assert "Nothing was measured." in text
+    assert "– set, 10 B, 1 worker" in text
+
+
+def test_hostile_words_neither_repaint_nor_style(analysis: Analysis) -> None:
+    text = printed(analysis.model_copy(update={"answer": "[red]x[/red]\x1b[2J\ry"}), 120)
+    assert "[red]x[/red] [2J y" in text
+    assert "\x1b" not in text
+
+
+def test_nothing_goes_to_stdout(analysis: Analysis, capfd: pytest.CaptureFixture[str]) -> None:
+    terminal.show(analysis)
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert analysis.question in captured.err

@@ -1,0 +1,63 @@
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from loadstone.analyse.model import Analysis
+from loadstone.errors import UserError
+from loadstone.report.write import REPORTERS, write_report
+
+
+def test_every_format_writes_its_files(small: Analysis, tmp_path: Path) -> None:
+    written = write_report(small, tmp_path, REPORTERS)
+    names = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file())
+    assert sorted(path.relative_to(tmp_path).as_posix() for path in written) == names
+    assert {"report.html", "report.md", "tables.csv", "analysis.json", "charts/timeline.svg"} <= set(names)
+    assert "charts/timeline.png" in names
+
+
+def test_the_json_is_the_analysis_as_it_is(small: Analysis, tmp_path: Path) -> None:
+    [path] = write_report(small, tmp_path, ["json"])
+    assert Analysis.model_validate_json(path.read_bytes()) == small
+    assert json.loads(path.read_bytes())["format"] == 1
+
+
+def test_a_report_is_replaced_whole(small: Analysis, tmp_path: Path) -> None:
+    (tmp_path / "tables.csv").write_text("old")
+    write_report(small, tmp_path, ["csv", "csv"])
+    assert [path.name for path in tmp_path.iterdir()] == ["tables.csv"]
+    assert (tmp_path / "tables.csv").read_text().startswith("table,")
+    mask = os.umask(0)
+    os.umask(mask)
+    assert (tmp_path / "tables.csv").stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+def test_an_unknown_format_is_refused_before_anything_is_written(small: Analysis, tmp_path: Path) -> None:
+    with pytest.raises(UserError) as refused:
+        write_report(small, tmp_path, ["csv", "htm"])
+    assert str(refused.value) == (
+        "--format htm: no such format; did you mean html? there are html, md, csv, json, svg, png"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_to_is_one_line(small: Analysis, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError) as refused:
+        write_report(small, tmp_path / "file", ["csv"])
+    assert "cannot write" in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_failed_write_leaves_the_old_report(small: Analysis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tables.csv").write_text("old")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(UserError, match="No space left on device"):
+        write_report(small, tmp_path, ["csv"])
+    assert [path.name for path in tmp_path.iterdir()] == ["tables.csv"]
+    assert (tmp_path / "tables.csv").read_text() == "old"

@@ -1,0 +1,176 @@
+"""What must fit together within one experiment; each misfit is one exact line."""
+
+import pytest
+
+from loadstone.errors import UserError
+from loadstone.spec.load import load_experiment
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            "default: 1 kB",
+            "default: 2 kB",
+            "7: factors.payload.default: '2 kB' is no level of payload; did you mean '1 kB'? levels are: 100 B, 1 kB",
+        ),
+        (
+            "levels: [1, 8]\n",
+            "levels: [1, 8, 1]\n",
+            "9: factors.workers.levels.2: '1' is given twice; remove it",
+        ),
+        (
+            "levels: [1, 8]\n",
+            "levels: [1, '']\n",
+            "9: factors.workers.levels.1: '' is empty; remove it",
+        ),
+        (
+            "  workers:\n    levels",
+            "  'wor kers':\n    levels",
+            "8: factors.wor kers: 'wor kers' is not a factor's name; "
+            "use letters, digits and underscores, a letter first",
+        ),
+        (
+            "few: {least: 1, most: 2}",
+            "new: {least: 1, most: 2}",
+            "13: factors.idle.values.new: 'new' is no level of idle; did you mean 'few'? levels are: few, many",
+        ),
+        (
+            "few: {least: 1, most: 2}",
+            "few: {least: 1}",
+            "13: factors.idle.values.few: 'most' is missing, which other levels have; write it",
+        ),
+        (
+            "      many: {least: 8, most: 8}\n",
+            "",
+            "12: factors.idle.values: the level 'many' has no values; write them",
+        ),
+        (
+            "name: by-users",
+            "name: by-size",
+            "21: tables.1.name: 'by-size' is used twice; give each table its own name",
+        ),
+        (
+            "      workers: [1, 8]\n",
+            "      worker: [1, 8]\n",
+            "25: tables.1.vary.worker: 'worker' is no factor; did you mean 'workers'? "
+            "factors are: operation, payload, workers, idle",
+        ),
+        (
+            "      workers: [1, 8]\n",
+            "      workers: [1, 16]\n",
+            "25: tables.1.vary.workers: '16' is no level of workers; levels are: 1, 8",
+        ),
+        (
+            "      workers: [1, 8]\n",
+            "      workers: [1, '8']\n",
+            "25: tables.1.vary.workers: '8' is no level of workers; write it without quotes; levels are: 1, 8",
+        ),
+        (
+            "      workers: [1, 8]\n",
+            "      workers: [8, 8]\n",
+            "25: tables.1.vary.workers.1: '8' is given twice; remove it",
+        ),
+        (
+            "      workers: [1, 8]\n",
+            "      workers: []\n",
+            "25: tables.1.vary.workers: has no level; write the levels to vary, or remove the factor",
+        ),
+        (
+            "users: ${workers}",
+            "users: ${wrokers}",
+            "33: workload.model.users: '${wrokers}' names no factor; did you mean 'workers'? "
+            "factors are: operation, payload, workers, idle",
+        ),
+        (
+            "users: ${workers}",
+            "users: ${}",
+            "33: workload.model.users: '${}' names no factor; factors are: operation, payload, workers, idle",
+        ),
+        (
+            "${idle.least}",
+            "${idle.last}",
+            "36: workload.pool.min_idle: '${idle.last}' names no value of idle; did you mean 'least'? "
+            "values are: least, most",
+        ),
+        (
+            "${idle.least}",
+            "${workers.least}",
+            "36: workload.pool.min_idle: '${workers.least}' names no value of workers; values are: none",
+        ),
+        (
+            "redis: {kind: embedded}",
+            "redis: {kind: embedded, config: {appendonly: '${aof}'}}",
+            "29: servers.redis.config.appendonly: '${aof}' names no factor; "
+            "factors are: operation, payload, workers, idle",
+        ),
+        (
+            "phases: {measure_s: 100 ms}",
+            "phases: {measure_s: '${short}'}",
+            "72: quick.phases.measure_s: '${short}' names no factor; factors are: operation, payload, workers, idle",
+        ),
+        (
+            "      when: {operation: get}\n      commands",
+            "      when: {operation: gte}\n      commands",
+            "49: workload.operations.1.when.operation: 'gte' is no level of operation; did you mean 'get'? "
+            "levels are: set, get",
+        ),
+        (
+            "      when: {operation: get}\n      commands",
+            "      when: {what: get}\n      commands",
+            "49: workload.operations.1.when.what: 'what' is no factor; factors are: operation, payload, workers, idle",
+        ),
+        (
+            "    - operation: set\n",
+            "    - operation: put\n",
+            "53: workload.load.0.operation: 'put' is no operation; operations: set, get",
+        ),
+        (
+            "        along: payload\n",
+            "        along: size\n",
+            "59: published.0.rows.0.along: 'size' is no factor; factors are: operation, payload, workers, idle",
+        ),
+        (
+            "        levels: [100 B, 1 kB]\n",
+            "        levels: [100 B, 1 MB]\n",
+            "60: published.0.rows.0.levels: '1 MB' is no level of payload; did you mean '1 kB'? "
+            "levels are: 100 B, 1 kB",
+        ),
+        (
+            "        values: [10, 20]\n",
+            "        values: [10]\n",
+            "61: published.0.rows.0.values: has 1 values for 2 levels; write one value for each level",
+        ),
+        (
+            "      - where: {operation: set}\n",
+            "      - where: {operation: sat}\n",
+            "58: published.0.rows.0.where.operation: 'sat' is no level of operation; did you mean 'set'? "
+            "levels are: set, get",
+        ),
+        (
+            "    where: {idle: many}\n",
+            "    where: {idle: most}\n",
+            "69: conclusions.1.where.idle: 'most' is no level of idle; levels are: few, many",
+        ),
+        (
+            "    against: {idle: few}\n",
+            "",
+            "67: conclusions.1.against: is missing; a conclusion of kind ratio needs it",
+        ),
+        (
+            "    value: 6000\n",
+            "",
+            "63: conclusions.0.value: is missing; a conclusion of kind at_least needs it",
+        ),
+        (
+            "  tables: [by-size]\n",
+            "  tables: [by-sise]\n",
+            "74: as_published.tables.0: 'by-sise' is no table; did you mean 'by-size'? tables are: by-size, by-users",
+        ),
+    ],
+)
+def test_a_misfit_is_one_line(small: str, old: str, new: str, expected: str) -> None:
+    assert small.count(old) == 1, f"{old!r} stands {small.count(old)} times in the example"
+    with pytest.raises(UserError) as caught:
+        load_experiment(small.replace(old, new), label="small.yaml")
+    assert str(caught.value) == f"small.yaml:{expected}"

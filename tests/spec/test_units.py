@@ -1,0 +1,83 @@
+import pytest
+
+from loadstone.spec import units
+from loadstone.spec.units import UnitKind, kind_of, parse, parse_any
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "number"),
+    [
+        ("10 kB", units.BYTES, 10_000),
+        ("10kB", units.BYTES, 10_000),
+        (" 100 B ", units.BYTES, 100),
+        ("1 KiB", units.BYTES, 1024),
+        ("1 MiB", units.BYTES, 1024**2),
+        ("1.5 kB", units.BYTES, 1500),
+        ("2 GB", units.BYTES, 2 * 10**9),
+        ("5 s", units.SECONDS, 5),
+        ("250 ms", units.SECONDS, 0.25),
+        ("2 min", units.SECONDS, 120),
+        ("1 h", units.SECONDS, 3600),
+        ("0 s", units.SECONDS, 0),
+        ("2 s", units.MILLISECONDS, 2000),
+        ("30 us", units.MILLISECONDS, 0.03),
+        ("1 ms", units.MICROSECONDS, 1000),
+        ("1000/s", units.PER_SECOND, 1000),
+        ("60/min", units.PER_SECOND, 1),
+        ("0.5 /s", units.PER_SECOND, 0.5),
+        ("10 %", units.SHARE, 0.1),
+        ("0.5%", units.SHARE, 0.005),
+    ],
+)
+def test_a_text_with_a_unit_is_a_number(text: str, kind: UnitKind, number: float) -> None:
+    assert parse(text, kind) == number
+    assert type(parse(text, kind)) is type(number)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message"),
+    [
+        ("100", units.BYTES, "'100' has no unit; write for example `100 B`,"),
+        ("10 KB", units.BYTES, "'10 KB' is not a size; did you mean `10 kB`? write for example"),
+        ("10 kib", units.BYTES, "'10 kib' is not a size; did you mean `10 KiB`?"),
+        ("10 kBs", units.BYTES, "did you mean `10 kB`?"),
+        ("0.5 B", units.BYTES, "'0.5 B' is not a whole number of bytes;"),
+        ("-1 s", units.SECONDS, "'-1 s' is not a time; write for example `250 ms`, `5 s`, `2 min`"),
+        ("5 sec", units.SECONDS, "'5 sec' is not a time; write for example"),
+        ("1e3 s", units.SECONDS, "'1e3 s' is not a time;"),
+        ("1,000/s", units.PER_SECOND, "'1,000/s' is not a rate; write for example `1000/s`, `60/min`"),
+        ("fast", units.PER_SECOND, "'fast' is not a rate;"),
+        ("", units.SHARE, "'' is not a share; write for example `10 %`, `0.5 %`"),
+        ("٣ s", units.SECONDS, "'٣ s' is not a time;"),
+        ("9" * 400 + " s", units.SECONDS, "is not a time;"),
+    ],
+)
+def test_anything_else_is_named_with_examples(text: str, kind: UnitKind, message: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        parse(text, kind)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("field", "kind"),
+    [
+        ("payload_bytes", units.BYTES),
+        ("measure_s", units.SECONDS),
+        ("think_time_ms", units.MILLISECONDS),
+        ("spin_us", units.MICROSECONDS),
+        ("rate_per_s", units.PER_SECOND),
+        ("field_share", units.SHARE),
+        ("connections", None),
+        ("pipeline_depth", None),
+        ("cpus", None),
+    ],
+)
+def test_the_unit_stands_last_in_a_fields_name(field: str, kind: UnitKind | None) -> None:
+    assert kind_of(field) is kind
+
+
+def test_a_text_is_read_with_the_unit_it_has() -> None:
+    assert parse_any("1 kB") == parse_any("1000 B")
+    assert parse_any("1 s") == parse_any("1000 ms")
+    assert parse_any("1 s") != parse_any("1/s")
+    assert parse_any("json") is None

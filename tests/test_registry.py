@@ -1,0 +1,37 @@
+"""What an experiment may write under `servers`, and what it is told otherwise."""
+
+import pytest
+
+from loadstone import registry
+from loadstone.errors import UserError
+from loadstone.observe.watch import Watch
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "servers.redis.kind: is missing; known kinds: embedded, process, url"),
+        ({"kind": "embeded"}, "servers.redis.kind: 'embeded' is not known; did you mean 'embedded'? known kinds: "),
+        ({"kind": "embedded", "modules": ["jsn"]}, "servers.redis.modules.0: 'jsn' is not known; did you mean 'json'?"),
+        ({"kind": "embedded", "settings": {"port": 1}}, "servers.redis.settings: 'port' is decided by loadstone"),
+        ({"kind": "url"}, "servers.redis.url: is missing"),
+        ({"kind": "url", "url": "http://h"}, "servers.redis.url: 'http://h': begins with none of redis://"),
+    ],
+)
+def test_a_wrong_server_is_named_in_one_line(settings: dict[str, object], words: str) -> None:
+    with pytest.raises(UserError) as refused:
+        registry.server("redis", settings)
+    assert str(refused.value).startswith(words)
+    assert "\n" not in str(refused.value)
+
+
+def test_the_schema_knows_every_kind() -> None:
+    schema = registry.ServerUnion.json_schema()
+    assert set(schema["discriminator"]["mapping"]) == set(registry.SERVERS)
+
+
+def test_every_metric_has_a_unit() -> None:
+    for monitor in registry.monitors(Watch(cpus=(0,))):
+        names = [sample.metric for sample in monitor.sample(0.0)]
+        assert names
+        assert set(names) <= set(monitor.UNITS)
