@@ -8,7 +8,8 @@ use crate::outcome::{
     ReadBack, ThreadRecord,
 };
 use crate::plan::Plan;
-use crate::record::{IntervalData, Measured, Message, Tally, latency_histogram};
+use crate::record::Message;
+use crate::tally::{IntervalData, Measured, Tally, latency_histogram};
 use crate::timeline::Timeline;
 use crate::worker::Left;
 use base64::Engine as _;

@@ -247,6 +247,12 @@ impl Connection {
         self.unsent_tasks = 0;
     }
 
+    /// Whether it has a socket, greeted or not.
+    pub fn is_open(&self) -> bool {
+        self.wire.is_some()
+    }
+
+    /// Whether there are bytes that the kernel has not taken.
     pub fn has_unwritten(&self) -> bool {
         let in_tls = self.wire.as_ref().and_then(|wire| wire.tls.as_ref()).is_some_and(|tls| tls.wants_write());
         self.written < self.out.len() || in_tls

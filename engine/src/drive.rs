@@ -183,10 +183,8 @@ impl Drop for Drive {
 }
 
 /// What one engine thread does.
-fn work(setup: Setup, opened: &Sender<Result<(), String>>) {
-    if let Some(cpu) = setup.cpu {
-        affinity::pin_to(cpu);
-    }
+fn work(mut setup: Setup, opened: &Sender<Result<(), String>>) {
+    setup.cpu = setup.cpu.filter(|&cpu| affinity::pin_to(cpu));
     affinity::exact_timers();
     let mut worker = match Worker::new(setup) {
         Ok(worker) => worker,

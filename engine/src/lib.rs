@@ -23,6 +23,7 @@ pub mod record;
 pub mod resolve;
 pub mod resp;
 pub mod rng;
+pub mod tally;
 pub mod template;
 pub mod timeline;
 pub mod tls;

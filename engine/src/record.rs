@@ -4,195 +4,18 @@
 //! empty set that came back from there takes their place.
 
 use crate::clock::{from_s, thread_cpu_ns};
-use crate::outcome::{Counts, Errors, Phase};
-use crate::protocol::ErrorKind;
+use crate::collect::ThreadEnd;
+use crate::outcome::Phase;
+use crate::tally::{End, Gauges, IntervalData, Measured, latency_histogram};
 use crate::timeline::Timeline;
 use hdrhistogram::Histogram;
 use std::sync::mpsc::{Receiver, Sender};
-
-/// Longest latency that a histogram holds: an hour. What is longer is counted as overflowed.
-const LONGEST_NS: u64 = 3_600_000_000_000;
-
-/// An empty histogram of latencies: 1 ns to 1 hour, 3 significant digits.
-pub fn latency_histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("the bounds are valid")
-}
-
-/// How an operation ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    Right,
-    /// A reply came and was not right.
-    Wrong(ErrorKind),
-    /// The connection was lost before the reply came.
-    Lost(ErrorKind),
-    TimedOut,
-}
-
-/// Events of one operation. Errors are few kinds, so a list is searched from its front.
-#[derive(Debug, Clone, Default)]
-pub struct Tally {
-    pub offered: u64,
-    pub sent: u64,
-    pub ok: u64,
-    pub errors: Vec<(ErrorKind, u64)>,
-    pub timeouts: u64,
-    pub dropped: u64,
-}
-
-impl Tally {
-    #[inline]
-    fn end(&mut self, end: End) {
-        match end {
-            End::Right => self.ok += 1,
-            End::Wrong(kind) | End::Lost(kind) => add_error(&mut self.errors, kind, 1),
-            End::TimedOut => self.timeouts += 1,
-        }
-    }
-
-    pub fn add(&mut self, other: &Tally) {
-        self.offered += other.offered;
-        self.sent += other.sent;
-        self.ok += other.ok;
-        self.timeouts += other.timeouts;
-        self.dropped += other.dropped;
-        for &(kind, count) in &other.errors {
-            add_error(&mut self.errors, kind, count);
-        }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.errors.is_empty() && self.offered + self.sent + self.ok + self.timeouts + self.dropped == 0
-    }
-
-    pub fn clear(&mut self) {
-        self.errors.clear();
-        *self = Tally { errors: std::mem::take(&mut self.errors), ..Tally::default() };
-    }
-
-    pub fn errors_by_name(&self) -> Errors {
-        let mut by_name = Errors::new();
-        for (kind, count) in &self.errors {
-            *by_name.entry(kind.name()).or_default() += count;
-        }
-        by_name
-    }
-
-    /// The tally as counts, with what is still in flight and unsent.
-    pub fn counts(&self, in_flight: u64, unsent: u64) -> Counts {
-        Counts {
-            offered: self.offered,
-            sent: self.sent,
-            ok: self.ok,
-            errors: self.errors_by_name(),
-            timeouts: self.timeouts,
-            dropped: self.dropped,
-            in_flight,
-            unsent,
-        }
-    }
-}
-
-fn add_error(errors: &mut Vec<(ErrorKind, u64)>, kind: ErrorKind, count: u64) {
-    match errors.iter_mut().find(|(known, _)| *known == kind) {
-        Some((_, counted)) => *counted += count,
-        None => errors.push((kind, count)),
-    }
-}
-
-/// One operation within the current interval. The histograms hold right replies of its own phase.
-#[derive(Debug, Clone)]
-pub struct IntervalTally {
-    pub tally: Tally,
-    pub response: Histogram<u64>,
-    pub service: Histogram<u64>,
-}
-
-/// One thread's share of an interval.
-#[derive(Debug, Clone)]
-pub struct IntervalData {
-    pub phase: Phase,
-    /// Number of the interval within its phase.
-    pub number: u32,
-    pub start_ns: u64,
-    pub end_ns: u64,
-    pub operations: Vec<IntervalTally>,
-    pub cpu_ns: u64,
-    pub gauges: Gauges,
-}
-
-impl IntervalData {
-    pub fn new(operations: usize) -> Self {
-        let tally = IntervalTally {
-            tally: Tally { errors: Vec::with_capacity(16), ..Tally::default() },
-            response: latency_histogram(),
-            service: latency_histogram(),
-        };
-        Self {
-            phase: Phase::RampUp,
-            number: 0,
-            start_ns: 0,
-            end_ns: 0,
-            operations: vec![tally; operations],
-            cpu_ns: 0,
-            gauges: Gauges::default(),
-        }
-    }
-
-    pub fn clear(&mut self) {
-        for operation in &mut self.operations {
-            operation.tally.clear();
-            operation.response.reset();
-            operation.service.reset();
-        }
-    }
-}
-
-/// What is read off the thread at the end of an interval. Bytes are those of the interval.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Gauges {
-    pub bytes_sent: u64,
-    pub bytes_received: u64,
-    pub connections: usize,
-    pub users: usize,
-    pub backlog: usize,
-}
-
-impl Gauges {
-    /// Adds those of another thread.
-    pub fn add(&mut self, other: &Gauges) {
-        self.bytes_sent += other.bytes_sent;
-        self.bytes_received += other.bytes_received;
-        self.connections += other.connections;
-        self.users += other.users;
-        self.backlog += other.backlog;
-    }
-}
-
-/// One operation's members of the measure phase, followed to their end.
-#[derive(Debug, Clone, Default)]
-pub struct Measured {
-    pub tally: Tally,
-    pub window_completed: u64,
-    pub window_ok: u64,
-    pub response_sum_ns: u64,
-}
-
-impl Measured {
-    /// Adds those of another thread.
-    pub fn add(&mut self, other: &Measured) {
-        self.tally.add(&other.tally);
-        self.window_completed += other.window_completed;
-        self.window_ok += other.window_ok;
-        self.response_sum_ns += other.response_sum_ns;
-    }
-}
 
 /// From a thread to the collector.
 #[derive(Debug)]
 pub enum Message {
     Interval { thread: usize, data: Box<IntervalData> },
-    End { thread: usize, end: Box<crate::collect::ThreadEnd> },
+    End { thread: usize, end: Box<ThreadEnd> },
 }
 
 /// Times of one operation that ended.
@@ -382,16 +205,19 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::Errors;
     use crate::plan::Phases;
+    use crate::protocol::ErrorKind;
+    use crate::tally::LONGEST_NS;
     use std::sync::mpsc::channel;
 
     const MS: u64 = 1_000_000;
 
     /// A recorder of a load that begins at 0: 10 ms of warm-up, then measured until 30 ms.
-    fn recorder() -> (Recorder, Receiver<Message>) {
+    fn recorder(interval_s: f64) -> (Recorder, Receiver<Message>) {
         let (to_collector, messages) = channel();
         let (_, spares) = channel();
-        let mut recorder = Recorder::new(0, 1, 0.015, spares, to_collector);
+        let mut recorder = Recorder::new(0, 1, interval_s, spares, to_collector);
         let phases = Phases { ramp_up_s: 0.0, warm_up_s: 0.01, ..Phases::default() };
         recorder.begin(Timeline::new(&phases, 0, 30 * MS));
         (recorder, messages)
@@ -412,9 +238,9 @@ mod tests {
         recorder.ended(0, member, end, Times { intended_ns, sent_ns: intended_ns + 1, completed_ns });
     }
 
-    fn intervals(messages: &Receiver<Message>) -> Vec<Box<IntervalData>> {
+    fn intervals(messages: &Receiver<Message>) -> Vec<IntervalData> {
         let interval = |message| match message {
-            Message::Interval { data, .. } => Some(data),
+            Message::Interval { data, .. } => Some(*data),
             Message::End { .. } => None,
         };
         messages.try_iter().filter_map(interval).filter(|data| data.end_ns > data.start_ns).collect()
@@ -422,7 +248,7 @@ mod tests {
 
     #[test]
     fn an_operation_counts_in_the_phase_of_its_intended_time_and_in_the_window_of_its_end() {
-        let (mut recorder, messages) = recorder();
+        let (mut recorder, messages) = recorder(0.015);
         operate(&mut recorder, 9 * MS, 11 * MS, End::Right);
         operate(&mut recorder, 12 * MS, 13 * MS, End::Right);
         operate(&mut recorder, 29 * MS, 31 * MS, End::Right);
@@ -443,7 +269,7 @@ mod tests {
 
     #[test]
     fn intervals_end_where_they_are_due_and_where_a_phase_ends() {
-        let (mut recorder, messages) = recorder();
+        let (mut recorder, messages) = recorder(0.015);
         operate(&mut recorder, MS, 31 * MS, End::Right);
         recorder.finish(33 * MS, Gauges::default());
         let told: Vec<_> = intervals(&messages).iter().map(|data| (data.start_ns / MS, data.end_ns / MS)).collect();
@@ -452,7 +278,7 @@ mod tests {
 
     #[test]
     fn only_right_replies_have_latencies_and_only_replies_complete() {
-        let (mut recorder, _messages) = recorder();
+        let (mut recorder, _messages) = recorder(0.015);
         let wrong = ErrorKind::WrongReply;
         for end in
             [End::Right, End::Wrong(wrong), End::Wrong(wrong), End::Lost(ErrorKind::ConnectionReset), End::TimedOut]
@@ -470,15 +296,15 @@ mod tests {
 
     #[test]
     fn what_overflows_is_counted() {
-        let (mut recorder, _messages) = recorder();
+        let (mut recorder, _messages) = recorder(10_000.0);
         recorder.end_measure(3 * LONGEST_NS);
-        operate(&mut recorder, 12 * MS, 13 * MS + LONGEST_NS + LONGEST_NS / 100, End::Right);
+        operate(&mut recorder, 12 * MS, 13 * MS + 2 * LONGEST_NS, End::Right);
         assert_eq!((recorder.overflowed, recorder.measured[0].tally.ok), (1, 1));
     }
 
     #[test]
     fn pool_wait_and_lag_are_those_of_measured_operations() {
-        let (mut recorder, _messages) = recorder();
+        let (mut recorder, _messages) = recorder(0.015);
         for member in [Phase::WarmUp, Phase::Measure] {
             recorder.picked_up(member, 5);
             recorder.acquired(member, 7, 3);

@@ -17,8 +17,9 @@ use crate::outcome::{CommandRecord, Connections, Phase};
 use crate::plan::{Model, Plan};
 use crate::pool::Pool;
 use crate::protocol::{Protocol, Request};
-use crate::record::{Gauges, IntervalData, Message, Recorder};
+use crate::record::{Message, Recorder};
 use crate::share;
+use crate::tally::{Gauges, IntervalData};
 use crate::timeline::Timeline;
 use crate::users::Users;
 use crate::wait::{WAKER, Waiter};
@@ -38,7 +39,7 @@ const EVENTS_AT_ONCE: usize = 1024;
 pub struct Setup {
     pub thread: usize,
     pub threads: usize,
-    /// The CPU that the thread is pinned to.
+    /// The CPU that the thread is pinned to, if it could be.
     pub cpu: Option<usize>,
     pub plan: Arc<Plan>,
     pub targets: Arc<[Target]>,
@@ -176,29 +177,28 @@ impl Worker {
     /// Drives the load from its beginning to its end. The pool must be open.
     pub fn run(mut self) {
         let mut events = Events::with_capacity(EVENTS_AT_ONCE);
-        if self.wait_for_the_start(&mut events) {
-            self.load(&mut events);
-            let ended = self.end_load();
-            self.read_back(&mut events);
-            self.report(ended);
-        }
+        self.wait_for_the_start(&mut events);
+        let Some(origin_ns) = self.control.origin_ns() else {
+            return;
+        };
+        let end_ns = self.control.measure_end_ns();
+        self.recorder.begin(Timeline::new(&self.plan.phases, origin_ns, end_ns));
+        self.load(&mut events);
+        let ended = self.end_load();
+        self.read_back(&mut events);
+        self.report(ended);
     }
 
-    /// False if the drive is stopped before it began.
-    fn wait_for_the_start(&mut self, events: &mut Events) -> bool {
+    /// Returns when the load is to begin, or the drive is stopped.
+    fn wait_for_the_start(&mut self, events: &mut Events) {
         loop {
             let origin_ns = self.control.origin_ns();
             self.now_ns = self.clock.now();
-            if self.control.is_stopped() {
-                return false;
-            }
-            if let Some(origin_ns) = origin_ns.filter(|&origin_ns| origin_ns <= self.now_ns) {
-                let end_ns = self.control.measure_end_ns();
-                self.recorder.begin(Timeline::new(&self.plan.phases, origin_ns, end_ns));
-                return true;
+            if self.control.is_stopped() || origin_ns.is_some_and(|origin_ns| origin_ns <= self.now_ns) {
+                return;
             }
             self.housekeep();
-            self.turn(events, origin_ns.unwrap_or(u64::MAX));
+            self.turn(events, origin_ns.unwrap_or(u64::MAX).min(self.housekeep_ns));
         }
     }
 
@@ -208,13 +208,13 @@ impl Worker {
             Source::Closed(_) => matches!(&self.plan.model, Model::Closed(closed) if closed.think_time_ms > 0.0),
         };
         loop {
+            if self.control.is_stopped() {
+                return;
+            }
             if timed || self.outstanding == 0 {
                 self.read_clock();
             }
             self.heed_the_others();
-            if self.control.is_stopped() {
-                return;
-            }
             // What was due before the drain began is begun even if that is noticed late.
             self.begin_what_is_due();
             if self.has_drained() {

@@ -20,7 +20,7 @@ class NullServer:
     """Answers any command at once with a reply of the right kind and size: the driver's ceiling.
 
     options (JSON): {"host": "127.0.0.1", "port": 0, "unix_path": null, "cpu": null,
-    "document_bytes": 222, "replies": {"JSON.GET": "document", "HGETALL": "hash", ...},
+    "document_bytes": 222, "field_bytes": null, "replies": {"JSON.GET": "document", "HGETALL": "hash", ...},
     "delay_us": 0, "busy_us": 0, "freeze_every_s": 0, "freeze_s": 0}
     """
 

@@ -148,6 +148,7 @@ def test_a_quick_run_says_what_it_left_out(synthetic: ModuleType, tmp_path: Path
     found = analyse(synthetic.write_run(tmp_path, quick, finish=judge_trial))
     assert found.quick
     assert "quick run" in found.answer
+    assert [table.name for table in found.tables] == ["by-size"]
     assert "Left out of a quick run: Idle." in found.notes
 
 

@@ -1,5 +1,6 @@
 """Rows: one a condition, over its valid trials, and no figure where there is none."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -10,6 +11,7 @@ from loadstone.analyse.judge import judge_trial
 from loadstone.analyse.tables import make_tables, published_figure
 from loadstone.record.reading import Run, read_run
 from loadstone.record.trial import TrialRecord
+from loadstone.spec.experiment import Experiment
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +111,16 @@ def test_what_was_not_planned_has_no_row(synthetic: ModuleType, tmp_path: Path) 
         ["set, 100 B, 32 workers", "set, 1 kB, 32 workers"],
         ["idle few"],
     ]
+
+
+def test_the_originals_counts_are_printed_in_the_originals_tables(run: Run, judged: list[TrialRecord]) -> None:
+    as_published = {**run.experiment.model_dump(), "as_published": {"tables": ["idle"]}}
+    changed = replace(
+        run,
+        experiment=Experiment.model_validate(as_published),
+        plan=run.plan.model_copy(update={"as_published": True}),
+    )
+    assert [table.name for table in make_tables(changed, judged)] == ["idle"]
 
 
 def test_the_warm_up_block_stands_in_no_table(run: Run, judged: list[TrialRecord]) -> None:

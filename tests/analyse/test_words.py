@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from loadstone.analyse.labels import identity, label_of, level_words
-from loadstone.analyse.metrics import duration, figure_words, less_is_better, metric_words, rounded
+from loadstone.analyse.metrics import duration, figure, figure_words, less_is_better, metric_words, rounded
 from loadstone.errors import UserError
 from loadstone.spec.experiment import Factor
 
@@ -67,8 +67,6 @@ def test_metrics_in_words() -> None:
     assert not less_is_better("peak_per_s")
 
 
-def test_an_unknown_metric_is_one_clear_line(synthetic: ModuleType) -> None:
-    from loadstone.analyse.metrics import figure
-
+def test_an_unknown_metric_is_one_clear_line() -> None:
     with pytest.raises(UserError, match=r"metric 'tps': there is no such metric; take one of goodput_per_s, "):
         figure(None, "tps")  # type: ignore[arg-type]

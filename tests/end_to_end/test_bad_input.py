@@ -37,11 +37,11 @@ def test_one_line_and_status_2(lab: Lab, arguments: list[str], says: str) -> Non
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ("count: 100 => coutn: 100", ":21: workload.keys.coutn"),
-        ("count: 100 => count: many", ":21: workload.keys.count"),
-        ("warm_up_s: 100 ms => warm_up_s: 100 kB", ":20: workload.phases.warm_up_s"),
+        ("count: 100 => coutn: 100", ":17: workload.keys.coutn"),
+        ("count: 100 => count: many", ":17: workload.keys.count"),
+        ("warm_up_s: 100 ms => warm_up_s: 100 kB", ":16: workload.phases.warm_up_s"),
         ("{key} $ {document} => {kye} $ {document}", "{kye}"),
-        ("${workers} => ${worker}", ":18: workload.model.users"),
+        ("${workers} => ${worker}", ":14: workload.model.users"),
         ("kind: embedded => kind: embeded", "embeded"),
     ],
 )

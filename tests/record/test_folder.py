@@ -16,6 +16,7 @@ from loadstone.errors import LoadstoneError, UserError
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.reading import read_run
+from loadstone.spec.load import load_experiment
 
 SECRET = "hunter2-very-secret"
 
@@ -60,6 +61,19 @@ def test_the_experiment_comes_back_in_its_order(synthetic: ModuleType, tmp_path:
     assert [list(t.vary.items()) for t in found.tables] == [list(t.vary.items()) for t in experiment.tables]
     assert found.tables == experiment.tables
     assert found.factors == experiment.factors
+
+
+@pytest.mark.parametrize("name", ["json-documents"])
+def test_a_built_in_experiment_comes_back_and_can_be_run_again(
+    synthetic: ModuleType, tmp_path: Path, name: str
+) -> None:
+    written = load_experiment(Path(__file__).parents[2] / "experiments" / f"{name}.yaml")
+    with create(synthetic, tmp_path, resolved_experiment=written.model_dump(mode="json")) as folder:
+        assert read_run(folder.path).experiment.model_dump(mode="json") == written.model_dump(mode="json")
+        again = load_experiment(folder.path / "experiment.yaml")
+        assert again.model_dump(mode="json") == written.model_dump(mode="json")
+        text = (folder.path / "experiment.yaml").read_text()
+    assert 'default: "on"' in text  # other readers of YAML take a bare `on` for a switch
 
 
 def test_each_file_carries_its_format(synthetic: ModuleType, tmp_path: Path) -> None:
@@ -141,7 +155,7 @@ def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_one_clear_line(synthetic: ModuleType, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="--out .*file: cannot be written: Not a directory"):
+    with pytest.raises(UserError, match=r"--out .*file: cannot be written: Not a directory"):
         create(synthetic, tmp_path / "file")
 
 
@@ -151,7 +165,6 @@ from pathlib import Path
 from loadstone.record.folder import RunFolder
 
 folder = RunFolder.resume(Path(sys.argv[1]))
-folder.trials.append({"format": 1, "trial": "b01-099"})
 import os
 os.write(folder.trials._fd, b'{"format":1,"trial":"b01-100","half')
 print("ready", flush=True)
@@ -171,7 +184,7 @@ def test_kill_9_leaves_a_folder_that_goes_on(synthetic: ModuleType, tmp_path: Pa
     assert [trial.trial for trial in run.trials] == ["b01-001", "b01-002"]
     assert any("cut off" in note for note in run.notes)
     with RunFolder.resume(path) as folder:
-        assert {"b01-001", "b01-002"} <= folder.finished
+        assert folder.finished == {"b01-001", "b01-002"}
         synthetic.write_trial(folder, synthetic.make_run_plan().trials[2], number=2)
     assert [trial.trial for trial in read_run(path).trials] == ["b01-001", "b01-002", "b01-003"]
 
@@ -217,10 +230,14 @@ def test_a_full_disk_keeps_what_was_finished(synthetic: ModuleType, small_disk: 
     run_plan = synthetic.make_run_plan(blocks=8)
     written = []
     with create(synthetic, small_disk, plan_summary=summarise_plan(run_plan)) as folder:
-        with pytest.raises(UserError, match="no space left to write; finished trials are kept"):
+        path = folder.path
+
+        def write_until_full() -> None:
             for number, planned in enumerate(run_plan.trials):
                 written.append(synthetic.write_trial(folder, planned, number))
-        path = folder.path
+
+        with pytest.raises(UserError, match="no space left to write; finished trials are kept"):
+            write_until_full()
     assert 0 < len(written) < len(run_plan.trials)
     run = read_run(path)
     assert [trial.trial for trial in run.trials] == [trial.trial for trial in written]

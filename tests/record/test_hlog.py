@@ -76,7 +76,7 @@ def test_times_are_seconds_since_the_start(path: Path, drive) -> None:
     assert "#[StartTime: 1790000000.000 (seconds since epoch), 2026-09-21T" in text
 
 
-def test_the_maximum_stands_in_milliseconds(path: Path, drive) -> None:
+def test_the_maximum_stands_in_milliseconds(path: Path) -> None:
     line = next(line for line in path.read_text().splitlines() if line.startswith("Tag=set.response,"))
     _, start, length, longest, encoded = line.split(",")
     assert (start, length) == ("1.000", "1.000")

@@ -123,7 +123,7 @@ def test_the_facts_come_back_from_the_line(trial: TrialRecord, drive) -> None:
     assert {point.completed for point in facts.series} == {200}
 
 
-def test_refused_calls_are_calls(synthetic: ModuleType, drive) -> None:
+def test_refused_calls_are_calls(drive) -> None:
     before, _ = drive.snapshots["redis"]
     refused = {**before.commands, "json.set": CommandStat(10, 100, 3, 0)}
     snapshot = type(before)(before.unix_s, before.run_id, before.uptime_s, before.figures, refused, {})

@@ -112,7 +112,7 @@ class Builder:
             peak_per_s=rate * 1.05,
             response_ns=response,
             service_ns=quantiles((response.p50 or 0) * 0.97),
-            pool_wait_ns=quantiles(400),
+            pool_wait_ns=quantiles((response.p50 or 0) * 0.1 if users == 32 else 400),
             errors={"timeout": 12} if verdict == "suspect" else {},
             cpu_share={"generator": 0.41, "redis": min(0.99, rate * service_us * 0.45e-6)},
             published=published,

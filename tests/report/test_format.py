@@ -86,6 +86,7 @@ def test_ratio(interval: tuple[float | None, float | None, float | None], words:
         (1500, "bytes", "1.5 kB"),
         (18_432, "per_s", "18,432 /s"),
         (0.95, "", "0.95"),
+        (0.000024, "%", "<0.001 %"),
         (1, "blocks", "1 block"),
         (8, "blocks", "8 blocks"),
         (1, "ms", "1 ms"),

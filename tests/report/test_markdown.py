@@ -1,5 +1,6 @@
 import re
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
@@ -40,15 +41,14 @@ def test_the_table_of_the_study(report: tuple[str, set[str]]) -> None:
     assert (
         "| | condition | operations | elapsed | RPS | published | min | max | avg | P50 | P95 | P99 | P99.9 |" in lines
     )
-    assert (
-        "| ✓ | set, 10 B, 1 worker | 88,009 | 5.00 s | 17,602 | 1,089 | 28 µs | 2.35 ms | 57 µs | 51 µs | 85 µs | 145 µs | — |"
-    ) in lines
+    figures = "88,009 | 5.00 s | 17,602 | 1,089 | 28 µs | 2.35 ms | 57 µs | 51 µs | 85 µs | 145 µs | —"
+    assert f"| ✓ | set, 10 B, 1 worker | {figures} |" in lines
     assert (
         "- ✕ set, 10 kB, 32 workers: invalid, generator CPU: the hottest thread was busy 93.4 % of the time, limit 85 %"
     ) in lines
-    for line in lines:
-        if line.startswith("| ✓"):
-            assert line.count("|") in (14, 15)
+    for above, line in pairwise(lines):
+        if above.startswith("|") and line.startswith("|"):
+            assert line.count("|") == above.count("|")
 
 
 def test_conclusions_checks_and_how_to_reproduce(report: tuple[str, set[str]]) -> None:

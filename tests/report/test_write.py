@@ -1,5 +1,7 @@
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,3 +63,10 @@ def test_a_failed_write_leaves_the_old_report(small: Analysis, tmp_path: Path, m
         write_report(small, tmp_path, ["csv"])
     assert [path.name for path in tmp_path.iterdir()] == ["tables.csv"]
     assert (tmp_path / "tables.csv").read_text() == "old"
+
+
+def test_commands_that_draw_nothing_do_not_load_what_draws() -> None:
+    imports = "import sys, loadstone.report.write, loadstone.report.terminal, loadstone.report.progress"
+    code = f"{imports}; print({{'altair', 'vl_convert'}} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

@@ -4,8 +4,8 @@ use super::Worker;
 use crate::clock::{SECOND_NS, to_s};
 use crate::connection::State;
 use crate::protocol::ErrorKind;
-use crate::record::End;
 use crate::share;
+use crate::tally::End;
 use mio::{Events, Token};
 use std::io;
 
@@ -70,7 +70,7 @@ impl Worker {
             Ok(()) => {}
             // A Unix socket whose queue is full for now.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.back_off(number),
-            Err(error) => self.fail(number, &error.to_string()),
+            Err(error) => self.fail(number, &words(&error)),
         }
     }
 
@@ -106,7 +106,7 @@ impl Worker {
                 }
                 self.flush(number);
             }
-            Err(error) => self.fail(number, &error.to_string()),
+            Err(error) => self.fail(number, &words(&error)),
         }
     }
 
@@ -123,8 +123,10 @@ impl Worker {
 
     /// A connection that is open, or being opened, does not answer any more.
     pub(super) fn lose(&mut self, number: usize, end: End, why: &str) {
-        if self.connections[number].state != State::Ready {
-            return self.fail(number, why);
+        match self.connections[number].state {
+            State::Ready => {}
+            State::Connecting | State::Greeting(_) => return self.fail(number, why),
+            State::Closed | State::BackingOff => return,
         }
         self.counts.lost += 1;
         self.connections[number].backoff_ns = BACKOFF_FIRST_NS;
@@ -153,6 +155,7 @@ impl Worker {
         if self.now_ns >= self.scan_ns {
             self.scan_for_timeouts();
         }
+        self.flush_dirty();
         self.control.check_gone(self.now_ns);
         let tick_ns = if self.unsettled.is_empty() { u64::MAX } else { self.now_ns + UNSETTLED_TICK_NS };
         self.housekeep_ns = self.scan_ns.min(tick_ns);
@@ -197,6 +200,12 @@ impl Worker {
     }
 }
 
+/// What the system says, without its number.
+fn words(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_string()
+}
+
 /// The kind under which the operations of a lost connection are counted, and why it was lost.
 pub(super) fn loss(error: &io::Error) -> (End, String) {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, UnexpectedEof};
@@ -205,5 +214,5 @@ pub(super) fn loss(error: &io::Error) -> (End, String) {
         ConnectionReset | BrokenPipe | ConnectionAborted | NotConnected => ErrorKind::ConnectionReset,
         _ => ErrorKind::ConnectionFailed,
     };
-    (End::Lost(kind), error.to_string())
+    (End::Lost(kind), words(error))
 }

@@ -6,7 +6,8 @@ use crate::connection::{Inbox, Received, State, Task};
 use crate::outcome::Phase;
 use crate::pool::Released;
 use crate::protocol::{Decoded, ErrorKind, Judgement};
-use crate::record::{End, Times};
+use crate::record::Times;
+use crate::tally::End;
 
 /// Receives from one connection in a row before others get their turn.
 const ROUNDS: usize = 16;
@@ -201,7 +202,7 @@ impl Worker {
             self.inbox = inbox;
             self.inbox.clear();
         }
-        if matches!(self.connections[number].state, State::Closed | State::BackingOff) {
+        if !self.connections[number].is_open() {
             self.connections[number].inbox.clear();
         }
     }
@@ -226,8 +227,8 @@ impl Worker {
                 self.flush_dirty();
             }
             // The end was told of together with the bytes before it, and is not told of again.
-            let is_drained = !more && !(closed && count > 0);
-            if is_drained || matches!(self.connections[number].state, State::Closed | State::BackingOff) {
+            let goes_on = more || (closed && count > 0);
+            if !goes_on || !self.connections[number].is_open() {
                 return Ok(());
             }
         }
@@ -244,7 +245,7 @@ impl Worker {
 
     /// Takes all complete replies.
     fn consume(&mut self, number: usize, inbox: &mut Inbox) -> Result<(), Lost> {
-        while inbox.unread().len() >= inbox.need.max(1) {
+        while inbox.unread().len() >= inbox.need.max(1) && self.connections[number].is_open() {
             let unread = inbox.unread();
             match self.protocol.decode(unread) {
                 Ok(Decoded::Complete { length }) => {

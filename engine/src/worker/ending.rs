@@ -32,7 +32,7 @@ impl Worker {
     /// Counts what did not end, hands over the last interval, and gives up busy connections.
     pub(super) fn end_load(&mut self) -> Ended {
         self.read_clock();
-        let end_ns = self.now_ns;
+        let end_ns = self.now_ns.max(self.recorder.timeline.origin_ns());
         if end_ns < self.recorder.timeline.start_ns(Phase::Drain) {
             self.recorder.end_measure(end_ns);
             self.cross_borders();

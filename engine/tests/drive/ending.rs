@@ -50,6 +50,7 @@ fn stop_ends_a_drive_whose_load_has_not_begun() {
     let outcome = finish((drive, Vec::new()));
     assert_eq!(outcome.record.total.offered, 0);
     assert_eq!(outcome.record.measure_s, 0.0);
+    assert_eq!((outcome.record.threads.len(), outcome.record.connections.open_at_end), (1, 4));
 }
 
 #[test]

@@ -36,8 +36,7 @@ SERVER_COUNTER = Limit(0, 0, "commands", "X: the server counted what was sent, n
 REPLIES = Limit(0, 0, "replies", "X: a wrong reply is a wrong result")
 LITTLE_TOLERANCE = 0.01
 """S: |1 - X R / N| may be so much, and R / T beside it for the edges of the window."""
-LITTLE_VALID = 0.95
-LITTLE_INVALID = 0.80
+LITTLE = Limit(0.95, 0.80, "", "S: below .95 users are missing, below .8 the driver is the limit; the same above 1")
 POOL_WAIT = Limit(10, inf, "%", "J: beyond a tenth the pool is what is measured; that is named, not refused")
 CONNECTIONS = Limit(1, 10, "%", "J: the planned number in 99 % of the seconds; beyond a tenth it is another experiment")
 RECONNECTS = Limit(0, inf, "connections", "J: a connection that was lost had to be made again within the measurement")
@@ -52,7 +51,7 @@ WARM_UP_INTERVALS = 6
 SWAP = Limit(0, inf, "bytes", "J: memory that had to come back from the disk")
 BACKGROUND = Limit(0, inf, "forks", "J: a fork or a rewrite of the append-only file takes CPU, memory and disk")
 EVICTED = Limit(0, 0, "keys", "J: what was evicted can no longer be read or counted")
-SHARED_CPU_IDLE = 0.10
-"""J: parts that share CPUs do not disturb each other while a tenth of all CPU time is idle."""
-SERVER_BOUND = 0.95
-"""Share of one core at which a server's main thread has nothing left."""
+PLACEMENT = Limit(0, inf, "", "J: parts on one CPU slow each other down, unless a tenth of all CPU time is idle")
+PLACEMENT_IDLE = 0.10
+SERVER_CPU = Limit(95, inf, "%", "J: from .95 of a core on a server's main thread has nothing left; information only")
+SAMPLES = Limit(100, 100, "operations", "J: so many must lie beyond the highest quantile that is printed")

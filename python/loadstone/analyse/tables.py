@@ -26,12 +26,21 @@ def make_tables(run: Run, trials: Sequence[TrialRecord]) -> list[ResultTable]:
         if trial.block != WARM_BLOCK:
             by_condition.setdefault(identity(trial.condition), []).append(trial)
     tables = []
-    for table in run.experiment.tables:
+    for table in tables_of_mode(run):
         conditions = [c for c in _conditions(run.experiment, table) if identity(c) in planned]
         if conditions:
             rows = [_row(run, table, c, by_condition.get(identity(c), [])) for c in conditions]
             vary = {name: list(levels) for name, levels in table.vary.items()}
             tables.append(ResultTable(name=table.name, title=table.title, note=table.note, vary=vary, rows=rows))
+    return tables
+
+
+def tables_of_mode(run: Run) -> list[Table]:
+    """The tables that the kind of run asks for."""
+    tables = [table for table in run.experiment.tables if table.quick or not run.plan.quick]
+    published = run.experiment.as_published
+    if run.plan.as_published and published is not None and published.tables:
+        tables = [table for table in tables if table.name in published.tables]
     return tables
 
 

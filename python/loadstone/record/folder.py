@@ -17,24 +17,20 @@ from types import TracebackType
 from typing import Any, Self
 
 from ruamel.yaml import YAML
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from loadstone.drive.outcome import Interval
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.observe.sample import Sample
 from loadstone.record.hlog import log_lines
 from loadstone.record.lines import FORMAT, LineFile, LineReader, dump_document, write_error, write_file
+from loadstone.record.names import ANALYSIS, ENVIRONMENT, EXPERIMENT, INTERVALS, LATENCY, PLAN, SAMPLES, TRIALS
 from loadstone.record.plan_summary import PlanSummary
+from loadstone.record.reading import read_trials
 from loadstone.record.redact import redact
 from loadstone.record.trial import TrialRecord
 
-EXPERIMENT = "experiment.yaml"
-ENVIRONMENT = "environment.json"
-PLAN = "plan.json"
-TRIALS = "trials.jsonl"
-INTERVALS = "intervals.jsonl"
-SAMPLES = "samples.jsonl"
-LATENCY = "latency"
-ANALYSIS = "analysis.json"
+_SWITCH_WORDS = {"on", "off", "yes", "no", "y", "n"}
 
 
 class RunFolder:
@@ -50,9 +46,9 @@ class RunFolder:
             self.trials = opened.enter_context(closing(LineFile(path / TRIALS)))
             self.intervals = opened.enter_context(closing(LineFile(path / INTERVALS)))
             self.samples = opened.enter_context(closing(LineFile(path / SAMPLES)))
-            self.finished = frozenset(_begun(path / TRIALS))
+            self.finished = frozenset(trial.trial for trial in read_trials(path)[0])
             """Names of the trials that were finished when the folder was opened."""
-            self._attempts = _begun(path / INTERVALS, path / SAMPLES)
+            self._attempts = _attempts(path / INTERVALS, path / SAMPLES)
             self._opened = opened.pop_all()
 
     @classmethod
@@ -177,12 +173,12 @@ def _lock(path: Path) -> int:
     return directory
 
 
-def _begun(*paths: Path) -> dict[str, int]:
-    """The trials named in these files, and the highest attempt at each."""
+def _attempts(*paths: Path) -> dict[str, int]:
+    """How often each trial was begun, by what these files hold."""
     begun: dict[str, int] = {}
     for path in paths:
         for _, record in LineReader(path):
-            trial, attempt = record.get("trial"), record.get("attempt", 1)
+            trial, attempt = record.get("trial"), record.get("attempt")
             if isinstance(trial, str) and isinstance(attempt, int):
                 begun[trial] = max(attempt, begun.get(trial, 0))
     return begun
@@ -207,5 +203,16 @@ def _yaml(record: Mapping[str, Any]) -> bytes:
     buffer = io.BytesIO()
     yaml = YAML()  # the plain dumper would sort the keys, and the order of factors means something
     yaml.width = 120
-    yaml.dump(dict(record), buffer)
+    yaml.dump(_quoted(record), buffer)
     return buffer.getvalue()
+
+
+def _quoted(value: Any) -> Any:
+    """A copy in which words that some readers of YAML take for a switch stand in quotes."""
+    if isinstance(value, Mapping):
+        return {_quoted(key): _quoted(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_quoted(item) for item in value]
+    if isinstance(value, str) and value.lower() in _SWITCH_WORDS:
+        return DoubleQuotedScalarString(value)
+    return value

@@ -1,5 +1,6 @@
 """JSON-lines files: one whole line a write, and reading that survives what a crash leaves behind."""
 
+import contextlib
 import errno
 import json
 import os
@@ -75,8 +76,7 @@ class LineFile:
         self._lock = threading.Lock()
         try:
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-            self._size = _end_of_last_whole_line(self._fd)
-            os.ftruncate(self._fd, self._size)
+            os.ftruncate(self._fd, _end_of_last_whole_line(self._fd))
         except OSError as error:
             raise write_error(error, path) from None
 
@@ -89,15 +89,20 @@ class LineFile:
         """
         line = dump_line(record)
         with self._lock:
+            size = os.fstat(self._fd).st_size
             try:
                 written = os.write(self._fd, line)
             except OSError as error:
-                os.ftruncate(self._fd, self._size)
+                self._take_back(size)
                 raise write_error(error, self.path) from None
             if written < len(line):
-                os.ftruncate(self._fd, self._size)
+                self._take_back(size)
                 raise write_error(OSError(errno.ENOSPC, ""), self.path)
-            self._size += len(line)
+
+    def _take_back(self, size: int) -> None:
+        """Cut what was written of a line. If even that fails, the next opening does it."""
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._fd, size)
 
     def sync(self) -> None:
         """Return once every line is on the disk."""

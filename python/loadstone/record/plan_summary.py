@@ -6,6 +6,7 @@ import json
 from pydantic import BaseModel, ConfigDict
 
 from loadstone.plan.run_plan import Condition, PlannedTrial, RunPlan
+from loadstone.record.redact import redact
 
 
 class PlannedLine(BaseModel):
@@ -18,7 +19,7 @@ class PlannedLine(BaseModel):
     block: int
     order: int
     plan_sha256: str
-    """Hash of the trial's plan and of its servers' settings, without addresses and secrets."""
+    """Hash of the trial's plan and of its servers' settings, without ports and secrets."""
 
 
 class PlanSummary(BaseModel):
@@ -51,15 +52,16 @@ def summarise_plan(run_plan: RunPlan) -> PlanSummary:
 
 
 def _fingerprint(trial: PlannedTrial) -> str:
-    """Hash of all that decides what the trial does, wherever its servers listen and wherever it is pinned."""
+    """Hash of all that decides what the trial does, whatever the port and wherever it is pinned."""
     apart = {"endpoints", "cpus", "start_at_unix_ns"}
     settled = {
         "plan": trial.plan.model_dump(mode="json", exclude=apart),
         "load": trial.load.model_dump(mode="json", exclude=apart) if trial.load else None,
-        "servers": {name: _without_secrets(settings) for name, settings in trial.servers.items()},
+        "servers": {name: _settings(settings) for name, settings in trial.servers.items()},
     }
     return hashlib.sha256(json.dumps(settled, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _without_secrets(settings: dict[str, object]) -> dict[str, object]:
-    return {key: value for key, value in settings.items() if key not in {"password", "username", "url"}}
+def _settings(settings: dict[str, object]) -> object:
+    """A server's settings without what may change between two runs on the same server: how to log in."""
+    return redact({key: value for key, value in settings.items() if key != "password"})

@@ -14,10 +14,10 @@ from ruamel.yaml.error import YAMLError
 from loadstone.drive.outcome import Latency, Phase
 from loadstone.errors import DriveFailed, UserError
 from loadstone.observe.sample import Sample
-from loadstone.record.folder import ENVIRONMENT, EXPERIMENT, INTERVALS, LATENCY, PLAN, SAMPLES, TRIALS
 from loadstone.record.histogram import merge, quantiles_ns
 from loadstone.record.hlog import measured
 from loadstone.record.lines import LineReader, require_format
+from loadstone.record.names import ENVIRONMENT, EXPERIMENT, INTERVALS, LATENCY, PLAN, SAMPLES, TRIALS
 from loadstone.record.plan_summary import PlanSummary
 from loadstone.record.trial import Quantiles, TrialRecord
 from loadstone.spec.experiment import Experiment

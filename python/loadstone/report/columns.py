@@ -81,6 +81,16 @@ _QUANTILES = (
     ("p99", "P99", "99 of 100 replies came at least this fast; one user in a hundred waited longer.", 0),
     ("p999", "P99.9", "999 of 1,000 replies came at least this fast.", 1),
 )
+_POOL_WAIT = Column(
+    "pool_wait",
+    "pool wait",
+    "Mean time that a request queued for a free connection; it is part of the response time.",
+    lambda r: None if r.pool_wait_ns is None else r.pool_wait_ns.mean,
+    fmt.duration,
+    drop=3,
+)
+_POOL_WAIT_FROM = 0.01
+"""Share of the mean response time from which the pool's queue is worth a column."""
 _ERRORS = Column(
     "errors", "errors", "Failed, timed-out and wrong replies. They are not part of RPS.", errors, fmt.count, drop=2
 )
@@ -94,6 +104,7 @@ COLUMNS: tuple[Column, ...] = (
         Column(name, header, explanation, _latency(name), fmt.duration, drop, quantile=name)
         for name, header, explanation, drop in _QUANTILES
     ),
+    _POOL_WAIT,
     _ERRORS,
 )
 
@@ -109,9 +120,16 @@ MARK_WORDS = {
 
 
 def columns_for(table: ResultTable) -> list[Column]:
-    """The columns with something to say in this table: published figures and errors only where there are any."""
-    return [
-        column
-        for column in COLUMNS
-        if column not in (_PUBLISHED, _ERRORS) or any(column.value(row) for row in table.rows)
-    ]
+    """The columns with something to say in this table: published figures, waits and errors where there are any."""
+    idle = {
+        _PUBLISHED: not any(row.published for row in table.rows),
+        _POOL_WAIT: not any(map(_waits, table.rows)),
+        _ERRORS: not any(map(errors, table.rows)),
+    }
+    return [column for column in COLUMNS if not idle.get(column)]
+
+
+def _waits(row: Row) -> bool:
+    """Whether requests queued for a connection for a share of their time that matters."""
+    wait, response = row.pool_wait_ns, row.response_ns
+    return bool(wait and response and wait.mean and response.mean and wait.mean >= _POOL_WAIT_FROM * response.mean)

@@ -65,14 +65,12 @@ def count(value: float | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """A plain figure without needless digits: `0.95`, `12.5`, `1,234`."""
+    """A plain figure without needless digits: `0.95`, `12.5`, `1,234`, `<0.001`."""
     if value is None:
         return NONE
-    if value == int(value):
+    if value == int(value) or abs(value) >= 1000:
         return f"{value:,.0f}"
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
+    return f"{value:.3g}" if abs(value) >= 0.001 else "<0.001"
 
 
 def size(byte_count: float | None) -> str:

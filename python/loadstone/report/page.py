@@ -149,7 +149,7 @@ def _condition(label: str, views: list[TrialView], anchor: str) -> dict[str, Any
 
 def _environment(values: dict[str, object]) -> list[tuple[str, list[tuple[str, str]]]]:
     """The record of the environment as headings with lines below; nested keys are joined by dots."""
-    plain = [_fact(key, value) for key, value in values.items() if not isinstance(value, dict)]
+    plain = [_fact(key, value) for key, value in values.items() if not isinstance(value, dict) and key != "format"]
     groups = [(key, list(_facts(value))) for key, value in values.items() if isinstance(value, dict)]
     return [*groups, ("further", plain)] if plain else groups
 

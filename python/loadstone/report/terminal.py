@@ -79,14 +79,19 @@ def _table(table: ResultTable, width: int) -> Table:
     grid.add_column("  condition", no_wrap=True, overflow="ellipsis", width=len("✓ ") + label)
     for column in columns:
         grid.add_column(column.header, justify="right", no_wrap=True)
-    first = next(iter(table.vary), "")
     for row, following in zip(table.rows, [*table.rows[1:], None], strict=False):
         cells = [Text(column.cell(row), style=_style(row, column)) for column in columns]
         label_style = "dim" if row.verdict == "missing" else ""
         name = Text.assemble((f"{MARKS[row.verdict]} ", STYLES[row.verdict]), (fmt.plain(row.label), label_style))
-        ends = following is not None and row.condition.get(first) != following.condition.get(first)
-        grid.add_row(name, *cells, end_section=ends)
+        grid.add_row(name, *cells, end_section=following is not None and _parts_groups(table, row, following))
     return grid
+
+
+def _parts_groups(table: ResultTable, row: Row, following: Row) -> bool:
+    """Whether the first factor that the table varies changes here, and has several rows a level."""
+    first = next((name for name, levels in table.vary.items() if len(levels) > 1), "")
+    has_groups = len(table.rows) > len(table.vary.get(first, table.rows))
+    return has_groups and row.condition.get(first) != following.condition.get(first)
 
 
 def fitting(table: ResultTable, width: int, gap: int) -> list[Column]:

@@ -1,6 +1,7 @@
 """All formats of the report, and how they reach the disk."""
 
 import difflib
+import importlib
 import os
 import tempfile
 from collections.abc import Callable, Iterable
@@ -8,18 +9,28 @@ from pathlib import Path
 
 from loadstone.analyse.model import Analysis
 from loadstone.errors import UserError
-from loadstone.report import csv, html, json_report, markdown, png, svg
 
 Reporter = Callable[[Analysis], dict[str, bytes]]
 """Files of one format: path below the run's folder, and content."""
 
+
+def _in(module: str) -> Reporter:
+    """`render` of a reporter's file, which is imported when it is first called: drawing takes a second to load."""
+
+    def render(analysis: Analysis) -> dict[str, bytes]:
+        reporter: Reporter = importlib.import_module(f"loadstone.report.{module}").render
+        return reporter(analysis)
+
+    return render
+
+
 REPORTERS: dict[str, Reporter] = {
-    "html": html.render,
-    "md": markdown.render,
-    "csv": csv.render,
-    "json": json_report.render,
-    "svg": svg.render,
-    "png": png.render,
+    "html": _in("html"),
+    "md": _in("markdown"),
+    "csv": _in("csv"),
+    "json": _in("json_report"),
+    "svg": _in("svg"),
+    "png": _in("png"),
 }
 
 DEFAULT_FORMATS = ("html", "md", "csv")

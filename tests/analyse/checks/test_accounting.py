@@ -16,7 +16,7 @@ def test_errors(result_of: ResultOf, injectors: ModuleType, share: float, verdic
     assert result_of("errors", injectors.fails(share)).verdict == verdict
 
 
-def test_timeouts_and_replies_that_never_came_are_errors(result_of: ResultOf, injectors: ModuleType) -> None:
+def test_timeouts_and_replies_that_never_came_are_errors(result_of: ResultOf) -> None:
     def silent(line: dict[str, Any]) -> None:
         line["counts"] |= {"timeouts": 10, "in_flight": 20, "ok": line["counts"]["sent"] - 30}
 
@@ -30,7 +30,7 @@ def test_without_anything_sent_errors_are_unknown(result_of: ResultOf, injectors
 
 
 @pytest.mark.parametrize("place", ["offered", "sent", "ok", "timeouts", "dropped", "in_flight", "unsent"])
-def test_one_operation_astray_anywhere_is_found(result_of: ResultOf, injectors: ModuleType, place: str) -> None:
+def test_one_operation_astray_anywhere_is_found(result_of: ResultOf, place: str) -> None:
     for side in ("facts.drive.total", "facts.drive.operations.set.counts"):
 
         def stray(line: dict[str, Any], side: str = side) -> None:

@@ -90,7 +90,7 @@ def test_first_third_against_last(result_of: ResultOf, injectors: ModuleType, sh
     assert result_of("warm_up", injectors.drifts(share)).verdict == verdict
 
 
-def test_a_cold_start_is_invalid(result_of: ResultOf, injectors: ModuleType) -> None:
+def test_a_cold_start_is_invalid(result_of: ResultOf) -> None:
     """The study's own mistake: the first scenario ran on a cold client."""
 
     def cold(line: dict[str, Any]) -> None:
@@ -102,7 +102,7 @@ def test_a_cold_start_is_invalid(result_of: ResultOf, injectors: ModuleType) -> 
     assert "first third (110 a second) to the last (200)" in found.reason
 
 
-def test_settling_late_in_a_long_trial_is_suspect(result_of: ResultOf, injectors: ModuleType) -> None:
+def test_settling_late_in_a_long_trial_is_suspect(result_of: ResultOf) -> None:
     """Equal thirds, and yet a rate that settles only after three fifths of the trial."""
 
     def late(line: dict[str, Any]) -> None:

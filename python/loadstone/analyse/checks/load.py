@@ -5,13 +5,10 @@ import numpy as np
 from loadstone.analyse import limits
 from loadstone.analyse.checks.result import share, unknown, within
 from loadstone.analyse.evidence import TrialEvidence
-from loadstone.analyse.limits import Limit
 from loadstone.analyse.statistics.mser import mser
 from loadstone.record.facts import SeriesPoint
-from loadstone.record.histogram import SAMPLES_BEYOND, measurable, rank_of
+from loadstone.record.histogram import measurable, rank_of
 from loadstone.record.trial import CheckResult, CheckVerdict
-
-_LITTLE = Limit(limits.LITTLE_VALID, limits.LITTLE_INVALID, "", "S")
 
 
 def finished(evidence: TrialEvidence) -> CheckResult:
@@ -29,7 +26,7 @@ def finished(evidence: TrialEvidence) -> CheckResult:
 
 def samples(evidence: TrialEvidence) -> CheckResult:
     """Whether enough operations were measured for every quantile that is printed."""
-    limit = Limit(SAMPLES_BEYOND, SAMPLES_BEYOND, "operations", "J")
+    limit = limits.SAMPLES
     operations = evidence.trial.counts.offered
     beyond = operations - rank_of(999, operations)
     verdict: CheckVerdict = "valid"
@@ -56,27 +53,27 @@ def little(evidence: TrialEvidence) -> CheckResult | None:
         return None
     ended = sum(o.counts.ok + sum(o.counts.errors.values()) + o.counts.timeouts for o in drive.operations.values())
     if not ended or drive.measure_s <= 0:
-        return unknown("little", _LITTLE, "No operation ended in the measure phase.")
+        return unknown("little", limits.LITTLE, "No operation ended in the measure phase.")
     if plan.pipeline_depth > 1:
-        return unknown("little", _LITTLE, "In a pipeline the earlier replies of a batch wait for the last one.")
+        return unknown("little", limits.LITTLE, "In a pipeline the earlier replies of a batch wait for the last one.")
     if closed.operations_per_user is not None:
-        return unknown("little", _LITTLE, "Users stop after their own number of operations: they get fewer.")
+        return unknown("little", limits.LITTLE, "Users stop after their own number of operations: they get fewer.")
     response_s = sum(o.response_sum_ns for o in drive.operations.values()) / 1e9
     think_s = ended * closed.think_time_ms / 1e3
     ratio = (response_s + think_s) / (closed.users * drive.measure_s)
     away = abs(1 - ratio)
     edges = (response_s + think_s) / ended / drive.measure_s
     verdict: CheckVerdict = "valid"
-    if away > max(1 - limits.LITTLE_INVALID, limits.LITTLE_TOLERANCE + edges):
+    if away > max(1 - limits.LITTLE.invalid, limits.LITTLE_TOLERANCE + edges):
         verdict = "invalid"
-    elif away > max(1 - limits.LITTLE_VALID, limits.LITTLE_TOLERANCE + edges):
+    elif away > max(1 - limits.LITTLE.valid, limits.LITTLE_TOLERANCE + edges):
         verdict = "suspect"
     reason = f"{ratio:.0%} of the users' time is accounted for: the driver did not keep its users going."
     return CheckResult(
         name="little",
         verdict=verdict,
         measured=round(ratio, 6),
-        limit=limits.LITTLE_INVALID if verdict == "invalid" else limits.LITTLE_VALID,
+        limit=limits.LITTLE.invalid if verdict == "invalid" else limits.LITTLE.valid,
         unit="",
         reason=reason if verdict != "valid" else "",
     )

@@ -3,11 +3,7 @@
 from loadstone.analyse import limits
 from loadstone.analyse.checks.result import unknown, within
 from loadstone.analyse.evidence import TrialEvidence
-from loadstone.analyse.limits import Limit
 from loadstone.record.trial import CheckResult
-
-_BOUND = Limit(100 * limits.SERVER_BOUND, 100 * limits.SERVER_BOUND, "%", "")
-_SHARED = Limit(0, 0, "", "")
 
 
 def steal(evidence: TrialEvidence) -> CheckResult:
@@ -42,10 +38,10 @@ def placement(evidence: TrialEvidence) -> CheckResult:
     """Whether driver and servers ran on CPUs of their own, or at least had enough of them."""
     placed, idle = evidence.facts.placement, evidence.facts.host.idle_share
     if placed is None:
-        return unknown("placement", _SHARED, "Nobody placed the server: where it runs is not known.")
+        return unknown("placement", limits.PLACEMENT, "Nobody placed the server: where it runs is not known.")
     if not placed.shared:
-        return within("placement", 0, _SHARED, "")
-    roomy = idle is not None and idle >= limits.SHARED_CPU_IDLE
+        return within("placement", 0, limits.PLACEMENT, "")
+    roomy = idle is not None and idle >= limits.PLACEMENT_IDLE
     left = "an unknown share" if idle is None else f"{idle:.0%}"
     return CheckResult(
         name="placement",
@@ -99,14 +95,14 @@ def server_cpu(evidence: TrialEvidence) -> CheckResult:
         if name in evidence.facts.servers and part.main_thread_share is not None
     ]
     if not shares:
-        return unknown("server_cpu", _BOUND, "The server's CPU could not be seen.")
+        return unknown("server_cpu", limits.SERVER_CPU, "The server's CPU could not be seen.")
     busiest, name = max(shares)
-    bound = busiest >= limits.SERVER_BOUND
+    bound = 100 * busiest >= limits.SERVER_CPU.valid
     return CheckResult(
         name="server_cpu",
         verdict="valid",
         measured=round(100 * busiest, 6),
-        limit=_BOUND.valid,
+        limit=limits.SERVER_CPU.valid,
         unit="%",
         reason=f"Server-bound: the main thread of {name} had nothing left." if bound else "",
     )

@@ -35,6 +35,7 @@ def config(dark: bool) -> dict[str, Any]:
             "labelColor": soft, "titleColor": soft, "labelFontSize": 11, "titleFontSize": 11.5,
             "titleFontWeight": "normal", "titlePadding": 10, "gridColor": grid, "domainColor": NEUTRAL,
             "tickColor": NEUTRAL, "domain": False, "ticks": False, "labelPadding": 6, "labelLimit": 260,
+            "titleLimit": 280,
         },
         "axisX": {"grid": False, "domain": True, "ticks": True},
         "legend": {
@@ -43,7 +44,9 @@ def config(dark: bool) -> dict[str, Any]:
             "direction": "horizontal", "symbolSize": 70, "columnPadding": 18, "labelLimit": 240, "offset": 14,
             "layout": {"top": {"anchor": "start", "direction": "horizontal", "margin": 26}},
         },
-        "header": {"labelColor": ink, "titleColor": soft, "labelFontSize": 12, "labelFontWeight": 600},
+        "header": {
+            "labelColor": ink, "titleColor": soft, "labelFontSize": 12, "labelFontWeight": 600, "labelLimit": 280,
+        },
         "title": {"color": ink, "subtitleColor": soft, "fontSize": 12.5, "anchor": "start", "fontWeight": 600},
         "text": {"color": soft},
     }  # fmt: skip

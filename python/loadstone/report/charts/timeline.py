@@ -20,6 +20,9 @@ _POINTS_MAX = 900
 """More seconds than this are averaged, so that a long run still makes a picture of one screen."""
 _BOUNDARIES_MAX = 120
 """With more trials than this, only blocks are parted by lines."""
+_CLOCK = "floor(datum.value / 60) + ':' + format(datum.value % 60, '02')"
+_TICK_STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400)
+_TICKS_MAX = 12
 _BREAK: Any = "break-paths-show-path-domains"
 
 
@@ -36,10 +39,11 @@ def timeline_chart(analysis: Analysis) -> Chart | None:
     trials = _trials(analysis, start)
     if not seconds:
         return None
-    panels = [_rates(), _latencies([point["p99"] for point in seconds if point["p99"]] or [1e6], last=not cpu)]
-    if cpu:
-        panels.append(_cpu(list(dict.fromkeys(point["part"] for point in cpu))))
     length_s = analysis.timeline[-1].unix_s - start
+    slowest = [point["p99"] for point in seconds if point["p99"]]
+    panels = [_rates(), _latencies(slowest or [1e6], None if cpu else length_s)]
+    if cpu:
+        panels.append(_cpu(list(dict.fromkeys(point["part"] for point in cpu)), length_s))
     return make(
         "timeline",
         "The run, second by second",
@@ -60,7 +64,7 @@ def _stretches(timeline: list[TimelinePoint], step: int) -> Iterator[list[Timeli
 
 
 def _common(points: list[TimelinePoint], start: float) -> dict[str, Any]:
-    return {"min": round((points[0].unix_s - start) / 60, 4), "trial": fmt.plain(points[0].trial)}
+    return {"s": round(points[0].unix_s - start, 2), "trial": fmt.plain(points[0].trial)}
 
 
 def _point(points: list[TimelinePoint], start: float) -> dict[str, Any]:
@@ -89,7 +93,7 @@ def _with_gaps(points: Values) -> Values:
     found: Values = []
     for trial, group in groupby(points, key=lambda point: point["trial"]):
         own = list(group)
-        found += [*own, {**dict.fromkeys(own[-1]), "min": own[-1]["min"], "trial": trial, "part": own[-1].get("part")}]
+        found += [*own, {**dict.fromkeys(own[-1]), "s": own[-1]["s"], "trial": trial, "part": own[-1].get("part")}]
     return found
 
 
@@ -103,8 +107,8 @@ def _trials(analysis: Analysis, start: float) -> Values:
         view = views.get(points[0].trial)
         trials.append(
             {
-                "min": round((points[0].unix_s - start) / 60, 4),
-                "end": round((points[-1].unix_s + 1 - start) / 60, 4),
+                "s": round(points[0].unix_s - start, 2),
+                "end": round(points[-1].unix_s + 1 - start, 2),
                 "trial": fmt.plain(points[0].trial),
                 "condition": fmt.plain(view.label) if view else "",
                 "verdict": view.verdict if view else "valid",
@@ -115,13 +119,14 @@ def _trials(analysis: Analysis, start: float) -> Values:
     return trials
 
 
-def _x(last: bool) -> alt.X:
-    axis = (
-        alt.Axis(title="minutes since the start", tickCount=10)
-        if last
-        else alt.Axis(labels=False, ticks=False, title=None)
-    )
-    return alt.X("min:Q", axis=axis, scale=alt.Scale(nice=False, zero=True))
+def _x(length_s: float | None) -> alt.X:
+    """The time axis, in minutes and seconds; only the last panel, which is told the run's length, prints it."""
+    axis = alt.Axis(labels=False, ticks=False, title=None)
+    if length_s is not None:
+        step_s = next((step for step in _TICK_STEPS_S if length_s / step <= _TICKS_MAX), _TICK_STEPS_S[-1])
+        values = list(range(0, int(length_s) + 1, step_s))
+        axis = alt.Axis(title="time since the start", labelExpr=_CLOCK, values=values, labelOverlap=True)
+    return alt.X("s:Q", axis=axis, scale=alt.Scale(nice=False, zero=True))
 
 
 def _lines(data: str, x: alt.X, figure: str, color: Any, **y: Any) -> list[alt.Chart]:
@@ -152,21 +157,21 @@ def _panel(x: alt.X, lines: list[alt.Chart], height: int) -> Panel:
 
 
 def _rates() -> Panel:
-    x = _x(last=False)
+    x = _x(None)
     axis = alt.Axis(title="RPS", labelExpr="format(datum.value, '~s')", tickCount=4)
     lines = _lines("seconds", x, "rps", alt.value(theme.SERIES[0]), axis=axis, scale=alt.Scale(zero=True))
     return _panel(x, lines, 150)
 
 
-def _latencies(lengths_ns: list[float], last: bool) -> Panel:
-    x = _x(last)
+def _latencies(lengths_ns: list[float], length_s: float | None) -> Panel:
+    x = _x(length_s)
     axis, scale = duration_axis("P99", lengths_ns), duration_scale(lengths_ns)
     return _panel(x, _lines("seconds", x, "p99", alt.value(theme.SERIES[1]), axis=axis, scale=scale), 120)
 
 
-def _cpu(parts: list[str]) -> Panel:
+def _cpu(parts: list[str], length_s: float) -> Panel:
     """CPU of each part; a line at one full core, where a single thread can go no further."""
-    x = _x(last=True)
+    x = _x(length_s)
     axis, zero = alt.Axis(title="CPU, share of a core", format="%", tickCount=4), alt.Scale(zero=True)
     scale = alt.Scale(domain=parts, range=list(theme.SERIES[2:]))
     color = alt.Color("part:N", scale=scale, legend=alt.Legend(title="CPU of", symbolType="stroke", symbolOpacity=1))

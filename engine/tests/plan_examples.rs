@@ -1,0 +1,27 @@
+//! The plans that every language is tested against: what Python writes, Rust reads.
+
+use loadstone_engine::plan::{Model, Plan};
+use loadstone_engine::protocol::{Protocol, Shared};
+use std::path::Path;
+use std::sync::Arc;
+
+#[test]
+fn every_example_is_read_and_can_be_driven() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/examples/plan");
+    let mut read = 0;
+    for entry in std::fs::read_dir(&folder).expect("the folder of examples is there").flatten() {
+        let name = entry.file_name().into_string().expect("names are text");
+        if !name.ends_with(".json") {
+            continue;
+        }
+        let text = std::fs::read_to_string(entry.path()).expect("an example can be read");
+        let plan = Plan::from_json(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let kind = if matches!(plan.model, Model::Open(_)) { "open" } else { "closed" };
+        let value: serde_json::Value = serde_json::from_str(&text).expect("an example is JSON");
+        assert_eq!(value["model"]["kind"], kind, "{name}");
+        let shared = Arc::new(Shared::new(&plan).unwrap_or_else(|error| panic!("{name}: {error}")));
+        Protocol::new(&plan, shared, 0).unwrap_or_else(|error| panic!("{name}: {error}"));
+        read += 1;
+    }
+    assert!(read > 0, "no example in {}", folder.display());
+}

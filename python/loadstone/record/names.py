@@ -1,0 +1,11 @@
+"""Names of the files in a run's folder."""
+
+EXPERIMENT = "experiment.yaml"
+ENVIRONMENT = "environment.json"
+PLAN = "plan.json"
+TRIALS = "trials.jsonl"
+INTERVALS = "intervals.jsonl"
+SAMPLES = "samples.jsonl"
+LATENCY = "latency"
+"""A folder of interval logs, `<trial>.hlog`."""
+ANALYSIS = "analysis.json"

@@ -1,0 +1,60 @@
+"""`docs/run-folder.md` names every key that is written."""
+
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from loadstone.analyse.model import Analysis
+from loadstone.observe import generator, host, process, redis
+from loadstone.record import environment, facts, machine
+
+TEXT = (Path(__file__).parents[2] / "docs" / "run-folder.md").read_text()
+
+
+def documented(key: str) -> bool:
+    return f"`{key}`" in TEXT
+
+
+@pytest.fixture(scope="module")
+def path(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return synthetic.write_run(tmp_path_factory.mktemp("runs"), until=1)
+
+
+@pytest.mark.parametrize("name", ["trials.jsonl", "intervals.jsonl", "samples.jsonl", "plan.json"])
+def test_keys_of_files(path: Path, name: str) -> None:
+    first = json.loads(
+        (path / name).read_text() if name.endswith("json") else (path / name).read_text().splitlines()[0]
+    )
+    assert [key for key in first if not documented(key) and key != "format"] == []
+    inner = [key for part in ("counts", "trials", "series") for key in keys_within(first.get(part))]
+    assert [key for key in inner if not documented(key)] == []
+
+
+def keys_within(value: object) -> list[str]:
+    if isinstance(value, list):
+        value = value[0]
+    return list(value) if isinstance(value, dict) else []
+
+
+@pytest.mark.parametrize(
+    "model", [facts.TrialFacts, facts.Ceiling, facts.HostFacts, facts.PartCpu, facts.ServerCounters, facts.SeriesPoint]
+)
+def test_facts(model: type[facts.Facts]) -> None:
+    assert [key for key in model.model_fields if not documented(key)] == []
+
+
+def test_the_analysis() -> None:
+    assert [key for key in Analysis.model_fields if not documented(key) and key != "format"] == []
+
+
+@pytest.mark.parametrize("monitor", [host, process, redis, generator])
+def test_what_monitors_see(monitor: ModuleType) -> None:
+    assert [metric for metric in monitor.UNITS if not documented(metric)] == []
+
+
+def test_machine_and_kernel() -> None:
+    keys = [*machine.machine(), *machine.kernel(), *machine.kernel()["limits"]]
+    assert [key for key in keys if not documented(key)] == []
+    assert environment.LIBRARIES

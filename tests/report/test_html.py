@@ -1,0 +1,173 @@
+"""The page as text; `test_page.py` opens it in a browser."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+
+import pytest
+
+from loadstone.analyse.model import Analysis
+from loadstone.report import html
+from loadstone.report.columns import columns_for
+
+
+class Page(HTMLParser):
+    """What the tests ask of a page: its elements and its visible words."""
+
+    VOID = frozenset({"meta", "img", "link", "br"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.scripts: list[str] = []
+        self.words = ""
+        self._open: list[str] = []
+        self.feed(text)
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+        if tag not in self.VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] == "script":
+            self.scripts.append(data)
+        elif not self._open or self._open[-1] != "style":
+            self.words += data
+
+    def all(self, tag: str, **wanted: str) -> list[dict[str, str]]:
+        return [a for name, a in self.elements if name == tag and wanted.items() <= a.items()]
+
+    @property
+    def ids(self) -> list[str]:
+        return [attributes["id"] for _, attributes in self.elements if "id" in attributes]
+
+
+def page_of(analysis: Analysis) -> Page:
+    return Page(html.render(analysis)["report.html"].decode())
+
+
+@pytest.fixture(scope="module")
+def page(analysis: Analysis) -> Page:
+    return page_of(analysis)
+
+
+def test_it_opens_with_the_question_the_answer_and_the_validity(analysis: Analysis, page: Page) -> None:
+    words = " ".join(page.words.split())
+    order = [
+        analysis.question,
+        analysis.answer,
+        "78 valid, 1 suspect, 2 invalid and 2 not run of 83 trials",
+        "no comparison: one block",
+        "Results",
+        "By document size, one worker",
+        "The author's conclusions, tested",
+        "Time line",
+        "Checks",
+        "Trials",
+        "Environment",
+        "loadstone run json-documents --quick",
+    ]
+    places = [words.index(part) for part in order[:5]] + [words.rindex(part) for part in order[5:]]
+    assert places[:5] == sorted(places[:5])
+    assert words.index("The author's conclusions, tested") > words.index("By document size, one worker")
+
+
+def test_every_link_leads_somewhere_and_every_id_is_one(page: Page) -> None:
+    assert len(set(page.ids)) == len(page.ids)
+    targets = [link["href"] for link in page.all("a")]
+    assert len(targets) > 80
+    for target in targets:
+        assert target.removeprefix("#") in page.ids
+
+
+def test_every_row_links_to_its_trials(analysis: Analysis, page: Page) -> None:
+    measured = [row for table in analysis.tables for row in table.rows if row.trials]
+    links = [link for link in page.all("a") if link["href"].startswith("#condition-")]
+    assert len(links) == len(measured)
+    assert len(page.all("details", **{"class": "condition"})) == len({row.trials[0] for row in measured})
+
+
+def test_it_asks_nothing_of_the_network(page: Page) -> None:
+    for tag, attributes in page.elements:
+        for name in ("src", "href", "srcset", "action", "data"):
+            value = attributes.get(name, "")
+            assert value.startswith(("data:", "#")) or value == "", f"<{tag} {name}={value[:40]}>"
+    [policy] = [m["content"] for m in page.all("meta", **{"http-equiv": "Content-Security-Policy"})]
+    assert policy.startswith("default-src 'none'; img-src data: blob:;")
+    assert "connect-src" not in policy
+
+
+def test_only_its_own_scripts_may_run(page: Page) -> None:
+    [policy] = [m["content"] for m in page.all("meta", **{"http-equiv": "Content-Security-Policy"})]
+    _, *programs = page.scripts
+    programs = [program for program in programs if program.strip()]
+    assert len(programs) == 2
+    for program in programs:
+        digest = base64.b64encode(hashlib.sha256(program.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+
+
+def test_pictures_have_words_for_those_who_cannot_see_them(page: Page) -> None:
+    pictures = page.all("img")
+    assert len(pictures) == 10
+    assert all(len(picture["alt"]) > 20 for picture in pictures)
+    assert len(page.all("div", role="img")) == 10
+
+
+def test_tables_have_headers_and_each_term_its_explanation(analysis: Analysis, page: Page) -> None:
+    assert len(page.all("th", scope="row")) == 83 + 13
+    explained = {abbr["title"] for abbr in page.all("abbr")}
+    assert {column.explanation for table in analysis.tables for column in columns_for(table)} <= explained
+    for term in ("RPS, goodput", "service time", "pool wait", "steal", "P50, P95, P99, P99.9"):
+        assert term in page.words
+
+
+def test_an_invalid_row_gives_its_reason_and_no_figure(page: Page) -> None:
+    assert page.words.count("INVALID: generator CPU: the hottest thread was busy 93.4 % of the time") == 2
+    assert len([a for a in page.all("tr") if a.get("class") == "invalid"]) == 2
+
+
+def test_a_figure_of_an_invalid_row_is_struck(analysis: Analysis) -> None:
+    table = analysis.tables[-1]
+    row = table.rows[0].model_copy(update={"verdict": "invalid", "reasons": ["generator CPU"]})
+    text = html.render(
+        analysis.model_copy(update={"tables": [table.model_copy(update={"rows": [row]})], "timeline": []})
+    )
+    assert "<s>34,785</s>" in text["report.html"].decode()
+
+
+def test_a_percentile_that_cannot_be_told_says_why(page: Page) -> None:
+    reasons = [abbr["title"] for abbr in page.all("abbr") if "100 beyond the quantile are needed" in abbr["title"]]
+    assert len(reasons) == 18
+    assert "P99.9 cannot be told for any condition" in page.words
+
+
+def test_an_empty_run_is_a_page_too(empty_analysis: Analysis) -> None:
+    page = page_of(empty_analysis)
+    assert page.all("img") == []
+    for words in ("Nothing was measured.", "0 valid and 83 not run of 83 trials", "No check was made.", "incomplete"):
+        assert words in page.words
+
+
+def test_a_run_without_tables_is_a_page_too(empty_analysis: Analysis) -> None:
+    assert "There are no results." in page_of(empty_analysis.model_copy(update={"tables": []})).words
+
+
+def test_an_all_invalid_run_shows_reasons_and_no_rate(build: Callable[..., Analysis]) -> None:
+    page = page_of(build(all_invalid=True, missing=()))
+    assert "0 valid and 83 invalid of 83 trials" in page.words
+    assert len(page.all("img")) == 2
+    assert page.all("details", **{"class": "condition", "open": ""}) == []
+
+
+def test_the_environment_is_told_with_units(page: Page) -> None:
+    words = " ".join(page.words.split())
+    assert re.search(r"memory ?8\.59 GB", words)
+    assert re.search(r"shared ?no", words)

@@ -1,0 +1,218 @@
+"""The page in a real browser, opened from a file."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from loadstone.analyse.model import Analysis
+from loadstone.report.write import write_report
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = """</script><script>window.hacked=1</script>"'><img src=x onerror="window.hacked=1">{{7*7}}${7*7}"""
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-quic", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--no-first-run",
+)  # fmt: skip
+FIXED = {"format", "verdict", "phase", "unit", "experiment", "published_source"}
+"""Keys whose values are not free text, or shown where the test does not look."""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if binary is None or driver is None:
+        pytest.fail("the page's tests need Debian's packages chromium and chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = binary
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    chrome = webdriver.Chrome(options, Service(driver))
+    yield chrome
+    chrome.quit()
+
+
+@pytest.fixture(scope="module")
+def report(analysis: Analysis, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    [path] = write_report(analysis, tmp_path_factory.mktemp("report"), ["html"])
+    return path
+
+
+def screen(browser: webdriver.Chrome, width: int, scheme: str = "light") -> None:
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    media = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": media})
+
+
+def open_page(
+    browser: webdriver.Chrome, path: Path, width: int = 1280, scheme: str = "light", drawn: bool = True
+) -> None:
+    """Open the page and, if the test looks at pictures, wait until they are drawn."""
+    screen(browser, width, scheme)
+    for log in ("browser", "performance"):
+        browser.get_log(log)
+    browser.get(path.as_uri())
+    if drawn:
+        WebDriverWait(browser, 60).until(lambda b: ask(b, "document.documentElement.dataset.pictures") == scheme)
+
+
+def ask(browser: webdriver.Chrome, expression: str) -> Any:
+    return browser.execute_script(f"return {expression}")
+
+
+def requests_of(browser: webdriver.Chrome) -> list[str]:
+    """Addresses that the page asked for, data within the page left out."""
+    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    urls = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+    return [url for url in urls if not url.startswith(("data:", "blob:"))]
+
+
+def column(browser: webdriver.Chrome, header: str) -> list[str]:
+    """The words of one column of the second table, row by row."""
+    table = browser.find_elements(By.CSS_SELECTOR, "table.figures")[1]
+    names = [cell.text for cell in table.find_elements(By.CSS_SELECTOR, "thead th")]
+    place = next(i for i, name in enumerate(names) if name.rstrip(" ↑↓") == header)
+    rows = "[...arguments[0].tBodies[0].rows].filter((r) => !r.classList.contains('why'))"
+    found: list[str] = browser.execute_script(f"return {rows}.map((r) => r.cells[{place}].textContent.trim())", table)
+    return found
+
+
+def sort_by(browser: webdriver.Chrome, header: str) -> None:
+    table = browser.find_elements(By.CSS_SELECTOR, "table.figures")[1]
+    buttons = table.find_elements(By.CSS_SELECTOR, "thead button")
+    button = next(button for button in buttons if button.text.rstrip(" ↑↓") == header)
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", button)
+    button.click()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_picture_is_drawn_without_an_error_or_a_request(
+    browser: webdriver.Chrome, report: Path, scheme: str
+) -> None:
+    open_page(browser, report, scheme=scheme)
+    assert ask(browser, "document.querySelectorAll('figure.drawn .live svg.marks').length") == 10
+    assert ask(browser, "Math.min(...[...document.querySelectorAll('.live svg.marks')].map(s => s.clientHeight))") > 60
+    assert browser.get_log("browser") == []
+    assert requests_of(browser) == [report.as_uri()]
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_page_never_scrolls_sideways(browser: webdriver.Chrome, report: Path, width: int) -> None:
+    open_page(browser, report, width)
+    assert ask(browser, "document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
+
+
+def test_at_1280_pixels_every_table_shows_all_its_columns(browser: webdriver.Chrome, report: Path) -> None:
+    open_page(browser, report, drawn=False)
+    assert (
+        ask(browser, "Math.max(...[...document.querySelectorAll('.scroll')].map(s => s.scrollWidth - s.clientWidth))")
+        == 0
+    )
+
+
+def test_a_table_sorts_by_its_figures_and_unknown_ones_stay_last(browser: webdriver.Chrome, report: Path) -> None:
+    open_page(browser, report, drawn=False)
+    before = column(browser, "condition")
+    sort_by(browser, "RPS")
+    rates = [float(cell.replace(",", "")) for cell in column(browser, "RPS")[:32]]
+    assert rates == sorted(rates)
+    assert column(browser, "RPS")[32:] == ["—"] * 4
+    sort_by(browser, "RPS")
+    rates = [float(cell.replace(",", "")) for cell in column(browser, "RPS")[:32]]
+    assert rates == sorted(rates, reverse=True)
+    assert column(browser, "RPS")[32:] == ["—"] * 4
+    sort_by(browser, "condition")
+    assert column(browser, "condition") == before
+
+
+def test_the_reason_of_a_row_moves_with_it(browser: webdriver.Chrome, report: Path) -> None:
+    open_page(browser, report, drawn=False)
+    sort_by(browser, "P99")
+    above = "[...document.querySelectorAll('tr.why')].map((r) => r.previousElementSibling.cells[0].textContent.trim())"
+    assert sorted(ask(browser, above)) == [
+        "get, 100 B, 32 workers",
+        "set, 10 kB, 32 workers",
+        "update, 1 kB, 8 workers",
+    ]
+
+
+def test_a_row_leads_to_its_trials(browser: webdriver.Chrome, report: Path) -> None:
+    open_page(browser, report, drawn=False)
+    link = browser.find_element(By.LINK_TEXT, "update, 1 kB, 8 workers")
+    target = str(link.get_attribute("hash"))
+    assert not ask(browser, f"document.querySelector('{target}').open")
+    browser.execute_script("arguments[0].click()", link)
+    WebDriverWait(browser, 5).until(lambda b: ask(b, f"document.querySelector('{target}').open"))
+    assert (
+        "warm-up: the first and the last third differ by 12.5 %" in browser.find_element(By.CSS_SELECTOR, target).text
+    )
+
+
+def test_without_scripts_tables_and_still_pictures_are_there(browser: webdriver.Chrome, report: Path) -> None:
+    screen(browser, 1280)
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        browser.get(report.as_uri())
+        shown = "(i) => i.naturalWidth > 200 && i.clientHeight > 60"
+        assert ask(browser, f"[...document.querySelectorAll('img.still')].filter({shown}).length") == 10
+        assert len(browser.find_elements(By.CSS_SELECTOR, "table.figures tbody th")) == 83
+        assert browser.find_elements(By.CSS_SELECTOR, "thead button") == []
+    finally:
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+def test_in_print_the_still_pictures_take_the_place_of_the_live_ones(browser: webdriver.Chrome, report: Path) -> None:
+    open_page(browser, report, scheme="dark")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        displays = "[...document.querySelectorAll('{}')].every((e) => getComputedStyle(e).display === '{}')"
+        assert ask(browser, displays.format("img.still", "block"))
+        assert ask(browser, displays.format(".live", "none"))
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def hostile(value: Any, key: str = "") -> Any:
+    """Every free text and every free key, made hostile."""
+    if isinstance(value, dict):
+        free = key in ("condition", "vary", "factors", "errors", "cpu_share", "environment")
+        return {f"{k}{HOSTILE}" if free else k: hostile(v, k) for k, v in value.items()}
+    if isinstance(value, list):
+        return [hostile(item, key) for item in value]
+    return f"{value}{HOSTILE}" if isinstance(value, str) and key not in FIXED else value
+
+
+def test_hostile_names_are_only_words(
+    browser: webdriver.Chrome, small: Analysis, build: Callable[..., Analysis], tmp_path: Path
+) -> None:
+    full = build()
+    mixed = small.model_copy(update={"tables": [*small.tables, full.tables[1]], "notes": ["note"]})
+    evil = Analysis.model_validate(hostile(mixed.model_dump()))
+    [path] = write_report(evil, tmp_path, ["html"])
+    open_page(browser, path)
+    assert ask(browser, "window.hacked") is None
+    assert HOSTILE in browser.find_element(By.TAG_NAME, "h1").text
+    assert ask(browser, "document.querySelectorAll('img:not(.still)').length") == 0
+    assert ask(browser, "document.querySelectorAll('figure:not(.drawn)').length") == 0
+    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+    assert requests_of(browser) == [path.as_uri()]
+    assert ask(browser, "document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
+
+
+def test_an_empty_run_opens_without_an_error(
+    browser: webdriver.Chrome, empty_analysis: Analysis, tmp_path: Path
+) -> None:
+    [path] = write_report(empty_analysis, tmp_path, ["html"])
+    open_page(browser, path, 400)
+    assert browser.get_log("browser") == []
+    assert ask(browser, "document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
