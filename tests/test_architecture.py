@@ -53,7 +53,10 @@ def test_a_stage_imports_only_data_types_of_earlier_stages(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_the_engine_is_imported_in_two_files(path: Path) -> None:
-    if "_engine" in {name.split(".")[0] for name in imports_of(path)} or "from loadstone import _engine" in path.read_text():
+    if (
+        "_engine" in {name.split(".")[0] for name in imports_of(path)}
+        or "from loadstone import _engine" in path.read_text()
+    ):
         assert name_of(path) in ENGINE_USERS
 
 

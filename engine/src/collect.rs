@@ -20,26 +20,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
-/// What one thread reports when its part is over.
-#[derive(Debug)]
-pub struct ThreadEnd {
-    pub cpu: Option<usize>,
-    pub timeline: Timeline,
-    /// When its load ended.
-    pub end_ns: u64,
-    /// What had not ended by then, by operation.
-    pub left: Vec<Left>,
-    pub measured: Vec<Measured>,
-    pub pool_wait: Histogram<u64>,
-    pub schedule_lag: Histogram<u64>,
-    pub overflowed: u64,
-    pub commands: BTreeMap<String, CommandRecord>,
-    pub bytes_sent: u64,
-    pub bytes_received: u64,
-    pub connections: Connections,
-    pub read_back: ReadBack,
-}
-
 /// An interval of which not all threads have told yet.
 #[derive(Debug)]
 struct Pending {
@@ -47,13 +27,6 @@ struct Pending {
     /// The thread that `data` goes back to.
     owner: usize,
     cpu_ns: Vec<u64>,
-}
-
-/// One operation over the measured part of the drive.
-#[derive(Debug)]
-struct Trial {
-    response: Histogram<u64>,
-    service: Histogram<u64>,
 }
 
 /// Where an interval stands in the drive: its phase, and its number within it.
@@ -72,7 +45,7 @@ pub struct Collector {
     trial: Vec<Trial>,
     total: Tally,
     measure_cpu_ns: Vec<u64>,
-    serializer: V2DeflateSerializer,
+    serializer: Encoder,
     handed_out: u64,
 }
 
@@ -98,7 +71,7 @@ impl Collector {
             trial: (0..operations).map(|_| trial()).collect(),
             total: Tally::default(),
             measure_cpu_ns: vec![0; threads],
-            serializer: V2DeflateSerializer::new(),
+            serializer: Encoder::default(),
             handed_out: 0,
         }
     }
@@ -118,8 +91,18 @@ impl Collector {
             }
         }
         self.hand_out_all(origin_ns);
-        let record = self.record(origin_ns, quantum_ns);
-        self.hand.finish(record);
+        let drive = WholeDrive {
+            names: self.names,
+            ends: self.ends.into_iter().flatten().map(|end| *end).collect(),
+            trial: self.trial,
+            total: self.total,
+            measure_cpu_ns: self.measure_cpu_ns,
+            clock: self.clock,
+            clock_quantum_ns: quantum_ns,
+            origin_ns,
+            stopped: self.control.reason(),
+        };
+        self.hand.finish(drive.record());
     }
 
     fn take_interval(&mut self, thread: usize, data: Box<IntervalData>, origin_ns: u64) {
@@ -198,8 +181,8 @@ impl Collector {
                 timeouts: tally.timeouts,
                 dropped: tally.dropped,
                 response_ns: Latency::of(&operation.response),
-                response_histogram: self.encode(&operation.response),
-                service_histogram: self.encode(&operation.service),
+                response_histogram: self.serializer.encode(&operation.response),
+                service_histogram: self.serializer.encode(&operation.service),
             };
             operations.insert(self.names[index].clone(), summary);
         }
@@ -219,101 +202,6 @@ impl Collector {
             cpu_s: cpu_ns,
         }
     }
-
-    /// HdrHistogram's V2 encoding, compressed, in base64.
-    fn encode(&mut self, histogram: &Histogram<u64>) -> String {
-        let mut bytes = Vec::new();
-        self.serializer.serialize(histogram, &mut bytes).expect("a histogram of our bounds can be encoded in memory");
-        BASE64.encode(bytes)
-    }
-
-    fn record(&mut self, origin_ns: u64, clock_quantum_ns: u64) -> DriveRecord {
-        let ends: Vec<Box<ThreadEnd>> = std::mem::take(&mut self.ends).into_iter().flatten().collect();
-        let phases = phase_times(&ends, origin_ns);
-        let measure = phases[&Phase::Measure];
-        let (mut pool_wait, mut schedule_lag) = (latency_histogram(), latency_histogram());
-        let mut commands: BTreeMap<String, CommandRecord> = BTreeMap::new();
-        let (mut connections, mut read_back) = (Connections::default(), ReadBack::default());
-        for end in &ends {
-            add(&mut pool_wait, &end.pool_wait);
-            add(&mut schedule_lag, &end.schedule_lag);
-            connections.add(&end.connections);
-            read_back.add(&end.read_back);
-            for (name, command) in &end.commands {
-                let total = commands.entry(name.clone()).or_default();
-                total.sent += command.sent;
-                total.replied += command.replied;
-            }
-        }
-        let left: Vec<Left> = ends.iter().flat_map(|end| end.left.iter().copied()).collect();
-        let total = self.total.counts(left.iter().map(|l| l.in_flight).sum(), left.iter().map(|l| l.unsent).sum());
-        DriveRecord {
-            format: 1,
-            engine: format!("loadstone-engine {}", env!("CARGO_PKG_VERSION")),
-            started_unix_ns: self.clock.to_unix_ns(origin_ns),
-            phases,
-            measure_s: measure.end_s - measure.start_s,
-            operations: self.operation_records(&ends),
-            total,
-            pool_wait_ns: Latency::of(&pool_wait),
-            schedule_lag_ns: Latency::of(&schedule_lag),
-            commands,
-            bytes_sent: ends.iter().map(|end| end.bytes_sent).sum(),
-            bytes_received: ends.iter().map(|end| end.bytes_received).sum(),
-            threads: thread_records(&ends, &self.measure_cpu_ns),
-            connections,
-            read_back,
-            overflowed: ends.iter().map(|end| end.overflowed).sum(),
-            clock_quantum_ns,
-            stopped: self.control.reason(),
-        }
-    }
-
-    fn operation_records(&mut self, ends: &[Box<ThreadEnd>]) -> BTreeMap<String, OperationRecord> {
-        let mut records = BTreeMap::new();
-        for (index, trial) in std::mem::take(&mut self.trial).into_iter().enumerate() {
-            let mut all = Measured::default();
-            let mut left = Left::default();
-            for end in ends {
-                all.add(&end.measured[index]);
-                left.measured_in_flight += end.left[index].measured_in_flight;
-                left.measured_unsent += end.left[index].measured_unsent;
-            }
-            let record = OperationRecord {
-                counts: all.tally.counts(left.measured_in_flight, left.measured_unsent),
-                window_completed: all.window_completed,
-                window_ok: all.window_ok,
-                response_ns: Latency::of(&trial.response),
-                service_ns: Latency::of(&trial.service),
-                response_sum_ns: all.response_sum_ns,
-                response_histogram: self.encode(&trial.response),
-                service_histogram: self.encode(&trial.service),
-            };
-            records.insert(self.names[index].clone(), record);
-        }
-        records
-    }
-}
-
-/// When each phase began and ended: where the threads differ, at the latest of them.
-fn phase_times(ends: &[Box<ThreadEnd>], origin_ns: u64) -> BTreeMap<Phase, PhaseTimes> {
-    let since_origin_s = |at_ns: u64| to_s(at_ns.saturating_sub(origin_ns));
-    let times = |phase: Phase| {
-        let start_ns = ends.iter().map(|end| end.timeline.start_ns(phase).min(end.end_ns)).max();
-        let end_ns = ends.iter().map(|end| end.timeline.end_ns(phase).min(end.end_ns)).max();
-        let (start_ns, end_ns) = (start_ns.unwrap_or(origin_ns), end_ns.unwrap_or(origin_ns));
-        PhaseTimes { start_s: since_origin_s(start_ns), end_s: since_origin_s(end_ns) }
-    };
-    Phase::ALL.into_iter().map(|phase| (phase, times(phase))).collect()
-}
-
-fn thread_records(ends: &[Box<ThreadEnd>], measure_cpu_ns: &[u64]) -> Vec<ThreadRecord> {
-    let record = |(end, &cpu_ns): (&ThreadEnd, &u64)| {
-        let measure = (end.timeline.start_ns(Phase::Measure), end.timeline.end_ns(Phase::Measure));
-        let wall_ns = measure.1.min(end.end_ns).saturating_sub(measure.0.min(end.end_ns));
-        ThreadRecord { cpu: end.cpu, cpu_s: to_s(cpu_ns), wall_s: to_s(wall_ns) }
-    };
-    ends.iter().map(AsRef::as_ref).zip(measure_cpu_ns).map(record).collect()
 }
 
 fn merge(into: &mut IntervalData, other: &IntervalData) {
@@ -327,6 +215,75 @@ fn merge(into: &mut IntervalData, other: &IntervalData) {
     into.gauges.add(&other.gauges);
 }
 
-fn add(sum: &mut Histogram<u64>, other: &Histogram<u64>) {
-    sum.add(other).expect("all histograms have the same bounds");
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn collector() -> (Collector, Arc<Hand>, Vec<Receiver<Box<IntervalData>>>) {
+        let text = r#"{"endpoints": [{}], "model": {"kind": "closed", "users": 2}, "pool": {"connections": 2},
+            "operations": [{"name": "get", "commands": [{"args": ["GET", "{key}"]}]}]}"#;
+        let plan = Plan::from_json(text).unwrap();
+        let (spares, returned): (Vec<_>, Vec<_>) = (0..2).map(|_| std::sync::mpsc::channel()).unzip();
+        let control = Arc::new(Control::new(Clock::new(), 2, 1.0));
+        let hand = Arc::new(Hand::default());
+        (Collector::new(&plan, control, spares, hand.clone()), hand, returned)
+    }
+
+    fn data(phase: Phase, number: u32, (start_ns, end_ns): (u64, u64), ok: u64) -> Box<IntervalData> {
+        let mut data = Box::new(IntervalData::new(1));
+        (data.phase, data.number, data.start_ns, data.end_ns) = (phase, number, start_ns, end_ns);
+        data.operations[0].tally.ok = ok;
+        data.operations[0].response.record_n(1000, ok).unwrap();
+        data
+    }
+
+    fn handed_out(hand: &Hand) -> Vec<serde_json::Value> {
+        std::iter::from_fn(|| hand.next_interval(Duration::ZERO))
+            .map(|text| serde_json::from_str(&text).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn an_interval_is_handed_out_when_every_thread_has_told_of_it() {
+        let (mut collector, hand, returned) = collector();
+        collector.take_interval(0, data(Phase::WarmUp, 0, (0, 10), 3), 0);
+        collector.take_interval(0, data(Phase::Measure, 0, (10, 20), 5), 0);
+        assert!(handed_out(&hand).is_empty());
+        collector.take_interval(1, data(Phase::WarmUp, 0, (0, 10), 4), 0);
+        let intervals = handed_out(&hand);
+        assert_eq!(intervals.len(), 1);
+        assert_eq!(intervals[0]["operations"]["get"]["ok"], 7);
+        assert_eq!(intervals[0]["operations"]["get"]["response_ns"]["count"], 7);
+        collector.take_interval(1, data(Phase::Measure, 0, (10, 21), 6), 0);
+        let intervals = handed_out(&hand);
+        assert_eq!((&intervals[0]["index"], &intervals[0]["phase"]), (&1.into(), &"measure".into()));
+        assert_eq!(intervals[0]["duration_s"], 11e-9);
+        // Two spares each at first, and every set of data back to the thread that filled it.
+        assert_eq!([returned[0].try_iter().count(), returned[1].try_iter().count()], [4, 4]);
+    }
+
+    #[test]
+    fn a_thread_that_skipped_an_interval_does_not_hold_the_others_up() {
+        let (mut collector, hand, _returned) = collector();
+        collector.take_interval(0, data(Phase::Measure, 0, (0, 10), 1), 0);
+        collector.take_interval(0, data(Phase::Measure, 1, (10, 11), 1), 0);
+        collector.take_interval(1, data(Phase::Measure, 0, (0, 10), 1), 0);
+        collector.take_interval(1, data(Phase::Drain, 0, (10, 12), 1), 0);
+        let told: Vec<u64> =
+            handed_out(&hand).iter().map(|interval| interval["operations"]["get"]["ok"].as_u64().unwrap()).collect();
+        assert_eq!(told, [2, 1]);
+    }
+
+    #[test]
+    fn only_what_was_measured_is_in_the_trials_histogram() {
+        let (mut collector, _hand, _returned) = collector();
+        for (phase, ok) in [(Phase::WarmUp, 3), (Phase::Measure, 5), (Phase::Drain, 2)] {
+            for thread in 0..2 {
+                collector.take_interval(thread, data(phase, 0, (0, 10), ok), 0);
+            }
+        }
+        assert_eq!(collector.trial[0].response.len(), 14);
+        assert_eq!(collector.total.ok, 20);
+    }
 }

@@ -91,7 +91,7 @@ pub struct Worker {
     /// Connections with encoded bytes that were not yet offered to the kernel.
     dirty: Vec<usize>,
     /// Connections that may have more to receive although no event will say so.
-    unfinished: Vec<usize>,
+    unfinished: VecDeque<usize>,
     inbox: Inbox,
     waiting: VecDeque<Waiting>,
     queued: VecDeque<Request>,
@@ -145,7 +145,7 @@ impl Worker {
             now_ns: clock.now(),
             unsettled: Vec::with_capacity(own),
             dirty: Vec::with_capacity(own),
-            unfinished: Vec::with_capacity(own),
+            unfinished: VecDeque::with_capacity(own),
             inbox: Inbox::with_capacity(SHARED_INBOX),
             waiting: VecDeque::with_capacity(1024),
             queued: VecDeque::with_capacity(1024),

@@ -60,6 +60,7 @@ def _options(plan: Plan) -> dict[str, Any]:
     commands = [command for operation in plan.operations for command in operation.commands]
     return {
         "document_bytes": plan.documents.payload_bytes + 122,
+        "field_bytes": plan.documents.field_bytes,
         "replies": {c.args[0].upper(): c.expect for c in commands if c.expect != "any"},
     }
 

@@ -59,7 +59,7 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
 @app.command("list")
 def list_command() -> None:
     """The built-in experiments, a line each."""
-    from loadstone.run import list_experiments
+    from loadstone.overview import list_experiments
 
     for name, question in list_experiments():
         typer.echo(f"{name:<20} {question}")
@@ -75,7 +75,8 @@ def show(
     blocks: Blocks = 1,
 ) -> None:
     """What an experiment varies, how long it takes and what it can tell, before it starts."""
-    from loadstone.run import RunOptions, describe_experiment
+    from loadstone.options import RunOptions
+    from loadstone.overview import describe_experiment
 
     options = RunOptions(
         experiment=experiment,
@@ -105,7 +106,7 @@ def run(
     json_: Json = False,
 ) -> None:
     """Run an experiment: start the servers, load them, watch them, print what the data allow one to say."""
-    from loadstone.run import RunOptions
+    from loadstone.options import RunOptions
     from loadstone.run import run as run_experiment
 
     options = RunOptions(
@@ -146,7 +147,7 @@ def report(
 @app.command()
 def doctor() -> None:
     """Whether this machine can measure well: what is there, what is missing, what to change."""
-    from loadstone.run import examine
+    from loadstone.overview import examine
 
     if not examine(err):
         raise typer.Exit(1)

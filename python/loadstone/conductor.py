@@ -114,7 +114,7 @@ class Conductor:
             snapshots={name: (before[name], after[name]) for name in deployed},
             samples=samples,
             ceiling=ceiling,
-            placement=self.placement,
+            placement=self.placement if all(one.server.ours for one in deployed.values()) else None,
             failure=_failure(drive, deployed),
         )
 

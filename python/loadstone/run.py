@@ -1,13 +1,11 @@
 """The run of an experiment: its top function is the design, the eight stages in a line each."""
 
-import secrets
 import shlex
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -19,51 +17,28 @@ from loadstone.analyse.analysis import analyse
 from loadstone.analyse.model import Analysis
 from loadstone.ceiling import CeilingGauge
 from loadstone.conductor import Conductor
-from loadstone.deploy import doctor
 from loadstone.deploy.deployments import Deployed, Deployments
 from loadstone.deploy.placement import Placement, place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver, engine_build, require_drivable, require_release_engine
 from loadstone.drive.outcome import Interval
 from loadstone.errors import Interrupted, LoadstoneError, ServerGone
-from loadstone.plan.describe import describe
-from loadstone.plan.design import make_run_plan
+from loadstone.options import RunOptions, wanted_experiment, wanted_plan
 from loadstone.plan.run_plan import RunPlan
 from loadstone.record.environment import capture
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
-from loadstone.record.reading import read_plan
 from loadstone.record.redact import redact
 from loadstone.record.resume import require_same_run
 from loadstone.record.space import check_space, estimate_bytes
 from loadstone.report.progress import RunProgress
 from loadstone.report.terminal import show
 from loadstone.report.write import DEFAULT_FORMATS, write_report
-from loadstone.spec.catalogue import find, names
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import level_text
-from loadstone.spec.overrides import override, parse_only
 
 INVALID_STATUS = 3
 REPORT = "report.html"
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """What the command line says of a run."""
-
-    experiment: str
-    only: tuple[str, ...] = ()
-    set: tuple[str, ...] = ()
-    servers: tuple[str, ...] = ()
-    quick: bool = False
-    as_published: bool = False
-    blocks: int = 1
-    seed: int | None = None
-    """None: a fresh one, or on `resume` the folder's."""
-    out: Path = Path("runs")
-    resume: Path | None = None
-    command: tuple[str, ...] = field(default_factory=lambda: tuple(sys.argv[1:]))
 
 
 @dataclass(frozen=True)
@@ -77,9 +52,9 @@ class Outcome:
 def run(options: RunOptions, console: Console) -> Outcome:
     """Run an experiment from its spec to its report. Raises LoadstoneError; what was finished is kept."""
     require_release_engine()
-    experiment = override(find(options.experiment), sets=options.set, servers=options.servers)
+    experiment = wanted_experiment(options)
     placement = place()
-    run_plan = _plan(experiment, options, placement.generator_cpus)
+    run_plan = wanted_plan(experiment, options, placement.generator_cpus)
     for condition_plan in {trial.plan for trial in run_plan.trials if trial.block == 1}:
         require_drivable(condition_plan)
     check_space(options.resume or options.out, estimate_bytes(run_plan))
@@ -102,17 +77,6 @@ def run(options: RunOptions, console: Console) -> Outcome:
     return Outcome(folder.path, _status(analysis))
 
 
-def list_experiments() -> list[tuple[str, str]]:
-    """Name and question of each built-in experiment."""
-    return [(name, find(name).question) for name in names()]
-
-
-def describe_experiment(options: RunOptions) -> str:
-    """What `loadstone show` prints. Raises UserError."""
-    experiment = override(find(options.experiment), sets=options.set)
-    return describe(_plan(experiment, options, ()), experiment)
-
-
 def report_run(folder: Path, formats: tuple[str, ...], console: Console) -> None:
     """Analyse a run's folder and write its reports. Raises UserError."""
     analysis = analyse(folder)
@@ -120,35 +84,6 @@ def report_run(folder: Path, formats: tuple[str, ...], console: Console) -> None
     show(analysis, folder / REPORT if "html" in formats else None, console)
     for path in written:
         console.print(f"written: {path}", markup=False, soft_wrap=True)
-
-
-def examine(console: Console) -> bool:
-    """Print what `loadstone doctor` finds; False if something could be better."""
-    facts = doctor.facts()
-    for fact in facts:
-        console.print(f"{fact.verdict:<5} {fact.name:<24} {fact.value}", markup=False, soft_wrap=True)
-        if fact.remedy:
-            console.print(f"{'':<30} {fact.remedy}", markup=False, soft_wrap=True)
-    return all(fact.verdict == "ok" for fact in facts)
-
-
-def _plan(experiment: Experiment, options: RunOptions, cpus: tuple[int, ...]) -> RunPlan:
-    return make_run_plan(
-        experiment,
-        only=parse_only(experiment, options.only),
-        quick=options.quick,
-        as_published=options.as_published,
-        seed=_seed(options),
-        blocks=options.blocks,
-        cpus=cpus,
-    )
-
-
-def _seed(options: RunOptions) -> int:
-    """The run's seed. A fresh one keeps the keys of two runs on one server apart."""
-    if options.seed is not None:
-        return options.seed
-    return read_plan(options.resume).seed if options.resume is not None else secrets.randbelow(2**32)
 
 
 def _open_folder(

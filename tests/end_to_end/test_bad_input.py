@@ -62,7 +62,7 @@ def test_a_wrong_password_is_said_and_not_shown(lab: Lab, users_redis: tuple[Loc
 
 
 def test_no_room_on_the_disk_is_said_before_the_run(lab: Lab) -> None:
-    done = lab.loadstone("run", lab.experiment(measure="100 000 000 s"))
+    done = lab.loadstone("run", lab.experiment(measure="100000000 s"))
     assert done.status == 2
     assert "MB needed" in done.error_line
     assert lab.runs() == []

@@ -112,10 +112,8 @@ def test_a_full_disk_loses_nothing_that_was_finished(lab: Lab, tmp_path: Path) -
         filler = small / "filler"
         command = lab.begin("run", lab.experiment(measure="700 ms"), "--out", small / "runs")
         lab.until(lambda: list(small.glob("runs/*/trials.jsonl")) and "b01-001" in _trials(small))
-        with filler.open("wb") as file, pytest.raises(OSError):
-            while True:
-                file.write(b"\0" * 4096)
-                file.flush()
+        with pytest.raises(OSError, match="No space left"):
+            _fill(filler)
         done = command.wait()
         assert done.status == 2
         assert "No space left" in done.error_line
@@ -126,6 +124,13 @@ def test_a_full_disk_loses_nothing_that_was_finished(lab: Lab, tmp_path: Path) -
         assert json.loads((run / "analysis.json").read_text())["trials_done"] >= 1
     finally:
         subprocess.run(["umount", "-l", small], check=False)
+
+
+def _fill(path: Path) -> None:
+    """Write until the disk is full."""
+    with path.open("wb", buffering=0) as file:
+        while True:
+            file.write(b"\0" * 4096)
 
 
 def _trials(small: Path) -> str:

@@ -232,14 +232,15 @@ impl Worker {
                 return Ok(());
             }
         }
-        self.unfinished.push(number);
+        self.unfinished.push_back(number);
         Ok(())
     }
 
     pub(super) fn continue_unfinished(&mut self) {
         for _ in 0..self.unfinished.len() {
-            let number = self.unfinished.remove(0);
-            self.handle(number, News { readable: true, writable: false, closed: true });
+            if let Some(number) = self.unfinished.pop_front() {
+                self.handle(number, News { readable: true, writable: false, closed: true });
+            }
         }
     }
 

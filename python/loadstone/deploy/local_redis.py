@@ -223,7 +223,7 @@ class LocalRedis:
         return UserError(f"server {self.name}: it ended while it started, and its log says: {last[:300]}")
 
 
-class _PortTaken(Exception):  # noqa: N818 (a signal inside this file)
+class _PortTaken(Exception):
     """Another took the port between our choice and the server's start."""
 
 

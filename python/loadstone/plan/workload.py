@@ -19,6 +19,9 @@ LOAD_MAX_S = 600.0
 """After which storing the data is given up, in seconds."""
 NOT_DEPLOYED = Endpoint(port=0)
 """Stands in a plan until a server runs."""
+INTERVALS_A_TRIAL = 10
+"""What the checks for warm-up and drift need at least, and some more."""
+SHORTEST_INTERVAL_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class WorkloadPlanner:
             raise self._error(error.path, error.problem, words, numbers) from None
         data |= {"endpoints": [NOT_DEPLOYED], "cpus": self._cpus}
         try:
-            return Plan.model_validate(data)
+            return _with_intervals(Plan.model_validate(data))
         except ValidationError as error:
             path, problem = self._experiment.source.first_problem(error, Plan, data)
             raise self._error(path, problem, words, numbers) from None
@@ -186,6 +189,12 @@ def _finish_keys(keys: dict[str, Any], prefix: str) -> None:
             problem = "is set by loadstone, which touches only keys of its own; leave it out"
             raise FieldError(("keys", name), problem)
     keys["prefix"] = prefix
+
+
+def _with_intervals(plan: Plan) -> Plan:
+    """The plan with intervals of a second; shorter where the trial is, so that warm-up and drift can be told."""
+    shortest_s = plan.phases.measure_s / INTERVALS_A_TRIAL
+    return plan.model_copy(update={"interval_s": min(1.0, max(SHORTEST_INTERVAL_S, round(shortest_s, 3)))})
 
 
 def _load_plan(plan: Plan, operation: Operation) -> Plan:

@@ -17,7 +17,7 @@ ON_DARK = {
 NEUTRAL = "#8A9099"
 """Lines and marks that must show on white and on black."""
 
-WIDTH = 930
+WIDTH = 980
 """Pixels from the left to the right end of an axis: a picture then fits a page 1,280 pixels wide."""
 
 FONT = "Inter, 'Segoe UI', 'Helvetica Neue', 'Liberation Sans', Arial, sans-serif"

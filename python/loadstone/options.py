@@ -1,0 +1,59 @@
+"""What the command line says of a run, and what it means: the experiment and its plan."""
+
+import secrets
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from loadstone.plan.design import make_run_plan
+from loadstone.plan.run_plan import RunPlan
+from loadstone.spec.catalogue import find
+from loadstone.spec.experiment import Experiment
+from loadstone.spec.overrides import override, parse_only
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What the command line says of a run."""
+
+    experiment: str
+    only: tuple[str, ...] = ()
+    set: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
+    quick: bool = False
+    as_published: bool = False
+    blocks: int = 1
+    seed: int | None = None
+    """None: a fresh one, or on `resume` the folder's."""
+    out: Path = Path("runs")
+    resume: Path | None = None
+    command: tuple[str, ...] = field(default_factory=lambda: tuple(sys.argv[1:]))
+
+
+def wanted_experiment(options: RunOptions) -> Experiment:
+    """The experiment with what the command line changes in it. Raises UserError."""
+    return override(find(options.experiment), sets=options.set, servers=options.servers)
+
+
+def wanted_plan(experiment: Experiment, options: RunOptions, cpus: tuple[int, ...]) -> RunPlan:
+    """The design of the run; `cpus` are the driver's. Raises UserError."""
+    return make_run_plan(
+        experiment,
+        only=parse_only(experiment, options.only),
+        quick=options.quick,
+        as_published=options.as_published,
+        seed=_seed(options),
+        blocks=options.blocks,
+        cpus=cpus,
+    )
+
+
+def _seed(options: RunOptions) -> int:
+    """The run's seed. A fresh one keeps the keys of two runs on one server apart."""
+    if options.seed is not None:
+        return options.seed
+    if options.resume is None:
+        return secrets.randbelow(2**32)
+    from loadstone.record.reading import read_plan  # only now: it takes time to load
+
+    return read_plan(options.resume).seed
