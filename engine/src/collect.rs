@@ -1,21 +1,14 @@
-//! The collector: merges what the threads hand over into intervals, and at the end into the record.
+//! The collector: merges what the threads hand over into intervals, and keeps what the record needs.
 
 use crate::clock::{Clock, to_s};
+use crate::conclude::{ThreadEnd, Trial, WholeDrive};
 use crate::control::Control;
 use crate::hand::Hand;
-use crate::outcome::{
-    CommandRecord, Connections, DriveRecord, Interval, IntervalOperation, Latency, OperationRecord, Phase, PhaseTimes,
-    ReadBack, ThreadRecord,
-};
+use crate::histogram::{self, Encoder};
+use crate::outcome::{Interval, IntervalOperation, Latency, Phase};
 use crate::plan::Plan;
 use crate::record::Message;
-use crate::tally::{IntervalData, Measured, Tally, latency_histogram};
-use crate::timeline::Timeline;
-use crate::worker::Left;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
+use crate::tally::{IntervalData, Tally};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
@@ -45,7 +38,7 @@ pub struct Collector {
     trial: Vec<Trial>,
     total: Tally,
     measure_cpu_ns: Vec<u64>,
-    serializer: Encoder,
+    encoder: Encoder,
     handed_out: u64,
 }
 
@@ -58,7 +51,6 @@ impl Collector {
             // A thread that is gone needs no spare.
             let _ = spare.send(Box::new(IntervalData::new(operations)));
         }
-        let trial = || Trial { response: latency_histogram(), service: latency_histogram() };
         Self {
             clock: control.clock,
             control,
@@ -68,10 +60,10 @@ impl Collector {
             pending: BTreeMap::new(),
             reached: vec![None; threads],
             ends: (0..threads).map(|_| None).collect(),
-            trial: (0..operations).map(|_| trial()).collect(),
+            trial: (0..operations).map(|_| Trial::default()).collect(),
             total: Tally::default(),
             measure_cpu_ns: vec![0; threads],
-            serializer: Encoder::default(),
+            encoder: Encoder::default(),
             handed_out: 0,
         }
     }
@@ -158,8 +150,8 @@ impl Collector {
         }
         if data.phase >= Phase::Measure {
             for (trial, operation) in self.trial.iter_mut().zip(&data.operations) {
-                add(&mut trial.response, &operation.response);
-                add(&mut trial.service, &operation.service);
+                histogram::add(&mut trial.response, &operation.response);
+                histogram::add(&mut trial.service, &operation.service);
             }
         }
         if data.end_ns > data.start_ns || !is_empty {
@@ -181,8 +173,8 @@ impl Collector {
                 timeouts: tally.timeouts,
                 dropped: tally.dropped,
                 response_ns: Latency::of(&operation.response),
-                response_histogram: self.serializer.encode(&operation.response),
-                service_histogram: self.serializer.encode(&operation.service),
+                response_histogram: self.encoder.encode(&operation.response),
+                service_histogram: self.encoder.encode(&operation.service),
             };
             operations.insert(self.names[index].clone(), summary);
         }
@@ -207,8 +199,8 @@ impl Collector {
 fn merge(into: &mut IntervalData, other: &IntervalData) {
     for (sum, operation) in into.operations.iter_mut().zip(&other.operations) {
         sum.tally.add(&operation.tally);
-        add(&mut sum.response, &operation.response);
-        add(&mut sum.service, &operation.service);
+        histogram::add(&mut sum.response, &operation.response);
+        histogram::add(&mut sum.service, &operation.service);
     }
     into.start_ns = into.start_ns.min(other.start_ns);
     into.end_ns = into.end_ns.max(other.end_ns);

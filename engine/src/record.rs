@@ -4,9 +4,10 @@
 //! empty set that came back from there takes their place.
 
 use crate::clock::{from_s, thread_cpu_ns};
-use crate::collect::ThreadEnd;
+use crate::conclude::ThreadEnd;
+use crate::histogram;
 use crate::outcome::Phase;
-use crate::tally::{End, Gauges, IntervalData, Measured, latency_histogram};
+use crate::tally::{End, Gauges, IntervalData, Measured};
 use crate::timeline::Timeline;
 use hdrhistogram::Histogram;
 use std::sync::mpsc::{Receiver, Sender};
@@ -66,8 +67,8 @@ impl Recorder {
             collector,
             measured: vec![Measured::default(); operations],
             measured_ended: 0,
-            pool_wait: latency_histogram(),
-            schedule_lag: latency_histogram(),
+            pool_wait: histogram::empty(),
+            schedule_lag: histogram::empty(),
             overflowed: 0,
         }
     }
@@ -205,10 +206,10 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::histogram::LONGEST_NS;
     use crate::outcome::Errors;
     use crate::plan::Phases;
     use crate::protocol::ErrorKind;
-    use crate::tally::LONGEST_NS;
     use std::sync::mpsc::channel;
 
     const MS: u64 = 1_000_000;

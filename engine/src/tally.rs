@@ -1,16 +1,9 @@
 //! Events counted, latencies gathered: by operation, of one interval or of the measure phase.
 
+use crate::histogram;
 use crate::outcome::{Counts, Errors, Phase};
 use crate::protocol::ErrorKind;
 use hdrhistogram::Histogram;
-
-/// Longest latency that a histogram holds: an hour. What is longer is counted as overflowed.
-pub const LONGEST_NS: u64 = 3_600_000_000_000;
-
-/// An empty histogram of latencies: 1 ns to 1 hour, 3 significant digits.
-pub fn latency_histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("the bounds are valid")
-}
 
 /// How an operation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,8 +112,8 @@ impl IntervalData {
     pub fn new(operations: usize) -> Self {
         let tally = IntervalTally {
             tally: Tally { errors: Vec::with_capacity(16), ..Tally::default() },
-            response: latency_histogram(),
-            service: latency_histogram(),
+            response: histogram::empty(),
+            service: histogram::empty(),
         };
         Self {
             phase: Phase::RampUp,

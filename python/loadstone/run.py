@@ -14,6 +14,7 @@ from rich.console import Console
 
 from loadstone import registry
 from loadstone.analyse.analysis import analyse
+from loadstone.analyse.labels import label_of
 from loadstone.analyse.model import Analysis
 from loadstone.ceiling import CeilingGauge
 from loadstone.conductor import Conductor
@@ -35,7 +36,6 @@ from loadstone.report.progress import RunProgress
 from loadstone.report.terminal import show
 from loadstone.report.write import DEFAULT_FORMATS, write_report
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.levels import level_text
 
 INVALID_STATUS = 3
 REPORT = "report.html"
@@ -66,7 +66,7 @@ def run(options: RunOptions, console: Console) -> Outcome:
         with _open_folder(options, experiment, run_plan, placement, first) as folder:
             gauge = CeilingGauge(driver, DeployContext(cpus=placement.server_cpus))
             conductor = Conductor(servers, driver, gauge, folder, placement, stopping)
-            ended = _run_trials(conductor, run_plan, folder, progress)
+            ended = _run_trials(conductor, experiment, run_plan, progress)
             progress.note("writing the report")
             analysis = analyse(folder.path)
             folder.write_analysis(analysis.model_dump(mode="json"))
@@ -118,15 +118,15 @@ def _open_folder(
 
 
 def _run_trials(
-    conductor: Conductor, run_plan: RunPlan, folder: RunFolder, progress: RunProgress
+    conductor: Conductor, experiment: Experiment, run_plan: RunPlan, progress: RunProgress
 ) -> LoadstoneError | None:
     """Run what is not finished yet; the reason if it had to end early."""
-    pending = [trial for trial in run_plan.trials if trial.name not in folder.finished]
+    pending = [trial for trial in run_plan.trials if trial.name not in conductor.folder.finished]
     left_s = replace(run_plan, trials=tuple(pending)).expected_s()
     progress.start(len(run_plan.trials), left_s)
     try:
         for number, trial in enumerate(pending, start=1 + len(run_plan.trials) - len(pending)):
-            progress.trial(trial.name, _label(trial.condition), number)
+            progress.trial(trial.name, label_of(experiment, trial.condition), number)
             record = conductor.run(trial, _reporting(progress))
             reasons = [check.reason for check in record.checks if check.verdict in ("suspect", "invalid")]
             progress.finished(record.verdict, reasons)
@@ -145,10 +145,6 @@ def _reporting(progress: RunProgress) -> Callable[[Interval], None]:
             progress.live(done / interval.duration_s, p99_ns or None, interval.phase)
 
     return show
-
-
-def _label(condition: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {level_text(level)}" for name, level in condition.items())
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 use super::Worker;
 use crate::clock::SECOND_NS;
-use crate::collect::ThreadEnd;
+use crate::conclude::ThreadEnd;
 use crate::connection::{State, Task};
 use crate::outcome::{Phase, ReadBack};
 use crate::protocol::ReadBackCounts;
