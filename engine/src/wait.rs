@@ -58,6 +58,7 @@ impl Waiter {
 
     #[cfg(not(target_os = "linux"))]
     fn wait_for(&mut self, events: &mut Events, left_ns: u64, until_ns: u64) {
+        events.clear();
         if left_ns > self.spin_ns {
             self.look(events, Some(Duration::from_nanos(left_ns - self.spin_ns)));
         }

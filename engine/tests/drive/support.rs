@@ -23,7 +23,7 @@ pub fn plan(port: u16, changes: Value) -> Plan {
         "endpoints": [{"port": port}],
         "model": {"kind": "closed", "users": 4},
         "pool": {"connections": 4},
-        "phases": {"ramp_up_s": 0.02, "warm_up_s": 0.05, "measure_s": 0.2, "drain_s": 0.5},
+        "phases": {"ramp_up_s": 0.02, "warm_up_s": 0.05, "measure_s": 0.2, "drain_s": 5.0},
         "operations": [{"name": "get", "commands": [{"args": ["GET", "{key}"]}]}],
         "keys": {"count": 100},
         "interval_s": 0.05,

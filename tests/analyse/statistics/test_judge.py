@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from loadstone.analyse.statistics.evidence import block_evidence, common_blocks
+from loadstone.analyse.statistics.comparison import block_evidence, common_blocks
 from loadstone.analyse.statistics.histograms import LatencyBlocks
 from loadstone.analyse.statistics.judge import judge, judge_pairs, judge_quantile
 from loadstone.analyse.statistics.settings import Settings

@@ -12,8 +12,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from loadstone.analyse.statistics.comparison import ComparisonEvidence, block_evidence, quantile_evidence
 from loadstone.analyse.statistics.effect import blocks_needed, detectable_effect
-from loadstone.analyse.statistics.evidence import Evidence, block_evidence, quantile_evidence
 from loadstone.analyse.statistics.histograms import LatencyBlocks
 from loadstone.analyse.statistics.holm import holm_rejected
 from loadstone.analyse.statistics.sequential import BLOCKS_MIN, next_look
@@ -49,7 +49,7 @@ def judge_quantile(
     return verdict(quantile_evidence(latencies, quantile, settings, seed), settings, rejected=rejected)
 
 
-def judge_pairs(evidence: Mapping[Pair, tuple[Evidence, Settings]]) -> dict[Pair, Verdict]:
+def judge_pairs(evidence: Mapping[Pair, tuple[ComparisonEvidence, Settings]]) -> dict[Pair, Verdict]:
     """The verdicts of all comparisons that an experiment declares, by Holm's procedure.
 
     Each Settings must say in `pairs` how many there are. Raises ValueError if one does not.
@@ -93,7 +93,7 @@ def classify(
     return np.select([inside, real & same_sign, real], [EQUIVALENT, FASTER, MIXED], UNDECIDED)
 
 
-def verdict(evidence: Evidence, settings: Settings, *, rejected: bool | None = None) -> Verdict:
+def verdict(evidence: ComparisonEvidence, settings: Settings, *, rejected: bool | None = None) -> Verdict:
     """Judge the evidence, with `rejected` as Holm's decision: the first rule that applies, with its words."""
     base = Verdict(
         kind="undecided",
@@ -115,7 +115,7 @@ def verdict(evidence: Evidence, settings: Settings, *, rejected: bool | None = N
     return worded(found, settings)
 
 
-def _decided(base: Verdict, evidence: Evidence, settings: Settings, *, rejected: bool) -> Verdict:
+def _decided(base: Verdict, evidence: ComparisonEvidence, settings: Settings, *, rejected: bool) -> Verdict:
     """The kind of a verdict that has an interval, and who wins."""
     estimate = np.asarray(evidence.estimate)
     low, high, real = cut_at_zero(estimate, np.asarray(evidence.low), np.asarray(evidence.high), np.asarray(rejected))
@@ -131,7 +131,7 @@ def _decided(base: Verdict, evidence: Evidence, settings: Settings, *, rejected:
     return replace(found, winner="b" if b_faster else "a", materially=found.kind == "faster" and beyond_margin)
 
 
-def _detectable(blocks: int, evidence: Evidence, settings: Settings) -> float | None:
+def _detectable(blocks: int, evidence: ComparisonEvidence, settings: Settings) -> float | None:
     """The minimum detectable effect with so many blocks like these."""
     if evidence.spread is None or blocks < BLOCKS_MIN:
         return None
@@ -144,7 +144,7 @@ def _too_few(base: Verdict, settings: Settings) -> Verdict:
     return replace(base, more_minutes=missing * settings.block_minutes) if missing > 0 else base
 
 
-def _undecided(found: Verdict, evidence: Evidence, settings: Settings) -> Verdict:
+def _undecided(found: Verdict, evidence: ComparisonEvidence, settings: Settings) -> Verdict:
     """How much longer it would take; not decidable here if that is beyond four budgets."""
     estimate, spread = evidence.estimate, evidence.spread
     least = next_look(found.blocks, settings.pairs) or math.ceil(LOOK_GROWTH * found.blocks)

@@ -20,7 +20,7 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ComparisonEvidence:
     """All ratios are ln(B / A). None: cannot be told from so few blocks, or without a right reply."""
 
     blocks: int
@@ -39,7 +39,7 @@ class Evidence:
     """Whether equivalence may be claimed."""
 
 
-NO_BLOCKS = Evidence(0, None, None, None, 1.0, None, False, 0, 0, None, False)
+NO_BLOCKS = ComparisonEvidence(0, None, None, None, 1.0, None, False, 0, 0, None, False)
 
 
 def common_blocks(a: Mapping[int, Value], b: Mapping[int, Value]) -> tuple[list[Value], list[Value]]:
@@ -48,7 +48,7 @@ def common_blocks(a: Mapping[int, Value], b: Mapping[int, Value]) -> tuple[list[
     return [a[block] for block in both], [b[block] for block in both]
 
 
-def block_evidence(blocks_a: Sequence[float], blocks_b: Sequence[float], settings: Settings) -> Evidence:
+def block_evidence(blocks_a: Sequence[float], blocks_b: Sequence[float], settings: Settings) -> ComparisonEvidence:
     """From one figure a block: goodput or p50 of A and of B, in the same order.
 
     Raises ValueError if the numbers of blocks differ, or a figure is not above zero and finite.
@@ -66,7 +66,7 @@ def block_evidence(blocks_a: Sequence[float], blocks_b: Sequence[float], setting
     spread = float(robust_spread(d)) if blocks > 1 else None
     stalls_a, stalls_b = stall_counts(d, ranks.estimate, larger_is_faster=settings.larger_is_faster)
     total = total_log_ratio(a, b)
-    return Evidence(
+    return ComparisonEvidence(
         blocks=blocks,
         estimate=estimate,
         low=float(ranks.low) if enough and ranks.low is not None else None,
@@ -81,7 +81,9 @@ def block_evidence(blocks_a: Sequence[float], blocks_b: Sequence[float], setting
     )
 
 
-def quantile_evidence(latencies: LatencyBlocks, quantile: float, settings: Settings, seed: int = 0) -> Evidence:
+def quantile_evidence(
+    latencies: LatencyBlocks, quantile: float, settings: Settings, seed: int = 0
+) -> ComparisonEvidence:
     """From the histograms of each block: the quantile (0 < quantile < 1) of all of them merged.
 
     The merged quantile feels every stall itself, so of the guard only the number of blocks applies;
@@ -94,7 +96,7 @@ def quantile_evidence(latencies: LatencyBlocks, quantile: float, settings: Setti
     enough = blocks >= BLOCKS_MIN and interval.low is not None and interval.high is not None
     low, high = (interval.low, interval.high) if enough else (None, None)
     stalls_a, stalls_b = _quantile_stalls(latencies, quantile, interval.estimate)
-    return Evidence(
+    return ComparisonEvidence(
         blocks=blocks,
         estimate=interval.estimate,
         low=low,
