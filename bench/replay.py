@@ -243,13 +243,14 @@ def replay(
 
 
 def impossible() -> list[str]:
-    """Designs that the table leaves out, since so few blocks give no interval at so many pairs."""
-    return [
-        f"K={count} {design.name}: no interval from {design.looks[-1]} blocks at {design.alpha} / {pairs}, so no verdict"
-        for count in CONDITIONS
-        for design in designs(pairs := math.comb(count, 2), LOOK_ALPHA, None)
-        if critical_rank(design.looks[-1], design.alpha / pairs) is None
-    ]
+    """Designs that the table leaves out: at so many pairs so few blocks give no interval."""
+    lines = []
+    for count in CONDITIONS:
+        pairs = math.comb(count, 2)
+        for design in designs(pairs, LOOK_ALPHA, None):
+            if critical_rank(design.looks[-1], design.alpha / pairs) is None:
+                lines.append(f"K={count} {design.name}: no interval at {design.alpha} / {pairs}, so no verdict")
+    return lines
 
 
 def missed(found: Outcome) -> list[str]:

@@ -18,6 +18,8 @@ pub struct ThreadEnd {
     pub timeline: Timeline,
     /// When its load ended.
     pub end_ns: u64,
+    /// How long the thread was ready to run and had no CPU in the measure phase.
+    pub measure_waited_ns: Option<u64>,
     /// What had not ended by then, by operation.
     pub left: Vec<Left>,
     pub measured: Vec<Measured>,
@@ -151,7 +153,12 @@ impl WholeDrive {
             let at_most = |phase_ns: u64| phase_ns.min(end.end_ns);
             let start_ns = at_most(end.timeline.start_ns(Phase::Measure));
             let end_ns = at_most(end.timeline.end_ns(Phase::Measure));
-            ThreadRecord { cpu: end.cpu, cpu_s: to_s(cpu_ns), wall_s: to_s(end_ns - start_ns) }
+            ThreadRecord {
+                cpu: end.cpu,
+                cpu_s: to_s(cpu_ns),
+                wall_s: to_s(end_ns - start_ns),
+                waited_s: end.measure_waited_ns.map(to_s),
+            }
         };
         self.ends.iter().zip(&self.measure_cpu_ns).map(record).collect()
     }

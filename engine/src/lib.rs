@@ -25,6 +25,7 @@ pub mod record;
 pub mod resolve;
 pub mod resp;
 pub mod rng;
+pub mod run_delay;
 pub mod tally;
 pub mod template;
 pub mod timeline;

@@ -152,6 +152,8 @@ pub struct ThreadRecord {
     pub cpu: Option<usize>,
     pub cpu_s: f64,
     pub wall_s: f64,
+    /// Ready to run, and no CPU for it; None where the system does not tell.
+    pub waited_s: Option<f64>,
 }
 
 /// `planned` is the size of the pool; `lost` ended without being told to.

@@ -7,6 +7,7 @@ use crate::clock::{from_s, thread_cpu_ns};
 use crate::conclude::ThreadEnd;
 use crate::histogram;
 use crate::outcome::Phase;
+use crate::run_delay::RunDelay;
 use crate::tally::{End, Gauges, IntervalData, Measured};
 use crate::timeline::Timeline;
 use hdrhistogram::Histogram;
@@ -37,6 +38,10 @@ pub struct Recorder {
     border_ns: u64,
     current: Box<IntervalData>,
     cpu_at_start_ns: u64,
+    run_delay: RunDelay,
+    waited_at_start_ns: Option<u64>,
+    /// How long the thread was ready to run and had no CPU in the measure phase.
+    pub measure_waited_ns: Option<u64>,
     spares: Receiver<Box<IntervalData>>,
     collector: Sender<Message>,
     pub measured: Vec<Measured>,
@@ -63,6 +68,9 @@ impl Recorder {
             border_ns: u64::MAX,
             current: Box::new(IntervalData::new(operations)),
             cpu_at_start_ns: 0,
+            run_delay: RunDelay::of_this_thread(),
+            waited_at_start_ns: None,
+            measure_waited_ns: None,
             spares,
             collector,
             measured: vec![Measured::default(); operations],
@@ -78,6 +86,8 @@ impl Recorder {
         self.timeline = timeline;
         self.current.start_ns = timeline.origin_ns();
         self.cpu_at_start_ns = thread_cpu_ns();
+        self.run_delay = RunDelay::of_this_thread();
+        self.waited_at_start_ns = self.run_delay.read_ns();
         self.set_border();
     }
 
@@ -129,11 +139,23 @@ impl Recorder {
         self.current.gauges = gauges;
         self.current.cpu_ns = cpu_ns.saturating_sub(self.cpu_at_start_ns);
         self.cpu_at_start_ns = cpu_ns;
+        self.note_run_delay();
         let operations = self.current.operations.len();
         let empty = self.spares.try_recv().unwrap_or_else(|_| Box::new(IntervalData::new(operations)));
         let data = std::mem::replace(&mut self.current, empty);
         // Without a collector nobody wants the data: the drive is being torn down.
         let _ = self.collector.send(Message::Interval { thread: self.thread, data });
+    }
+
+    /// Adds what the thread waited for a CPU in the interval that ends, if that is a measured one.
+    fn note_run_delay(&mut self) {
+        let waited_ns = self.run_delay.read_ns();
+        if self.current.phase == Phase::Measure
+            && let (Some(now_ns), Some(before_ns)) = (waited_ns, self.waited_at_start_ns)
+        {
+            *self.measure_waited_ns.get_or_insert(0) += now_ns.saturating_sub(before_ns);
+        }
+        self.waited_at_start_ns = waited_ns;
     }
 
     #[inline]

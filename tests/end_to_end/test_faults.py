@@ -87,7 +87,7 @@ def test_resume_refuses_another_experiment(lab: Lab) -> None:
     lab.loadstone("run", path, "--only", "operation=set")
     done = lab.loadstone("run", path, "--only", "operation=get", "--resume", lab.run())
     assert done.status == 2
-    assert "factors differ" in done.error_line
+    assert "conditions differ" in done.error_line
 
 
 def test_resume_refuses_another_machine(lab: Lab) -> None:
@@ -116,7 +116,7 @@ def test_a_full_disk_loses_nothing_that_was_finished(lab: Lab, tmp_path: Path) -
             _fill(filler)
         done = command.wait()
         assert done.status == 2
-        assert "No space left" in done.error_line
+        assert "no space left" in done.error_line
         filler.unlink()
         run = next(small.glob("runs/*"))
         report = lab.loadstone("report", run, "--format", "csv")

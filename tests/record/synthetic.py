@@ -214,7 +214,7 @@ def _record(
         commands=commands,
         bytes_sent=sent * 100,
         bytes_received=sent * 5,
-        threads=[ThreadRecord(cpu=1, cpu_s=0.4 * measure_s, wall_s=measure_s)],
+        threads=[ThreadRecord(cpu=1, cpu_s=0.4 * measure_s, wall_s=measure_s, waited_s=0.003 * measure_s)],
         connections=Connections(
             planned=plan.pool.connections,
             opened=plan.pool.connections,
@@ -263,7 +263,7 @@ def samples(record: DriveRecord) -> list[Sample]:
         for metric, value in {
             "cpu_s": 100 + 0.6 * second,
             "cpu_share": 0.6,
-            "main_thread_wait_share": 0.004,
+            "main_thread_wait_s": 3 + 0.004 * second,
             "used_cpu_sys_main_thread": 50 + 0.25 * second,
             "used_cpu_user_main_thread": 50 + 0.3 * second,
         }.items():
@@ -271,7 +271,6 @@ def samples(record: DriveRecord) -> list[Sample]:
         found.append(Sample(now, "generator", "cpu_s", 10 + 0.45 * second))
         found.append(Sample(now, "generator", "cpu_share", 0.45))
         found.append(Sample(now, "generator", "throttled_s", 0.0))
-        found.append(Sample(now, "generator", "hottest_native_wait_share", 0.003 if 1 < second < 6 else 0.0))
     return found
 
 

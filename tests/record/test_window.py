@@ -42,13 +42,6 @@ def test_a_rate_speaks_for_the_time_before_its_sample() -> None:
     assert Window(samples, 0, 2).highest("host", "st") == 20
 
 
-def test_a_thread_that_comes_and_goes_is_told_while_it_is_there() -> None:
-    samples = [Sample(t, "generator", "wait", value) for t, value in [(0, 0.0), (1, 0.0), (2, 0.4), (3, 0.2), (4, 0.0)]]
-    assert Window(samples, 0, 4).mean_while_present("generator", "wait") == pytest.approx(0.3)
-    assert Window(samples, 0, 1).mean_while_present("generator", "wait") == 0.0
-    assert Window([], 0, 1).mean_while_present("generator", "wait") is None
-
-
 def test_parts_are_those_with_the_metric() -> None:
     window = Window([*counter((0, 1)), Sample(0, "app", "cpu_s", 1), Sample(0, "host", "st", 0)], 0, 1)
     assert window.parts("cpu_s") == ["app", "redis"]

@@ -117,6 +117,7 @@ impl Worker {
             cpu: self.cpu,
             timeline: self.recorder.timeline,
             end_ns: ended.end_ns,
+            measure_waited_ns: self.recorder.measure_waited_ns,
             left: ended.left,
             measured: self.recorder.measured,
             pool_wait: self.recorder.pool_wait,

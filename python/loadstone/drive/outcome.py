@@ -113,6 +113,8 @@ class ThreadRecord(Part):
     cpu: int | None
     cpu_s: float
     wall_s: float
+    waited_s: float | None = None
+    """Ready to run, and no CPU for it: other programs had it. None where the system does not tell."""
 
 
 class Connections(Part):

@@ -24,6 +24,7 @@ UNITS = {
     "cpu_s": "s since the process began, all its threads",
     "cpu_share": "cores",
     "main_thread_share": "cores",
+    "main_thread_wait_s": "s since the process began in which it was ready to run and had no CPU",
     "main_thread_wait_share": "share of the time that it was ready to run and had no CPU",
     "rss_bytes": "bytes",
     "threads": "threads",
@@ -64,7 +65,7 @@ class ProcessMonitor:
         counters = self._counters()
         told = {"alive": float("cpu_s" in counters)}
         if "cpu_s" in counters:
-            told["cpu_s"] = counters["cpu_s"]
+            told |= {name: counters[name] for name in ("cpu_s", "main_thread_wait_s") if name in counters}
             told |= {RATES[name]: rate for name, rate in self._rates.of(counters).items()}
             told |= self._gauges()
         for name, value in told.items():

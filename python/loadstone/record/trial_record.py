@@ -71,7 +71,7 @@ def make_trial_record(
         ceiling=ceiling,
         series=series,
         host=_host(window),
-        parts=_parts(window, cpu_s),
+        parts=_parts(window, drive, cpu_s),
         placement=placement,
     )
     completed = sum(operation.window_completed for operation in drive.operations.values())
@@ -231,7 +231,7 @@ def _sum_of(window: Window, part: str, counters: Sequence[str]) -> float | None:
     return None if None in grown else sum(seconds for seconds in grown if seconds is not None)
 
 
-def _parts(window: Window, cpu_s: Mapping[str, float]) -> dict[str, PartCpu]:
+def _parts(window: Window, drive: DriveRecord, cpu_s: Mapping[str, float]) -> dict[str, PartCpu]:
     if window.length_s <= 0:
         return {}
     found = {}
@@ -242,16 +242,18 @@ def _parts(window: Window, cpu_s: Mapping[str, float]) -> dict[str, PartCpu]:
             mean_share=seconds / window.length_s,
             max_share=window.highest(name, "cpu_share"),
             main_thread_share=None if name in (DRIVER, OWN) else main,
-            wait_share=_wait_share(window, name),
+            wait_share=_wait_share(window, drive, name),
         )
     return found
 
 
-def _wait_share(window: Window, part: str) -> float | None:
-    """How long the part's decisive thread waited for a CPU, as a share of the time."""
+def _wait_share(window: Window, drive: DriveRecord, part: str) -> float | None:
+    """How long the part's decisive thread was ready to run and had no CPU, as a share of the time."""
     if part == DRIVER:
-        return window.mean_while_present(part, "hottest_native_wait_share")
-    return window.mean(part, "main_thread_wait_share")
+        told = [t.waited_s / t.wall_s for t in drive.threads if t.waited_s is not None and t.wall_s > 0]
+        return max(told, default=None)
+    waited_s = window.increase(part, "main_thread_wait_s")
+    return waited_s / window.length_s if waited_s is not None else None
 
 
 def _host(window: Window) -> HostFacts:

@@ -53,14 +53,6 @@ class Window:
             return None
         return sum(value * inside_s for value, inside_s in seen) / covered_s
 
-    def mean_while_present(self, part: str, metric: str) -> float | None:
-        """The mean of the samples above 0: of a thread that comes and goes, at the edges nothing is seen."""
-        seen = self._within(part, metric)
-        present_s = sum(inside_s for value, inside_s in seen if value > 0)
-        if not seen:
-            return None
-        return sum(value * inside_s for value, inside_s in seen) / present_s if present_s else 0.0
-
     def highest(self, part: str, metric: str) -> float | None:
         """The highest value of a rate or a share, of samples most of whose time lies within the stretch."""
         values = [
