@@ -52,14 +52,13 @@ def redis_benchmark(case: Case, endpoint: Endpoint, cpus: tuple[int, ...], reque
     """Run redis-benchmark for `requests` requests; its own rate, and its process's CPU."""
     command = ["redis-benchmark", "-h", endpoint.host, "-p", str(endpoint.port), "-c", str(case.connections),
                "-P", str(case.pipeline), "-n", str(requests), "-r", str(KEYS), "-d", str(VALUE_BYTES),
-               "-t", case.command.lower(), "--csv"]  # fmt: skip
+               "-t", case.command.lower(), "--csv", "-a", endpoint.password or ""]  # fmt: skip
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     text = subprocess.run(
         command,
         check=True,
         capture_output=True,
         text=True,
-        env={**os.environ, "REDISCLI_AUTH": endpoint.password or ""},
         preexec_fn=lambda: os.sched_setaffinity(0, cpus) if cpus else None,
     ).stdout
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -105,7 +105,7 @@ class Conductor:
             drive = self.driver.drive(plan, take)
         after = _snapshots(deployed)
         writer.add_samples(samples)
-        ceiling = None if self.stopping.is_set() or drive.stopped else self.ceiling.measure(plan)
+        ceiling = None if self.stopping.is_set() or drive.stopped else self.ceiling.measure(plan, _rate_per_s(drive))
         return make_trial_record(
             planned,
             plan,
@@ -144,6 +144,12 @@ def _snapshots(deployed: Mapping[str, Deployed]) -> dict[str, RedisSnapshot | No
         except LoadstoneError:
             found[name] = None
     return found
+
+
+def _rate_per_s(drive: DriveRecord) -> float:
+    """Completions a second in the measure phase."""
+    completed = sum(operation.window_completed for operation in drive.operations.values())
+    return completed / drive.measure_s if drive.measure_s > 0 else 0.0
 
 
 def _failure(drive: DriveRecord, deployed: Mapping[str, Deployed]) -> str | None:

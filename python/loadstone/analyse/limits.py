@@ -46,6 +46,10 @@ PAYLOAD_ALLOWED_BYTES_PER_S = 200
 """What loadstone itself asks the server beside the load: INFO once a second."""
 STEAL = Limit(2, 10, "%", "J: CPU time that other machines took is missing in every figure")
 WARM_UP = Limit(10, 20, "%", "S: first and last third differ by more than 10 %: not settled; invalid at twice that")
+WARM_UP_NOISE = (2, 3)
+"""J: a change within so many standard errors (suspect, invalid) is the machine's noise, not a trend."""
+WARM_UP_CORRELATION = 0.6
+"""S: correlation of neighbouring intervals in the noise model."""
 WARM_UP_INTERVALS = 6
 """Fewer intervals than that cannot show a trend."""
 SWAP = Limit(0, inf, "bytes", "J: memory that had to come back from the disk")

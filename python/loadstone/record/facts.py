@@ -27,6 +27,15 @@ class Ceiling(Facts):
     floor_p50_ns: int | None = None
     """P50 of the response time with a single user: the round trip and the driver, and nothing else."""
 
+    @property
+    def capacity_per_s(self) -> float:
+        """The driver's capacity: its rate against the null server, at a fully busy thread.
+
+        A driver that still had time left was held up by the null server or by too few users, and could
+        have done more in proportion.
+        """
+        return self.throughput_per_s / min(1.0, max(self.hottest_thread_share, 0.05))
+
     @classmethod
     def of(cls, plan: Plan, busy: DriveRecord, single: DriveRecord | None = None) -> "Ceiling":
         """The ceiling from two drives of one load against the null server.

@@ -5,7 +5,6 @@ from types import ModuleType
 
 import pytest
 
-from loadstone.analyse.checks.generator import capacity_per_s
 from loadstone.record.facts import Ceiling
 
 ResultOf = Callable[..., object]
@@ -61,8 +60,8 @@ def test_throughput_against_the_drivers_capacity(
 
 def test_capacity_is_that_of_a_fully_busy_thread() -> None:
     """Against a null server that was itself the limit, the driver used half of its core: it can do twice that."""
-    assert capacity_per_s(Ceiling(throughput_per_s=1e5, users=64, hottest_thread_share=0.5)) == pytest.approx(2e5)
-    assert capacity_per_s(Ceiling(throughput_per_s=1e5, users=64, hottest_thread_share=1.01)) == 1e5
+    assert Ceiling(throughput_per_s=1e5, users=64, hottest_thread_share=0.5).capacity_per_s == pytest.approx(2e5)
+    assert Ceiling(throughput_per_s=1e5, users=64, hottest_thread_share=1.01).capacity_per_s == 1e5
 
 
 @pytest.mark.parametrize(("share", "verdict"), [(0.09, "valid"), (0.11, "unknown"), (0.95, "unknown")])

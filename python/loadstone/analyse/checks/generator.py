@@ -3,7 +3,6 @@
 from loadstone.analyse import limits
 from loadstone.analyse.checks.result import share, unknown, within
 from loadstone.analyse.evidence import TrialEvidence
-from loadstone.record.facts import Ceiling
 from loadstone.record.trial import CheckResult
 
 
@@ -56,22 +55,13 @@ def generator_ceiling(evidence: TrialEvidence) -> CheckResult:
     found = evidence.facts.ceiling
     if found is None or found.throughput_per_s <= 0 or evidence.drive.measure_s <= 0:
         return unknown("generator_ceiling", limits.CEILING, "The driver was not measured against the null server.")
-    capacity = capacity_per_s(found)
+    capacity = found.capacity_per_s
     measured = share(evidence.completed / evidence.drive.measure_s, capacity)
     reason = (
         f"The rate is {measured:.0f} % of the {capacity:,.0f} a second that the driver itself can do: "
         "the server may be able to do more."
     )
     return within("generator_ceiling", measured, limits.CEILING, reason)
-
-
-def capacity_per_s(found: Ceiling) -> float:
-    """The driver's capacity: its rate against the null server, at a fully busy thread.
-
-    A driver that still had time left was held up by the null server or by too few users, and could
-    have done more in proportion.
-    """
-    return found.throughput_per_s / min(1.0, max(found.hottest_thread_share, 0.05))
 
 
 def round_trip(evidence: TrialEvidence) -> CheckResult:

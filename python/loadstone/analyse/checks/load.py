@@ -1,10 +1,14 @@
 """Whether the load was the one that was planned."""
 
+import math
+from math import inf
+
 import numpy as np
 
 from loadstone.analyse import limits
 from loadstone.analyse.checks.result import share, unknown, within
 from loadstone.analyse.evidence import TrialEvidence
+from loadstone.analyse.limits import Limit
 from loadstone.analyse.statistics.mser import mser
 from loadstone.record.facts import SeriesPoint
 from loadstone.record.histogram import measurable, rank_of
@@ -124,18 +128,41 @@ def warm_up(evidence: TrialEvidence) -> CheckResult | None:
     third = len(rates) // 3
     first, last = float(np.mean(rates[:third])), float(np.mean(rates[-third:]))
     mean = float(np.mean(rates))
-    measured = share(abs(first - last), mean)
     if mean <= 0:
         return unknown("warm_up", limit, "Nothing was answered, so there is no rate to look at.")
+    measured = share(abs(first - last), mean)
+    noise = share(_noise_of_a_difference(rates, third), mean)
     cut = mser(rates)
     if measured <= limit.valid and cut is not None and not cut.settled:
         reason = f"The rate settled only after {cut.observations} of {len(rates)} intervals, in the last half."
         return CheckResult(
             name="warm_up", verdict="suspect", measured=round(measured, 6), limit=limit.valid, unit="%", reason=reason
         )
-    ends = f"from the first third ({first:,.0f} a second) to the last ({last:,.0f})"
-    reason = f"The rate changed by {measured:.0f} % {ends}."
-    return within("warm_up", measured, limit, reason)
+    rose = last > first
+    said = "rose" if rose else "fell"
+    reason = (
+        f"The rate {said} by {measured:.0f} % from the first third ({first:,.0f} a second) to the last ({last:,.0f})."
+    )
+    allowed = Limit(
+        valid=max(limit.valid, limits.WARM_UP_NOISE[0] * noise),
+        invalid=max(limit.invalid, limits.WARM_UP_NOISE[1] * noise) if rose else inf,
+        unit=limit.unit,
+        source=limit.source,
+    )
+    return within("warm_up", measured, allowed, reason)
+
+
+def _noise_of_a_difference(rates: list[float], third: int) -> float:
+    """Standard error of the difference of two thirds' means, from the spread within the second and the last.
+
+    (The first may hold the very trend that is looked for.) For a series whose neighbours correlate by rho the variance of a mean is (1 + rho) / (1 - rho) times
+    that of independent values (Bayley and Hammersley 1946).
+    """
+    later = (rates[third:-third], rates[-third:])
+    squares = sum(float(np.sum((np.array(part) - np.mean(part)) ** 2)) for part in later)
+    variance = squares / (len(rates) - third - len(later))
+    rho = limits.WARM_UP_CORRELATION
+    return math.sqrt(2 * variance / third * (1 + rho) / (1 - rho))
 
 
 def _rates(series: tuple[SeriesPoint, ...], interval_s: float) -> list[float]:
