@@ -1,4 +1,4 @@
-.PHONY: setup setup-dev demo test lint bench docs clean
+.PHONY: setup setup-dev demo test lint bench calibrate docs clean
 
 setup:
 	@scripts/setup
@@ -18,6 +18,9 @@ lint: setup-dev
 
 bench: setup-dev
 	@scripts/bench
+
+calibrate: setup-dev
+	@scripts/calibrate
 
 docs: setup-dev
 	@.venv/bin/python scripts/schemas.py

@@ -23,7 +23,7 @@ from loadstone.deploy.placement import Placement, place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver, engine_build, require_drivable, require_release_engine
 from loadstone.drive.outcome import Interval
-from loadstone.errors import Interrupted, LoadstoneError, ServerGone
+from loadstone.errors import LoadstoneError
 from loadstone.options import RunOptions, wanted_experiment, wanted_plan
 from loadstone.plan.run_plan import RunPlan
 from loadstone.record.environment import capture
@@ -130,7 +130,7 @@ def _run_trials(
             record = conductor.run(trial, _reporting(progress))
             reasons = [check.reason for check in record.checks if check.verdict in ("suspect", "invalid")]
             progress.finished(record.verdict, reasons)
-    except (Interrupted, ServerGone) as error:
+    except LoadstoneError as error:
         return error
     finally:
         progress.stop()

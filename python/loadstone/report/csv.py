@@ -50,7 +50,7 @@ def _cells(table: ResultTable, row: Row, factors: list[str], parts: list[str]) -
         "errors": "; ".join(f"{kind}: {number}" for kind, number in row.errors.items()),
         **{f"cpu_{part}_share_of_core": row.cpu_share.get(part) for part in parts},
         "unmeasurable": "; ".join(row.unmeasurable),
-        "reasons": "; ".join(row.reasons),
+        "reasons": " ".join(row.reasons),
     }
 
 

@@ -66,7 +66,7 @@ def _table(table: ResultTable, charts: list[Chart]) -> Iterator[str]:
     yield ""
     trouble = [row for row in table.rows if row.reasons and row.verdict != "valid"]
     for row in trouble:
-        yield f"- {MARKS[row.verdict]} {_text(row.label)}: {row.verdict}, {_text('; '.join(row.reasons))}"
+        yield f"- {MARKS[row.verdict]} {_text(row.label)}: {row.verdict}. {_text(' '.join(row.reasons))}"
     untold = [f"- {_text(line)}" for line in summary.untold(table)]
     yield from untold
     if trouble or untold:

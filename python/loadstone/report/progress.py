@@ -78,8 +78,8 @@ class RunProgress:
         self._finished[verdict] += 1
         self._last_end_s = self._clock()
         if self._screen is None or verdict != "valid":
-            said = "; ".join(fmt.plain(reason) for reason in reasons)
-            line = f"trial {self._number} of {self._total}: {self._label}: {verdict}{f' ({said})' if said else ''}"
+            said = " ".join([f"{verdict}.", *(fmt.plain(reason) for reason in reasons)]) if reasons else verdict
+            line = f"trial {self._number} of {self._total}: {self._label}: {said}"
             left = "" if self._screen else f", about {fmt.rough_time(self.left_s())} left"
             self._line(Text.assemble((f"{MARKS.get(verdict, '?')} ", STYLES.get(verdict, "")), line, left))
         self._paint()

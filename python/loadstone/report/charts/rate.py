@@ -51,7 +51,7 @@ def _points(row: Row, shape: Shape) -> Values:
     if row.goodput_per_s is not None and row.verdict != "missing":
         kind = "measured" if row.verdict == "valid" else row.verdict
         figure = fmt.rate(row.goodput_per_s) + ("" if row.verdict == "valid" else f" {row.verdict}")
-        note = "; ".join(fmt.plain(reason) for reason in row.reasons)
+        note = " ".join(fmt.plain(reason) for reason in row.reasons)
         points.append(
             {**common, "kind": kind, "rps": row.goodput_per_s, "note": note, "figure": figure, "series": "measured"}
         )

@@ -1,0 +1,92 @@
+"""A server that answers after 1 ms and freezes 1 s in every 10 s, at 1,000 requests a second, open model.
+
+    python bench/stalls.py [--seconds 60] [--connections 10] [--rounds 3]
+
+The truth is computed from the intended times: a request that is intended at t waits for a free connection,
+is answered 1 ms after it was sent, or 1 ms after the freeze that it fell into, whichever is later. Printed are
+P99 and P99.9 of loadstone and of the truth, and what a closed model with the same connections reports.
+"""
+
+import argparse
+import heapq
+import sys
+
+from loadstone.deploy.null_server import NullServerProcess
+from loadstone.deploy.placement import place
+from loadstone.deploy.provider import DeployContext
+from loadstone.drive.native import NativeDriver, require_release_engine
+from loadstone.plan.model import Closed, Command, Endpoint, Keys, Open, Operation, Phases, Plan, Pool, Timeouts
+
+DELAY_S = 0.001
+EVERY_S = 10.0
+FREEZE_S = 1.0
+RATE_PER_S = 1000
+LIMIT = 0.02
+
+
+def true_latencies_s(seconds: float, connections: int) -> list[float]:
+    """Response times of all requests, sorted, by simulation of the server's rule; whole periods from 0."""
+    free_at = [0.0] * connections
+    heapq.heapify(free_at)
+    found = []
+    for number in range(int(seconds * RATE_PER_S)):
+        intended = number / RATE_PER_S
+        sent = max(intended, heapq.heappop(free_at))
+        ready = sent + DELAY_S
+        frozen_from = ready // EVERY_S * EVERY_S + EVERY_S - FREEZE_S
+        answered = frozen_from + FREEZE_S if ready >= frozen_from else ready
+        heapq.heappush(free_at, answered)
+        found.append(answered - intended)
+    return sorted(found)
+
+
+def quantile(values: list[float], share: float) -> float:
+    return values[min(len(values) - 1, int(share * len(values)))]
+
+
+def plan(endpoint: Endpoint, model: Open | Closed, seconds: float, connections: int, cpus: tuple[int, ...]) -> Plan:
+    return Plan(
+        endpoints=(endpoint,),
+        cpus=cpus[:1],
+        model=model,
+        pool=Pool(connections=connections),
+        phases=Phases(warm_up_s=1, measure_s=seconds, drain_s=5),
+        operations=(Operation(name="get", commands=(Command(args=("GET", "{key}")),)),),
+        keys=Keys(prefix="loadstone:stalls:"),
+        timeouts=Timeouts(request_ms=5000, gone_s=10),
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=60.0, help="a multiple of 10")
+    parser.add_argument("--connections", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    require_release_engine()
+    placement = place()
+    truth = true_latencies_s(options.seconds, options.connections)
+    true_p99, true_p999 = quantile(truth, 0.99), quantile(truth, 0.999)
+    null = NullServerProcess({"delay_us": DELAY_S * 1e6, "freeze_every_s": EVERY_S, "freeze_s": FREEZE_S})
+    endpoint = null.start(DeployContext(cpus=placement.server_cpus))
+    worst = 0.0
+    try:
+        print(f"{'':<10} {'P99':>10} {'P99.9':>10}   truth {true_p99 * 1e3:.1f} and {true_p999 * 1e3:.1f} ms")
+        for number in range(options.rounds + 1):
+            last = number == options.rounds
+            model = Closed(users=options.connections) if last else Open(rate_per_s=RATE_PER_S)
+            seconds = EVERY_S * 2 if last else options.seconds
+            todo = plan(endpoint, model, seconds, options.connections, placement.generator_cpus)
+            seen = NativeDriver().drive(todo, lambda _: None).operations["get"].response_ns
+            label = "closed" if last else f"open {number + 1}"
+            print(f"{label:<10} {seen.p99 / 1e6:>7.1f} ms {seen.p999 / 1e6:>7.1f} ms", flush=True)
+            if not last:
+                worst = max(worst, abs(seen.p99 / 1e9 / true_p99 - 1), abs(seen.p999 / 1e9 / true_p999 - 1))
+    finally:
+        null.stop()
+    print(f"worst deviation of the open model from the truth: {worst:.2%} (limit {LIMIT:.0%})")
+    sys.exit(worst > LIMIT)
+
+
+if __name__ == "__main__":
+    main()

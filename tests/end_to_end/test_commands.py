@@ -1,0 +1,55 @@
+"""The commands that measure nothing, and the documents that show how to use them."""
+
+import re
+from pathlib import Path
+
+from loadstone import __version__
+from loadstone.plan.design import make_run_plan
+from loadstone.spec.load import load_experiment
+from tests.end_to_end.conftest import Lab
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_version_and_list(lab: Lab) -> None:
+    assert __version__ in lab.loadstone("--version").out
+    done = lab.loadstone("list")
+    assert done.status == 0
+    assert "json-documents" in done.out
+
+
+def test_show_says_how_long_it_takes_and_that_nothing_is_compared(lab: Lab) -> None:
+    done = lab.loadstone("show", "json-documents", "--quick")
+    assert done.status == 0
+    assert "54 conditions, 1 block in random order" in done.out
+    assert "Load: about" in done.out
+    assert "nothing is compared" in done.out
+
+
+def test_doctor_names_what_is_there(lab: Lab) -> None:
+    done = lab.loadstone("doctor")
+    assert done.status in (0, 1)  # 1: something on this machine could be better
+    for name in ("redis-server", "RedisJSON", "CPUs", "clock source"):
+        assert name in done.err
+    assert "Traceback" not in done.err
+
+
+def test_every_command_explains_itself(lab: Lab) -> None:
+    for command in ("list", "show", "run", "report", "doctor"):
+        done = lab.loadstone(command, "--help")
+        assert done.status == 0
+        assert command in done.out
+
+
+def test_the_tutorials_experiment_can_be_planned(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "tutorial.md").read_text(), re.DOTALL)
+    path = tmp_path / "pipeline.yaml"
+    path.write_text(text)
+    plan = make_run_plan(load_experiment(path))
+    assert [trial.plan.pipeline_depth for trial in sorted(plan.trials, key=lambda t: t.plan.pipeline_depth)] == [1, 16]
+
+
+def test_links_in_the_documents_lead_somewhere() -> None:
+    for document in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", document.read_text()):
+            assert (document.parent / target).exists(), f"{document.name}: {target}"
