@@ -155,8 +155,8 @@ def warm_up(evidence: TrialEvidence) -> CheckResult | None:
 def _noise_of_a_difference(rates: list[float], third: int) -> float:
     """Standard error of the difference of two thirds' means, from the spread within the second and the last.
 
-    (The first may hold the very trend that is looked for.) For a series whose neighbours correlate by rho the variance of a mean is (1 + rho) / (1 - rho) times
-    that of independent values (Bayley and Hammersley 1946).
+    (The first may hold the very trend that is looked for.) For a series whose neighbours correlate by rho
+    the variance of a mean is (1 + rho) / (1 - rho) times that of independent values (Bayley and Hammersley 1946).
     """
     later = (rates[third:-third], rates[-third:])
     squares = sum(float(np.sum((np.array(part) - np.mean(part)) ** 2)) for part in later)
