@@ -1,6 +1,6 @@
 """A server that answers after 1 ms and freezes 1 s in every 10 s, at 1,000 requests a second, open model.
 
-    python bench/stalls.py [--seconds 60] [--connections 10] [--rounds 3]
+    python bench/stalls.py [--seconds 60] [--connections 100] [--rounds 3]
 
 The truth is computed from the intended times: a request that is intended at t waits for a free connection,
 is answered 1 ms after it was sent, or 1 ms after the freeze that it fell into, whichever is later. Printed are
@@ -60,7 +60,7 @@ def plan(endpoint: Endpoint, model: Open | Closed, seconds: float, connections: 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60.0, help="a multiple of 10")
-    parser.add_argument("--connections", type=int, default=10)
+    parser.add_argument("--connections", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     require_release_engine()

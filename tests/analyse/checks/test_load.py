@@ -99,7 +99,7 @@ def test_a_cold_start_is_invalid(result_of: ResultOf) -> None:
 
     found = result_of("warm_up", cold)
     assert found.verdict == "invalid"
-    assert "first third (110 a second) to the last (200)" in found.reason
+    assert "rose from 110 a second in the first third to 200 in the last" in found.reason
 
 
 def test_settling_late_in_a_long_trial_is_suspect(result_of: ResultOf) -> None:

@@ -140,9 +140,7 @@ def warm_up(evidence: TrialEvidence) -> CheckResult | None:
         )
     rose = last > first
     said = "rose" if rose else "fell"
-    reason = (
-        f"The rate {said} by {measured:.0f} % from the first third ({first:,.0f} a second) to the last ({last:,.0f})."
-    )
+    reason = f"The rate {said} from {first:,.0f} a second in the first third to {last:,.0f} in the last."
     allowed = Limit(
         valid=max(limit.valid, limits.WARM_UP_NOISE[0] * noise),
         invalid=max(limit.invalid, limits.WARM_UP_NOISE[1] * noise) if rose else inf,
