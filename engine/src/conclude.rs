@@ -7,9 +7,17 @@ use crate::outcome::{
 };
 use crate::tally::{Measured, Tally};
 use crate::timeline::Timeline;
-use crate::worker::Left;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
+
+/// What had not ended when the load did, by operation: all of it, and the measured part.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Left {
+    pub in_flight: u64,
+    pub unsent: u64,
+    pub measured_in_flight: u64,
+    pub measured_unsent: u64,
+}
 
 /// What one thread reports when its part is over.
 #[derive(Debug)]

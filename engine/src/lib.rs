@@ -18,7 +18,7 @@ pub mod keys;
 pub mod null_server;
 pub mod outcome;
 pub mod plan;
-mod plan_limits;
+mod plan_reading;
 pub mod pool;
 pub mod protocol;
 pub mod record;

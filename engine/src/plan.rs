@@ -391,19 +391,6 @@ fn default_interval_s() -> f64 {
 }
 
 impl Plan {
-    /// Reads a plan from JSON. The error names the field that is wrong.
-    pub fn from_json(text: &str) -> Result<Plan, PlanError> {
-        let mut deserializer = serde_json::Deserializer::from_str(text);
-        let plan: Plan = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-            let path = error.path().to_string();
-            let field = if path == "." { "plan".to_string() } else { path };
-            PlanError::new(field, error.inner().to_string())
-        })?;
-        deserializer.end().map_err(|error| PlanError::new("plan", error.to_string()))?;
-        crate::plan_limits::check(&plan)?;
-        Ok(plan)
-    }
-
     /// Longest possible measure phase, in seconds.
     pub fn measure_max_s(&self) -> f64 {
         self.phases.measure_max_s.unwrap_or(self.phases.measure_s).max(self.phases.measure_s)

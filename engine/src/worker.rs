@@ -7,8 +7,6 @@ mod dialling;
 mod dispatch;
 mod ending;
 
-pub use ending::Left;
-
 use crate::arrival::Arrivals;
 use crate::clock::{Clock, from_s};
 use crate::connection::{Connection, Inbox, Target};

@@ -2,7 +2,7 @@
 
 use super::Worker;
 use crate::clock::SECOND_NS;
-use crate::conclude::ThreadEnd;
+use crate::conclude::{Left, ThreadEnd};
 use crate::connection::{State, Task};
 use crate::outcome::{Phase, ReadBack};
 use crate::protocol::ReadBackCounts;
@@ -11,15 +11,6 @@ use mio::Events;
 
 /// Longest time for reading back.
 const READ_BACK_NS: u64 = 3 * SECOND_NS / 10;
-
-/// What had not ended when the load did, by operation: all of it, and the measured part.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Left {
-    pub in_flight: u64,
-    pub unsent: u64,
-    pub measured_in_flight: u64,
-    pub measured_unsent: u64,
-}
 
 /// How the load of one thread ended.
 pub struct Ended {

@@ -1,9 +1,24 @@
-//! The limits of a plan's values: the mirror of the `Field(...)` limits in `plan/model.py`.
+//! Reading a plan, and the limits of its values: the mirror of the `Field(...)` limits in `plan/model.py`.
 
 use crate::plan::{Closed, Model, Open, Plan, PlanError};
 
+impl Plan {
+    /// Reads a plan from JSON. The error names the field that is wrong.
+    pub fn from_json(text: &str) -> Result<Plan, PlanError> {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let plan: Plan = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+            let path = error.path().to_string();
+            let field = if path == "." { "plan".to_string() } else { path };
+            PlanError::new(field, error.inner().to_string())
+        })?;
+        deserializer.end().map_err(|error| PlanError::new("plan", error.to_string()))?;
+        check(&plan)?;
+        Ok(plan)
+    }
+}
+
 /// Checks every limit; the first that does not hold is the error.
-pub fn check(plan: &Plan) -> Result<(), PlanError> {
+fn check(plan: &Plan) -> Result<(), PlanError> {
     require(plan.format == 1, "format", plan.format, "this engine reads format 1")?;
     require(plan.seed < 1 << 63, "seed", plan.seed, "must be below 2^63")?;
     require(!plan.endpoints.is_empty(), "endpoints", "[]", "name at least one server")?;
