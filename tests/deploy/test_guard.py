@@ -20,11 +20,12 @@ from loadstone.deploy.workspace import Workspace, sweep
 from .conftest import is_gone, wait_until
 
 PROGRAM = """
-import json, sys, time
+import json, signal, sys, time
 from pathlib import Path
 from loadstone.deploy.embedded import EmbeddedSettings
 from loadstone.deploy.provider import DeployContext
 
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it (nohup)
 server = EmbeddedSettings().server("redis")
 server.start(DeployContext(work_root=Path(sys.argv[1])))
 process = server._process
