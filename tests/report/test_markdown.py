@@ -44,7 +44,7 @@ def test_the_table_of_the_study(report: tuple[str, set[str]]) -> None:
     figures = "88,009 | 5.00 s | 17,602 | 1,089 | 28 µs | 2.35 ms | 57 µs | 51 µs | 85 µs | 145 µs | —"
     assert f"| ✓ | set, 10 B, 1 worker | {figures} |" in lines
     assert (
-        "- ✕ set, 10 kB, 32 workers: invalid, generator CPU: the hottest thread was busy 93.4 % of the time, limit 85 %"
+        "- ✕ set, 10 kB, 32 workers: invalid. generator CPU: the hottest thread was busy 93.4 % of the time, limit 85 %"
     ) in lines
     for above, line in pairwise(lines):
         if above.startswith("|") and line.startswith("|"):

@@ -37,7 +37,7 @@ def test_elsewhere_than_on_a_terminal_it_prints_one_line_a_trial(clock: Clock) -
     assert out.getvalue().splitlines() == [
         "3 trials, about 30 s",
         "✓ trial 1 of 3: set, 1 kB: valid, about 40 s left",
-        "✕ trial 2 of 3: set, 2 kB: invalid (generator CPU 93.4 %), about 20 s left",
+        "✕ trial 2 of 3: set, 2 kB: invalid. generator CPU 93.4 %, about 20 s left",
         "✓ trial 3 of 3: set, 3 kB: valid, about 0 s left",
         "done",
     ]
@@ -56,7 +56,7 @@ def test_on_a_terminal_it_shows_what_happens_now(clock: Clock) -> None:
     progress.finished("valid", [])
     assert "1 valid" in out.getvalue()
     progress.finished("invalid", ["generator CPU 93.4 %"])
-    assert "invalid (generator CPU 93.4 %)" in out.getvalue()
+    assert "invalid. generator CPU 93.4 %" in out.getvalue()
     progress.stop()
     assert out.getvalue().endswith("\x1b[?25h") or "\x1b[?25h" in out.getvalue()
     progress.stop()
