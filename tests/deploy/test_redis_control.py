@@ -11,17 +11,6 @@ from loadstone.plan.model import Endpoint
 from .conftest import UserRedis
 
 
-def test_cleaning_removes_our_keys_and_no_others(user_redis: Callable[..., UserRedis]) -> None:
-    theirs = user_redis()
-    with theirs.client() as client, RedisControl(Endpoint(port=theirs.port)) as control:
-        client.mset({f"loadstone:run:{n}": n for n in range(2500)})
-        kept = ["theirs", "loadstone", "loadstone:", "loadstone:other:1", "xloadstone:run:1"]
-        client.mset(dict.fromkeys(kept, 1))
-        assert control.clean("loadstone:run:") == 2500
-        assert sorted(client.keys("*")) == sorted(kept)
-        assert not {"flushall", "flushdb", "del"} & set(control.commandstats())
-
-
 def test_the_keys_of_a_plan_are_removed_without_a_look_at_others(user_redis: Callable[..., UserRedis]) -> None:
     theirs = user_redis()
     with theirs.client() as client, RedisControl(Endpoint(port=theirs.port)) as control:
@@ -30,24 +19,8 @@ def test_the_keys_of_a_plan_are_removed_without_a_look_at_others(user_redis: Cal
         assert control.remove_numbered("loadstone:run:", 2400) == 2400
         assert client.dbsize() == 102
         assert control.remove_numbered("loadstone:run:", 5000) == 100
-        assert "scan" not in control.commandstats()
+        assert not {"scan", "keys", "flushall", "flushdb"} & set(control.commandstats())
         assert sorted(client.keys("*")) == ["loadstone:run:", "theirs"]
-
-
-def test_a_prefix_is_taken_word_for_word(user_redis: Callable[..., UserRedis]) -> None:
-    theirs = user_redis()
-    with theirs.client() as client, RedisControl(Endpoint(port=theirs.port)) as control:
-        client.mset({"loadstone:[a]*?\\^:1": 1, "loadstone:a*?\\^:1": 1, "loadstone:axx": 1})
-        assert control.clean("loadstone:[a]*?\\^:") == 1
-        assert control.clean("loadstone:*") == 0
-
-
-def test_cleaning_stays_in_its_database(user_redis: Callable[..., UserRedis]) -> None:
-    theirs = user_redis()
-    with theirs.client(db=1) as other, RedisControl(Endpoint(port=theirs.port)) as control:
-        other.set("loadstone:1", 1)
-        assert control.clean("loadstone:") == 0
-        assert other.exists("loadstone:1") == 1
 
 
 @pytest.mark.parametrize("prefix", ["", "*", "load", "loadstone", "LOADSTONE:", " loadstone:"])
@@ -55,8 +28,6 @@ def test_another_prefix_is_refused(prefix: str, user_redis: Callable[..., UserRe
     theirs = user_redis()
     with theirs.client() as client, RedisControl(Endpoint(port=theirs.port)) as control:
         client.set("theirs", 1)
-        with pytest.raises(UserError, match="loadstone:"):
-            control.clean(prefix)
         with pytest.raises(UserError, match="loadstone:"):
             control.remove_numbered(prefix, 1)
         assert client.dbsize() == 1

@@ -1,11 +1,10 @@
 """The control connection to a server: loadstone's own questions, apart from the load.
 
-Commands used: INFO, PING, CONFIG GET, SCAN, UNLINK, and AUTH and SELECT to connect. While a trial
+Commands used: INFO, PING, CONFIG GET, UNLINK, and AUTH and SELECT to connect. While a trial
 runs only INFO is sent, so the server's counts of the load's commands stay exact.
 """
 
 import contextlib
-import re
 import ssl
 import threading
 from collections.abc import Iterable, Mapping
@@ -109,23 +108,6 @@ class RedisControl:
                 if not isinstance(gone.__cause__, redis.ResponseError):
                     raise
         return found
-
-    def clean(self, prefix: str) -> int:
-        """Remove the keys that begin with `prefix`, and no others; how many there were. Looks at every key.
-
-        Raises:
-            UserError: `prefix` does not begin with `loadstone:`.
-        """
-        _require_ours(prefix)
-        pattern = re.sub(r"([*?\[\]\\^])", r"\\\1", prefix) + "*"
-        removed, cursor = 0, 0
-        while True:
-            cursor, keys = self.call("SCAN", cursor, "MATCH", pattern, "COUNT", BATCH)
-            ours = [key for key in keys if key.startswith(prefix.encode())]
-            if ours:
-                removed += self.call("UNLINK", *ours)
-            if cursor == 0:
-                return removed
 
     def remove_numbered(self, prefix: str, count: int) -> int:
         """Remove the keys of a plan, `prefix` and a 12-digit number below `count`; how many there were.
