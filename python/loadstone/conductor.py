@@ -50,18 +50,15 @@ class Conductor:
         plan = _with_endpoint(planned.plan, deployed)
         writer = self.folder.begin_trial(planned.name)
         started_unix_ns = time.time_ns()
-        gone: ServerGone | None = None
         try:
             self._load(planned, deployed)
             record = self._drive(planned, plan, deployed, writer, on_interval)
         except (DriveFailed, ServerGone) as error:
             record = failed_trial_record(planned, plan, str(error), started_unix_ns)
+        finally:  # an interrupted trial and a full disk leave no key behind either
+            gone = self._clean(plan, deployed)
         if self.stopping.is_set():
             raise Interrupted("interrupted; what was finished is kept")
-        try:
-            self._clean(plan, deployed)
-        except ServerGone as error:
-            gone = None if all(d.server.ours for d in deployed.values()) else error
         written = writer.finish(judge_trial(record))
         if gone is not None:
             raise gone
@@ -124,11 +121,17 @@ class Conductor:
         return Watch(pids=pids, redis={name: one.monitor for name, one in deployed.items()}, cpus=cpus)
 
     @staticmethod
-    def _clean(plan: Plan, deployed: Mapping[str, Deployed]) -> None:
-        """Remove the trial's keys, and no others."""
+    def _clean(plan: Plan, deployed: Mapping[str, Deployed]) -> ServerGone | None:
+        """Remove the trial's keys, and no others; the reason if a server that is not ours does not answer."""
+        gone: ServerGone | None = None
         for one in deployed.values():
-            if one.server.alive() or not one.server.ours:
+            if one.server.ours and not one.server.alive():
+                continue
+            try:
                 one.control.remove_numbered(plan.keys.prefix, plan.keys.count)
+            except ServerGone as error:
+                gone = gone if one.server.ours else error
+        return gone
 
 
 def _with_endpoint(plan: Plan, deployed: Mapping[str, Deployed]) -> Plan:

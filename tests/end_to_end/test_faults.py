@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import redis
 
 from loadstone.deploy.local_redis import LocalRedis
 from loadstone.deploy.placement import place
@@ -69,6 +70,16 @@ def test_ctrl_c_keeps_what_was_finished_and_says_how_to_go_on(lab: Lab) -> None:
     analysis = json.loads((lab.run() / "analysis.json").read_text())
     assert not analysis["complete"]
     assert 1 <= analysis["trials_done"] < 6
+
+
+def test_ctrl_c_leaves_no_key_on_a_users_redis(lab: Lab, users_redis: tuple[LocalRedis, str]) -> None:
+    _, url = users_redis
+    command = lab.begin("run", lab.experiment(measure="3 s"), "--server", f"redis={url}")
+    with redis.Redis.from_url(url) as client:
+        lab.until(client.dbsize)
+        command.signal(signal.SIGINT)
+        assert command.wait().status == 130
+        assert client.keys("*") == []
 
 
 def test_ctrl_c_twice_ends_at_once(lab: Lab) -> None:
