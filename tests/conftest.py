@@ -11,7 +11,7 @@ import pytest
 @pytest.fixture(scope="session")
 def synthetic() -> ModuleType:
     """The module `tests/record/synthetic.py`."""
-    path = Path(__file__).with_name("synthetic.py")
+    path = Path(__file__).parent / "record" / "synthetic.py"
     spec = importlib.util.spec_from_file_location("loadstone_synthetic", path)
     assert spec is not None
     assert spec.loader is not None
