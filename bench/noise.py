@@ -7,7 +7,7 @@ toggles between two speeds. What belongs to a trial is drawn anew for each: its 
 layout, hash seeds), the mean of its correlated seconds, now and then a stall.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,11 @@ quiet, mixed and ugly are close to the noise for which the thresholds were found
 effects whose variance is infinite, and a stall in every tenth trial that takes up to nearly all of
 it. two-speed: a machine whose rate falls to 80 % and rises by 25 % again, every minute and a half.
 """
+
+
+def machine_alone(noise: Noise) -> Noise:
+    """What goes on between trials, without what belongs to single ones: with equally seeded dice the same drift."""
+    return replace(noise, trial_sd=0.0, interval_sd=0.0, stall_share=0.0)
 
 
 def rates(noise: Noise, rng: np.random.Generator, runs: int, blocks: int, conditions: int) -> Floats:

@@ -23,9 +23,9 @@ from loadstone.analyse.statistics.effect import robust_spread
 from loadstone.analyse.statistics.guard import guard_holds, stall_counts, total_log_ratio
 from loadstone.analyse.statistics.holm import holm_rejected
 from loadstone.analyse.statistics.judge import EQUIVALENT, FASTER, MIXED, UNDECIDED, classify, cut_at_zero
-from loadstone.analyse.statistics.sequential import FIXED_ALPHA, LOOK_ALPHA, LOOKS, looks
 from loadstone.analyse.statistics.settings import THROUGHPUT_MARGIN
 from loadstone.analyse.statistics.signed_rank import critical_rank, p_value, signed_rank, walsh_averages
+from loadstone.plan.looks import FIXED_ALPHA, LOOK_ALPHA, LOOKS, looks
 
 Floats = NDArray[np.float64]
 EFFECTS = (0.0, 0.02, 0.05, 0.10)
@@ -287,13 +287,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    if not arguments.json:
-        print(HEADER)
+    people = sys.stderr if arguments.json else sys.stdout
+    print(HEADER, file=people)
     outcomes = []
     for found in replay(arguments.runs, arguments.seed):
         outcomes.append(found)
-        if not arguments.json:
-            print(line(found), flush=True)
+        print(line(found), file=people, flush=True)
     misses = [miss for found in outcomes for miss in missed(found)]
     if arguments.json:
         rows = [asdict(found) for found in outcomes]

@@ -20,7 +20,7 @@ from scipy.stats import binomtest, norm
 
 from loadstone.analyse.statistics.histograms import LatencyBlocks
 from loadstone.analyse.statistics.permutation import SwapTest
-from loadstone.analyse.statistics.sequential import FIXED_ALPHA, LOOK_ALPHA, LOOKS
+from loadstone.plan.looks import FIXED_ALPHA, LOOK_ALPHA, LOOKS
 
 EDGES_NS = np.exp(np.arange(math.log(5e4), math.log(2e9), 0.0025))
 """Buckets of .25 %, from 50 us to 2 s."""
@@ -141,18 +141,21 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    if not arguments.json:
-        print("scenario  quantile design    ", *(f"{title:>20}" for title in TITLES))
+    people = sys.stderr if arguments.json else sys.stdout
+    print("scenario  quantile design    ", *(f"{title:>20}" for title in TITLES), file=people)
     outcomes = []
     for latency, quantile in itertools.product(SCENARIOS, QUANTILES):
         for design, looks in DESIGNS:
             found = replay(latency, quantile, design, looks, arguments.runs, arguments.seed)
             outcomes.append(found)
-            if not arguments.json:
-                shares = f"{found.false!s:>20} {found.seen_10!s:>20} {found.seen_20!s:>20} {found.wrong!s:>20}"
-                print(f"{found.scenario:9} {found.quantile:<8} {found.design:10} {shares}", flush=True)
+            shares = f"{found.false!s:>20} {found.seen_10!s:>20} {found.seen_20!s:>20} {found.wrong!s:>20}"
+            print(f"{found.scenario:9} {found.quantile:<8} {found.design:10} {shares}", file=people, flush=True)
     if arguments.json:
-        print(json.dumps({"seed": arguments.seed, "outcomes": [asdict(found) for found in outcomes]}))
+        print(
+            json.dumps(
+                {"runs": arguments.runs, "seed": arguments.seed, "outcomes": [asdict(found) for found in outcomes]}
+            )
+        )
     return 1 if any(found.false.low > FALSE_MAX for found in outcomes) else 0
 
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use loadstone_engine::clock::thread_cpu_ns;
 use loadstone_engine::plan::Plan;
-use loadstone_engine::protocol::{Decoded, Judgement, Protocol, Request, Shared};
+use loadstone_engine::protocol::{Decoded, Judgement, Protocol, Reading, Request, Shared};
 use serde_json::json;
 
 const ROUNDS: usize = 21;
@@ -26,8 +26,9 @@ fn measure(name: &str, mut work: impl FnMut()) {
 
 /// One operation on 1,000 keys that hold version 1 of their documents.
 fn protocol(operation: serde_json::Value, payload_bytes: usize) -> Protocol {
+    let speaks = if operation.get("requests").is_some() { "http1" } else { "resp2" };
     let plan = json!({
-        "endpoints": [{}], "model": {"kind": "closed", "users": 1}, "pool": {"connections": 1},
+        "protocol": speaks, "endpoints": [{}], "model": {"kind": "closed", "users": 1}, "pool": {"connections": 1},
         "operations": [operation], "keys": {"count": 1000, "loaded": true},
         "documents": {"payload_bytes": payload_bytes, "field_bytes": 10},
     });
@@ -48,12 +49,16 @@ fn measure_all(name: &str, protocol: &mut Protocol, reply: &dyn Fn(&Request) -> 
     let request = begin(protocol);
     measure(&format!("{name}: encode"), || {
         out.clear();
-        protocol.encode(black_box(&request), b"", &mut out);
+        protocol.encode(black_box(&request), 0, b"", &mut out);
         black_box(&out);
     });
     let bytes = reply(&request);
+    let mut reading = Reading::default();
     measure(&format!("{name}: decode"), || {
-        assert_eq!(black_box(protocol.decode(black_box(&bytes))), Ok(Decoded::Complete { length: bytes.len() }));
+        assert_eq!(
+            black_box(protocol.decode(Some(&request), &mut reading, black_box(&bytes))),
+            Ok(Decoded::Complete { length: bytes.len() })
+        );
     });
     let requests: Vec<(Request, Vec<u8>)> =
         (0..64).map(|_| begin(protocol)).map(|request| (request, reply(&request))).collect();
@@ -62,10 +67,13 @@ fn measure_all(name: &str, protocol: &mut Protocol, reply: &dyn Fn(&Request) -> 
         turn += 1;
         let (request, bytes) = &requests[turn % requests.len()];
         out.clear();
-        protocol.encode(black_box(request), b"", &mut out);
+        protocol.encode(black_box(request), 0, b"", &mut out);
         black_box(&out);
-        assert_eq!(protocol.decode(black_box(bytes)), Ok(Decoded::Complete { length: bytes.len() }));
-        assert_eq!(protocol.judge(black_box(request), black_box(bytes)), Judgement::Right);
+        assert_eq!(
+            protocol.decode(Some(request), &mut reading, black_box(bytes)),
+            Ok(Decoded::Complete { length: bytes.len() })
+        );
+        assert_eq!(protocol.judge(black_box(request), &mut reading, black_box(bytes)), Judgement::Right);
     });
 }
 
@@ -77,7 +85,7 @@ fn stored(payload_bytes: usize) -> impl Fn(&Request) -> Vec<u8> {
         let mut out = Vec::new();
         let mut first = *request;
         first.version = 1;
-        setter.borrow_mut().encode(&first, b"", &mut out);
+        setter.borrow_mut().encode(&first, 0, b"", &mut out);
         let place = out.len() - (payload_bytes + 122) - format!("${}\r\n\r\n", payload_bytes + 122).len();
         out.split_off(place)
     }
@@ -87,6 +95,9 @@ fn main() {
     let get = json!({"name": "get", "commands": [{"args": ["GET", "{key}"], "expect": "value"}]});
     let value = b"$100\r\n".iter().chain(&[b'x'; 100]).chain(b"\r\n").copied().collect::<Vec<u8>>();
     measure_all("GET 100 B", &mut protocol(get, 100), &|_| value.clone());
+    let get = json!({"name": "get", "requests": [{"path": "/post/{number}", "expect": {"contains": "xxx"}}]});
+    let page = format!("HTTP/1.1 200 OK\r\nServer: any\r\nContent-Length: 100\r\n\r\n{}", "x".repeat(100)).into_bytes();
+    measure_all("HTTP GET 100 B", &mut protocol(get, 100), &|_| page.clone());
     let set = json!({"name": "set", "commands": [{"args": ["SET", "{key}", "{value}"], "expect": "ok"}]});
     measure_all("SET 100 B", &mut protocol(set, 100), &|_| b"+OK\r\n".to_vec());
     let get = json!({"name": "get", "commands": [{"args": ["JSON.GET", "{key}"], "expect": "document"}]});
@@ -101,8 +112,8 @@ fn main() {
     measure("JSON.SET 1000 B + 122: begin, encode, judge", || {
         out.clear();
         let request = begin(&mut set);
-        set.encode(&request, b"", &mut out);
+        set.encode(&request, 0, b"", &mut out);
         black_box(&out);
-        assert_eq!(set.judge(&request, b"+OK\r\n"), Judgement::Right);
+        assert_eq!(set.judge(&request, &mut Reading::default(), b"+OK\r\n"), Judgement::Right);
     });
 }

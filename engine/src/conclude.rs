@@ -3,7 +3,8 @@
 use crate::clock::{Clock, to_s};
 use crate::histogram::{self, Encoder};
 use crate::outcome::{
-    CommandRecord, Connections, DriveRecord, Latency, OperationRecord, Phase, PhaseTimes, ReadBack, ThreadRecord,
+    CommandRecord, Connections, DriveRecord, EndpointRecord, Latency, OperationRecord, Phase, PhaseTimes, ReadBack,
+    ThreadRecord,
 };
 use crate::tally::{Measured, Tally};
 use crate::timeline::Timeline;
@@ -38,6 +39,8 @@ pub struct ThreadEnd {
     pub bytes_sent: u64,
     pub bytes_received: u64,
     pub connections: Connections,
+    /// In the order of the plan.
+    pub endpoints: Vec<EndpointRecord>,
     pub read_back: ReadBack,
 }
 
@@ -76,8 +79,10 @@ impl WholeDrive {
         let measure = phases[&Phase::Measure];
         let (mut pool_wait, mut schedule_lag) = (histogram::empty(), histogram::empty());
         let (mut connections, mut read_back) = (Connections::default(), ReadBack::default());
+        let mut endpoints = vec![EndpointRecord::default(); self.ends.first().map_or(0, |end| end.endpoints.len())];
         let (mut in_flight, mut unsent) = (0, 0);
         for end in &self.ends {
+            endpoints.iter_mut().zip(&end.endpoints).for_each(|(sum, endpoint)| sum.add(endpoint));
             histogram::add(&mut pool_wait, &end.pool_wait);
             histogram::add(&mut schedule_lag, &end.schedule_lag);
             connections.add(&end.connections);
@@ -100,6 +105,7 @@ impl WholeDrive {
             bytes_received: self.ends.iter().map(|end| end.bytes_received).sum(),
             threads: self.threads(),
             connections,
+            endpoints,
             read_back,
             overflowed: self.ends.iter().map(|end| end.overflowed).sum(),
             clock_quantum_ns: self.clock_quantum_ns,

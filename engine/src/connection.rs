@@ -5,7 +5,7 @@
 
 use crate::outcome::Phase;
 use crate::plan::Endpoint;
-use crate::protocol::Request;
+use crate::protocol::{Reading, Request};
 use crate::tls::TlsConnector;
 use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
@@ -40,7 +40,7 @@ pub enum State {
     Closed,
     /// The socket is being connected.
     Connecting,
-    /// The handshake's replies that are still to come.
+    /// The handshake's replies that are still to come; with none of them, TLS's own handshake.
     Greeting(usize),
     Ready,
     /// Waits before it is dialled again.
@@ -79,6 +79,14 @@ impl Inbox {
         self.make_room();
         self.end = other.unread().len();
         self.bytes[..self.end].copy_from_slice(other.unread());
+        other.clear();
+    }
+
+    /// Keeps what another inbox has not consumed, in no more room than that takes.
+    pub fn hold(&mut self, other: &mut Inbox) {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(other.unread());
+        (self.start, self.end, self.need) = (0, self.bytes.len(), other.need);
         other.clear();
     }
 
@@ -198,6 +206,7 @@ pub struct Connection {
     pub out: Vec<u8>,
     written: usize,
     pub inbox: Inbox,
+    pub reading: Reading,
     wire: Option<Wire>,
 }
 
@@ -215,6 +224,7 @@ impl Connection {
             out: Vec::new(),
             written: 0,
             inbox: Inbox::default(),
+            reading: Reading::default(),
             wire: None,
         }
     }
@@ -244,12 +254,18 @@ impl Connection {
         self.out.clear();
         self.written = 0;
         self.inbox.clear();
+        self.reading = Reading::default();
         self.unsent_tasks = 0;
     }
 
     /// Whether it has a socket, greeted or not.
     pub fn is_open(&self) -> bool {
         self.wire.is_some()
+    }
+
+    /// Whether TLS's handshake is under way.
+    pub fn is_handshaking(&self) -> bool {
+        self.wire.as_ref().and_then(|wire| wire.tls.as_ref()).is_some_and(|tls| tls.is_handshaking())
     }
 
     /// Whether there are bytes that the kernel has not taken.

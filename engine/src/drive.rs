@@ -50,7 +50,7 @@ impl Drive {
         let shared = Arc::new(Shared::new(&plan)?);
         let protocols: Vec<Protocol> =
             (0..plan.threads).map(|thread| Protocol::new(&plan, shared.clone(), thread)).collect::<Result<_, _>>()?;
-        let tls = resolve::tls_of(&plan.endpoints)?;
+        let tls = resolve::tls_of(&plan)?;
         let files = u64::from(plan.pool.connections) + OTHER_FILES;
         let limit = affinity::raise_open_files(files);
         if limit < files {

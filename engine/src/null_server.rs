@@ -1,4 +1,5 @@
-//! The null server: answers any command at once with a reply of the right kind and size, and stores nothing.
+//! The null server: answers any command or HTTP request at once with a reply of the right kind and size, and
+//! stores nothing.
 //!
 //! What a driver does against it is the driver's ceiling. It can also be slow in known ways (a delay, a service
 //! time, a regular freeze), against which measurements are proved, and faulty in known ways for tests.
@@ -7,6 +8,7 @@ mod command;
 mod connection;
 mod event_loop;
 mod replies;
+mod request;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -23,6 +25,16 @@ use crate::values::ENVELOPE_BYTES;
 
 use event_loop::EventLoop;
 
+/// What a null server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NullProtocol {
+    /// RESP2, and RESP3 once a client asked for it.
+    #[default]
+    Resp,
+    Http1,
+}
+
 /// How a null server answers.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -32,6 +44,11 @@ pub struct NullOptions {
     pub port: u16,
     /// Listens at this path instead of a port.
     pub unix_path: Option<String>,
+    pub protocol: NullProtocol,
+    /// HTTP: the status of every reply.
+    pub status: u16,
+    /// HTTP: the length of every reply's body, which is JSON if it is long enough.
+    pub body_bytes: usize,
     /// The CPU that the server's thread is pinned to.
     pub cpu: Option<usize>,
     /// Size of a document: its payload and 122 bytes.
@@ -59,6 +76,9 @@ impl Default for NullOptions {
             host: "127.0.0.1".into(),
             port: 0,
             unix_path: None,
+            protocol: NullProtocol::Resp,
+            status: 200,
+            body_bytes: 100,
             cpu: None,
             document_bytes: 222,
             field_bytes: None,
@@ -88,9 +108,9 @@ impl NullOptions {
 pub enum Fault {
     /// Each connection is closed once it has answered so many commands (0: at its first, unanswered).
     CloseAfter { commands: u64 },
-    /// The n-th command is answered by bytes that are not RESP.
+    /// The n-th command is answered by bytes that are neither RESP nor HTTP.
     Garbage { nth: u64 },
-    /// The n-th command is answered by this error (without the leading `-`).
+    /// The n-th command is answered by this error of Redis (without the leading `-`).
     Error { nth: u64, text: String },
     /// The n-th command is answered by half a reply, then its connection is closed.
     HalfThenClose { nth: u64 },
@@ -170,6 +190,9 @@ impl Drop for NullServer {
 
 fn check(options: &NullOptions) -> io::Result<()> {
     let refuse = |message: String| Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    if !(200..600).contains(&options.status) {
+        return refuse(format!("status: {}: must be 200 to 599", options.status));
+    }
     let least = ENVELOPE_BYTES + 2;
     let document = options.document_bytes;
     if document < least {

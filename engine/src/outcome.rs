@@ -156,7 +156,8 @@ pub struct ThreadRecord {
     pub waited_s: Option<f64>,
 }
 
-/// `planned` is the size of the pool; `lost` ended without being told to.
+/// `planned` is the size of the pool; `lost` ended without being told to; `closed_by_server` were closed by an
+/// HTTP server in good order, with a reply that said so or while nothing was asked for.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Connections {
     pub planned: u64,
@@ -165,6 +166,7 @@ pub struct Connections {
     pub lost: u64,
     pub failed: u64,
     pub closed_idle: u64,
+    pub closed_by_server: u64,
 }
 
 impl Connections {
@@ -176,6 +178,22 @@ impl Connections {
         self.lost += other.lost;
         self.failed += other.failed;
         self.closed_idle += other.closed_idle;
+        self.closed_by_server += other.closed_by_server;
+    }
+}
+
+/// Operations of the whole drive that went to one endpoint, and those of them that ended right.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct EndpointRecord {
+    pub sent: u64,
+    pub ok: u64,
+}
+
+impl EndpointRecord {
+    /// Adds those of another thread.
+    pub fn add(&mut self, other: &EndpointRecord) {
+        self.sent += other.sent;
+        self.ok += other.ok;
     }
 }
 
@@ -220,6 +238,7 @@ pub struct DriveRecord {
     pub bytes_received: u64,
     pub threads: Vec<ThreadRecord>,
     pub connections: Connections,
+    pub endpoints: Vec<EndpointRecord>,
     pub read_back: ReadBack,
     pub overflowed: u64,
     pub clock_quantum_ns: u64,

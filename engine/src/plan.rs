@@ -2,7 +2,12 @@
 //!
 //! Same names, same defaults, unknown keys are errors. Units stand last in a name.
 
+pub(crate) mod http;
+
+pub use http::{DataFile, DataFormat, DataOrder, HttpExpect, HttpRequest, Method, Status, Statuses};
+
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 /// A plan that cannot be driven: names the field, the value and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,6 +51,10 @@ pub struct Endpoint {
     pub username: Option<String>,
     pub password: Option<String>,
     pub database: u32,
+    /// HTTP: stands before every path.
+    pub base_path: String,
+    /// HTTP: headers of every request whose values are secrets.
+    pub secret_headers: BTreeMap<String, String>,
 }
 
 impl Default for Endpoint {
@@ -58,6 +67,8 @@ impl Default for Endpoint {
             username: None,
             password: None,
             database: 0,
+            base_path: String::new(),
+            secret_headers: BTreeMap::new(),
         }
     }
 }
@@ -228,14 +239,17 @@ pub enum Writes {
     Field,
 }
 
-/// One unit of work as the user counts it: one command, or several in a row.
+/// One unit of work as the user counts it: one command or request, or several in a row.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Operation {
     pub name: String,
     #[serde(default = "default_weight")]
     pub weight: f64,
+    #[serde(default)]
     pub commands: Vec<Command>,
+    #[serde(default)]
+    pub requests: Vec<HttpRequest>,
     #[serde(default)]
     pub writes: Writes,
     #[serde(default)]
@@ -332,6 +346,7 @@ pub enum ProtocolKind {
     #[default]
     Resp2,
     Resp3,
+    Http1,
 }
 
 /// One driver's share of one trial.
@@ -356,6 +371,8 @@ pub struct Plan {
     #[serde(default)]
     pub phases: Phases,
     pub operations: Vec<Operation>,
+    #[serde(default)]
+    pub data: Option<DataFile>,
     #[serde(default)]
     pub keys: Keys,
     #[serde(default)]

@@ -1,6 +1,6 @@
 //! Reading a plan, and the limits of its values: the mirror of the `Field(...)` limits in `plan/model.py`.
 
-use crate::plan::{Closed, Model, Open, Plan, PlanError};
+use crate::plan::{self, Closed, Model, Open, Plan, PlanError};
 
 impl Plan {
     /// Reads a plan from JSON. The error names the field that is wrong.
@@ -33,6 +33,7 @@ fn check(plan: &Plan) -> Result<(), PlanError> {
     require((1..=100_000).contains(&connections), "pool.connections", connections, "must be 1 to 100000")?;
     check_phases(plan)?;
     check_operations(plan)?;
+    plan::http::check(plan)?;
     check_data(plan)?;
     positive("timeouts.connect_ms", plan.timeouts.connect_ms)?;
     positive("timeouts.request_ms", plan.timeouts.request_ms)?;
@@ -80,8 +81,6 @@ fn check_operations(plan: &Plan) -> Result<(), PlanError> {
             && letters.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-');
         require(well_named, &format!("operations[{index}].name"), name, "use small letters, digits, `_` and `-`")?;
         positive(&format!("operations[{index}].weight"), operation.weight)?;
-        let field = format!("operations[{index}].commands");
-        require(!operation.commands.is_empty(), &field, "[]", "name at least one command")?;
         for (step, command) in operation.commands.iter().chain(&operation.read_back).enumerate() {
             let field = format!("operations[{index}].commands[{step}].args");
             require(!command.args.is_empty(), &field, "[]", "the first argument is the command's name")?;

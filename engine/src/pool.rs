@@ -1,7 +1,8 @@
 //! A pool of connections: which one is handed out next, which is closed, when another is dialled.
 //!
 //! It holds numbers of connections, no sockets. In the closed model a user has a connection to itself
-//! (`depth` 1); in the open model up to `depth` operations share one, and the connections take turns.
+//! (`depth` 1); in the open model up to `depth` operations share one, and the connections take turns. Where
+//! connections go to several endpoints, the endpoints take turns as far as they have one available.
 
 use crate::plan::PoolOrder;
 use std::collections::VecDeque;
@@ -30,22 +31,31 @@ pub struct Pool {
     depth: usize,
     max_idle: usize,
     slots: Vec<State>,
-    /// Open connections with room for another holder, in the order of their release.
-    available: VecDeque<usize>,
+    /// The endpoint of each connection.
+    endpoints: Vec<usize>,
+    /// Open connections with room for another holder, by endpoint, in the order of their release.
+    available: Vec<VecDeque<usize>>,
+    /// The endpoint whose turn it is.
+    turn: usize,
     closed: Vec<usize>,
     idle: usize,
     open: usize,
 }
 
 impl Pool {
-    /// A pool of `connections`, all closed. `depth` holders may share a connection.
-    pub fn new(connections: usize, depth: usize, max_idle: Option<usize>, order: PoolOrder) -> Self {
+    /// A pool of closed connections to these endpoints. `depth` holders may share a connection.
+    pub fn new(endpoints: Vec<usize>, depth: usize, max_idle: Option<usize>, order: PoolOrder) -> Self {
+        let connections = endpoints.len();
+        let mut available = vec![0; endpoints.iter().max().map_or(1, |last| last + 1)];
+        endpoints.iter().for_each(|&endpoint| available[endpoint] += 1);
         Self {
             order: if depth > 1 { PoolOrder::Fifo } else { order },
             depth,
             max_idle: max_idle.unwrap_or(usize::MAX),
             slots: vec![State::Closed; connections],
-            available: VecDeque::with_capacity(connections),
+            endpoints,
+            available: available.into_iter().map(VecDeque::with_capacity).collect(),
+            turn: 0,
             closed: (0..connections).rev().collect(),
             idle: 0,
             open: 0,
@@ -73,25 +83,38 @@ impl Pool {
     pub fn opened(&mut self, connection: usize) {
         debug_assert_eq!(self.slots[connection], State::Opening);
         self.slots[connection] = State::Open { holders: 0 };
-        self.available.push_back(connection);
+        self.make_available(connection);
         self.idle += 1;
         self.open += 1;
     }
 
     /// Hands out a connection, or None if all are in use.
     pub fn acquire(&mut self) -> Option<usize> {
-        let connection = match self.order {
-            PoolOrder::Lifo => self.available.pop_back()?,
-            PoolOrder::Fifo => self.available.pop_front()?,
-        };
+        let connection = (0..self.available.len()).find_map(|_| self.take_turn())?;
         if let State::Open { holders } = &mut self.slots[connection] {
             self.idle -= usize::from(*holders == 0);
             *holders += 1;
             if *holders < self.depth {
-                self.available.push_back(connection);
+                self.make_available(connection);
             }
         }
         Some(connection)
+    }
+
+    /// A connection to the endpoint whose turn it is, if it has one; then it is the next one's turn.
+    #[inline]
+    fn take_turn(&mut self) -> Option<usize> {
+        let turn = self.turn;
+        self.turn = if turn + 1 < self.available.len() { turn + 1 } else { 0 };
+        match self.order {
+            PoolOrder::Lifo => self.available[turn].pop_back(),
+            PoolOrder::Fifo => self.available[turn].pop_front(),
+        }
+    }
+
+    #[inline]
+    fn make_available(&mut self, connection: usize) {
+        self.available[self.endpoints[connection]].push_back(connection);
     }
 
     /// Takes a connection back. It is kept whatever `max_idle` says if `someone_waits`.
@@ -111,7 +134,7 @@ impl Pool {
         }
         self.idle += usize::from(is_idle);
         if was_full {
-            self.available.push_back(connection);
+            self.make_available(connection);
         }
         Released::Kept
     }
@@ -121,14 +144,17 @@ impl Pool {
         if let State::Open { holders } = self.slots[connection] {
             self.idle -= usize::from(holders == 0);
             self.open -= 1;
-            self.forget(connection);
+            if holders < self.depth {
+                self.forget(connection);
+            }
         }
         self.slots[connection] = State::Opening;
     }
 
     fn forget(&mut self, connection: usize) {
-        if let Some(position) = self.available.iter().position(|&other| other == connection) {
-            self.available.remove(position);
+        let available = &mut self.available[self.endpoints[connection]];
+        if let Some(position) = available.iter().position(|&other| other == connection) {
+            available.remove(position);
         }
     }
 }
@@ -138,7 +164,7 @@ mod tests {
     use super::*;
 
     fn opened(connections: usize, depth: usize, max_idle: Option<usize>, order: PoolOrder) -> Pool {
-        let mut pool = Pool::new(connections, depth, max_idle, order);
+        let mut pool = Pool::new(vec![0; connections], depth, max_idle, order);
         while let Some(connection) = pool.dial() {
             pool.opened(connection);
         }
@@ -179,7 +205,7 @@ mod tests {
 
     #[test]
     fn only_what_was_opened_is_handed_out() {
-        let mut pool = Pool::new(4, 1, None, PoolOrder::Lifo);
+        let mut pool = Pool::new(vec![0; 4], 1, None, PoolOrder::Lifo);
         assert_eq!(pool.acquire(), None);
         let first = pool.dial().unwrap();
         assert_eq!(pool.acquire(), None);
@@ -205,6 +231,23 @@ mod tests {
         assert_eq!(order, [0, 1, 0, 1]);
         pool.release(1, false);
         assert_eq!((pool.acquire(), pool.acquire()), (Some(1), None));
+    }
+
+    #[test]
+    fn endpoints_take_turns_as_far_as_they_have_a_connection() {
+        let mut pool = Pool::new(vec![0, 1, 0, 1], 1, None, PoolOrder::Lifo);
+        while let Some(connection) = pool.dial() {
+            pool.opened(connection);
+        }
+        let held = pool.acquire().unwrap();
+        assert_eq!(held, 2);
+        for expected in [3, 0, 3, 0] {
+            assert_eq!(pool.acquire(), Some(expected));
+            pool.release(expected, false);
+        }
+        pool.lost(3);
+        pool.lost(1);
+        assert_eq!((pool.acquire(), pool.acquire()), (Some(0), None));
     }
 
     #[test]

@@ -7,14 +7,16 @@
 
 mod compile;
 mod error_kind;
+mod http;
 mod judge;
 mod read_back;
 mod shared;
 
 use std::sync::Arc;
 
+use crate::http1;
 use crate::keys::KeyPicker;
-use crate::plan::{Endpoint, Expect, Plan, PlanError, ProtocolKind, Writes};
+use crate::plan::{Endpoint, Expect, Method, Plan, PlanError, ProtocolKind, Writes};
 use crate::resp::{self, Reply};
 use crate::rng::Rng;
 use crate::template::Filling;
@@ -23,8 +25,10 @@ use compile::{Command, Compiled};
 use judge::{Asked, Judge, Strict};
 use read_back::{RecentWrites, Write};
 
-pub use crate::resp::{Decoded, ProtocolError};
+pub use crate::decoded::Decoded;
+pub use crate::http1::Reading;
 pub use error_kind::ErrorKind;
+pub use http::Ending;
 pub use read_back::ReadBackCounts;
 pub use shared::Shared;
 
@@ -54,6 +58,15 @@ pub struct Request {
     alone: bool,
 }
 
+impl Request {
+    /// What the placeholders stand for.
+    #[inline]
+    fn filling<'a>(&self, shared: &'a Shared, previous: &'a [u8]) -> Filling<'a> {
+        let Request { key, version, seq, .. } = *self;
+        Filling { values: &shared.values, key, version, seq, previous, data: shared.data.as_ref() }
+    }
+}
+
 /// What a reply is worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judgement {
@@ -62,10 +75,38 @@ pub enum Judgement {
     Wrong(ErrorKind),
 }
 
+/// Bytes that no server of this protocol should send; the connection is of no more use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ProtocolError {
+    #[error(transparent)]
+    Resp(#[from] resp::ProtocolError),
+    #[error(transparent)]
+    Http(#[from] http1::Malformed),
+}
+
+impl ProtocolError {
+    /// The kind under which the request is counted.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            ProtocolError::Resp(_) => ErrorKind::Protocol,
+            ProtocolError::Http(_) => ErrorKind::MalformedReply,
+        }
+    }
+}
+
 /// One arm a protocol: how requests become bytes.
 #[derive(Debug)]
 enum Wire {
-    Resp { kind: ProtocolKind, commands: Vec<resp::Command> },
+    Resp {
+        kind: ProtocolKind,
+        commands: Vec<resp::Command>,
+    },
+    Http {
+        exchanges: Vec<http1::Exchange>,
+        targets: Vec<http1::Target>,
+        /// Buffers for bodies that are checked and come in parts.
+        spares: Vec<Vec<u8>>,
+    },
 }
 
 /// The protocol's side of one worker thread.
@@ -90,11 +131,18 @@ impl Protocol {
     /// The protocol of thread number `thread`. `shared` was made from the same plan. The error names the
     /// argument of the plan that cannot be used.
     pub fn new(plan: &Plan, shared: Arc<Shared>, thread: usize) -> Result<Protocol, PlanError> {
-        let Compiled { operations, infos, names, resp, writes_fields } = Compiled::new(plan, &shared.values)?;
+        let Compiled { operations, infos, names, resp, http, writes_fields } = Compiled::new(plan, &shared)?;
+        let wire = match plan.protocol {
+            ProtocolKind::Http1 => {
+                let targets = plan.endpoints.iter().map(http1::Target::new).collect();
+                Wire::Http { exchanges: http, targets, spares: vec![] }
+            }
+            kind => Wire::Resp { kind, commands: resp },
+        };
         let reads_back = if plan.verify.replies { plan.verify.read_back_max } else { 0 };
         Ok(Protocol {
             shared,
-            wire: Wire::Resp { kind: plan.protocol, commands: resp },
+            wire,
             operations,
             infos,
             names,
@@ -113,7 +161,8 @@ impl Protocol {
         &self.infos
     }
 
-    /// The distinct names of commands, read-backs included, in capitals.
+    /// The distinct names of commands, read-backs included, in capitals; of HTTP requests their methods and
+    /// paths.
     pub fn command_names(&self) -> &[String] {
         &self.names
     }
@@ -124,15 +173,22 @@ impl Protocol {
         self.command(request).name
     }
 
+    /// Whether a connection is held for one request, may be closed by the server in good order, and one that
+    /// cannot be opened is the failure of a request: HTTP.
+    pub fn is_http(&self) -> bool {
+        matches!(self.wire, Wire::Http { .. })
+    }
+
     /// Appends what a new connection says first; returns the number of replies to expect. The last is that of
-    /// CLIENT SETNAME, without which a connection works as well.
+    /// CLIENT SETNAME, without which a connection works as well. HTTP says nothing first.
     pub fn hello(&self, endpoint: &Endpoint, out: &mut Vec<u8>) -> usize {
         match &self.wire {
             Wire::Resp { kind, .. } => resp::write_hello(*kind, endpoint, out),
+            Wire::Http { .. } => 0,
         }
     }
 
-    /// The server's words if `reply` is an error.
+    /// The server's words if `reply` is an error of Redis.
     pub fn error_text(&self, reply: &[u8]) -> Option<String> {
         match resp::reply(reply)? {
             Reply::Error(text) => Some(String::from_utf8_lossy(text).into_owned()),
@@ -153,7 +209,10 @@ impl Protocol {
         let seq = self.next_seq;
         self.next_seq += self.threads;
         let writes = self.operations[operation].writes != Writes::Nothing;
-        let (state, version) = if writes {
+        let (state, version) = if self.is_http() {
+            // Nothing is followed: every operation has texts of its own.
+            (self.shared.state(key), seq as u32)
+        } else if writes {
             let before = self.shared.begin_write(key);
             (before, before.version().wrapping_add(1))
         } else {
@@ -190,39 +249,54 @@ impl Protocol {
         }
     }
 
-    /// Appends the command that `request` is at. `previous_reply` is the reply to the one before it.
+    /// Appends the command or request that `request` is at, for the endpoint number `target`. `previous_reply`
+    /// is the reply to the one before it.
     #[inline]
-    pub fn encode(&mut self, request: &Request, previous_reply: &[u8], out: &mut Vec<u8>) {
+    pub fn encode(&mut self, request: &Request, target: usize, previous_reply: &[u8], out: &mut Vec<u8>) {
         let command = self.command(request);
         let previous = match command.uses_previous.then(|| resp::reply(previous_reply)) {
             Some(Some(Reply::Text(text))) => text,
             _ => b"",
         };
-        let filling = Filling {
-            values: &self.shared.values,
-            key: request.key,
-            version: request.version,
-            seq: request.seq,
-            previous,
-        };
+        let filling = request.filling(&self.shared, previous);
         match &self.wire {
             Wire::Resp { commands, .. } => commands[command.encoded].write(&filling, &mut self.scratch, out),
+            Wire::Http { exchanges, targets, .. } => {
+                exchanges[command.encoded].request.write(&targets[target], &filling, &mut self.scratch, out);
+            }
         }
     }
 
-    /// Where the reply at the beginning of `bytes` ends.
+    /// Where the reply at the beginning of `bytes` ends. `request` is what was asked for, None if nothing was;
+    /// `reading` is what the connection remembers of the reply.
     #[inline]
-    pub fn decode(&self, bytes: &[u8]) -> Result<Decoded, ProtocolError> {
-        match &self.wire {
-            Wire::Resp { .. } => resp::decode(bytes),
+    pub fn decode(
+        &mut self,
+        request: Option<&Request>,
+        reading: &mut Reading,
+        bytes: &[u8],
+    ) -> Result<Decoded, ProtocolError> {
+        let command = request.map(|request| self.command(request));
+        match &mut self.wire {
+            Wire::Resp { .. } => Ok(resp::decode(bytes)?),
+            Wire::Http { exchanges, spares, .. } => {
+                let asked = command.map(|command| &exchanges[command.encoded]).map(|exchange| http1::Asked {
+                    is_head: exchange.request.method == Method::Head,
+                    keeps_body: self.judge.replies && exchange.expectation.needs_body(),
+                });
+                Ok(http1::decode(reading, asked, bytes, spares)?)
+            }
         }
     }
 
     /// Judges the complete `reply` to the command that `request` is at. To be called once for each reply: a write
     /// counts as ended from then on. Not to be called when no reply came.
     #[inline]
-    pub fn judge(&mut self, request: &Request, reply: &[u8]) -> Judgement {
+    pub fn judge(&mut self, request: &Request, reading: &mut Reading, reply: &[u8]) -> Judgement {
         let command = self.command(request);
+        if self.is_http() {
+            return self.judge_http(request, command, reading, reply);
+        }
         let asked = Asked {
             key: request.key,
             newest: self.shared.state(request.key).version(),

@@ -1,19 +1,20 @@
 //! Endpoints before the load starts: names become addresses, TLS settings become connectors.
 
 use crate::connection::Target;
-use crate::plan::{Endpoint, Plan, PlanError};
+use crate::plan::{Endpoint, Plan, PlanError, ProtocolKind};
 use crate::tls::TlsConnector;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// The TLS side of each endpoint.
-pub fn tls_of(endpoints: &[Endpoint]) -> Result<Vec<Option<TlsConnector>>, PlanError> {
+pub fn tls_of(plan: &Plan) -> Result<Vec<Option<TlsConnector>>, PlanError> {
+    let alpn = (plan.protocol == ProtocolKind::Http1).then_some("http/1.1");
     let connector = |(index, endpoint): (usize, &Endpoint)| {
         let tls = endpoint.tls.as_ref();
-        tls.map(|tls| TlsConnector::new(endpoint, tls, &format!("endpoints[{index}].tls"))).transpose()
+        tls.map(|tls| TlsConnector::new(endpoint, tls, alpn, &format!("endpoints[{index}].tls"))).transpose()
     };
-    endpoints.iter().enumerate().map(connector).collect()
+    plan.endpoints.iter().enumerate().map(connector).collect()
 }
 
 /// Where the connections of each endpoint go. The error names the endpoint and what the system said.

@@ -7,23 +7,14 @@ mod command;
 
 pub use command::{Command, write_hello};
 
+use crate::decoded::Decoded;
+
 /// The longest reply taken: what Redis itself allows for one string, and a little for its frame.
 pub const REPLY_MAX_BYTES: usize = 512 * 1024 * 1024 + 1024;
 /// The longest line taken: of a status, an error, a number.
 const LINE_MAX_BYTES: usize = 64 * 1024;
 /// The deepest nesting taken.
 const DEPTH_MAX: usize = 32;
-
-/// What the bytes received so far hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decoded {
-    /// A reply, the first `length` bytes.
-    Complete { length: usize },
-    /// A push message (RESP3) of `length` bytes: it answers no command.
-    Push { length: usize },
-    /// A part of a reply: it cannot be complete before there are `at_least` bytes.
-    Incomplete { at_least: usize },
-}
 
 /// Bytes that are not RESP, or beyond the limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

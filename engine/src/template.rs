@@ -11,9 +11,12 @@
 //! | `{seq}` | the operation's number in the drive, from 0; the same in all its commands |
 //! | `{uniform A..B}` | a random integer from A to B, both included |
 //! | `{random N lowercase}` | N random small letters |
+//! | `{number}` (HTTP) | the key's number counted from 1, without leading zeros |
+//! | `{data.FIELD}` (HTTP) | a field of the operation's row in the data file |
 //!
 //! `{{` and `}}` are literal braces. Random text depends on the seed and the operation's number alone.
 
+use crate::data::Data;
 use crate::plan::PlanError;
 use crate::rng::{Rng, mix};
 use crate::values::{
@@ -23,6 +26,8 @@ use crate::values::{
 /// Every placeholder, as a person reads it in an error.
 const PLACEHOLDERS: &str = "{key}, {document}, {id}, {version}, {field}, {body}, {field_json}, {changed}, {value}, \
      {seq}, {uniform A..B}, {random N lowercase}; write {{ and }} for literal braces";
+const HTTP_PLACEHOLDERS: &str = "{number}, {data.FIELD}, {key}, {id}, {document}, {version}, {field}, {body}, \
+     {field_json}, {value}, {seq}, {uniform A..B}, {random N lowercase}; write {{ and }} for literal braces";
 /// More letters than any document has bytes are a slip of the pen.
 const RANDOM_MAX: usize = 64 * 1024 * 1024;
 
@@ -37,8 +42,18 @@ pub enum Part {
     Value,
     Changed,
     Seq,
-    Uniform { low: i64, span: u64, salt: u64 },
-    Random { letters: usize, salt: u64 },
+    Number,
+    /// A field of the operation's row, by its place.
+    Data(usize),
+    Uniform {
+        low: i64,
+        span: u64,
+        salt: u64,
+    },
+    Random {
+        letters: usize,
+        salt: u64,
+    },
 }
 
 /// What the placeholders of one request stand for.
@@ -50,6 +65,7 @@ pub struct Filling<'a> {
     pub seq: u64,
     /// The text of the last reply of the same operation.
     pub previous: &'a [u8],
+    pub data: Option<&'a Data>,
 }
 
 /// Parses templates whose `{key}` begins with `prefix`.
@@ -57,11 +73,19 @@ pub struct Filling<'a> {
 pub struct Parser<'a> {
     prefix: &'a str,
     salt: u64,
+    is_http: bool,
+    data: Option<&'a Data>,
 }
 
 impl<'a> Parser<'a> {
+    /// A parser of the arguments of commands.
     pub fn new(prefix: &'a str) -> Self {
-        Self { prefix, salt: 0 }
+        Self { prefix, salt: 0, is_http: false, data: None }
+    }
+
+    /// A parser of the parts of HTTP requests.
+    pub fn for_http(prefix: &'a str, data: Option<&'a Data>) -> Self {
+        Self { prefix, salt: 0, is_http: true, data }
     }
 
     /// The parts of `text`. The error names `field`, the place of `text` in the plan.
@@ -104,14 +128,27 @@ impl<'a> Parser<'a> {
             ("version", "") => parts.push(Part::Version),
             ("field", "") => parts.push(Part::Field),
             ("body", "") => parts.push(Part::Body),
-            ("changed", "") => parts.push(Part::Changed),
+            ("changed", "") if !self.is_http => parts.push(Part::Changed),
+            ("number", "") if self.is_http => parts.push(Part::Number),
+            (name, "") if self.is_http && name.starts_with("data.") => parts.push(self.data_field(name)?),
             ("value", "") => parts.push(Part::Value),
             ("seq", "") => parts.push(Part::Seq),
             ("uniform", range) => parts.push(self.uniform(range)?),
             ("random", arguments) => parts.push(self.random(arguments)?),
-            _ => return Err(format!("unknown placeholder {{{text}}}; there are {PLACEHOLDERS}")),
+            _ => {
+                let known = if self.is_http { HTTP_PLACEHOLDERS } else { PLACEHOLDERS };
+                return Err(format!("unknown placeholder {{{text}}}; there are {known}"));
+            }
         }
         Ok(())
+    }
+
+    fn data_field(&self, name: &str) -> Result<Part, String> {
+        let data = self.data.ok_or_else(|| format!("{{{name}}} needs a data file; name its path under `data`"))?;
+        let place = data.names().iter().position(|field| Some(field.as_str()) == name.strip_prefix("data."));
+        place
+            .map(Part::Data)
+            .ok_or_else(|| format!("{{{name}}} is no field of the data file; it has {}", data.names().join(", ")))
     }
 
     fn uniform(&mut self, range: &str) -> Result<Part, String> {
@@ -172,14 +209,14 @@ impl Part {
             Part::Value => Some(values.payload_bytes()),
             Part::Changed => Some(values.document_bytes()),
             Part::Random { letters, .. } => Some(*letters),
-            Part::Seq | Part::Uniform { .. } => None,
+            Part::Seq | Part::Number | Part::Data(_) | Part::Uniform { .. } => None,
         }
     }
 
     /// Appends what the part stands for.
     #[inline]
     pub fn write(&self, filling: &Filling, out: &mut Vec<u8>) {
-        let Filling { values, key, version, seq, previous } = *filling;
+        let Filling { values, key, version, seq, previous, data } = *filling;
         match self {
             Part::Literal(text) => out.extend_from_slice(text),
             Part::Id => out.extend_from_slice(&digits::<ID_DIGITS>(key)),
@@ -189,6 +226,8 @@ impl Part {
             Part::Value => out.extend_from_slice(values.value(key, version)),
             Part::Changed => values.write_changed(previous, key, version, out),
             Part::Seq => write_integer(seq.into(), out),
+            Part::Number => write_integer(i128::from(key) + 1, out),
+            Part::Data(field) => out.extend_from_slice(data.map_or(&[], |data| data.field(seq, *field))),
             Part::Uniform { low, span, salt } => {
                 let offset = Rng::new(values.seed() ^ salt, seq).below(*span);
                 write_integer(i128::from(*low) + i128::from(offset), out);
@@ -239,7 +278,7 @@ mod tests {
         let values = values();
         let mut document = Vec::new();
         values.write_document(7, 3, &mut document);
-        let filling = Filling { values: &values, key: 7, version: 3, seq: 12, previous: &document };
+        let filling = Filling { values: &values, key: 7, version: 3, seq: 12, previous: &document, data: None };
         assert_eq!(render("{key}", &filling), "app:000000000007");
         assert_eq!(render("{id}/{version}", &filling), "000000000007/0000000003");
         assert_eq!(render("{document}", &filling), text(&document));
@@ -258,7 +297,7 @@ mod tests {
     #[test]
     fn double_braces_are_literal() {
         let values = values();
-        let filling = Filling { values: &values, key: 7, version: 3, seq: 0, previous: b"" };
+        let filling = Filling { values: &values, key: 7, version: 3, seq: 0, previous: b"", data: None };
         assert_eq!(render(r#"{{"id":"{id}","in":{{}}}}"#, &filling), r#"{"id":"000000000007","in":{}}"#);
         assert_eq!(render("{{key}}", &filling), "{key}");
         assert_eq!(render("größe {{", &filling), "größe {");
@@ -267,7 +306,7 @@ mod tests {
     #[test]
     fn random_parts_keep_to_their_range_and_differ() {
         let values = values();
-        let at = |seq| Filling { values: &values, key: 1, version: 1, seq, previous: b"" };
+        let at = |seq| Filling { values: &values, key: 1, version: 1, seq, previous: b"", data: None };
         let mut seen = std::collections::HashSet::new();
         for seq in 0..200 {
             let drawn: i64 = render("{uniform -2..2}", &at(seq)).parse().unwrap();

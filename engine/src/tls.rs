@@ -17,8 +17,9 @@ pub struct TlsConnector {
 }
 
 impl TlsConnector {
-    /// Reads the files that `tls` names; `field` (e.g. `endpoints[0].tls`) is what errors name.
-    pub fn new(endpoint: &Endpoint, tls: &Tls, field: &str) -> Result<Self, PlanError> {
+    /// Reads the files that `tls` names; `field` (e.g. `endpoints[0].tls`) is what errors name. `alpn` is the name
+    /// of the protocol that is asked for, if it has one.
+    pub fn new(endpoint: &Endpoint, tls: &Tls, alpn: Option<&str>, field: &str) -> Result<Self, PlanError> {
         let name = tls.server_name.clone().unwrap_or_else(|| endpoint.host.clone());
         let server_name = ServerName::try_from(name.clone()).map_err(|_| {
             PlanError::new(format!("{field}.server_name"), format!("`{name}` is neither a host name nor an address"))
@@ -37,7 +38,7 @@ impl TlsConnector {
             Arc::new(AcceptAny(provider))
         };
         let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
-        let config = match (&tls.cert_file, &tls.key_file) {
+        let mut config = match (&tls.cert_file, &tls.key_file) {
             (None, None) => builder.with_no_client_auth(),
             (Some(cert_file), Some(key_file)) => {
                 let chain = certificates(cert_file, &format!("{field}.cert_file"))?;
@@ -48,6 +49,7 @@ impl TlsConnector {
             (Some(_), None) => return Err(PlanError::new(format!("{field}.key_file"), "is missing beside cert_file")),
             (None, Some(_)) => return Err(PlanError::new(format!("{field}.cert_file"), "is missing beside key_file")),
         };
+        config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
         Ok(Self { config: Arc::new(config), server_name })
     }
 

@@ -1,28 +1,29 @@
 //! The loop of one thread: what is due is begun, what came in is judged, then it waits.
 //!
 //! `worker/dialling.rs` opens connections and gives them up; `worker/dispatch.rs` brings operations to
-//! connections and takes their replies; `worker/ending.rs` reads back and reports.
+//! connections; `worker/receive.rs` takes their replies; `worker/ending.rs` reads back and reports.
 
 mod dialling;
 mod dispatch;
 mod ending;
+mod receive;
 
 use crate::arrival::Arrivals;
 use crate::clock::{Clock, from_s};
 use crate::connection::{Connection, Inbox, Target};
 use crate::control::Control;
-use crate::outcome::{CommandRecord, Connections, Phase};
+use crate::outcome::{CommandRecord, Connections, EndpointRecord, Phase};
 use crate::plan::{Model, Plan};
 use crate::pool::Pool;
-use crate::protocol::{Protocol, Request};
+use crate::protocol::{ErrorKind, Protocol, Request};
 use crate::record::{Message, Recorder};
 use crate::share;
 use crate::tally::{Gauges, IntervalData};
 use crate::timeline::Timeline;
 use crate::users::Users;
 use crate::wait::{WAKER, Waiter};
-use dispatch::News;
 use mio::Events;
+use receive::News;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
@@ -62,6 +63,8 @@ struct Waiting {
     user: u32,
     operations: u32,
     member: Phase,
+    /// When the first request of an operation was sent that waits for a connection for its next; else 0.
+    sent_ns: u64,
 }
 
 #[derive(Debug)]
@@ -86,6 +89,10 @@ pub struct Worker {
     connections: Vec<Connection>,
     /// Connections that are being opened or wait to be.
     unsettled: Vec<usize>,
+    /// Connections that the server closed with its reply, to be dialled again at once.
+    reopening: Vec<usize>,
+    /// Why connections could not be opened, each of which is to be the failure of an operation that waits.
+    refused: Vec<ErrorKind>,
     /// Connections with encoded bytes that were not yet offered to the kernel.
     dirty: Vec<usize>,
     /// Connections that may have more to receive although no event will say so.
@@ -105,6 +112,7 @@ pub struct Worker {
     scan_ns: u64,
     refusal: Option<String>,
     counts: Connections,
+    endpoints: Vec<EndpointRecord>,
     commands: Vec<CommandRecord>,
     bytes_sent: u64,
     bytes_received: u64,
@@ -127,21 +135,23 @@ impl Worker {
         };
         let own = share(plan.pool.connections as usize, thread, threads);
         let max_idle = plan.pool.max_idle.map(|idle| share(idle as usize, thread, threads));
+        let target_of: Vec<usize> = (0..own).map(|slot| (slot * threads + thread) % targets.len()).collect();
         let clock = control.clock;
         let waiter = Waiter::new(clock, (spin_us * 1000.0) as u64)?;
         control.add_waker(waiter.waker()?);
         let steps: Vec<u16> = protocol.operations().iter().map(|operation| operation.steps).collect();
         Ok(Self {
             recorder: Recorder::new(thread, steps.len(), plan.interval_s, spares, collector.clone()),
-            pool: Pool::new(own, depth, max_idle, plan.pool.order),
-            connections: (0..own)
-                .map(|slot| Connection::new((slot * threads + thread) % targets.len(), plan.pipeline_depth))
-                .collect(),
+            connections: target_of.iter().map(|&target| Connection::new(target, plan.pipeline_depth)).collect(),
+            pool: Pool::new(target_of, depth, max_idle, plan.pool.order),
+            endpoints: vec![EndpointRecord::default(); targets.len()],
             commands: vec![CommandRecord::default(); protocol.command_names().len()],
             counts: Connections { planned: own as u64, ..Connections::default() },
             backlog_max: share(backlog.min(u64::from(u32::MAX)) as usize, thread, threads).max(1),
             now_ns: clock.now(),
             unsettled: Vec::with_capacity(own),
+            reopening: Vec::new(),
+            refused: Vec::new(),
             dirty: Vec::with_capacity(own),
             unfinished: VecDeque::with_capacity(own),
             inbox: Inbox::with_capacity(SHARED_INBOX),
@@ -181,6 +191,7 @@ impl Worker {
         };
         let end_ns = self.control.measure_end_ns();
         self.recorder.begin(Timeline::new(&self.plan.phases, origin_ns, end_ns));
+        self.refused.clear();
         self.load(&mut events);
         let ended = self.end_load();
         self.read_back(&mut events);
@@ -213,6 +224,7 @@ impl Worker {
                 self.read_clock();
             }
             self.heed_the_others();
+            self.fail_refused();
             // What was due before the drain began is begun even if that is noticed late.
             self.begin_what_is_due();
             if self.has_drained() {

@@ -15,7 +15,11 @@ fn every_example_is_read_and_can_be_driven() {
             continue;
         }
         let text = std::fs::read_to_string(entry.path()).expect("an example can be read");
-        let plan = Plan::from_json(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut plan = Plan::from_json(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        if let Some(data) = &mut plan.data {
+            // The examples' paths begin at the top folder.
+            data.path = folder.join("../../..").join(&data.path).to_str().expect("paths are text").into();
+        }
         let kind = if matches!(plan.model, Model::Open(_)) { "open" } else { "closed" };
         let value: serde_json::Value = serde_json::from_str(&text).expect("an example is JSON");
         assert_eq!(value["model"]["kind"], kind, "{name}");

@@ -17,9 +17,10 @@ class Engine:
         """Wait for the end; the `DriveRecord` as JSON."""
 
 class NullServer:
-    """Answers any command at once with a reply of the right kind and size: the driver's ceiling.
+    """Answers any command or HTTP request at once with a reply of the right kind and size: the driver's ceiling.
 
     options (JSON): {"host": "127.0.0.1", "port": 0, "unix_path": null, "cpu": null,
+    "protocol": "resp" or "http1", and of HTTP "status": 200, "body_bytes": 100,
     "document_bytes": 222, "field_bytes": null, "replies": {"JSON.GET": "document", "HGETALL": "hash", ...},
     "delay_us": 0, "busy_us": 0, "freeze_every_s": 0, "freeze_s": 0}
     """
@@ -28,7 +29,7 @@ class NullServer:
     @property
     def port(self) -> int: ...
     def commands(self) -> int:
-        """Commands answered so far."""
+        """Commands or requests answered so far."""
     def stop(self) -> None: ...
 
 def build() -> dict[str, str]:

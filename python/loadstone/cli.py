@@ -1,12 +1,15 @@
 """The `loadstone` command. Human text goes to stderr, `--json` alone to stdout; only this file exits.
 
-Exit status: 0 done; 2 bad input; 3 measured, but invalid; 130 interrupted (what was finished is kept).
+Exit status: 0 done; 1 a --fail-if objective was missed; 2 bad input; 3 measured, but invalid; 130 interrupted (what
+was finished is kept).
 """
 
 import os
 import sys
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -14,6 +17,9 @@ from typer.exceptions import TyperException
 
 from loadstone import __version__
 from loadstone.errors import LoadstoneError, UserError
+
+if TYPE_CHECKING:
+    from loadstone.analyse.objectives import Objective
 
 app = typer.Typer(
     name="loadstone",
@@ -23,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-err = Console(stderr=True, highlight=False)
+err = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else 120)
 
 Only = Annotated[
     list[str] | None,
@@ -45,8 +51,21 @@ Seed = Annotated[
     int | None,
     typer.Option("--seed", min=0, help="Seed of the order, the keys and the documents; a fresh one if not given."),
 ]
-Blocks = Annotated[int, typer.Option("--blocks", min=1, max=1000, help="How often each condition is measured.")]
+Budget = Annotated[
+    str | None,
+    typer.Option("--budget", metavar="TIME", help="How long the run may last, e.g. 20m."),
+]
+Blocks = Annotated[
+    int | None,
+    typer.Option("--blocks", min=1, max=1000, help="Measure so often, and compare once at the end."),
+]
+FailIf = Annotated[
+    list[str] | None,
+    typer.Option("--fail-if", metavar="OBJECTIVE", help="Status 1 if it holds, e.g. 'p99 > 5ms'. Repeatable."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print analysis.json to stdout when done.")]
+CompareJson = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON to stdout.")]
+Levels = partial(typer.Option, metavar="FACTOR=LEVEL[,FACTOR=LEVEL]")
 
 
 @app.callback(invoke_without_command=True)
@@ -72,7 +91,8 @@ def show(
     set_: Set = None,
     quick: Quick = False,
     as_published: AsPublished = False,
-    blocks: Blocks = 1,
+    budget: Budget = None,
+    blocks: Blocks = None,
 ) -> None:
     """What an experiment varies, how long it takes and what it can tell, before it starts."""
     from loadstone.options import RunOptions
@@ -84,6 +104,7 @@ def show(
         set=tuple(set_ or ()),
         quick=quick,
         as_published=as_published,
+        budget=budget,
         blocks=blocks,
     )
     typer.echo(describe_experiment(options))
@@ -97,18 +118,21 @@ def run(
     server: Server = None,
     quick: Quick = False,
     as_published: AsPublished = False,
-    blocks: Blocks = 1,
+    budget: Budget = None,
+    blocks: Blocks = None,
     seed: Seed = None,
     out: Annotated[Path, typer.Option("--out", help="Where the run's folder is made.")] = Path("runs"),
     resume: Annotated[
         Path | None, typer.Option("--resume", metavar="DIR", help="Go on with this run's folder.")
     ] = None,
+    fail_if: FailIf = None,
     json_: Json = False,
 ) -> None:
     """Run an experiment: start the servers, load them, watch them, print what the data allow one to say."""
     from loadstone.options import RunOptions
     from loadstone.run import run as run_experiment
 
+    objectives = _objectives(fail_if)
     options = RunOptions(
         experiment=experiment,
         only=tuple(only or ()),
@@ -116,14 +140,16 @@ def run(
         servers=tuple(server or ()),
         quick=quick,
         as_published=as_published,
+        budget=budget,
         blocks=blocks,
         seed=seed,
         out=out,
         resume=resume,
     )
-    outcome = run_experiment(options, err)
+    outcome = run_experiment(options, err, objectives)
     if json_:
         sys.stdout.write((outcome.folder / "analysis.json").read_text())
+    _tell_missed(outcome.missed)
     if outcome.status:
         raise typer.Exit(outcome.status)
 
@@ -134,14 +160,51 @@ def report(
     format_: Annotated[
         str, typer.Option("--format", help="Comma-separated: html, md, csv, json, svg.")
     ] = "html,md,csv,json,svg",
+    fail_if: FailIf = None,
     json_: Json = False,
 ) -> None:
     """Analyse a run's folder again and write its reports; nothing else is needed."""
     from loadstone.run import report_run
 
-    report_run(folder, tuple(part.strip() for part in format_.split(",") if part.strip()), err)
+    objectives = _objectives(fail_if)
+    formats = tuple(part.strip() for part in format_.split(",") if part.strip())
+    missed = report_run(folder, formats, err, objectives)
     if json_:
         sys.stdout.write((folder / "analysis.json").read_text())
+    _tell_missed(missed)
+    if missed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN [RUN]", help="A run's folder, or two: A and B.")],
+    a: Annotated[str | None, Levels("--a", help="One run: the conditions A.")] = None,
+    b: Annotated[str | None, Levels("--b", help="One run: the conditions B.")] = None,
+    metric: Annotated[str | None, typer.Option("--metric", help="What decides, e.g. goodput or p99.")] = None,
+    margin: Annotated[str | None, typer.Option("--margin", help="A difference below it does not matter.")] = None,
+    across: Annotated[bool, typer.Option("--across", help="Two runs, though machine or versions differ.")] = False,
+    fail_if: FailIf = None,
+    json_: CompareJson = False,
+) -> None:
+    """Compare two runs, or conditions of one, and say what the data allow."""
+    from loadstone.compare import CompareOptions
+    from loadstone.compare import compare as compare_runs
+
+    options = CompareOptions(
+        runs=tuple(runs),
+        a=a,
+        b=b,
+        metric=metric,
+        margin=margin,
+        across=across,
+        fail_if=tuple(fail_if or ()),
+    )
+    outcome = compare_runs(options, err)
+    if json_:
+        sys.stdout.write(outcome.json_text)
+    if outcome.status:
+        raise typer.Exit(outcome.status)
 
 
 @app.command()
@@ -172,6 +235,20 @@ def main() -> None:
         place = f" ({error.filename})" if error.filename else ""
         _exit(UserError.exit_status, f"{error.strerror or error}{place}")
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _objectives(texts: list[str] | None) -> list["Objective"]:
+    """What `--fail-if` states, before anything is measured. Raises UserError."""
+    from loadstone.analyse.objectives import parse_objective, require_absolute
+
+    objectives = [parse_objective(text) for text in texts or ()]
+    require_absolute(objectives)
+    return objectives
+
+
+def _tell_missed(missed: Sequence[str]) -> None:
+    for line in missed:
+        err.print(f"--fail-if: {line}", markup=False, soft_wrap=True)
 
 
 def _exit(status: int, message: str) -> None:

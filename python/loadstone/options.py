@@ -10,6 +10,7 @@ from loadstone.plan.run_plan import RunPlan
 from loadstone.spec.catalogue import find
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.overrides import override, parse_only
+from loadstone.spec.units import parse_duration_s
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,10 @@ class RunOptions:
     servers: tuple[str, ...] = ()
     quick: bool = False
     as_published: bool = False
-    blocks: int = 1
+    blocks: int | None = None
+    """Of every group; None: the looks and the design decide."""
+    budget: str | None = None
+    """How long the run may last, e.g. `20m`; None: as the experiment says."""
     seed: int | None = None
     """None: a fresh one, or on `resume` the folder's."""
     out: Path = Path("runs")
@@ -44,6 +48,7 @@ def wanted_plan(experiment: Experiment, options: RunOptions, cpus: tuple[int, ..
         as_published=options.as_published,
         seed=_seed(options),
         blocks=options.blocks,
+        budget_s=None if options.budget is None else parse_duration_s(options.budget, "--budget"),
         cpus=cpus,
     )
 

@@ -1,11 +1,17 @@
 """What loadstone can tell without measuring: the experiments, their plans, and this machine."""
 
+import math
+
 from rich.console import Console
 
 from loadstone.deploy import doctor
 from loadstone.options import RunOptions, wanted_experiment, wanted_plan
-from loadstone.plan.describe import describe
+from loadstone.plan.describe import describe, extent, wrapped
+from loadstone.plan.looks import BLOCKS_MIN, level
+from loadstone.plan.run_plan import Group, RunPlan
+from loadstone.plan.trial_length import expected_spread
 from loadstone.spec.catalogue import find, names
+from loadstone.spec.experiment import RATES, Experiment
 
 
 def list_experiments() -> list[tuple[str, str]]:
@@ -16,7 +22,52 @@ def list_experiments() -> list[tuple[str, str]]:
 def describe_experiment(options: RunOptions) -> str:
     """What `loadstone show` prints. Raises UserError."""
     experiment = wanted_experiment(options)
-    return describe(wanted_plan(experiment, options, ()), experiment)
+    run_plan = wanted_plan(experiment, options, ())
+    return describe(run_plan, experiment, _prospects(run_plan))
+
+
+def announce(run_plan: RunPlan, experiment: Experiment) -> list[str]:
+    """What `loadstone run` prints before it starts: the question, how long it takes, what it will be able to see."""
+    lines = [experiment.question, *extent(run_plan), *prospects(run_plan)]
+    return [part for line in lines for part in wrapped(line, then=2)]
+
+
+def prospects(run_plan: RunPlan) -> list[str]:
+    """A line for each comparison: its name, and what difference it will be able to see."""
+    return [f"{name}: {sentence}" for name, sentence in _prospects(run_plan).items()]
+
+
+def _prospects(run_plan: RunPlan) -> dict[str, str]:
+    last = run_plan.looks_within_budget()
+    return {group.name: _prospect(group, last[group.name]) for group in run_plan.groups if group.pairs}
+
+
+def _prospect(group: Group, last_blocks: int | None) -> str:
+    """What a comparison can see at its first look, and at the last one that the budget allows."""
+    if group.looks[-1] < BLOCKS_MIN:
+        return f"{group.looks[-1]} blocks are too few for a verdict; it takes at least {BLOCKS_MIN}"
+    if last_blocks is None:
+        return f"the budget may end before its first look, after {group.looks[0]} blocks"
+    if group.metric not in RATES:
+        return f"what it can see depends on how {group.metric} spreads, which its first look will tell"
+    spread = expected_spread(group.trial_s)
+    first = _detectable(group, group.looks[0], spread)
+    if first is None:
+        return f"{group.looks[0]} blocks are too few for {len(group.pairs)} pairs"
+    further = _detectable(group, last_blocks, spread) if last_blocks > group.looks[0] else None
+    within = f", after {last_blocks} (as the budget allows) one of {further}" if further else ""
+    return (
+        f"after {group.looks[0]} blocks a difference of {first} is seen 8 times in 10{within}, "
+        f"if a block spreads by {100 * spread:.1f} % as in our simulations"
+    )
+
+
+def _detectable(group: Group, blocks: int, spread: float) -> str | None:
+    """The difference that is seen 8 times in 10 after so many blocks; None where no interval exists."""
+    from loadstone.analyse.statistics.effect import detectable_effect  # only now: it takes time to load
+
+    log_ratio = detectable_effect(blocks, spread, level(group.sequential) / len(group.pairs))
+    return None if log_ratio is None else f"{100 * math.expm1(log_ratio):.2g} %"
 
 
 def examine(console: Console) -> bool:

@@ -12,6 +12,8 @@ from loadstone.deploy.url import UrlSettings
 from loadstone.errors import UserError
 from loadstone.observe.generator import GeneratorMonitor
 from loadstone.observe.host import HostMonitor
+from loadstone.observe.jvm import JvmMonitor
+from loadstone.observe.mariadb import MariaDbMonitor
 from loadstone.observe.process import ProcessMonitor
 from loadstone.observe.redis import RedisMonitor
 from loadstone.observe.sample import Monitor
@@ -27,7 +29,9 @@ MONITORS: dict[str, Callable[[Watch], list[Monitor]]] = {
     "host": HostMonitor.watching,
     "process": ProcessMonitor.watching,
     "generator": GeneratorMonitor.watching,
-    "redis": RedisMonitor.watching,  # last: the one that may have to wait for an answer
+    "redis": RedisMonitor.watching,  # from here on those that may have to wait for an answer
+    "mariadb": MariaDbMonitor.watching,
+    "jvm": JvmMonitor.watching,
 }
 
 _UNION: Any = Annotated[Union[tuple(SERVERS.values())], Field(discriminator="kind")]  # noqa: UP007 (from the table)

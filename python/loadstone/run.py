@@ -3,9 +3,10 @@
 import shlex
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -14,21 +15,24 @@ from rich.console import Console
 
 from loadstone import registry
 from loadstone.analyse.analysis import analyse
-from loadstone.analyse.labels import label_of
+from loadstone.analyse.comparisons import look_at
 from loadstone.analyse.model import Analysis
+from loadstone.analyse.objectives import Objective, missed
+from loadstone.campaign import Campaign
 from loadstone.ceiling import CeilingGauge
 from loadstone.conductor import Conductor
 from loadstone.deploy.deployments import Deployed, Deployments
 from loadstone.deploy.placement import Placement, place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver, engine_build, require_drivable, require_release_engine
-from loadstone.drive.outcome import Interval
 from loadstone.errors import LoadstoneError
 from loadstone.options import RunOptions, wanted_experiment, wanted_plan
+from loadstone.overview import announce
 from loadstone.plan.run_plan import RunPlan
 from loadstone.record.environment import capture
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
+from loadstone.record.reading import read_histogram, read_plan
 from loadstone.record.redact import redact
 from loadstone.record.resume import require_same_run
 from loadstone.record.space import check_space, estimate_bytes
@@ -37,27 +41,32 @@ from loadstone.report.terminal import show
 from loadstone.report.write import DEFAULT_FORMATS, write_report
 from loadstone.spec.experiment import Experiment
 
+MISSED_STATUS = 1
 INVALID_STATUS = 3
 REPORT = "report.html"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where the run's folder is, and the exit status that the run deserves."""
+    """Where the run's folder is, the objectives that were missed in a line each, and the exit status it deserves."""
 
     folder: Path
+    missed: tuple[str, ...]
     status: int
 
 
-def run(options: RunOptions, console: Console) -> Outcome:
+def run(options: RunOptions, console: Console, objectives: Sequence[Objective] = ()) -> Outcome:
     """Run an experiment from its spec to its report. Raises LoadstoneError; what was finished is kept."""
     require_release_engine()
     experiment = wanted_experiment(options)
     placement = place()
-    run_plan = wanted_plan(experiment, options, placement.generator_cpus)
-    for condition_plan in {trial.plan for trial in run_plan.trials if trial.block == 1}:
-        require_drivable(condition_plan)
+    run_plan = _with_folders_budget(wanted_plan(experiment, options, placement.generator_cpus), options)
+    for trial in run_plan.trials:
+        if trial.block == 1:
+            require_drivable(trial.plan)
     check_space(options.resume or options.out, estimate_bytes(run_plan))
+    for line in announce(run_plan, experiment):
+        console.print(line, markup=False, soft_wrap=True)
     driver, stopping = NativeDriver(), threading.Event()
     progress = RunProgress(console)
     context = DeployContext(cpus=placement.server_cpus, progress=progress.note)
@@ -66,7 +75,8 @@ def run(options: RunOptions, console: Console) -> Outcome:
         with _open_folder(options, experiment, run_plan, placement, first) as folder:
             gauge = CeilingGauge(driver, DeployContext(cpus=placement.server_cpus))
             conductor = Conductor(servers, driver, gauge, folder, placement, stopping)
-            ended = _run_trials(conductor, experiment, run_plan, progress)
+            judge = partial(look_at, quick=options.quick, histograms=partial(read_histogram, folder.path))
+            ended = _run_campaign(Campaign(conductor, folder, experiment, run_plan, progress, judge))
             progress.note("writing the report")
             analysis = analyse(folder.path)
             folder.write_analysis(analysis.model_dump(mode="json"))
@@ -74,16 +84,26 @@ def run(options: RunOptions, console: Console) -> Outcome:
     show(analysis, folder.path / REPORT, console)
     if ended is not None:
         raise _advised(ended, folder.path, options)
-    return Outcome(folder.path, _status(analysis))
+    return _outcome(folder.path, analysis, objectives)
 
 
-def report_run(folder: Path, formats: tuple[str, ...], console: Console) -> None:
-    """Analyse a run's folder and write its reports. Raises UserError."""
+def report_run(
+    folder: Path, formats: tuple[str, ...], console: Console, objectives: Sequence[Objective] = ()
+) -> tuple[str, ...]:
+    """Analyse a run's folder and write its reports; the objectives that were missed. Raises UserError."""
     analysis = analyse(folder)
     written = write_report(analysis, folder, ("json", *formats))
     show(analysis, folder / REPORT if "html" in formats else None, console)
     for path in written:
         console.print(f"written: {path}", markup=False, soft_wrap=True)
+    return tuple(missed(objectives, analysis))
+
+
+def _with_folders_budget(run_plan: RunPlan, options: RunOptions) -> RunPlan:
+    """A resumed run has the budget that it had, if no other one is given. Raises UserError."""
+    if options.resume is None or options.budget is not None:
+        return run_plan
+    return replace(run_plan, budget_s=read_plan(options.resume).budget_s)
 
 
 def _open_folder(
@@ -111,40 +131,20 @@ def _open_folder(
     folder = RunFolder.resume(options.resume, passwords)
     try:
         require_same_run(options.resume, summary, environment)
+        folder.write_plan(summary)
     except LoadstoneError:
         folder.close()
         raise
     return folder
 
 
-def _run_trials(
-    conductor: Conductor, experiment: Experiment, run_plan: RunPlan, progress: RunProgress
-) -> LoadstoneError | None:
+def _run_campaign(campaign: Campaign) -> LoadstoneError | None:
     """Run what is not finished yet; the reason if it had to end early."""
-    pending = [trial for trial in run_plan.trials if trial.name not in conductor.folder.finished]
-    left_s = replace(run_plan, trials=tuple(pending)).expected_s()
-    progress.start(len(run_plan.trials), left_s)
     try:
-        for number, trial in enumerate(pending, start=1 + len(run_plan.trials) - len(pending)):
-            progress.trial(trial.name, label_of(experiment, trial.condition), number)
-            record = conductor.run(trial, _reporting(progress))
-            reasons = [check.reason for check in record.checks if check.verdict in ("suspect", "invalid")]
-            progress.finished(record.verdict, reasons)
+        campaign.run()
     except LoadstoneError as error:
         return error
-    finally:
-        progress.stop()
     return None
-
-
-def _reporting(progress: RunProgress) -> Callable[[Interval], None]:
-    def show(interval: Interval) -> None:
-        done = sum(operation.ok for operation in interval.operations.values())
-        p99_ns = max((operation.response_ns.p99 for operation in interval.operations.values()), default=0)
-        if interval.duration_s > 0:
-            progress.live(done / interval.duration_s, p99_ns or None, interval.phase)
-
-    return show
 
 
 @contextmanager
@@ -172,7 +172,12 @@ def _advised(error: LoadstoneError, folder: Path, options: RunOptions) -> Loadst
     return type(error)(f"{error}; {advice}")
 
 
-def _status(analysis: Analysis) -> int:
-    """0, or 3 if a condition has no trial that counts."""
+def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[Objective]) -> Outcome:
+    """Status 1 if an objective was missed, else 3 if a condition or a comparison could not be measured, else 0."""
+    lines = tuple(missed(objectives, analysis))
     rows = [row for table in analysis.tables for row in table.rows]
-    return INVALID_STATUS if any(row.verdict in ("invalid", "missing") for row in rows) else 0
+    compared = [comparison for family in analysis.families for comparison in family.comparisons]
+    invalid = any(row.verdict in ("invalid", "missing") for row in rows) or any(
+        comparison.primary.kind == "invalid" for comparison in compared
+    )
+    return Outcome(folder, lines, MISSED_STATUS if lines else INVALID_STATUS if invalid else 0)

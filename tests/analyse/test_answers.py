@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.answers import answer_conclusions, answer_question
+from loadstone.analyse.answers import answer_conclusions
+from loadstone.analyse.headline import answer_question
 from loadstone.analyse.model import ResultTable, Row
 from loadstone.record.trial import Quantiles
 
@@ -42,7 +43,7 @@ def tables(*rows: Row) -> list[ResultTable]:
 
 
 def answers(synthetic: ModuleType, *rows: Row) -> list[Any]:
-    return answer_conclusions(synthetic.make_experiment(), tables(*rows))
+    return answer_conclusions(synthetic.make_experiment(), tables(*rows), [])
 
 
 @pytest.mark.parametrize(
@@ -113,6 +114,7 @@ def test_the_answer_names_the_best_levels_that_all_operations_share(synthetic: M
             row(goodput=90_000.0, payload="100 B"),
             row("invalid", operation="get", payload="100 B"),
         ),
+        [],
         quick=False,
     )
     assert found == (
@@ -121,23 +123,23 @@ def test_the_answer_names_the_best_levels_that_all_operations_share(synthetic: M
 
 
 def test_a_quick_run_says_so(synthetic: ModuleType) -> None:
-    found = answer_question(synthetic.make_experiment(), tables(row()), quick=True)
+    found = answer_question(synthetic.make_experiment(), tables(row()), [], quick=True)
     assert found == "At 1 kB, 32 workers: set 1,000 right replies a second (quick run; no comparison: one block)."
 
 
 def test_suspect_figures_are_called_so(synthetic: ModuleType) -> None:
-    found = answer_question(synthetic.make_experiment(), tables(row("suspect")), quick=False)
+    found = answer_question(synthetic.make_experiment(), tables(row("suspect")), [], quick=False)
     assert "(suspect; no comparison: one block)" in found
 
 
 def test_without_a_usable_figure_there_is_none(synthetic: ModuleType) -> None:
-    found = answer_question(synthetic.make_experiment(), tables(row("invalid", 18_432.0)), quick=False)
+    found = answer_question(synthetic.make_experiment(), tables(row("invalid", 18_432.0)), [], quick=False)
     assert found == "No trial gave a figure that may be used; the checks say why (no comparison: one block)."
-    assert answer_question(synthetic.make_experiment(), [], quick=False).startswith("Nothing was measured")
+    assert answer_question(synthetic.make_experiment(), [], [], quick=False).startswith("Nothing was measured")
 
 
 def test_of_a_latency_the_shortest_is_the_best(synthetic: ModuleType) -> None:
     slow = row(payload="100 B").model_copy(update={"response_ns": Quantiles(**NOTHING | {"p99": 9_000_000})})
     experiment = synthetic.make_experiment(primary_metric="response_ns.p99")
-    found = answer_question(experiment, tables(slow, row()), quick=False)
+    found = answer_question(experiment, tables(slow, row()), [], quick=False)
     assert found == "At 1 kB, 32 workers: set 5.00 us P99 of the response time (no comparison: one block)."

@@ -5,10 +5,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.stats import binom
 
 from loadstone.analyse.judge import judge_trial
-from loadstone.analyse.tables import make_tables, published_figure
+from loadstone.analyse.tables import make_tables, published_figure, typical_interval
 from loadstone.record.reading import Run, read_run
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import Experiment
@@ -137,6 +139,33 @@ def test_reasons_are_those_of_failed_checks(synthetic: ModuleType, tmp_path: Pat
     row = rows_of(run, [judge_trial(trial) for trial in run.trials])["set, 100 B, 32 workers"]
     assert row.verdict == "suspect"
     assert row.reasons == ["Other machines on this host took 4.0 % of the CPU time: every figure may be too low."]
+
+
+def test_reasons_of_several_trials_are_counted(run: Run, judged: list[TrialRecord], studies: ModuleType) -> None:
+    steal = studies.with_check("steal", "suspect")
+    spoiled = [steal(trial) if trial.trial.endswith("-001") else trial for trial in judged]
+    assert rows_of(run, spoiled)["set, 100 B, 32 workers"].reasons == ["steal suspect in 2 of 2 trials: By steal."]
+
+
+def test_the_interval_of_a_rate_holds_it_95_times_in_100() -> None:
+    rng = np.random.default_rng(4)
+    held = 0
+    for _ in range(400):
+        low, high = typical_interval([1000 * float(np.exp(log)) for log in rng.normal(0, 0.05, 8)]) or (0.0, 0.0)
+        held += low <= 1000 <= high
+    assert binom.ppf(1e-4, 400, 0.95) <= held < 400
+
+
+def test_an_interval_needs_six_trials_that_answered() -> None:
+    assert typical_interval([1000.0] * 5) is None
+    assert typical_interval([1000.0, 1010.0, 990.0, 1005.0, 995.0, 1002.0]) == pytest.approx((990.0, 1010.0))
+    assert typical_interval([0.0] * 8) is None
+
+
+def test_a_row_counts_its_blocks_and_names_its_bottleneck(run: Run, judged: list[TrialRecord]) -> None:
+    row = rows_of(run, judged)["set, 100 B, 32 workers"]
+    assert (row.blocks, row.goodput_interval) == (2, None)
+    assert row.bottleneck.part == "latency"
 
 
 def test_what_the_data_cannot_tell_is_said(run: Run, judged: list[TrialRecord]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pytest
 
 from loadstone.deploy.embedded import EmbeddedSettings
@@ -165,6 +166,19 @@ def test_what_the_process_started_ends_with_it(tmp_path: Path) -> None:
         grandchild = int(process.log.read_text())
         os.kill(pid, signal.SIGKILL)
         wait_until(lambda: is_gone(grandchild))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux hands orphans to the guard")
+def test_what_left_the_session_ends_with_the_process_and_is_reaped_before(tmp_path: Path) -> None:
+    script = "setsid sh -c 'sleep 600 & echo long $!'; setsid sh -c 'sleep 0.2 & echo short $!'; exec sleep 600"
+    with guarded(tmp_path, "sh", "-c", script) as process:
+        process.start()
+        wait_until(lambda: len(process.log.read_text().splitlines()) == 2)
+        words = dict(line.split()[:2] for line in process.log.read_text().splitlines())
+        wait_until(lambda: not psutil.pid_exists(int(words["short"])))
+        assert not is_gone(int(words["long"]))
+        process.end()
+        assert is_gone(int(words["long"]))
 
 
 def test_signals_are_not_ignored_in_the_process(tmp_path: Path) -> None:

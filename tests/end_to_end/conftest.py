@@ -57,6 +57,7 @@ workload:
       read_back: {args: "JSON.GET {key} $.field", expect: field_array}
   load:
     - {operation: set, when: {operation: [get, update]}}
+design: {table_blocks: 1}
 """
 
 
@@ -152,11 +153,15 @@ class Lab:
         (path,) = self.runs()
         return path
 
-    def trials(self) -> list[dict[str, Any]]:
-        """The lines of `trials.jsonl` that hold a trial."""
+    def lines(self) -> list[dict[str, Any]]:
+        """The whole lines of `trials.jsonl`, which may be written to at this moment: every attempt."""
         path = self.run() / "trials.jsonl"
-        lines = path.read_text().splitlines() if path.exists() else []
-        return [record for line in lines if "trial" in (record := json.loads(line))]
+        lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+        return [json.loads(line) for line in lines if line.endswith("\n")]
+
+    def trials(self) -> list[dict[str, Any]]:
+        """The finished trials in the order they were first run; of one that was measured again the last attempt."""
+        return list({line["trial"]: line for line in self.lines()}.values())
 
     def until(self, what: Callable[[], object]) -> None:
         """Wait until `what` holds."""

@@ -24,6 +24,9 @@ from tests.end_to_end.conftest import Lab
         (["rnu"], "No such command"),
         (["report", "nowhere"], "nowhere"),
         (["run", "json-documents", "--blocks", "0"], "blocks"),
+        (["run", "json-documents", "--budget", "soon"], "--budget"),
+        (["run", "json-documents", "--fail-if", "p99 is bad"], "--fail-if 'p99 is bad'"),
+        (["run", "json-documents", "--fail-if", "goodput < -5%"], "loadstone compare"),
     ],
 )
 def test_one_line_and_status_2(lab: Lab, arguments: list[str], says: str) -> None:

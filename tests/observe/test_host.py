@@ -43,6 +43,10 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(host, "PROC", tmp_path)
     monkeypatch.setattr(host, "PAGE_KIB", 4)
+    monkeypatch.setattr(host, "HUGE_PAGES", tmp_path / "huge_pages")
+    (tmp_path / "huge_pages").write_text("[always] madvise never\n")
+    (tmp_path / "sys" / "vm").mkdir(parents=True)
+    (tmp_path / "sys" / "vm" / "overcommit_memory").write_text("2\n")
     (tmp_path / "meminfo").write_text(MEMINFO)
     return tmp_path
 
@@ -66,6 +70,7 @@ def test_the_columns_are_vmstat_s(proc: Path, monkeypatch: pytest.MonkeyPatch) -
         **{("host", "in"): 1000, ("host", "cs"): 500},
         **{("host", "us"): 60, ("host", "sy"): 0, ("host", "id"): 30, ("host", "wa"): 0, ("host", "st"): 10},
         ("cpu0", "busy"): 70,
+        **{("kernel", "huge_pages_always"): 1, ("kernel", "overcommit_memory"): 2},
     }
     assert {sample.unix_s for sample in samples} == {77.0}
     assert {sample.metric for sample in samples} == set(monitor.UNITS)
@@ -102,13 +107,43 @@ def test_vmstat_says_the_same() -> None:
     reading = host._read_proc()
     since_s = sum(reading.cpu_times["cpu"]) / os.sysconf("SC_CLK_TCK")  # of all CPUs, as this line of vmstat has it
     shares = host._shares("cpu", reading.growing())
-    assert set(host.UNITS) - {"busy"} <= set(theirs)
+    assert set(host.UNITS) - {"busy", "huge_pages_always", "overcommit_memory"} <= set(theirs)
     for name in ("us", "sy", "id", "wa", "st"):
         assert theirs[name] == pytest.approx(shares[name], abs=1.6), name
     for name in ("in", "cs", "bi", "bo", "si", "so"):
         assert theirs[name] == pytest.approx(reading.counters[name] / since_s, rel=0.05, abs=2), name
     for name in ("free", "cache", "buff", "swpd"):
         assert theirs[name] == pytest.approx(reading.gauges[name], rel=0.1, abs=50_000), name
+
+
+@linux
+@pytest.mark.skipif(shutil.which("vmstat") is None, reason="no vmstat here")
+def test_vmstat_beside_it_says_the_same_of_the_same_seconds() -> None:
+    with subprocess.Popen(["vmstat", "1", "3"], stdout=subprocess.PIPE, text=True) as vmstat:
+        assert vmstat.stdout is not None
+        lines = [vmstat.stdout.readline().split() for _ in range(3)]
+        monitor = HostMonitor()
+        lines += [vmstat.stdout.readline().split() for _ in range(2)]
+        ours = values(monitor, "host")
+    names, seconds = lines[1], [[float(value) for value in line] for line in lines[3:]]
+    last = dict(zip(names, seconds[-1], strict=True))
+    mean = {name: sum(column) / len(seconds) for name, column in zip(names, zip(*seconds, strict=True), strict=True)}
+    assert set(ours) == set(names) - {"gu"}
+    memory_kib = host._table(host.PROC / "meminfo")["MemTotal:"]
+    for name in ("swpd", "free", "buff", "cache"):  # procps 4.0 keeps the memory of its start, others use it since
+        assert ours[name] == pytest.approx(last[name], rel=0.01, abs=0.05 * memory_kib), name
+    for name in ("in", "cs"):
+        assert mean[name] / 4 < ours[name] < mean[name] * 4, name
+    for name in ("us", "sy", "id", "wa", "st"):
+        assert ours[name] == pytest.approx(mean[name], abs=30), name
+
+
+@linux
+def test_a_kernel_that_does_not_tell_its_settings_is_passed_over(proc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (proc / "huge_pages").write_text("always [madvise] never\n")
+    (proc / "sys" / "vm" / "overcommit_memory").unlink()
+    tell(proc, BEFORE, {"pgpgin": 0, "pgpgout": 0, "pswpin": 0}, 10.0, monkeypatch)
+    assert values(HostMonitor(), "kernel") == {"huge_pages_always": 0}
 
 
 def test_other_systems_have_the_columns_that_psutil_knows() -> None:

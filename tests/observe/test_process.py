@@ -1,6 +1,7 @@
 """A process's figures, held against what the system says of it otherwise."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from loadstone.observe import process
 from loadstone.observe.process import ProcessMonitor, cpu_seconds
 from loadstone.observe.rates import SHORTEST_S
 
@@ -27,6 +29,14 @@ for line in iter(sys.stdin.buffer.raw.readline, b""):
     while time.process_time() < end:
         pass
     print(flush=True)
+"""
+HALF_BUSY = """
+import time
+while True:
+    end = time.process_time() + 0.01
+    while time.process_time() < end:
+        pass
+    time.sleep(0.01)
 """
 
 
@@ -79,6 +89,33 @@ def test_shares_are_of_the_time_since_the_sample_before(child: Child) -> None:
     idle = values(monitor, "subject")["cpu_share"]
     assert 0 < busy < 1.2
     assert idle < 0.05
+
+
+@pytest.mark.skipif(shutil.which("pidstat") is None, reason="no pidstat here")
+def test_pidstat_beside_it_says_the_same_of_the_same_second() -> None:
+    with subprocess.Popen([sys.executable, "-c", HALF_BUSY]) as burning:
+        command = ["pidstat", "-h", "-u", "-w", "-r", "-p", str(burning.pid), "2", "1"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={"LC_ALL": "C"}) as pidstat:
+            monitor = ProcessMonitor("subject", burning.pid)
+            said, _ = pidstat.communicate()
+        ours = values(monitor, "subject")
+        burning.kill()
+    rows = [line.lstrip("# ").split() for line in said.splitlines() if line.strip()]
+    theirs = dict(zip(rows[-2], rows[-1], strict=True))
+    assert ours["cpu_share"] == pytest.approx(float(theirs["%CPU"]) / 100, abs=0.2)
+    assert ours["rss_bytes"] == pytest.approx(float(theirs["RSS"]) * 1024, rel=0.05)
+    assert ours["voluntary_per_s"] == pytest.approx(float(theirs["cswch/s"]), rel=0.5, abs=10)
+
+
+def test_sockets_are_counted_only_as_often_as_the_counting_is_cheap(
+    child: Child, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "SOCKETS_SHARE", 1e-9)
+    monitor = ProcessMonitor("subject", child.pid)
+    assert values(monitor, "subject")["sockets"] == 5
+    later = values(monitor, "subject")
+    assert "sockets" not in later
+    assert later["fds"] >= 8
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -3,13 +3,21 @@
 import time
 
 import pytest
+import redis
 
 from loadstone.deploy.local_redis import LocalRedis
 from loadstone.deploy.redis_control import RedisControl
 from loadstone.errors import ServerGone
+from loadstone.observe import redis as observed
 from loadstone.observe.redis import RedisMonitor, difference, snapshot
 
 from .conftest import values
+
+OF_A_SNAPSHOT = {"client|list", "config|get", "slowlog|len"}
+"""What a snapshot asks beside INFO."""
+
+AOF = {"aof_delayed_fsync", "aof_current_size", "aof_buffer_length", "aof_pending_bio_fsync"}
+"""Told where the append-only file is on."""
 
 
 def test_calls_are_counted_exactly(control: RedisControl) -> None:
@@ -20,14 +28,15 @@ def test_calls_are_counted_exactly(control: RedisControl) -> None:
         control.call("JSON.SET", f"loadstone:json:{number}", "$", '{"a": 1}')
     control.call("GET", "loadstone:none")
     found = difference(before, snapshot(control))
-    assert {name: stat.calls for name, stat in found.commands.items()} == {
+    calls = {name: stat.calls for name, stat in found.commands.items()}
+    assert {name: number for name, number in calls.items() if name not in OF_A_SNAPSHOT} == {
         "set": 100,
         "json.set": 10,
         "get": 1,
-        "info": 1,
+        "info": 2,
     }
     assert found.counters["keyspace_misses"] == 1
-    assert found.counters["total_commands_processed"] == 112
+    assert found.counters["total_commands_processed"] == sum(calls.values())
     assert found.counters["total_net_input_bytes"] > 100 * len("*3\r\n$3\r\nSET\r\n")
     assert not found.restarted
     assert found.errors == {}
@@ -54,16 +63,25 @@ def test_a_server_that_was_started_again_is_noticed(server: LocalRedis, control:
 
 def test_the_monitor_sends_info_and_nothing_else(control: RedisControl) -> None:
     monitor = RedisMonitor("redis", control)
-    before = snapshot(control)
+    calls = control.commandstats()
     seen = values(monitor, "redis")
-    found = difference(before, snapshot(control))
-    assert {name: stat.calls for name, stat in found.commands.items()} == {"info": 2}
+    more = {name: number - calls.get(name, 0) for name, number in control.commandstats().items()}
+    assert {name: number for name, number in more.items() if number} == {"info": 2}
     assert seen["answers"] == 1
     assert seen["connected_clients"] == 1
     assert seen["used_memory"] > 100_000
     assert seen["used_cpu_user_main_thread"] + seen["used_cpu_sys_main_thread"] > 0
     missing = set(monitor.UNITS) - set(seen)
-    assert missing == {"aof_delayed_fsync"}  # told where AOF is on
+    assert missing == AOF
+
+
+def test_figures_of_the_append_only_file_are_told_where_it_is_on(control: RedisControl) -> None:
+    control.call("CONFIG SET", "appendonly", "yes")
+    for number in range(10):
+        control.call("SET", f"loadstone:{number}", "x" * 100)
+    seen = values(RedisMonitor("redis", control), "redis")
+    assert set(seen) >= AOF
+    assert set(seen) == set(RedisMonitor.UNITS)
 
 
 def test_a_dead_server_does_not_answer_and_one_that_is_back_does(server: LocalRedis, control: RedisControl) -> None:
@@ -73,6 +91,34 @@ def test_a_dead_server_does_not_answer_and_one_that_is_back_does(server: LocalRe
     assert values(monitor, "redis") == {"answers": 0}
     server.restart()
     assert values(monitor, "redis")["answers"] == 1
+
+
+def test_a_snapshot_sees_settings_and_who_listens(server: LocalRedis, control: RedisControl) -> None:
+    found = snapshot(control)
+    assert found.settings["loglevel"] == "notice"
+    assert found.settings["slowlog-log-slower-than"] == "10000"
+    assert (found.monitor_clients, found.slow_log_entries) == (0, 0)
+    control.call("CONFIG SET", "slowlog-log-slower-than", 0)
+    with redis.Redis(port=server._endpoint.port, password=server._endpoint.password) as client, client.monitor():
+        found = snapshot(control)
+    assert found.monitor_clients == 1
+    assert found.slow_log_entries
+    assert found.settings["slowlog-log-slower-than"] == "0"
+
+
+def test_a_server_that_refuses_all_but_info_is_asked_no_further(server: LocalRedis, control: RedisControl) -> None:
+    control.call("ACL SETUSER", "guest", "on", "nopass", "+info")
+    endpoint = server._endpoint.model_copy(update={"username": "guest", "password": "any"})
+    with RedisControl(endpoint) as guest:
+        found = snapshot(guest)
+    assert found.run_id
+    assert (dict(found.settings), found.monitor_clients, found.slow_log_entries) == ({}, None, None)
+
+
+def test_a_crowded_server_is_not_asked_who_is_connected(control: RedisControl, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(observed, "CLIENTS_MAX", 0)
+    assert snapshot(control).monitor_clients is None
+    assert "client|list" not in control.commandstats()
 
 
 def test_a_snapshot_says_when(control: RedisControl) -> None:

@@ -44,8 +44,8 @@ def refusal(attempt: Callable[[], object]) -> str | None:
 
 
 @pytest.mark.parametrize("strange", STRANGE, ids=repr)
-def test_a_strange_value_anywhere(small: str, strange: Any) -> None:
-    source = read_source(small, "small.yaml")
+def test_a_strange_value_anywhere(compared: str, strange: Any) -> None:
+    source = read_source(compared, "small.yaml")
 
     def attempt(path: tuple[Any, ...]) -> None:
         experiment = resolve(Source("small.yaml", with_value(source.data, path, strange), source.lines))
@@ -59,8 +59,8 @@ def test_a_strange_value_anywhere(small: str, strange: Any) -> None:
 
 
 @pytest.mark.parametrize("strange", ["null", "x", "[1", "{a: 1}", "${x}"])
-def test_a_strange_setting_anywhere(small: str, strange: str) -> None:
-    experiment = load_experiment(small, label="small.yaml")
+def test_a_strange_setting_anywhere(compared: str, strange: str) -> None:
+    experiment = load_experiment(compared, label="small.yaml")
 
     def attempt(path: tuple[Any, ...]) -> None:
         make_run_plan(override(experiment, sets=[f"{'.'.join(map(str, path))}={strange}"]))

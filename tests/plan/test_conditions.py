@@ -47,6 +47,26 @@ def test_quick_and_only_leave_conditions_out_and_keep_their_numbers(experiment: 
     assert [one.number for one in published] == [1, 2, 3, 4]
 
 
+def test_conditions_of_comparisons_come_after_those_of_tables(small: str, compared: str) -> None:
+    printed, found = all_conditions(load_experiment(small)), all_conditions(load_experiment(compared))
+    assert found[:7] == printed
+    assert [(tuple(one.condition.values()), one.tables) for one in found[7:]] == [
+        (("set", "100 B", 8, "few"), ()),
+        (("get", "100 B", 8, "few"), ()),
+        (("get", "1 kB", 1, "many"), ()),
+    ]
+    assert [one.number for one in found] == list(range(1, 11))
+
+
+def test_what_is_compared_runs_whether_or_not_a_table_prints_it(compared: str) -> None:
+    experiment = load_experiment(compared)
+    assert [one.number for one in select(experiment, only={})] == [1, 2, 3, 4, 5, 6, 7, 8, 9]
+    assert [one.number for one in select(experiment, only={}, quick=True)] == [1, 2, 3, 4, 5, 8, 9, 10]
+    assert [one.number for one in select(experiment, only={"workers": (8,)})] == [6, 7], "a pair needs both"
+    assert [one.number for one in select(experiment, only={"idle": ("many",)}, quick=True)] == [5, 10]
+    assert [one.number for one in select(experiment, only={}, as_published=True)] == [1, 2, 3, 4]
+
+
 def test_no_condition_left_is_an_error_that_says_what_there_is(experiment: Experiment) -> None:
     with pytest.raises(UserError) as caught:
         select(experiment, only={"workers": (8,)}, quick=True)
@@ -54,8 +74,8 @@ def test_no_condition_left_is_an_error_that_says_what_there_is(experiment: Exper
     with pytest.raises(UserError) as caught:
         select(experiment, only={"workers": (8,), "payload": ("100 B",)})
     assert str(caught.value) == (
-        "--only workers=8 --only payload=100 B: no table has such a condition; "
-        "`loadstone show` lists what each table varies"
+        "--only workers=8 --only payload=100 B: no table and no comparison has such a condition; "
+        "`loadstone show` lists what they vary"
     )
 
 
@@ -68,12 +88,14 @@ def figures_of(experiment: Experiment, condition: Condition) -> int:
 
 def test_the_json_study_has_its_54_scenarios_and_a_published_figure_for_each() -> None:
     experiment = find("json-documents")
-    scenarios = select(experiment, only={}, quick=True)
+    scenarios = select(experiment, only={}, as_published=True)
     assert len(scenarios) == 54
     assert [figures_of(experiment, one.condition) for one in scenarios] == [1] * 54
     beyond = [one for one in all_conditions(experiment) if one not in scenarios]
     assert [figures_of(experiment, one.condition) for one in beyond] == [0] * 29
-    assert select(experiment, only={}, as_published=True) == scenarios
+    quick = select(experiment, only={}, quick=True)
+    assert {one.number for one in scenarios} < {one.number for one in quick}
+    assert all(one in scenarios or one.condition["storage"] != "json" for one in quick)
 
 
 def test_the_published_figures_of_the_json_study_are_the_authors() -> None:

@@ -10,7 +10,7 @@ def test_what_a_run_will_do_in_words(small: str) -> None:
         "small",
         "  How fast is a small thing?",
         "",
-        "Factors (* where a table does not vary it)",
+        "Factors (* where neither a table nor a comparison says otherwise)",
         "  operation  set*, get",
         "  payload    100 B, 1 kB*",
         "  workers    1*, 8",
@@ -20,16 +20,19 @@ def test_what_a_run_will_do_in_words(small: str) -> None:
         "  by-size: By size: 4 rows (operation 2 x payload 2)",
         "  by-users: By users: 4 rows (workers 2 x idle 2, operation set)",
         "",
-        "7 conditions, 2 blocks in random order (seed 1): 14 trials",
-        "Load: about 42 s; preparing the data and the servers comes on top",
+        "7 conditions; 2 blocks; in random order (seed 1): 14 trials",
+        "Time: about 50 s; starting the servers comes on top",
+        "2 blocks: the figures describe, nothing is compared",
         "Server redis: embedded",
     ]
 
 
 def test_what_is_left_out_is_said(small: str) -> None:
     experiment = load_experiment(small)
-    text = describe(make_run_plan(experiment, quick=True, only={"workers": (1,)}), experiment)
-    assert "  by-users: By users: 1 of 4 rows" in text
+    text = describe(make_run_plan(experiment, only={"workers": (1,)}), experiment)
+    assert "  by-users: By users: 2 of 4 rows" in text
+    text = describe(make_run_plan(experiment, quick=True), experiment)
+    assert "  not in this run: by-users" in text
     assert "Quick: trials are short, and what they cannot tell is left out" in text
     assert "One block: the figures describe, nothing is compared" in text
     text = describe(make_run_plan(experiment, only={"workers": (8,)}), experiment)
@@ -38,9 +41,63 @@ def test_what_is_left_out_is_said(small: str) -> None:
     assert text.endswith("As published: As it was.")
 
 
+def test_comparisons_in_words(compared: str) -> None:
+    experiment = load_experiment(compared)
+    text = describe(make_run_plan(experiment), experiment, {"kinds": "it can see 100 %"})
+    assert text[text.index("Comparisons") :].splitlines() == [
+        "Comparisons",
+        "  users: Do more users get more done?",
+        "    2 pairs: workers 1 against 8, at operation set, get; payload 100 B",
+        "    goodput_per_s decides, less than 5 % does not matter; judged after 12, 18, 27 and 40 blocks, until every",
+        "    pair is decided; a block is 4 trials of 4 s (and 1.6 s beside)",
+        "  kinds: Does the kind matter?",
+        "    1 pair: operation set against get, at idle few",
+        "    response_ns.p99 decides, less than 20 % does not matter; judged after 8, 12, 18, 27 and 40 blocks, until",
+        "    every pair is decided; a block is 2 trials of 4 s (and 1.6 s beside)",
+        "    it can see 100 %",
+        "",
+        "9 conditions; 3 of them for tables, 3 blocks; 2 comparisons; in random order (seed 1): 79 to 255 trials",
+        "Time: about 7 min to the first look at every comparison; the budget ends it after 20 min; starting the "
+        "servers comes on top",
+        "Server redis: embedded",
+    ]
+
+
+def test_comparisons_that_do_not_run_are_named(compared: str) -> None:
+    experiment = load_experiment(compared.replace("    metric:", "    quick: false\n    metric:"))
+    text = describe(make_run_plan(experiment, quick=True), experiment)
+    assert "  users: Do more users get more done?" in text
+    assert "  not in this run: kinds" in text
+    assert "What only stands in tables is measured once: those figures describe" in text
+    text = describe(make_run_plan(experiment, as_published=True), experiment)
+    assert "  not in this run: users, kinds" in text
+    assert "One block: the figures describe, nothing is compared" in text
+
+
+def test_a_table_that_quick_leaves_out_is_left_out_though_a_comparison_measures_its_rows(compared: str) -> None:
+    experiment = load_experiment(compared)
+    run_plan = make_run_plan(experiment, quick=True)
+    text = describe(run_plan, experiment)
+    assert "  not in this run: by-users" in text
+
+
+def test_a_budget_that_is_too_small_is_said(compared: str) -> None:
+    experiment = load_experiment(compared)
+    text = describe(make_run_plan(experiment, budget_s=60), experiment)
+    assert "Time: 60 s, the budget; about 7 min would be needed: what the budget does not reach stays" in text
+
+
+def test_fixed_blocks_have_one_end(compared: str) -> None:
+    experiment = load_experiment(compared)
+    text = describe(make_run_plan(experiment, blocks=9), experiment)
+    assert "judged after 9 blocks; a block is" in text.replace("\n    ", " ")
+    assert "Time: about 7 min; starting the servers comes on top" in text
+
+
 def test_the_json_study_says_how_long_it_takes() -> None:
     experiment = find("json-documents")
     text = describe(make_run_plan(experiment), experiment)
-    assert "83 conditions, 1 block in random order (seed 1): 83 trials" in text
-    assert "Load: about 15 min, at most 64 min; preparing the data and the servers comes on top" in text
-    assert max(len(line) for line in text.splitlines()) <= 110
+    assert "83 conditions; 67 of them for tables, 6 blocks; 4 comparisons; in random order (seed 1):" in text
+    assert "Time: about 40 min to the first look at every comparison; the budget ends it after 45 min;" in text
+    words = text[: text.index("83 conditions")].splitlines()
+    assert max(map(len, words)) <= 110

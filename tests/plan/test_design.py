@@ -5,12 +5,13 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.plan.conditions import identity
-from loadstone.plan.design import derived_seed, make_run_plan
+from loadstone.plan.design import make_run_plan
 from loadstone.plan.model import Closed, Plan
+from loadstone.plan.run_plan import TABLE_GROUP
 from loadstone.spec.catalogue import find
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.load import load_experiment
-from loadstone.spec.overrides import override, parse_only
+from loadstone.spec.overrides import override
 
 
 @pytest.fixture
@@ -30,6 +31,13 @@ def test_every_condition_stands_once_in_every_block_in_an_order_of_its_own(exper
     assert len({tuple(one) for one in orders}) > 1
     assert [trial.name for trial in run_plan.trials[6:9]] == ["b01-007", "b02-001", "b02-002"]
     assert [(trial.block, trial.order) for trial in run_plan.trials[6:9]] == [(1, 7), (2, 1), (2, 2)]
+
+
+def test_tables_have_the_designs_blocks_and_no_warm_one(experiment: Experiment, compared: str) -> None:
+    assert [trial.block for trial in make_run_plan(experiment).trials] == [b for b in range(1, 7) for _ in range(7)]
+    assert {trial.block for trial in make_run_plan(experiment, quick=True).trials} == {1}
+    table = [trial for trial in make_run_plan(load_experiment(compared)).trials if trial.group == TABLE_GROUP]
+    assert {trial.block for trial in table} == {1, 2, 3}
 
 
 def test_the_same_seed_gives_the_same_plan_and_another_seed_another(experiment: Experiment) -> None:
@@ -56,10 +64,75 @@ def test_every_trial_has_a_seed_of_its_own_which_its_load_shares(experiment: Exp
 
 def test_a_trial_is_the_same_whatever_else_runs(experiment: Experiment) -> None:
     """Seed and keys of a condition depend on neither `--only` nor other tables."""
-    everything = {identity(trial.condition): trial for trial in make_run_plan(experiment).trials}
+    everything = {(identity(trial.condition), trial.block): trial for trial in make_run_plan(experiment).trials}
     for trial in make_run_plan(experiment, only={"workers": (8,)}).trials:
-        whole = everything[identity(trial.condition)]
+        whole = everything[identity(trial.condition), trial.block]
         assert replace(whole, name=trial.name, order=trial.order) == trial
+
+
+def test_every_trial_has_a_name_a_seed_and_a_place_of_its_own(compared: str) -> None:
+    run_plan = make_run_plan(load_experiment(compared))
+    for of in (lambda t: t.name, lambda t: t.plan.seed, lambda t: (t.group, t.block, t.order)):
+        assert len({of(trial) for trial in run_plan.trials}) == len(run_plan.trials)
+    named = {trial.group: trial.name for trial in run_plan.trials if (trial.block, trial.order) == (1, 2)}
+    assert named == {"table": "b01-002", "users": "users-b01-002", "kinds": "kinds-b01-002"}
+    assert [trial.group for trial in run_plan.trials] == sorted(
+        (trial.group for trial in run_plan.trials), key=["table", "users", "kinds"].index
+    )
+
+
+def test_every_block_of_every_group_is_complete(compared: str) -> None:
+    for quick in (False, True):
+        run_plan = make_run_plan(load_experiment(compared), quick=quick, seed=8)
+        for group in run_plan.groups:
+            first = 0 if group.warm_block else 1
+            trials = [trial for trial in run_plan.trials if trial.group == group.name]
+            assert [trial.block for trial in trials] == sorted(trial.block for trial in trials)
+            assert {trial.block for trial in trials} == set(range(first, group.looks[-1] + 1))
+            for block in range(first, group.looks[-1] + 1):
+                there = [trial for trial in trials if trial.block == block]
+                assert [trial.order for trial in there] == list(range(1, len(there) + 1))
+                assert sorted(identity(t.condition) for t in there) == sorted(map(identity, group.conditions))
+
+
+def test_a_condition_has_one_prefix_and_no_other_condition_has_it(compared: str) -> None:
+    trials = make_run_plan(load_experiment(compared)).trials
+    owners = {(trial.plan.keys.prefix, identity(trial.condition)) for trial in trials}
+    assert len(owners) == len({prefix for prefix, _ in owners}) == len({condition for _, condition in owners}) == 9
+    groups = {
+        trial.group for trial in trials if trial.condition["payload"] == "1 kB" and trial.condition["workers"] == 1
+    }
+    assert groups == {"table", "kinds"}
+
+
+def test_a_trial_that_is_compared_has_a_fixed_length(compared: str) -> None:
+    text = compared.replace("measure_s: 2 s", "measure_s: 2 s\n    measure_operations: 1000\n    measure_max_s: 9 s")
+    run_plan = make_run_plan(load_experiment(text))
+    for trial in run_plan.trials:
+        phases = trial.plan.phases
+        if trial.group == TABLE_GROUP:
+            assert (phases.measure_s, phases.measure_operations, phases.measure_max_s) == (2, 1000, 9)
+        else:
+            assert (phases.measure_s, phases.measure_operations, phases.measure_max_s) == (4, None, None)
+            assert (phases.warm_up_s, trial.plan.interval_s) == (1, 0.4)
+            assert Plan.model_validate(trial.plan.model_dump()) == trial.plan
+
+
+def test_blocks_and_budget_of_the_command_line_win(compared: str) -> None:
+    run_plan = make_run_plan(load_experiment(compared), blocks=2, budget_s=77)
+    assert run_plan.budget_s == 77
+    assert [(group.name, group.looks, group.sequential) for group in run_plan.groups] == [
+        ("table", (2,), False),
+        ("users", (2,), False),
+        ("kinds", (2,), False),
+    ]
+    assert {trial.block for trial in run_plan.trials if trial.group == "users"} == {0, 1, 2}
+
+
+def test_as_published_is_one_block_in_which_nothing_is_compared(compared: str) -> None:
+    run_plan = make_run_plan(load_experiment(compared), as_published=True)
+    assert [(group.name, group.looks) for group in run_plan.groups] == [("table", (1,))]
+    assert len(run_plan.trials) == len(run_plan.conditions) == 4
 
 
 def test_conditions_share_no_keys_and_all_keys_are_ours(experiment: Experiment) -> None:
@@ -87,6 +160,7 @@ def test_a_mistake_in_a_condition_that_does_not_run_is_found_as_well(small: str)
         ({"seed": -1}, "--seed -1: must be from 0 to 9223372036854775807"),
         ({"seed": 2**63}, "--seed 9223372036854775808: must be from 0 to 9223372036854775807"),
         ({"blocks": 0}, "--blocks 0: must be at least 1"),
+        ({"budget_s": 0}, "--budget 0: must be more than 0 s"),
     ],
 )
 def test_options_out_of_range(experiment: Experiment, options: dict[str, int], expected: str) -> None:
@@ -101,30 +175,35 @@ def test_as_published_needs_published_counts(small: str) -> None:
         make_run_plan(experiment, as_published=True)
 
 
-def test_derived_seeds_fit_into_63_bits() -> None:
-    seeds = {derived_seed(1, "a", number) for number in range(1000)}
-    assert len(seeds) == 1000
-    assert all(0 <= seed < 2**63 for seed in seeds)
-    assert derived_seed(1, "order", 1) == 692994953975066095, "a seed must mean the same on every machine"
+TABLES_OF_THE_STUDY = 83
 
 
 def test_the_full_json_study_can_print_its_quantiles_and_ends_in_time() -> None:
     run_plan = make_run_plan(find("json-documents"))
-    assert len(run_plan.trials) == 83
+    assert len(run_plan.conditions) == TABLES_OF_THE_STUDY
+    table, *compared = run_plan.groups
+    assert [(group.name, len(group.pairs)) for group in compared] == [
+        ("partial-update", 3),
+        ("storage", 6),
+        ("small-pool", 1),
+        ("warm-up", 1),
+    ]
     for trial in run_plan.trials:
-        phases = trial.plan.phases
-        assert phases.measure_operations == 100_000, "100 operations beyond P99.9"
-        assert phases.measure_s >= 3
-        assert Plan.model_validate(trial.plan.model_dump()) == trial.plan
+        if trial.group == TABLE_GROUP:
+            of_all_blocks = (trial.plan.phases.measure_operations or 0) * table.looks[-1]
+            assert of_all_blocks >= 100_000, "100 operations beyond P99.9"
         assert (trial.load is None) == (trial.condition["operation"] == "set")
-    assert run_plan.expected_s() < 20 * 60
-    assert run_plan.longest_s() <= 83 * 46
+    assert run_plan.budget_s == 45 * 60
+    assert run_plan.expected_s() < 42 * 60, "some time is left for further looks"
+    assert all(run_plan.looks_within_budget().values())
 
 
 def test_the_quick_json_study_takes_less_than_three_minutes() -> None:
     run_plan = make_run_plan(find("json-documents"), quick=True)
-    assert len(run_plan.trials) == 54
-    assert run_plan.longest_s() == pytest.approx(54 * 1.6)
+    assert [group.name for group in run_plan.groups] == ["table", "partial-update", "storage"]
+    assert run_plan.budget_s == 180
+    assert run_plan.expected_s() < 180
+    assert all(run_plan.looks_within_budget().values())
 
 
 def test_the_json_study_as_published_does_a_thousand_operations_a_worker() -> None:
@@ -160,8 +239,9 @@ def test_every_storage_of_the_json_study_has_its_commands() -> None:
 
 
 def test_warm_up_off_stays_off_when_quick() -> None:
-    experiment = override(find("json-documents"), sets=["tables.warm-up.quick=true"])
-    only = parse_only(experiment, ["warm_up=off"])
+    experiment = override(find("json-documents"), sets=["tables.warm-up.quick=true", "comparisons.warm-up.quick=true"])
     for quick in (True, False):
-        trials = make_run_plan(experiment, only=only, quick=quick).trials
-        assert {trial.plan.phases.warm_up_s for trial in trials} == {0}
+        run_plan = make_run_plan(experiment, quick=quick)
+        off = [trial for trial in run_plan.trials if trial.condition["warm_up"] == "off"]
+        assert {trial.group for trial in off} == {"table", "warm-up"}
+        assert {trial.plan.phases.warm_up_s for trial in off} == {0}

@@ -1,9 +1,19 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from loadstone.plan.model import Plan
-from loadstone.plan.run_plan import PlannedTrial, RunPlan, expected_s
+from loadstone.plan.run_plan import (
+    TABLE_GROUP,
+    Group,
+    Pair,
+    PlannedTrial,
+    RunPlan,
+    expected_measure_s,
+    expected_overhead_s,
+)
+from loadstone.plan.trial_length import TRIAL_OVERHEAD_S
 
 
 def plan(model: dict[str, Any], phases: dict[str, Any]) -> Plan:
@@ -24,7 +34,7 @@ CLOSED = {"kind": "closed", "users": 4}
 @pytest.mark.parametrize(
     ("model", "phases", "seconds"),
     [
-        (CLOSED, {"ramp_up_s": 2, "warm_up_s": 1, "measure_s": 3}, 6),
+        (CLOSED, {"ramp_up_s": 2, "warm_up_s": 1, "measure_s": 3}, 3),
         (CLOSED, {"warm_up_s": 0, "measure_s": 3, "measure_operations": 100_000, "measure_max_s": 45}, 10),
         (CLOSED, {"warm_up_s": 0, "measure_s": 3, "measure_operations": 1000, "measure_max_s": 45}, 3),
         (CLOSED, {"warm_up_s": 0, "measure_s": 3, "measure_operations": 10**9, "measure_max_s": 45}, 45),
@@ -34,15 +44,72 @@ CLOSED = {"kind": "closed", "users": 4}
         ({"kind": "open", "rate_per_s": 50}, {"warm_up_s": 0, "measure_operations": 400, "measure_max_s": 9}, 8),
     ],
 )  # fmt: skip
-def test_the_length_of_a_trial_is_guessed_from_its_plan(
+def test_the_length_of_a_measure_phase_is_guessed_from_its_plan(
     model: dict[str, Any], phases: dict[str, Any], seconds: float
 ) -> None:
-    assert expected_s(plan(model, phases)) == seconds
+    assert expected_measure_s(plan(model, phases)) == seconds
 
 
-def test_the_length_of_a_run_is_that_of_its_trials() -> None:
-    one = plan(CLOSED, {"warm_up_s": 1, "measure_s": 3, "measure_operations": 100_000, "measure_max_s": 45})
-    trials = tuple(PlannedTrial(f"b01-00{i}", {}, 1, i, {}, one, None) for i in (1, 2))
-    run_plan = RunPlan("a", 1, quick=False, as_published=False, conditions=({},), trials=trials)
-    assert run_plan.expected_s() == 22
-    assert run_plan.longest_s() == 92
+def test_a_trial_costs_more_than_its_measure_phase() -> None:
+    phases = {"ramp_up_s": 2, "warm_up_s": 1, "measure_s": 3}
+    assert expected_overhead_s(plan(CLOSED, phases)) == 3 + TRIAL_OVERHEAD_S
+
+
+A, B = {"x": 1}, {"x": 2}
+
+
+def group(name: str = TABLE_GROUP, **changes: Any) -> Group:
+    given: dict[str, Any] = {"conditions": (A, B), "pairs": (), "metric": "goodput_per_s", "margin": 0.05}
+    given |= {"looks": (2,), "sequential": False, "warm_block": False, "trial_s": 10.0, "overhead_s": 1.6}
+    return Group(name=name, **(given | changes))
+
+
+COMPARED = group("c", pairs=(Pair(A, B),), looks=(3, 5), sequential=True, warm_block=True, trial_s=3.0)
+
+
+def run_plan(*groups: Group, budget_s: float = 0) -> RunPlan:
+    phases = {"warm_up_s": 1, "measure_s": 3, "measure_operations": 100_000, "measure_max_s": 45}
+    plans = {
+        True: plan(CLOSED, phases | {"measure_operations": None, "measure_max_s": None}),
+        False: plan(CLOSED, phases),
+    }
+    trials = [
+        PlannedTrial(f"{g.name}-b{block:02d}-{i:03d}", c, block, i, {}, plans[bool(g.pairs)], None, g.name)
+        for g in groups
+        for block in range(0 if g.warm_block else 1, g.looks[-1] + 1)
+        for i, c in enumerate(g.conditions, 1)
+    ]
+    return RunPlan("a", 1, False, False, budget_s, (A, B), tuple(groups), tuple(trials))
+
+
+def test_a_run_is_expected_to_last_until_the_first_looks() -> None:
+    assert run_plan(group()).expected_s() == pytest.approx(4 * 11.6)
+    assert run_plan(group(), COMPARED).expected_s() == pytest.approx(4 * 11.6 + 8 * 4.6)
+
+
+def test_a_run_lasts_no_longer_than_its_budget() -> None:
+    assert run_plan(group()).longest_s() == pytest.approx(4 * 46.6)
+    assert run_plan(group(), COMPARED).longest_s() == pytest.approx(4 * 46.6 + 12 * 4.6)
+    assert run_plan(group(), COMPARED, budget_s=100).longest_s() == 100
+
+
+def test_a_run_without_groups_is_all_its_trials() -> None:
+    whole = run_plan(group())
+    assert replace(whole, groups=()).expected_s() == whole.expected_s()
+
+
+@pytest.mark.parametrize(
+    ("budget_s", "looks"),
+    [
+        (0, {"table": 2, "c": 5, "d": 5}),
+        (10, {"table": None, "c": None, "d": None}),
+        (46.4, {"table": 2, "c": None, "d": None}),
+        (46.5 + 36.8, {"table": 2, "c": 3, "d": None}),
+        (46.5 + 73.6, {"table": 2, "c": 3, "d": 3}),
+        (46.5 + 73.6 + 18.4, {"table": 2, "c": 5, "d": 3}),
+        (1000, {"table": 2, "c": 5, "d": 5}),
+    ],
+)
+def test_looks_are_taken_in_turns_as_far_as_the_budget_goes(budget_s: float, looks: dict[str, int | None]) -> None:
+    plan_of_three = run_plan(group(), COMPARED, replace(COMPARED, name="d"), budget_s=budget_s)
+    assert plan_of_three.looks_within_budget() == looks

@@ -5,7 +5,7 @@ import pytest
 from loadstone.errors import UserError
 from loadstone.plan.conditions import all_conditions
 from loadstone.plan.model import Closed, Open, Plan
-from loadstone.plan.workload import Mode, WorkloadPlanner
+from loadstone.plan.workload import Mode, WorkloadPlanner, with_fixed_length
 from loadstone.spec.load import load_experiment
 
 
@@ -90,6 +90,15 @@ def test_as_published_replaces_model_and_phases(small: str) -> None:
     assert (plan.phases.measure_s, plan.phases.warm_up_s, plan.phases.measure_max_s) == (0.001, 0, 60)
     both = plans(small, Mode(quick=True, as_published=True))[6][0]
     assert both.phases == plan.phases
+
+
+def test_a_fixed_length_takes_the_place_of_every_count(small: str) -> None:
+    plan = plans(small, Mode(as_published=True))[6][0]
+    fixed = with_fixed_length(plan, 3.0)
+    assert (fixed.phases.measure_s, fixed.phases.measure_operations, fixed.phases.measure_max_s) == (3, None, None)
+    assert fixed.model == Closed(users=8)
+    assert fixed.interval_s == 0.3
+    assert (fixed.phases.warm_up_s, fixed.phases.drain_s) == (plan.phases.warm_up_s, plan.phases.drain_s)
 
 
 def test_an_open_model_is_planned_as_well(small: str) -> None:

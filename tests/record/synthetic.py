@@ -88,6 +88,7 @@ def make_plan(operation: str = "set", users: int = 32, **changes: Any) -> Plan:
         "endpoints": [Endpoint(port=6379, password="hunter2-very-secret")],
         "model": {"kind": "closed", "users": users},
         "pool": {"connections": 64},
+        "keys": {"loaded": True},
         "phases": {"warm_up_s": 1.0, "measure_s": 6.0, "drain_s": 2.0},
         "operations": [
             Operation(name=operation, commands=(command,), writes=writes, read_back=read_back if writes else None)
@@ -235,10 +236,13 @@ def snapshots(record: DriveRecord) -> tuple[RedisSnapshot, RedisSnapshot]:
     before_calls = {name.lower(): 1000 for name in record.commands}
     figures = {"total_net_input_bytes": 5000.0, "evicted_keys": 0.0, "total_forks": 0.0}
     figures |= {"rdb_bgsave_in_progress": 0.0, "aof_rewrite_in_progress": 0.0}
+    figures |= {"keys": 1000.0, "keyspace_hits": 0.0, "keyspace_misses": 0.0}
     before = _snapshot(0.0, before_calls, figures)
     after_calls = {name.lower(): 1000 + command.replied for name, command in record.commands.items()}
     read = figures["total_net_input_bytes"] + record.bytes_sent + 300
-    return before, _snapshot(10.0, after_calls | {"info": 9}, figures | {"total_net_input_bytes": read})
+    hits = float(record.commands["JSON.GET"].replied) if "JSON.GET" in record.commands else 0.0
+    grown = {"total_net_input_bytes": read, "keyspace_hits": hits}
+    return before, _snapshot(10.0, after_calls | {"info": 9}, figures | grown)
 
 
 def _snapshot(later_s: float, calls: dict[str, int], figures: dict[str, float]) -> RedisSnapshot:
@@ -249,6 +253,9 @@ def _snapshot(later_s: float, calls: dict[str, int], figures: dict[str, float]) 
         figures=figures,
         commands={name: CommandStat(number, number * 10, 0, 0) for name, number in calls.items()},
         errors={},
+        settings={"loglevel": "notice", "slowlog-log-slower-than": "10000", "disable-thp": "yes"},
+        monitor_clients=0,
+        slow_log_entries=0,
     )
 
 
@@ -260,6 +267,8 @@ def samples(record: DriveRecord) -> list[Sample]:
         now = start_s + second
         for metric, value in {"st": 0.0, "id": 40.0, "si": 0.0, "so": 0.0, "us": 50.0}.items():
             found.append(Sample(now, "host", metric, value))
+        found.append(Sample(now, "kernel", "huge_pages_always", 0.0))
+        found.append(Sample(now, "kernel", "overcommit_memory", 1.0))
         for metric, value in {
             "cpu_s": 100 + 0.6 * second,
             "cpu_share": 0.6,
@@ -369,6 +378,7 @@ def make_run_plan(blocks: int = 1, **changes: Any) -> RunPlan:
         for order, condition in enumerate(conditions(), start=1)
     ]
     given: dict[str, Any] = {"experiment": "small", "seed": 7, "quick": False, "as_published": False}
+    given |= {"budget_s": 600.0, "groups": ()}
     given |= {"conditions": tuple(conditions()), "trials": tuple(trials)}
     return RunPlan(**(given | changes))
 

@@ -3,12 +3,16 @@
 import json
 from pathlib import Path
 from types import ModuleType
+from typing import get_args
 
 import pytest
+from pydantic import BaseModel
 
 from loadstone.analyse.model import Analysis
 from loadstone.observe import generator, host, process, redis
 from loadstone.record import environment, facts, machine
+from loadstone.record.look import Look, Reason
+from loadstone.record.plan_summary import GroupLine
 
 TEXT = (Path(__file__).parents[2] / "docs" / "run-folder.md").read_text()
 
@@ -30,6 +34,12 @@ def test_keys_of_files(path: Path, name: str) -> None:
     assert [key for key in first if not documented(key) and key != "format"] == []
     inner = [key for part in ("counts", "trials", "series") for key in keys_within(first.get(part))]
     assert [key for key in inner if not documented(key)] == []
+
+
+@pytest.mark.parametrize("model", [Look, GroupLine])
+def test_looks_and_groups(model: type[BaseModel]) -> None:
+    assert [key for key in model.model_fields if not documented(key) and key != "format"] == []
+    assert [reason for reason in get_args(Reason) if not documented(reason)] == []
 
 
 def keys_within(value: object) -> list[str]:

@@ -21,6 +21,11 @@ from loadstone.spec.load import load_experiment
 SECRET = "hunter2-very-secret"
 
 
+def finished(folder: RunFolder) -> set[str]:
+    """Names of the trials that were finished when the folder was opened."""
+    return {trial.trial for trial in folder.earlier_trials}
+
+
 def create(synthetic: ModuleType, root: Path, **changes):
     given = {
         "experiment_name": "small",
@@ -41,6 +46,7 @@ def test_a_new_folder_holds_what_is_known_before_the_first_trial(synthetic: Modu
         "experiment.yaml",
         "intervals.jsonl",
         "latency",
+        "looks.jsonl",
         "plan.json",
         "samples.jsonl",
         "trials.jsonl",
@@ -104,7 +110,7 @@ def test_no_secret_is_in_any_file(synthetic: ModuleType, tmp_path: Path) -> None
         folder.write_analysis({"format": 1})
         path = folder.path
     files = [file for file in path.rglob("*") if file.is_file()]
-    assert len(files) == 8
+    assert len(files) == 9
     assert [file.name for file in files if SECRET.encode() in file.read_bytes()] == []
 
 
@@ -184,7 +190,7 @@ def test_kill_9_leaves_a_folder_that_goes_on(synthetic: ModuleType, tmp_path: Pa
     assert [trial.trial for trial in run.trials] == ["b01-001", "b01-002"]
     assert any("cut off" in note for note in run.notes)
     with RunFolder.resume(path) as folder:
-        assert folder.finished == {"b01-001", "b01-002"}
+        assert finished(folder) == {"b01-001", "b01-002"}
         synthetic.write_trial(folder, synthetic.make_run_plan().trials[2], number=2)
     assert [trial.trial for trial in read_run(path).trials] == ["b01-001", "b01-002", "b01-003"]
 
@@ -203,7 +209,7 @@ def test_only_the_last_attempt_at_a_trial_counts(synthetic: ModuleType, tmp_path
     assert planned.name not in before.intervals
     assert planned.name not in before.samples
     with RunFolder.resume(path) as folder:
-        assert planned.name not in folder.finished
+        assert planned.name not in finished(folder)
         written = synthetic.write_trial(folder, planned)
     assert written.facts["attempt"] == 2
     after = read_run(path)
@@ -247,7 +253,7 @@ def test_a_full_disk_keeps_what_was_finished(synthetic: ModuleType, small_disk: 
         assert (path / name).read_bytes().endswith(b"\n")
     subprocess.run(["mount", "-o", "remount,size=4m", str(small_disk)], check=True)
     with RunFolder.resume(path) as folder:
-        left = [planned for planned in run_plan.trials if planned.name not in folder.finished]
+        left = [planned for planned in run_plan.trials if planned.name not in finished(folder)]
         for number, planned in enumerate(left[:2]):
             synthetic.write_trial(folder, planned, number)
     assert len(read_run(path).trials) == len(written) + 2

@@ -8,6 +8,8 @@ from types import ModuleType
 import pytest
 
 from loadstone.errors import DriveFailed, UserError
+from loadstone.record.folder import RunFolder
+from loadstone.record.look import Look
 from loadstone.record.reading import read_run, read_trials
 
 
@@ -118,7 +120,45 @@ def test_of_a_trial_that_stands_twice_the_last_counts(path: Path) -> None:
     run = read_run(path)
     assert [trial.trial for trial in run.trials] == ["b01-002", "b01-003", "b01-001"]
     assert run.trials[-1].duration_s == 123.0
-    assert run.notes == ("trials.jsonl: of trials that stand there more than once the last counts: b01-001.",)
+    assert [trial.duration_s for trial in run.superseded] == [json.loads(lines[0])["duration_s"]]
+    assert run.notes == (
+        "trials.jsonl: of attempts that stand there more than once the last counts: b01-001 (attempt 1).",
+    )
+
+
+def test_a_trial_that_was_measured_again_is_nothing_to_note(synthetic: ModuleType, path: Path) -> None:
+    with RunFolder.resume(path) as folder:
+        synthetic.write_trial(folder, run_plan_trial(synthetic, 1), number=7)
+    run = read_run(path)
+    assert [(t.trial, t.facts["attempt"]) for t in run.trials] == [("b01-001", 1), ("b01-003", 1), ("b01-002", 2)]
+    assert [(t.trial, t.facts["attempt"]) for t in run.superseded] == [("b01-002", 1)]
+    assert run.notes == ()
+    assert {line.attempt for line in run.intervals["b01-002"]} == {2}
+
+
+LOOK = Look(group="storage", blocks=8, unix_s=1.5, elapsed_s=60.0, words=["EQUIVALENT"], stop=True, reason="decided")
+
+
+def test_looks_are_read_in_their_order_and_garbage_is_named(path: Path) -> None:
+    with RunFolder.resume(path) as folder:
+        for blocks in (8, 12):
+            folder.add_look(LOOK.model_copy(update={"blocks": blocks}))
+    with (path / "looks.jsonl").open("a") as file:
+        file.write('garbage\n{"format": 1, "group": "storage"}\n{"format": 1, "gro')
+    run = read_run(path)
+    assert [look.blocks for look in run.looks] == [8, 12]
+    assert run.notes == (
+        "looks.jsonl: 2 lines (3, 4) are not readable and left out.",
+        "looks.jsonl: the last line (5) is cut off and left out.",
+    )
+    with RunFolder.resume(path) as folder:
+        assert [look.blocks for look in folder.earlier_looks] == [8, 12]
+        assert [trial.trial for trial in folder.earlier_trials] == ["b01-001", "b01-002", "b01-003"]
+
+
+def test_a_run_of_a_version_without_looks_has_none(path: Path) -> None:
+    (path / "looks.jsonl").unlink()
+    assert read_run(path).looks == ()
 
 
 def test_merged_latencies_are_those_of_all_values(synthetic: ModuleType, path: Path) -> None:

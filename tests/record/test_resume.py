@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from loadstone.errors import UserError
+from loadstone.plan.run_plan import Group, Pair
+from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
+from loadstone.record.reading import read_plan
 from loadstone.record.resume import require_same_run
 
 
@@ -80,6 +83,40 @@ def test_another_load_is_refused(synthetic: ModuleType, path: Path) -> None:
     trials = (*plan.trials[:2], replace(plan.trials[2], plan=longer), *plan.trials[3:])
     with pytest.raises(UserError, match="trial b01-003 is planned otherwise: its load or a server's settings differ"):
         require_same_run(path, summarise_plan(replace(plan, trials=trials)), synthetic.ENVIRONMENT)
+
+
+GROUP = Group("storage", (), (), "goodput_per_s", 0.05, (8, 12), True, True, 3.0, 0.6)
+
+
+def test_another_budget_is_taken_and_kept(synthetic: ModuleType, tmp_path: Path) -> None:
+    plan = synthetic.make_run_plan(groups=(GROUP,))
+    folder = synthetic.write_run(tmp_path, plan, until=0)
+    more = summarise_plan(replace(plan, budget_s=3600.0, groups=(replace(GROUP, overhead_s=9.0),)))
+    require_same_run(folder, more, synthetic.ENVIRONMENT)
+    with RunFolder.resume(folder) as opened:
+        opened.write_plan(more)
+    assert read_plan(folder).budget_s == 3600.0
+
+
+@pytest.mark.parametrize(
+    ("change", "difference"),
+    [
+        ({"looks": (8,)}, "group storage: looks was 8, 12 and is now 8"),
+        ({"sequential": False}, "group storage: sequential was on and is now off"),
+        ({"margin": 0.1}, "group storage: margin was 0.05 and is now 0.1"),
+        ({"name": "pool"}, "group storage was planned, and now pool"),
+        ({"pairs": (Pair({"a": 1}, {"a": 2}),)}, "group storage: other conditions are compared"),
+    ],
+)
+def test_another_comparison_is_refused(
+    synthetic: ModuleType, tmp_path: Path, change: dict[str, Any], difference: str
+) -> None:
+    plan = synthetic.make_run_plan(groups=(GROUP,))
+    folder = synthetic.write_run(tmp_path, plan, until=0)
+    other = summarise_plan(replace(plan, groups=(replace(GROUP, **change),)))
+    with pytest.raises(UserError) as raised:
+        require_same_run(folder, other, synthetic.ENVIRONMENT)
+    assert difference in str(raised.value)
 
 
 @pytest.mark.parametrize(

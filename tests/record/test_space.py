@@ -27,3 +27,14 @@ def test_a_run_takes_no_more_than_estimated(synthetic: ModuleType, tmp_path: Pat
 
 def test_more_trials_need_more(synthetic: ModuleType) -> None:
     assert estimate_bytes(synthetic.make_run_plan(blocks=2)) > 1.5 * estimate_bytes(synthetic.make_run_plan())
+
+
+def test_no_more_is_needed_than_fits_into_the_budget(synthetic: ModuleType) -> None:
+    """Seven seconds of load a trial, and the budget ends the run in the middle."""
+    plan = synthetic.make_run_plan(blocks=20)
+    half = synthetic.make_run_plan(blocks=20, budget_s=len(plan.trials) * 7 / 2)
+    assert estimate_bytes(half) < 0.6 * estimate_bytes(synthetic.make_run_plan(blocks=20, budget_s=1e6))
+
+
+def test_a_tables_first_block_needs_its_room_whatever_the_budget(synthetic: ModuleType) -> None:
+    assert estimate_bytes(synthetic.make_run_plan(budget_s=1.0)) == estimate_bytes(synthetic.make_run_plan())

@@ -1,8 +1,12 @@
 """A realistic analysis of the first study: its 54 rows, some invalid, suspect or missing, and two further tables."""
 
+import importlib.util
 import itertools
 import random
+import sys
 from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -331,6 +335,25 @@ def summaries(trials: list[TrialView]) -> list[CheckSummary]:
 @pytest.fixture(scope="session")
 def analysis() -> Analysis:
     return build_analysis()
+
+
+@pytest.fixture(scope="session")
+def families() -> ModuleType:
+    """The module `families.py` beside this file."""
+    spec = importlib.util.spec_from_file_location("loadstone_families", Path(__file__).parent / "families.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def judged(analysis: Analysis, families: ModuleType) -> Analysis:
+    """The sample with two declared comparisons, which have every kind of verdict, and rows with intervals."""
+    found: Analysis = families.with_intervals(families.with_families(analysis))
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,14 @@
 import csv
 import io
+import math
 
 from loadstone.analyse.model import Analysis
 from loadstone.report import csv as csv_report
+from loadstone.report.csv_comparisons import COMPARED
 
 
-def rows_of(analysis: Analysis) -> list[dict[str, str]]:
-    text = csv_report.render(analysis)["tables.csv"].decode()
+def rows_of(analysis: Analysis, file: str = "tables.csv") -> list[dict[str, str]]:
+    text = csv_report.render(analysis)[file].decode()
     return list(csv.DictReader(io.StringIO(text)))
 
 
@@ -15,13 +17,15 @@ def test_a_row_a_condition_a_table_with_units_in_the_header(analysis: Analysis) 
     assert len(rows) == 54 + 27 + 2
     assert list(rows[0]) == [
         "table", "condition", "factor_operation", "factor_payload", "factor_workers", "factor_storage",
-        "verdict", "trials", "operations", "elapsed_s", "throughput_per_s", "goodput_per_s", "peak_per_s", "published",
+        "verdict", "trials", "operations", "elapsed_s", "throughput_per_s", "goodput_per_s",
+        "goodput_low_per_s", "goodput_high_per_s", "blocks", "peak_per_s", "published",
         *(
             f"{kind}_{name}_ns"
             for kind in ("response", "service", "pool_wait")
             for name in ("min", "mean", "p50", "p90", "p95", "p99", "p999", "max")
         ),
-        "errors_total", "errors", "cpu_generator_share_of_core", "cpu_redis_share_of_core", "unmeasurable", "reasons",
+        "errors_total", "errors", "cpu_generator_share_of_core", "cpu_redis_share_of_core",
+        "held_back_by", "held_back_evidence", "unmeasurable", "reasons",
     ]  # fmt: skip
 
 
@@ -55,3 +59,30 @@ def test_without_rows_there_is_a_header(analysis: Analysis) -> None:
     text = csv_report.render(analysis.model_copy(update={"tables": []}))["tables.csv"].decode()
     assert text.startswith("table,condition,verdict,trials,operations,elapsed_s,")
     assert text.count("\n") == 1
+
+
+def test_a_line_a_pair_and_metric(judged: Analysis) -> None:
+    rows = rows_of(judged, "comparisons.csv")
+    assert list(rows[0]) == list(COMPARED)
+    assert len(rows) == 2 * 9
+    assert [row["role"] for row in rows[:4]] == ["primary", "exploratory"] * 2
+    first, primary = rows[0], judged.families[0].comparisons[0].primary
+    assert primary.estimate is not None
+    assert primary.low is not None
+    assert float(first["ratio"]) == math.exp(primary.estimate)
+    assert float(first["ratio_low"]) == math.exp(primary.low)
+    assert first["verdict"] == primary.words
+    assert first["trials_a"].split() == [point.trial_a for point in primary.points]
+
+
+def test_an_invalid_comparison_has_no_figure(judged: Analysis) -> None:
+    [row] = [row for row in rows_of(judged, "comparisons.csv") if row["kind"] == "invalid"]
+    for name in ("ratio", "ratio_low", "ratio_high", "typical_a", "typical_b", "p_value", "total_ratio"):
+        assert row[name] == ""
+    assert row["verdict"] == "INVALID: errors, measured 3.4 %, limit 1 %"
+    assert (row["blocks_done"], row["blocks_repeated"], row["blocks_used"]) == ("18", "2", "17")
+    assert row["checks_not_valid"] == "errors: invalid"
+
+
+def test_without_comparisons_there_is_a_header(analysis: Analysis) -> None:
+    assert csv_report.render(analysis)["comparisons.csv"].decode() == ",".join(COMPARED) + "\n"

@@ -1,5 +1,8 @@
+import math
+
 import pytest
 
+from loadstone.analyse.statistics import wording
 from loadstone.report import format as fmt
 
 
@@ -62,18 +65,32 @@ def test_percent(share: float | None, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("interval", "words"),
+    ("percents", "words"),
     [
-        ((None, None, None), "—"),
-        ((1.12, 1.09, 1.15), "+12 % [9, 15]"),
-        ((0.88, 0.85, 0.91), "-12 % [-15, -9]"),
-        ((1.016, 0.996, 1.03), "+1.6 % [-0.4, 3]"),
-        ((1.0, None, None), "0 %"),
-        ((0.9999, None, None), "0 %"),
+        ((12, 9, 15), "+12 % [9, 15]"),
+        ((-12, -15, -9), "-12 % [-15, -9]"),
+        ((1.6, -0.4, 3), "+1.6 % [-0.4, 3.0]"),
+        ((0, -4, 4), "0 % [-4, 4]"),
+        ((12, None, None), "+12 %"),
+        ((50, 20, math.inf), "+50 % [20, inf]"),
     ],
 )
-def test_ratio(interval: tuple[float | None, float | None, float | None], words: str) -> None:
-    assert fmt.ratio(*interval) == words
+def test_ratio(percents: tuple[float | None, ...], words: str) -> None:
+    logs = [None if value is None else math.log1p(value / 100) for value in percents]
+    assert fmt.ratio(*logs) == words
+
+
+def test_without_an_estimate_there_is_no_ratio() -> None:
+    assert fmt.ratio(None) == "—"
+    assert fmt.plus_minus(None) == "—"
+
+
+@pytest.mark.parametrize("spread", [0.001, 0.004, 0.02, 0.3, 2.0])
+@pytest.mark.parametrize("estimate", [-1.0, -0.02, 0.0, 0.0004, 0.12, 1.3])
+def test_ratios_are_rounded_as_in_the_sentence_of_the_verdict(estimate: float, spread: float) -> None:
+    ends = (estimate, estimate - spread, estimate + 1.1 * spread)
+    assert fmt.ratio(*ends) == wording.ratio_text(*ends, sign=True)
+    assert fmt.plus_minus(spread) == f"±{wording.percent_text(spread)}"
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from loadstone.analyse.model import Analysis
 from loadstone.report import html
 from loadstone.report.columns import columns_for
+from loadstone.report.glossary import VERDICT_TERMS
 
 
 class Page(HTMLParser):
@@ -58,6 +59,11 @@ def page(analysis: Analysis) -> Page:
     return page_of(analysis)
 
 
+@pytest.fixture(scope="module")
+def judged_page(judged: Analysis) -> Page:
+    return page_of(judged)
+
+
 def test_it_opens_with_the_question_the_answer_and_the_validity(analysis: Analysis, page: Page) -> None:
     words = " ".join(page.words.split())
     order = [
@@ -85,6 +91,84 @@ def test_every_link_leads_somewhere_and_every_id_is_one(page: Page) -> None:
     assert len(targets) > 80
     for target in targets:
         assert target.removeprefix("#") in page.ids
+
+
+def test_of_comparisons_too_every_link_leads_somewhere(judged_page: Page) -> None:
+    assert len(set(judged_page.ids)) == len(judged_page.ids)
+    targets = [link["href"].removeprefix("#") for link in judged_page.all("a")]
+    assert set(targets) <= set(judged_page.ids)
+
+
+def test_every_block_links_to_its_two_trials(judged: Analysis, judged_page: Page) -> None:
+    points = [p for family in judged.families for one in family.comparisons for p in one.primary.points]
+    targets = [link["href"] for link in judged_page.all("a")]
+    for point in points:
+        assert {f"#trial-{point.trial_a}", f"#trial-{point.trial_b}"} <= set(targets)
+    assert "storage, block 4, order 8, attempt 2" in " ".join(judged_page.words.split())
+
+
+def test_a_name_that_two_trials_share_has_two_anchors(judged: Analysis) -> None:
+    view = judged.trials[-1]
+    twins = judged.model_copy(update={"trials": [*judged.trials, view.model_copy(update={"attempt": 3})]})
+    page = page_of(twins)
+    assert len(set(page.ids)) == len(page.ids)
+    assert {link["href"].removeprefix("#") for link in page.all("a")} <= set(page.ids)
+
+
+def test_verdicts_stand_before_the_tables_in_fixed_words(judged: Analysis, judged_page: Page) -> None:
+    words = " ".join(judged_page.words.replace("\u00a0", " ").split())
+    assert words.index(judged.answer) < words.index("Compared by right replies a second; a difference below 5 %")
+    assert words.rindex("Compared by P50 of the response time") < words.index("By document size, one worker")
+    assert {one.primary.kind for family in judged.families for one in family.comparisons} == set(VERDICT_TERMS)
+    for family in judged.families:
+        assert family.question in words
+        assert family.answer in words
+        for comparison in family.comparisons:
+            assert comparison.primary.words in words
+            assert all(warning in words for warning in comparison.warnings)
+    assert "Took 12 min 3 s of a budget of 45 min." in words
+
+
+def test_an_invalid_comparison_prints_no_ratio(judged: Analysis) -> None:
+    family = judged.families[0]
+    one = next(c for c in family.comparisons if c.primary.kind == "invalid").model_copy(update={"exploratory": []})
+    ratio = one.primary.model_copy(update={"estimate": 1.2345, "low": 1.1, "high": 1.3, "total": 1.2345})
+    alone = family.model_copy(update={"comparisons": [one.model_copy(update={"primary": ratio})]})
+    found = judged.model_copy(update={"families": [alone], "tables": [], "trials": [], "answers": []})
+    text = html.render(found)["report.html"].decode()
+    body = text[text.index('id="verdicts"') : text.index('id="results"')]
+    shown = re.sub(r'src="data:[^"]+"', "", body)
+    assert "+244" not in shown
+    assert "20,567" not in shown
+    assert "INVALID: errors" in shown
+
+
+def test_why_it_ended_and_what_was_repeated(judged_page: Page) -> None:
+    words = " ".join(judged_page.words.split())
+    assert "It stopped because too many blocks had to be measured again." in words
+    assert "2 blocks had to be measured again, spoiled from outside; never because of the result." in words
+    assert "18 blocks measured, 17 of them used." in words
+    assert "no: storage-b05-140 is invalid: generator cpu" in words
+    assert (
+        "The interval is a 99.69 % one, so that all looks and 5 pairs together mislead at most 5 times in 100." in words
+    )
+
+
+def test_exploratory_figures_are_folded_and_say_what_they_are(judged_page: Page) -> None:
+    folded = judged_page.all("details", **{"class": "words exploratory"})
+    assert len(folded) == 2
+    assert all("open" not in attributes for attributes in folded)
+    assert "exploratory figures: not what was asked, many figures, some will differ by chance" in judged_page.words
+
+
+def test_checks_of_comparisons_are_listed(judged_page: Page) -> None:
+    words = " ".join(judged_page.words.split())
+    assert re.search(r"errors ?0 ?0 ?1 ?0 ?3\.4 % \(limit 1 %\) hash against json, 10 kB, 8 workers", words)
+
+
+def test_what_held_a_condition_back_stands_in_the_table_and_at_its_trials(judged_page: Page) -> None:
+    assert "server-bound: main thread of redis 98 % busy" in judged_page.words
+    assert "held back by" in judged_page.words
 
 
 def test_every_row_links_to_its_trials(analysis: Analysis, page: Page) -> None:

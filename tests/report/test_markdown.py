@@ -42,7 +42,7 @@ def test_the_table_of_the_study(report: tuple[str, set[str]]) -> None:
         "| | condition | operations | elapsed | RPS | published | min | max | avg | P50 | P95 | P99 | P99.9 |" in lines
     )
     figures = "88,009 | 5.00 s | 17,602 | 1,089 | 28 µs | 2.35 ms | 57 µs | 51 µs | 85 µs | 145 µs | —"
-    assert f"| ✓ | set, 10 B, 1 worker | {figures} |" in lines
+    assert f"| ✓ | [set, 10 B, 1 worker](#condition-1) | {figures} |" in lines
     assert (
         "- ✕ set, 10 kB, 32 workers: invalid. generator CPU: the hottest thread was busy 93.4 % of the time, limit 85 %"
     ) in lines
@@ -86,3 +86,43 @@ def test_empty_and_all_invalid(empty_analysis: Analysis, build: Callable[..., An
     assert files == {"charts/timeline.svg", "charts/checks.svg"}
     assert "0 valid and 83 invalid of 83 trials" in text
     assert not re.search(r"^\| ✓", text, re.MULTILINE)
+
+
+def test_every_link_within_it_leads_somewhere(judged: Analysis) -> None:
+    text, _ = written(judged)
+    places = re.findall(r'<a id="([^"]+)"></a>', text)
+    assert len(set(places)) == len(places)
+    targets = re.findall(r"\]\(#([^)]+)\)", text)
+    assert len(targets) > 2 * len(judged.families[0].comparisons)
+    assert set(targets) <= set(places)
+
+
+def test_verdicts_stand_before_the_tables(judged: Analysis) -> None:
+    text, files = written(judged)
+    assert text.index("## Verdicts") < text.index("## Results")
+    assert "Took 12 min 3 s of a budget of 45 min." in text
+    lines = text.split("\n")
+    for family in judged.families:
+        assert f"### {family.question}" in lines
+        assert family.answer in lines
+        for comparison in family.comparisons:
+            words = re.sub(r"([\[\]~])", r"\\\1", comparison.primary.words)
+            assert sum(words in line for line in lines if line.startswith("|")) >= 1
+    assert {"charts/storage-forest.svg", "charts/storage-blocks.svg", "charts/client-library-forest.svg"} <= files
+    assert "  - ! Which one ran first in its block mattered: the order shifts the ratio by 4 %." in lines
+    for above, line in pairwise(lines):
+        if above.startswith("|") and line.startswith("|"):
+            assert len(re.findall(r"(?<!\\)\|", line)) == len(re.findall(r"(?<!\\)\|", above))
+
+
+def test_an_invalid_comparison_prints_no_ratio(judged: Analysis) -> None:
+    text, _ = written(judged)
+    [line] = [line for line in text.split("\n") if line.startswith("| hash against json, 10 kB, 8 workers |")]
+    assert "%" not in line.replace("measured 3.4 %, limit 1 %", "")
+
+
+def test_the_words_are_explained(judged: Analysis, report: tuple[str, set[str]]) -> None:
+    text, _ = written(judged)
+    assert "- **typical difference**: The difference that the blocks have in common" in text
+    assert "typical difference" not in report[0]
+    assert "- **RPS, goodput**: Requests a second" in report[0]

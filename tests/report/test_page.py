@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,9 @@ FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-quic", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-first-run",
 )  # fmt: skip
-FIXED = {"format", "verdict", "phase", "unit", "experiment", "published_source"}
+FIXED = {
+    "format", "verdict", "phase", "unit", "experiment", "published_source", "kind", "role", "winner", "metric", "part",
+}  # fmt: skip
 """Keys whose values are not free text, or shown where the test does not look."""
 
 
@@ -104,6 +106,38 @@ def test_every_picture_is_drawn_without_an_error_or_a_request(
     assert ask(browser, "Math.min(...[...document.querySelectorAll('.live svg.marks')].map(s => s.clientHeight))") > 60
     assert browser.get_log("browser") == []
     assert requests_of(browser) == [report.as_uri()]
+
+
+def test_the_pictures_of_comparisons_are_drawn_too(
+    browser: webdriver.Chrome, judged: Analysis, small: Analysis, tmp_path: Path
+) -> None:
+    alone = judged.model_copy(update={"tables": small.tables, "timeline": []})
+    [path] = write_report(alone, tmp_path, ["html"])
+    for width in (1280, 400):
+        open_page(browser, path, width, "dark")
+        assert ask(browser, "document.querySelectorAll('#verdicts figure.drawn .live svg.marks').length") == 4
+        assert browser.get_log("browser") == []
+        assert ask(browser, "document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
+
+
+def test_a_term_is_explained_at_the_keyboard(browser: webdriver.Chrome, judged: Analysis, tmp_path: Path) -> None:
+    [path] = write_report(judged, tmp_path, ["html"])
+    open_page(browser, path, drawn=False)
+    term = browser.find_element(By.CSS_SELECTOR, "#verdicts abbr.term")
+    said = "getComputedStyle(document.querySelector('#verdicts abbr.term'), '::after').content"
+    assert ask(browser, said) == "none"
+    browser.execute_script("arguments[0].focus()", term)
+    assert ask(browser, said) == json.dumps(term.get_attribute("title"))
+
+
+def test_a_block_leads_to_its_trial(browser: webdriver.Chrome, judged: Analysis, tmp_path: Path) -> None:
+    [path] = write_report(judged, tmp_path, ["html"])
+    open_page(browser, path, drawn=False)
+    name = judged.families[0].comparisons[0].primary.points[0].trial_a
+    browser.execute_script("document.getElementById('basis-1-1').open = true")
+    browser.execute_script("arguments[0].click()", browser.find_element(By.LINK_TEXT, name))
+    target = f"document.getElementById('trial-{name}').closest('details').open"
+    WebDriverWait(browser, 5).until(lambda b: ask(b, target))
 
 
 @pytest.mark.parametrize("width", [1280, 400])
@@ -193,10 +227,11 @@ def hostile(value: Any, key: str = "") -> Any:
 
 
 def test_hostile_names_are_only_words(
-    browser: webdriver.Chrome, small: Analysis, build: Callable[..., Analysis], tmp_path: Path
+    browser: webdriver.Chrome, small: Analysis, judged: Analysis, tmp_path: Path
 ) -> None:
-    full = build()
-    mixed = small.model_copy(update={"tables": [*small.tables, full.tables[1]], "notes": ["note"]})
+    tables = [*small.tables, judged.tables[1]]
+    family = judged.families[0].model_copy(update={"comparisons": judged.families[0].comparisons[:2]})
+    mixed = small.model_copy(update={"tables": tables, "notes": ["note"], "families": [family]})
     evil = Analysis.model_validate(hostile(mixed.model_dump()))
     [path] = write_report(evil, tmp_path, ["html"])
     open_page(browser, path)

@@ -24,18 +24,18 @@ def on(out: io.StringIO, clock: Clock, terminal: bool) -> RunProgress:
     return RunProgress(console, clock)
 
 
-def test_elsewhere_than_on_a_terminal_it_prints_one_line_a_trial(clock: Clock) -> None:
+def test_elsewhere_than_on_a_terminal_it_prints_one_line_a_trial_of_a_table(clock: Clock) -> None:
     out = io.StringIO()
     with on(out, clock, terminal=False) as progress:
-        progress.start(3, 30)
+        progress.start()
         for n, verdict in enumerate(("valid", "invalid", "valid"), 1):
-            progress.trial(f"b01-00{n}", f"set, {n} kB", n)
+            progress.left(20 * (4 - n), False)
+            progress.trial(f"b01-00{n}", f"set, {n} kB", f"trial {n} of 3")
             progress.live(18_432, 1_200_000, "measure")
             clock.now += 20
             progress.finished(verdict, ["generator CPU 93.4 %"] if verdict == "invalid" else [])
         progress.note("done\n")
     assert out.getvalue().splitlines() == [
-        "3 trials, about 30 s",
         "✓ trial 1 of 3: set, 1 kB: valid, about 40 s left",
         "✕ trial 2 of 3: set, 2 kB: invalid. generator CPU 93.4 %, about 20 s left",
         "✓ trial 3 of 3: set, 3 kB: valid, about 0 s left",
@@ -43,66 +43,104 @@ def test_elsewhere_than_on_a_terminal_it_prints_one_line_a_trial(clock: Clock) -
     ]
 
 
+def test_elsewhere_it_prints_one_line_a_block_of_a_comparison(clock: Clock) -> None:
+    out = io.StringIO()
+    with on(out, clock, terminal=False) as progress:
+        progress.start()
+        progress.left(600, True)
+        for block, verdicts in enumerate((("valid", "valid"), ("suspect", "valid"), ("invalid", "invalid")), 1):
+            for verdict in verdicts:
+                progress.trial("storage-b01-001", "json", f"storage: block {block}, look at 8")
+                progress.finished(verdict, [f"{verdict} for a reason."] if verdict != "valid" else [], in_block=True)
+            progress.block(f"storage: block {block}, look at 8")
+    assert out.getvalue().splitlines() == [
+        "✓ storage: block 1, look at 8: valid, at most 10 min left",
+        "! storage: block 2, look at 8: 1 valid, 1 suspect. suspect for a reason., at most 10 min left",
+        "✕ storage: block 3, look at 8: invalid. invalid for a reason. (And 1 more.), at most 10 min left",
+    ]
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_look_says_what_became_of_the_comparison(clock: Clock, terminal: bool) -> None:
+    out = io.StringIO()
+    with on(out, clock, terminal=terminal) as progress:
+        progress.look("storage", 8, "go on", ["UNDECIDED: 3 % [-1, 7]"])
+        progress.look("pool", 12, "go on", ["UNDECIDED: a", "UNDECIDED: b"])
+        progress.look("pool", 18, "decided", ["json FASTER by 12 % [9, 15]", "EQUIVALENT within 5 %"])
+        progress.look("update", 5, "out of budget", ["UNDECIDED: c"])
+        progress.look("warm-up", 8, "decided", ["INVALID: errors, measured 4 %, limit 1 %"])
+    assert out.getvalue().splitlines() == [
+        "storage, after 8 blocks: not decided yet, more blocks follow: UNDECIDED: 3 % [-1, 7]",
+        "pool, after 12 blocks: not decided yet, more blocks follow",
+        "pool, after 18 blocks: decided",
+        "  json FASTER by 12 % [9, 15]",
+        "  EQUIVALENT within 5 %",
+        "update, after 5 blocks: not decided, and the budget is spent: UNDECIDED: c",
+        "warm-up, after 8 blocks: ended: INVALID: errors, measured 4 %, limit 1 %",
+    ]
+
+
 def test_on_a_terminal_it_shows_what_happens_now(clock: Clock) -> None:
     out = io.StringIO()
     progress = on(out, clock, terminal=True)
-    progress.start(54, 240)
-    progress.trial("b01-007", "get, 1 kB, 8 workers", 7)
-    assert "b01-007: preparing" in out.getvalue()
+    progress.start()
+    progress.left(240, True)
+    progress.decided(2, 5)
+    progress.trial("storage-b03-002", "get, 1 kB, 8 workers", "storage: block 3, look at 8")
+    assert "storage-b03-002: preparing" in out.getvalue()
     progress.live(18_432, 1_200_000, "measure")
     shown = out.getvalue()
-    for words in ("trial 7 of 54", "get, 1 kB, 8 workers", "measure", "18,432 TPS", "P99 1.20 ms", "4 min left"):
+    for words in (
+        "storage: block 3, look at 8",
+        "get, 1 kB, 8 workers",
+        "measure",
+        "18,432 TPS",
+        "P99 1.20 ms",
+        "at most 4 min left",
+        "2 of 5 decided",
+    ):
         assert words in shown
-    progress.finished("valid", [])
+    progress.finished("valid", [], in_block=True)
     assert "1 valid" in out.getvalue()
-    progress.finished("invalid", ["generator CPU 93.4 %"])
+    progress.finished("invalid", ["generator CPU 93.4 %"], in_block=True)
     assert "invalid. generator CPU 93.4 %" in out.getvalue()
+    before = out.getvalue()
+    progress.block("storage: block 3, look at 8")
+    assert out.getvalue() == before  # each trial was told when it ended
     progress.stop()
-    assert out.getvalue().endswith("\x1b[?25h") or "\x1b[?25h" in out.getvalue()
+    assert "\x1b[?25h" in out.getvalue()
     progress.stop()
 
 
 def test_it_repaints_only_when_told(clock: Clock) -> None:
     out = io.StringIO()
     progress = on(out, clock, terminal=True)
-    progress.start(2, 10)
-    progress.trial("b01-000", "set", 1)
+    progress.start()
+    progress.trial("b01-000", "set", "trial 1 of 2")
     assert progress._screen is not None
     assert not progress._screen.auto_refresh
     progress.stop()
 
 
-def test_time_left_comes_from_the_plan_then_from_the_trials(clock: Clock) -> None:
+def test_the_time_left_counts_down_from_when_it_was_told(clock: Clock) -> None:
     progress = on(io.StringIO(), clock, terminal=False)
-    progress.start(10, 100)
-    progress.trial("a", "a", 1)
-    clock.now = 5
-    assert progress.left_s() == 95
-    clock.now = 20
-    progress.finished("valid", [])
-    assert progress.left_s() == 9 * 20
-    progress.trial("b", "b", 2)
-    clock.now = 30
-    assert progress.left_s() == 9 * 20 - 10
-    clock.now = 1000
-    assert progress.left_s() == 0
-
-
-def test_a_resumed_run_counts_its_own_trials_for_the_time_left(clock: Clock) -> None:
-    progress = on(io.StringIO(), clock, terminal=False)
-    progress.start(10, 40)
-    progress.trial("b01-006", "x", 7)
-    clock.now = 10
-    progress.finished("valid", [])
-    assert progress.left_s() == 3 * 10
+    progress.start()
+    progress.left(100, False)
+    clock.now = 25
+    assert progress.left_words() == "about 75 s left"
+    progress.left(600, True)
+    assert progress.left_words() == "at most 10 min left"
+    clock.now = 5000
+    assert progress.left_words() == "at most 0 s left"
 
 
 def test_a_long_label_and_control_characters_do_no_harm(clock: Clock) -> None:
     out = io.StringIO()
     progress = on(out, clock, terminal=False)
-    progress.start(1, 1)
-    progress.trial("t", "x" * 300 + "\x1b[2J[red]", 1)
+    progress.start()
+    progress.trial("t", "x" * 300 + "\x1b[2J[red]", "trial 1 of 1")
     progress.finished("valid", [])
+    progress.look("\x1b[2J", 8, "decided", ["\x1b[2J[red]"])
     assert "\x1b" not in out.getvalue()
     assert "[2J[red]: valid" in out.getvalue()
 
@@ -113,8 +151,8 @@ def test_stop_without_start_is_allowed(clock: Clock) -> None:
 
 def test_by_itself_it_writes_to_stderr_only(capfd: pytest.CaptureFixture[str]) -> None:
     with RunProgress() as progress:
-        progress.start(1, 1)
-        progress.trial("t", "set", 1)
+        progress.start()
+        progress.trial("t", "set", "trial 1 of 1")
         progress.finished("valid", [])
     captured = capfd.readouterr()
     assert captured.out == ""

@@ -18,8 +18,8 @@ def printed(analysis: Analysis, width: int, report: Path | None = None) -> str:
 
 
 @pytest.mark.parametrize("width", [120, 100, 80, 50])
-def test_no_line_is_broken_or_too_long(analysis: Analysis, width: int) -> None:
-    lines = printed(analysis, width).splitlines()
+def test_no_line_is_broken_or_too_long(judged: Analysis, width: int) -> None:
+    lines = printed(judged, width).splitlines()
     assert max(cell_len(line) for line in lines) <= width
     rows = [line for line in lines if re.match(r"[✓!✕–] (set|get|update), ", line)]
     assert len(rows) == 54 + 27 + 2
@@ -79,3 +79,56 @@ def test_nothing_goes_to_stdout(analysis: Analysis, capfd: pytest.CaptureFixture
     captured = capfd.readouterr()
     assert captured.out == ""
     assert analysis.question in captured.err
+
+
+def test_verdicts_come_first_a_line_a_pair(judged: Analysis) -> None:
+    lines = [line.rstrip() for line in printed(judged, 160).splitlines()]
+    assert lines.index(judged.families[0].question) < lines.index("By document size, one worker")
+    assert "  " + judged.families[0].answer in lines
+    for family in judged.families:
+        for comparison in family.comparisons:
+            [line] = [line for line in lines if line.endswith(comparison.primary.words)]
+            assert comparison.place in line
+    warning = "Which one ran first in its block mattered: the order shifts the ratio by 4 %."
+    assert f"  ! lettuce against jedis, 16 workers: {warning}" in lines
+
+
+def test_warnings_that_say_the_same_are_said_once(judged: Analysis) -> None:
+    family = judged.families[0]
+    pairs = [
+        one.model_copy(update={"warnings": [f"{number} of 12 blocks left out (storage-b0{number}-001)."]})
+        for number, one in enumerate(family.comparisons, 1)
+    ]
+    text = printed(
+        judged.model_copy(update={"families": [family.model_copy(update={"comparisons": pairs})], "tables": []}), 160
+    )
+    assert text.count("blocks left out") == 1
+    first = "string against json, 1 kB, 8 workers: 1 of 12 blocks left out (storage-b01-001)."
+    assert f"! 5 of 5 pairs, for example {first}" in text
+
+
+def test_where_there_is_no_room_the_verdict_stands_below_its_pair(judged: Analysis) -> None:
+    lines = [line.rstrip() for line in printed(judged, 70).splitlines()]
+    place = lines.index("  ▲ string against json, 1 kB, 8 workers")
+    assert lines[place + 1] == "      string FASTER by 13 % [11, 17], materially"
+
+
+def test_a_long_table_is_shortened_and_says_where_the_rest_is(judged: Analysis) -> None:
+    table = judged.tables[1]
+    rows = [row.model_copy(update={"label": f"{row.label} {lap}"}) for lap in (1, 2) for row in table.rows]
+    text = printed(judged.model_copy(update={"tables": [table.model_copy(update={"rows": rows})]}), 120)
+    shown = [line for line in text.splitlines() if re.match(r"[✓!✕–] (set|get|update), ", line)]
+    assert len(shown) == terminal.ROWS_KEPT
+    assert f"… {len(rows) - len(shown)} more rows in the report" in text
+    assert sum("set, " in line for line in shown) == sum("update, " in line for line in shown)
+
+
+def test_an_interval_stands_beside_its_rate(judged: Analysis) -> None:
+    row = judged.tables[0].rows[0]
+    line = next(line for line in printed(judged, 120).splitlines() if row.label in line)
+    assert re.search(r" 17,602 +\[17,250, 18,130\] ", line)
+
+
+def test_it_ends_with_the_time_used_and_the_report(judged: Analysis) -> None:
+    text = printed(judged, 120, Path("runs/x/report.html"))
+    assert text.endswith("Took 12 min 3 s of a budget of 45 min.\nReport: runs/x/report.html\n")

@@ -15,7 +15,9 @@ def test_every_format_writes_its_files(small: Analysis, tmp_path: Path) -> None:
     written = write_report(small, tmp_path, REPORTERS)
     names = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file())
     assert sorted(path.relative_to(tmp_path).as_posix() for path in written) == names
-    assert {"report.html", "report.md", "tables.csv", "analysis.json", "charts/timeline.svg"} <= set(names)
+    assert {"report.html", "report.md", "tables.csv", "comparisons.csv", "analysis.json", "charts/timeline.svg"} <= set(
+        names
+    )
     assert "charts/timeline.png" in names
 
 
@@ -28,7 +30,7 @@ def test_the_json_is_the_analysis_as_it_is(small: Analysis, tmp_path: Path) -> N
 def test_a_report_is_replaced_whole(small: Analysis, tmp_path: Path) -> None:
     (tmp_path / "tables.csv").write_text("old")
     write_report(small, tmp_path, ["csv", "csv"])
-    assert [path.name for path in tmp_path.iterdir()] == ["tables.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["comparisons.csv", "tables.csv"]
     assert (tmp_path / "tables.csv").read_text().startswith("table,")
     mask = os.umask(0)
     os.umask(mask)

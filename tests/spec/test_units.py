@@ -1,5 +1,6 @@
 import pytest
 
+from loadstone.errors import UserError
 from loadstone.spec import units
 from loadstone.spec.units import UnitKind, kind_of, parse, parse_any
 
@@ -81,3 +82,70 @@ def test_a_text_is_read_with_the_unit_it_has() -> None:
     assert parse_any("1 s") == parse_any("1000 ms")
     assert parse_any("1 s") != parse_any("1/s")
     assert parse_any("json") is None
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("90s", 90),
+        ("20m", 1200),
+        ("45 min", 2700),
+        ("1h", 3600),
+        ("1.5 h", 5400),
+        ("700 ms", 0.7),
+        (30, 30),
+        (0.5, 0.5),
+    ],
+)
+def test_a_duration_is_a_text_or_a_number_of_seconds(value: object, seconds: float) -> None:
+    assert units.duration_s(value) == seconds
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("20", "'20' has no unit; write for example `90 s`, `20 min`, `1 h`"),
+        ("20 M", "'20 M' is not a time; did you mean `20 m`? write for example `90 s`, `20 min`, `1 h`"),
+        ("-5 s", "'-5 s' is not a time; write for example `90 s`, `20 min`, `1 h`"),
+        ("0 s", "'0 s' must be more than 0 s and at most 30 days; write for example 45 min"),
+        ("721 h", "'721 h' must be more than 0 s and at most 30 days; write for example 45 min"),
+        (-1, "'-1' must be more than 0 s and at most 30 days; write for example 45 min"),
+        (float("nan"), "'nan' must be more than 0 s and at most 30 days; write for example 45 min"),
+        (float("inf"), "'inf' must be more than 0 s and at most 30 days; write for example 45 min"),
+        (True, "'true' is not a time; write for example `90 s`, `20 min`, `1 h`"),
+        (None, "nothing is not a time; write for example `90 s`, `20 min`, `1 h`"),
+        ([5], "a list is not a time; write for example `90 s`, `20 min`, `1 h`"),
+    ],
+)
+def test_what_is_no_duration(value: object, problem: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        units.duration_s(value)
+    assert str(caught.value) == problem
+
+
+def test_a_duration_of_the_command_line_names_its_option() -> None:
+    assert units.parse_duration_s("20m", "--budget") == 1200
+    with pytest.raises(UserError, match=r"^--budget soon: 'soon' is not a time; write for example `90 s`, `20 min`"):
+        units.parse_duration_s("soon", "--budget")
+
+
+@pytest.mark.parametrize(("value", "share"), [("5 %", 0.05), ("0.5%", 0.005), ("100 %", 1), (0.05, 0.05), (1, 1)])
+def test_a_margin_is_a_share(value: object, share: float) -> None:
+    assert units.margin_share(value) == share
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        (5, "'5' must be more than 0 and at most 100 %; write for example 5 % or 0.05"),
+        ("0 %", "'0 %' must be more than 0 and at most 100 %; write for example 5 % or 0.05"),
+        (-0.1, "'-0.1' must be more than 0 and at most 100 %; write for example 5 % or 0.05"),
+        ("0.05", "'0.05' has no unit; write for example `10 %`, `0.5 %`"),
+        ("5 s", "'5 s' is not a share; write for example `10 %`, `0.5 %`"),
+        (False, "'false' is not a share; write for example `10 %`, `0.5 %`"),
+    ],
+)
+def test_what_is_no_margin(value: object, problem: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        units.margin_share(value)
+    assert str(caught.value) == problem

@@ -5,7 +5,8 @@ use std::io::{self, Read, Write};
 use mio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use mio::{Interest, Registry, Token};
 
-use super::command::CommandReader;
+use super::command::{CommandReader, Found};
+use super::request::RequestReader;
 
 #[derive(Debug)]
 pub(super) enum Listener {
@@ -76,10 +77,28 @@ const LARGE_REPLY: usize = 16 * 1024;
 /// With more than this to be sent no more input is taken: the client does not read.
 const OUT_MAX_BYTES: usize = 4 * 1024 * 1024;
 
+/// Where a connection stands in its input.
+#[derive(Debug)]
+pub(super) enum Reader {
+    Resp(CommandReader),
+    Http(RequestReader),
+}
+
+impl Reader {
+    /// Goes on with `bytes`, as [`CommandReader::read`] says.
+    #[inline]
+    pub fn read(&mut self, bytes: &[u8], find: impl Fn(&[u8]) -> usize) -> (usize, Found) {
+        match self {
+            Reader::Resp(reader) => reader.read(bytes, find),
+            Reader::Http(reader) => reader.read(bytes),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: Stream,
-    pub reader: CommandReader,
+    pub reader: Reader,
     /// Tells this connection from an earlier one in the same place.
     pub serial: u64,
     pub resp3: bool,
@@ -101,17 +120,8 @@ pub(super) enum Input {
 }
 
 impl Connection {
-    pub fn new(stream: Stream, serial: u64) -> Self {
-        Self {
-            stream,
-            reader: CommandReader::default(),
-            serial,
-            resp3: false,
-            answered: 0,
-            held: Vec::new(),
-            out: Vec::new(),
-            written: 0,
-        }
+    pub fn new(stream: Stream, reader: Reader, serial: u64) -> Self {
+        Self { stream, reader, serial, resp3: false, answered: 0, held: Vec::new(), out: Vec::new(), written: 0 }
     }
 
     /// Fills `buffer` with the input that was held and what the socket has. `to_end`: the socket is read until it

@@ -13,10 +13,11 @@ use mio::{Events, Token, Waker};
 use crate::clock::{Clock, SECOND_NS, from_s};
 use crate::wait::{WAKER, Waiter};
 
-use super::command::Found;
-use super::connection::{Connection, Input, Listener};
+use super::command::{CommandReader, Found};
+use super::connection::{Connection, Input, Listener, Reader};
 use super::replies::{FIRST_AFTER_HANDSHAKE, HELLO, Replies};
-use super::{Fault, NullOptions, State, resolve};
+use super::request::RequestReader;
+use super::{Fault, NullOptions, NullProtocol, State, resolve};
 
 const LISTENER: Token = Token(usize::MAX - 1);
 const EVENTS: usize = 1024;
@@ -68,6 +69,7 @@ pub(super) struct EventLoop {
     connections: Vec<Option<Box<Connection>>>,
     free: Vec<usize>,
     buffer: Vec<u8>,
+    protocol: NullProtocol,
     replies: Replies,
     timing: Timing,
     /// In the order in which they are due.
@@ -110,6 +112,7 @@ impl EventLoop {
             connections: Vec::new(),
             free: Vec::new(),
             buffer: vec![0; BUFFER_BYTES],
+            protocol: options.protocol,
             replies: Replies::new(&options),
             timing,
             pending: VecDeque::new(),
@@ -153,7 +156,11 @@ impl EventLoop {
             });
             if stream.register(self.waiter.registry(), Token(place)).is_ok() {
                 self.accepted += 1;
-                self.connections[place] = Some(Box::new(Connection::new(stream, self.accepted)));
+                let reader = match self.protocol {
+                    NullProtocol::Resp => Reader::Resp(CommandReader::default()),
+                    NullProtocol::Http1 => Reader::Http(RequestReader::default()),
+                };
+                self.connections[place] = Some(Box::new(Connection::new(stream, reader, self.accepted)));
             } else {
                 self.free.push(place);
             }
@@ -200,7 +207,7 @@ impl EventLoop {
             match found {
                 Found::More => break,
                 Found::Bad => {
-                    connection.reply(b"-ERR Protocol error: not a RESP command\r\n")?;
+                    connection.reply(self.replies.to_bad_input())?;
                     connection.flush()?;
                     return Err(Gone);
                 }

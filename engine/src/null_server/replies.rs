@@ -3,7 +3,7 @@
 use crate::plan::{Documents, Expect};
 use crate::values::{CONSTANT_FIELDS, ENVELOPE_BYTES, Values};
 
-use super::NullOptions;
+use super::{NullOptions, NullProtocol};
 
 /// The documents' key, version and seed: any will do, since nothing is stored.
 const KEY: u64 = 0;
@@ -15,6 +15,7 @@ const SEED: u64 = 1;
 pub(super) struct Replies {
     names: Vec<Vec<u8>>,
     texts: Vec<Reply>,
+    to_bad_input: &'static [u8],
 }
 
 /// A reply in RESP2 and RESP3.
@@ -28,14 +29,39 @@ pub(super) const HELLO: usize = 0;
 /// Commands below this are those of the handshake.
 pub(super) const FIRST_AFTER_HANDSHAKE: usize = 4;
 const OTHER: usize = 4;
+/// HTTP: a request whose reply has a body, and HEAD, whose reply has none.
+pub(super) const HTTP_OTHER: usize = FIRST_AFTER_HANDSHAKE;
+pub(super) const HTTP_HEAD: usize = FIRST_AFTER_HANDSHAKE + 1;
 const HANDSHAKE: [&str; FIRST_AFTER_HANDSHAKE] = ["HELLO", "AUTH", "SELECT", "CLIENT"];
 
 impl Replies {
     pub fn new(options: &NullOptions) -> Self {
+        match options.protocol {
+            NullProtocol::Resp => Self::resp(options),
+            NullProtocol::Http1 => Self::http(options),
+        }
+    }
+
+    fn http(options: &NullOptions) -> Self {
+        let to_bad_input = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+        let mut replies = Self { names: vec![], texts: vec![], to_bad_input };
+        let has_body = !matches!(options.status, 204 | 304);
+        let body = if has_body { json_text(options.body_bytes) } else { vec![] };
+        let length = if has_body { format!("Content-Length: {}\r\n", body.len()) } else { String::new() };
+        let head = format!("HTTP/1.1 {} Null\r\nContent-Type: application/json\r\n{length}\r\n", options.status);
+        // No request of HTTP is one of Redis' handshake.
+        (0..FIRST_AFTER_HANDSHAKE).for_each(|_| replies.add("", Reply::same(vec![])));
+        replies.add("", Reply::same([head.as_bytes(), &body].concat()));
+        replies.add("", Reply::same(head.into_bytes()));
+        replies
+    }
+
+    fn resp(options: &NullOptions) -> Self {
         let payload_bytes = options.document_bytes - ENVELOPE_BYTES;
         let field_bytes = options.field_bytes.unwrap_or(10).min(payload_bytes - 1);
         let values = Values::new(SEED, &Documents { payload_bytes, field_bytes });
-        let mut replies = Self { names: vec![], texts: vec![] };
+        let to_bad_input = b"-ERR Protocol error: not a RESP command\r\n";
+        let mut replies = Self { names: vec![], texts: vec![], to_bad_input };
         for name in HANDSHAKE {
             replies.add(name, Reply::same(b"+OK\r\n".to_vec()));
         }
@@ -59,6 +85,11 @@ impl Replies {
         self.names.iter().position(|known| known.eq_ignore_ascii_case(name)).unwrap_or(OTHER)
     }
 
+    /// What is said to bytes that are no command or request, before the connection is closed.
+    pub fn to_bad_input(&self) -> &'static [u8] {
+        self.to_bad_input
+    }
+
     #[inline]
     pub fn text(&self, command: usize, resp3: bool) -> &[u8] {
         let reply = &self.texts[command];
@@ -80,6 +111,15 @@ impl Reply {
             resp2: [head('*', pairs.len() * 2), text.clone()].concat(),
             resp3: [head('%', pairs.len()), text].concat(),
         }
+    }
+}
+
+/// JSON of that length; plain letters if it is too short for that.
+fn json_text(bytes: usize) -> Vec<u8> {
+    let (before, after) = (br#"{"null":""#, br#""}"#);
+    match bytes.checked_sub(before.len() + after.len()) {
+        Some(letters) => [&before[..], &vec![b'x'; letters], after].concat(),
+        None => vec![b'x'; bytes],
     }
 }
 

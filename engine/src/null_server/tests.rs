@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::*;
+use crate::decoded::Decoded;
 use crate::plan::Plan;
-use crate::protocol::{Judgement, Protocol, Shared};
-use crate::resp::{Decoded, decode};
+use crate::protocol::{Judgement, Protocol, Reading, Shared};
+use crate::resp::decode;
 
 fn start(options: serde_json::Value, fault: Option<Fault>) -> NullServer {
     let options = NullOptions::from_json(&options.to_string()).unwrap();
@@ -97,10 +98,15 @@ fn every_kind_of_reply_is_what_the_judge_expects() {
         while judged.len() < kinds.len() {
             let request = protocol.begin().unwrap();
             bytes.clear();
-            protocol.encode(&request, b"", &mut bytes);
+            protocol.encode(&request, 0, b"", &mut bytes);
             stream.write_all(&bytes).unwrap();
             let reply = replies(&mut stream, 1).pop().unwrap();
-            assert_eq!(protocol.judge(&request, &reply), Judgement::Right, "{}", kinds[usize::from(request.operation)]);
+            assert_eq!(
+                protocol.judge(&request, &mut Reading::default(), &reply),
+                Judgement::Right,
+                "{}",
+                kinds[usize::from(request.operation)]
+            );
             judged.insert(request.operation);
         }
     }

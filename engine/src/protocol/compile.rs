@@ -1,21 +1,24 @@
 //! A plan's operations, checked and made ready to be encoded.
 
-use crate::plan::{self, Expect, Plan, PlanError, Writes};
+use crate::http1;
+use crate::plan::{self, Expect, Plan, PlanError, ProtocolKind, Writes};
 use crate::resp;
-use crate::template::{Parser, Part};
+use crate::template::{Filling, Parser, Part};
 use crate::values::Values;
 
-use super::OperationInfo;
+use super::{OperationInfo, Shared};
 
 /// Everything that is the same for each request.
 #[derive(Debug)]
 pub(super) struct Compiled {
     pub operations: Vec<Operation>,
     pub infos: Vec<OperationInfo>,
-    /// The distinct names of commands, in capitals.
+    /// The distinct names of commands, in capitals; of HTTP requests their methods and paths.
     pub names: Vec<String>,
     /// The commands of all operations and read-backs, as the protocol writes them.
     pub resp: Vec<resp::Command>,
+    /// The requests of all operations.
+    pub http: Vec<http1::Exchange>,
     /// Whether fields change apart from their documents.
     pub writes_fields: bool,
 }
@@ -36,24 +39,38 @@ pub(super) struct Command {
     pub expect: Expect,
     /// Place in `Compiled::names`.
     pub name: usize,
-    /// Place in `Compiled::resp`.
+    /// Place in `Compiled::resp` or `Compiled::http`.
     pub encoded: usize,
     pub uses_previous: bool,
 }
 
 impl Compiled {
-    pub fn new(plan: &Plan, values: &Values) -> Result<Self, PlanError> {
+    pub fn new(plan: &Plan, shared: &Shared) -> Result<Self, PlanError> {
         let mut compiled =
-            Self { operations: vec![], infos: vec![], names: vec![], resp: vec![], writes_fields: false };
+            Self { operations: vec![], infos: vec![], names: vec![], resp: vec![], http: vec![], writes_fields: false };
         let total: f64 = plan.operations.iter().map(|operation| operation.weight).sum();
-        let mut parser = Parser::new(&plan.keys.prefix);
+        let is_http = plan.protocol == ProtocolKind::Http1;
+        let data = shared.data.as_ref();
+        let prefix = &plan.keys.prefix;
+        let mut parser = if is_http { Parser::for_http(prefix, data) } else { Parser::new(prefix) };
+        let filling = Filling { values: &shared.values, key: 0, version: 0, seq: 0, previous: b"", data };
         let mut cumulative = 0.0;
         for (index, operation) in plan.operations.iter().enumerate() {
             cumulative += operation.weight;
             let last = index + 1 == plan.operations.len();
             // Rounding must not leave random numbers that draw no operation.
             let threshold = if last { u64::MAX } else { (cumulative / total * u64::MAX as f64) as u64 };
-            compiled.push(operation, index, threshold, &mut parser, values)?;
+            if operation.commands.len().max(operation.requests.len()) > usize::from(u16::MAX)
+                || index > usize::from(u16::MAX)
+            {
+                let message = "more than 65535 operations, commands or requests: use fewer";
+                return Err(PlanError::new(format!("operations[{index}]"), message));
+            }
+            if is_http {
+                compiled.push_requests(operation, index, threshold, &mut parser, &filling)?;
+            } else {
+                compiled.push(operation, index, threshold, &mut parser, &shared.values)?;
+            }
         }
         compiled.writes_fields = plan.operations.iter().any(|operation| operation.writes == Writes::Field);
         Ok(compiled)
@@ -68,9 +85,6 @@ impl Compiled {
         values: &Values,
     ) -> Result<(), PlanError> {
         let place = format!("operations[{index}]");
-        if operation.commands.len() > usize::from(u16::MAX) || index > usize::from(u16::MAX) {
-            return Err(PlanError::new(place, "more than 65535 operations or commands: use fewer"));
-        }
         let mut commands = vec![];
         let mut writes_value = false;
         for (step, command) in operation.commands.iter().enumerate() {
@@ -102,12 +116,41 @@ impl Compiled {
         Ok(())
     }
 
-    fn add(&mut self, command: &plan::Command, parts: Vec<Vec<Part>>, values: &Values) -> Command {
-        let name = command.args[0].to_uppercase();
-        let index = self.names.iter().position(|known| *known == name).unwrap_or_else(|| {
+    fn push_requests(
+        &mut self,
+        operation: &plan::Operation,
+        index: usize,
+        threshold: u64,
+        parser: &mut Parser,
+        filling: &Filling,
+    ) -> Result<(), PlanError> {
+        let mut commands = vec![];
+        for (step, written) in operation.requests.iter().enumerate() {
+            let place = format!("operations[{index}].requests[{step}]");
+            let request = http1::Request::new(written, &place, parser, filling)?;
+            let expectation = http1::Expectation::new(&written.expect, &format!("{place}.expect"), parser)?;
+            let name = self.named(request.name.clone());
+            self.http.push(http1::Exchange { request, expectation });
+            let encoded = self.http.len() - 1;
+            commands.push(Command { expect: Expect::Any, name, encoded, uses_previous: false });
+        }
+        let (name, weight) = (operation.name.clone(), operation.weight);
+        self.infos.push(OperationInfo { name, steps: commands.len() as u16, weight });
+        let writes = Writes::Nothing;
+        self.operations.push(Operation { commands, read_back: None, writes, writes_value: false, threshold });
+        Ok(())
+    }
+
+    /// The place of a name in `names`.
+    fn named(&mut self, name: String) -> usize {
+        self.names.iter().position(|known| *known == name).unwrap_or_else(|| {
             self.names.push(name);
             self.names.len() - 1
-        });
+        })
+    }
+
+    fn add(&mut self, command: &plan::Command, parts: Vec<Vec<Part>>, values: &Values) -> Command {
+        let index = self.named(command.args[0].to_uppercase());
         let uses_previous = uses(&parts, &Part::Changed);
         self.resp.push(resp::Command::new(parts, values));
         Command { expect: command.expect, name: index, encoded: self.resp.len() - 1, uses_previous }

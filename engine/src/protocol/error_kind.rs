@@ -2,7 +2,8 @@
 
 macro_rules! error_kinds {
     ($($kind:ident = $name:literal,)*) => {
-        /// Why an operation did not end right. `server_*`: the first word of the server's error.
+        /// Why an operation did not end right. `server_*`: the first word of a Redis error. `status_*`,
+        /// `redirect`: an HTTP status that was not expected. `connection_closed`: before a reply began.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum ErrorKind { $($kind,)* }
@@ -47,6 +48,14 @@ error_kinds! {
     WrongReply = "wrong_reply",
     WrongType = "wrong_type",
     Missing = "missing",
+    Status2xx = "status_2xx",
+    Redirect = "redirect",
+    Status4xx = "status_4xx",
+    Status5xx = "status_5xx",
+    BodyMismatch = "body_mismatch",
+    TruncatedReply = "truncated_reply",
+    MalformedReply = "malformed_reply",
+    ConnectTimeout = "connect_timeout",
     ConnectionReset = "connection_reset",
     ConnectionClosed = "connection_closed",
     ConnectionRefused = "connection_refused",
@@ -65,6 +74,16 @@ impl ErrorKind {
             kind.name().strip_prefix("server_").is_some_and(|name| name.as_bytes().eq_ignore_ascii_case(code))
         };
         Self::ALL.iter().copied().find(is_code).unwrap_or(ErrorKind::ServerOther)
+    }
+
+    /// The kind of an HTTP status that was not expected.
+    pub fn of_status(status: u16) -> ErrorKind {
+        match status / 100 {
+            2 => ErrorKind::Status2xx,
+            3 => ErrorKind::Redirect,
+            4 => ErrorKind::Status4xx,
+            _ => ErrorKind::Status5xx,
+        }
     }
 }
 

@@ -35,8 +35,8 @@ pub(super) enum Strict {
 /// The rules of one plan.
 #[derive(Debug, Clone)]
 pub(super) struct Judge {
-    replies: bool,
-    count_mismatch: bool,
+    pub replies: bool,
+    pub count_mismatch: bool,
     writes_fields: bool,
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::data::Data;
 use crate::plan::{Plan, PlanError, Writes};
 use crate::values::{ID_DIGITS, Values};
 
@@ -15,6 +16,7 @@ const TRACKED_KEYS_MAX: u64 = 1 << 29;
 #[derive(Debug)]
 pub struct Shared {
     pub(super) values: Values,
+    pub(super) data: Option<Data>,
     /// Keys taken by `exactly_once`.
     pub(super) taken: AtomicU64,
     /// Empty if no operation writes: then each key stays as it was at the start.
@@ -44,7 +46,8 @@ impl KeyState {
 }
 
 impl Shared {
-    /// Takes 8 bytes a key if the plan writes, and 1 MiB and the payload's length.
+    /// Reads the data file. Takes 8 bytes a key if the plan writes, 1 MiB, the payload's length, and the
+    /// length of the data file.
     pub fn new(plan: &Plan) -> Result<Shared, PlanError> {
         let count = plan.keys.count;
         let largest = 10u64.pow(ID_DIGITS as u32);
@@ -66,7 +69,8 @@ impl Shared {
             words.resize_with(room, || AtomicU64::new(at_start));
         }
         let values = Values::new(plan.seed, &plan.documents);
-        Ok(Shared { values, taken: AtomicU64::new(0), words: words.into(), at_start })
+        let data = plan.data.as_ref().map(|file| Data::load(file, plan.seed)).transpose()?;
+        Ok(Shared { values, data, taken: AtomicU64::new(0), words: words.into(), at_start })
     }
 
     /// The key as it is now.

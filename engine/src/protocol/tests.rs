@@ -36,7 +36,7 @@ fn begin(protocol: &mut Protocol, name: &str) -> Request {
 
 fn encode(protocol: &mut Protocol, request: &Request, previous: &[u8]) -> String {
     let mut out = Vec::new();
-    protocol.encode(request, previous, &mut out);
+    protocol.encode(request, 0, previous, &mut out);
     String::from_utf8(out).unwrap()
 }
 
@@ -51,8 +51,10 @@ fn bulk(text: &str) -> Vec<u8> {
 
 /// Judges a reply that must also be found whole.
 fn judge(protocol: &mut Protocol, request: &Request, reply: &[u8]) -> Result<(), &'static str> {
-    assert_eq!(protocol.decode(reply), Ok(Decoded::Complete { length: reply.len() }));
-    match protocol.judge(request, reply) {
+    let mut reading = Reading::default();
+    let decoded = protocol.decode(Some(request), &mut reading, reply);
+    assert_eq!(decoded, Ok(Decoded::Complete { length: reply.len() }));
+    match protocol.judge(request, &mut reading, reply) {
         Judgement::Right => Ok(()),
         Judgement::Wrong(kind) => Err(kind.name()),
     }

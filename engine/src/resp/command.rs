@@ -115,8 +115,8 @@ pub fn write_hello(kind: ProtocolKind, endpoint: &Endpoint, out: &mut Vec<u8>) -
         (ProtocolKind::Resp3, Some(password)) => {
             commands.push(vec!["HELLO", "3", "AUTH", user.unwrap_or("default"), password]);
         }
-        (ProtocolKind::Resp2, None) => {}
-        (ProtocolKind::Resp2, Some(password)) => {
+        (_, None) => {}
+        (_, Some(password)) => {
             commands.push(["AUTH"].into_iter().chain(user).chain([password.as_str()]).collect());
         }
     }
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn commands_are_framed_with_the_right_lengths() {
         let values = Values::new(5, &Documents { payload_bytes: 20, field_bytes: 4 });
-        let filling = Filling { values: &values, key: 7, version: 3, seq: 12, previous: b"" };
+        let filling = Filling { values: &values, key: 7, version: 3, seq: 12, previous: b"", data: None };
         assert_eq!(written(&["GET", "{key}"], &filling), "*2\r\n$3\r\nGET\r\n$14\r\nk:000000000007\r\n");
         assert_eq!(
             written(&["SET", "{key}", "größe", ""], &filling),

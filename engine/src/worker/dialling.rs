@@ -4,6 +4,7 @@ use super::Worker;
 use crate::clock::{SECOND_NS, to_s};
 use crate::connection::State;
 use crate::protocol::ErrorKind;
+use crate::record::Times;
 use crate::share;
 use crate::tally::End;
 use mio::{Events, Token};
@@ -70,7 +71,7 @@ impl Worker {
             Ok(()) => {}
             // A Unix socket whose queue is full for now.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.back_off(number),
-            Err(error) => self.fail(number, &words(&error)),
+            Err(error) => self.fail(number, kind(&error), &words(&error)),
         }
     }
 
@@ -83,13 +84,41 @@ impl Worker {
         self.housekeep_ns = self.housekeep_ns.min(self.now_ns + UNSETTLED_TICK_NS);
     }
 
-    /// A connection could not be opened.
-    pub(super) fn fail(&mut self, number: usize, why: &str) {
+    /// A connection could not be opened. In HTTP that is the failure of whoever waits for it.
+    pub(super) fn fail(&mut self, number: usize, kind: ErrorKind, why: &str) {
         let words = format!("{}: {why}", self.targets[self.connections[number].target].endpoint.label());
         self.counts.failed += 1;
         self.back_off(number);
         self.control.connection_failed(self.now_ns, &words);
         self.refusal.get_or_insert(words);
+        if self.protocol.is_http() {
+            self.refused.push(kind);
+        }
+    }
+
+    /// For each connection that could not be opened the operation that has waited longest fails, if one does.
+    pub(super) fn fail_refused(&mut self) {
+        if self.refused.is_empty() {
+            return;
+        }
+        let now_ns = self.read_clock();
+        for kind in std::mem::take(&mut self.refused) {
+            let Some(waiting) = self.waiting.pop_front() else {
+                return;
+            };
+            for _ in 0..waiting.operations {
+                let Some(request) = self.queued.pop_front() else { break };
+                let operation = usize::from(request.operation);
+                let first_sent_ns = if waiting.sent_ns == 0 { now_ns } else { waiting.sent_ns };
+                if waiting.sent_ns == 0 {
+                    self.recorder.sent(operation, waiting.member);
+                }
+                let times = Times { intended_ns: waiting.intended_ns, sent_ns: first_sent_ns, completed_ns: now_ns };
+                self.recorder.ended(operation, waiting.member, End::Lost(kind), times);
+                self.protocol.abandon(&request);
+            }
+            self.think(waiting.user);
+        }
     }
 
     /// An event of a connection that is not yet greeted: goes on if the socket is connected.
@@ -101,12 +130,18 @@ impl Worker {
                 let endpoint = &self.targets[connection.target].endpoint;
                 let replies = self.protocol.hello(endpoint, &mut connection.out);
                 connection.state = State::Greeting(replies);
-                if replies == 0 {
-                    self.become_ready(number);
-                }
+                self.be_ready_if_greeted(number);
                 self.flush(number);
             }
-            Err(error) => self.fail(number, &words(&error)),
+            Err(error) => self.fail(number, kind(&error), &words(&error)),
+        }
+    }
+
+    /// Where nothing is said first the connection is ready once TLS is.
+    pub(super) fn be_ready_if_greeted(&mut self, number: usize) {
+        let connection = &self.connections[number];
+        if connection.state == State::Greeting(0) && !connection.is_handshaking() {
+            self.become_ready(number);
         }
     }
 
@@ -125,7 +160,10 @@ impl Worker {
     pub(super) fn lose(&mut self, number: usize, end: End, why: &str) {
         match self.connections[number].state {
             State::Ready => {}
-            State::Connecting | State::Greeting(_) => return self.fail(number, why),
+            State::Connecting | State::Greeting(_) => {
+                let kind = if let End::Lost(kind) = end { kind } else { ErrorKind::ConnectionFailed };
+                return self.fail(number, kind, why);
+            }
             State::Closed | State::BackingOff => return,
         }
         self.counts.lost += 1;
@@ -137,6 +175,27 @@ impl Worker {
         let words = format!("{}: {why}", self.targets[self.connections[number].target].endpoint.label());
         self.control.connection_failed(self.now_ns, &words);
         self.end_all_in_flight(number, end);
+    }
+
+    /// The server closed a connection in good order: it is dialled again, at once if that was `with_its_reply`.
+    pub(super) fn close_in_good_order(&mut self, number: usize, with_its_reply: bool) {
+        self.counts.closed_by_server += 1;
+        self.back_off(number);
+        if with_its_reply {
+            self.reopening.push(number);
+        }
+        self.unsettled.push(number);
+        self.pool.lost(number);
+        self.control.connection_closed();
+    }
+
+    /// Dials the connections that were closed with their replies, once their bytes are done with.
+    pub(super) fn reopen(&mut self) {
+        while let Some(number) = self.reopening.pop() {
+            if self.connections[number].state == State::BackingOff {
+                self.dial(number);
+            }
+        }
     }
 
     /// Closes an idle connection that the pool has no use for.
@@ -173,7 +232,8 @@ impl Worker {
                 State::BackingOff if is_due => self.dial(number),
                 State::Connecting | State::Greeting(_) if is_due => {
                     let waited_s = self.plan.timeouts.connect_ms / 1000.0;
-                    self.fail(number, &format!("no answer to the connection within {waited_s} s"));
+                    let why = format!("no answer to the connection within {waited_s} s");
+                    self.fail(number, ErrorKind::ConnectTimeout, &why);
                 }
                 State::BackingOff | State::Connecting | State::Greeting(_) => {}
             }
@@ -206,13 +266,20 @@ fn words(error: &io::Error) -> String {
     text.split(" (os error").next().unwrap_or_default().to_string()
 }
 
-/// The kind under which the operations of a lost connection are counted, and why it was lost.
+/// How the operations of a lost connection end, and why it was lost.
 pub(super) fn loss(error: &io::Error) -> (End, String) {
-    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, UnexpectedEof};
-    let kind = match error.kind() {
+    (End::Lost(kind(error)), words(error))
+}
+
+/// The kind under which operations are counted that an error of the system ended.
+fn kind(error: &io::Error) -> ErrorKind {
+    use io::ErrorKind::{
+        BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, NotConnected, UnexpectedEof,
+    };
+    match error.kind() {
         UnexpectedEof => ErrorKind::ConnectionClosed,
+        ConnectionRefused => ErrorKind::ConnectionRefused,
         ConnectionReset | BrokenPipe | ConnectionAborted | NotConnected => ErrorKind::ConnectionReset,
         _ => ErrorKind::ConnectionFailed,
-    };
-    (End::Lost(kind), words(error))
+    }
 }

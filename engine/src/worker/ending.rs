@@ -36,8 +36,14 @@ impl Worker {
             for request in queued.by_ref().take(waiting.operations as usize) {
                 self.protocol.abandon(&request);
                 let left = &mut left[usize::from(request.operation)];
-                left.unsent += 1;
-                left.measured_unsent += u64::from(waiting.member == Phase::Measure);
+                let measured = u64::from(waiting.member == Phase::Measure);
+                if waiting.sent_ns == 0 {
+                    left.unsent += 1;
+                    left.measured_unsent += measured;
+                } else {
+                    left.in_flight += 1;
+                    left.measured_in_flight += measured;
+                }
             }
         }
         drop(queued);
@@ -86,7 +92,7 @@ impl Worker {
             return false;
         };
         let connection = &mut self.connections[number];
-        self.protocol.encode(&request, &[], &mut connection.out);
+        self.protocol.encode(&request, connection.target, &[], &mut connection.out);
         self.commands[self.protocol.command_index(&request)].sent += 1;
         connection.in_flight.push_back(Task {
             request,
@@ -118,6 +124,7 @@ impl Worker {
             bytes_sent: self.bytes_sent,
             bytes_received: self.bytes_received,
             connections: self.counts,
+            endpoints: self.endpoints,
             read_back: ReadBack { checked, wrong, skipped },
         };
         // Without a collector nobody wants the report: the drive is being torn down.

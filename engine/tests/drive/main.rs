@@ -3,6 +3,9 @@
 mod closed;
 mod ending;
 mod faults;
+mod http;
+mod http_plans;
+mod http_server;
 mod open;
 mod pool;
 mod secure;

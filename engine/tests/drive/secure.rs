@@ -1,7 +1,9 @@
 //! TLS.
 
+use crate::http;
 use crate::support::{drive, plan, server};
 use loadstone_engine::drive::Drive;
+use loadstone_engine::null_server::NullProtocol;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -92,4 +94,27 @@ fn a_file_that_is_not_there_is_named_with_its_field() {
     let error = Drive::new(plan(0, changes)).unwrap_err();
     assert_eq!(error.field, "endpoints[0].tls.ca_file");
     assert!(error.message.contains("/no/such/file.pem"), "{error}");
+}
+
+#[test]
+fn a_drive_of_http_over_tls_is_verified_before_anything_is_sent() {
+    let server = server(|options| options.protocol = NullProtocol::Http1);
+    let front = TlsFront::start("http", server.port());
+    for tls in [json!({"ca_file": front.ca_file, "server_name": "localhost"}), json!({"verify": false})] {
+        let record = drive(http::plan(0, front.endpoint(tls))).record;
+        assert_eq!((record.total.ok, record.connections.lost), (200, 0));
+    }
+    let before = server.commands();
+    let wrong_name = json!({"ca_file": front.ca_file, "server_name": "elsewhere"});
+    let why = Drive::new(http::plan(0, front.endpoint(wrong_name))).unwrap().start().unwrap_err().to_string();
+    assert!(why.contains("certificate"), "{why}");
+    assert_eq!(server.commands(), before);
+}
+
+#[test]
+fn a_service_without_tls_is_refused_at_the_start() {
+    let server = server(|options| options.protocol = NullProtocol::Http1);
+    let changes = json!({"endpoints": [{"port": server.port(), "tls": {"verify": false}}]});
+    let why = Drive::new(http::plan(0, changes)).unwrap().start().unwrap_err().to_string();
+    assert!(why.contains(&format!("127.0.0.1:{}: ", server.port())), "{why}");
 }

@@ -3,7 +3,10 @@
 from collections import Counter
 from pathlib import Path
 
-from loadstone.analyse.answers import ONE_BLOCK, answer_conclusions, answer_question
+from loadstone.analyse.answers import answer_conclusions
+from loadstone.analyse.comparisons import compare_groups
+from loadstone.analyse.course import elapsed_s, is_complete, needed_trials
+from loadstone.analyse.headline import answer_question, comparison_line
 from loadstone.analyse.judge import judge_trial
 from loadstone.analyse.labels import label_of
 from loadstone.analyse.model import Analysis, FactorView, TrialView
@@ -29,18 +32,21 @@ def analyse_run(run: Run) -> Analysis:
     judged = [judge_trial(trial) for trial in run.trials]
     in_time = sorted(judged, key=lambda trial: (trial.started_unix_ns, trial.trial))
     tables = make_tables(run, judged)
+    families = compare_groups(run, judged)
     verdicts = Counter(trial.verdict for trial in judged)
-    planned = {line.trial for line in run.plan.trials}
     return Analysis(
         experiment=run.experiment.name,
         run=run.path.resolve().name,
         question=run.experiment.question,
-        answer=answer_question(run.experiment, tables, quick=run.plan.quick),
-        comparison=ONE_BLOCK,
+        answer=answer_question(run.experiment, tables, families, quick=run.plan.quick),
+        comparison=comparison_line(tables, families),
+        families=families,
+        elapsed_s=elapsed_s(run),
+        budget_s=run.plan.budget_s,
         quick=run.plan.quick,
         as_published=run.plan.as_published,
-        complete=planned <= {trial.trial for trial in judged},
-        trials_planned=len(planned),
+        complete=is_complete(run),
+        trials_planned=len(needed_trials(run)),
         trials_done=len(judged),
         trials_valid=verdicts["valid"],
         trials_suspect=verdicts["suspect"],
@@ -48,7 +54,7 @@ def analyse_run(run: Run) -> Analysis:
         published_source="; ".join(source.source for source in run.experiment.published),
         notes=notes_of(run, judged),
         tables=tables,
-        answers=answer_conclusions(run.experiment, tables),
+        answers=answer_conclusions(run.experiment, tables, families),
         checks=summarise_checks(judged),
         timeline=make_timeline(run, in_time),
         environment=dict(run.environment),
@@ -64,8 +70,10 @@ def _view(experiment: Experiment, trial: TrialRecord) -> TrialView:
         trial=trial.trial,
         label=label_of(experiment, trial.condition),
         condition=trial.condition,
+        group=trial.group,
         block=trial.block,
         order=trial.order,
+        attempt=int(trial.facts.get("attempt", 1)),
         verdict=trial.verdict,
         goodput_per_s=trial.goodput_per_s if usable else None,
         p99_ns=trial.response_ns.p99 if usable else None,

@@ -1,27 +1,32 @@
-"""The original author's conclusions, and the question, answered with our data. Nothing is ranked.
+"""The original author's conclusions, answered with our data.
 
-One block of trials cannot tell a difference from chance, so figures stand side by side.
+What was compared is answered by its verdicts. Everything else stands side by side and is not ranked: one
+block of trials cannot tell a difference from chance.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
-from loadstone.analyse.labels import condition_words, identity
-from loadstone.analyse.metrics import figure, figure_words, less_is_better, metric_words
-from loadstone.analyse.model import Answer, ResultTable, Row
+from loadstone.analyse.claims import answer_by_verdicts
+from loadstone.analyse.labels import identity
+from loadstone.analyse.metrics import figure, figure_words, interval, less_is_better, metric_words, range_words
+from loadstone.analyse.model import Answer, Family, ResultTable, Row
 from loadstone.spec.experiment import Conclusion, Experiment
 from loadstone.spec.levels import Condition, Level, fits
 
-ONE_BLOCK = "no comparison: one block"
+ONE_BLOCK: Literal["no comparison: one block"] = "no comparison: one block"
 NEAR = 0.25
-"""A single figure nearer than this to a claimed one decides nothing: rates of one machine differ by
-so much between runs (`docs/checks.md`)."""
-_NO_DATA = "no valid data"
+"""A figure without an interval that is nearer than this to a claimed one decides nothing: rates of one machine
+differ by so much between runs (`docs/checks.md`)."""
 
 
-def answer_conclusions(experiment: Experiment, tables: Sequence[ResultTable]) -> list[Answer]:
+def answer_conclusions(
+    experiment: Experiment, tables: Sequence[ResultTable], families: Sequence[Family]
+) -> list[Answer]:
     """An answer to each conclusion of the experiment."""
     rows = _measured(tables)
-    return [_answer(conclusion, rows) for conclusion in experiment.conclusions]
+    by_name = {family.name: family for family in families}
+    return [_answer(one, rows, by_name.get(one.comparison or "")) for one in experiment.conclusions]
 
 
 def _measured(tables: Iterable[ResultTable]) -> list[Row]:
@@ -33,7 +38,16 @@ def _measured(tables: Iterable[ResultTable]) -> list[Row]:
     return list(found.values())
 
 
-def _answer(conclusion: Conclusion, rows: list[Row]) -> Answer:
+def _answer(conclusion: Conclusion, rows: list[Row], family: Family | None) -> Answer:
+    if family is not None and (found := answer_by_verdicts(conclusion, family)) is not None:
+        waiting = _waiting(conclusion, rows) if conclusion.kind == "pool_wait" else None
+        return (
+            found
+            if waiting is None
+            else found.model_copy(
+                update={"answer": f"{found.answer} {waiting.answer}", "evidence": [*found.evidence, *waiting.evidence]}
+            )
+        )
     match conclusion.kind:
         case "beyond":
             return Answer(claim=conclusion.claim, answer=conclusion.answer, evidence=[], verdict="not answered here")
@@ -42,7 +56,7 @@ def _answer(conclusion: Conclusion, rows: list[Row]) -> Answer:
         case "ratio":
             return _side_by_side(conclusion, rows)
         case "pool_wait":
-            return _pool_wait(conclusion, rows)
+            return _waiting(conclusion, rows) or _no_data(conclusion)
 
 
 def _at_least(conclusion: Conclusion, rows: list[Row]) -> Answer:
@@ -53,12 +67,15 @@ def _at_least(conclusion: Conclusion, rows: list[Row]) -> Answer:
         return _no_data(conclusion)
     sign = -1 if less_is_better(metric) else 1
     best, row = max(meant, key=lambda pair: (pair[1].verdict == "valid", sign * pair[0]))
-    words = f"{figure_words(best, metric)} {metric_words(metric)} at {row.label}"
+    words = f"{figure_words(best, metric)}{range_words(row, metric)} {metric_words(metric)} at {row.label}"
     evidence = [_evidence(row, metric)]
+    if interval(row, metric) is not None:
+        return _by_interval(conclusion, row, [other for _, other in meant], words)
     if row.verdict == "suspect" or abs(best - claimed) <= NEAR * claimed:
-        why = "suspect" if row.verdict == "suspect" else f"within {NEAR:.0%} of the claim, too near for one block"
+        why = "suspect" if row.verdict == "suspect" else f"within {NEAR:.0%} of the claim, too near for {_blocks(row)}"
         answer = f"Measured: {words} ({why})."
-        return Answer(claim=conclusion.claim, answer=answer, evidence=evidence, verdict=ONE_BLOCK)
+        verdict = ONE_BLOCK if row.blocks <= 1 else "undecided"
+        return Answer(claim=conclusion.claim, answer=answer, evidence=evidence, verdict=verdict)
     holds = sign * best >= sign * claimed
     answer = f"{'Yes' if holds else 'Not here'}: {words}."
     return Answer(
@@ -66,38 +83,61 @@ def _at_least(conclusion: Conclusion, rows: list[Row]) -> Answer:
     )
 
 
+def _by_interval(conclusion: Conclusion, best: Row, rows: Sequence[Row], words: str) -> Answer:
+    """A claimed rate against intervals: reached by the best condition, by none, or too near to tell."""
+    metric, claimed = conclusion.metric, conclusion.value or 0.0
+    low, _ = interval(best, metric) or (0.0, 0.0)
+    highest = max((known[1] for row in rows if (known := interval(row, metric))), default=claimed)
+    mark = " (suspect trials)" if best.verdict == "suspect" else ""
+    verdict: Literal["holds", "does not hold", "undecided"] = "undecided"
+    answer = f"Measured: {words}{mark}: the interval holds the claimed figure."
+    if low > claimed:
+        verdict, answer = "holds", f"Yes: {words}{mark}."
+    elif highest < claimed:
+        verdict, answer = "does not hold", f"Not here: {words}{mark}."
+    return Answer(claim=conclusion.claim, answer=answer, evidence=[_evidence(best, metric)], verdict=verdict)
+
+
 def _side_by_side(conclusion: Conclusion, rows: list[Row]) -> Answer:
     """Figures of matched conditions beside each other, without a ratio."""
     metric = conclusion.metric
-    evidence = [
-        f"{_evidence(one, metric)} against {_evidence(other, metric)}"
+    pairs = [
+        (one, other)
         for one, other in _pairs(conclusion, rows)
         if figure(one, metric) is not None and figure(other, metric) is not None
     ]
-    if not evidence:
+    if not pairs:
         return _no_data(conclusion)
-    answer = (
-        f"{len(evidence)} {'pair' if len(evidence) == 1 else 'pairs'} of conditions were measured, each once: "
-        "one block cannot tell a difference from chance."
-    )
-    return Answer(claim=conclusion.claim, answer=answer, evidence=evidence, verdict=ONE_BLOCK)
+    evidence = [f"{_evidence(one, metric)} against {_evidence(other, metric)}" for one, other in pairs]
+    measured = f"{len(pairs)} {'pair' if len(pairs) == 1 else 'pairs'} of conditions were measured"
+    if _once(pairs):
+        answer = f"{measured}, each once: one block cannot tell a difference from chance."
+        return Answer(claim=conclusion.claim, answer=answer, evidence=evidence, verdict=ONE_BLOCK)
+    answer = f"{measured}, and not compared in this run: their figures stand side by side."
+    return Answer(claim=conclusion.claim, answer=answer, evidence=evidence, verdict="not answered here")
 
 
-def _pool_wait(conclusion: Conclusion, rows: list[Row]) -> Answer:
-    """Shares of the response time that were spent waiting for a connection, beside each other."""
+def _once(pairs: Sequence[tuple[Row, Row]]) -> bool:
+    return all(row.blocks <= 1 for pair in pairs for row in pair)
+
+
+def _waiting(conclusion: Conclusion, rows: list[Row]) -> Answer | None:
+    """Shares of the response time that were spent waiting for a connection, beside each other; None without any."""
     evidence: list[str] = []
     ours: list[float] = []
     theirs: list[float] = []
-    for one, other in _pairs(conclusion, rows):
+    pairs = _pairs(conclusion, rows)
+    for one, other in pairs:
         our, their = _wait_share(one), _wait_share(other)
         if our is not None and their is not None:
             ours.append(our)
             theirs.append(their)
             evidence.append(f"{_wait_words(one, our)} against {_wait_words(other, their)}")
     if not evidence:
-        return _no_data(conclusion)
+        return None
     answer = f"Waiting for a connection took {_span(ours)} of the response time, against {_span(theirs)}."
-    return Answer(claim=conclusion.claim, answer=answer, evidence=evidence, verdict=ONE_BLOCK)
+    verdict = ONE_BLOCK if _once(pairs) else "not answered here"
+    return Answer(claim=conclusion.claim, answer=answer, evidence=evidence, verdict=verdict)
 
 
 def _pairs(conclusion: Conclusion, rows: list[Row]) -> list[tuple[Row, Row]]:
@@ -135,7 +175,8 @@ def _wait_words(row: Row, share: float) -> str:
 
 def _evidence(row: Row, metric: str) -> str:
     value = figure(row, metric)
-    return f"{row.label}: {'none' if value is None else figure_words(value, metric)}{_source(row)}"
+    words = "none" if value is None else f"{figure_words(value, metric)}{range_words(row, metric)}"
+    return f"{row.label}: {words}{_source(row)}"
 
 
 def _source(row: Row) -> str:
@@ -145,49 +186,8 @@ def _source(row: Row) -> str:
 
 def _no_data(conclusion: Conclusion) -> Answer:
     answer = "No valid trial of these conditions was measured."
-    return Answer(claim=conclusion.claim, answer=answer, evidence=[], verdict=_NO_DATA)
+    return Answer(claim=conclusion.claim, answer=answer, evidence=[], verdict="no valid data")
 
 
-def answer_question(experiment: Experiment, tables: Sequence[ResultTable], *, quick: bool) -> str:
-    """One sentence that opens the report: the best valid figures of the primary metric.
-
-    A figure for each level of the factor that the first table varies first, all at the same levels of
-    the other factors: those with the best figures of which every level was measured validly.
-    """
-    qualifier = f"({'quick run; ' if quick else ''}{ONE_BLOCK})"
-    if not tables:
-        return f"Nothing was measured {qualifier}."
-    first, *others = tables[0].vary
-    alike = [table for table in tables if set(table.vary) == set(tables[0].vary)]
-    metric = experiment.primary_metric
-    for verdict in ("valid", "suspect"):
-        best = _best_group(alike, first, metric, verdict)
-        if best:
-            place = condition_words(experiment, best[0].condition, others)
-            figures = [_level_figure(experiment, row, first, metric) for row in best]
-            mark = "" if verdict == "valid" else "suspect; "
-            at = f"At {place}: " if place else ""
-            return f"{at}{_listed(figures)} {metric_words(metric)} {qualifier[0]}{mark}{qualifier[1:]}."
-    return f"No trial gave a figure that may be used; the checks say why {qualifier}."
-
-
-def _best_group(tables: Sequence[ResultTable], first: str, metric: str, verdict: str) -> list[Row]:
-    """Rows that differ in the first factor only: the most levels, then the best figures."""
-    groups: dict[str, dict[str, Row]] = {}
-    for row in (row for table in tables for row in table.rows):
-        if row.verdict == verdict and figure(row, metric) is not None:
-            groups.setdefault(_rest(row.condition, {first}), {})[identity({first: row.condition[first]})] = row
-    sign = -1 if less_is_better(metric) else 1
-    ranked = sorted(
-        (list(group.values()) for group in groups.values()),
-        key=lambda group: (len(group), sign * sum(figure(row, metric) or 0.0 for row in group)),
-    )
-    return ranked[-1] if ranked else []
-
-
-def _level_figure(experiment: Experiment, row: Row, first: str, metric: str) -> str:
-    return f"{condition_words(experiment, row.condition, [first])} {figure_words(figure(row, metric) or 0.0, metric)}"
-
-
-def _listed(figures: list[str]) -> str:
-    return figures[0] if len(figures) == 1 else f"{', '.join(figures[:-1])} and {figures[-1]}"
+def _blocks(row: Row) -> str:
+    return "one block" if row.blocks <= 1 else f"{row.blocks} blocks"

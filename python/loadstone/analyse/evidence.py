@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from loadstone.drive.outcome import DriveRecord
 from loadstone.plan.model import Closed, Open, Plan
-from loadstone.record.facts import TrialFacts
+from loadstone.record.facts import ServerCounters, TrialFacts
 from loadstone.record.trial import TrialRecord
 
 
@@ -29,6 +29,31 @@ class TrialEvidence:
     def open(self) -> Open | None:
         """The open model, if that is the trial's."""
         return self.plan.model if isinstance(self.plan.model, Open) else None
+
+    @property
+    def http(self) -> bool:
+        """Whether the load is HTTP requests: then the servers that were asked stand behind an application."""
+        return self.plan.protocol == "http1"
+
+    @property
+    def ours(self) -> bool:
+        """Whether loadstone started every server, so that nobody else works with them."""
+        return self.facts.placement is not None
+
+    @property
+    def server_sides(self) -> list[tuple[ServerCounters, ServerCounters]]:
+        """Each server right before and right after the drive, of those that could be asked and ran on."""
+        sides = [(server.before, server.after) for server in self.facts.servers.values()]
+        return [(b, a) for b, a in sides if b is not None and a is not None and b.run_id == a.run_id]
+
+    def counted(self, name: str) -> float | None:
+        """How much a figure of INFO grew during the drive, all servers together; None if one does not tell."""
+        sides = self.server_sides
+        if not sides or len(sides) < len(self.facts.servers):
+            return None
+        if any(name not in side.counters for pair in sides for side in pair):
+            return None
+        return sum(after.counters[name] - before.counters[name] for before, after in sides)
 
     @property
     def completed(self) -> int:

@@ -54,6 +54,13 @@ WARM_UP_INTERVALS = 6
 """Fewer intervals than that cannot show a trend."""
 SWAP = Limit(0, inf, "bytes", "J: memory that had to come back from the disk")
 BACKGROUND = Limit(0, inf, "forks", "J: a fork or a rewrite of the append-only file takes CPU, memory and disk")
+HIT_RATE = Limit(1, 5, "%", "J: a read that finds nothing is cheaper; one in a hundred is within the noise")
+KEY_COUNT = Limit(0, 0, "keys", "X: every key that was stored is there, and no other")
+MONITOR_CLIENTS = Limit(0, inf, "clients", "J: each command is copied to each of them")
+SLOW_LOG = Limit(1000, inf, "us", "J: a shorter limit than 1 ms writes ordinary commands to the slow log")
+LOG_LEVEL = Limit(0, inf, "", "J: at the level debug the server writes its log while it works")
+HUGE_PAGES = Limit(0, inf, "forks", "J: with huge pages the first write after a fork copies 2 MB instead of 4 kB")
+OVERCOMMIT = Limit(1, inf, "", "J: at 0 the kernel may refuse a fork; information only")
 EVICTED = Limit(0, 0, "keys", "J: what was evicted can no longer be read or counted")
 PLACEMENT = Limit(0, inf, "", "J: parts on one CPU slow each other down, unless a tenth of all CPU time is idle")
 PLACEMENT_IDLE = 0.10

@@ -1,7 +1,10 @@
-"""The metrics that an experiment may name, as figures of a row and in words."""
+"""The metrics that an experiment may name, as figures of a row or a trial and in words."""
 
 from loadstone.analyse.model import Row
 from loadstone.errors import UserError
+from loadstone.record.histogram import PER_MILLE
+from loadstone.record.reading import LatencyKind
+from loadstone.record.trial import TrialRecord
 
 _RATES = {
     "goodput_per_s": "right replies a second",
@@ -12,8 +15,12 @@ _LATENCIES = {"response_ns": "response time", "service_ns": "service time", "poo
 _QUANTILES = {"mean": "mean", "p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9", "max": "longest"}
 
 
-def figure(row: Row, metric: str) -> float | None:
-    """A row's figure, e.g. of `goodput_per_s` or `response_ns.p99`; None where it has none.
+_LOGGED: dict[str, LatencyKind] = {"response_ns": "response", "service_ns": "service"}
+"""The latencies of which a trial's log holds every value."""
+
+
+def figure(row: Row | TrialRecord, metric: str) -> float | None:
+    """The figure of a row or a trial, e.g. of `goodput_per_s` or `response_ns.p99`; None where it has none.
 
     Raises:
         UserError: there is no such metric.
@@ -29,9 +36,37 @@ def figure(row: Row, metric: str) -> float | None:
     return None if latency is None else getattr(latency, quantile)
 
 
+def is_rate(metric: str) -> bool:
+    """Whether the metric is a rate, and not read off a latency."""
+    return metric in _RATES
+
+
+def tail_of(metric: str) -> tuple[LatencyKind, int] | None:
+    """The kind of latency and the quantile (in thousandths) of a metric that is read off merged histograms.
+
+    Those are the quantiles beyond the median; None for every other metric.
+    """
+    kind, _, quantile = metric.partition(".")
+    if kind not in _LOGGED or PER_MILLE.get(quantile, 0) <= PER_MILLE["p50"]:
+        return None
+    return _LOGGED[kind], PER_MILLE[quantile]
+
+
 def less_is_better(metric: str) -> bool:
     """Whether the smaller figure is the better one."""
     return metric not in _RATES
+
+
+def interval(row: Row, metric: str) -> tuple[float, float] | None:
+    """The 95 % interval of a row's figure, where it has one: of goodput and throughput."""
+    known = {"goodput_per_s": row.goodput_interval, "throughput_per_s": row.throughput_interval}
+    return known.get(metric)
+
+
+def range_words(row: Row, metric: str) -> str:
+    """That interval as it stands behind the figure: ` [17,900, 18,900]`; nothing where there is none."""
+    known = interval(row, metric)
+    return "" if known is None else f" [{figure_words(known[0], metric)}, {figure_words(known[1], metric)}]"
 
 
 def metric_words(metric: str) -> str:

@@ -13,6 +13,20 @@ class Piece(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+Part = Literal["generator", "subject", "server", "pool", "network", "latency", "paced", "unknown"]
+
+
+class Bottleneck(Piece):
+    """What held a condition back."""
+
+    part: Part
+    """latency: nothing was full, the users waited for round trips; paced: the load was set by a rate or by pauses."""
+    words: str
+    """One line with the evidence, e.g. `server-bound: main thread of redis 98 % busy`."""
+    evidence: dict[str, float]
+    """The figures it rests on, shares of one core or of the response time: `redis`, `generator`, `pool`."""
+
+
 class Row(Piece):
     """One condition of a table: the study's columns, over its valid (or else suspect) trials."""
 
@@ -38,6 +52,12 @@ class Row(Piece):
     """The original's figure for this condition, in the published set's metric."""
     unmeasurable: list[str]
     """Quantiles that the data cannot tell, e.g. `p999`, each with the reason."""
+    blocks: int = 0
+    """Independent trials behind the figures."""
+    goodput_interval: tuple[float, float] | None = None
+    """95 % interval of the typical goodput of a trial; None from too few trials."""
+    throughput_interval: tuple[float, float] | None = None
+    bottleneck: Bottleneck | None = None
 
 
 class ResultTable(Piece):
@@ -48,6 +68,109 @@ class ResultTable(Piece):
     rows: list[Row]
 
 
+VerdictKind = Literal["invalid", "equivalent", "faster", "mixed", "undecided", "not_decidable"]
+
+
+class Side(Piece):
+    """One of the two conditions of a comparison."""
+
+    condition: dict[str, Level]
+    name: str
+    """What tells it from the other one, e.g. `json`: the words of the verdict call it that."""
+    typical: float | None
+    """Median of its blocks' figures (a quantile: that of all blocks merged), in the metric's unit."""
+
+
+class BlockPoint(Piece):
+    """One block of a comparison."""
+
+    block: int
+    trial_a: str
+    trial_b: str
+    a: float | None
+    b: float | None
+    """Figures of the metric; None where the trial gives none."""
+    log_ratio: float | None
+    """ln(b / a)."""
+    used: bool
+    why: str
+    """Why the block is not used; empty when it is."""
+
+
+class Judgement(Piece):
+    """One metric of a comparison: its verdict, and what it rests on. Ratios are ln(B / A)."""
+
+    metric: str
+    metric_words: str
+    larger_is_faster: bool
+    role: Literal["primary", "exploratory"]
+    margin: float
+    """A share: 0.05 means that less than 5 % does not matter."""
+    kind: VerdictKind
+    words: str
+    """The verdict's sentence, in fixed words."""
+    winner: Literal["a", "b"] | None
+    materially: bool
+    negligible: bool
+    blocks: int
+    """Blocks used."""
+    estimate: float | None
+    low: float | None
+    high: float | None
+    level: float | None
+    """Level of the interval: 0.95 holds 95 times in 100."""
+    p_value: float | None
+    stalls_a: int
+    stalls_b: int
+    total: float | None
+    detectable: float | None
+    """Minimum detectable effect as a log ratio."""
+    more_minutes: float | None
+    noise_floor: float | None
+    a: Side
+    b: Side
+    points: list[BlockPoint]
+    """Empty for exploratory metrics: the primary one shows the same trials."""
+
+
+class Comparison(Piece):
+    """Two conditions compared: the primary metric, and the others for exploration."""
+
+    name: str
+    """Of the declared comparison that it belongs to; `ad hoc` if none was declared."""
+    question: str
+    place: str
+    """What both have in common, e.g. `1 kB, 8 workers`; empty if nothing needs saying."""
+    between: str
+    """The factor that differs."""
+    primary: Judgement
+    exploratory: list[Judgement]
+    pairs: int
+    """How many pairs share the level."""
+    sequential: bool
+    blocks_done: int
+    blocks_repeated: int
+    """Blocks that were measured again because something outside spoiled them."""
+    ended: str
+    """Why no more blocks were measured: the reason of the group's last look, or `interrupted`."""
+    checks: list[CheckResult]
+    """Rules that the comparison itself must keep: replication, errors, offered rate, order..."""
+    warnings: list[str]
+    """One sentence each: what the reader must know beside the verdict."""
+
+
+class Family(Piece):
+    """A declared comparison: its question, and the answer over all its pairs."""
+
+    name: str
+    question: str
+    answer: str
+    """One or two sentences."""
+    note: str
+    metric_words: str
+    comparisons: list[Comparison]
+
+
 class Answer(Piece):
     """One conclusion of the original's author, answered with our data."""
 
@@ -55,7 +178,9 @@ class Answer(Piece):
     answer: str
     evidence: list[str]
     """`label: figure` lines, and the trials behind them."""
-    verdict: Literal["holds", "does not hold", "not answered here", "no comparison: one block", "no valid data"]
+    verdict: Literal[
+        "holds", "does not hold", "undecided", "not answered here", "no comparison: one block", "no valid data"
+    ]
 
 
 class CheckSummary(Piece):
@@ -79,8 +204,10 @@ class TrialView(Piece):
     label: str
     """The condition in words, as in the rows."""
     condition: dict[str, Level]
+    group: str = "table"
     block: int
     order: int
+    attempt: int = 1
     verdict: TrialVerdict
     goodput_per_s: float | None
     p99_ns: int | None
@@ -117,7 +244,12 @@ class Analysis(Piece):
     answer: str
     """One sentence that opens the report."""
     comparison: str
-    """`no comparison: one block` until verdicts exist."""
+    """One line on what was compared, e.g. `8 comparisons: 6 decided, 2 undecided`, or why nothing was."""
+    families: list[Family] = []
+    """The declared comparisons, in the order of the experiment."""
+    elapsed_s: float = 0.0
+    """From the first trial's start to the last one's end, all attempts."""
+    budget_s: float = 0.0
     quick: bool
     as_published: bool
     complete: bool

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from loadstone.analyse.checks import CHECKS, Check
+from loadstone.analyse.comparisons import spoiled_by
+from loadstone.analyse.course import is_complete, is_finished, needed_trials
 from loadstone.analyse.model import CheckSummary
 from loadstone.record.reading import Run
 from loadstone.record.trial import CheckResult, TrialRecord
@@ -46,13 +48,12 @@ def notes_of(run: Run, judged: Sequence[TrialRecord]) -> list[str]:
 
 
 def _course(run: Run, judged: Sequence[TrialRecord]) -> Iterator[str]:
-    done = {trial.trial for trial in run.trials}
-    missing = [line.trial for line in run.plan.trials if line.trial not in done]
-    if missing:
+    if not is_complete(run):
         yield (
-            f"{len(done)} of {len(run.plan.trials)} trials are finished: the run was cut short; "
+            f"{len(run.trials)} of {_at_most(run)} trials are finished: the run was cut short; "
             f"`loadstone run {run.experiment.name} --resume {run.path.name}` goes on with it."
         )
+    yield from _repeated(run)
     otherwise = sum(then.verdict != now.verdict for then, now in zip(run.trials, judged, strict=True))
     if otherwise:
         trials = "1 trial is" if otherwise == 1 else f"{otherwise} trials are"
@@ -61,6 +62,25 @@ def _course(run: Run, judged: Sequence[TrialRecord]) -> Iterator[str]:
         yield f"Left out of a quick run: {'; '.join(left_out)}."
     if run.plan.as_published and run.experiment.as_published is not None and run.experiment.as_published.note:
         yield " ".join(run.experiment.as_published.note.split())
+
+
+def _at_most(run: Run) -> str:
+    """How many trials the run needs; of a group that may stop early nobody knows beforehand."""
+    number = len(needed_trials(run))
+    open_ended = any(group.sequential and not is_finished(run, group.name) for group in run.plan.groups)
+    return f"at most {number}" if open_ended else str(number)
+
+
+def _repeated(run: Run) -> Iterator[str]:
+    """Trials that were measured again, by what spoiled them."""
+    if not run.superseded:
+        return
+    blocks = {(trial.group, trial.block) for trial in run.superseded}
+    causes = spoiled_by(run.superseded)
+    why = ", ".join(f"{name} in {number}" for name, number in sorted(causes.items(), key=lambda one: (-one[1], one[0])))
+    trials = "1 trial" if len(run.superseded) == 1 else f"{len(run.superseded)} trials"
+    where = "1 block" if len(blocks) == 1 else f"{len(blocks)} blocks"
+    yield f"{trials} of {where} measured again{f', spoiled from outside ({why})' if why else ''}: only the last counts."
 
 
 def _surroundings(environment: Mapping[str, Any]) -> Iterator[str]:

@@ -4,22 +4,32 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
+import numpy as np
+
+from loadstone.analyse.bottleneck import bottleneck_of
 from loadstone.analyse.labels import condition_words, identity
 from loadstone.analyse.model import ResultTable, Row
+from loadstone.analyse.reasons import counted_reasons, failed_checks
+from loadstone.analyse.statistics.signed_rank import signed_rank
 from loadstone.errors import DriveFailed
+from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.histogram import PER_MILLE, SAMPLES_BEYOND, measurable
 from loadstone.record.reading import Run, mean_of
-from loadstone.record.trial import CheckResult, Quantiles, TrialRecord
+from loadstone.record.trial import Quantiles, TrialRecord
 from loadstone.spec.experiment import Experiment, Table
 from loadstone.spec.levels import Condition, is_level
 
-WARM_BLOCK = 0
-"""Trials of this block warm the machine up; they stand in no table."""
+INTERVAL_ALPHA = 0.05
+"""Rows describe: each interval holds the typical figure 95 times in 100 for itself."""
 _QUANTILE_WORDS = {"p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9"}
 
 
 def make_tables(run: Run, trials: Sequence[TrialRecord]) -> list[ResultTable]:
-    """Every table of which at least one row was planned. `trials` are judged."""
+    """Every table of which at least one row was planned. `trials` are judged.
+
+    A row is over all trials of its condition, whatever group they were measured in; those that warm the
+    machine up stand in no table.
+    """
     planned = {identity(line.condition) for line in run.plan.trials}
     by_condition: dict[str, list[TrialRecord]] = {}
     for trial in trials:
@@ -78,6 +88,10 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         errors=_errors(used),
         cpu_share=_cpu_share(used, elapsed_s),
         unmeasurable=_unmeasurable(response, used),
+        blocks=len(used),
+        goodput_interval=typical_interval([trial.goodput_per_s for trial in used]),
+        throughput_interval=typical_interval([trial.throughput_per_s for trial in used]),
+        bottleneck=bottleneck_of(used),
     )
 
 
@@ -89,19 +103,25 @@ def _empty_row(head: Mapping[str, Any], verdict: str) -> Row:
     )  # fmt: skip
 
 
-def failed_checks(trial: TrialRecord) -> list[CheckResult]:
-    """The checks that the trial did not pass, the worse ones first."""
-    failed = [check for check in trial.checks if check.verdict in ("invalid", "suspect")]
-    return sorted(failed, key=lambda check: check.verdict)
+def typical_interval(rates: Sequence[float]) -> tuple[float, float] | None:
+    """The 95 % interval of the typical rate of a trial; None from fewer than 6 trials.
+
+    The signed-rank interval of the logarithms (`statistics.signed_rank`): trials are the replicates, since
+    the seconds within one are not independent.
+    """
+    if not rates or min(rates) <= 0:
+        return None
+    found = signed_rank(np.log(np.asarray(rates, dtype=np.float64)), INTERVAL_ALPHA)
+    if found.low is None or found.high is None:
+        return None
+    return float(np.exp(found.low)), float(np.exp(found.high))
 
 
 def _reasons(trials: Sequence[TrialRecord]) -> list[str]:
-    """Why trials are not valid; with the trial's name where there are several."""
-    return [
-        f"{trial.trial}: {check.reason}" if len(trials) > 1 else check.reason
-        for trial in trials
-        for check in failed_checks(trial)
-    ]
+    """Why trials are not valid: a sentence a check; with how many trials it is about where there are several."""
+    if len(trials) == 1:
+        return [check.reason for check in failed_checks(trials[0])]
+    return counted_reasons(trials)
 
 
 def _latencies(run: Run, trials: list[TrialRecord]) -> tuple[Quantiles | None, Quantiles | None, list[str]]:

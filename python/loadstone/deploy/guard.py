@@ -6,6 +6,10 @@ SIGKILL, and the folder is removed. Should the guard itself be killed, Linux kil
 
 Input, a line each: first the `Spec` as JSON, then `start` or `stop`. Output, a line of JSON each:
 `{"started": pid}`, `{"exited": status}` (negative: the signal), `{"failed": text}`.
+
+What the server starts and leaves behind, even in a session of its own, becomes the guard's child on
+Linux, and ends with the server. A server with limits enters its control groups before its program
+runs; the groups are removed with the folder.
 """
 
 import contextlib
@@ -17,14 +21,21 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterable
 from typing import Any
 
 GRACE_S = 2.0
 """How long the server may take to end after SIGTERM."""
 PARENT_CHECK_S = 1.0
 PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
 MARK = "loadstone.lock"
 """A folder is removed only if it holds this file."""
+GROUPS = "loadstone.groups"
+"""A file of the folder that names the control groups made for the server, one a line."""
+GROUP_PREFIX = "loadstone-"
+"""A control group is emptied and removed only if its name begins so."""
 
 
 class Guard:
@@ -36,6 +47,8 @@ class Guard:
         self.child: subprocess.Popen[bytes] | None = None
         self.parent = os.getppid()
         self.libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+        if self.libc is not None:
+            self.libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
     def serve(self) -> None:
         """Follow the input until it ends, a SIGTERM comes, or the parent is another."""
@@ -74,6 +87,7 @@ class Guard:
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     cwd=self.spec["cwd"],
+                    env={**os.environ, **self.spec["environment"]},
                     start_new_session=True,
                     preexec_fn=self.prepare_child,
                 )
@@ -83,7 +97,10 @@ class Guard:
             tell(started=self.child.pid)
 
     def prepare_child(self) -> None:
-        """In the child, before the server's program: pin it, and tie its life to the guard's."""
+        """In the child, before the server's program: limit it, pin it, and tie its life to the guard's."""
+        for group in self.spec["groups"]:
+            with open(os.path.join(group, "cgroup.procs"), "w") as procs:  # noqa: PTH118, PTH123
+                procs.write("0")
         if self.libc is not None:
             self.libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
             if self.spec["cpus"]:
@@ -92,8 +109,11 @@ class Guard:
 
     def reap(self) -> None:
         """Tell of a server that ended by itself, and end what it left behind."""
+        if self.child is not None and self.libc is not None:
+            reap_orphans(self.child.pid)
         if self.child is not None and self.child.poll() is not None:
             kill_group(self.child)
+            end_orphans()
             tell(exited=self.child.returncode)
             self.child = None
 
@@ -111,6 +131,7 @@ class Guard:
 
     def close(self) -> None:
         self.end_child()
+        remove_groups(self.folder)
         if os.path.exists(os.path.join(self.folder, MARK)):  # noqa: PTH110, PTH118
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -119,6 +140,67 @@ def kill_group(leader: subprocess.Popen[bytes]) -> None:
     """Kill what remains of the process group that `leader` led."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(leader.pid, signal.SIGKILL)
+
+
+def end_orphans() -> None:
+    """Kill and reap the children that this process got from a server that ended, and theirs."""
+    while found := children():
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+
+
+def reap_orphans(leader: int) -> None:
+    """Let go of what left the server and ended while the server, process `leader`, goes on."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if ended is None or ended.si_pid == leader:
+                return
+            os.waitpid(ended.si_pid, 0)
+
+
+def children() -> list[int]:
+    """This process's children, where /proc tells."""
+    found = []
+    for entry in os.listdir("/proc") if sys.platform == "linux" else ():  # noqa: PTH208
+        if entry.isdecimal():
+            with contextlib.suppress(OSError), open(f"/proc/{entry}/stat", "rb") as stat:  # noqa: PTH123
+                if int(stat.read().rpartition(b")")[2].split()[1]) == os.getpid():
+                    found.append(int(entry))
+    return found
+
+
+def remove_groups(folder: str) -> None:
+    """Empty and remove the control groups that were made for the server of `folder`."""
+    with contextlib.suppress(OSError), open(os.path.join(folder, GROUPS)) as names:  # noqa: PTH118, PTH123
+        for name in names.read().splitlines():
+            if os.path.basename(name).startswith(GROUP_PREFIX):  # noqa: PTH119
+                remove_group(name)
+
+
+def remove_group(group: str) -> None:
+    """Kill what runs in a control group, and remove it."""
+    deadline = time.monotonic() + GRACE_S
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError), open(os.path.join(group, "cgroup.procs")) as procs:  # noqa: PTH118, PTH123
+            kill(int(pid) for pid in procs.read().split())
+        try:
+            os.rmdir(group)  # noqa: PTH106
+        except FileNotFoundError:
+            return
+        except OSError:  # its processes have not ended yet
+            time.sleep(0.01)
+        else:
+            return
+
+
+def kill(pids: Iterable[int]) -> None:
+    """SIGKILL to each that runs."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def wake_on_signals() -> int:

@@ -7,7 +7,8 @@ import selectors
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,18 @@ TELL_S = 10.0
 """How long the guard may take to say that it did as told."""
 
 
+@dataclass(frozen=True)
+class Surroundings:
+    """What a guarded command finds around it."""
+
+    folder: Path | None = None
+    """Its working folder; None: that of its workspace."""
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Added to loadstone's own. May hold secrets: they reach the command and nothing else."""
+    groups: Sequence[Path] = ()
+    """Control groups that it belongs to from its first instruction."""
+
+
 class GuardedProcess:
     """One command, started, stopped and started again in the same folder.
 
@@ -25,11 +38,20 @@ class GuardedProcess:
         OSError: the command cannot be run, or its guard is gone.
     """
 
-    def __init__(self, command: Sequence[str], workspace: Workspace, log: Path, cpus: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        workspace: Workspace,
+        log: Path,
+        cpus: Sequence[int] = (),
+        surroundings: Surroundings | None = None,
+    ) -> None:
         self.workspace = workspace
         self.log = log
         self.pid: int | None = None
         """The running command's process id; None while it does not run."""
+        self.exit_status: int | None = None
+        """How the command ended last (negative: by this signal); None before it did."""
         self._heard = b""
         self._guard = subprocess.Popen(
             [sys.executable, "-I", "-S", guard.__file__, str(workspace.path)],
@@ -39,18 +61,26 @@ class GuardedProcess:
             pass_fds=(workspace.lock_fd,),
             start_new_session=True,  # Ctrl-C at the terminal does not reach it
         )
-        spec = {
+        around = surroundings or Surroundings()
+        self._spec = {
             "command": list(command),
-            "cwd": str(workspace.path),
+            "cwd": str(around.folder or workspace.path),
             "log": str(log),
             "cpus": list(cpus),
+            "environment": dict(around.environment),
+            "groups": [str(group) for group in around.groups],
         }
-        self._say(json.dumps(spec))
+        self._say(json.dumps(self._spec))
 
     @property
     def guard_pid(self) -> int:
         """Process id of the guard."""
         return self._guard.pid
+
+    def become(self, command: Sequence[str]) -> None:
+        """Run this command at the next start."""
+        self._spec["command"] = list(command)
+        self._say(json.dumps(self._spec))
 
     def start(self) -> int:
         """Start the command; its process id."""
@@ -122,4 +152,5 @@ class GuardedProcess:
             self.pid = message["started"]
         elif "exited" in message:
             self.pid = None
+            self.exit_status = message["exited"]
         return message

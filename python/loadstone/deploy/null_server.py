@@ -1,12 +1,10 @@
 """The null server: answers at once and does no work, to find out what the driver itself can do.
 
-It runs in a process of its own on the servers' CPUs (`python -m loadstone.deploy.null_server`, options
-on standard input, its port on standard output) and ends when its standard input is closed.
+It runs in a process of its own on the servers' CPUs (`deploy/null_program.py`).
 """
 
 import contextlib
 import json
-import os
 import selectors
 import subprocess
 import sys
@@ -47,7 +45,7 @@ class NullServerProcess:
         """
         self.stop()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "loadstone.deploy.null_server"],
+            [sys.executable, "-m", "loadstone.deploy.null_program"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -92,24 +90,3 @@ class NullServerProcess:
                 return {"failed": f"it did not listen within {START_S:g} s"}
         line = process.stdout.readline()
         return dict(json.loads(line)) if line else {}
-
-
-def main() -> None:
-    """The process: one line of options in, one line with the port out, then wait for the end of input."""
-    request = json.loads(sys.stdin.readline())
-    if request["cpus"] and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, request["cpus"])
-    try:
-        from loadstone import _engine
-
-        server = _engine.NullServer(json.dumps(request["options"]))
-    except Exception as error:
-        print(json.dumps({"failed": str(error)}), flush=True)
-        return
-    print(json.dumps({"port": server.port}), flush=True)
-    sys.stdin.read()
-    server.stop()
-
-
-if __name__ == "__main__":
-    main()

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from loadstone.deploy.guard import MARK
+from loadstone.deploy.guard import MARK, remove_groups
 
 PREFIX = "loadstone-"
 
@@ -29,7 +29,8 @@ class Workspace:
         draft.rename(self.path / MARK)
 
     def remove(self) -> None:
-        """Remove the folder and all in it. May be called more than once."""
+        """Remove the folder and all in it, and its control groups. May be called more than once."""
+        remove_groups(str(self.path))
         shutil.rmtree(self.path, ignore_errors=True)
         if self.lock_fd >= 0:
             os.close(self.lock_fd)
@@ -48,6 +49,7 @@ def sweep(root: Path) -> None:
         except OSError:
             pass
         else:
+            remove_groups(str(mark.parent))
             shutil.rmtree(mark.parent, ignore_errors=True)
         finally:
             os.close(fd)

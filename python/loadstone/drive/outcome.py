@@ -5,6 +5,12 @@ contract of that JSON. Histograms are HdrHistogram V2, compressed, base64, in na
 
 Whose phase an operation is counted in is told by its *intended* time; `Interval` counts tell
 what happened *within* the interval, whatever phase the operation belonged to.
+
+Kinds of errors: `server_*` (the first word of a Redis error), `wrong_reply`, `wrong_type`, `missing`, `protocol`
+(no RESP); of HTTP `status_2xx`, `status_4xx`, `status_5xx` and `redirect` (a status that was not expected),
+`body_mismatch`, `truncated_reply`, `malformed_reply` (no HTTP); of both `connection_reset`, `connection_closed`
+(before a reply began), `connection_failed`. A connection that cannot be opened is the failure of the HTTP operation
+that waits for it: `connection_refused`, `connect_timeout`, `connection_failed`; an operation on Redis waits on.
 """
 
 from typing import Literal
@@ -118,7 +124,11 @@ class ThreadRecord(Part):
 
 
 class Connections(Part):
-    """`planned` is the size of the pool; `lost` ended without being told to."""
+    """`planned` is the size of the pool; `lost` ended without being told to.
+
+    `closed_by_server`: closed by an HTTP server in good order, with a reply that said so or while nothing was
+    asked for, and opened again.
+    """
 
     planned: int
     opened: int
@@ -126,6 +136,14 @@ class Connections(Part):
     lost: int
     failed: int
     closed_idle: int
+    closed_by_server: int = 0
+
+
+class EndpointRecord(Part):
+    """Operations of the whole drive that went to one endpoint, and those of them that ended right."""
+
+    sent: int
+    ok: int
 
 
 class ReadBack(Part):
@@ -137,7 +155,7 @@ class ReadBack(Part):
 
 
 class CommandRecord(Part):
-    """One command over the whole drive, every phase and the read-back: sent, and answered."""
+    """One command or request over the whole drive, every phase and the read-back: sent, and answered."""
 
     sent: int
     replied: int
@@ -158,10 +176,13 @@ class DriveRecord(Part):
     schedule_lag_ns: Latency
     """Send delay caused by the driver itself: picked up late after its intended time."""
     commands: dict[str, CommandRecord]
+    """By the command's name; of HTTP by method and path as the plan has them, e.g. `GET /post/{number}`."""
     bytes_sent: int
     bytes_received: int
     threads: list[ThreadRecord]
     connections: Connections
+    endpoints: list[EndpointRecord] = []
+    """In the order of the plan's endpoints."""
     read_back: ReadBack
     overflowed: int
     clock_quantum_ns: int

@@ -1,5 +1,6 @@
 """The host, in the columns of `vmstat`: the same meaning, the same units, unrounded."""
 
+import contextlib
 import resource
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +14,9 @@ from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
 
 PROC = Path("/proc")
+HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 PART = "host"
+KERNEL = "kernel"
 PAGE_KIB = resource.getpagesize() / 1024
 CPU_STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 UNITS = {
@@ -34,6 +37,8 @@ UNITS = {
     "id": "% of all CPUs",
     "wa": "% of all CPUs",
     "st": "% of all CPUs",
+    "huge_pages_always": "1 if every process is given huge pages unasked, else 0; part `kernel`",
+    "overcommit_memory": "0: memory is promised by a guess, 1: all that is asked for, 2: up to a limit; part `kernel`",
     "busy": "% of one CPU, part `cpu<number>`",
 }
 
@@ -65,6 +70,7 @@ class HostMonitor:
         self._cpus = tuple(cpus)
         self._read = _read_proc if sys.platform == "linux" else _read_psutil
         self._rates = Rates(self._read().growing())
+        self._settings = _memory_settings()
 
     @classmethod
     def watching(cls, watch: Watch) -> list[Monitor]:
@@ -75,9 +81,12 @@ class HostMonitor:
         """Gauges now, rates and shares since they were last told."""
         now = self._read()
         rates = self._rates.of(now.growing())
-        told = now.gauges | {name: rates[name] for name in now.counters if name in rates} | _shares("cpu", rates)
+        told = now.gauges | {name: rates[name] for name in now.counters if name in rates}
+        told |= _shares("cpu", rates)
         for name, value in told.items():
             yield Sample(unix_s, PART, name, value)
+        for name, value in self._settings.items():
+            yield Sample(unix_s, KERNEL, name, value)
         for cpu in self._cpus:
             shares = _shares(f"cpu{cpu}", rates)
             if shares:
@@ -98,6 +107,16 @@ def _shares(cpu: str, rates: Mapping[str, float]) -> dict[str, float]:
         "st": spent["steal"],
     }
     return {name: 100.0 * value / total for name, value in columns.items()}
+
+
+def _memory_settings() -> dict[str, float]:
+    """Settings of the kernel that matter where a server forks; nothing where they cannot be read."""
+    found: dict[str, float] = {}
+    with contextlib.suppress(OSError, ValueError):
+        found["overcommit_memory"] = float((PROC / "sys" / "vm" / "overcommit_memory").read_text())
+    with contextlib.suppress(OSError):
+        found["huge_pages_always"] = float("[always]" in HUGE_PAGES.read_text())
+    return found
 
 
 def _read_proc() -> Reading:

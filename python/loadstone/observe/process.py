@@ -15,14 +15,14 @@ from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
 
 PROC = Path("/proc")
-SOCKETS_MAX = 4096
-"""Beyond so many open files the sockets among them are not counted: looking at each takes time."""
+SOCKETS_SHARE = 0.02
+"""Looking at each open file takes time: sockets are counted so rarely that it takes at most this share of a CPU."""
 PROCESS_CPU_CLOCK = 2
 """The kernel's number for the clock of all threads of a process, as clock_getcpuclockid(3) makes it."""
 UNITS = {
     "alive": "1 or 0",
     "cpu_s": "s since the process began, all its threads",
-    "cpu_share": "cores",
+    "cpu_share": "cores, user and system time as pidstat has them (its 100 % is 1)",
     "main_thread_share": "cores",
     "main_thread_wait_s": "s since the process began in which it was ready to run and had no CPU",
     "main_thread_wait_share": "share of the time that it was ready to run and had no CPU",
@@ -31,7 +31,7 @@ UNITS = {
     "voluntary_per_s": "context switches/s, all threads",
     "involuntary_per_s": "context switches/s, all threads",
     "fds": "open files",
-    "sockets": "open sockets",
+    "sockets": "open sockets, connections among them; not at each moment where there are thousands",
 }
 RATES = {
     "cpu_s": "cpu_share",
@@ -54,6 +54,7 @@ class ProcessMonitor:
         with contextlib.suppress(psutil.Error):
             self._process = psutil.Process(pid)
         self._rates = Rates(self._counters())
+        self._sockets_after_s = 0.0
 
     @classmethod
     def watching(cls, watch: Watch) -> list[Monitor]:
@@ -93,7 +94,25 @@ class ProcessMonitor:
         with contextlib.suppress(psutil.Error, OSError), self._process.oneshot():
             found["rss_bytes"] = float(self._process.memory_info().rss)
             found["threads"] = float(self._process.num_threads())
-        return found | _open_files(self._process)
+        return found | self._open_files(self._process)
+
+    def _open_files(self, process: psutil.Process) -> dict[str, float]:
+        """Open files, and the sockets among them if they are to be counted again; without what may not be seen."""
+        # Plain `os` calls: there may be thousands of files, and this is asked each second.
+        folder = f"{PROC}/{process.pid}/fd"
+        began_s = time.monotonic()
+        try:
+            names = os.listdir(folder)  # noqa: PTH208
+        except OSError:
+            with contextlib.suppress(psutil.Error):
+                return {"fds": float(process.num_fds())}
+            return {}
+        found = {"fds": float(len(names))}
+        if began_s >= self._sockets_after_s:
+            found["sockets"] = float(sum(_is_socket(f"{folder}/{name}") for name in names))
+            ended_s = time.monotonic()
+            self._sockets_after_s = ended_s + (ended_s - began_s) / SOCKETS_SHARE
+        return found
 
 
 def cpu_seconds(process: psutil.Process | int | None) -> float | None:
@@ -112,22 +131,6 @@ def cpu_seconds(process: psutil.Process | int | None) -> float | None:
     except psutil.Error:
         return None
     return times.user + times.system
-
-
-def _open_files(process: psutil.Process) -> dict[str, float]:
-    """Open files, and the sockets among them; without what may not be seen."""
-    # Plain `os` calls: there may be thousands of files, and this is asked each second.
-    folder = f"{PROC}/{process.pid}/fd"
-    try:
-        names = os.listdir(folder)  # noqa: PTH208
-    except OSError:
-        with contextlib.suppress(psutil.Error):
-            return {"fds": float(process.num_fds())}
-        return {}
-    found = {"fds": float(len(names))}
-    if len(names) <= SOCKETS_MAX:
-        found["sockets"] = float(sum(_is_socket(f"{folder}/{name}") for name in names))
-    return found
 
 
 def _is_socket(path: str) -> bool:

@@ -1,9 +1,9 @@
-"""A Redis server as its INFO tells: a monitor for each second, and snapshots before and after a trial."""
+"""A Redis server as it tells of itself: a monitor for each second, and snapshots before and after a trial."""
 
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from loadstone.errors import LoadstoneError
 from loadstone.observe.sample import Monitor, Sample
@@ -38,12 +38,21 @@ UNITS = {
     "rdb_bgsave_in_progress": "1 or 0",
     "aof_rewrite_in_progress": "1 or 0",
     "aof_delayed_fsync": COUNT,
+    "aof_current_size": "bytes of the append-only files",
+    "aof_buffer_length": "bytes that wait to be written to the append-only file",
+    "aof_pending_bio_fsync": "fsyncs that wait in the background",
     "latest_fork_usec": "us",
     "total_forks": COUNT,
     "connected_slaves": "replicas",
 }
 """Redis's own names of INFO, but for `answers` and `keys`."""
 COUNTERS = tuple(name for name, unit in UNITS.items() if unit.endswith("since the server began"))
+SETTINGS = ("disable-thp", "loglevel", "slowlog-log-slower-than", "slowlog-max-len")
+"""Settings that may spoil a figure; read with each snapshot, because a server that is not ours may change them."""
+CLIENTS_MAX = 1000
+"""With more connections than that nobody is listed: the reply would keep the server busy."""
+MONITORS = "O"
+"""The flag of a client that has sent MONITOR."""
 
 
 class RedisMonitor:
@@ -94,6 +103,22 @@ class RedisSnapshot:
     """By the name that the server uses: `get`, `json.set`, `config|get`."""
     errors: Mapping[str, int]
     """Error replies by their first word: `ERR`, `WRONGTYPE`."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Those of `SETTINGS` that the server has and tells."""
+    monitor_clients: int | None = None
+    """Clients that are shown every command (MONITOR). None: the server does not tell who is connected."""
+    slow_log_entries: int | None = None
+    """Commands in the slow log, at most its `slowlog-max-len`. None: the server does not tell."""
+
+
+class SnapshotControl(Control, Protocol):
+    """What a snapshot needs of a control connection; `deploy.redis_control.RedisControl` is one."""
+
+    def call(self, *command: Any) -> Any:
+        """The reply to one command, parsed; raises ServerGone where it is refused, too."""
+
+    def config_get(self, names: Iterable[str]) -> Mapping[str, str]:
+        """The settings of these names that the server has and tells."""
 
 
 @dataclass(frozen=True)
@@ -104,18 +129,24 @@ class RedisDifference:
     restarted: bool
     """It was started again in between: no figure below means anything."""
     commands: Mapping[str, CommandStat]
-    """Commands that were called in between; of loadstone itself one `info` a snapshot and one a second."""
+    """Commands that were called in between; of loadstone itself an `info` a second, and what a snapshot asks."""
     counters: Mapping[str, float]
     """Differences of what is counted since the server began, as `UNITS` has it."""
     errors: Mapping[str, int]
 
 
-def snapshot(control: Control) -> RedisSnapshot:
-    """Ask for all that is counted; sends INFO and no other command.
+def snapshot(control: SnapshotControl) -> RedisSnapshot:
+    """Ask for all that is counted, and for what may spoil a figure.
+
+    Sends INFO, CONFIG GET, CLIENT LIST and SLOWLOG LEN; of these only INFO must be answered.
 
     Raises:
         ServerGone: the server does not answer.
     """
+    clients = int(control.info("clients").get("connected_clients", CLIENTS_MAX + 1))
+    settings = control.config_get(SETTINGS)
+    monitors = _monitor_clients(control) if clients <= CLIENTS_MAX else None
+    slow = _asked(control, "SLOWLOG LEN")
     info = control.info("all")
     commands = {
         name.removeprefix("cmdstat_"): _command(values) for name, values in info.items() if name.startswith("cmdstat_")
@@ -132,7 +163,23 @@ def snapshot(control: Control) -> RedisSnapshot:
         figures=_figures(info),
         commands=commands,
         errors=errors,
+        settings=dict(settings),
+        monitor_clients=monitors,
+        slow_log_entries=int(slow) if slow is not None else None,
     )
+
+
+def _monitor_clients(control: SnapshotControl) -> int | None:
+    clients = _asked(control, "CLIENT LIST")
+    return None if clients is None else sum(MONITORS in client.get("flags", "") for client in clients)
+
+
+def _asked(control: SnapshotControl, command: str) -> Any:
+    """The reply; None where the server refuses or does not know the command."""
+    try:
+        return control.call(command)
+    except LoadstoneError:
+        return None
 
 
 def difference(before: RedisSnapshot, after: RedisSnapshot) -> RedisDifference:

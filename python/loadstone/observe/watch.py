@@ -1,6 +1,6 @@
 """What a run lets its monitors see. Each monitor's class method `watching` picks what it is for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -10,6 +10,13 @@ class Control(Protocol):
 
     def info(self, *sections: str) -> Mapping[str, Any]:
         """The server's INFO, parsed."""
+
+
+class SqlControl(Protocol):
+    """What a monitor needs of a control connection to MariaDB."""
+
+    def query(self, sql: str) -> Sequence[Sequence[Any]]:
+        """The rows of the answer, each the values of its columns; ServerGone if there is none."""
 
 
 @dataclass(frozen=True)
@@ -22,3 +29,7 @@ class Watch:
     """Part -> a control connection that is used for nothing else, with a time-out below a second."""
     cpus: tuple[int, ...] = ()
     """CPUs that something is pinned to."""
+    mariadb: Mapping[str, SqlControl] = field(default_factory=dict)
+    """Part -> a control connection that is used for nothing else, with a time-out below a second."""
+    jvm: Mapping[str, str] = field(default_factory=dict)
+    """Part -> the address where a JVM tells its figures, e.g. `http://127.0.0.1:8080/actuator/prometheus`."""

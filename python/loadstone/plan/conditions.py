@@ -1,13 +1,13 @@
-"""Factors and tables become conditions: a level for each factor, each condition once."""
+"""Factors, tables and comparisons become conditions: a level for each factor, each condition once."""
 
 import itertools
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from loadstone.errors import UserError
+from loadstone.plan.pairs import Only, conditions_of, every_condition, has_levels, pairs_of_mode
 from loadstone.spec.experiment import Experiment, Table
-from loadstone.spec.levels import Condition, Level, is_level, level_text
+from loadstone.spec.levels import Condition, level_text
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class NumberedCondition:
     number: int
     condition: Condition
     tables: tuple[str, ...]
-    """The tables that print it."""
+    """The tables that print it; none of a condition that only a comparison needs."""
 
     @property
     def identity(self) -> str:
@@ -37,15 +37,17 @@ def table_conditions(experiment: Experiment, table: Table) -> list[Condition]:
 
 
 def all_conditions(experiment: Experiment) -> tuple[NumberedCondition, ...]:
-    """Every condition of every table, each once, in the order of the tables."""
+    """Every condition of every table and then of every comparison, each once, in the order they are written."""
     tables: dict[str, list[str]] = {}
     found: dict[str, Condition] = {}
     for table in experiment.tables:
         for condition in table_conditions(experiment, table):
             found.setdefault(identity(condition), condition)
             tables.setdefault(identity(condition), []).append(table.name)
+    for condition in every_condition(experiment):
+        found.setdefault(identity(condition), condition)
     return tuple(
-        NumberedCondition(number, condition, tuple(tables[key]))
+        NumberedCondition(number, condition, tuple(tables.get(key, ())))
         for number, (key, condition) in enumerate(found.items(), start=1)
     )
 
@@ -53,18 +55,19 @@ def all_conditions(experiment: Experiment) -> tuple[NumberedCondition, ...]:
 def select(
     experiment: Experiment,
     *,
-    only: Mapping[str, tuple[Level, ...]],
+    only: Only,
     quick: bool = False,
     as_published: bool = False,
 ) -> tuple[NumberedCondition, ...]:
-    """The conditions to run: those of the tables that the mode asks for, with the levels of `only`.
+    """The conditions to run: those of the tables and comparisons that the mode asks for, with the levels of `only`.
 
     Raises UserError if nothing is left.
     """
     printed = tables_of_mode(experiment, quick=quick, as_published=as_published)
-    everything = all_conditions(experiment)
-    meant = [one for one in everything if _has_levels(one.condition, only)]
-    chosen = tuple(one for one in meant if printed & set(one.tables))
+    pairs = pairs_of_mode(experiment, only=only, quick=quick, as_published=as_published)
+    compared = {identity(condition) for several in pairs.values() for condition in conditions_of(several)}
+    meant = [one for one in all_conditions(experiment) if has_levels(one.condition, only)]
+    chosen = tuple(one for one in meant if printed & set(one.tables) or one.identity in compared)
     if not chosen:
         raise UserError(_nothing_left(only, len(meant), quick=quick, as_published=as_published))
     return chosen
@@ -78,13 +81,9 @@ def tables_of_mode(experiment: Experiment, *, quick: bool, as_published: bool) -
     return names
 
 
-def _has_levels(condition: Condition, only: Mapping[str, tuple[Level, ...]]) -> bool:
-    return all(is_level(condition[factor], levels) for factor, levels in only.items())
-
-
-def _nothing_left(only: Mapping[str, tuple[Level, ...]], meant: int, *, quick: bool, as_published: bool) -> str:
+def _nothing_left(only: Only, meant: int, *, quick: bool, as_published: bool) -> str:
     levels = " ".join(f"--only {name}={','.join(map(level_text, chosen))}" for name, chosen in only.items())
     modes = " ".join(option for option, on in (("--quick", quick), ("--as-published", as_published)) if on)
     if meant and modes:
         return f"{f'{levels} {modes}'.strip()}: no condition is left; without {modes} there are {meant}"
-    return f"{levels or modes}: no table has such a condition; `loadstone show` lists what each table varies"
+    return f"{levels or modes}: no table and no comparison has such a condition; `loadstone show` lists what they vary"

@@ -1,37 +1,62 @@
 """What a run will do, in words, before it starts."""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from loadstone.plan.conditions import identity, table_conditions
-from loadstone.plan.run_plan import RunPlan
-from loadstone.spec.experiment import Experiment, Factor, Table
-from loadstone.spec.levels import level_text, same_level
+from loadstone.plan.conditions import identity, table_conditions, tables_of_mode
+from loadstone.plan.pairs import conditions_of, places
+from loadstone.plan.run_plan import TABLE_GROUP, Group, RunPlan
+from loadstone.spec.experiment import Comparison, Experiment, Factor, Table
+from loadstone.spec.levels import Level, level_text, same_level
+
+_GLUE = "\0%"
+"""Stands for ` %` while lines are broken."""
 
 
-def describe(run_plan: RunPlan, experiment: Experiment) -> str:
-    """Question, factors, tables, number of trials and expected length, for `loadstone show`."""
-    return "\n".join(_lines(run_plan, experiment))
+def describe(run_plan: RunPlan, experiment: Experiment, prospects: Mapping[str, str] | None = None) -> str:
+    """Question, factors, tables, comparisons and expected length, for `loadstone show`.
+
+    `prospects`: comparison -> a sentence on what it will be able to see.
+    """
+    return "\n".join(_lines(run_plan, experiment, prospects or {}))
 
 
-def _lines(run_plan: RunPlan, experiment: Experiment) -> Iterator[str]:
+def _lines(run_plan: RunPlan, experiment: Experiment, prospects: Mapping[str, str]) -> Iterator[str]:
     yield experiment.name
-    yield from _wrapped(experiment.question, 2)
-    yield from _wrapped(experiment.description, 2)
+    yield from wrapped(experiment.question, 2)
+    yield from wrapped(experiment.description, 2)
     yield ""
-    yield "Factors (* where a table does not vary it)"
+    yield "Factors (* where neither a table nor a comparison says otherwise)"
     width = max((len(name) for name in experiment.factors), default=0)
     for name, factor in experiment.factors.items():
         yield f"  {name:<{width}}  {_levels(factor)}"
     yield ""
     yield "Tables"
     yield from _tables(run_plan, experiment)
+    if experiment.comparisons:
+        yield ""
+        yield "Comparisons"
+        yield from _comparisons(run_plan, experiment, prospects)
     yield ""
-    yield from _extent(run_plan)
+    yield from extent(run_plan)
     for name, settings in experiment.servers.items():
         yield f"Server {name}: {settings.get('kind', 'of no kind')}"
     if run_plan.as_published and experiment.as_published is not None:
-        yield from _wrapped(f"As published: {experiment.as_published.note}", 0)
+        yield from wrapped(f"As published: {experiment.as_published.note}", 0)
+
+
+def extent(run_plan: RunPlan) -> list[str]:
+    """How much will be measured, how long that takes, and what follows for the figures."""
+    lines = [_measured(run_plan), _time(run_plan)]
+    if run_plan.quick:
+        lines.append("Quick: trials are short, and what they cannot tell is left out")
+    tables = [group for group in run_plan.groups if group.name == TABLE_GROUP]
+    if len(tables) == len(run_plan.groups):
+        blocks = tables[0].looks[-1]
+        lines.append(f"{'One block' if blocks == 1 else f'{blocks} blocks'}: the figures describe, nothing is compared")
+    elif tables and tables[0].looks[-1] == 1:
+        lines.append("What only stands in tables is measured once: those figures describe")
+    return lines
 
 
 def _levels(factor: Factor) -> str:
@@ -41,16 +66,17 @@ def _levels(factor: Factor) -> str:
 
 def _tables(run_plan: RunPlan, experiment: Experiment) -> Iterator[str]:
     planned = {identity(condition) for condition in run_plan.conditions}
+    printed = tables_of_mode(experiment, quick=run_plan.quick, as_published=run_plan.as_published)
     left_out: list[str] = []
     for table in experiment.tables:
         rows = [identity(condition) for condition in table_conditions(experiment, table)]
-        present = len(planned.intersection(rows))
+        present = len(planned.intersection(rows)) if table.name in printed else 0
         if not present:
             left_out.append(table.name)
             continue
         part = f"{present} of {len(rows)}" if present < len(rows) else f"{present}"
         yield f"  {table.name}: {table.title}: {part} rows ({_varied(table)})"
-        yield from _wrapped(table.note, 4)
+        yield from wrapped(table.note, 4)
     if left_out:
         yield f"  not in this run: {', '.join(left_out)}"
 
@@ -62,33 +88,96 @@ def _varied(table: Table) -> str:
     return ", ".join(part for part in (" x ".join(several), *fixed) if part)
 
 
-def _extent(run_plan: RunPlan) -> Iterator[str]:
-    conditions, trials = len(run_plan.conditions), len(run_plan.trials)
-    blocks = trials // conditions
-    yield (
-        f"{_count(conditions, 'condition')}, {_count(blocks, 'block')} in random order (seed {run_plan.seed}): "
-        f"{_count(trials, 'trial')}"
-    )
-    expected_s, longest_s = run_plan.expected_s(), run_plan.longest_s()
-    at_most = f", at most {_duration(longest_s)}" if longest_s > 1.01 * expected_s else ""
-    yield f"Load: about {_duration(expected_s)}{at_most}; preparing the data and the servers comes on top"
-    if run_plan.quick:
-        yield "Quick: trials are short, and what they cannot tell is left out"
-    if blocks == 1:
-        yield "One block: the figures describe, nothing is compared"
+def _comparisons(run_plan: RunPlan, experiment: Experiment, prospects: Mapping[str, str]) -> Iterator[str]:
+    groups = {group.name: group for group in run_plan.groups}
+    left_out = [comparison.name for comparison in experiment.comparisons if comparison.name not in groups]
+    for comparison in experiment.comparisons:
+        group = groups.get(comparison.name)
+        if group is None:
+            continue
+        yield from wrapped(f"{comparison.name}: {comparison.question}", 2, 4)
+        yield from wrapped(_pairs(group, comparison, quick=run_plan.quick), 4)
+        yield from wrapped(_rules(group), 4)
+        yield from wrapped(prospects.get(comparison.name, ""), 4)
+        yield from wrapped(comparison.note, 4)
+    if left_out:
+        yield f"  not in this run: {', '.join(left_out)}"
 
 
-def _wrapped(text: str, indent: int) -> list[str]:
-    """A text as lines of at most 110 characters; none where there is no text."""
-    return textwrap.wrap(text, 110, initial_indent=" " * indent, subsequent_indent=" " * indent)
+def _pairs(group: Group, comparison: Comparison, *, quick: bool) -> str:
+    """`3 pairs: operation set against update, at payload 100 B, 1 kB, 10 kB; workers 8`."""
+    between = comparison.between
+    twos = [f"{level_text(pair.a[between])} against {level_text(pair.b[between])}" for pair in group.pairs]
+    conditions = conditions_of(group.pairs)
+    there = [
+        f"{name} {', '.join(_distinct(condition[name] for condition in conditions))}"
+        for name in places(comparison, quick=quick)
+    ]
+    at = f", at {'; '.join(there)}" if there else ""
+    return f"{_count(len(group.pairs), 'pair')}: {between} {', '.join(dict.fromkeys(twos))}{at}"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def _rules(group: Group) -> str:
+    """What decides, when it is looked at, and how long its trials are."""
+    margin = f"less than {100 * group.margin:g} % does not matter"
+    looks = _listed([str(look) for look in group.looks])
+    after = f"judged after {looks} {'block' if group.looks == (1,) else 'blocks'}"
+    stop = ", until every pair is decided" if group.sequential and len(group.looks) > 1 else ""
+    trials = f"{_count(len(group.conditions), 'trial')} of {group.trial_s:g} s"
+    return f"{group.metric} decides, {margin}; {after}{stop}; a block is {trials} (and {group.overhead_s:.2g} s beside)"
 
 
-def _duration(seconds: float) -> str:
+def _measured(run_plan: RunPlan) -> str:
+    """`83 conditions; tables: 67 in 6 blocks; 4 comparisons; random order (seed 1): 400 to 1200 trials`."""
+    parts = [_count(len(run_plan.conditions), "condition")]
+    tables = [group for group in run_plan.groups if group.name == TABLE_GROUP]
+    compared = [group for group in run_plan.groups if group.name != TABLE_GROUP]
+    parts += [f"{len(g.conditions)} of them for tables, {_count(g.looks[-1], 'block')}" for g in tables if compared]
+    parts += [_count(g.looks[-1], "block") for g in tables if not compared]
+    parts += [_count(len(compared), "comparison")] if compared else []
+    first = {group.name: group.looks[0] for group in run_plan.groups}
+    least = sum(trial.block <= first[trial.group] for trial in run_plan.trials)
+    most = len(run_plan.trials)
+    trials = _count(most, "trial") if least == most else f"{least} to {most} trials"
+    return f"{'; '.join(parts)}; in random order (seed {run_plan.seed}): {trials}"
+
+
+def _time(run_plan: RunPlan) -> str:
+    """From the first looks to the end of the budget."""
+    expected_s, longest_s, budget_s = run_plan.expected_s(), run_plan.longest_s(), run_plan.budget_s
+    if 0 < budget_s < expected_s:
+        return (
+            f"Time: {duration(budget_s)}, the budget; about {duration(expected_s)} would be needed: what the "
+            "budget does not reach stays undecided, or is not measured"
+        )
+    sequential = any(group.sequential for group in run_plan.groups)
+    first = " to the first look at every comparison" if sequential else ""
+    at_most = f", at most {duration(longest_s)}" if longest_s > 1.01 * expected_s else ""
+    ends = f"; the budget ends it after {duration(budget_s)}" if longest_s == budget_s else at_most
+    return f"Time: about {duration(expected_s)}{first}{ends}; starting the servers comes on top"
+
+
+def duration(seconds: float) -> str:
     """`45 s`, `15 min` or `2.5 h`."""
     if seconds < 100:
         return f"{max(1, round(seconds))} s"
     return f"{round(seconds / 60)} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"
+
+
+def _distinct(levels: Iterable[Level]) -> list[str]:
+    return list(dict.fromkeys(level_text(level) for level in levels))
+
+
+def _listed(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def wrapped(text: str, indent: int = 0, then: int | None = None) -> list[str]:
+    """A text as lines of at most 110 characters, those after the first indented by `then`; none without text."""
+    below = indent if then is None else then
+    lines = textwrap.wrap(text.replace(" %", _GLUE), 110, initial_indent=" " * indent, subsequent_indent=" " * below)
+    return [line.replace(_GLUE, " %") for line in lines]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -7,13 +7,10 @@ Units stand last in a name: `_s` seconds, `_ms` milliseconds, `_ns` nanoseconds,
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-
-class PlanPart(BaseModel):
-    """Base of every part: immutable, and an unknown key is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+from loadstone.plan.http import DataFile, Headers, HttpRequest
+from loadstone.plan.part import PlanPart
 
 
 class Tls(PlanPart):
@@ -29,7 +26,9 @@ class Tls(PlanPart):
 class Endpoint(PlanPart):
     """Where a server listens: TCP host and port, or a Unix socket; and how to log in.
 
-    `password` is a secret: it reaches the driver and nothing else (no file, no log).
+    `password` is a secret: it reaches the driver and nothing else (no file, no log). So are the values of
+    `secret_headers` (HTTP), which go with every request. In HTTP `username` and `password` are sent as basic
+    authentication, and `base_path` stands before every path.
     """
 
     host: str = "127.0.0.1"
@@ -39,6 +38,8 @@ class Endpoint(PlanPart):
     username: str | None = None
     password: str | None = Field(default=None, repr=False)
     database: int = Field(default=0, ge=0)
+    base_path: str = Field(default="", pattern=r"^(/[!-\"$-~]*[!-\"$-.0-~])?$")
+    secret_headers: Headers = Field(default={}, repr=False)
 
     @property
     def label(self) -> str:
@@ -139,11 +140,16 @@ class Command(PlanPart):
 
 
 class Operation(PlanPart):
-    """One unit of work as the user counts it: one command, or several in a row."""
+    """One unit of work as the user counts it: one command of Redis or one HTTP request, or several in a row.
+
+    An operation of several goes on only after a right reply. Its next request follows on the same connection,
+    or, if the server closed that with its reply, on another one.
+    """
 
     name: str = Field(min_length=1, pattern=r"^[a-z][a-z0-9_-]*$")
     weight: float = Field(default=1.0, gt=0)
-    commands: tuple[Command, ...] = Field(min_length=1)
+    commands: tuple[Command, ...] = ()
+    requests: tuple[HttpRequest, ...] = ()
     writes: Literal["nothing", "document", "field"] = "nothing"
     read_back: Command | None = None
 
@@ -193,11 +199,16 @@ class Timeouts(PlanPart):
 
 
 class Plan(PlanPart):
-    """One driver's share of one trial."""
+    """One driver's share of one trial.
+
+    Connection i goes to endpoint i mod n. Where several endpoints have a connection to spare they take turns: a pool
+    of n times the users therefore gives each exactly the same load, while with one connection a user each endpoint
+    has the same number of users.
+    """
 
     format: Literal[1] = 1
     seed: int = Field(default=1, ge=0, lt=2**63)
-    protocol: Literal["resp2", "resp3"] = "resp2"
+    protocol: Literal["resp2", "resp3", "http1"] = "resp2"
     endpoints: tuple[Endpoint, ...] = Field(min_length=1)
     threads: int = Field(default=1, gt=0, le=256)
     cpus: tuple[int, ...] = Field(default=(), description="thread i is pinned to cpus[i mod n]; empty: not pinned")
@@ -206,9 +217,41 @@ class Plan(PlanPart):
     pipeline_depth: int = Field(default=1, gt=0, le=10_000)
     phases: Phases = Phases()
     operations: tuple[Operation, ...] = Field(min_length=1)
+    data: DataFile | None = Field(default=None, description="HTTP: rows for {data.FIELD}")
     keys: Keys = Keys()
     documents: Documents = Documents()
     verify: Verify = Verify()
     timeouts: Timeouts = Timeouts()
     interval_s: float = Field(default=1.0, gt=0)
     start_at_unix_ns: int | None = None
+
+    @model_validator(mode="after")
+    def _speaks_its_protocol(self) -> "Plan":
+        wrong = self._wrong_in_http() if self.protocol == "http1" else self._wrong_in_resp()
+        if wrong is not None:
+            raise ValueError(wrong)
+        return self
+
+    def _wrong_in_http(self) -> str | None:
+        if self.pipeline_depth != 1:
+            return f"pipeline_depth {self.pipeline_depth} must be 1 with protocol http1"
+        if any(endpoint.database for endpoint in self.endpoints):
+            return "an HTTP endpoint has no database; leave it out"
+        for operation in self.operations:
+            if operation.commands or operation.read_back is not None or operation.writes != "nothing":
+                return f"operation '{operation.name}' has parts of Redis; with protocol http1 it has only requests"
+            if not operation.requests:
+                return f"operation '{operation.name}' has no requests; name at least one"
+        return None
+
+    def _wrong_in_resp(self) -> str | None:
+        if self.data is not None:
+            return "a data file needs protocol http1; leave it out"
+        if any(endpoint.base_path or endpoint.secret_headers for endpoint in self.endpoints):
+            return "base_path and secret_headers need protocol http1; leave them out"
+        for operation in self.operations:
+            if operation.requests:
+                return f"operation '{operation.name}' has HTTP requests; set protocol to http1"
+            if not operation.commands:
+                return f"operation '{operation.name}' has no commands; name at least one"
+        return None

@@ -1,14 +1,58 @@
 """The design of a run: conditions, blocks in random order, and the plan of each trial."""
 
+import math
 from dataclasses import dataclass
 
 from loadstone.plan.model import Closed, Open, Plan
+from loadstone.plan.trial_length import TRIAL_OVERHEAD_S
 
 Level = str | int | float | bool
 Condition = dict[str, Level]
 
 ASSUMED_RATE_PER_S = 10_000
 """What a closed model is taken to reach as long as nothing has been measured."""
+TABLE_GROUP = "table"
+"""The group of the conditions that no comparison needs."""
+WARM_BLOCK = 0
+"""Warms the machine up; its trials are recorded and never used."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two conditions that differ in one factor."""
+
+    a: Condition
+    b: Condition
+
+
+@dataclass(frozen=True)
+class Group:
+    """Conditions that are measured together, block by block, and judged together.
+
+    A declared comparison is a group of its own name; what only stands in tables is `TABLE_GROUP`, without pairs.
+    """
+
+    name: str
+    conditions: tuple[Condition, ...]
+    pairs: tuple[Pair, ...]
+    metric: str
+    """The primary metric, which decides."""
+    margin: float
+    """A share: 0.05 means that less than 5 % does not matter."""
+    looks: tuple[int, ...]
+    """Numbers of blocks, not counting the warm one, after which the pairs are judged; the last is the most."""
+    sequential: bool
+    """Whether it ends at the first look that decides every pair; otherwise there is one look."""
+    warm_block: bool
+    trial_s: float
+    """Mean length of the measure phase of its trials in seconds."""
+    overhead_s: float
+    """Mean of what a trial takes beside that: warm-up, loading, drain, start."""
+
+    @property
+    def block_s(self) -> float:
+        """Seconds that one block is expected to take."""
+        return len(self.conditions) * (self.trial_s + self.overhead_s)
 
 
 @dataclass(frozen=True)
@@ -16,7 +60,7 @@ class PlannedTrial:
     """One trial to run. `plan` and `load` have placeholder endpoints until a server is deployed."""
 
     name: str
-    """`b<block>-<order>`, e.g. `b01-007`."""
+    """`b<block>-<order>` in the table's group, e.g. `b01-007`; `<group>-b<block>-<order>` in a comparison's."""
     condition: Condition
     block: int
     order: int
@@ -25,39 +69,73 @@ class PlannedTrial:
     plan: Plan
     load: Plan | None
     """Stores the data that the trial needs; None when it needs none."""
+    group: str = TABLE_GROUP
 
 
 @dataclass(frozen=True)
 class RunPlan:
-    """All trials of a run in the order in which they are to run."""
+    """All trials of a run, as many as it may need at most, group by group and block by block."""
 
     experiment: str
     seed: int
     quick: bool
     as_published: bool
+    budget_s: float
+    """How long the run may last; 0: there is no end."""
     conditions: tuple[Condition, ...]
+    groups: tuple[Group, ...]
+    """The table's group first, if there is one; then a group for each comparison."""
     trials: tuple[PlannedTrial, ...]
 
     def expected_s(self) -> float:
-        """A guess at the length of all phases, in seconds, without set-up, before anything has run."""
-        return sum(expected_s(trial.plan) for trial in self.trials)
+        """A guess at the seconds until the tables are measured and every comparison had its first look."""
+        first = {group.name: group.looks[0] for group in self.groups}
+        needed = [trial.plan for trial in self.trials if trial.block <= first.get(trial.group, trial.block)]
+        return sum(expected_measure_s(plan) + expected_overhead_s(plan) for plan in needed)
 
     def longest_s(self) -> float:
-        """What the phases of all trials can last at most, in seconds, without set-up and drain."""
-        return sum(_before_measure_s(trial.plan) + _longest_measure_s(trial.plan) for trial in self.trials)
+        """A guess at the most seconds: of all trials that may be needed, each at its longest, or the budget if less.
+
+        Only the time of blocks that are measured again, because something outside spoiled them, is not in it.
+        """
+        everything = sum(_longest_measure_s(trial.plan) + expected_overhead_s(trial.plan) for trial in self.trials)
+        return min(self._budget_s, everything)
+
+    def looks_within_budget(self) -> dict[str, int | None]:
+        """Group -> blocks of the last look that the budget is expected to allow; None: not even the first.
+
+        The tables come first, then the groups take their looks in turns, none of them decided before its last.
+        """
+        spent_s, reached = 0.0, dict.fromkeys((group.name for group in self.groups), 0)
+        for number in range(max((len(group.looks) for group in self.groups), default=0)):
+            for group in (group for group in self.groups if number < len(group.looks)):
+                done = reached[group.name] or -int(group.warm_block)
+                cost_s = (group.looks[number] - done) * group.block_s
+                if spent_s + cost_s <= self._budget_s:
+                    spent_s, reached[group.name] = spent_s + cost_s, group.looks[number]
+        return {name: blocks or None for name, blocks in reached.items()}
+
+    @property
+    def _budget_s(self) -> float:
+        return self.budget_s if self.budget_s > 0 else math.inf
 
 
-def expected_s(plan: Plan) -> float:
-    """A guess at the length of a trial's phases in seconds, without drain.
+def expected_measure_s(plan: Plan) -> float:
+    """A guess at the length of a trial's measure phase in seconds.
 
-    A measure phase that goes on until enough operations were done is guessed from the plan's rate,
-    or from `ASSUMED_RATE_PER_S` where the server sets the pace.
+    One that goes on until enough operations were done is guessed from the plan's rate, or from
+    `ASSUMED_RATE_PER_S` where the server sets the pace.
     """
     model, operations = plan.model, plan.phases.measure_operations
     if isinstance(model, Closed) and model.operations_per_user is not None:
         operations = model.users * model.operations_per_user
     measure_s = max(plan.phases.measure_s, (operations or 0) / _rate_per_s(model))
-    return _before_measure_s(plan) + min(measure_s, _longest_measure_s(plan))
+    return min(measure_s, _longest_measure_s(plan))
+
+
+def expected_overhead_s(plan: Plan) -> float:
+    """Seconds that a trial is taken to cost beside its measure phase: ramp-up, warm-up, and what surrounds the load."""
+    return plan.phases.ramp_up_s + plan.phases.warm_up_s + TRIAL_OVERHEAD_S
 
 
 def _rate_per_s(model: Closed | Open) -> float:
@@ -66,10 +144,6 @@ def _rate_per_s(model: Closed | Open) -> float:
     if model.think_time_ms > 0:
         return min(ASSUMED_RATE_PER_S, model.users * 1000 / model.think_time_ms)
     return ASSUMED_RATE_PER_S
-
-
-def _before_measure_s(plan: Plan) -> float:
-    return plan.phases.ramp_up_s + plan.phases.warm_up_s
 
 
 def _longest_measure_s(plan: Plan) -> float:

@@ -41,7 +41,7 @@ class WorkloadPlanner:
         self._words: dict[str, Any] = experiment.workload.model_dump(exclude={"operations", "load"})
         self._overlays: list[tuple[str, dict[str, Any]]] = []
         if mode.quick:
-            self._lay_over("quick", experiment.quick.model_dump())
+            self._lay_over("quick", experiment.quick.model_dump(include={"phases"}))
         if mode.as_published and experiment.as_published is not None:
             self._lay_over("as_published", experiment.as_published.model_dump(include={"model", "phases"}))
 
@@ -134,6 +134,15 @@ class WorkloadPlanner:
             if len(path) > 1 and path[1] in parts.get(str(path[0]), {}):
                 return self._experiment.source.error((name, *path), problem)
         return self._experiment.source.error(("workload", *path), problem)
+
+
+def with_fixed_length(plan: Plan, measure_s: float) -> Plan:
+    """The plan with a measure phase of `measure_s`, whatever number of operations the workload asks for."""
+    off = {"measure_operations": None, "measure_max_s": None}
+    changed: dict[str, Any] = {"phases": plan.phases.model_copy(update={"measure_s": measure_s, **off})}
+    if isinstance(plan.model, Closed):
+        changed["model"] = plan.model.model_copy(update={"operations_per_user": None})
+    return _with_intervals(plan.model_copy(update=changed))
 
 
 def _of(condition: Condition) -> str:

@@ -9,6 +9,11 @@ from loadstone.deploy.placement import Placement
 from loadstone.drive.outcome import DriveRecord
 from loadstone.plan.model import Closed, Plan
 
+DRIVER = "generator"
+"""The part that makes the load: the driver's own threads."""
+OWN = "loadstone"
+"""The rest of loadstone's process: monitors, progress, record."""
+
 
 class Facts(BaseModel):
     """Base of every part: immutable. Keys of later versions are passed over."""
@@ -73,6 +78,12 @@ class Snapshot(Protocol):
     def figures(self) -> Mapping[str, float]: ...
     @property
     def commands(self) -> Mapping[str, CommandCalls]: ...
+    @property
+    def settings(self) -> Mapping[str, str]: ...
+    @property
+    def monitor_clients(self) -> int | None: ...
+    @property
+    def slow_log_entries(self) -> int | None: ...
 
 
 class ServerCounters(Facts):
@@ -83,12 +94,23 @@ class ServerCounters(Facts):
     counters: dict[str, float]
     """Its other figures by their INFO names, e.g. `total_net_input_bytes`."""
     run_id: str | None = None
+    settings: dict[str, str] = {}
+    """Those that may spoil a figure, as the server tells them: `loglevel`, `slowlog-log-slower-than`."""
+    monitor_clients: int | None = None
+    slow_log_entries: int | None = None
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> "ServerCounters":
         """The counters of a snapshot."""
         calls = {name: stat.calls + stat.rejected_calls for name, stat in snapshot.commands.items()}
-        return cls(calls=calls, counters=dict(snapshot.figures), run_id=snapshot.run_id)
+        return cls(
+            calls=calls,
+            counters=dict(snapshot.figures),
+            run_id=snapshot.run_id,
+            settings=dict(snapshot.settings),
+            monitor_clients=snapshot.monitor_clients,
+            slow_log_entries=snapshot.slow_log_entries,
+        )
 
 
 class ServerTrial(Facts):
@@ -122,6 +144,10 @@ class HostFacts(Facts):
     """Moved in from and out to swap."""
     throttled_s: float | None = None
     """How long the driver's control group was held back."""
+    huge_pages_always: bool | None = None
+    """Whether the kernel gives huge pages to every process, asked for or not."""
+    overcommit_memory: int | None = None
+    """The kernel's setting of that name."""
 
 
 class PartCpu(Facts):

@@ -24,9 +24,10 @@ from loadstone.errors import LoadstoneError, UserError
 from loadstone.observe.sample import Sample
 from loadstone.record.hlog import log_lines
 from loadstone.record.lines import FORMAT, LineFile, LineReader, dump_document, write_error, write_file
-from loadstone.record.names import ANALYSIS, ENVIRONMENT, EXPERIMENT, INTERVALS, LATENCY, PLAN, SAMPLES, TRIALS
+from loadstone.record.look import Look
+from loadstone.record.names import ANALYSIS, ENVIRONMENT, EXPERIMENT, INTERVALS, LATENCY, LOOKS, PLAN, SAMPLES, TRIALS
 from loadstone.record.plan_summary import PlanSummary
-from loadstone.record.reading import read_trials
+from loadstone.record.reading import read_looks, read_trials
 from loadstone.record.redact import redact
 from loadstone.record.trial import TrialRecord
 
@@ -46,8 +47,11 @@ class RunFolder:
             self.trials = opened.enter_context(closing(LineFile(path / TRIALS)))
             self.intervals = opened.enter_context(closing(LineFile(path / INTERVALS)))
             self.samples = opened.enter_context(closing(LineFile(path / SAMPLES)))
-            self.finished = frozenset(trial.trial for trial in read_trials(path)[0])
-            """Names of the trials that were finished when the folder was opened."""
+            self.looks = opened.enter_context(closing(LineFile(path / LOOKS)))
+            self.earlier_trials = tuple(read_trials(path)[0])
+            """What was finished when the folder was opened, every attempt, in the order of the lines."""
+            self.earlier_looks = tuple(read_looks(path)[0])
+            """What was looked at when the folder was opened, in the order of the lines."""
             self._attempts = _attempts(path / INTERVALS, path / SAMPLES)
             self._opened = opened.pop_all()
 
@@ -97,6 +101,15 @@ class RunFolder:
         """A writer for one attempt at the trial. Attempts count from 1."""
         self._attempts[trial] = self._attempts.get(trial, 0) + 1
         return TrialWriter(self, trial, self._attempts[trial])
+
+    def add_look(self, look: Look) -> None:
+        """Append a line to `looks.jsonl`; it is on the disk when this returns. Raises as `LineFile.append`."""
+        self.looks.append(look.model_dump(mode="json"))
+        self.looks.sync()
+
+    def write_plan(self, plan_summary: PlanSummary) -> None:
+        """Write `plan.json` anew, whole or not at all: the same plan with another budget."""
+        write_file(self.path / PLAN, dump_document(redact(plan_summary.model_dump(mode="json"), self.secrets)))
 
     def write_analysis(self, analysis: Mapping[str, Any]) -> None:
         """Write `analysis.json`, whole or not at all. May be called again."""

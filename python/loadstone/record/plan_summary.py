@@ -5,7 +5,7 @@ import json
 
 from pydantic import BaseModel, ConfigDict
 
-from loadstone.plan.run_plan import Condition, PlannedTrial, RunPlan
+from loadstone.plan.run_plan import TABLE_GROUP, Condition, Group, PlannedTrial, RunPlan
 from loadstone.record.redact import redact
 
 
@@ -16,14 +16,40 @@ class PlannedLine(BaseModel):
 
     trial: str
     condition: Condition
+    group: str = TABLE_GROUP
     block: int
     order: int
     plan_sha256: str
     """Hash of the trial's plan and of its servers' settings, without ports and secrets."""
 
 
+class PairLine(BaseModel):
+    """Two conditions that are compared."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    a: Condition
+    b: Condition
+
+
+class GroupLine(BaseModel):
+    """A group of the plan (`plan.run_plan.Group`), without its conditions: the trials name them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    pairs: tuple[PairLine, ...]
+    metric: str
+    margin: float
+    looks: tuple[int, ...]
+    sequential: bool
+    warm_block: bool
+    trial_s: float
+    overhead_s: float
+
+
 class PlanSummary(BaseModel):
-    """The design of a run: seed, kind, and every planned trial."""
+    """The design of a run: seed, kind, its groups, and every trial that it may need."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -33,6 +59,9 @@ class PlanSummary(BaseModel):
     quick: bool
     as_published: bool
     expected_s: float
+    budget_s: float = 0.0
+    groups: tuple[GroupLine, ...] = ()
+    """Empty in folders of versions that compared nothing."""
     trials: tuple[PlannedLine, ...]
 
 
@@ -44,10 +73,33 @@ def summarise_plan(run_plan: RunPlan) -> PlanSummary:
         quick=run_plan.quick,
         as_published=run_plan.as_published,
         expected_s=round(run_plan.expected_s(), 3),
+        budget_s=run_plan.budget_s,
+        groups=tuple(_group_line(group) for group in run_plan.groups),
         trials=tuple(
-            PlannedLine(trial=t.name, condition=t.condition, block=t.block, order=t.order, plan_sha256=_fingerprint(t))
+            PlannedLine(
+                trial=t.name,
+                condition=t.condition,
+                group=t.group,
+                block=t.block,
+                order=t.order,
+                plan_sha256=_fingerprint(t),
+            )
             for t in run_plan.trials
         ),
+    )
+
+
+def _group_line(group: Group) -> GroupLine:
+    return GroupLine(
+        name=group.name,
+        pairs=tuple(PairLine(a=pair.a, b=pair.b) for pair in group.pairs),
+        metric=group.metric,
+        margin=group.margin,
+        looks=group.looks,
+        sequential=group.sequential,
+        warm_block=group.warm_block,
+        trial_s=group.trial_s,
+        overhead_s=group.overhead_s,
     )
 
 

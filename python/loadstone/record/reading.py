@@ -5,8 +5,9 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from hdrh.histogram import HdrHistogram
 from pydantic import BaseModel, ConfigDict, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
@@ -17,11 +18,13 @@ from loadstone.observe.sample import Sample
 from loadstone.record.histogram import merge, quantiles_ns
 from loadstone.record.hlog import measured
 from loadstone.record.lines import LineReader, require_format
-from loadstone.record.names import ENVIRONMENT, EXPERIMENT, INTERVALS, LATENCY, PLAN, SAMPLES, TRIALS
+from loadstone.record.look import Look
+from loadstone.record.names import ENVIRONMENT, EXPERIMENT, INTERVALS, LATENCY, LOOKS, PLAN, SAMPLES, TRIALS
 from loadstone.record.plan_summary import PlanSummary
 from loadstone.record.trial import Quantiles, TrialRecord
 from loadstone.spec.experiment import Experiment
 
+LatencyKind = Literal["response", "service"]
 _TRIAL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -68,6 +71,10 @@ class Run:
     plan: PlanSummary
     trials: tuple[TrialRecord, ...]
     """In the order in which they ended."""
+    superseded: tuple[TrialRecord, ...]
+    """Earlier attempts at trials of which a later one counts, because something outside spoiled them."""
+    looks: tuple[Look, ...]
+    """In the order in which they were taken."""
     intervals: dict[str, tuple[IntervalLine, ...]]
     samples: dict[str, tuple[Sample, ...]]
     notes: tuple[str, ...]
@@ -87,18 +94,28 @@ class Run:
         operations = sum(t.counts.sent for t in trials)
         return self._merged("service", trials, [t.service_ns for t in trials], operations)
 
-    def _merged(self, kind: str, trials: list[TrialRecord], parts: list[Quantiles], operations: int) -> Quantiles:
-        try:
-            histogram = merge(measured(self.path / LATENCY / f"{t.trial}.hlog", kind) for t in trials)
-        except OSError as error:
-            raise DriveFailed(f"{error.filename}: cannot be read: {error.strerror}") from None
+    def _merged(
+        self, kind: LatencyKind, trials: list[TrialRecord], parts: list[Quantiles], operations: int
+    ) -> Quantiles:
         return quantiles_ns(
-            histogram,
+            merge(read_histogram(self.path, t.trial, kind) for t in trials),
             operations,
             least=min((p.min for p in parts if p.min is not None), default=None),
             mean=mean_of([p.mean for p in parts], [t.counts.ok for t in trials]),
             greatest=max((p.max for p in parts if p.max is not None), default=None),
         )
+
+
+def read_histogram(path: Path, trial: str, kind: LatencyKind) -> HdrHistogram:
+    """All latencies (ns) of the measure phase of a trial of the run in `path`, which may still be going on.
+
+    Raises:
+        DriveFailed: the trial's log is missing or damaged.
+    """
+    try:
+        return measured(path / LATENCY / f"{trial}.hlog", kind)
+    except OSError as error:
+        raise DriveFailed(f"{error.filename}: cannot be read: {error.strerror}") from None
 
 
 def mean_of(means: list[float | None], weights: list[int]) -> float | None:
@@ -118,9 +135,14 @@ def read_run(path: Path) -> Run:
         if not (path / name).is_file():
             raise UserError(f"{path}: not a run's folder ({name} is missing); give a folder under runs/")
     trials, notes = read_trials(path)
+    looks, left_out = read_looks(path)
+    notes += left_out
     last: dict[str, TrialRecord] = {}
+    superseded: list[TrialRecord] = []
     for trial in trials:
-        last.pop(trial.trial, None)
+        earlier = last.pop(trial.trial, None)
+        if earlier is not None:
+            superseded.append(earlier)
         last[trial.trial] = trial
     attempts = {name: trial.facts.get("attempt", 1) for name, trial in last.items()}
     return Run(
@@ -129,6 +151,8 @@ def read_run(path: Path) -> Run:
         environment=read_environment(path),
         plan=read_plan(path),
         trials=tuple(last.values()),
+        superseded=tuple(superseded),
+        looks=tuple(looks),
         intervals=_read_intervals(path / INTERVALS, attempts, notes),
         samples=_read_samples(path / SAMPLES, attempts, notes),
         notes=tuple(notes),
@@ -191,10 +215,27 @@ def read_trials(path: Path) -> tuple[list[TrialRecord], list[str]]:
         else:
             reader.damaged.append(number)
     notes = reader.notes()
-    repeated = [name for name, times in Counter(t.trial for t in trials).items() if times > 1]
-    if repeated:
-        notes.append(f"{file.name}: of trials that stand there more than once the last counts: {', '.join(repeated)}.")
+    times = Counter((t.trial, t.facts.get("attempt", 1)) for t in trials)
+    twice = [f"{name} (attempt {attempt})" for (name, attempt), number in times.items() if number > 1]
+    if twice:
+        notes.append(f"{file.name}: of attempts that stand there more than once the last counts: {', '.join(twice)}.")
     return trials, notes
+
+
+def read_looks(path: Path) -> tuple[list[Look], list[str]]:
+    """The looks of a run's folder in the order of their lines, and what was left out.
+
+    Raises:
+        UserError: a line is of another format than this version knows.
+    """
+    reader = LineReader(path / LOOKS)
+    looks: list[Look] = []
+    for number, record in reader:
+        try:
+            looks.append(Look.model_validate(record))
+        except ValidationError:
+            reader.damaged.append(number)
+    return looks, reader.notes()
 
 
 def _read_intervals(file: Path, attempts: dict[str, int], notes: list[str]) -> dict[str, tuple[IntervalLine, ...]]:

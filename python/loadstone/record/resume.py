@@ -1,11 +1,11 @@
-"""Whether a folder may be gone on with: only by the same experiment, plan and machine."""
+"""Whether a folder may be gone on with: only by the same experiment, plan and machine; the budget may differ."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from loadstone.errors import UserError
-from loadstone.record.plan_summary import PlanSummary
+from loadstone.record.plan_summary import GroupLine, PlanSummary
 from loadstone.record.reading import read_environment, read_plan
 from loadstone.record.redact import redact
 
@@ -26,7 +26,7 @@ def require_same_run(path: Path, plan: PlanSummary, environment: Mapping[str, An
 
     Args:
         path: the run's folder.
-        plan: the summary of what would be run now.
+        plan: the summary of what would be run now; its budget may be another one.
         environment: as `environment.capture` returns it, of now.
 
     Raises:
@@ -50,11 +50,29 @@ def _plan_differences(then: PlanSummary, now: PlanSummary) -> Iterator[str]:
     after_conditions = {tuple(t.condition.items()) for t in now.trials}
     if before_conditions != after_conditions:
         yield _condition_difference(before_conditions, after_conditions)
+    for before_group, after_group in zip(then.groups, now.groups, strict=False):
+        yield from _group_differences(before_group, after_group)
     if len(then.trials) != len(now.trials):
         yield f"{len(then.trials)} trials were planned and now {len(now.trials)}"
     for before_trial, after_trial in zip(then.trials, now.trials, strict=False):
         if before_trial != after_trial:
             yield f"trial {before_trial.trial} is planned otherwise: {_trial_difference(before_trial, after_trial)}"
+
+
+def _group_differences(then: GroupLine, now: GroupLine) -> Iterator[str]:
+    """What decides otherwise now. How long its trials were thought to take decides nothing."""
+    if then.name != now.name:
+        yield f"group {then.name} was planned, and now {now.name}"
+    elif then.pairs != now.pairs:
+        yield f"group {then.name}: other conditions are compared"
+    for name in ("metric", "margin", "looks", "sequential", "warm_block", "trial_s"):
+        before, after = getattr(then, name), getattr(now, name)
+        if before != after:
+            yield f"group {then.name}: {name} was {_listed(before)} and is now {_listed(after)}"
+
+
+def _listed(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else _word(value)
 
 
 def _condition_difference(then: set[tuple[Any, ...]], now: set[tuple[Any, ...]]) -> str:

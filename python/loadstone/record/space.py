@@ -4,8 +4,8 @@ import shutil
 from pathlib import Path
 
 from loadstone.errors import UserError
-from loadstone.plan.model import Phases
-from loadstone.plan.run_plan import RunPlan
+from loadstone.plan.model import Phases, Plan
+from loadstone.plan.run_plan import TABLE_GROUP, RunPlan
 
 HISTOGRAM_BYTES = 6_000
 """Upper bound of one encoded histogram of an interval, seen at wide latencies."""
@@ -13,24 +13,34 @@ LINE_BYTES = 800
 """Upper bound of a line of `intervals.jsonl`."""
 SAMPLES_BYTES = 4_000
 """What the monitors of one second take in `samples.jsonl`."""
+BASE_BYTES = 100_000
+"""What stands in the folder before the first trial."""
 TRIAL_BYTES = 20_000
 """Upper bound of a line of `trials.jsonl`."""
 
 
 def estimate_bytes(run_plan: RunPlan) -> int:
-    """Bytes that the run's folder will take, rather too many than too few."""
-    total = 100_000
-    for trial in run_plan.trials:
-        seconds = _longest_s(trial.plan.phases)
-        intervals = seconds / trial.plan.interval_s + len(("ramp_up", "warm_up", "measure", "drain"))
-        per_interval = len(trial.plan.operations) * (2 * HISTOGRAM_BYTES + LINE_BYTES)
-        total += int(TRIAL_BYTES + intervals * per_interval + (seconds + 1) * SAMPLES_BYTES)
-    return total
+    """Bytes that the run's folder will take, rather too many than too few.
+
+    A table's first block is run whatever it takes, all else as far as the budget goes.
+    """
+    first = [trial.plan for trial in run_plan.trials if trial.group == TABLE_GROUP and trial.block == 1]
+    others = [trial.plan for trial in run_plan.trials if trial.group != TABLE_GROUP or trial.block != 1]
+    others_s = sum(_longest_s(plan.phases) for plan in others)
+    share = min(1.0, run_plan.budget_s / others_s) if run_plan.budget_s > 0 and others_s > 0 else 1.0
+    return int(BASE_BYTES + sum(map(_trial_bytes, first)) + share * sum(map(_trial_bytes, others)))
+
+
+def _trial_bytes(plan: Plan) -> float:
+    all_s = _longest_s(plan.phases) + plan.phases.drain_s
+    intervals = all_s / plan.interval_s + len(("ramp_up", "warm_up", "measure", "drain"))
+    per_interval = len(plan.operations) * (2 * HISTOGRAM_BYTES + LINE_BYTES)
+    return TRIAL_BYTES + intervals * per_interval + (all_s + 1) * SAMPLES_BYTES
 
 
 def _longest_s(phases: Phases) -> float:
-    measure_s = max(phases.measure_s, phases.measure_max_s or 0.0)
-    return phases.ramp_up_s + phases.warm_up_s + measure_s + phases.drain_s
+    """How long the load may last, without the drain."""
+    return phases.ramp_up_s + phases.warm_up_s + max(phases.measure_s, phases.measure_max_s or 0.0)
 
 
 def check_space(path: Path, needed_bytes: int) -> None:

@@ -58,6 +58,8 @@ class TrialRecord(Line):
     trial: str
     """Name within the run, e.g. `b01-007`; also the stem of its `.hlog`."""
     condition: dict[str, Level]
+    group: str = "table"
+    """The conditions it is measured and judged together with (`plan.run_plan.Group`)."""
     block: int
     order: int
     verdict: TrialVerdict

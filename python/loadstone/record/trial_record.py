@@ -11,6 +11,8 @@ from loadstone.observe.sample import Sample
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import (
+    DRIVER,
+    OWN,
     Ceiling,
     HostFacts,
     PartCpu,
@@ -24,11 +26,8 @@ from loadstone.record.histogram import decode, merge, quantiles_ns, quantiles_of
 from loadstone.record.trial import Quantiles, TrialCounts, TrialRecord
 from loadstone.record.window import Window
 
-DRIVER = "generator"
-"""The part that makes the load: the driver's own threads."""
-OWN = "loadstone"
-"""The rest of loadstone's process: monitors, progress, record."""
 _HOST = "host"
+_KERNEL = "kernel"
 _MAIN_THREAD = ("used_cpu_sys_main_thread", "used_cpu_user_main_thread")
 _WHOLE_SECOND = 0.95
 _NOTHING = Quantiles(min=None, mean=None, p50=None, p90=None, p95=None, p99=None, p999=None, max=None)
@@ -80,6 +79,7 @@ def make_trial_record(
     return TrialRecord(
         trial=planned.name,
         condition=planned.condition,
+        group=planned.group,
         block=planned.block,
         order=planned.order,
         verdict="suspect",
@@ -105,6 +105,7 @@ def failed_trial_record(planned: PlannedTrial, plan: Plan, failure: str, started
     return TrialRecord(
         trial=planned.name,
         condition=planned.condition,
+        group=planned.group,
         block=planned.block,
         order=planned.order,
         verdict="invalid",
@@ -258,6 +259,7 @@ def _wait_share(window: Window, drive: DriveRecord, part: str) -> float | None:
 
 def _host(window: Window) -> HostFacts:
     steal, idle = window.mean(_HOST, "st"), window.mean(_HOST, "id")
+    huge, overcommit = window.highest(_KERNEL, "huge_pages_always"), window.highest(_KERNEL, "overcommit_memory")
     swapped = [window.mean(_HOST, column) for column in ("si", "so")]
     return HostFacts(
         steal_share=None if steal is None else steal / 100,
@@ -266,4 +268,6 @@ def _host(window: Window) -> HostFacts:
         if None in swapped
         else sum(kib for kib in swapped if kib is not None) * 1024 * window.length_s,
         throttled_s=window.increase(DRIVER, "throttled_s"),
+        huge_pages_always=None if huge is None else huge > 0,
+        overcommit_memory=None if overcommit is None else int(overcommit),
     )

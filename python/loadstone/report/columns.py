@@ -1,10 +1,11 @@
-"""The columns of the study's table: one definition for terminal, page, Markdown and CSV."""
+"""The columns of the study's table: one definition for terminal, page and Markdown."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from loadstone.analyse.model import ResultTable, Row
+from loadstone.analyse.model import Part, ResultTable, Row
 from loadstone.report import format as fmt
+from loadstone.report.glossary import meaning
 
 
 @dataclass(frozen=True)
@@ -21,10 +22,12 @@ class Column:
     text: Callable[[float | None], str]
     drop: int = 0
     quantile: str = ""
+    words: Callable[[Row], str] | None = None
+    """The whole cell, where it is more than one figure; empty for none."""
 
     def cell(self, row: Row) -> str:
         """The figure in words; a dash if there is none."""
-        return self.text(self.value(row))
+        return self.text(self.value(row)) if self.words is None else self.words(row) or fmt.NONE
 
     def why_missing(self, row: Row) -> str:
         """Why the row has no such figure; empty where it has one or nothing is known."""
@@ -81,6 +84,23 @@ _QUANTILES = (
     ("p99", "P99", "99 of 100 replies came at least this fast; one user in a hundred waited longer.", 0),
     ("p999", "P99.9", "999 of 1,000 replies came at least this fast.", 1),
 )
+BOTTLENECKS: dict[Part, str] = {
+    "generator": "generator",
+    "subject": "subject",
+    "server": "server",
+    "pool": "pool",
+    "network": "network",
+    "latency": "round trips",
+    "paced": "its own pace",
+    "unknown": "?",
+}
+"""What held a condition back, in a word or two."""
+
+
+def _range(ends: tuple[float, float]) -> str:
+    return f"[{fmt.rate(ends[0])}, {fmt.rate(ends[1])}]"
+
+
 _POOL_WAIT = Column(
     "pool_wait",
     "pool wait",
@@ -91,6 +111,32 @@ _POOL_WAIT = Column(
 )
 _POOL_WAIT_FROM = 0.01
 """Share of the mean response time from which the pool's queue is worth a column."""
+_INTERVAL = Column(
+    "goodput_interval",
+    "95 % interval",
+    "The typical rate of a trial of this condition lies in this range 95 times in 100.",
+    lambda r: None if r.goodput_interval is None else r.goodput_interval[0],
+    fmt.rate,
+    drop=3,
+    words=lambda r: "" if r.goodput_interval is None else _range(r.goodput_interval),
+)
+_BLOCKS = Column(
+    "blocks",
+    "blocks",
+    "How often the condition was measured, each time with everything fresh.",
+    lambda r: r.blocks or None,
+    fmt.count,
+    drop=7,
+)
+_HELD_BACK = Column(
+    "bottleneck",
+    "held back by",
+    meaning("held back by"),
+    lambda _: None,
+    fmt.number,
+    drop=2,
+    words=lambda r: "" if r.bottleneck is None else BOTTLENECKS[r.bottleneck.part],
+)
 _ERRORS = Column(
     "errors", "errors", "Failed, timed-out and wrong replies. They are not part of RPS.", errors, fmt.count, drop=2
 )
@@ -99,6 +145,8 @@ COLUMNS: tuple[Column, ...] = (
     _OPERATIONS,
     _ELAPSED,
     _RPS,
+    _INTERVAL,
+    _BLOCKS,
     _PUBLISHED,
     *(
         Column(name, header, explanation, _latency(name), fmt.duration, drop, quantile=name)
@@ -106,6 +154,7 @@ COLUMNS: tuple[Column, ...] = (
     ),
     _POOL_WAIT,
     _ERRORS,
+    _HELD_BACK,
 )
 
 MARKS = {"valid": "✓", "suspect": "!", "invalid": "✕", "missing": "–", "unknown": "?"}
@@ -120,8 +169,11 @@ MARK_WORDS = {
 
 
 def columns_for(table: ResultTable) -> list[Column]:
-    """The columns with something to say in this table: published figures, waits and errors where there are any."""
+    """The columns with something to say in this table: intervals, published figures, waits and errors if any."""
     idle = {
+        _INTERVAL: not any(row.goodput_interval for row in table.rows),
+        _BLOCKS: all(row.blocks <= 1 for row in table.rows),
+        _HELD_BACK: not any(row.bottleneck for row in table.rows),
         _PUBLISHED: not any(row.published for row in table.rows),
         _POOL_WAIT: not any(map(_waits, table.rows)),
         _ERRORS: not any(map(errors, table.rows)),

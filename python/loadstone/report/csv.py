@@ -1,4 +1,4 @@
-"""The tables for a spreadsheet: a row a condition a table, plain numbers, units in the header."""
+"""Tables and comparisons for a spreadsheet: plain numbers, units in the header."""
 
 import csv
 import io
@@ -7,24 +7,28 @@ from loadstone.analyse.model import Analysis, ResultTable, Row
 from loadstone.record.trial import Quantiles
 from loadstone.report import format as fmt
 from loadstone.report.columns import errors
-
-Cell = str | int | float | bool | None
+from loadstone.report.csv_comparisons import COMPARED, Cell, comparison_rows
 
 _LATENCIES = ("response", "service", "pool_wait")
 _FORMULA = ("=", "+", "-", "@")
 
 
 def render(analysis: Analysis) -> dict[str, bytes]:
-    """`tables.csv` in UTF-8. A figure that is not known is an empty cell."""
+    """`tables.csv` and `comparisons.csv` in UTF-8. A figure that is not known is an empty cell."""
     factors = dict.fromkeys(name for table in analysis.tables for row in table.rows for name in row.condition)
     parts = dict.fromkeys(part for table in analysis.tables for row in table.rows for part in row.cpu_share)
     lines = [_cells(table, row, list(factors), list(parts)) for table in analysis.tables for row in table.rows]
     header = lines[0] if lines else _cells(_NO_TABLE, _NO_ROW, [], [])
+    compared = list(comparison_rows(analysis))
+    return {"tables.csv": _written(list(header), lines), "comparisons.csv": _written(list(COMPARED), compared)}
+
+
+def _written(header: list[str], lines: list[dict[str, Cell]]) -> bytes:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([_safe(name) for name in header])
-    writer.writerows([_safe(cell) for cell in line.values()] for line in lines)
-    return {"tables.csv": out.getvalue().encode()}
+    writer.writerows([_safe(line[name]) for name in header] for line in lines)
+    return out.getvalue().encode()
 
 
 def _cells(table: ResultTable, row: Row, factors: list[str], parts: list[str]) -> dict[str, Cell]:
@@ -39,6 +43,9 @@ def _cells(table: ResultTable, row: Row, factors: list[str], parts: list[str]) -
         "elapsed_s": row.elapsed_s,
         "throughput_per_s": row.throughput_per_s,
         "goodput_per_s": row.goodput_per_s,
+        "goodput_low_per_s": row.goodput_interval[0] if row.goodput_interval else None,
+        "goodput_high_per_s": row.goodput_interval[1] if row.goodput_interval else None,
+        "blocks": row.blocks,
         "peak_per_s": row.peak_per_s,
         "published": row.published,
         **{
@@ -49,6 +56,8 @@ def _cells(table: ResultTable, row: Row, factors: list[str], parts: list[str]) -
         "errors_total": errors(row),
         "errors": "; ".join(f"{kind}: {number}" for kind, number in row.errors.items()),
         **{f"cpu_{part}_share_of_core": row.cpu_share.get(part) for part in parts},
+        "held_back_by": row.bottleneck.part if row.bottleneck else "",
+        "held_back_evidence": row.bottleneck.words if row.bottleneck else "",
         "unmeasurable": "; ".join(row.unmeasurable),
         "reasons": " ".join(row.reasons),
     }

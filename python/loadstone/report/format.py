@@ -1,10 +1,12 @@
 """Figures as people read them. What is not known prints as a dash, never as zero."""
 
+import math
 import re
 import unicodedata
 
 NONE = "—"
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+_DECIMALS_MAX = 3
 
 
 SCALED_UNITS = ("ns", "s", "bytes", "B", "per_s", "/s", "%")
@@ -91,21 +93,48 @@ def percent(share: float | None) -> str:
     return f"{value:.0f} %" if value == 0 or abs(value) >= 99.95 else f"{value:.3g} %"
 
 
+def log_percent(log_ratio: float) -> float:
+    """A log ratio in per cent more (or less): ln 1.12 is 12."""
+    return 100 * math.expm1(log_ratio)
+
+
 def ratio(estimate: float | None, low: float | None = None, high: float | None = None) -> str:
-    """A ratio of two figures as their difference, with its interval: 1.12 is `+12 % [9, 15]`."""
+    """Log ratios as a difference with its interval, ln 1.12 being `+12 % [9, 15]`: the verdicts' own rounding.
+
+    As many decimals as the interval can bear; a bound that is not zero never prints as zero.
+    """
     if estimate is None:
         return NONE
-    text = f"{_points(estimate, sign='+')} %"
-    if low is None or high is None:
-        return text
-    return f"{text} [{_points(low)}, {_points(high)}]"
+    ends = [] if low is None or high is None else [log_percent(low), log_percent(high)]
+    decimals = _decimals(ends or [log_percent(estimate)])
+    text = _decimal(log_percent(estimate), decimals)
+    text = f"+{text} %" if text != "inf" and float(text) > 0 else f"{text} %"
+    return f"{text} [{', '.join(_decimal(end, decimals) for end in ends)}]" if ends else text
 
 
-def _points(factor: float, sign: str = "-") -> str:
-    """`factor` as percentage points above 1, without a sign at 0."""
-    points = 100 * (factor - 1)
-    text = f"{points:{sign}.0f}" if abs(points) >= 9.95 else f"{points:{sign}.1f}".removesuffix(".0")
-    return "0" if text in ("-0", "+0") else text
+def plus_minus(log_ratio: float | None) -> str:
+    """A size of a difference, either way, from a log ratio: `±5 %`, `±1.6 %`."""
+    if log_ratio is None:
+        return NONE
+    value = log_percent(abs(log_ratio))
+    whole = value >= 10 or math.isclose(value, round(value), abs_tol=0.005)
+    return f"±{_decimal(value, 0 if whole else 1)} %"
+
+
+def _decimals(values: list[float]) -> int:
+    finite = [value for value in values if math.isfinite(value)]
+    width = max(finite) - min(finite) if len(finite) > 1 else abs(sum(finite))
+    decimals = 0 if width >= 3 else 1 if width >= 0.3 else 2
+    while decimals < _DECIMALS_MAX and any(value and not round(value, decimals) for value in finite):
+        decimals += 1
+    return decimals
+
+
+def _decimal(value: float, decimals: int) -> str:
+    """A number without a minus before zero; `inf` without end."""
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return f"{round(value, decimals) + 0.0:.{decimals}f}"
 
 
 def quantity(value: float | None, unit: str) -> str:

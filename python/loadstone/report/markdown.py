@@ -1,59 +1,72 @@
 """The report for a repository or a wiki: tables as text, pictures as SVG beside it."""
 
-import re
 from collections.abc import Iterator
 
-from loadstone.analyse.model import Analysis, ResultTable, Row
+from loadstone.analyse.model import Analysis, CheckSummary, Family, ResultTable, Row
 from loadstone.report import format as fmt
-from loadstone.report import summary
+from loadstone.report import summary, verdicts
+from loadstone.report.anchors import Anchors
 from loadstone.report.charts.catalogue import charts_of
 from loadstone.report.charts.chart import Chart
 from loadstone.report.columns import MARKS, columns_for
-
-_MARKUP = re.compile(r"([\\`*_{}\[\]|~#])")
+from loadstone.report.markdown_families import family_lines, trial_lines, word_lines
+from loadstone.report.markdown_text import link, text
 
 
 def render(analysis: Analysis) -> dict[str, bytes]:
     """`report.md`, and `charts/<name>.svg` which it shows."""
     charts = charts_of(analysis)
-    text = "\n".join(_lines(analysis, charts)).rstrip() + "\n"
-    return {"report.md": text.encode(), **{f"charts/{chart.name}.svg": chart.svg() for chart in charts}}
-
-
-def _text(text: str) -> str:
-    """`text` as plain words: no markup, no HTML."""
-    escaped = _MARKUP.sub(r"\\\1", fmt.plain(text))
-    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    whole = "\n".join(_lines(analysis, charts)).rstrip() + "\n"
+    return {"report.md": whole.encode(), **{f"charts/{chart.name}.svg": chart.svg() for chart in charts}}
 
 
 def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
-    yield from (f"# {_text(analysis.question)}", "", f"**{_text(analysis.answer)}**", "")
+    anchors = Anchors(analysis)
+    yield from (f"# {text(analysis.question)}", "", f"**{text(analysis.answer)}**", "")
     badges = [badge for badge, _ in summary.badges(analysis)]
-    yield from (f"{summary.headline(analysis)}. {_text(', '.join(badges))}.", "")
+    yield from (f"{summary.headline(analysis)}. {text(', '.join(badges))}. {summary.time_used(analysis)}".rstrip(), "")
     for note in analysis.notes:
-        yield from (_text(note), "")
+        yield from (text(note), "")
+    if analysis.families:
+        yield from ("## Verdicts", "")
+    for family in analysis.families:
+        yield from _family(family, [chart for chart in charts if chart.family == family.name], anchors)
     yield from ("## Results", "")
     if analysis.published_source:
-        yield from (f"Published figures: {_text(analysis.published_source)}. They are context, not a target.", "")
+        yield from (f"Published figures: {text(analysis.published_source)}. They are context, not a target.", "")
     for table in analysis.tables:
-        yield from _table(table, [chart for chart in charts if chart.table == table.name])
+        yield from _table(table, [chart for chart in charts if chart.table == table.name], anchors)
     yield from _conclusions(analysis)
     for chart in charts:
         if chart.kind == "timeline":
             yield from ("## Time line", "", *_picture(chart))
-    yield from _checks(analysis)
+    yield from _checks(analysis, anchors)
     yield from (line for chart in charts if chart.kind == "checks" for line in _picture(chart))
+    yield from trial_lines(anchors)
+    yield from word_lines(analysis)
     yield from ("## How to reproduce", "", "```sh", *summary.reproduce(analysis), "```", "")
 
 
 def _picture(chart: Chart) -> Iterator[str]:
-    yield from (f"![{_text(chart.alt_text)}](charts/{chart.name}.svg)", "", _text(chart.caption), "")
+    yield from (f"![{text(chart.alt_text)}](charts/{chart.name}.svg)", "", text(chart.caption), "")
 
 
-def _table(table: ResultTable, charts: list[Chart]) -> Iterator[str]:
-    yield from (f"### {_text(table.title)}", "")
+def _family(family: Family, charts: list[Chart], anchors: Anchors) -> Iterator[str]:
+    yield from (f"### {text(family.question)}", "", text(family.answer), "")
+    yield from (text(f"{verdicts.margin_words(family)} {family.note}"), "")
+    for chart in charts:
+        if chart.kind == "forest":
+            yield from _picture(chart)
+    yield from family_lines(family, anchors)
+    for chart in charts:
+        if chart.kind == "blocks":
+            yield from _picture(chart)
+
+
+def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> Iterator[str]:
+    yield from (f"### {text(table.title)}", "")
     if table.note:
-        yield from (_text(table.note), "")
+        yield from (text(table.note), "")
     for chart in charts:
         if chart.kind == "rps":
             yield from _picture(chart)
@@ -62,12 +75,12 @@ def _table(table: ResultTable, charts: list[Chart]) -> Iterator[str]:
     yield f"|---|---|{'---:|' * len(columns)}"
     for row in table.rows:
         cells = [_figure(column.cell(row), row, column.key) for column in columns]
-        yield f"| {MARKS[row.verdict]} | {_text(row.label)} | {' | '.join(cells)} |"
+        yield f"| {MARKS[row.verdict]} | {link(anchors.condition(row.trials), row.label)} | {' | '.join(cells)} |"
     yield ""
     trouble = [row for row in table.rows if row.reasons and row.verdict != "valid"]
     for row in trouble:
-        yield f"- {MARKS[row.verdict]} {_text(row.label)}: {row.verdict}. {_text(' '.join(row.reasons))}"
-    untold = [f"- {_text(line)}" for line in summary.untold(table)]
+        yield f"- {MARKS[row.verdict]} {text(row.label)}: {row.verdict}. {text(' '.join(row.reasons))}"
+    untold = [f"- {text(line)}" for line in summary.untold(table)]
     yield from untold
     if trouble or untold:
         yield ""
@@ -76,9 +89,10 @@ def _table(table: ResultTable, charts: list[Chart]) -> Iterator[str]:
             yield from _picture(chart)
 
 
-def _figure(text: str, row: Row, key: str) -> str:
+def _figure(words: str, row: Row, key: str) -> str:
     """A figure, struck out where the row is invalid; the published one stays."""
-    return f"~~{text}~~" if row.verdict == "invalid" and key != "published" and text != fmt.NONE else text
+    struck = row.verdict == "invalid" and key != "published" and words != fmt.NONE
+    return f"~~{text(words)}~~" if struck else text(words)
 
 
 def _conclusions(analysis: Analysis) -> Iterator[str]:
@@ -86,12 +100,12 @@ def _conclusions(analysis: Analysis) -> Iterator[str]:
         return
     yield from ("## The author's conclusions, tested", "")
     for number, answer in enumerate(analysis.answers, 1):
-        yield f"{number}. {_text(answer.claim)} **{answer.verdict}**: {_text(answer.answer)}"
-        yield from (f"   - {_text(line)}" for line in answer.evidence)
+        yield f"{number}. {text(answer.claim)} **{answer.verdict}**: {text(answer.answer)}"
+        yield from (f"   - {text(line)}" for line in answer.evidence)
     yield ""
 
 
-def _checks(analysis: Analysis) -> Iterator[str]:
+def _checks(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
     yield from ("## Checks", "")
     if not analysis.checks:
         yield from ("No check was made.", "")
@@ -99,7 +113,15 @@ def _checks(analysis: Analysis) -> Iterator[str]:
     yield "| check | what it looks for | valid | suspect | invalid | unknown | worst figure |"
     yield "|---|---|---:|---:|---:|---:|---|"
     for check in summary.failing_first(analysis.checks):
-        worst = f"{summary.figure(check.worst)} {check.worst_trial or ''}".strip() if check.worst else fmt.NONE
+        worst = _worst(check, anchors)
         counts = " | ".join(fmt.count(n) for n in (check.valid, check.suspect, check.invalid, check.unknown))
-        yield f"| {_text(summary.check_title(check.name))} | {_text(check.explanation)} | {counts} | {_text(worst)} |"
+        yield f"| {text(summary.check_title(check.name))} | {text(check.explanation)} | {counts} | {worst} |"
     yield ""
+
+
+def _worst(check: CheckSummary, anchors: Anchors) -> str:
+    """The worst figure, and the trial that has it."""
+    if check.worst is None:
+        return fmt.NONE
+    trial = link(anchors.trial(check.worst_trial), check.worst_trial) if check.worst_trial else ""
+    return f"{text(summary.figure(check.worst))} {trial}".rstrip()

@@ -1,50 +1,52 @@
 """What the page prints: the analysis in words, figures and anchors."""
 
-import base64
-import re
 from collections.abc import Iterator
 from typing import Any
 
-from markupsafe import Markup
-
 from loadstone.analyse.model import Analysis, CheckSummary, ResultTable, Row, TrialView
 from loadstone.report import format as fmt
-from loadstone.report import summary, words
+from loadstone.report import glossary, summary
+from loadstone.report.anchors import Anchors
 from loadstone.report.charts import theme
 from loadstone.report.charts.catalogue import charts_of
 from loadstone.report.charts.chart import Chart
 from loadstone.report.columns import COLUMNS, MARK_WORDS, MARKS, Column, columns_for
+from loadstone.report.page_families import comparison_checks, family_view
+from loadstone.report.page_parts import figure, linked
 
+_WIDE_FROM = 13
+"""A table with more columns is set closer."""
 _OPENED_MAX = 6
 """More invalid trials than this stay folded."""
 
 
 def page(analysis: Analysis) -> dict[str, Any]:
     """Everything that the template prints, by the names it uses."""
-    charts = charts_of(analysis)
-    trial_ids = {view.trial: f"trial-{i}" for i, view in enumerate(analysis.trials)}
-    conditions = list(summary.trials_by_condition(analysis).items())
-    anchors = {view.trial: f"condition-{i}" for i, (_, views) in enumerate(conditions) for view in views}
+    charts, anchors = charts_of(analysis), Anchors(analysis)
     return {
         "analysis": analysis,
         "headline": summary.headline(analysis),
         "badges": summary.badges(analysis),
+        "time_used": summary.time_used(analysis),
         "shares": _shares(analysis),
+        "families": [family_view(family, charts, anchors) for family in analysis.families],
+        "comparison_checks": comparison_checks(analysis),
         "tables": [_table(table, charts, anchors) for table in analysis.tables],
-        "timeline": next((_figure(chart) for chart in charts if chart.kind == "timeline"), None),
-        "matrix": next((_figure(chart) for chart in charts if chart.kind == "checks"), None),
+        "timeline": next((figure(chart) for chart in charts if chart.kind == "timeline"), None),
+        "matrix": next((figure(chart) for chart in charts if chart.kind == "checks"), None),
         "checks": [_check(check) for check in summary.failing_first(analysis.checks)],
         "opened": sum(view.verdict == "invalid" for view in analysis.trials) <= _OPENED_MAX,
-        "conditions": [_condition(label, views, anchors[views[0].trial]) for label, views in conditions],
+        "conditions": [_condition(anchor, label, views, analysis) for anchor, label, views in anchors.conditions],
         "environment": _environment(analysis.environment),
         "commands": summary.reproduce(analysis),
-        "terms": words.TERMS,
+        "groups": glossary.GROUPS,
+        "meaning": glossary.meaning,
+        "anchors": anchors,
         "columns": COLUMNS,
         "marks": MARKS,
         "mark_words": MARK_WORDS,
-        "trial_ids": trial_ids,
         "answers": [
-            {"answer": answer, "evidence": [_linked(line, trial_ids) for line in answer.evidence]}
+            {"answer": answer, "evidence": [linked(line, anchors) for line in answer.evidence]}
             for answer in analysis.answers
         ],
         "pictures": {
@@ -53,13 +55,6 @@ def page(analysis: Analysis) -> dict[str, Any]:
             "onDark": theme.ON_DARK,
         },
     }
-
-
-def _linked(text: str, trial_ids: dict[str, str]) -> Markup:
-    """`text` with every trial's name in it as a link to the trial."""
-    words = re.split(r"([\w-]+)", fmt.plain(text))
-    link = Markup('<a href="#{}">{}</a>')
-    return Markup("").join(link.format(trial_ids[word], word) if word in trial_ids else word for word in words)
 
 
 def _shares(analysis: Analysis) -> list[tuple[str, int]]:
@@ -74,18 +69,7 @@ def _shares(analysis: Analysis) -> list[tuple[str, int]]:
     return [(kind, number) for kind, number in kinds if number]
 
 
-def _figure(chart: Chart) -> dict[str, str]:
-    picture = base64.b64encode(chart.svg(titled=False)).decode()
-    return {
-        "name": chart.name,
-        "title": chart.heading,
-        "caption": chart.caption,
-        "alt": chart.alt_text,
-        "source": f"data:image/svg+xml;base64,{picture}",
-    }
-
-
-def _table(table: ResultTable, charts: list[Chart], anchors: dict[str, str]) -> dict[str, Any]:
+def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> dict[str, Any]:
     columns = columns_for(table)
     best = max((row.goodput_per_s or 0.0 for row in table.rows if row.verdict in ("valid", "suspect")), default=0.0)
     own = {
@@ -96,12 +80,13 @@ def _table(table: ResultTable, charts: list[Chart], anchors: dict[str, str]) -> 
         "columns": columns,
         "rows": [_row(row, columns, best, anchors) for row in table.rows],
         "untold": list(summary.untold(table)),
-        "figures": {kind: _figure(chart) if chart else None for kind, chart in own.items()},
-        "cpu": any(row.cpu_share for row in table.rows),
+        "figures": {kind: figure(chart) if chart else None for kind, chart in own.items()},
+        "cpu": any(row.cpu_share for row in table.rows) and not any(row.bottleneck for row in table.rows),
+        "wide": len(columns) > _WIDE_FROM,
     }
 
 
-def _row(row: Row, columns: list[Column], best: float, anchors: dict[str, str]) -> dict[str, Any]:
+def _row(row: Row, columns: list[Column], best: float, anchors: Anchors) -> dict[str, Any]:
     cells = [
         {
             "text": column.cell(row),
@@ -115,7 +100,7 @@ def _row(row: Row, columns: list[Column], best: float, anchors: dict[str, str]) 
     return {
         "row": row,
         "cells": cells,
-        "anchor": next((anchors[trial] for trial in row.trials if trial in anchors), None),
+        "anchor": anchors.condition(row.trials),
         "busiest": max(row.cpu_share.items(), key=lambda part: part[1], default=None),
         "cpu": ", ".join(f"{fmt.plain(part)} {fmt.percent(share)}" for part, share in row.cpu_share.items()),
         "why": _why(row),
@@ -141,10 +126,13 @@ def _check(check: CheckSummary) -> dict[str, Any]:
     return {"check": check, "verdict": verdict, "worst": summary.figure(check.worst) if check.worst else fmt.NONE}
 
 
-def _condition(label: str, views: list[TrialView], anchor: str) -> dict[str, Any]:
+def _condition(anchor: str, label: str, views: list[TrialView], analysis: Analysis) -> dict[str, Any]:
     verdicts = [view.verdict for view in views]
     worst = next((kind for kind in ("invalid", "suspect") if kind in verdicts), "valid")
-    return {"label": label, "trials": views, "anchor": anchor, "verdict": worst}
+    names = {view.trial for view in views}
+    rows = (row for table in analysis.tables for row in table.rows if names.intersection(row.trials))
+    held = next((fmt.plain(row.bottleneck.words) for row in rows if row.bottleneck), "")
+    return {"label": label, "trials": views, "anchor": anchor, "verdict": worst, "held_back": held}
 
 
 def _environment(values: dict[str, object]) -> list[tuple[str, list[tuple[str, str]]]]:

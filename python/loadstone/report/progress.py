@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on: which trial, what it does now, how long it still takes."""
+"""What a person sees while a run goes on: what is measured now, what is decided, how long it still takes."""
 
 import time
 from collections import Counter
@@ -11,31 +11,40 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from loadstone.record.look import Reason
 from loadstone.report import format as fmt
 from loadstone.report.columns import MARKS
 from loadstone.report.terminal import STYLES, make_console
 
 _PHASES = {"ramp_up": "ramp-up", "warm_up": "warm-up"}
+_ENDS: dict[Reason, str] = {
+    "go on": "not decided yet, more blocks follow",
+    "decided": "decided",
+    "last look": "not decided, and this was the last look",
+    "out of budget": "not decided, and the budget is spent",
+    "spoiled": "given up, too many blocks were spoiled from outside",
+}
 
 
 class RunProgress:
     """The display of a run, on stderr.
 
     On a terminal it repaints when it is told something, at most once a call and never by itself, so that it takes no
-    CPU from what is measured. Elsewhere it prints one line a finished trial.
+    CPU from what is measured. Elsewhere it prints one line a finished trial of a table, and one a finished block of a
+    comparison.
     """
 
     def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console or make_console()
         self._clock = clock
         self._screen: Live | None = None
-        self._total = 0
-        self._expected_s = 0.0
-        self._began_s = 0.0
-        self._last_end_s = 0.0
+        self._began_s = clock()
+        self._left_s, self._at_most, self._told_s = 0.0, False, self._began_s
+        self._decided: tuple[int, int] = (0, 0)
         self._finished: Counter[str] = Counter()
-        self._first = self._number = 0
-        self._label = ""
+        self._block: Counter[str] = Counter()
+        self._block_reasons: list[str] = []
+        self._place = self._label = ""
         self._now = Text()
 
     def __enter__(self) -> "RunProgress":
@@ -46,21 +55,26 @@ class RunProgress:
     ) -> None:
         self.stop()
 
-    def start(self, total_trials: int, expected_s: float) -> None:
-        """Begin: `total_trials` of the whole run (those of a resumed run included), `expected_s` for what is left."""
-        self._total, self._expected_s = total_trials, expected_s
-        self._began_s = self._last_end_s = self._clock()
-        self._line(Text(f"{fmt.count(total_trials)} trials, about {fmt.rough_time(expected_s)}"))
+    def start(self) -> None:
+        """The first trial is about to begin."""
+        self._began_s = self._told_s = self._clock()
         if self._console.is_terminal:
             self._screen = Live(
                 console=self._console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
             )
             self._screen.start()
 
-    def trial(self, name: str, label: str, n: int) -> None:
-        """Trial `name` of condition `label` begins, the `n`-th of the run, counted from 1."""
-        self._first = self._first or n
-        self._number, self._label = n, fmt.plain(label)
+    def left(self, seconds: float, at_most: bool) -> None:
+        """How long the run still takes from now on; `at_most`: it may well end before."""
+        self._left_s, self._at_most, self._told_s = seconds, at_most, self._clock()
+
+    def decided(self, decided: int, of: int) -> None:
+        """So many of all comparisons are decided."""
+        self._decided = (decided, of)
+
+    def trial(self, name: str, label: str, place: str) -> None:
+        """Trial `name` of condition `label` begins; `place` says where in the run it stands."""
+        self._place, self._label = fmt.plain(place), fmt.plain(label)
         self._now = Text(f"{fmt.plain(name)}: preparing", style="dim")
         self._paint()
 
@@ -73,16 +87,38 @@ class RunProgress:
         )  # fmt: skip
         self._paint()
 
-    def finished(self, verdict: str, reasons: Sequence[str]) -> None:
-        """The trial ended. What is not valid stays on the screen with its reasons."""
+    def finished(self, verdict: str, reasons: Sequence[str], *, in_block: bool = False) -> None:
+        """The trial ended; `in_block`: its block is told as a whole. What is not valid stays with its reasons."""
         self._finished[verdict] += 1
-        self._last_end_s = self._clock()
-        if self._screen is None or verdict != "valid":
-            said = " ".join([f"{verdict}.", *(fmt.plain(reason) for reason in reasons)]) if reasons else verdict
-            line = f"trial {self._number} of {self._total}: {self._label}: {said}"
-            left = "" if self._screen else f", about {fmt.rough_time(self.left_s())} left"
-            self._line(Text.assemble((f"{MARKS.get(verdict, '?')} ", STYLES.get(verdict, "")), line, left))
+        if in_block:
+            self._block[verdict] += 1
+            self._block_reasons += reasons
+        if (self._screen is None and not in_block) or (self._screen is not None and verdict != "valid"):
+            self._told(verdict, f"{self._place}: {self._label}", verdict, reasons)
         self._paint()
+
+    def block(self, place: str) -> None:
+        """A block of a comparison ended: all trials told with `in_block` since the one before."""
+        seen, reasons = self._block, self._block_reasons
+        self._block, self._block_reasons = Counter(), []
+        if self._screen is not None or not seen:
+            return
+        worst = next((kind for kind in ("invalid", "suspect") if seen[kind]), "valid")
+        said = worst if len(seen) == 1 else ", ".join(f"{seen[kind]} {kind}" for kind in STYLES if seen[kind])
+        more = [f"(And {len(reasons) - 1} more.)"] if len(reasons) > 1 else []
+        self._told(worst, fmt.plain(place), said, [*reasons[:1], *more])
+
+    def look(self, group: str, blocks: int, reason: Reason, words: Sequence[str]) -> None:
+        """A comparison was judged: what became of it, and the verdict of each of its pairs."""
+        refused = any(said.startswith(("INVALID", "NOT DECIDABLE")) for said in words)
+        end = "ended" if reason == "decided" and refused else _ENDS[reason]
+        head = f"{fmt.plain(group)}, after {fmt.count(blocks)} {'block' if blocks == 1 else 'blocks'}: {end}"
+        if len(words) == 1:
+            self._line(Text(f"{head}: {fmt.plain(words[0])}"))
+            return
+        self._line(Text(head))
+        for said in words if reason != "go on" else ():
+            self._line(Text(f"  {fmt.plain(said)}"))
 
     def note(self, text: str) -> None:
         """A sentence that stays on the screen."""
@@ -94,14 +130,16 @@ class RunProgress:
             self._screen.stop()
             self._screen = None
 
-    def left_s(self) -> float:
-        """Seconds that the run still takes: by the plan at first, then by the mean length of the trials so far."""
-        done = self._finished.total()
-        if not done:
-            return max(0.0, self._expected_s - (self._clock() - self._began_s))
-        each_s = (self._last_end_s - self._began_s) / done
-        to_do = self._total - (self._first - 1) - done
-        return max(0.0, to_do * each_s - (self._clock() - self._last_end_s))
+    def left_words(self) -> str:
+        """`about 4 min left`, counted down since it was told; `at most` where the run may end before."""
+        left_s = max(0.0, self._left_s - (self._clock() - self._told_s))
+        return f"{'at most' if self._at_most else 'about'} {fmt.rough_time(left_s)} left"
+
+    def _told(self, verdict: str, what: str, said: str, reasons: Sequence[str]) -> None:
+        """A line on what ended, with its mark; elsewhere than on a terminal with the time left."""
+        sentence = " ".join([f"{said}.", *(fmt.plain(reason) for reason in reasons)]) if reasons else said
+        left = "" if self._screen else f", {self.left_words()}"
+        self._line(Text.assemble((f"{MARKS.get(verdict, '?')} ", STYLES.get(verdict, "")), f"{what}: {sentence}{left}"))
 
     def _line(self, text: Text) -> None:
         self._console.print(text, soft_wrap=True)
@@ -112,17 +150,21 @@ class RunProgress:
 
     def _view(self) -> Group:
         """Two lines: how far the run is, and what the trial does now."""
-        done = self._finished.total()
+        now_s = self._clock()
+        done_s = now_s - self._began_s
+        all_s = done_s + max(0.0, self._left_s - (now_s - self._told_s))
         tally = Text("  ").join(
             Text(f"{self._finished[kind]} {kind}", style=STYLES[kind]) for kind in STYLES if self._finished[kind]
         )
+        decided, of = self._decided
         head = Table.grid(padding=(0, 2))
-        for _ in range(4):
+        for _ in range(5):
             head.add_column(no_wrap=True)
         head.add_row(
-            ProgressBar(total=max(1, self._total), completed=done, width=24),
-            f"trial {self._number} of {self._total}",
-            Text(f"{fmt.rough_time(self.left_s())} left", style="dim"),
+            ProgressBar(total=max(1.0, all_s), completed=done_s, width=24),
+            self._place,
+            Text(self.left_words(), style="dim"),
+            f"{decided} of {of} decided" if of else "",
             tally,
         )
         body = Table.grid(padding=(0, 2))

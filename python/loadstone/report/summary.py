@@ -36,6 +36,14 @@ def badges(analysis: Analysis) -> list[tuple[str, str]]:
     return found
 
 
+def time_used(analysis: Analysis) -> str:
+    """`Took 12 min 3 s of a budget of 45 min 0 s.`; empty where nothing ran."""
+    if not analysis.elapsed_s:
+        return ""
+    budget = f" of a budget of {fmt.rough_time(analysis.budget_s)}" if analysis.budget_s else ""
+    return f"Took {fmt.seconds(analysis.elapsed_s)}{budget}."
+
+
 def check_title(name: str) -> str:
     """A check's name as people read it."""
     return fmt.plain(name.replace("_", " "))

@@ -15,11 +15,15 @@ from loadstone.analyse.model import Analysis, Answer, CheckSummary, ResultTable,
 from loadstone.report import format as fmt
 from loadstone.report import summary
 from loadstone.report.columns import MARKS, Column, columns_for
+from loadstone.report.terminal_families import families
 
 STYLES = {"valid": "green", "suspect": "yellow", "invalid": "red", "missing": "dim", "unknown": "dim"}
 
 _PIPE_COLUMNS = 120
 _LABEL_MAX = 40
+ROWS_MAX = 36
+"""A longer table is shortened on a terminal."""
+ROWS_KEPT = 24
 _ANSWERS = {"holds": "green", "does not hold": "red"}
 
 
@@ -41,10 +45,14 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
     yield Text(fmt.plain(analysis.answer), style="bold cyan")
     badges = [fmt.plain(badge) for badge, _ in summary.badges(analysis)]
     yield Text("; ".join([summary.headline(analysis), *badges]), style="dim")
+    yield from families(analysis.families, width)
     for table in analysis.tables:
         yield Text()
         yield Text(fmt.plain(table.title), style="bold")
-        yield _table(table, width)
+        shown = shortened(table.rows)
+        yield _table(table, shown, width)
+        if left := len(table.rows) - len(shown):
+            yield Text(f"… {left} more rows in the report", style="dim")
         for line in summary.untold(table):
             yield Text(line, style="dim")
     if analysis.published_source and any(row.published for table in analysis.tables for row in table.rows):
@@ -63,14 +71,25 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
         yield Text(f"Not known for some trials: {', '.join(unseen)}.", style="dim")
     for note in analysis.notes:
         yield Text(fmt.plain(note), style="dim")
+    yield Text()
+    if used := summary.time_used(analysis):
+        yield Text(used)
     if report is not None:
-        yield Text()
         yield Text.assemble(("Report: ", "bold"), fmt.plain(str(report)))
 
 
-def _table(table: ResultTable, width: int) -> Table:
-    """The study's table in the columns for which there is room; a line between levels of the first factor."""
-    longest = max((cell_len(fmt.plain(row.label)) for row in table.rows), default=0)
+def shortened(rows: list[Row]) -> list[Row]:
+    """All rows of a table that fits a screen, else some of every part of it, evenly spread."""
+    if len(rows) <= ROWS_MAX:
+        return rows
+    step = len(rows) / ROWS_KEPT
+    regular = {int(place * step) for place in range(ROWS_KEPT)}
+    return [row for place, row in enumerate(rows) if place in regular]
+
+
+def _table(table: ResultTable, rows: list[Row], width: int) -> Table:
+    """These rows in the columns for which there is room; a line between levels of the first factor."""
+    longest = max((cell_len(fmt.plain(row.label)) for row in rows), default=0)
     label = max(len("condition"), min(_LABEL_MAX, longest, max(8, width // 3)))
     room = width - len("✓ ") - label
     gap = 2 if fitting(table, room, 2) == columns_for(table) else 1
@@ -79,7 +98,7 @@ def _table(table: ResultTable, width: int) -> Table:
     grid.add_column("  condition", no_wrap=True, overflow="ellipsis", width=len("✓ ") + label)
     for column in columns:
         grid.add_column(column.header, justify="right", no_wrap=True)
-    for row, following in zip(table.rows, [*table.rows[1:], None], strict=False):
+    for row, following in zip(rows, [*rows[1:], None], strict=False):
         cells = [Text(column.cell(row), style=_style(row, column)) for column in columns]
         label_style = "dim" if row.verdict == "missing" else ""
         name = Text.assemble((f"{MARKS[row.verdict]} ", STYLES[row.verdict]), (fmt.plain(row.label), label_style))

@@ -3,10 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from loadstone.spec.experiment import Conclusion, Experiment, Factor
+from loadstone.spec.experiment import Comparison, Conclusion, Experiment, Factor
 from loadstone.spec.levels import REFERENCE, Level, is_level, level_text
 from loadstone.spec.problems import listed, nearest
 from loadstone.spec.yaml_text import Path
+
+_TAKEN = "table"
+"""What conditions outside of every comparison are called."""
 
 
 def cross_check(experiment: Experiment) -> None:
@@ -19,6 +22,7 @@ def cross_check(experiment: Experiment) -> None:
         for path, text in _texts(experiment.source.data.get(part), (part,)):
             _references(experiment, path, text)
     _operations(experiment)
+    _comparisons(experiment)
     _published(experiment)
     for index, conclusion in enumerate(experiment.conclusions):
         _conclusion(experiment, ("conclusions", index), conclusion)
@@ -53,13 +57,38 @@ def _tables(experiment: Experiment) -> None:
             raise experiment.source.error((*at, "name"), f"'{table.name}' is used twice; give each table its own name")
         names.append(table.name)
         for factor, levels in table.vary.items():
-            path = (*at, "vary", factor)
-            _levels(experiment, path, factor, levels)
-            if not levels:
-                raise experiment.source.error(path, "has no level; write the levels to vary, or remove the factor")
-            for place, level in enumerate(levels):
-                if is_level(level, levels[:place]):
-                    raise experiment.source.error((*path, place), f"'{level_text(level)}' is given twice; remove it")
+            _levels_once(experiment, (*at, "vary", factor), factor, levels)
+
+
+def _comparisons(experiment: Experiment) -> None:
+    names: list[str] = []
+    for index, comparison in enumerate(experiment.comparisons):
+        at: Path = ("comparisons", index)
+        name = comparison.name
+        if name == _TAKEN:
+            raise experiment.source.error((*at, "name"), f"'{name}' is a word of loadstone's own; choose another name")
+        if name in names:
+            problem = f"'{name}' is used twice; give each comparison its own name"
+            raise experiment.source.error((*at, "name"), problem)
+        names.append(name)
+        _between(experiment, at, comparison)
+        for key, places in (("at", comparison.at), ("quick_at", comparison.quick_at or {})):
+            for factor, levels in places.items():
+                if factor == comparison.between:
+                    problem = f"'{factor}' is what is compared; remove it here, or compare between another factor"
+                    raise experiment.source.error((*at, key, factor), problem)
+                _levels_once(experiment, (*at, key, factor), factor, levels)
+
+
+def _between(experiment: Experiment, at: Path, comparison: Comparison) -> None:
+    """The factor that is compared, its levels, and the baseline."""
+    factor, levels, baseline = comparison.between, comparison.levels, comparison.baseline
+    _levels(experiment, (*at, "between"), factor, ())
+    _levels_once(experiment, (*at, "levels"), factor, levels)
+    if baseline is not None and not is_level(baseline, levels):
+        known = listed(level_text(level) for level in levels)
+        problem = f"'{level_text(baseline)}' is none of the levels that are compared; they are: {known}"
+        raise experiment.source.error((*at, "baseline"), problem)
 
 
 def _as_published(experiment: Experiment) -> None:
@@ -112,6 +141,11 @@ def _published(experiment: Experiment) -> None:
 def _conclusion(experiment: Experiment, at: Path, conclusion: Conclusion) -> None:
     _when(experiment, (*at, "where"), conclusion.where)
     _when(experiment, (*at, "against"), conclusion.against)
+    names = [comparison.name for comparison in experiment.comparisons]
+    if conclusion.comparison is not None and conclusion.comparison not in names:
+        word = conclusion.comparison
+        problem = f"'{word}' is no comparison; {nearest(word, names)}comparisons are: {listed(names)}"
+        raise experiment.source.error((*at, "comparison"), problem)
     needed = {"at_least": "value", "ratio": "against", "pool_wait": "against", "beyond": "answer"}[conclusion.kind]
     if getattr(conclusion, needed) in (None, "", {}):
         raise experiment.source.error((*at, needed), f"is missing; a conclusion of kind {conclusion.kind} needs it")
@@ -120,6 +154,16 @@ def _conclusion(experiment: Experiment, at: Path, conclusion: Conclusion) -> Non
 def _when(experiment: Experiment, path: Path, when: Mapping[str, Level | tuple[Level, ...]]) -> None:
     for factor, wanted in when.items():
         _levels(experiment, (*path, factor), factor, wanted if isinstance(wanted, tuple) else (wanted,))
+
+
+def _levels_once(experiment: Experiment, path: Path, factor: str, levels: tuple[Level, ...]) -> None:
+    """Levels of a factor that is varied: at least one, and each once."""
+    _levels(experiment, path, factor, levels)
+    if not levels:
+        raise experiment.source.error(path, "has no level; write the levels to vary, or remove the factor")
+    for place, level in enumerate(levels):
+        if is_level(level, levels[:place]):
+            raise experiment.source.error((*path, place), f"'{level_text(level)}' is given twice; remove it")
 
 
 def _levels(experiment: Experiment, path: Path, factor: str, levels: Iterable[Level]) -> None:

@@ -4,13 +4,15 @@
 `${factor.name}` for a value that stands behind the level (`Factor.values`).
 """
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
 from loadstone.spec.levels import Level
 from loadstone.spec.problems import listed, nearest
 from loadstone.spec.source import Source
+from loadstone.spec.units import duration_s, margin_share
 
 RATES = ("goodput_per_s", "throughput_per_s", "peak_per_s")
 LATENCIES = ("response_ns", "service_ns", "pool_wait_ns")
@@ -27,6 +29,22 @@ def _known_metric(name: str) -> str:
 
 
 Metric = Annotated[str, AfterValidator(_known_metric), Field(json_schema_extra={"enum": list(METRICS)})]
+
+
+def _readable_by(read: Callable[[object], float]) -> BeforeValidator:
+    """The value must be one that `read` takes; it stays as it was written."""
+
+    def check(value: object) -> object:
+        read(value)
+        return value
+
+    return BeforeValidator(check)
+
+
+Duration = Annotated[str | float, _readable_by(duration_s)]
+"""A time as text (`45 min`, `20m`) or in seconds; `units.duration_s` reads it."""
+Margin = Annotated[str | float, _readable_by(margin_share)]
+"""A share as text (`5 %`) or as a number (0.05); `units.margin_share` reads it."""
 
 
 class SpecPart(BaseModel):
@@ -62,6 +80,51 @@ class Table(SpecPart):
     """Whether `--quick` runs it too."""
 
 
+class Comparison(SpecPart):
+    """A question that is answered by comparing conditions block by block. It varies one factor and no other.
+
+    Every two of `levels` are a pair (with `baseline`: each other level against that one), once for each
+    combination of the levels `at`; factors that neither names stand at their default. All its pairs are
+    one family: together they claim a difference where there is none in at most 5 % of experiments.
+    """
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9-]*$", max_length=40)
+    question: str
+    between: str
+    """The factor whose levels are compared."""
+    levels: tuple[Level, ...] = Field(min_length=2)
+    baseline: Level | None = None
+    at: dict[str, tuple[Level, ...]] = {}
+    quick_at: dict[str, tuple[Level, ...]] | None = None
+    """Replaces `at` under `--quick`; None: the same."""
+    quick: bool = True
+    """Whether `--quick` compares it too."""
+    metric: Metric | None = None
+    """What decides; the experiment's `primary_metric` if none is given. All other figures are exploratory."""
+    margin: Margin | None = None
+    """A difference below it does not matter (`5 %` or 0.05); None: 5 % for rates, 10 % for latencies."""
+    note: str = ""
+
+
+class Design(SpecPart):
+    """How often and how long conditions are measured."""
+
+    budget: Duration = "45 min"
+    """How long the run may last (`45 min`, or seconds)."""
+    table_blocks: int = Field(default=6, ge=1, le=1000)
+    """How often a condition is measured that stands in tables only: 6 are the fewest that give a 95 % interval."""
+    trial: Duration | None = None
+    """Measure phase of a trial that is compared (`3 s`, or seconds); None: by the rule of `plan.trial_length`."""
+
+
+class QuickDesign(SpecPart):
+    """What `--quick` replaces in the design; None: nothing."""
+
+    budget: Duration | None = "3 min"
+    table_blocks: int | None = Field(default=1, ge=1, le=1000)
+    trial: Duration | None = "700 ms"
+
+
 class Published(SpecPart):
     """Figures of the original study, printed as context beside ours, never as a target.
 
@@ -85,7 +148,8 @@ class Conclusion(SpecPart):
     """A conclusion of the original author, to be answered with our data.
 
     at_least: does any condition of `where` reach `value` of `metric`?
-    ratio: `metric` of conditions `where` against those of `against`, matched on all other factors.
+    ratio: `metric` of conditions `where` against those of `against`, matched on all other factors;
+        the verdicts of `comparison` answer it.
     beyond: what one server on one machine cannot answer; `answer` says why.
     pool_wait: share of the response time that was spent waiting for a connection, `where` against `against`.
     """
@@ -97,6 +161,10 @@ class Conclusion(SpecPart):
     metric: Metric = "goodput_per_s"
     value: float | None = None
     answer: str = ""
+    comparison: str | None = None
+    """The declared comparison that answers it."""
+    claims: Literal["less", "the same", "more"] | None = None
+    """What it says of `metric` under `where`, beside `against`; None: it is not put to the test."""
 
 
 class OperationSpec(SpecPart):
@@ -146,9 +214,10 @@ class Workload(SpecPart):
 
 
 class Quick(SpecPart):
-    """What `--quick` replaces in the workload's phases."""
+    """What `--quick` replaces in the workload's phases and in the design."""
 
     phases: dict[str, Any] = {}
+    design: QuickDesign = QuickDesign()
 
 
 class AsPublished(SpecPart):
@@ -174,6 +243,8 @@ class Experiment(SpecPart):
     servers: dict[str, dict[str, Any]]
     """Name -> settings of a provider (`kind: embedded | process | url`), see `registry.SERVERS`."""
     workload: Workload
+    comparisons: tuple[Comparison, ...] = ()
+    design: Design = Design()
     published: tuple[PublishedSet, ...] = ()
     conclusions: tuple[Conclusion, ...] = ()
     quick: Quick = Quick()

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
 
+from loadstone.errors import UserError
+from loadstone.spec.problems import shown
+
 Number = int | float
 
 
@@ -63,6 +66,10 @@ PER_SECOND = UnitKind(
 )
 SHARE = UnitKind("a share", {"%": Fraction(1, 100)}, "`10 %`, `0.5 %`")
 
+DURATION = UnitKind("a time", SECONDS.units | {"m": Fraction(60)}, "`90 s`, `20 min`, `1 h`")
+"""A length that a person decides on: `20m` means minutes here."""
+LONGEST_S = 30 * 24 * 3600.0
+
 _BY_SUFFIX = {
     "_per_s": PER_SECOND,
     "_bytes": BYTES,
@@ -110,3 +117,45 @@ def parse_any(text: str) -> tuple[str, Number] | None:
         except ValueError:
             continue
     return None
+
+
+def duration_s(value: object) -> float:
+    """Seconds of a text like `45 min`, `20m` or `1h`; a number is seconds already.
+
+    Raises ValueError if it is no time, not more than 0, or more than 30 days.
+    """
+    seconds = _read(value, DURATION)
+    if not 0 < seconds <= LONGEST_S:
+        raise ValueError(f"{shown(value)} must be more than 0 s and at most 30 days; write for example 45 min")
+    return seconds
+
+
+def parse_duration_s(text: str, what: str) -> float:
+    """Seconds that a text on the command line stands for; `what` is the option.
+
+    Raises UserError: `--budget 20x: '20x' is not a time; write for example ...`.
+    """
+    try:
+        return duration_s(text)
+    except ValueError as error:
+        raise UserError(f"{what} {text}: {error}") from None
+
+
+def margin_share(value: object) -> float:
+    """The share that a margin stands for: `5 %` and 0.05 are the same.
+
+    Raises ValueError if it is no share, not more than 0, or more than 1.
+    """
+    share = _read(value, SHARE)
+    if not 0 < share <= 1:
+        raise ValueError(f"{shown(value)} must be more than 0 and at most 100 %; write for example 5 % or 0.05")
+    return share
+
+
+def _read(value: object, kind: UnitKind) -> float:
+    """A text with its unit, or a number as it is."""
+    if isinstance(value, str):
+        return float(parse(value, kind))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    raise ValueError(f"{shown(value)} is not {kind.noun}; write for example {kind.examples}")

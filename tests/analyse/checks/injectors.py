@@ -118,6 +118,57 @@ def late(p50: float, p99: float) -> Callable[[Line], None]:
     return inject
 
 
+def becomes_reads(line: Line) -> None:
+    """Every operation reads a key that was stored before, and the server found each."""
+    line["facts"]["plan"]["operations"][0] |= {
+        "commands": [{"args": ["JSON.GET", "{key}"], "expect": "document"}],
+        "writes": "nothing",
+        "read_back": None,
+    }
+    line["facts"]["drive"]["commands"] = {"JSON.GET": {"sent": 1464, "replied": 1464}}
+    for side, calls in (("before", 1000), ("after", 2464)):
+        line["facts"]["servers"]["redis"][side]["calls"]["json.get"] = calls
+    of_redis(line, "after")["counters"]["keyspace_hits"] = 1464.0
+
+
+def becomes_http(line: Line) -> None:
+    """The load goes to an application, and the Redis that was watched stands behind it."""
+    plan = line["facts"]["plan"]
+    request = {"method": "POST", "path": "/api/post", "body": "{}"}
+    plan |= {"protocol": "http1", "operations": [{"name": "set", "requests": [request]}]}
+    line["facts"]["drive"]["commands"] = {"POST /api/post": {"sent": 1464, "replied": 1464}}
+    of_redis(line, "after")["counters"]["keys"] += 1464
+
+
+def of_redis(line: Line, side: str) -> Line:
+    return line["facts"]["servers"]["redis"][side]
+
+
+def misses(share: float) -> Callable[[Line], None]:
+    def inject(line: Line) -> None:
+        becomes_reads(line)
+        counters = of_redis(line, "after")["counters"]
+        missed = round(share * counters["keyspace_hits"])
+        counters["keyspace_hits"] -= missed
+        counters["keyspace_misses"] += missed
+
+    return inject
+
+
+def configured(name: str, value: str) -> Callable[[Line], None]:
+    def inject(line: Line) -> None:
+        for side in ("before", "after"):
+            of_redis(line, side)["settings"][name] = value
+
+    return inject
+
+
+def forks_with_huge_pages(line: Line) -> None:
+    put(line, "facts.host.huge_pages_always", True)
+    configured("disable-thp", "no")(line)
+    of_redis(line, "after")["counters"]["total_forks"] = 2.0
+
+
 TWICE: dict[str, tuple[Callable[[Line], None], str]] = {
     "finished": (setting("facts.drive.stopped", "the server went away"), "invalid"),
     "generator_cpu": (setting("facts.drive.threads.0.cpu_s", 2 * 0.70 * 6), "invalid"),
@@ -145,8 +196,16 @@ TWICE: dict[str, tuple[Callable[[Line], None], str]] = {
                   "suspect"),
     "background": (setting("facts.servers.redis.after.counters.total_forks", 2.0), "suspect"),
     "evicted_keys": (setting("facts.servers.redis.after.counters.evicted_keys", 2.0), "invalid"),
+    "hit_rate": (misses(2 * 0.01), "suspect"),
+    "key_count": (setting("facts.servers.redis.after.counters.keys", 1002.0), "invalid"),
+    "monitor_clients": (setting("facts.servers.redis.after.monitor_clients", 2), "suspect"),
+    "slow_log": (configured("slowlog-log-slower-than", str(1000 // 2)), "suspect"),
+    "log_level": (configured("loglevel", "debug"), "suspect"),
+    "huge_pages": (forks_with_huge_pages, "suspect"),
+    "overcommit": (setting("facts.host.overcommit_memory", 2), "valid"),
+    "server_cpu": (setting("facts.parts.redis.main_thread_share", 0.96), "valid"),
 }  # fmt: skip
-"""Check -> a fault of twice the limit, and what the check then says."""
+"""Check -> a fault of twice the limit, and what the check then says. Of information: what is worth a word."""
 
 
 def injected(line: Line, inject: Callable[[Line], Any]) -> Line:

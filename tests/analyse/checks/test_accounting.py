@@ -116,3 +116,18 @@ def test_a_server_that_does_not_count_bytes_is_unknown(result_of: ResultOf) -> N
         del line["facts"]["servers"]["redis"]["after"]["counters"]["total_net_input_bytes"]
 
     assert result_of("payload", silent).verdict == "unknown"
+
+
+def test_a_server_behind_an_application_counts_the_applications_commands(
+    result_of: ResultOf, injectors: ModuleType
+) -> None:
+    for name in ("server_counter", "payload", "key_count"):
+        assert result_of(name, injectors.becomes_http).verdict == "unknown", name
+    for name in ("conservation", "replies", "errors"):
+        assert result_of(name, injectors.becomes_http).verdict == "valid", name
+    assert result_of("hit_rate", injectors.becomes_http) is None
+
+
+def test_a_wrong_body_is_a_wrong_reply(result_of: ResultOf, injectors: ModuleType) -> None:
+    wrong = injectors.setting("facts.drive.total.errors", {"body_mismatch": 1})
+    assert result_of("replies", injectors.becomes_http, wrong).verdict == "invalid"

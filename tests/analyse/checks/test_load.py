@@ -144,3 +144,16 @@ def test_a_trial_that_was_stopped_says_why(result_of: ResultOf, injectors: Modul
     assert stopped.reason == "The trial ended early: no connection for 2 s."
     failed = result_of("finished", injectors.setting("facts.failure", "redis was killed"))
     assert failed.reason == "The trial ended early: redis was killed."
+
+
+@pytest.mark.parametrize("intervals", [6, 9, 15])
+@pytest.mark.parametrize(("rise", "verdict"), [(0.6, "invalid"), (1.5, "invalid"), (-0.6, "suspect")])
+def test_a_steady_rise_does_not_pass_for_noise(result_of: ResultOf, intervals: int, rise: float, verdict: str) -> None:
+    def rises(line: dict[str, Any]) -> None:
+        point = line["facts"]["series"][0]
+        line["facts"]["series"] = [
+            {**point, "start_s": i, "completed": round(1000 * (1 + rise * (i / (intervals - 1) - 0.5)))}
+            for i in range(intervals)
+        ]
+
+    assert result_of("warm_up", rises).verdict == verdict

@@ -1,4 +1,4 @@
-"""Detectable effects, time still needed, trial length."""
+"""Detectable effects, and the time still needed."""
 
 import math
 
@@ -9,9 +9,7 @@ from loadstone.analyse.statistics.effect import (
     blocks_needed,
     detectable_effect,
     has_outliers,
-    quantile_length_s,
     robust_spread,
-    trial_length_s,
 )
 from loadstone.analyse.statistics.signed_rank import signed_rank
 
@@ -62,11 +60,3 @@ def test_blocks_needed_by_the_nearer_goal() -> None:
     assert hardest > blocks_needed(0.0, 0.057, margin, 0.0157)
     assert hardest > blocks_needed(margin, 0.057, margin, 0.0157)
     assert blocks_needed(-0.1, 0.057, margin, 0.0157) == blocks_needed(0.1, 0.057, margin, 0.0157)
-
-
-def test_trial_length() -> None:
-    assert trial_length_s(30, 0.05, 0.6, 0.03) == pytest.approx(math.sqrt(30 * 0.0025 * 4) / 0.03)
-    assert trial_length_s(5, 0.05, 0.6, 0.03) == 10
-    assert trial_length_s(5, 0.5, 0.9, 0.01) == 60
-    assert trial_length_s(5, 0.05, 0.6, 0.0) == 60
-    assert quantile_length_s(0.999, 10_000) == pytest.approx(10)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, mannwhitneyu
 
 from loadstone.analyse.statistics.order_effect import order_effect
 
@@ -15,6 +15,16 @@ def test_whoever_runs_second_being_faster_is_seen() -> None:
     assert found is not None
     assert found.warn
     assert found.shift == pytest.approx(0.1, abs=0.03)
+
+
+def test_p_is_the_exact_one() -> None:
+    rng = np.random.default_rng(3)
+    for firsts in (1, 4, 9):
+        d = rng.normal(size=12)
+        a_first = [number < firsts for number in range(12)]
+        found = order_effect(d, a_first)
+        assert found is not None
+        assert found.p_value == pytest.approx(mannwhitneyu(d[:firsts], d[firsts:], method="exact").pvalue)
 
 
 def test_without_an_effect_a_warning_is_rare() -> None:

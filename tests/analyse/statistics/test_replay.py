@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import binom
 
 from loadstone.analyse.statistics.judge import judge
-from loadstone.analyse.statistics.sequential import FIXED_ALPHA
 from loadstone.analyse.statistics.settings import Settings
+from loadstone.plan.looks import FIXED_ALPHA
 
 BENCH = Path(__file__).parents[3] / "bench"
 RUNS = 400

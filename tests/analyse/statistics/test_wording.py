@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from loadstone.analyse.statistics.wording import minutes_text, percent_text, ratio_text
+from loadstone.analyse.statistics.wording import figure_text, minutes_text, percent_text, ratio_text
 
 
 def log(*percents: float) -> list[float]:
@@ -47,3 +47,11 @@ def test_minutes_print_as_half_to_double() -> None:
     assert minutes_text(12) == "about 6 to 24 more minutes"
     assert minutes_text(1) == "about 0.5 to 2.0 more minutes"
     assert minutes_text(0.01) == "about 0.1 to 0.2 more minutes"
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(3.0, "3"), (85.0, "85"), (97.345, "97.3"), (0.8137, "0.814"), (12_345.0, "12,345"), (0.0, "0")],
+)
+def test_figures_of_checks(value: float, words: str) -> None:
+    assert figure_text(value) == words

@@ -262,8 +262,8 @@ fn no_reply_makes_the_judge_panic() {
     )| {
         let mut protocol = protocol.borrow_mut();
         let request = begin(&mut protocol, name);
-        let _ = protocol.judge(&request, &[&[kind][..], &tail].concat());
+        let _ = protocol.judge(&request, &mut Reading::default(), &[&[kind][..], &tail].concat());
         let get = begin(&mut protocol, "get");
-        prop_assert_ne!(protocol.judge(&get, &bulk(&text)), Judgement::Right);
+        prop_assert_ne!(protocol.judge(&get, &mut Reading::default(), &bulk(&text)), Judgement::Right);
     });
 }

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loadstone.analyse import limits
-from loadstone.analyse.checks import accounting, generator, load, surroundings, time
-from loadstone.analyse.evidence import TrialEvidence
+from loadstone.analyse.checks import accounting, generator, keys, load, server, surroundings, time
+from loadstone.analyse.evidence import TrialEvidence, evidence_of
 from loadstone.analyse.limits import Limit
-from loadstone.record.trial import CheckResult
+from loadstone.record.facts import DRIVER, OWN
+from loadstone.record.trial import CheckResult, TrialRecord
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,10 @@ class Check:
     explanation: str
     less_is_worse: bool = False
     """Whether the smaller figure is the worse one."""
+    outside: bool = False
+    """Whether only something outside the measured system can make it fail."""
+    information: bool = False
+    """Whether it is never held against a trial."""
 
     @property
     def name(self) -> str:
@@ -31,7 +36,9 @@ class Check:
 CHECKS: tuple[Check, ...] = (
     Check(load.finished, None, "Did the trial run to its planned end?", less_is_worse=True),
     Check(generator.generator_cpu, limits.GENERATOR_CPU, "Was the program that makes the load itself out of breath?"),
-    Check(generator.generator_wait, limits.CPU_WAIT, "Did other programs take the load program's CPU away?"),
+    Check(
+        generator.generator_wait, limits.CPU_WAIT, "Did other programs take the load program's CPU away?", outside=True
+    ),
     Check(
         generator.generator_ceiling, limits.CEILING, "Could the load program have done clearly more than it did here?"
     ),
@@ -59,11 +66,69 @@ CHECKS: tuple[Check, ...] = (
         "Were enough operations measured for the rarest latencies that are printed?",
         less_is_worse=True,
     ),
-    Check(surroundings.steal, limits.STEAL, "Did other virtual machines take CPU time away?"),
-    Check(surroundings.server_wait, limits.CPU_WAIT, "Did other programs take the server's CPU away?"),
-    Check(surroundings.swap, limits.SWAP, "Was memory moved to the disk and back?"),
+    Check(keys.hit_rate, limits.HIT_RATE, "Did the reads find what they should find?"),
+    Check(keys.key_count, limits.KEY_COUNT, "Are there as many keys as the operations must have stored?"),
+    Check(surroundings.evicted_keys, limits.EVICTED, "Did the server throw data away?"),
+    Check(surroundings.steal, limits.STEAL, "Did other virtual machines take CPU time away?", outside=True),
+    Check(surroundings.server_wait, limits.CPU_WAIT, "Did other programs take the server's CPU away?", outside=True),
+    Check(surroundings.swap, limits.SWAP, "Was memory moved to the disk and back?", outside=True),
     Check(surroundings.placement, limits.PLACEMENT, "Did the load program and the server get in each other's way?"),
     Check(surroundings.background, limits.BACKGROUND, "Did the server save its data while it was measured?"),
-    Check(surroundings.evicted_keys, limits.EVICTED, "Did the server throw data away?"),
-    Check(surroundings.server_cpu, limits.SERVER_CPU, "For information: how busy was the server's main thread?"),
+    Check(
+        server.monitor_clients,
+        limits.MONITOR_CLIENTS,
+        "Did the server have to show every command to somebody?",
+        outside=True,
+    ),
+    Check(
+        server.slow_log, limits.SLOW_LOG, "Did the server note ordinary commands in its slow log?", less_is_worse=True
+    ),
+    Check(server.log_level, limits.LOG_LEVEL, "Did the server write a log while it worked?"),
+    Check(server.huge_pages, limits.HUGE_PAGES, "Did forks cost more than they must, because of huge pages?"),
+    Check(
+        server.overcommit,
+        limits.OVERCOMMIT,
+        "For information: may the kernel refuse a fork to a large server?",
+        information=True,
+    ),
+    Check(
+        surroundings.server_cpu,
+        limits.SERVER_CPU,
+        "For information: how busy was the server's main thread?",
+        information=True,
+    ),
 )
+
+OUTSIDE: frozenset[str] = frozenset(check.name for check in CHECKS if check.outside)
+"""Checks whose failure comes from outside the measured system: a trial that fails one is measured again.
+
+A fork or an eviction is not among them: the server's own settings cause it. What the system itself does
+(a server larger than the memory, which swaps) comes again with each attempt, and ends as too many repeats.
+"""
+
+
+def outside_causes(trial: TrialRecord) -> list[CheckResult]:
+    """The failed checks of a judged trial that something outside the measured system caused; empty if none.
+
+    Waiting for a CPU is not counted where the parts may have waited for each other: on shared CPUs, with
+    more parts than CPUs for them, or while a child of the server was writing.
+    """
+    failed = [check for check in trial.checks if check.verdict in ("suspect", "invalid")]
+    names = {check.name for check in failed}
+    evidence = evidence_of(trial) if names & _WAITS else None
+    among_themselves = set[str]()
+    if evidence is not None and _share_cpus(evidence):
+        among_themselves = set(_WAITS)
+    elif "background" in names:
+        among_themselves = {"server_wait"}
+    return [check for check in failed if check.name in OUTSIDE - among_themselves]
+
+
+_WAITS = frozenset({"generator_wait", "server_wait"})
+
+
+def _share_cpus(evidence: TrialEvidence) -> bool:
+    """Whether parts of the measured system may take a CPU from each other."""
+    placed = evidence.facts.placement
+    parts = set(evidence.facts.parts) - {DRIVER, OWN}
+    return placed is not None and (placed.shared or len(parts) > max(1, len(placed.server_cpus)))

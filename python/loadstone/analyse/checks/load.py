@@ -151,14 +151,17 @@ def warm_up(evidence: TrialEvidence) -> CheckResult | None:
 
 
 def _noise_of_a_difference(rates: list[float], third: int) -> float:
-    """Standard error of the difference of two thirds' means, from the spread within the second and the last.
+    """Standard error of the difference of two thirds' means, from what is left of the second and the last third
+    beside a straight line.
 
-    (The first may hold the very trend that is looked for.) For a series whose neighbours correlate by rho
-    the variance of a mean is (1 + rho) / (1 - rho) times that of independent values (Bayley and Hammersley 1946).
+    (The first may hold a start-up that is no line. Without taking the line away a trend would pass for noise, and
+    hide itself.) For a series whose neighbours correlate by rho the variance of a mean is (1 + rho) / (1 - rho)
+    times that of independent values (Bayley and Hammersley 1946).
     """
-    later = (rates[third:-third], rates[-third:])
-    squares = sum(float(np.sum((np.array(part) - np.mean(part)) ** 2)) for part in later)
-    variance = squares / (len(rates) - third - len(later))
+    later = np.array(rates[third:])
+    moments = np.arange(len(later))
+    left = later - np.polyval(np.polyfit(moments, later, 1), moments)
+    variance = float(np.sum(left**2)) / (len(later) - 2)
     rho = limits.WARM_UP_CORRELATION
     return math.sqrt(2 * variance / third * (1 + rho) / (1 - rho))
 

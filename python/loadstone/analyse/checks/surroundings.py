@@ -69,7 +69,9 @@ def background(evidence: TrialEvidence) -> CheckResult:
         forks += sum(side.get(name, 0.0) for side in (before, after) for name in names[1:])
     if not told:
         return unknown("background", limits.BACKGROUND, "The server does not tell whether it saved in the background.")
-    reason = "The server saved or rewrote its data in the background during the trial: that takes CPU and disk."
+    fork_us = max((after.counters.get("latest_fork_usec", 0.0) for _, after in evidence.server_sides), default=0.0)
+    stood = f" and the fork stopped it for {fork_us / 1000:.1f} ms" if fork_us else ""
+    reason = f"The server saved or rewrote its data during the trial: that takes CPU and disk{stood}."
     return within("background", forks, limits.BACKGROUND, reason)
 
 

@@ -12,9 +12,9 @@ from loadstone.analyse.statistics.effect import has_outliers, robust_spread
 from loadstone.analyse.statistics.guard import EQUIVALENCE_BLOCKS, guard_holds, stall_counts, total_log_ratio
 from loadstone.analyse.statistics.histograms import LatencyBlocks, quantiles_ns
 from loadstone.analyse.statistics.permutation import quantile_interval
-from loadstone.analyse.statistics.sequential import BLOCKS_MIN
 from loadstone.analyse.statistics.settings import Settings
 from loadstone.analyse.statistics.signed_rank import Floats, signed_rank
+from loadstone.plan.looks import BLOCKS_MIN
 
 Value = TypeVar("Value")
 

@@ -1,4 +1,4 @@
-"""What a comparison can see, what it still needs, and how long a trial should last.
+"""What a comparison can see, and what it still needs.
 
 The constants come from simulation (`bench/detectable_effect.py`): the signed-rank interval on
 normal log ratios, and on such with 6 % of the blocks off by 3 to 12 spreads.
@@ -9,8 +9,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from loadstone.analyse.statistics.sequential import LOOKS
 from loadstone.analyse.statistics.signed_rank import Floats, critical_rank
+from loadstone.plan.looks import LOOKS
 
 NORMAL_DIFFERENCE = 0.954
 """Median |d_i - d_j| of normal d over their standard deviation: sqrt(2) times the quartile .6745."""
@@ -19,8 +19,6 @@ EFFICIENCY = 1.1
 OUTLIER_SPREADS = 3.0
 OUTLIER_SHARE = 0.03
 """From this share of outliers on, the table with 6 % of them is the nearer one."""
-TRIAL_MIN_S, TRIAL_MAX_S = 10.0, 60.0
-SAMPLES_BEYOND = 100
 
 _ALPHAS = (0.05, 0.0157, 0.0157 / 3, 0.0157 / 15)
 _NORMAL = (
@@ -80,23 +78,6 @@ def blocks_needed(estimate: float, spread: float, margin: float, alpha: float) -
     """
     nearer = max(abs(estimate), margin - abs(estimate))
     return math.ceil(EFFICIENCY * (_z(alpha) * spread / nearer) ** 2)
-
-
-def trial_length_s(warm_up_s: float, interval_sd: float, interval_correlation: float, trial_sd: float) -> float:
-    """L* = sqrt(w V) / sigma_u, V = sigma_e^2 (1 + rho) / (1 - rho), within 10 to 60 s.
-
-    Where the time for one more trial is better spent than on a longer one. The relative standard
-    deviation of one-second intervals is `interval_sd`, their autocorrelation
-    `interval_correlation`, and `trial_sd` is what differs from trial to trial however long.
-    """
-    variance = interval_sd**2 * (1 + interval_correlation) / (1 - interval_correlation)
-    wanted = math.sqrt(warm_up_s * variance) / trial_sd if trial_sd > 0 else TRIAL_MAX_S
-    return min(max(wanted, TRIAL_MIN_S), TRIAL_MAX_S)
-
-
-def quantile_length_s(quantile: float, rate_per_s: float) -> float:
-    """Seconds until 100 samples lie beyond the quantile (0 < quantile < 1) at this rate."""
-    return SAMPLES_BEYOND / ((1 - quantile) * rate_per_s)
 
 
 def _z(alpha: float) -> float:

@@ -13,6 +13,22 @@ Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
+class Buckets:
+    """A histogram without its empty buckets: a hundredth of its size."""
+
+    places: Counts
+    """Indices of the buckets, ascending."""
+    counts: Counts
+    layout: tuple[int, int]
+    """Its unit magnitude, and the magnitude of half of its sub-buckets: where each index lies."""
+
+    @property
+    def total(self) -> int:
+        """How many values were recorded."""
+        return int(self.counts.sum())
+
+
+@dataclass(frozen=True)
 class LatencyBlocks:
     """Right replies by latency, and failures, of conditions A and B in the same blocks.
 
@@ -32,9 +48,17 @@ class LatencyBlocks:
         return len(self.counts_a)
 
 
+def buckets_of(histogram: HdrHistogram) -> Buckets:
+    """The buckets of a histogram that hold anything."""
+    counts = np.frombuffer(histogram.counts, dtype=np.uint64)
+    places = np.flatnonzero(counts)
+    layout = (histogram.unit_magnitude, histogram.sub_bucket_half_count_magnitude)
+    return Buckets(places.astype(np.int64), counts[places].astype(np.int64), layout)
+
+
 def latency_blocks(
-    a: Sequence[HdrHistogram],
-    b: Sequence[HdrHistogram],
+    a: Sequence[Buckets],
+    b: Sequence[Buckets],
     failed_a: Sequence[int] | None = None,
     failed_b: Sequence[int] | None = None,
 ) -> LatencyBlocks:
@@ -47,27 +71,32 @@ def latency_blocks(
     histograms = [*a, *b]
     if not histograms:
         return LatencyBlocks(np.zeros(0), *(np.zeros(shape, np.int64) for shape in ((0, 0), (0, 0), 0, 0)))
-    shapes = {(h.unit_magnitude, h.sub_bucket_half_count_magnitude) for h in histograms}
-    if len(shapes) > 1:
+    layouts = {histogram.layout for histogram in histograms}
+    if len(layouts) > 1:
         raise ValueError("the histograms differ in their lowest value or their digits: record them alike")
-    widest = max(histograms, key=lambda histogram: len(histogram.counts))
-    counts = np.zeros((len(histograms), len(widest.counts)), dtype=np.int64)
+    used = np.unique(np.concatenate([histogram.places for histogram in histograms]))
+    counts = np.zeros((len(histograms), len(used)), dtype=np.int64)
     for row, histogram in zip(counts, histograms, strict=True):
-        row[: len(histogram.counts)] = np.asarray(histogram.counts)
-    used = np.flatnonzero(counts.any(axis=0))
-    values = [_top_ns(widest, int(bucket)) for bucket in used]
+        row[np.searchsorted(used, histogram.places)] = histogram.counts
     return LatencyBlocks(
-        values_ns=np.asarray(values, dtype=np.float64),
-        counts_a=counts[: len(a), used],
-        counts_b=counts[len(a) :, used],
+        values_ns=_tops_ns(used, layouts.pop()),
+        counts_a=counts[: len(a)],
+        counts_b=counts[len(a) :],
         failed_a=np.asarray(failed_a if failed_a is not None else [0] * len(a), dtype=np.int64),
         failed_b=np.asarray(failed_b if failed_b is not None else [0] * len(b), dtype=np.int64),
     )
 
 
-def _top_ns(histogram: HdrHistogram, bucket: int) -> int:
-    """The largest value that falls into a bucket, at least 1 ns: a ratio needs more than zero."""
-    return max(1, int(histogram.get_highest_equivalent_value(histogram.get_value_from_index(bucket))))
+def _tops_ns(places: Counts, layout: tuple[int, int]) -> Floats:
+    """The largest value that falls into each bucket, at least 1 ns: a ratio needs more than zero.
+
+    HdrHistogram's own layout: each half of sub-buckets covers twice the range of the one before.
+    """
+    unit, half = layout
+    doublings = np.maximum((places >> half) - 1, 0)
+    within = places - (doublings << half)
+    tops = ((within + 1) << (doublings + unit)) - 1
+    return np.asarray(np.maximum(tops, 1), dtype=np.float64)
 
 
 def quantiles_ns(values_ns: Floats, counts: Counts, failed: Counts, p: float) -> Floats:

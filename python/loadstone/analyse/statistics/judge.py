@@ -16,10 +16,10 @@ from loadstone.analyse.statistics.comparison import ComparisonEvidence, block_ev
 from loadstone.analyse.statistics.effect import blocks_needed, detectable_effect
 from loadstone.analyse.statistics.histograms import LatencyBlocks
 from loadstone.analyse.statistics.holm import holm_rejected
-from loadstone.analyse.statistics.sequential import BLOCKS_MIN, next_look
 from loadstone.analyse.statistics.settings import Settings
 from loadstone.analyse.statistics.signed_rank import Floats
 from loadstone.analyse.statistics.verdict import Kind, Verdict, blocks_min, worded
+from loadstone.plan.looks import BLOCKS_MIN, next_look
 
 UNDECIDED, EQUIVALENT, FASTER, MIXED = range(4)
 """Codes of `classify`, which works on arrays."""

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from loadstone.analyse.statistics.sequential import LOOK_ALPHA
+from loadstone.plan.looks import LOOK_ALPHA
 
 THROUGHPUT_MARGIN = 0.05
 LATENCY_MARGIN = 0.10

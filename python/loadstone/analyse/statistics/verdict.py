@@ -5,9 +5,9 @@ from typing import Literal
 
 from loadstone.analyse.statistics import wording
 from loadstone.analyse.statistics.guard import EQUIVALENCE_BLOCKS
-from loadstone.analyse.statistics.sequential import BLOCKS_MIN
 from loadstone.analyse.statistics.settings import Settings
 from loadstone.analyse.statistics.signed_rank import fewest_blocks
+from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.record.trial import CheckResult
 
 Kind = Literal["invalid", "equivalent", "faster", "mixed", "undecided", "not_decidable"]
@@ -53,8 +53,8 @@ def invalid(check: CheckResult, blocks: int) -> Verdict:
     unit = f" {check.unit}" if check.unit else ""
     if check.measured is None or check.limit is None:
         return Verdict("invalid", f"INVALID: {check.name}, {check.reason}", blocks)
-    words = f"INVALID: {check.name}, measured {check.measured:.4g}{unit}, limit {check.limit:.4g}{unit}"
-    return Verdict("invalid", words, blocks)
+    measured, limit = wording.figure_text(check.measured), wording.figure_text(check.limit)
+    return Verdict("invalid", f"INVALID: {check.name}, measured {measured}{unit}, limit {limit}{unit}", blocks)
 
 
 def worded(found: Verdict, settings: Settings) -> Verdict:

@@ -41,6 +41,11 @@ def blocks_text(blocks: int) -> str:
     return f"{blocks} block" if blocks == 1 else f"{blocks} blocks"
 
 
+def figure_text(value: float) -> str:
+    """A check's figure or limit: three digits, and a whole number in full."""
+    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+
+
 def _decimals(values: list[float]) -> int:
     """Two figures of the interval's width (or of a single value), and more where one would print as zero."""
     finite = [value for value in values if math.isfinite(value)]

@@ -3,16 +3,22 @@
 from dataclasses import replace
 
 from loadstone.analyse.model import Analysis
+from loadstone.report.charts.blocks import blocks_chart
 from loadstone.report.charts.chart import Chart
 from loadstone.report.charts.checks import checks_chart
+from loadstone.report.charts.forest import forest_chart
 from loadstone.report.charts.latency import latency_chart
 from loadstone.report.charts.rate import rate_chart
 from loadstone.report.charts.timeline import timeline_chart
 
 
 def charts_of(analysis: Analysis) -> list[Chart]:
-    """The pictures for which there are data: two a table, the time line, the checks. No two share a name."""
-    found = [
+    """The pictures for which there are data: two a family, two a table, the time line, the checks.
+
+    No two share a name.
+    """
+    found = [chart for family in analysis.families for chart in (forest_chart(family), blocks_chart(family, analysis))]
+    found += [
         chart for table in analysis.tables for chart in (rate_chart(table, analysis), latency_chart(table, analysis))
     ]
     found += [timeline_chart(analysis), checks_chart(analysis)]

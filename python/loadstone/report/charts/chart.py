@@ -9,7 +9,7 @@ from typing import Any, Literal
 import altair as alt
 import vl_convert
 
-from loadstone.analyse.model import ResultTable
+from loadstone.analyse.model import Family, ResultTable
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
 
@@ -17,7 +17,7 @@ _VEGA_LITE = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
 
 
 Values = list[dict[str, Any]]
-Kind = Literal["rps", "latency", "timeline", "checks"]
+Kind = Literal["forest", "blocks", "rps", "latency", "timeline", "checks"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,9 @@ class Chart:
     spec: dict[str, Any]
     kind: Kind
     table: str = ""
-    """Name of the table whose figures it shows; empty for pictures of the whole run."""
+    """Name of the table whose figures it shows; empty for other pictures."""
+    family: str = ""
+    """Name of the declared comparison that it shows; empty for other pictures."""
 
     def svg(self, titled: bool = True) -> bytes:
         """The picture on white, with its title above unless the page has it already."""
@@ -73,6 +75,11 @@ def named(name: str) -> alt.Chart:
     return alt.Chart(alt.NamedData(name=name))
 
 
+def _titled(above: str, heading: str) -> str:
+    """The heading after the words that stand above it on a page."""
+    return f"{above}{' ' if above.endswith('?') else ': '}{heading}" if above else heading
+
+
 def make(
     kind: Kind,
     heading: str,
@@ -81,8 +88,9 @@ def make(
     picture: alt.TopLevelMixin,
     data: dict[str, Values],
     table: ResultTable | None = None,
+    family: Family | None = None,
 ) -> Chart:
-    """A `Chart` of an Altair picture, of one table or of the whole run.
+    """A `Chart` of an Altair picture, of one table, of one family of comparisons, or of the whole run.
 
     `data` holds the values by the names that the picture calls them (`named`): Altair copies what is inside a
     picture at each step. The colours of the background stay out of the specification: they come with
@@ -90,14 +98,17 @@ def make(
     """
     spec = picture.to_dict(validate=False)
     spec.pop("config", None)
-    name = re.sub(r"[^a-z0-9]+", "-", f"{table.name if table else ''} {kind}".lower()).strip("-")
+    subject = table.name if table else family.name if family else ""
+    above = table.title if table else family.question if family else ""
+    name = re.sub(r"[^a-z0-9]+", "-", f"{subject} {kind}".lower()).strip("-")
     return Chart(
         name=name,
-        title=f"{fmt.plain(table.title)}: {heading}" if table else heading,
+        title=_titled(fmt.plain(above), heading),
         heading=heading,
         caption=caption,
         alt_text=alt_text,
         spec={**spec, "description": alt_text, "datasets": data},
         kind=kind,
         table=table.name if table else "",
+        family=family.name if family else "",
     )

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.stats import binom
 
-from loadstone.analyse.statistics.sequential import FIXED_ALPHA, LOOK_ALPHA, LOOKS, level, looks, next_look
 from loadstone.analyse.statistics.signed_rank import signed_rank
+from loadstone.plan.looks import FIXED_ALPHA, LOOK_ALPHA, LOOKS, level, looks, next_look
 
 RUNS = 3000
 

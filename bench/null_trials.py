@@ -1,0 +1,120 @@
+"""Trials against null servers of known service times, observed, recorded and judged as those of a run."""
+
+import threading
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
+
+from loadstone import registry
+from loadstone.analyse.judge import judge_trial
+from loadstone.ceiling import CeilingGauge
+from loadstone.deploy.null_server import NullServerProcess
+from loadstone.deploy.placement import place
+from loadstone.deploy.provider import DeployContext
+from loadstone.drive.native import NativeDriver
+from loadstone.drive.outcome import Interval
+from loadstone.observe.sample import Sample
+from loadstone.observe.sampler import Sampler
+from loadstone.observe.watch import Watch
+from loadstone.plan.model import Closed, Command, Endpoint, Keys, Operation, Phases, Plan, Pool, Verify
+from loadstone.plan.run_plan import PlannedTrial
+from loadstone.record.facts import Ceiling
+from loadstone.record.trial import TrialRecord
+from loadstone.record.trial_record import make_trial_record
+
+USERS = 4
+"""Enough that a server which takes some hundred microseconds a command always has one waiting."""
+
+
+class NullBench:
+    """A null server for each condition, all running at once; those that are not asked sleep."""
+
+    def __init__(self, factor: str, busy_us: Mapping[str, float], phases: Phases) -> None:
+        self._factor = factor
+        self._placement = place()
+        self._servers = {name: NullServerProcess({"busy_us": value}) for name, value in busy_us.items()}
+        self._endpoints: dict[str, Endpoint] = {}
+        self._phases = phases
+        self._driver = NativeDriver()
+        self._gauge = CeilingGauge(self._driver, DeployContext(cpus=self._placement.server_cpus))
+        self._ceiling: Ceiling | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            for name, server in self._servers.items():
+                self._endpoints[name] = server.start(DeployContext(cpus=self._placement.server_cpus))
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
+        for server in self._servers.values():
+            server.stop()
+
+    def trial(self, name: str, block: int, order: int, attempt: int) -> TrialRecord:
+        """Drive one trial of a condition and judge it. Raises DriveFailed."""
+        plan = self._plan(name, seed=1000 * block + order)
+        planned = PlannedTrial(
+            name=f"{self._factor}-b{block:02d}-{order:03d}",
+            condition={self._factor: name},
+            block=block,
+            order=order,
+            servers={},
+            plan=plan,
+            load=None,
+            group=self._factor,
+        )
+        record = self._driven(planned, name)
+        return judge_trial(record.model_copy(update={"facts": {**record.facts, "attempt": attempt}}))
+
+    def _driven(self, planned: PlannedTrial, name: str) -> TrialRecord:
+        intervals: list[Interval] = []
+        samples: list[Sample] = []
+        lock = threading.Lock()
+
+        def add(some: list[Sample]) -> None:
+            with lock:
+                samples.extend(some)
+
+        cpus = (*self._placement.server_cpus, *self._placement.generator_cpus)
+        watch = Watch(pids=self._servers[name].pids, cpus=cpus)
+        with Sampler(registry.monitors(watch), add, interval_s=self._phases.measure_s / 4) as sampler:
+            sampler.now()
+
+            def take(interval: Interval) -> None:
+                if not intervals or interval.phase != intervals[-1].phase:
+                    sampler.now()
+                intervals.append(interval)
+
+            drive = self._driver.drive(planned.plan, take)
+        rate_per_s = sum(one.window_completed for one in drive.operations.values()) / drive.measure_s
+        if self._ceiling is None:
+            self._ceiling = self._gauge.measure(planned.plan, rate_per_s)
+        return make_trial_record(
+            planned,
+            planned.plan,
+            drive,
+            intervals,
+            snapshots={},
+            samples=samples,
+            ceiling=self._ceiling,
+            placement=self._placement,
+            failure=drive.stopped,
+        )
+
+    def _plan(self, name: str, seed: int) -> Plan:
+        return Plan(
+            seed=seed,
+            endpoints=(self._endpoints[name],),
+            cpus=self._placement.generator_cpus[:1],
+            model=Closed(users=USERS),
+            pool=Pool(connections=USERS),
+            phases=self._phases,
+            operations=(Operation(name="get", commands=(Command(args=("GET", "{key}")),)),),
+            keys=Keys(prefix="loadstone:ab:"),
+            verify=Verify(count_mismatch=False, read_back_max=0),
+        )

@@ -1,0 +1,195 @@
+"""Comparisons that were not declared: any two conditions of a run that blocks hold together, judged by the same rules.
+
+What is picked after the figures are known can only be exploratory. All pairs that were asked for share the
+level: between groups by equal parts (Bonferroni), within a group by Holm's procedure.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from loadstone.analyse.blocks import GroupDesign, PairDesign, group_blocks, judged_blocks
+from loadstone.analyse.cases import GroupCase
+from loadstone.analyse.comparisons import (
+    AD_HOC,
+    INTERRUPTED,
+    compare_family,
+    repeated_blocks,
+    spoiled_by,
+)
+from loadstone.analyse.course import newest_look
+from loadstone.analyse.labels import condition_words, identity
+from loadstone.analyse.latencies import Latencies
+from loadstone.analyse.metrics import is_rate
+from loadstone.analyse.model import Comparison
+from loadstone.analyse.pairs import repeated_refusal
+from loadstone.analyse.statistics.settings import LATENCY_MARGIN, THROUGHPUT_MARGIN, Settings
+from loadstone.plan.run_plan import TABLE_GROUP, WARM_BLOCK, Condition
+from loadstone.record.look import Look
+from loadstone.record.plan_summary import PairLine
+from loadstone.record.reading import Run, read_histogram
+from loadstone.record.trial import Level, TrialRecord
+from loadstone.spec.levels import same_level
+
+
+@dataclass(frozen=True)
+class AdHocGroup:
+    """Pairs of one group of the run, picked afterwards, with the group's own looks and lengths."""
+
+    pairs: tuple[PairDesign, ...]
+    metric: str
+    margin: float
+    looks: tuple[int, ...]
+    sequential: bool
+    trial_s: float
+    overhead_s: float
+    name: str = AD_HOC
+
+
+@dataclass(frozen=True)
+class AdHocCase(GroupCase):
+    """The same as any group, but that the level is shared with the pairs of other groups."""
+
+    share: float = 1.0
+    """Of the level, for the pairs of this group."""
+
+    def settings(self, pair: PairDesign) -> Settings:
+        settings = super().settings(pair)
+        return replace(settings, alpha=settings.alpha * self.share)
+
+
+def pairs_between(run: Run, a: Mapping[str, Level], b: Mapping[str, Level]) -> list[PairDesign]:
+    """Every two conditions of the run, one with the levels `a` and one with `b`, that differ in nothing else."""
+    conditions = list({identity(line.condition): line.condition for line in run.plan.trials}.values())
+    return [
+        PairLine(a=one, b=other)
+        for one in conditions
+        if _has(one, a)
+        for other in conditions
+        if _has(other, b) and all(_alike(one, other, name) for name in {*one, *other} - {*a, *b})
+    ]
+
+
+def _has(condition: Condition, levels: Mapping[str, Level]) -> bool:
+    return all(name in condition and same_level(condition[name], level) for name, level in levels.items())
+
+
+def _alike(one: Condition, other: Condition, name: str) -> bool:
+    return name in one and name in other and same_level(one[name], other[name])
+
+
+def compare_pairs(
+    run: Run,
+    judged_trials: Sequence[TrialRecord],
+    pairs: Sequence[PairDesign],
+    metric: str | None,
+    margin: float | None,
+) -> tuple[list[Comparison], list[str]]:
+    """Judge these pairs, and say of those that no block holds together why they are not compared.
+
+    Without a metric, that of the pair's group counts; without a margin, the usual one of the metric.
+    """
+    placed: dict[str, list[PairDesign]] = {}
+    apart = []
+    for pair in pairs:
+        group = _group_of(judged_trials, pair)
+        if group is None:
+            apart.append(_apart(run, judged_trials, pair))
+        else:
+            placed.setdefault(group, []).append(pair)
+    latencies = Latencies(partial(read_histogram, run.path))
+    count = sum(map(len, placed.values()))
+    found = [
+        comparison.model_copy(update={"pairs": count})
+        for group, members in placed.items()
+        for comparison in _compare(run, judged_trials, group, members, metric, margin, count, latencies)
+    ]
+    return found, apart
+
+
+def _compare(
+    run: Run,
+    trials: Sequence[TrialRecord],
+    group: str,
+    pairs: Sequence[PairDesign],
+    metric: str | None,
+    margin: float | None,
+    count: int,
+    latencies: Latencies,
+) -> list[Comparison]:
+    design = _design(run, group, pairs, metric, margin)
+    conditions = [condition for pair in pairs for condition in (pair.a, pair.b)]
+    blocks = group_blocks(group, conditions, trials)
+    repeated = repeated_blocks(run, group)
+    newest = newest_look(run, group)
+    judged = judged_blocks(design, blocks.complete, newest)
+    spoiled = spoiled_by([trial for trial in run.superseded if trial.group == group])
+    case = AdHocCase(
+        design=design,
+        experiment=run.experiment,
+        blocks=blocks,
+        judged=judged,
+        latencies=latencies,
+        quick=run.plan.quick,
+        budget_minutes=run.plan.budget_s / 60 or None,
+        refusal=repeated_refusal(len(repeated), len(blocks.complete), spoiled),
+        share=len(pairs) / count,
+    )
+    return compare_family(case, ended=_ended(design, len(blocks.complete), newest), repeated=len(repeated)).comparisons
+
+
+def _ended(design: AdHocGroup, complete: int, newest: Look | None) -> str:
+    """Why the pairs have no more blocks; tables are measured a fixed number of times and not looked at."""
+    if newest is not None and newest.stop:
+        return newest.reason
+    return "last look" if design.looks and complete >= design.looks[-1] else INTERRUPTED
+
+
+def _design(run: Run, group: str, pairs: Sequence[PairDesign], metric: str | None, margin: float | None) -> AdHocGroup:
+    """What the pairs are judged by. Folders of versions that compared nothing name no groups: then one look counts."""
+    planned: GroupDesign | None = next((line for line in run.plan.groups if line.name == group), None)
+    by = metric or (planned.metric if planned is not None and group != TABLE_GROUP else run.experiment.primary_metric)
+    usual = THROUGHPUT_MARGIN if is_rate(by) else LATENCY_MARGIN
+    if planned is not None and planned.metric == by:
+        usual = planned.margin
+    return AdHocGroup(
+        pairs=tuple(pairs),
+        metric=by,
+        margin=usual if margin is None else margin,
+        looks=planned.looks if planned is not None else (),
+        sequential=planned.sequential if planned is not None else False,
+        trial_s=planned.trial_s if planned is not None else 0.0,
+        overhead_s=planned.overhead_s if planned is not None else 0.0,
+    )
+
+
+def _group_of(trials: Sequence[TrialRecord], pair: PairDesign) -> str | None:
+    """The group with most blocks that hold both conditions; None if no block does."""
+    a, b = (_blocks_of(trials, condition) for condition in (pair.a, pair.b))
+    common = {group: len(blocks & b.get(group, set())) for group, blocks in a.items()}
+    best = max(common, key=lambda group: common[group], default=None)
+    return best if best is not None and common[best] else None
+
+
+def _blocks_of(trials: Sequence[TrialRecord], condition: Mapping[str, Level]) -> dict[str, set[int]]:
+    """Group -> the blocks in which the condition was measured."""
+    wanted, found = identity(condition), dict[str, set[int]]()
+    for trial in trials:
+        if trial.block != WARM_BLOCK and identity(trial.condition) == wanted:
+            found.setdefault(trial.group, set()).add(trial.block)
+    return found
+
+
+def _apart(run: Run, trials: Sequence[TrialRecord], pair: PairDesign) -> str:
+    """Why a pair cannot be compared, one sentence."""
+    names = [condition_words(run.experiment, condition, condition) for condition in (pair.a, pair.b)]
+    groups = [sorted(_blocks_of(trials, condition)) for condition in (pair.a, pair.b)]
+    for name, found in zip(names, groups, strict=True):
+        if not found:
+            return f"Not compared: {name} was not measured."
+    if not set(groups[0]) & set(groups[1]):
+        said = " and ".join(f"{name} with '{', '.join(found)}'" for name, found in zip(names, groups, strict=True))
+        why = f"were measured at different times, {said}"
+    else:
+        why = "have no finished block in common"
+    return f"Not compared: {names[0]} and {names[1]} {why}; declare a comparison of them, and blocks will hold both."

@@ -1,0 +1,78 @@
+"""Which blocks of a group are complete, and at which number of them it is judged."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from loadstone.analyse.labels import identity
+from loadstone.plan.run_plan import WARM_BLOCK
+from loadstone.record.look import Look
+from loadstone.record.trial import Level, TrialRecord
+
+
+class PairDesign(Protocol):
+    """Two conditions to compare, as the plan or its summary in the folder has them."""
+
+    @property
+    def a(self) -> dict[str, Level]: ...
+    @property
+    def b(self) -> dict[str, Level]: ...
+
+
+class GroupDesign(Protocol):
+    """A group of conditions, as the plan (`Group`) or its summary in the folder (`GroupLine`) has it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def pairs(self) -> Sequence[PairDesign]: ...
+    @property
+    def metric(self) -> str: ...
+    @property
+    def margin(self) -> float: ...
+    @property
+    def looks(self) -> tuple[int, ...]: ...
+    @property
+    def sequential(self) -> bool: ...
+    @property
+    def trial_s(self) -> float: ...
+    @property
+    def overhead_s(self) -> float: ...
+
+
+@dataclass(frozen=True)
+class GroupBlocks:
+    """The measured blocks of a group; the one that warms the machine up is never among them."""
+
+    conditions: int
+    """How many conditions a block holds."""
+    complete: tuple[int, ...]
+    """Blocks of which every trial is finished, ascending."""
+    trials: Mapping[int, Mapping[str, TrialRecord]]
+    """Block -> identity of the condition -> its trial."""
+
+
+def group_blocks(group: str, conditions: Iterable[Mapping[str, Level]], trials: Iterable[TrialRecord]) -> GroupBlocks:
+    """The blocks of a group out of the run's trials; of a trial that stands there twice the later one counts."""
+    wanted = {identity(condition) for condition in conditions}
+    found: dict[int, dict[str, TrialRecord]] = {}
+    for trial in trials:
+        if trial.group == group and trial.block != WARM_BLOCK:
+            found.setdefault(trial.block, {})[identity(trial.condition)] = trial
+    complete = sorted(block for block, members in found.items() if wanted <= members.keys())
+    return GroupBlocks(len(wanted), tuple(complete), found)
+
+
+def judged_blocks(design: GroupDesign, complete: Sequence[int], newest: Look | None) -> tuple[int, ...]:
+    """The blocks that the verdict rests on: those of the last look that counts.
+
+    A group whose newest look stopped it is judged there. One that was cut short is judged at the largest look
+    that its blocks reach: judging it wherever it happened to stop would be one more look than the level allows for.
+    With one look only, all blocks count.
+    """
+    if newest is not None and newest.stop:
+        return tuple(complete[: newest.blocks])
+    if not design.sequential:
+        return tuple(complete)
+    reached = [look for look in design.looks if look <= len(complete)]
+    return tuple(complete[: max(reached, default=len(complete))])

@@ -1,0 +1,116 @@
+"""The judging of a group: every pair on the primary metric, the same during a run and after it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadstone.analyse import pair_checks
+from loadstone.analyse.blocks import GroupBlocks, GroupDesign, PairDesign
+from loadstone.analyse.judgements import refused
+from loadstone.analyse.latencies import Latencies
+from loadstone.analyse.measure import Measured, measure
+from loadstone.analyse.metrics import less_is_better
+from loadstone.analyse.pairs import PairBlock, PairTrials, pair_trials
+from loadstone.analyse.sides import side_names
+from loadstone.analyse.statistics.comparison import NO_BLOCKS
+from loadstone.analyse.statistics.judge import judge_pairs
+from loadstone.analyse.statistics.settings import Settings
+from loadstone.analyse.statistics.verdict import Verdict
+from loadstone.plan.looks import level
+from loadstone.record.trial import CheckResult
+from loadstone.spec.experiment import Comparison, Experiment
+
+
+@dataclass(frozen=True)
+class GroupCase:
+    """A group of conditions, and all that it is judged by."""
+
+    design: GroupDesign
+    experiment: Experiment
+    blocks: GroupBlocks
+    judged: tuple[int, ...]
+    """The blocks that count."""
+    latencies: Latencies
+    quick: bool = False
+    budget_minutes: float | None = None
+    """None: no limit."""
+    refusal: CheckResult | None = None
+    """What forbids a verdict on any of its pairs."""
+
+    @property
+    def declared(self) -> Comparison | None:
+        """The comparison that the experiment declares under the group's name."""
+        return next((one for one in self.experiment.comparisons if one.name == self.design.name), None)
+
+    def settings(self, pair: PairDesign) -> Settings:
+        """How the primary metric of a pair is judged."""
+        return Settings(
+            larger_is_faster=not less_is_better(self.design.metric),
+            margin=self.design.margin,
+            alpha=level(self.design.sequential),
+            pairs=len(self.design.pairs),
+            conditions=self.blocks.conditions,
+            trial_s=self.design.trial_s,
+            overhead_s=self.design.overhead_s,
+            budget_minutes=self.budget_minutes,
+            names=side_names(self.experiment, pair),
+            quick=self.quick,
+        )
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What there is on a pair before its verdict."""
+
+    pair: PairDesign
+    trials: PairTrials
+    settings: Settings
+    checks: tuple[CheckResult, ...]
+    """Those of the pair as a whole, whatever the metric."""
+    refusal: CheckResult | None
+    """What forbids a verdict on any metric."""
+    primary: Measured
+
+    @property
+    def used(self) -> tuple[PairBlock, ...]:
+        return self.trials.used
+
+
+@dataclass(frozen=True)
+class JudgedPair:
+    """A pair with the verdict on the primary metric."""
+
+    evidence: Evidence
+    verdict: Verdict
+
+
+def judge_group(case: GroupCase) -> list[JudgedPair]:
+    """Every pair of a group on its primary metric, together by Holm's procedure; in the order of the design.
+
+    A pair that a check forbids to judge takes part without evidence: the others are held to the same level.
+    """
+    found = [_evidence(case, pair) for pair in case.design.pairs]
+    verdicts = judge_pairs({number: (one.primary.evidence, one.settings) for number, one in enumerate(found)})
+    return [JudgedPair(one, _verdict(one, verdicts[number])) for number, one in enumerate(found)]
+
+
+def _evidence(case: GroupCase, pair: PairDesign) -> Evidence:
+    trials = pair_trials(pair, case.blocks, case.judged)
+    settings = case.settings(pair)
+    checks = (pair_checks.replication(trials.used), pair_checks.error_difference(trials.used))
+    refusal = trials.refusal or case.refusal or _errors(checks)
+    primary = Measured(NO_BLOCKS)
+    if refusal is None:
+        primary = measure(case.design.metric, trials.used, settings, case.latencies)
+    return Evidence(pair, trials, settings, checks, refusal, primary)
+
+
+def _errors(checks: Sequence[CheckResult]) -> CheckResult | None:
+    """A difference in failures, under the name that the verdict gives to failures of either kind."""
+    failed = next((check for check in checks if check.verdict == "invalid"), None)
+    return failed and failed.model_copy(update={"name": "errors"})
+
+
+def _verdict(evidence: Evidence, judged: Verdict) -> Verdict:
+    """INVALID comes first; else what the statistics say."""
+    refusal = evidence.refusal or evidence.primary.refusal
+    return judged if refusal is None else refused(refusal, len(evidence.used), evidence.settings)

@@ -1,0 +1,214 @@
+"""Comparisons: looks during a run, and the families of verdicts after it, by the same rules."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from hdrh.histogram import HdrHistogram
+
+from loadstone.analyse import pair_checks
+from loadstone.analyse.blocks import GroupDesign, group_blocks, judged_blocks
+from loadstone.analyse.bottleneck import bottleneck_of
+from loadstone.analyse.cases import GroupCase, JudgedPair, judge_group
+from loadstone.analyse.checks import OUTSIDE
+from loadstone.analyse.course import newest_look
+from loadstone.analyse.exploration import explore
+from loadstone.analyse.family_words import family_answer
+from loadstone.analyse.judgements import Finding, block_points, judgement
+from loadstone.analyse.labels import identity
+from loadstone.analyse.latencies import HistogramReader, Latencies
+from loadstone.analyse.metrics import is_rate, metric_words
+from loadstone.analyse.model import BlockPoint, Comparison, Family
+from loadstone.analyse.pairs import repeated_refusal
+from loadstone.analyse.sides import differing, place_words
+from loadstone.plan.run_plan import WARM_BLOCK, Group
+from loadstone.record.look import Look
+from loadstone.record.reading import LatencyKind, Run, read_histogram
+from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.spec.experiment import Experiment
+
+AD_HOC = "ad hoc"
+"""The name of a comparison that the experiment does not declare."""
+INTERRUPTED = "interrupted"
+_BOUND = {
+    "latency": "both conditions were latency-bound: this ranks round trips, not capacity.",
+    "generator": "both conditions were generator-bound: this ranks what the driver can send, not the server.",
+    "pool": "both conditions were pool-bound: this ranks the waiting for connections, not the server.",
+    "paced": "both conditions were paced: their rates were set from outside, and only latencies can differ.",
+}
+
+
+@dataclass(frozen=True)
+class LookOutcome:
+    """What a look during the run found: the verdict of each pair in words, and whether all are decided."""
+
+    words: list[str]
+    decided: bool
+    """Pairs that more blocks cannot decide count as decided: those that are INVALID, or NOT DECIDABLE HERE."""
+
+
+def look_at(
+    group: Group,
+    experiment: Experiment,
+    trials: Sequence[TrialRecord],
+    repeated_blocks: int,
+    budget_minutes: float | None,
+    *,
+    quick: bool = False,
+    histograms: HistogramReader | None = None,
+) -> LookOutcome:
+    """Judge a group by all blocks that are complete so far, on its primary metric alone.
+
+    Args:
+        group: the group as planned.
+        experiment: what was asked, for the words.
+        trials: finished and judged trials, of each the newest attempt last; those of other groups are passed over.
+        repeated_blocks: how many of the group's blocks had to be measured again.
+        budget_minutes: of the whole run; None: no limit.
+        quick: whether the run is a quick one, which its verdicts say.
+        histograms: `partial(read_histogram, folder)`; needed where a quantile beyond the median decides.
+
+    Raises:
+        ValueError: such a quantile decides and no `histograms` are given.
+    """
+    blocks = group_blocks(group.name, group.conditions, trials)
+    case = GroupCase(
+        design=group,
+        experiment=experiment,
+        blocks=blocks,
+        judged=blocks.complete,
+        latencies=Latencies(histograms or _no_histograms),
+        quick=quick,
+        budget_minutes=budget_minutes,
+        refusal=repeated_refusal(repeated_blocks, len(blocks.complete), {}),
+    )
+    verdicts = [pair.verdict for pair in judge_group(case)]
+    return LookOutcome([verdict.words for verdict in verdicts], all(v.kind != "undecided" for v in verdicts))
+
+
+def _no_histograms(trial: str, kind: LatencyKind) -> HdrHistogram:
+    raise ValueError(f"{trial}: a quantile of the {kind} time decides, so its histograms are needed")
+
+
+def compare_groups(run: Run, judged_trials: Sequence[TrialRecord]) -> list[Family]:
+    """The declared comparisons of a run, in the order of its plan: a family of judged pairs each."""
+    latencies = Latencies(partial(read_histogram, run.path))
+    families = []
+    for group in run.plan.groups:
+        if group.pairs:
+            newest = newest_look(run, group.name)
+            ended = newest.reason if newest is not None and newest.stop else INTERRUPTED
+            case = _case(run, group, newest, judged_trials, latencies)
+            families.append(compare_family(case, ended=ended, repeated=len(repeated_blocks(run, group.name))))
+    return families
+
+
+def repeated_blocks(run: Run, group: str) -> set[int]:
+    """The blocks of a group that were measured again."""
+    return {
+        trial.block
+        for trial in run.superseded
+        if trial.group == group and trial.block != WARM_BLOCK and spoiled_by([trial])
+    }
+
+
+def spoiled_by(trials: Sequence[TrialRecord]) -> Counter[str]:
+    """How many of these trials failed which of the checks that look outside, as judged when they were measured."""
+    return Counter(
+        check.name for trial in trials for check in trial.checks if check.name in OUTSIDE and check.verdict == "invalid"
+    )
+
+
+def _case(
+    run: Run, group: GroupDesign, newest: Look | None, trials: Sequence[TrialRecord], latencies: Latencies
+) -> GroupCase:
+    conditions = [line.condition for line in run.plan.trials if line.group == group.name]
+    blocks = group_blocks(group.name, conditions, trials)
+    spoiled = spoiled_by([trial for trial in run.superseded if trial.group == group.name])
+    return GroupCase(
+        design=group,
+        experiment=run.experiment,
+        blocks=blocks,
+        judged=judged_blocks(group, blocks.complete, newest),
+        latencies=latencies,
+        quick=run.plan.quick,
+        budget_minutes=run.plan.budget_s / 60 or None,
+        refusal=repeated_refusal(len(repeated_blocks(run, group.name)), len(blocks.complete), spoiled),
+    )
+
+
+def compare_family(case: GroupCase, *, ended: str, repeated: int) -> Family:
+    """A group as the report shows it: its pairs with verdicts, checks and warnings, and the answer over all.
+
+    Args:
+        case: the group and its blocks.
+        ended: why no more blocks were measured.
+        repeated: how many blocks were measured again.
+    """
+    declared = case.declared
+    bounds = _bounds(case)
+    comparisons = [
+        _comparison(case, pair, bounds).model_copy(update={"ended": ended, "blocks_repeated": repeated})
+        for pair in judge_group(case)
+    ]
+    return Family(
+        name=declared.name if declared else AD_HOC,
+        question=declared.question if declared else "",
+        answer=family_answer(comparisons),
+        note=" ".join(declared.note.split()) if declared else "",
+        metric_words=metric_words(case.design.metric),
+        comparisons=comparisons,
+    )
+
+
+def _comparison(case: GroupCase, pair: JudgedPair, bounds: Mapping[str, str]) -> Comparison:
+    evidence, verdict = pair.evidence, pair.verdict
+    points = block_points(evidence.trials.blocks, case.design.metric, ratios=verdict.kind != "invalid")
+    order = _order(points, pair)
+    parts = {bounds.get(identity(condition)) for condition in (evidence.pair.a, evidence.pair.b)}
+    exploratory, left_out = ([], []) if evidence.refusal else explore(case.design.metric, evidence, case.latencies)
+    primary = Finding(case.design.metric, "primary", evidence.settings, verdict, evidence.primary.typical)
+    return Comparison(
+        name=case.declared.name if case.declared else AD_HOC,
+        question=case.declared.question if case.declared else "",
+        place=place_words(case.experiment, case.declared, evidence.pair),
+        between=", ".join(differing(evidence.pair)),
+        primary=judgement(primary, evidence.pair, points),
+        exploratory=exploratory,
+        pairs=len(case.design.pairs),
+        sequential=case.design.sequential,
+        blocks_done=len(case.blocks.complete),
+        blocks_repeated=0,
+        ended="",
+        checks=[*evidence.checks, *evidence.primary.checks, order],
+        warnings=[
+            *evidence.trials.warnings,
+            *([order.reason] if order.verdict == "suspect" else []),
+            *_bound_warning(case.design.metric, parts),
+            *left_out,
+        ],
+    )
+
+
+def _order(points: Sequence[BlockPoint], pair: JudgedPair) -> CheckResult:
+    ratios = {point.block: point.log_ratio for point in points if point.used and point.log_ratio is not None}
+    blocks = [block for block in pair.evidence.used if block.block in ratios]
+    return pair_checks.order([block.a_first for block in blocks], [ratios[block.block] for block in blocks])
+
+
+def _bounds(case: GroupCase) -> dict[str, str]:
+    """Identity of a condition -> what held it back in the blocks that count."""
+    trials: dict[str, list[TrialRecord]] = {}
+    for block in case.judged:
+        for condition, trial in case.blocks.trials[block].items():
+            if trial.verdict != "invalid":
+                trials.setdefault(condition, []).append(trial)
+    found = {condition: bottleneck_of(members) for condition, members in trials.items()}
+    return {condition: bottleneck.part for condition, bottleneck in found.items() if bottleneck is not None}
+
+
+def _bound_warning(metric: str, parts: set[str | None]) -> list[str]:
+    """What follows for rates if the same thing held both back, and it was not the server."""
+    words = _BOUND.get(next(iter(parts)) or "") if len(parts) == 1 else None
+    return [words] if words and is_rate(metric) else []

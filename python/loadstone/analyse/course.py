@@ -1,0 +1,50 @@
+"""How far a run came: what it needed, what is finished, how long it took."""
+
+from loadstone.record.look import Look
+from loadstone.record.plan_summary import PlannedLine
+from loadstone.record.reading import Run
+
+
+def newest_look(run: Run, group: str) -> Look | None:
+    """The last look that was taken at a group."""
+    return next((look for look in reversed(run.looks) if look.group == group), None)
+
+
+def is_finished(run: Run, group: str) -> bool:
+    """Whether a group needs no more trials: a look stopped it, or all of its trials are there."""
+    newest = newest_look(run, group)
+    done = {trial.trial for trial in run.trials}
+    return (newest is not None and newest.stop) or all(line.trial in done for line in _lines(run, group))
+
+
+def is_complete(run: Run) -> bool:
+    """Whether every group of the run is finished."""
+    return all(is_finished(run, group) for group in {line.group for line in run.plan.trials})
+
+
+def needed_trials(run: Run) -> set[str]:
+    """The trials that the run needs: of a group that a look stopped those up to there, and what was done beyond."""
+    done = {trial.trial for trial in run.trials}
+    looks = {group: newest_look(run, group) for group in {line.group for line in run.plan.trials}}
+    return {line.trial for line in run.plan.trials if line.trial in done or _is_needed(line, looks[line.group])}
+
+
+def _is_needed(line: PlannedLine, newest: Look | None) -> bool:
+    return newest is None or not newest.stop or line.block <= newest.blocks
+
+
+def _lines(run: Run, group: str) -> list[PlannedLine]:
+    return [line for line in run.plan.trials if line.group == group]
+
+
+def elapsed_s(run: Run) -> float:
+    """From the first trial's start to the last one's end, attempts that do not count included; pauses as well."""
+    trials = [*run.trials, *run.superseded]
+    if not trials:
+        return 0.0
+    begin_ns = min(trial.started_unix_ns for trial in trials)
+    ends_s = [
+        (trial.started_unix_ns - begin_ns) / 1e9 + max((end for _, end in trial.phases.values()), default=0.0)
+        for trial in trials
+    ]
+    return round(max(ends_s), 3)

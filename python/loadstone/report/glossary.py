@@ -1,0 +1,104 @@
+"""What the words of a report mean, one line each, for a reader who has read no statistics."""
+
+from loadstone.analyse.model import VerdictKind
+
+_COMPARING = {
+    "comparison": "Two conditions that differ in one thing only, measured again and again in turn: A and B.",
+    "metric": "The figure that is compared. It was chosen before anything was measured.",
+    "ratio": "How much more (+) or less (-) of the metric B has than A. Twice as much is +100 %, half is -50 %.",
+    "typical difference": "The difference that the blocks have in common: the middle one of all averages of two "
+    "blocks (Hodges and Lehmann's estimate). A few odd blocks hardly move it.",
+    "interval": "The range in brackets: the true difference lies in it at least 95 times in 100. A range that holds "
+    "0 means that there may be none.",
+    "level": "How sure an interval is. Where a run looks several times or compares several pairs, each interval is "
+    "wider, so that all of them together mislead at most 5 times in 100.",
+    "margin": "The difference that does not matter, by the experiment's own choice, made beforehand.",
+    "look": "A moment at which the run judges what it has and stops if that is enough, after 8, 12, 18, 27 or 40 "
+    "blocks.",
+    "stall": "A block in which one side was worse than usual by more than a fifth. The typical difference does not "
+    "feel a few of them, so they are counted apart.",
+    "smallest difference that could be seen": "A true difference of this size would have been noticed 8 times in "
+    "10 with so many blocks. Smaller ones can easily hide in the noise.",
+    "total work": "All blocks added up. Unlike the typical difference it feels every stall.",
+    "noise floor": "The smallest difference that the whole time budget could see on this machine.",
+    "repeated block": "A block that something outside spoiled, such as another virtual machine. It is measured again; "
+    "never because of its result.",
+    "exploratory": "Not what was asked: many figures, of which some will differ by chance. Good for the next "
+    "question, not for an answer.",
+}
+
+_VERDICTS = {
+    "FASTER": "The whole interval lies on one side of 0: the difference is real. It says how far the faster one leads "
+    "the slower one.",
+    "materially": "Even the nearer end of the interval is beyond the margin: the difference matters.",
+    "EQUIVALENT": "The whole interval lies within the margin, and neither side stalls more: there is no difference "
+    "that matters.",
+    "real but negligible": "The difference is real and too small to matter.",
+    "MIXED": "Typically faster, and yet less work in total: it stalls now and then.",
+    "UNDECIDED": "The interval is too wide to say either. More blocks would decide; no winner until then.",
+    "NOT DECIDABLE HERE": "It would take more than four times the budget: this machine is too noisy for this question.",
+    "INVALID": "A check failed, so the figures say nothing about the two conditions. No ratio is printed.",
+}
+
+_MEASURING = {
+    "condition": "One setting of everything that is varied; a row of a table.",
+    "trial": "One execution of one condition: ramp-up, warm-up, measurement, drain.",
+    "block": "The conditions of a comparison once each, in random order and close in time. Only a difference that "
+    "returns block after block can be told from chance.",
+    "order": "The trial's place in its block, drawn at random.",
+    "attempt": "1, or more where the block was measured again because something outside had spoiled it.",
+    "budget": "How long the run may last.",
+    "generator": "The part that makes the load. When it is out of breath, it measures itself and not the server.",
+    "server": "The Redis or the database that is under load.",
+    "subject": "The application under test, between the generator and the server.",
+    "held back by": "The part that was full, so that more load would not have given more: its evidence stands in the "
+    "list of trials. 'Round trips' means that nothing was full and the users waited for replies.",
+    "published": "The original study's figure, measured on its author's machine: context, never a target.",
+}
+
+_FIGURES = {
+    "RPS, goodput": "Requests a second that were answered rightly. Failed, late and wrong replies do not count.",
+    "response time": "From the moment a request was due until its reply was complete, with any wait for a connection.",
+    "service time": "From the moment a request was sent until its reply was complete.",
+    "pool wait": "The time a request queued for a free connection before it could be sent.",
+    "P50, P95, P99, P99.9": "50, 95, 99 and 99.9 of 100 replies came at least this fast.",
+    "share of a core": "CPU seconds a second: 100 % is one core fully busy; several threads may use more.",
+}
+
+_CHECKING = {
+    "check": "A rule that a trial or a comparison must pass before its figures may be believed.",
+    "valid": "Every check passed, so the figure says something about the server.",
+    "suspect": "A check was near its limit: read the figure with care.",
+    "invalid": "A check failed: the figure says something about the measurement, not about the server.",
+    "unknown": "Could not be seen, for instance without access to the server's host. It never counts as valid.",
+    "steal": "CPU time that the host gave to other machines while this one wanted it.",
+}
+
+GROUPS: dict[str, dict[str, str]] = {
+    "Comparing": _COMPARING,
+    "Verdicts": _VERDICTS,
+    "Measuring": _MEASURING,
+    "Figures": _FIGURES,
+    "Checks": _CHECKING,
+}
+"""All terms under the headings of the list in the report."""
+
+TERMS: dict[str, str] = {term: meaning for group in GROUPS.values() for term, meaning in group.items()}
+
+VERDICT_TERMS: dict[VerdictKind, str] = {
+    "faster": "FASTER",
+    "equivalent": "EQUIVALENT",
+    "mixed": "MIXED",
+    "undecided": "UNDECIDED",
+    "not_decidable": "NOT DECIDABLE HERE",
+    "invalid": "INVALID",
+}
+"""The term for each kind of verdict, as its sentence spells it."""
+
+BRACKETS = "[9, 15]: the true difference lies in this range at least 95 times in 100; with 0 in it, there may be none."
+"""What a terminal says beneath the verdicts."""
+
+
+def meaning(term: str) -> str:
+    """The explanation of a term that a report uses. Raises KeyError for one without."""
+    return TERMS[term]

@@ -1,0 +1,106 @@
+"""The declared comparisons, the trials and the words of a report, as Markdown."""
+
+from collections.abc import Iterator
+
+from loadstone.analyse.model import Analysis, Comparison, Family, Judgement, TrialView
+from loadstone.report import format as fmt
+from loadstone.report import glossary, summary, verdicts
+from loadstone.report.anchors import Anchors
+from loadstone.report.columns import MARKS
+from loadstone.report.markdown_text import link, target, text
+
+_HEAD = "| A | B | B against A [interval] | verdict | blocks | stalls A and B | could see |"
+_RULE = "|---:|---:|---:|---|---:|---:|---:|"
+
+
+def family_lines(family: Family, anchors: Anchors) -> Iterator[str]:
+    """A family's verdicts, beneath its heading and its picture."""
+    yield f"| pair {_HEAD}"
+    yield f"|---{_RULE}"
+    for comparison in family.comparisons:
+        yield f"| {text(verdicts.title(comparison))} | {_cells(comparison.primary, comparison, anchors)} |"
+    yield ""
+    for comparison in family.comparisons:
+        yield f"- **{text(verdicts.title(comparison))}**: {text(' '.join(verdicts.basis(comparison)))}"
+        yield from (f"  - ! {text(warning)}" for warning in comparison.warnings)
+        yield from (
+            f"  - {MARKS[check.verdict]} {text(summary.check_title(check.name))} {text(summary.figure(check))}"
+            f"{': ' + text(check.reason) if check.reason else ''}"
+            for check in comparison.checks
+            if check.verdict != "valid"
+        )
+        yield f"  - blocks: {_blocks(comparison, anchors)}"
+    yield ""
+    exploratory = [(one, judgement) for one in family.comparisons for judgement in one.exploratory]
+    if exploratory:
+        yield from (f"Exploratory. {text(glossary.meaning('exploratory'))}", "")
+        yield f"| pair and metric {_HEAD}"
+        yield f"|---{_RULE}"
+        for one, judgement in exploratory:
+            name = f"{verdicts.title(one)}: {judgement.metric_words}"
+            yield f"| {text(name)} | {_cells(judgement, one, anchors)} |"
+        yield ""
+
+
+def _cells(judgement: Judgement, comparison: Comparison, anchors: Anchors) -> str:
+    points = comparison.primary.points
+    sides = (
+        (judgement.a, [point.trial_a for point in points]),
+        (judgement.b, [point.trial_b for point in points]),
+    )
+    figures = [
+        link(anchors.condition(trials), f"{side.name} {verdicts.typical(judgement, side)}") for side, trials in sides
+    ]
+    words = f"{verdicts.MARKS[judgement.kind]} {judgement.words}"
+    rest = (verdicts.ratio(judgement), words, str(judgement.blocks), verdicts.stalls(judgement))
+    return " | ".join([*figures, *(text(cell) for cell in rest), text(fmt.plus_minus(judgement.detectable))])
+
+
+def _blocks(comparison: Comparison, anchors: Anchors) -> str:
+    """Each block's ratio with its two trials; what was not used in brackets, with the reason."""
+    primary = comparison.primary
+    parts = []
+    for point in primary.points:
+        trials = f"{link(anchors.trial(point.trial_a), 'A')} {link(anchors.trial(point.trial_b), 'B')}"
+        ratio = text(verdicts.blocks_ratio(primary, point.log_ratio))
+        part = f"{point.block}: {ratio} {trials}"
+        parts.append(part if point.used else f"({part}, not used: {text(point.why)})")
+    return "; ".join(parts) or fmt.NONE
+
+
+def trial_lines(anchors: Anchors) -> Iterator[str]:
+    """Every trial, under its condition, with the checks that it did not pass."""
+    if not anchors.conditions:
+        return
+    yield from ("## Trials", "")
+    yield "| trial | group | block | order | attempt | verdict | RPS | P99 | checks not passed |"
+    yield "|---|---|---:|---:|---:|---|---:|---:|---|"
+    for anchor, label, views in anchors.conditions:
+        yield f"| {target(anchor)}**{text(label)}** | | | | | | | | |"
+        yield from (_trial(view, anchors) for view in views)
+    yield ""
+
+
+def _trial(view: TrialView, anchors: Anchors) -> str:
+    failed = [
+        f"{MARKS[check.verdict]} {summary.check_title(check.name)} {summary.figure(check)}"
+        for check in view.checks
+        if check.verdict != "valid"
+    ]
+    figures = [fmt.rate(view.goodput_per_s), fmt.duration(view.p99_ns)]
+    if view.verdict == "invalid":
+        figures = [fmt.NONE, fmt.NONE]
+    cells = [
+        target(anchors.view(view)) + text(view.trial), text(view.group), str(view.block), str(view.order),
+        str(view.attempt), view.verdict, *figures, text("; ".join(failed)) or fmt.NONE,
+    ]  # fmt: skip
+    return f"| {' | '.join(cells)} |"
+
+
+def word_lines(analysis: Analysis) -> Iterator[str]:
+    """What the words mean; those of comparisons only where there are some."""
+    yield from ("## What the words mean", "")
+    for heading, terms in glossary.GROUPS.items():
+        if analysis.families or heading not in ("Comparing", "Verdicts"):
+            yield from (f"- **{term}**: {text(meaning)}" for term, meaning in terms.items())
+    yield ""

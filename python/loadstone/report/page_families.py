@@ -1,0 +1,110 @@
+"""What the page prints of the declared comparisons."""
+
+from typing import Any
+
+from loadstone.analyse.model import Analysis, Comparison, Family, Judgement, Side
+from loadstone.record.trial import CheckResult
+from loadstone.report import format as fmt
+from loadstone.report import summary, verdicts
+from loadstone.report.anchors import Anchors
+from loadstone.report.charts.chart import Chart
+from loadstone.report.glossary import VERDICT_TERMS
+from loadstone.report.page_parts import figure, linked
+
+_ORDER = ("invalid", "suspect", "unknown", "valid")
+
+
+def family_view(family: Family, charts: list[Chart], anchors: Anchors) -> dict[str, Any]:
+    """A family with its pictures, a line a pair, and what stands behind each."""
+    own = {
+        kind: next((c for c in charts if c.family == family.name and c.kind == kind), None)
+        for kind in ("forest", "blocks")
+    }
+    return {
+        "family": family,
+        "margin": verdicts.margin_words(family),
+        "figures": {kind: figure(chart) if chart else None for kind, chart in own.items()},
+        "pairs": [_pair(comparison, anchors) for comparison in family.comparisons],
+        "exploratory": [
+            {"title": verdicts.title(comparison), **_judged(judgement, anchors, comparison)}
+            for comparison in family.comparisons
+            for judgement in comparison.exploratory
+        ],
+    }
+
+
+def _pair(comparison: Comparison, anchors: Anchors) -> dict[str, Any]:
+    primary = comparison.primary
+    return {
+        "comparison": comparison,
+        "title": verdicts.title(comparison),
+        "warnings": [linked(warning, anchors) for warning in comparison.warnings],
+        "basis": verdicts.basis(comparison),
+        "checks": sorted(comparison.checks, key=lambda check: _ORDER.index(check.verdict)),
+        "blocks": [
+            {
+                "point": point,
+                "a": _trial(point.trial_a, anchors),
+                "b": _trial(point.trial_b, anchors),
+                "figure_a": _shown(primary, point.a),
+                "figure_b": _shown(primary, point.b),
+                "why": linked(point.why, anchors),
+                "ratio": verdicts.blocks_ratio(primary, point.log_ratio),
+            }
+            for point in primary.points
+        ],
+        **_judged(primary, anchors, comparison),
+    }
+
+
+def _judged(judgement: Judgement, anchors: Anchors, comparison: Comparison) -> dict[str, Any]:
+    """One line of a table of verdicts."""
+    points = comparison.primary.points
+    return {
+        "judgement": judgement,
+        "mark": verdicts.MARKS[judgement.kind],
+        "term": VERDICT_TERMS[judgement.kind],
+        "a": _side(judgement, judgement.a, anchors.condition([point.trial_a for point in points])),
+        "b": _side(judgement, judgement.b, anchors.condition([point.trial_b for point in points])),
+        "ratio": verdicts.ratio(judgement),
+        "stalls": verdicts.stalls(judgement),
+        "sees": fmt.plus_minus(judgement.detectable),
+    }
+
+
+def _side(judgement: Judgement, side: Side, anchor: str | None) -> dict[str, Any]:
+    return {"name": fmt.plain(side.name), "figure": verdicts.typical(judgement, side), "anchor": anchor}
+
+
+def _trial(name: str, anchors: Anchors) -> dict[str, Any]:
+    return {"name": fmt.plain(name), "anchor": anchors.trial(name)}
+
+
+def _shown(judgement: Judgement, value: float | None) -> str:
+    return fmt.NONE if judgement.kind == "invalid" else verdicts.metric_figure(judgement.metric, value)
+
+
+def comparison_checks(analysis: Analysis) -> list[dict[str, Any]]:
+    """Each rule for comparisons over all of them, failing ones first: counts, and the worst with its comparison."""
+    found: dict[str, list[tuple[CheckResult, str, str]]] = {}
+    for number, family in enumerate(analysis.families, 1):
+        for place, comparison in enumerate(family.comparisons, 1):
+            where = f"comparison-{number}-{place}"
+            for check in comparison.checks:
+                found.setdefault(check.name, []).append((check, verdicts.title(comparison), where))
+    lines = []
+    for name, results in found.items():
+        kinds = [check.verdict for check, _, _ in results]
+        worst, title, where = min(results, key=lambda result: _ORDER.index(result[0].verdict))
+        lines.append(
+            {
+                "name": name,
+                "verdict": worst.verdict,
+                "counts": [kinds.count(kind) for kind in ("valid", "suspect", "invalid", "unknown")],
+                "figure": summary.figure(worst),
+                "reason": fmt.plain(worst.reason),
+                "title": title,
+                "anchor": where,
+            }
+        )
+    return sorted(lines, key=lambda line: _ORDER.index(str(line["verdict"])))

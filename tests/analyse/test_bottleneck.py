@@ -1,0 +1,198 @@
+"""What held a condition back, from trials whose limit is known."""
+
+import copy
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from loadstone.analyse.bottleneck import bottleneck_of
+from loadstone.analyse.model import Bottleneck
+from loadstone.record.trial import TrialRecord
+
+Line = dict[str, Any]
+Change = Callable[[Line], Any]
+
+
+@pytest.fixture(scope="module")
+def clean(synthetic: ModuleType) -> Line:
+    """32 users at 200 a second, so 160 ms a round trip; the server at 55 %, the driver at 40 % of a core."""
+    return synthetic.make_trial().model_dump(mode="json")
+
+
+@pytest.fixture
+def told(clean: Line) -> Callable[..., Bottleneck | None]:
+    """The bottleneck of the clean trial after some changes."""
+
+    def found(*changes: Change) -> Bottleneck | None:
+        return bottleneck_of([changed(clean, *changes)])
+
+    return found
+
+
+def changed(line: Line, *changes: Change) -> TrialRecord:
+    line = copy.deepcopy(line)
+    for change in changes:
+        change(line)
+    return TrialRecord.model_validate(line)
+
+
+def busy(part: str, share: float) -> Change:
+    if part == "generator":
+        return lambda line: line["facts"]["drive"]["threads"][0].update(cpu_s=share * 6, wall_s=6.0, waited_s=0.0)
+    return lambda line: line["facts"]["parts"][part].update(main_thread_share=share, mean_share=share, wait_share=0.0)
+
+
+def with_app(cores: float, main_thread: float = 0.1, cpus: tuple[int, ...] = (0, 1)) -> Change:
+    def change(line: Line) -> None:
+        line["facts"]["parts"]["app"] = {"mean_share": cores, "main_thread_share": main_thread}
+        line["facts"]["placement"]["server_cpus"] = list(cpus)
+
+    return change
+
+
+def waiting(share: float) -> Change:
+    def change(line: Line) -> None:
+        drive = line["facts"]["drive"]
+        drive["pool_wait_ns"]["mean"] = share * drive["operations"]["set"]["response_ns"]["mean"]
+
+    return change
+
+
+def at_a_rate(reached: float) -> Change:
+    def change(line: Line) -> None:
+        line["facts"]["plan"]["model"] = {"kind": "open", "rate_per_s": 200.0}
+        operation = line["facts"]["drive"]["operations"]["set"]
+        operation["window_completed"] = round(reached * line["counts"]["offered"])
+
+    return change
+
+
+def pausing(milliseconds: float) -> Change:
+    return lambda line: line["facts"]["plan"]["model"].update(think_time_ms=milliseconds)
+
+
+def unseen(line: Line) -> None:
+    line["facts"]["parts"] = {}
+
+
+def test_with_nothing_full_the_users_waited_for_round_trips(told: Callable[..., Bottleneck]) -> None:
+    found = told()
+    assert found.part == "latency"
+    assert found.words.startswith("latency-bound, X = N/(R+Z) = 32 users / 1")
+    assert "redis 55 %" in found.words
+    assert found.evidence["redis"] == pytest.approx(0.55, abs=0.005)
+    assert found.evidence["generator"] == pytest.approx(0.4, abs=0.005)
+    assert found.evidence["pool"] < 0.01
+
+
+def test_the_rate_of_the_formula_is_the_rate_that_was_measured(clean: Line, told: Callable[..., Bottleneck]) -> None:
+    rate = float(told().words.split(" a second")[0].split("= ")[-1].replace(",", ""))
+    assert rate == pytest.approx(clean["throughput_per_s"], rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("share", "part"), [(0.5, "latency"), (0.89, "latency"), (0.91, "server"), (0.96, "server"), (1.0, "server")]
+)
+def test_a_full_server(told: Callable[..., Bottleneck], share: float, part: str) -> None:
+    found = told(busy("redis", share))
+    assert found.part == part
+    if part == "server":
+        assert found.words.startswith("server-bound: main thread of redis")
+        assert f"{100 * share:.0f} %" in found.words
+
+
+def test_a_thread_that_others_keep_from_its_cpu_is_full_earlier(told: Callable[..., Bottleneck]) -> None:
+    def kept_waiting(line: Line) -> None:
+        line["facts"]["parts"]["redis"]["wait_share"] = 0.2
+
+    assert told(busy("redis", 0.78)).part == "latency"
+    assert told(busy("redis", 0.78), kept_waiting).part == "server"
+    waits = {"cpu_s": 0.78 * 6, "wall_s": 6.0, "waited_s": 0.2 * 6}
+    assert told(lambda line: line["facts"]["drive"]["threads"][0].update(waits)).part == "generator"
+
+
+def test_a_full_driver(told: Callable[..., Bottleneck]) -> None:
+    found = told(busy("generator", 0.97))
+    assert (found.part, found.words) == ("generator", "generator-bound: hottest thread of the generator 97 % busy")
+
+
+def test_of_two_that_are_full_both_are_named(told: Callable[..., Bottleneck]) -> None:
+    found = told(busy("generator", 0.99), busy("redis", 0.96))
+    assert found.part == "server"
+    assert "main thread of redis 96 %" in found.words
+    assert "generator 99 %" in found.words
+    assert told(busy("generator", 0.99), busy("redis", 0.92)).part == "generator"
+
+
+def test_a_driver_that_spins_is_not_full(told: Callable[..., Bottleneck]) -> None:
+    spins = at_a_rate(1.0), lambda line: line["facts"]["plan"]["model"].update(spin_us=30.0)
+    assert told(busy("generator", 1.0), *spins).part == "paced"
+
+
+def test_a_pool_smaller_than_its_users(told: Callable[..., Bottleneck]) -> None:
+    found = told(waiting(0.875))
+    assert found.part == "pool"
+    assert "64 connections for 32 users" in found.words
+    assert told(waiting(0.05)).part == "latency"
+    assert told(waiting(0.875), busy("redis", 0.99)).part == "server"
+
+
+def test_a_load_that_was_set_is_paced(told: Callable[..., Bottleneck]) -> None:
+    assert told(at_a_rate(1.0)).part == "paced"
+    assert told(pausing(500)).part == "paced"
+    short = told(pausing(5))
+    assert short.part == "latency"
+    assert "5.00 ms pause" in short.words
+
+
+def test_a_rate_that_was_not_reached_is_not_paced(told: Callable[..., Bottleneck]) -> None:
+    assert told(at_a_rate(0.7)).part == "unknown"
+    assert told(at_a_rate(0.7), waiting(0.9)).part == "pool"
+    assert told(at_a_rate(0.7), busy("redis", 0.99)).part == "server"
+
+
+def test_a_subject_may_use_all_its_cpus(told: Callable[..., Bottleneck]) -> None:
+    found = told(with_app(1.9))
+    assert found.part == "subject"
+    assert found.words == "subject-bound: app 95 % of its CPU busy"
+    assert told(with_app(1.2)).part == "latency"
+    assert told(with_app(1.0, main_thread=0.97)).part == "subject"
+
+
+def test_parts_that_fill_their_cpus_together_are_named_together(told: Callable[..., Bottleneck]) -> None:
+    found = told(with_app(1.3))
+    assert found.part == "subject"
+    assert found.words == "subject-bound: app 1.30, redis 0.60 of 2 CPUs that they share, which are full"
+
+
+def test_a_server_that_cannot_be_seen_is_not_called_idle(told: Callable[..., Bottleneck]) -> None:
+    assert told(unseen).part == "unknown"
+    assert told(unseen, busy("generator", 0.97)).part == "generator"
+    assert told(unseen, at_a_rate(1.0)).part == "unknown"
+
+
+def test_of_several_trials_the_median_counts(clean: Line) -> None:
+    trials = [changed(clean, busy("redis", share)) for share in (0.2, 0.96, 0.97)]
+    found = bottleneck_of(trials)
+    assert found is not None
+    assert found.part == "server"
+    assert found.evidence["redis"] == pytest.approx(0.96)
+    assert bottleneck_of(trials[:1] * 2 + trials[1:2]).part == "latency"  # type: ignore[union-attr]
+
+
+def test_without_data_there_is_no_bottleneck(
+    synthetic: ModuleType, clean: Line, told: Callable[..., Bottleneck | None]
+) -> None:
+    from loadstone.record.trial_record import failed_trial_record
+
+    assert bottleneck_of([]) is None
+    plan = synthetic.make_plan()
+    failed = failed_trial_record(synthetic.planned_trial("b01-001", {}, plan), plan, "connection refused", 1)
+    assert bottleneck_of([failed]) is None
+    assert told(lambda line: line["counts"].update(ok=0)) is None
+    assert told(lambda line: line["facts"]["drive"].update(measure_s=0.3)) is None
+    assert told(lambda line: line.update(facts={})) is None
+    assert told(lambda line: line["facts"]["drive"].update(operations={})) is None
+    assert bottleneck_of([failed, changed(clean, busy("redis", 0.99))]).part == "server"  # type: ignore[union-attr]

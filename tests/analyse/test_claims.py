@@ -1,0 +1,167 @@
+"""Claims answered by verdicts, and rates by intervals."""
+
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from loadstone.analyse.answers import answer_conclusions
+from loadstone.analyse.comparisons import compare_groups
+from loadstone.analyse.headline import answer_question, comparison_line
+from loadstone.analyse.model import Family, ResultTable, Row
+from loadstone.record.trial import Quantiles
+
+NOTHING = dict.fromkeys(("min", "mean", "p50", "p90", "p95", "p99", "p999", "max"))
+
+
+def families(studies: ModuleType, synthetic: ModuleType, ratio: float, **changes: Any) -> list[Family]:
+    """Get (B) against set (A), so many times as fast."""
+    ratios = [(studies.condition(), 1.0), (studies.condition(operation="get"), ratio)]
+    run = studies.Study(synthetic, ratios, **changes).run()
+    return compare_groups(run, run.trials)
+
+
+def claim(claims: str | None, **changes: Any) -> dict[str, Any]:
+    given = {"claim": "A get against a set", "kind": "ratio", "comparison": "kinds"}
+    return given | {"where": {"operation": "get"}, "against": {"operation": "set"}, "claims": claims} | changes
+
+
+def row(goodput: float, interval: tuple[float, float] | None, verdict: str = "valid", **levels: Any) -> Row:
+    condition = {"operation": "set", "payload": "1 kB", "workers": 32, "idle": "few"} | levels
+    return Row(
+        condition=condition, label=", ".join(map(str, condition.values())), trials=["b01-001", "b02-001"],
+        verdict=verdict, reasons=[], operations=1, elapsed_s=1.0, throughput_per_s=goodput, goodput_per_s=goodput,
+        peak_per_s=goodput, response_ns=Quantiles(**NOTHING | {"mean": 1000.0}), service_ns=None,
+        pool_wait_ns=Quantiles(**NOTHING | {"mean": 100.0}), errors={}, cpu_share={}, published=None,
+        unmeasurable=[], blocks=6, goodput_interval=interval,
+    )  # fmt: skip
+
+
+def tables(*rows: Row) -> list[ResultTable]:
+    vary: dict[str, list[Any]] = {"operation": ["set", "get"], "payload": ["100 B", "1 kB"], "workers": [32]}
+    return [ResultTable(name="by-size", title="", note="", vary=vary, rows=list(rows))]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "claims", "verdict"),
+    [
+        (1.10, "more", "holds"),
+        (1.10, "less", "does not hold"),
+        (1.10, "the same", "does not hold"),
+        (0.90, "less", "holds"),
+        (1.0, "the same", "holds"),
+        (1.0, "more", "does not hold"),
+        (1.10, None, "not answered here"),
+    ],
+)
+def test_verdicts_answer_claims(
+    studies: ModuleType, synthetic: ModuleType, ratio: float, claims: str | None, verdict: str
+) -> None:
+    experiment = synthetic.make_experiment(conclusions=[claim(claims)])
+    (found,) = answer_conclusions(experiment, [], families(studies, synthetic, ratio))
+    assert found.verdict == verdict
+    assert found.answer.startswith("get against set: ")
+    assert "(12 blocks)" in found.evidence[0]
+
+
+def test_the_two_sides_may_be_told_the_other_way_round(studies: ModuleType, synthetic: ModuleType) -> None:
+    turned = claim("less", where={"operation": "set"}, against={"operation": "get"})
+    experiment = synthetic.make_experiment(conclusions=[turned])
+    (found,) = answer_conclusions(experiment, [], families(studies, synthetic, 1.10))
+    assert found.verdict == "holds"
+
+
+def test_what_is_undecided_or_invalid_stays_so(studies: ModuleType, synthetic: ModuleType) -> None:
+    experiment = synthetic.make_experiment(conclusions=[claim("the same")])
+    noisy = families(studies, synthetic, 1.02, sd=0.06)
+    assert answer_conclusions(experiment, [], noisy)[0].verdict == "undecided"
+    change = {(3, 0): studies.with_check("replies")}
+    spoiled = families(studies, synthetic, 1.1, changes=change)
+    assert answer_conclusions(experiment, [], spoiled)[0].verdict == "no valid data"
+
+
+def test_a_comparison_that_this_run_left_out_stands_side_by_side(synthetic: ModuleType) -> None:
+    experiment = synthetic.make_experiment(conclusions=[claim("the same")])
+    rows = tables(row(1000.0, None), row(1100.0, None, operation="get"))
+    (found,) = answer_conclusions(experiment, rows, [])
+    assert found.verdict == "not answered here"
+    assert "not compared in this run" in found.answer
+    assert "%" not in found.answer
+
+
+def test_waiting_is_shown_beside_the_verdict(studies: ModuleType, synthetic: ModuleType) -> None:
+    experiment = synthetic.make_experiment(conclusions=[claim("more", kind="pool_wait")])
+    rows = tables(row(1000.0, None), row(1100.0, None, operation="get"))
+    (found,) = answer_conclusions(experiment, rows, families(studies, synthetic, 1.1))
+    assert found.verdict == "holds"
+    assert found.answer.endswith("Waiting for a connection took 10% of the response time, against 10%.")
+
+
+@pytest.mark.parametrize(
+    ("interval", "verdict"),
+    [((210.0, 230.0), "holds"), ((190.0, 240.0), "undecided"), ((150.0, 199.0), "does not hold")],
+)
+def test_an_interval_decides_on_a_claimed_rate(
+    synthetic: ModuleType, interval: tuple[float, float], verdict: str
+) -> None:
+    found = answer_conclusions(synthetic.make_experiment(), tables(row(220.0, interval)), [])[0]
+    assert found.verdict == verdict
+    assert f"[{interval[0]:g}, {interval[1]:g}]" in found.answer
+
+
+def test_one_condition_that_might_reach_it_leaves_it_open(synthetic: ModuleType) -> None:
+    rows = tables(row(180.0, (170.0, 190.0)), row(150.0, (120.0, 230.0), payload="100 B"))
+    assert answer_conclusions(synthetic.make_experiment(), rows, [])[0].verdict == "undecided"
+
+
+def test_without_an_interval_a_near_figure_of_some_blocks_is_undecided(synthetic: ModuleType) -> None:
+    found = answer_conclusions(synthetic.make_experiment(), tables(row(210.0, None)), [])[0]
+    assert found.verdict == "undecided"
+    assert "too near for 6 blocks" in found.answer
+
+
+def test_the_question_is_answered_by_figures_and_verdicts(studies: ModuleType, synthetic: ModuleType) -> None:
+    found = answer_question(
+        synthetic.make_experiment(),
+        tables(row(210.0, (206.0, 214.0))),
+        families(studies, synthetic, 1.1),
+        quick=False,
+    )
+    assert found.startswith(
+        "At 1 kB, 32 workers: set 210 [206, 214] right replies a second. Compared: get against set "
+    )
+    assert "at 1 kB: get FASTER by 1" in found
+    assert "no comparison" not in found
+
+
+def test_many_comparisons_are_counted(studies: ModuleType, synthetic: ModuleType) -> None:
+    many = families(studies, synthetic, 1.1) * 5
+    found = answer_question(synthetic.make_experiment(), [], many, quick=True)
+    assert found.startswith("Nothing was measured (quick run). Compared: ")
+    assert found.endswith("; and 2 more comparisons.")
+
+
+def test_the_line_on_what_was_compared(studies: ModuleType, synthetic: ModuleType) -> None:
+    decided = families(studies, synthetic, 1.1)
+    noisy = families(studies, synthetic, 1.02, sd=0.06)
+    spoiled = families(studies, synthetic, 1.1, changes={(3, 0): studies.with_check("replies")})
+    assert comparison_line([], [*decided, *noisy, *spoiled]) == "3 comparisons: 1 decided, 1 undecided, 1 invalid"
+    assert comparison_line([], decided) == "1 comparison: 1 decided"
+    assert comparison_line([], []) == "no comparison: one block"
+    assert comparison_line(tables(row(1.0, None)), []) == "no comparison was declared"
+
+
+def test_many_pairs_are_put_together_by_their_verdicts(studies: ModuleType, synthetic: ModuleType) -> None:
+    places = [{"payload": p, "workers": w} for p in ("100 B", "1 kB") for w in (1, 32)] + [{"idle": "many"}]
+    ratios = [
+        (studies.condition(operation=operation, **place), 1.2 if operation == "get" and number < 3 else 1.0)
+        for number, place in enumerate(places)
+        for operation in ("set", "get")
+    ]
+    pairs = tuple((2 * number, 2 * number + 1) for number in range(5))
+    change = {(2, 9): studies.with_check("replies", measured=2.0)}
+    run = studies.Study(synthetic, ratios, pairs=pairs, blocks=18, changes=change).run()
+    (family,) = compare_groups(run, run.trials)
+    assert family.answer.startswith("get against set: get FASTER by 1")
+    assert " at 100 B, 1 worker / 100 B / 1 kB, 1 worker; EQUIVALENT within 5 % at 1 kB; " in family.answer
+    assert family.answer.endswith("INVALID: replies, measured 2 %, limit 85 % at 1 kB, idle many.")

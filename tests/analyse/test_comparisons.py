@@ -1,0 +1,350 @@
+"""Whole comparisons: a known difference in, the verdict out, and every rule that forbids one."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from loadstone.analyse.comparisons import compare_groups, look_at
+from loadstone.analyse.model import Comparison, Family
+from loadstone.errors import DriveFailed
+from loadstone.record.reading import Run
+
+Studies = Callable[..., Any]
+
+
+@pytest.fixture
+def study(studies: ModuleType, synthetic: ModuleType) -> Studies:
+    """A study of set (A) and get (B), which is 10 % faster unless `ratio` says otherwise."""
+
+    def make(ratio: float = 1.10, **changes: Any) -> Any:
+        ratios = [(studies.condition(), 1.0), (studies.condition(operation="get"), ratio)]
+        return studies.Study(synthetic, **({"ratios": ratios} | changes))
+
+    return make
+
+
+def families(run: Run) -> list[Family]:
+    return compare_groups(run, run.trials)
+
+
+def one(run: Run) -> Comparison:
+    (family,) = families(run)
+    (comparison,) = family.comparisons
+    return comparison
+
+
+def test_a_known_difference_is_found(study: Studies) -> None:
+    (family,) = families(study(1.10).run())
+    (found,) = family.comparisons
+    primary = found.primary
+    assert (primary.kind, primary.winner, primary.materially) == ("faster", "b", True)
+    assert primary.words.startswith("get FASTER by 10")
+    assert primary.low < math.log(1.10) < primary.high
+    assert primary.level == pytest.approx(1 - 0.0157)
+    assert (primary.blocks, found.blocks_done, found.pairs, found.ended) == (12, 12, 1, "decided")
+    assert (found.between, found.place, found.name) == ("operation", "1 kB", "kinds")
+    assert (primary.a.name, primary.b.name) == ("set", "get")
+    assert family.answer == f"get against set: {primary.words} at 1 kB."
+    assert family.question == "Is a get faster?"
+    assert family.metric_words == "right replies a second"
+    assert primary.b.typical == pytest.approx(1.1 * primary.a.typical, rel=0.03)
+
+
+def test_the_warm_block_never_counts(study: Studies) -> None:
+    found = one(study(1.0).run())
+    assert found.primary.kind == "equivalent"
+    assert min(point.block for point in found.primary.points) == 1
+
+
+def test_equal_conditions_are_equivalent(study: Studies) -> None:
+    found = one(study(1.0).run())
+    assert found.primary.words.startswith("EQUIVALENT within 5 %")
+    assert found.primary.winner is None
+
+
+def test_one_block_is_undecided_and_without_an_interval(study: Studies) -> None:
+    found = one(study(2.0, blocks=1).run(stop=None))
+    assert found.primary.kind == "undecided"
+    assert (found.primary.low, found.primary.high) == (None, None)
+    assert found.primary.words.startswith("UNDECIDED: no interval from 1 block, at least 8 are needed; about ")
+    replication = next(check for check in found.checks if check.name == "replication")
+    assert (replication.verdict, replication.measured, replication.limit) == ("suspect", 1, 8)
+    assert found.ended == "interrupted"
+
+
+def test_nothing_measured_is_undecided(study: Studies) -> None:
+    run = replace(study().run(stop=None), trials=())
+    assert one(run).primary.words.startswith("UNDECIDED: no interval from 0 blocks")
+
+
+def test_time_still_needed_is_said(study: Studies) -> None:
+    found = one(study(1.02, sd=0.06, blocks=12).run())
+    assert found.primary.kind == "undecided"
+    assert "more minutes" in found.primary.words
+    assert found.primary.more_minutes > 0
+    assert found.primary.detectable > 0
+
+
+@pytest.mark.parametrize("name", ["conservation", "server_counter", "replies"])
+def test_an_exact_check_that_fails_once_is_enough(study: Studies, studies: ModuleType, name: str) -> None:
+    found = one(study(changes={(7, 1): studies.with_check(name, measured=3.0)}).run())
+    assert found.primary.kind == "invalid"
+    assert found.primary.words == f"INVALID: {name}, measured 3 %, limit 85 %"
+    assert (found.primary.estimate, found.primary.low, found.primary.a.typical) == (None, None, None)
+    assert all(point.log_ratio is None for point in found.primary.points)
+    assert found.exploratory == []
+
+
+def test_another_check_may_fail_in_a_fifth_of_the_blocks(study: Studies, studies: ModuleType) -> None:
+    failed = studies.with_check("generator_cpu")
+    few = one(study(changes={(2, 0): failed, (5, 1): failed}).run())
+    assert few.primary.kind == "faster"
+    assert few.primary.blocks == 10
+    dropped = [point for point in few.primary.points if not point.used]
+    assert [point.block for point in dropped] == [2, 5]
+    assert dropped[0].why.endswith("generator_cpu invalid")
+    assert (dropped[0].a, dropped[0].log_ratio) == (None, None)
+    assert dropped[0].b is not None
+    assert any(warning.startswith("2 of 12 blocks left out") for warning in few.warnings)
+    many = one(study(changes={(block, 1): failed for block in (2, 5, 6)}).run())
+    assert many.primary.words == "INVALID: generator_cpu, measured 97 %, limit 85 %"
+
+
+def test_the_most_frequent_check_is_named(study: Studies, studies: ModuleType) -> None:
+    changes = {(block, 0): studies.with_check("little") for block in (1, 2, 3)}
+    changes |= {(block, 1): studies.with_check("warm_up") for block in (7, 8)}
+    assert one(study(changes=changes).run()).primary.words.startswith("INVALID: little, ")
+
+
+def test_a_single_run_by_a_driver_at_its_end_is_invalid(study: Studies, studies: ModuleType) -> None:
+    failed = studies.with_check("generator_cpu", measured=100.0)
+    found = one(study(1.0, blocks=1, changes={(1, 0): failed, (1, 1): failed}).run(stop=None))
+    assert found.primary.words == "INVALID: generator_cpu, measured 100 %, limit 85 %"
+
+
+def test_suspect_trials_are_used_and_counted(study: Studies, studies: ModuleType) -> None:
+    changes = {(block, 0): studies.with_check("steal", "suspect", 3.0) for block in range(1, 10)}
+    found = one(study(changes=changes).run())
+    assert (found.primary.kind, found.primary.blocks) == ("faster", 12)
+    assert "steal suspect in 9 of 24 trials: By steal." in found.warnings
+
+
+def test_too_many_repeated_blocks_forbid_a_verdict(study: Studies, studies: ModuleType) -> None:
+    made = study()
+    spoiled = [studies.with_check("steal", "invalid", 30.0)(t) for t in made.trials() if t.block in (1, 4, 9)]
+    found = one(made.run(superseded=tuple(spoiled)))
+    words = "INVALID: steal, measured 25 % of the blocks repeated, limit 20 % of the blocks repeated"
+    assert (found.primary.words, found.blocks_repeated) == (words, 3)
+    fewer = one(made.run(superseded=tuple(t for t in spoiled if t.block != 9)))
+    assert (fewer.primary.kind, fewer.blocks_repeated) == ("faster", 2)
+
+
+def test_unlike_failures_forbid_a_verdict(study: Studies) -> None:
+    def fails(trial: Any) -> Any:
+        counts = trial.counts.model_copy(update={"errors": {"server_oom": round(0.008 * trial.counts.sent)}})
+        return trial.model_copy(update={"counts": counts})
+
+    found = one(study(changes={(block, 1): fails for block in range(1, 13)}).run())
+    assert found.primary.words.startswith("INVALID: errors, measured 0.8")
+    assert found.primary.words.endswith("points, limit 0.5 points")
+    assert found.exploratory == []
+
+
+def test_a_group_is_judged_at_the_look_that_stopped_it(study: Studies) -> None:
+    made = study(blocks=15)
+    found = one(made.run(stop=12))
+    assert (found.primary.blocks, found.blocks_done) == (12, 15)
+    later = [point for point in found.primary.points if not point.used]
+    assert [(point.block, point.why) for point in later] == [(n, "measured after the last look") for n in (13, 14, 15)]
+    assert any("3 blocks were measured after the last look" in warning for warning in found.warnings)
+
+
+def test_a_group_cut_short_is_judged_at_the_look_below(study: Studies, studies: ModuleType) -> None:
+    run = study(blocks=17).run(stop=None, looks=(studies.look("kinds", 12, "go on", stop=False),))
+    found = one(run)
+    assert (found.primary.blocks, found.ended) == (12, "interrupted")
+
+
+def test_a_block_that_lacks_a_trial_is_not_complete(study: Studies) -> None:
+    run = study(blocks=13).run(stop=None)
+    without = tuple(trial for trial in run.trials if (trial.block, trial.condition["operation"]) != (3, "get"))
+    found = one(replace(run, trials=without))
+    assert found.blocks_done == 12
+    assert 3 not in [point.block for point in found.primary.points]
+
+
+def test_a_fixed_design_uses_all_blocks(study: Studies) -> None:
+    found = one(study(blocks=11, sequential=False, looks=(20,)).run(stop=None))
+    assert (found.primary.blocks, found.sequential) == (11, False)
+    assert found.primary.level == pytest.approx(0.95)
+
+
+def three(studies: ModuleType, synthetic: ModuleType, ratios: list[float], **changes: Any) -> Run:
+    conditions = [studies.condition(payload="100 B"), studies.condition(), studies.condition(operation="get")]
+    pairs = ((0, 1), (0, 2), (1, 2))
+    made = studies.Study(synthetic, list(zip(conditions, ratios, strict=True)), pairs=pairs, **changes)
+    return made.run()
+
+
+def test_three_ways_share_the_level_by_holm(studies: ModuleType, synthetic: ModuleType) -> None:
+    (family,) = families(three(studies, synthetic, [1.0, 1.2, 1.2], blocks=18))
+    assert [pair.primary.kind for pair in family.comparisons] == ["faster", "faster", "equivalent"]
+    assert {pair.primary.level for pair in family.comparisons} == {1 - 0.0157 / 3}
+    assert {pair.pairs for pair in family.comparisons} == {3}
+    assert family.answer.count(" against ") == 3
+
+
+def test_holm_decides_what_its_own_interval_alone_would_not(studies: ModuleType, synthetic: ModuleType) -> None:
+    """With the two others rejected, the last pair is held to the whole level: its interval ends at zero."""
+
+    def found(seed: int) -> list[Any]:
+        (family,) = families(three(studies, synthetic, [1.0, 1.3, 1.265], blocks=12, sd=0.022, seed=seed))
+        return [pair.primary for pair in family.comparisons]
+
+    last = [found(seed)[2] for seed in range(12)]
+    cut = [one for one in last if 0.0 in (one.low, one.high)]
+    assert cut
+    assert all(one.kind in ("faster", "mixed", "equivalent") for one in cut)
+
+
+def test_a_pair_that_is_invalid_leaves_the_others_alone(studies: ModuleType, synthetic: ModuleType) -> None:
+    change = {(4, 2): studies.with_check("replies", measured=1.0)}
+    (family,) = families(three(studies, synthetic, [1.0, 1.2, 1.2], blocks=18, changes=change))
+    assert [pair.primary.kind for pair in family.comparisons] == ["faster", "invalid", "invalid"]
+    assert "INVALID: replies, measured 1 %, limit 85 %" in family.answer
+
+
+def test_an_order_effect_is_a_warning(study: Studies) -> None:
+    found = one(study(1.0, blocks=27, sd=0.005, carried_over=0.03).run())
+    order = next(check for check in found.checks if check.name == "order_effect")
+    assert order.verdict == "suspect"
+    assert order.measured < order.limit == 0.01
+    assert any("depends on which of the two runs first" in warning for warning in found.warnings)
+    quiet = one(study(1.0, blocks=27, sd=0.005).run())
+    assert next(check for check in quiet.checks if check.name == "order_effect").verdict == "valid"
+
+
+def test_round_trips_are_not_capacity(study: Studies) -> None:
+    assert "both conditions were latency-bound: this ranks round trips, not capacity." in one(study().run()).warnings
+
+
+def test_exploratory_rates_are_judged_and_latencies_left_out_where_rates_differ(study: Studies) -> None:
+    found = one(study(1.10).run())
+    assert [judged.metric for judged in found.exploratory] == ["throughput_per_s"]
+    assert found.exploratory[0].role == "exploratory"
+    assert found.exploratory[0].points == []
+    left_out = [warning for warning in found.warnings if warning.startswith("Not compared: latencies.")]
+    assert len(left_out) == 1
+    assert "in a closed model the faster one also sends more" in left_out[0]
+
+
+def test_a_latency_that_decides_needs_the_same_rate(study: Studies) -> None:
+    found = one(study(1.10, metric="response_ns.p50", margin=0.10).run())
+    assert found.primary.kind == "invalid"
+    assert found.primary.words.startswith("INVALID: offered_rate, measured ")
+    assert found.primary.words.endswith(" %, limit 1 %")
+    assert [judged.metric for judged in found.exploratory] == ["goodput_per_s", "throughput_per_s"]
+
+
+def same_rate(trial: Any) -> Any:
+    return trial.model_copy(update={"throughput_per_s": 200.0})
+
+
+def test_at_the_same_rate_latencies_are_compared(study: Studies) -> None:
+    changes = {(block, number): same_rate for block in range(1, 13) for number in (0, 1)}
+    found = one(study(1.25, metric="response_ns.p50", margin=0.10, changes=changes).run())
+    assert (found.primary.kind, found.primary.winner) == ("faster", "b")
+    assert found.primary.words.startswith("get FASTER by 2")
+    assert found.primary.estimate < 0
+
+
+def test_a_coarse_clock_gives_no_ratio(study: Studies) -> None:
+    def coarse(trial: Any) -> Any:
+        drive = trial.facts["drive"] | {"clock_quantum_ns": 100_000_000}
+        return same_rate(trial.model_copy(update={"facts": trial.facts | {"drive": drive}}))
+
+    changes = {(block, number): coarse for block in range(1, 13) for number in (0, 1)}
+    found = one(study(1.25, metric="response_ns.p50", margin=0.10, changes=changes).run())
+    assert found.primary.words.startswith("INVALID: clock, measured ")
+    assert found.primary.words.endswith("limit 5 %")
+
+
+def test_a_quantile_is_that_of_the_merged_histograms(study: Studies, studies: ModuleType) -> None:
+    changes = {(block, number): same_rate for block in range(1, 13) for number in (0, 1)}
+    made = study(1.0, metric="response_ns.p99", margin=0.10, changes=changes)
+    operation = {trial.trial: trial.condition["operation"] for trial in made.trials()}
+    rng = np.random.default_rng(3)
+
+    def histograms(trial: str, _kind: str) -> Any:
+        return studies.tail(rng, 1.5 if operation[trial] == "get" else 1.0)
+
+    found = look_at(made.group(), made.made_experiment, made.trials(), 0, 45.0, histograms=histograms)
+    assert found.decided
+    assert found.words[0].startswith("set FASTER by ")
+    lost = one(made.run())
+    assert lost.primary.words.startswith("INVALID: latencies, ")
+    with pytest.raises(ValueError, match="its histograms are needed"):
+        look_at(made.group(), made.made_experiment, made.trials(), 0, 45.0)
+
+
+def test_a_quantile_that_few_operations_lie_beyond_is_not_compared(study: Studies) -> None:
+    changes = {(block, number): same_rate for block in range(1, 13) for number in (0, 1)}
+    found = one(study(1.0, metric="response_ns.p999", margin=0.10, changes=changes).run())
+    assert found.primary.words.startswith("INVALID: samples, measured ")
+
+
+def test_a_look_says_what_the_analysis_says(study: Studies) -> None:
+    made = study(1.10)
+    found = look_at(made.group(), made.made_experiment, made.trials(), 0, 45.0)
+    assert found.decided
+    assert found.words == [one(made.run()).primary.words]
+
+
+def test_a_look_that_decides_nothing_goes_on(study: Studies) -> None:
+    made = study(1.02, sd=0.06, blocks=8)
+    found = look_at(made.group(), made.made_experiment, made.trials(), 0, None)
+    assert not found.decided
+    assert found.words[0].startswith("UNDECIDED: ")
+
+
+def test_a_look_counts_repeated_blocks_and_says_quick(study: Studies) -> None:
+    made = study(1.10)
+    found = look_at(made.group(), made.made_experiment, made.trials(), 3, None, quick=True)
+    assert found.words[0].startswith("INVALID: repeats, measured 25 % of the blocks repeated")
+    assert found.words[0].endswith("(quick)")
+    assert found.decided
+
+
+def test_a_damaged_log_is_named(study: Studies) -> None:
+    def damaged(trial: str, _kind: str) -> Any:
+        raise DriveFailed(f"{trial}.hlog: cannot be read")
+
+    changes = {(block, number): same_rate for block in range(1, 13) for number in (0, 1)}
+    made = study(1.0, metric="response_ns.p99", margin=0.10, changes=changes)
+    found = look_at(made.group(), made.made_experiment, made.trials(), 0, None, histograms=damaged)
+    assert found.words[0].startswith("INVALID: latencies, kinds-b01-00")
+
+
+def test_noise_beyond_four_budgets_is_not_decidable_here(study: Studies) -> None:
+    made = study(1.0, sd=0.4)
+    found = look_at(made.group(), made.made_experiment, made.trials(), 0, 3.0)
+    assert found.words[0].startswith("NOT DECIDABLE HERE: noise floor +-")
+    assert found.decided
+
+
+def test_a_group_that_no_comparison_declares_is_judged_too(study: Studies) -> None:
+    (family,) = families(study(experiment={"comparisons": []}).run())
+    assert (family.name, family.question) == ("ad hoc", "")
+    assert family.comparisons[0].primary.kind == "faster"
+    assert family.comparisons[0].place == ""
+
+
+def test_groups_without_pairs_are_no_comparison(study: Studies) -> None:
+    run = study().run()
+    table = run.plan.groups[0].model_copy(update={"pairs": ()})
+    assert families(replace(run, plan=run.plan.model_copy(update={"groups": (table,)}))) == []

@@ -1,0 +1,88 @@
+"""A run with a comparison: blocks in turns, looks, a budget that ends it, and going on with it."""
+
+import json
+import signal
+from typing import Any
+
+from tests.end_to_end.conftest import Lab
+
+COMPARISON = """servers: => comparisons:
+  - name: read-or-write
+    question: What does a write cost?
+    between: operation
+    levels: [set, get]
+    at: {workers: [4]}
+servers:"""
+SHORT = "design: {table_blocks: 1} => design: {table_blocks: 1, trial: 200 ms}"
+GROUP = "read-or-write"
+ONLY = ("--only", "operation=set,get", "--only", "workers=4")
+"""Without what stands in tables only."""
+ENDS = {"decided", "last look", "spoiled"}
+
+
+def looks(lab: Lab) -> list[dict[str, Any]]:
+    """The lines of `looks.jsonl` on the comparison."""
+    lines = (lab.run() / "looks.jsonl").read_text().splitlines()
+    return [look for line in lines if (look := json.loads(line))["group"] == GROUP]
+
+
+def blocks(lab: Lab) -> dict[int, set[str]]:
+    """Block -> the conditions' operations that were measured in it."""
+    found: dict[int, set[str]] = {}
+    for trial in lab.trials():
+        if trial["group"] == GROUP:
+            found.setdefault(trial["block"], set()).add(trial["condition"]["operation"])
+    return found
+
+
+def test_a_comparison_survives_a_kill_and_ends_with_a_verdict(lab: Lab) -> None:
+    path = lab.experiment(compared=COMPARISON, short=SHORT)
+    command = lab.begin("run", path, *ONLY, "--blocks", "8")
+    lab.until(lambda: lab.runs() and len(blocks(lab)) >= 3)
+    command.signal(signal.SIGKILL)
+    command.wait()
+    lab.until(lab.nothing_left)
+    before = lab.lines()
+    assert looks(lab) == []
+    done = lab.loadstone("run", path, *ONLY, "--blocks", "8", "--resume", lab.run())
+    assert done.status in (0, 3), done.err  # 3: this machine spoiled a trial
+    assert lab.lines()[: len(before)] == before
+    assert blocks(lab) == {block: {"set", "get"} for block in range(9)}
+    (look,) = looks(lab)
+    assert look["blocks"] == 8
+    assert look["stop"]
+    assert look["reason"] in ENDS
+    assert len(look["words"]) == 1
+    assert f"{GROUP}, after 8 blocks: " in done.err
+    assert look["words"][0] in done.err.replace("\n", " ")
+    (family,) = json.loads((lab.run() / "analysis.json").read_text())["families"]
+    assert family["comparisons"][0]["primary"]["words"] == look["words"][0]
+
+
+def test_the_budget_ends_a_comparison_and_more_budget_goes_on_with_it(lab: Lab) -> None:
+    path = lab.experiment(compared=COMPARISON, short=SHORT)
+    first = lab.loadstone("run", path, *ONLY, "--budget", "4 s")
+    assert first.status in (0, 3), first.err
+    ended = looks(lab)[-1]
+    assert ended["reason"] == "out of budget"
+    assert 0 <= ended["blocks"] < 8
+    assert ended["elapsed_s"] <= 5
+    second = lab.loadstone("run", path, *ONLY, "--budget", "11 s", "--resume", lab.run())
+    assert second.status in (0, 3), second.err
+    went_on = looks(lab)[-1]
+    assert went_on["stop"]
+    assert went_on["blocks"] > ended["blocks"]
+    assert json.loads((lab.run() / "plan.json").read_text())["budget_s"] == 11
+    conditions = blocks(lab)
+    assert all(conditions[block] == {"set", "get"} for block in range(1, went_on["blocks"] + 1))
+
+
+def test_a_missed_objective_is_status_1_and_named(lab: Lab) -> None:
+    path = lab.experiment(compared=COMPARISON, short=SHORT)
+    only = ("--only", "operation=get", "--only", "workers=1")
+    done = lab.loadstone("run", path, *only, "--fail-if", "goodput < 1000000000/s")
+    assert done.status == 1, done.err
+    assert "--fail-if: " in done.err
+    again = lab.loadstone("report", lab.run(), "--format", "csv", "--fail-if", "goodput < 1000000000/s")
+    assert again.status == 1
+    assert "--fail-if: " in again.err

@@ -1,0 +1,287 @@
+"""Faults done to a real Redis while the real engine drives it: each is found by the check that is there for it."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from loadstone import registry
+from loadstone.analyse.bottleneck import bottleneck_of
+from loadstone.analyse.judge import judge_trial
+from loadstone.deploy.embedded import EmbeddedSettings
+from loadstone.deploy.local_redis import LocalRedis
+from loadstone.deploy.placement import place
+from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.redis_control import RedisControl
+from loadstone.drive.native import NativeDriver
+from loadstone.drive.outcome import Interval
+from loadstone.observe.redis import snapshot
+from loadstone.observe.sample import Sample
+from loadstone.observe.sampler import Sampler
+from loadstone.observe.watch import Watch
+from loadstone.plan.model import Plan
+from loadstone.plan.run_plan import PlannedTrial
+from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.record.trial_record import make_trial_record
+
+PREFIX = "loadstone:fault:"
+KEYS = 200
+SET = {
+    "name": "set",
+    "commands": [{"args": ["JSON.SET", "{key}", "$", "{document}"], "expect": "ok"}],
+    "writes": "document",
+    "read_back": {"args": ["JSON.GET", "{key}"], "expect": "document"},
+}
+GET = {"name": "get", "commands": [{"args": ["JSON.GET", "{key}"], "expect": "any"}]}
+UNCHANGED = ("maxmemory", "maxmemory-policy", "loglevel", "slowlog-log-slower-than")
+
+Fault = Callable[[redis.Redis], Any]
+
+
+def plan_of(operation: dict[str, Any], **changes: Any) -> Plan:
+    data: dict[str, Any] = {
+        "endpoints": [{}],
+        "model": {"kind": "closed", "users": 4, "think_time_ms": 1.0},
+        "pool": {"connections": 4},
+        "phases": {"warm_up_s": 0.2, "measure_s": 1.2, "drain_s": 1.0},
+        "operations": [operation],
+        "keys": {"prefix": PREFIX, "count": KEYS, "loaded": True},
+        "interval_s": 0.1,
+        "cpus": place().generator_cpus,
+    }
+    return Plan.model_validate(data | changes)
+
+
+@dataclass
+class Bench:
+    """A Redis of our own, and one trial after another on it."""
+
+    server: LocalRedis
+    client: redis.Redis
+
+    def trial(self, operation: dict[str, Any] = SET, fault: Fault | None = None, **changes: Any) -> TrialRecord:
+        """A judged trial; `fault` is done to the server as soon as the measure phase has begun."""
+        endpoint = self.server._endpoint
+        plan = plan_of(operation, **changes).model_copy(update={"endpoints": (endpoint,)})
+        intervals: list[Interval] = []
+        samples: list[Sample] = []
+        faults: list[threading.Thread] = []
+
+        def take(interval: Interval) -> None:
+            intervals.append(interval)
+            if fault is not None and not faults and interval.phase == "measure":
+                faults.append(threading.Thread(target=fault, args=(self.client,)))
+                faults[0].start()
+
+        with RedisControl(endpoint) as control, RedisControl(endpoint) as monitored:
+            self._load(plan)
+            before = snapshot(control)
+            watch = Watch(pids=self.server.pids, redis={"redis": monitored})
+            with Sampler(registry.monitors(watch), samples.extend, interval_s=0.3) as sampler:
+                sampler.now()
+                drive = NativeDriver().drive(plan, take)
+            for thread in faults:
+                thread.join()
+            after = snapshot(control)
+            control.remove_numbered(PREFIX, KEYS)
+        planned = PlannedTrial("b01-001", {}, 1, 1, {}, plan, None)
+        record = make_trial_record(
+            planned, plan, drive, intervals, snapshots={"redis": (before, after)}, samples=samples, placement=place()
+        )
+        return judge_trial(record)
+
+    @staticmethod
+    def _load(plan: Plan) -> None:
+        """Store every key of the trial, as its version 1."""
+        changes = {
+            "model": {"kind": "closed", "users": 4},
+            "keys": {"prefix": PREFIX, "count": KEYS, "distribution": "exactly_once"},
+            "phases": {"warm_up_s": 0.0, "measure_s": 5.0, "drain_s": 1.0},
+        }
+        load = plan_of(SET, **changes).model_copy(update={"endpoints": plan.endpoints, "seed": plan.seed})
+        assert NativeDriver().drive(load, lambda _: None).total.ok == KEYS
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalRedis]:
+    server = EmbeddedSettings(modules=("json",)).server("redis")
+    server.start(DeployContext(cpus=place().server_cpus, work_root=tmp_path_factory.mktemp("server")))
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def bench(server: LocalRedis) -> Iterator[Bench]:
+    endpoint = server._endpoint
+    with redis.Redis(host=endpoint.host, port=endpoint.port, password=endpoint.password) as client:
+        settings = {name: client.config_get(name)[name] for name in UNCHANGED}
+        yield Bench(server, client)
+        client.client_unpause()
+        for name, value in settings.items():
+            client.config_set(name, value)
+
+
+def check_of(trial: TrialRecord, name: str) -> CheckResult:
+    return next(check for check in trial.checks if check.name == name)
+
+
+def key(number: int) -> str:
+    return f"{PREFIX}{number:012d}"
+
+
+@pytest.mark.parametrize("operation", [SET, GET], ids=["set", "get"])
+def test_without_a_fault_nothing_is_found(bench: Bench, operation: dict[str, Any]) -> None:
+    trial = bench.trial(operation)
+    exact = {"finished", "errors", "conservation", "server_counter", "payload", "key_count", "evicted_keys"}
+    quiet = {"background", "monitor_clients", "slow_log", "log_level", "connections", "clock"}
+    for name in exact | quiet | ({"hit_rate"} if operation is GET else {"replies"}):
+        assert check_of(trial, name).verdict == "valid", check_of(trial, name)
+    assert trial.counts.ok > 100
+    found = bottleneck_of([trial])
+    assert found is not None
+    assert found.part != "unknown"
+
+
+def test_another_client_that_writes_to_our_keys(bench: Bench) -> None:
+    def overwrite(client: redis.Redis) -> None:
+        for number in range(KEYS):
+            client.execute_command("JSON.SET", key(number), "$", '{"of": "another"}')
+
+    assert check_of(bench.trial(fault=overwrite), "server_counter").verdict == "invalid"
+
+
+def test_another_client_that_stores_keys_beside_ours(bench: Bench) -> None:
+    trial = bench.trial(fault=lambda client: client.set(f"{PREFIX}other", "x", px=5000))
+    found = check_of(trial, "key_count")
+    assert (found.verdict, found.measured) == ("invalid", 1)
+    assert check_of(trial, "server_counter").verdict == "valid"
+
+
+def test_keys_that_vanish(bench: Bench) -> None:
+    trial = bench.trial(GET, fault=lambda client: client.unlink(*map(key, range(KEYS // 2))))
+    assert check_of(trial, "key_count").measured == KEYS // 2
+    assert check_of(trial, "hit_rate").verdict == "invalid"
+    assert check_of(trial, "errors").verdict == "valid"
+
+
+def test_a_server_that_evicts(bench: Bench) -> None:
+    def shrink(client: redis.Redis) -> None:
+        client.config_set("maxmemory-policy", "allkeys-random")
+        client.config_set("maxmemory", client.info("memory")["used_memory"] - 20_000)
+
+    found = check_of(bench.trial(fault=shrink), "evicted_keys")
+    assert found.verdict == "invalid"
+    assert found.measured
+
+
+def test_a_snapshot_of_the_server_within_the_trial(bench: Bench) -> None:
+    found = check_of(bench.trial(fault=lambda client: client.bgsave()), "background")
+    assert found.verdict == "suspect"
+    assert "the fork stopped it for" in found.reason
+
+
+def test_somebody_who_watches_every_command(bench: Bench) -> None:
+    with bench.client.monitor():
+        watched = bench.trial()
+    assert check_of(watched, "monitor_clients").verdict == "suspect"
+
+    def begin(client: redis.Redis) -> None:
+        with client.monitor():
+            pass
+
+    assert check_of(bench.trial(fault=begin), "monitor_clients").measured == 1
+
+
+def test_a_paused_server(bench: Bench) -> None:
+    trial = bench.trial(
+        fault=lambda client: client.client_pause(400),
+        timeouts={"request_ms": 100.0},
+        model={"kind": "closed", "users": 4},
+    )
+    assert trial.counts.timeouts > 0
+    assert check_of(trial, "conservation").verdict == "valid"
+    assert check_of(trial, "connections").verdict == "suspect"
+
+
+def test_arrivals_that_find_a_paused_server(bench: Bench) -> None:
+    open_model = {"kind": "open", "rate_per_s": 500.0, "backlog_max": 10}
+    trial = bench.trial(fault=lambda client: client.client_pause(400), model=open_model)
+    assert check_of(trial, "dropped_arrivals").verdict == "invalid"
+    assert check_of(trial, "conservation").verdict == "valid"
+
+
+def test_connections_that_are_cut(bench: Bench) -> None:
+    def cut(client: redis.Redis) -> None:
+        own = client.client_id()
+        busy = [one for one in client.client_list() if one["cmd"] == "json.set" and int(one["id"]) != own]
+        client.client_kill_filter(_id=busy[0]["id"])
+
+    found = check_of(bench.trial(fault=cut), "connections")
+    assert found.verdict == "suspect"
+    assert found.measured
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "check"), [("loglevel", "debug", "log_level"), ("slowlog-log-slower-than", "0", "slow_log")]
+)
+def test_a_server_that_writes_everything_down(bench: Bench, name: str, value: str, check: str) -> None:
+    bench.client.config_set(name, value)
+    assert check_of(bench.trial(), check).verdict == "suspect"
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs processes that can be pinned")
+def test_a_hot_loop_on_the_servers_core(bench: Bench) -> None:
+    cpus = set(place().server_cpus)
+    hogs = [
+        subprocess.Popen(
+            [
+                sys.executable,
+                "-c",
+                f"import os\nos.sched_setaffinity(0, {{{cpu}}})\nprint(flush=True)\nwhile True: pass",
+            ],
+            stdout=subprocess.PIPE,
+        )
+        for cpu in cpus
+    ]
+    try:
+        for hog in hogs:
+            assert hog.stdout is not None
+            hog.stdout.readline()
+        trial = bench.trial(model={"kind": "closed", "users": 4})
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.communicate()
+    assert check_of(trial, "server_wait").verdict in ("suspect", "invalid")
+
+
+def test_a_server_that_dies(tmp_path: Path) -> None:
+    server = EmbeddedSettings(modules=("json",)).server("redis")
+    endpoint = server.start(DeployContext(work_root=tmp_path))
+    try:
+        with redis.Redis(host=endpoint.host, port=endpoint.port, password=endpoint.password) as client:
+            plan = plan_of(SET, timeouts={"gone_s": 0.3}).model_copy(update={"endpoints": (endpoint,)})
+            intervals: list[Interval] = []
+
+            def take(interval: Interval) -> None:
+                if interval.phase == "measure" and not any(one.phase == "measure" for one in intervals):
+                    client.shutdown(nosave=True)
+                intervals.append(interval)
+
+            drive = NativeDriver().drive(plan, take)
+    finally:
+        server.stop()
+    planned = PlannedTrial("b01-001", {}, 1, 1, {}, plan, None)
+    trial = judge_trial(
+        make_trial_record(planned, plan, drive, intervals, snapshots={"redis": (None, None)}, samples=[])
+    )
+    assert trial.verdict == "invalid"
+    assert check_of(trial, "finished").verdict == "invalid"
+    assert check_of(trial, "conservation").verdict == "valid"

@@ -1,0 +1,141 @@
+"""What went wrong in the five studies, made again: each is refused for its own reason, and nothing is called faster.
+
+Each study is first made without its mistake, where the second condition is faster: so it is the mistake that is
+found, and no other weakness of the fixture.
+"""
+
+from typing import Any
+
+import pytest
+
+from loadstone.analyse.model import Comparison
+from loadstone.analyse.statistics.saturation import closed_saturation
+from loadstone.analyse.statistics.saturation_model import Probe, Sweep
+
+Line = dict[str, Any]
+
+
+def claims_nothing(comparison: Comparison) -> bool:
+    """Whether no metric of the comparison has a winner."""
+    judgements = [comparison.primary, *comparison.exploratory]
+    return all(j.winner is None and j.kind != "faster" and "FASTER" not in j.words for j in judgements)
+
+
+def refused_by(comparison: Comparison, *checks: str) -> bool:
+    """Whether the verdict is INVALID because of one of these checks, without a ratio."""
+    primary = comparison.primary
+    named = any(primary.words.startswith(f"INVALID: {check}") for check in checks)
+    return primary.kind == "invalid" and named and primary.estimate is None and claims_nothing(comparison)
+
+
+@pytest.mark.parametrize("metric", ["goodput_per_s", "throughput_per_s"])
+def test_without_a_mistake_the_second_condition_is_faster(study: Any, metric: str) -> None:
+    primary = study.compared(metric=metric).primary
+    assert primary.kind == "faster"
+    assert primary.winner == "b"
+    assert 0.2 < primary.low < primary.high < 0.33
+
+
+def generator_at_its_limit(line: Line) -> None:
+    """One core for the load generator, all of it used, while the server idles at 17 %."""
+    for thread in line["facts"]["drive"]["threads"]:
+        thread["cpu_s"] = thread["wall_s"]
+    line["facts"]["parts"]["redis"] |= {"mean_share": 0.17, "main_thread_share": 0.17}
+
+
+def test_1_the_load_generator_was_measured(study: Any) -> None:
+    comparison = study.compared(generator_at_its_limit, generator_at_its_limit)
+    assert refused_by(comparison, "generator_cpu")
+    assert "100" in comparison.primary.words
+
+
+def rows_are_three_times_the_replies(line: Line) -> None:
+    """The store counted three writes for each that the load generator counted."""
+    server = line["facts"]["servers"]["redis"]
+    for name, command in line["facts"]["drive"]["commands"].items():
+        server["after"]["calls"][name.lower()] += 2 * command["replied"]
+
+
+def test_2_two_counters_of_one_thing_disagree(study: Any) -> None:
+    assert refused_by(study.compared(second=rows_are_three_times_the_replies), "server_counter", "conservation")
+
+
+def more_keys_than_documents(line: Line) -> None:
+    line["facts"]["servers"]["redis"]["after"]["counters"]["keys"] += 1_500_000
+
+
+def test_2_keys_are_counted_as_rows(study: Any) -> None:
+    assert refused_by(study.compared(second=more_keys_than_documents), "key_count")
+
+
+def ramp(users_max: int) -> Sweep:
+    """Throughput over a ramp whose server takes 1,000 a second, and is fully used from 155 users on."""
+    levels = range(1, users_max + 1, 11)
+    return [Probe(users=n, goodput_per_s=min(1000.0, n / 0.155), response_s=max(0.155, n / 1000.0)) for n in levels]
+
+
+@pytest.mark.parametrize("ramps", [1, 8])
+def test_3_saturation_is_not_read_off_a_ramp(ramps: int) -> None:
+    found = closed_saturation([ramp(600)] * ramps)
+    assert found.kind == "none"
+    assert found.users is None
+    assert found.per_s is None
+    assert "only ever rose" in found.words
+
+
+def test_3_a_ramp_that_is_one_trial_has_not_settled(study: Any) -> None:
+    assert refused_by(study.compared(rises_by(1.5), rises_by(1.5)), "warm_up")
+
+
+def clock_of_a_millisecond(line: Line) -> None:
+    line["facts"]["drive"]["clock_quantum_ns"] = 1_000_000
+
+
+def test_4_with_a_good_clock_one_worker_can_be_compared(study: Any) -> None:
+    one_worker = {"users": 1, "per_interval": (1000, 1300)}
+    assert study.compared(**one_worker).primary.kind == "faster"
+
+
+@pytest.mark.parametrize("metric", ["goodput_per_s", "response_ns.p50", "response_ns.p99"])
+def test_4_no_figure_of_a_clock_of_a_millisecond_is_compared(study: Any, metric: str) -> None:
+    mistaken = study.compared(
+        clock_of_a_millisecond, clock_of_a_millisecond, users=1, per_interval=(1000, 1300), metric=metric
+    )
+    assert refused_by(mistaken, "clock")
+
+
+@pytest.mark.parametrize("metric", ["goodput_per_s", "throughput_per_s"])
+def test_5_errors_are_counted_as_work(study: Any, metric: str) -> None:
+    """2.6 % of the operations of the second condition failed."""
+    assert refused_by(study.compared(errors={"server_oom": 42}, metric=metric), "errors")
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 7])
+def test_6_one_run_each_decides_nothing(study: Any, blocks: int) -> None:
+    """Two runs of which the better is kept, or three, are no more."""
+    comparison = study.compared(blocks=blocks)
+    assert comparison.primary.kind == "undecided"
+    assert comparison.primary.words.startswith("UNDECIDED")
+    assert claims_nothing(comparison)
+
+
+def rises_by(share: float) -> Any:
+    """The rate rises all through the trial, by so much of its mean."""
+
+    def mistake(line: Line) -> None:
+        series = line["facts"]["series"]
+        for number, point in enumerate(series):
+            place = number / (len(series) - 1) - 0.5
+            point["completed"] = point["ok"] = round(point["completed"] * (1 + share * place))
+
+    return mistake
+
+
+def cold_start(line: Line) -> None:
+    """The first seconds compile, connect and fill caches."""
+    for point, warmth in zip(line["facts"]["series"], (0.5, 0.75, 0.9, 0.97, 1.0, 1.0), strict=True):
+        point["completed"] = point["ok"] = round(point["completed"] * warmth)
+
+
+def test_7_the_first_scenario_was_cold(study: Any) -> None:
+    assert refused_by(study.compared(first=cold_start), "warm_up")

@@ -1,0 +1,472 @@
+"""`loadstone compare` on real folders: two conditions of a run, two runs, and what is damaged."""
+
+import json
+import math
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from io import StringIO
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from loadstone.compare import CompareOptions, CompareOutcome, compare
+from loadstone.errors import UserError
+from loadstone.plan.looks import LOOKS
+from loadstone.plan.run_plan import TABLE_GROUP, Group, Pair, PlannedTrial
+from loadstone.record.folder import RunFolder
+from loadstone.record.look import Look
+from loadstone.record.plan_summary import summarise_plan
+from loadstone.record.trial import TrialRecord
+from loadstone.report.compare import CompareReport, markdown, warnings
+
+COMPARISON = {"name": "idle", "question": "Do idle connections cost?", "between": "idle", "levels": ["few", "many"]}
+FEW, MANY = ({"operation": "set", "payload": "1 kB", "workers": 32, "idle": idle} for idle in ("few", "many"))
+SLOT_S = 25.0
+HOURS_S = 7200.0
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """A run of two conditions. `few` and `many` multiply their goodput of 1,000 a second."""
+
+    blocks: int = 18
+    few: float = 1.0
+    many: float = 1.0
+    noise: float = 0.02
+    seed: int = 1
+    started_s: float = 0.0
+    groups: tuple[str, ...] = ("idle",)
+    conditions: tuple[dict[str, Any], ...] = (FEW, MANY)
+    sequential: bool = False
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    name: str = "small"
+    finish: Callable[[TrialRecord], TrialRecord] = lambda trial: trial
+
+
+class RunWriter:
+    """Writes the folders. All trials have one drive that passes every check: goodput, names and times differ."""
+
+    def __init__(self, make: ModuleType) -> None:
+        self.make = make
+        self._drive = make.make_drive(make.make_plan(), per_interval=15)
+
+    def write(self, root: Path, spec: RunSpec) -> Path:
+        make = self.make
+        rng = np.random.default_rng(spec.seed)
+        experiment = make.make_experiment(name=spec.name, comparisons=[COMPARISON]).model_dump(mode="json")
+        planned = tuple(self._planned(spec))
+        groups = tuple(self._group(name, spec) for name in spec.groups)
+        run_plan = make.make_run_plan(experiment=spec.name, groups=groups, trials=planned)
+        template = make.make_trial(replace(self._drive, plan=planned[0].plan), planned[0])
+        environment = merged(make.ENVIRONMENT, spec.environment)
+        with RunFolder.create(root, spec.name, experiment, environment, summarise_plan(run_plan)) as folder:
+            for number, trial in enumerate(one for one in planned if one.block <= spec.blocks):
+                factor = spec.few if trial.condition["idle"] == "few" else spec.many
+                goodput = 1000.0 * factor * math.exp(spec.noise * rng.normal())
+                figures = {"goodput_per_s": goodput, "throughput_per_s": goodput}
+                figures |= {"started_unix_ns": make.STARTED_NS + round((spec.started_s + SLOT_S * number) * 1e9)}
+                names = {key: getattr(trial, key) for key in ("condition", "group", "block", "order")}
+                record = template.model_copy(update={"trial": trial.name, **names, **figures})
+                folder.begin_trial(trial.name).finish(spec.finish(record))
+            return folder.path
+
+    def _group(self, name: str, spec: RunSpec) -> Group:
+        return Group(
+            name=name,
+            conditions=spec.conditions,
+            pairs=() if name == TABLE_GROUP else (Pair(FEW, MANY),),
+            metric="goodput_per_s",
+            margin=0.05,
+            looks=LOOKS if spec.sequential else (spec.blocks,),
+            sequential=spec.sequential,
+            warm_block=True,
+            trial_s=15.0,
+            overhead_s=10.0,
+        )
+
+    def _planned(self, spec: RunSpec) -> Iterator[PlannedTrial]:
+        """Block 0 warms up; who comes first turns from block to block. With several groups each has one condition."""
+        plan = self.make.make_plan(**spec.plan)
+        for place, group in enumerate(spec.groups):
+            own = spec.conditions if len(spec.groups) == 1 else (spec.conditions[place],)
+            for block in range((LOOKS[-1] if spec.sequential else spec.blocks) + 1):
+                for order, condition in enumerate(own if block % 2 else own[::-1], start=1):
+                    name = f"{group}-b{block:02d}-{order:03d}"
+                    yield replace(self.make.planned_trial(name, condition, plan, block, order), group=group)
+
+
+def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with the leaves of `changes` in their places."""
+    return dict(base) | {
+        key: merged(base[key], value) if isinstance(value, Mapping) else value for key, value in changes.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def write(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Writes a run's folder from what it is given of `RunSpec`, each once: tests must not change them.
+
+    The disk is not waited for: that the lines are safe there is tested elsewhere.
+    """
+    writer, written = RunWriter(synthetic), dict[str, Path]()
+
+    def written_once(**given: Any) -> Path:
+        key = repr(sorted(given.items()))
+        if key not in written or "finish" in given:  # a function is not told by its text
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(os, "fsync", lambda _: None)
+                written[key] = writer.write(tmp_path_factory.mktemp("runs"), RunSpec(**given))
+        return written[key]
+
+    return written_once
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a comparison printed and returned."""
+
+    outcome: CompareOutcome
+    text: str
+
+    @property
+    def report(self) -> CompareReport:
+        return CompareReport.model_validate_json(self.outcome.json_text)
+
+    @property
+    def words(self) -> list[str]:
+        return [one.primary.words for one in self.report.comparisons]
+
+    @property
+    def kinds(self) -> list[str]:
+        return [one.primary.kind for one in self.report.comparisons]
+
+
+def told(*runs: Path, **options: Any) -> Told:
+    printed = StringIO()
+    outcome = compare(CompareOptions(runs=runs, **options), Console(file=printed, width=160, highlight=False))
+    return Told(outcome, printed.getvalue())
+
+
+def refused(*runs: Path, **options: Any) -> str:
+    with pytest.raises(UserError) as error:
+        told(*runs, **options)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def copied(folder: Path, to: Path) -> Path:
+    return Path(shutil.copytree(folder, to / folder.name))
+
+
+# One run
+
+
+def test_declared_comparisons_are_printed(write: Callable[..., Path]) -> None:
+    found = told(write(many=1.2))
+    assert found.report.kind == "declared"
+    assert found.kinds == ["faster"]
+    assert found.report.comparisons[0].name == "idle"
+    assert "idle many FASTER by" in found.text
+    assert found.outcome.status == 0
+
+
+def test_two_conditions_chosen_afterwards_are_called_ad_hoc(write: Callable[..., Path]) -> None:
+    found = told(write(groups=(TABLE_GROUP,), many=0.8), a="idle=many", b="idle=few")
+    (one,) = found.report.comparisons
+    assert (found.report.kind, one.name, one.primary.winner) == ("ad hoc", "ad hoc", "b")
+    assert one.primary.a.condition["idle"] == "many"
+    assert one.primary.level == pytest.approx(0.95)
+    assert "exploratory" in found.text
+
+
+def test_the_warm_block_is_not_used(write: Callable[..., Path]) -> None:
+    (one,) = told(write(), a="idle=few", b="idle=many").report.comparisons
+    assert [point.block for point in one.primary.points] == list(range(1, 19))
+
+
+def test_pairs_share_the_level(write: Callable[..., Path]) -> None:
+    sizes = tuple(condition | {"payload": size} for size in ("100 B", "1 kB") for condition in (FEW, MANY))
+    found = told(write(groups=(TABLE_GROUP,), conditions=sizes), a="idle=few", b="idle=many")
+    assert [one.primary.level for one in found.report.comparisons] == [pytest.approx(0.975)] * 2
+    assert [one.pairs for one in found.report.comparisons] == [2, 2]
+
+
+def test_a_sequential_run_that_was_cut_short_is_judged_at_the_level_of_a_look(write: Callable[..., Path]) -> None:
+    (one,) = told(write(blocks=14, sequential=True), a="idle=few", b="idle=many").report.comparisons
+    assert one.primary.level == pytest.approx(1 - 0.0157)
+    assert one.primary.blocks == 12
+    assert one.ended == "interrupted"
+
+
+def test_another_metric_or_margin_makes_a_declared_comparison_exploratory(write: Callable[..., Path]) -> None:
+    found = told(write(), metric="tps", margin="8 %")
+    (one,) = found.report.comparisons
+    assert (found.report.kind, one.primary.metric, one.primary.margin) == ("ad hoc", "throughput_per_s", 0.08)
+
+
+def test_conditions_of_different_groups_are_not_compared(write: Callable[..., Path]) -> None:
+    message = refused(write(groups=("idle", TABLE_GROUP)), a="idle=few", b="idle=many")
+    assert "were measured at different times" in message
+    assert "'idle'" in message
+    assert "'table'" in message
+
+
+def test_a_missing_histogram_forbids_only_what_needs_it(write: Callable[..., Path], tmp_path: Path) -> None:
+    folder = copied(write(many=1.2), tmp_path)
+    for log in (folder / "latency").iterdir():
+        log.unlink()
+    assert told(folder).kinds == ["faster"]
+    assert told(folder, metric="response_ns.p95").kinds == ["invalid"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"a": "idle=few"}, "needs --b too"),
+        ({"a": "idle=few", "b": "payload=1 kB"}, "must name the same factors"),
+        ({"a": "idle=few", "b": "idle=few"}, "same levels"),
+        ({"a": "idel=few", "b": "idle=many"}, "did you mean 'idle'"),
+        ({"a": "idle=some", "b": "idle=many"}, "levels are: few, many"),
+        ({"a": "idle", "b": "idle=many"}, "write FACTOR=LEVEL"),
+        ({"a": "idle=few,idle=many", "b": "idle=many"}, "twice"),
+        ({"a": "workers=1", "b": "workers=32"}, "no two conditions that differ only in workers"),
+        ({"metric": "p98"}, "no such metric"),
+        ({"metric": "errors"}, "no such metric"),
+        ({"margin": "5"}, "--margin 5"),
+        ({"margin": "many"}, "--margin many"),
+        ({"across": True}, "--across"),
+        ({"fail_if": ("goodput < 5k",)}, "about a single condition"),
+        ({"fail_if": ("goodput",)}, "METRIC OP VALUE"),
+    ],
+)
+def test_bad_options_are_named_with_a_remedy(write: Callable[..., Path], options: dict[str, Any], said: str) -> None:
+    assert said in refused(write(blocks=1), **options)
+
+
+def test_a_run_without_declared_comparisons_says_how_to_choose(write: Callable[..., Path]) -> None:
+    message = refused(write(blocks=1, groups=(TABLE_GROUP,)))
+    assert "--a FACTOR=LEVEL --b FACTOR=LEVEL" in message
+    assert "idle" in message
+
+
+def test_what_is_undecided_comes_with_a_remedy(write: Callable[..., Path]) -> None:
+    few = told(write(blocks=4), a="idle=few", b="idle=many")
+    assert few.kinds == ["undecided"]
+    assert "--blocks 12" in few.text
+    noisy = told(write(noise=0.08))
+    assert noisy.kinds == ["undecided"]
+    assert "--budget" in noisy.text
+    assert "8 times in 10" in noisy.text
+
+
+# Two runs
+
+
+def test_two_runs_of_the_same_thing_are_undecided_and_say_what_would_decide(write: Callable[..., Path]) -> None:
+    found = told(write(), write(seed=2, started_s=HOURS_S))
+    assert found.kinds == ["undecided", "undecided"]
+    assert "interleaved" in found.text
+    assert all(one.primary.high - one.primary.low > 0.2 for one in found.report.comparisons)
+    assert found.outcome.status == 0
+
+
+def test_a_large_difference_between_two_runs_is_decided(write: Callable[..., Path]) -> None:
+    found = told(write(), write(seed=2, few=1.5, many=0.6, started_s=HOURS_S))
+    places = {str(one.primary.a.condition["idle"]): one.primary for one in found.report.comparisons}
+    assert (places["few"].kind, places["few"].winner) == ("faster", "b")
+    assert (places["many"].kind, places["many"].winner) == ("faster", "a")
+    assert "A FASTER by" in found.text
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"environment": {"machine": {"machine_id": "1" * 64}}}, "different machines"),
+        ({"environment": {"machine": {"cpu_count": 4}}}, "machine cpu_count is 2 in A and 4 in B"),
+        ({"environment": {"versions": {"loadstone": "0.2.0"}}}, "versions loadstone is 0.1.0 in A and 0.2.0 in B"),
+        (
+            {"environment": {"versions": {"engine": {"version": "9"}}}},
+            "versions engine version is 0.1.0 in A and 9 in B",
+        ),
+        ({"environment": {"servers": {"redis": {"version": "7.0.15"}}}}, "version is 8.2.3 in A and 7.0.15 in B"),
+        (
+            {"environment": {"servers": {"redis": {"settings": {"appendonly": "yes"}}}}},
+            "settings appendonly is not known",
+        ),
+        ({"environment": {"placement": {"shared": True}}}, "placement shared is off in A and on in B"),
+        ({"plan": {"pipeline_depth": 4}}, "load: pipeline_depth is 1 in A and 4 in B (2 conditions)"),
+        ({"name": "other"}, "experiment is small in A and other in B"),
+    ],
+)
+def test_unlike_runs_are_refused_and_compared_across(
+    write: Callable[..., Path], changes: dict[str, Any], said: str
+) -> None:
+    runs = write(), write(seed=2, few=2.0, started_s=HOURS_S, **changes)
+    message = refused(*runs)
+    assert said in message
+    assert "--across" in message
+    across = told(*runs, across=True)
+    assert all(words.startswith("across: ") for words in across.words)
+    assert any(said in difference for difference in across.report.differences)
+    assert across.text.index(said) < across.text.index("FASTER")
+
+
+def test_the_seed_of_a_run_is_no_difference(write: Callable[..., Path]) -> None:
+    keys = {"keys": {"prefix": "loadstone:0000002a:001:", "loaded": True}, "seed": 42}
+    assert told(write(), write(seed=2, plan=keys)).report.differences == []
+
+
+def test_two_runs_without_a_common_condition_are_refused(write: Callable[..., Path]) -> None:
+    sizes = tuple(condition | {"payload": "100 B"} for condition in (FEW, MANY))
+    assert "no condition was measured in both" in refused(write(blocks=1), write(blocks=1, conditions=sizes))
+
+
+def test_the_same_folder_twice_is_refused(write: Callable[..., Path]) -> None:
+    folder = write(blocks=1)
+    assert "the same run twice" in refused(folder, folder / ".." / folder.name)
+
+
+def test_conditions_of_one_run_only_are_counted(write: Callable[..., Path]) -> None:
+    found = told(write(), write(seed=2, conditions=(FEW,)))
+    assert len(found.report.comparisons) == 1
+    assert "A: 1 condition was not measured in both runs and not compared." in found.report.notes
+
+
+def spoil(name: str, every: int) -> Callable[[TrialRecord], TrialRecord]:
+    """A trial that was driven wrongly in every n-th block: the facts say so, so that judging anew finds it."""
+
+    def finish(trial: TrialRecord) -> TrialRecord:
+        if trial.block % every:
+            return trial
+        facts = json.loads(json.dumps(trial.facts))
+        if name == "conservation":
+            facts["drive"]["total"]["sent"] += 7
+        else:
+            facts["host"]["steal_share"] = 0.5
+        return trial.model_copy(update={"facts": facts})
+
+    return finish
+
+
+def test_invalid_trials_are_left_out_and_counted(write: Callable[..., Path]) -> None:
+    found = told(write(finish=spoil("steal", 6)), write(seed=2))
+    (one, _) = found.report.comparisons
+    assert "3 of 18 trials in A invalid and left out: steal." in one.warnings
+    assert one.primary.blocks == 15
+
+
+@pytest.mark.parametrize(("name", "every"), [("conservation", 18), ("steal", 3)])
+def test_a_broken_count_or_too_many_invalid_trials_forbid_a_verdict(
+    write: Callable[..., Path], name: str, every: int
+) -> None:
+    found = told(write(seed=2, few=2.0), write(finish=spoil(name, every)))
+    assert found.kinds == ["invalid", "invalid"]
+    assert all(words.startswith(f"INVALID: {name}") for words in found.words)
+    assert found.outcome.status == 3
+
+
+# Damaged folders
+
+
+@pytest.fixture
+def killed(write: Callable[..., Path], tmp_path: Path) -> Path:
+    """What kill -9 leaves: half a line at the end, no analysis, no look; and a line of garbage before it."""
+    folder = copied(write(blocks=14, sequential=True, seed=3), tmp_path)
+    lines = (folder / "trials.jsonl").read_bytes().splitlines(keepends=True)
+    lines[5] = b'{"format":1,"trial":"\x00garbage\n'
+    (folder / "trials.jsonl").write_bytes(b"".join(lines[:-1]) + lines[-1][:500])
+    (folder / "looks.jsonl").unlink()
+    return folder
+
+
+def test_a_folder_cut_short_by_kill_is_compared_by_what_is_finished(killed: Path, write: Callable[..., Path]) -> None:
+    found = told(killed, a="idle=few", b="idle=many")
+    assert found.report.comparisons[0].primary.blocks == 12
+    assert any("cut off" in note for note in found.report.notes)
+    assert any("line 6 is not readable" in note for note in found.report.notes)
+    both = told(killed, write(seed=2, sequential=True))
+    assert len(both.report.comparisons) == 2
+    assert any(note.startswith("A: trials.jsonl") for note in both.report.notes)
+
+
+def test_a_look_that_stopped_the_run_is_where_it_is_judged(write: Callable[..., Path], tmp_path: Path) -> None:
+    folder = copied(write(blocks=14, sequential=True), tmp_path)
+    look = Look(group="idle", blocks=8, unix_s=1.0, elapsed_s=1.0, words=["EQUIVALENT"], stop=True, reason="decided")
+    (folder / "looks.jsonl").write_text(look.model_dump_json() + "\n")
+    (one,) = told(folder, a="idle=few", b="idle=many").report.comparisons
+    assert (one.primary.blocks, one.ended) == (8, "decided")
+
+
+def test_a_run_without_a_finished_trial_is_refused(write: Callable[..., Path], tmp_path: Path) -> None:
+    folder = copied(write(blocks=1), tmp_path)
+    (folder / "trials.jsonl").write_text("")
+    assert "was not measured" in refused(folder, a="idle=few", b="idle=many")
+    assert "no condition was measured in both" in refused(folder, write(blocks=1))
+
+
+def test_folders_of_another_format_or_no_run_are_refused(write: Callable[..., Path], tmp_path: Path) -> None:
+    good, other = write(blocks=1), copied(write(blocks=1), tmp_path)
+    plan = json.loads((other / "plan.json").read_text()) | {"format": 2}
+    (other / "plan.json").write_text(json.dumps(plan))
+    assert "format 2 is not known" in refused(good, other)
+    assert "not a run's folder" in refused(good, tmp_path)
+    assert "not a run's folder" in refused(tmp_path / "nowhere")
+    assert "3 runs given" in refused(good, good, good)
+
+
+# Objectives, JSON and Markdown
+
+
+def test_relative_objectives_decide_the_exit_status(write: Callable[..., Path]) -> None:
+    slower, same = write(many=0.8), write()
+    missed = told(slower, fail_if=("goodput < -5%",))
+    assert missed.outcome.status == 1
+    assert "missed: -20" in missed.report.missed[0]
+    assert told(same, fail_if=("goodput < -5%",)).outcome.status == 0
+    unclear = told(same, write(seed=2, started_s=HOURS_S), fail_if=("goodput < -5%",))
+    assert unclear.outcome.status == 1
+    assert all("cannot tell" in line for line in unclear.report.missed)
+    assert told(same, write(seed=2, started_s=HOURS_S), fail_if=("goodput < -25%",)).outcome.status == 0
+
+
+def test_the_json_is_the_documented_structure(write: Callable[..., Path]) -> None:
+    data = json.loads(told(write(), write(seed=2)).outcome.json_text)
+    assert data["format"] == 1
+    assert list(data) == ["format", "kind", "runs", "differences", "notes", "comparisons", "objectives", "missed"]
+    assert [run["name"] for run in data["runs"]] == ["A", "B"]
+    documented = (Path(__file__).parents[1] / "docs" / "compare.md").read_text()
+    assert all(f"`{key}`" in documented for key in data)
+
+
+def test_the_same_folders_give_the_same_json(write: Callable[..., Path], tmp_path: Path) -> None:
+    runs = write(), write(seed=2)
+    moved = [copied(folder, tmp_path / str(number)) for number, folder in enumerate(runs)]
+    assert told(*runs).outcome.json_text == told(*moved).outcome.json_text
+
+
+def test_warnings_that_differ_in_figures_only_become_one(write: Callable[..., Path]) -> None:
+    report = told(write(), write(seed=2)).report
+    warned = [
+        one.model_copy(update={"warnings": [f"{number} of 18 trials in A suspect.", "The same."]})
+        for number, one in enumerate(report.comparisons, start=1)
+    ]
+    first, second = warnings(report.model_copy(update={"comparisons": warned}))
+    assert first.startswith("2 of 2 pairs, for example ")
+    assert first.endswith(": 1 of 18 trials in A suspect.")
+    assert second == "The same."
+
+
+def test_markdown_holds_table_and_remedy_without_markup_of_others(write: Callable[..., Path]) -> None:
+    report = told(write(), write(seed=2)).report
+    evil = report.model_copy(update={"notes": ["<script>|"]})
+    text = markdown(evil)
+    assert text.count("\n|") == 2 + len(report.comparisons)
+    assert "interleaved" in text
+    assert "<script>" not in text

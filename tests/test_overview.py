@@ -1,0 +1,90 @@
+"""What loadstone says before it measures."""
+
+import pytest
+
+from loadstone.errors import UserError
+from loadstone.options import RunOptions, wanted_experiment, wanted_plan
+from loadstone.overview import announce, describe_experiment, prospects
+from loadstone.plan.design import make_run_plan
+from loadstone.spec.catalogue import find
+from loadstone.spec.overrides import override
+
+
+def test_every_comparison_says_what_it_can_see() -> None:
+    lines = prospects(make_run_plan(find("json-documents"), budget_s=2 * 3600))
+    assert [line.partition(":")[0] for line in lines] == ["partial-update", "storage", "small-pool", "warm-up"]
+    assert lines[2] == (
+        "small-pool: after 8 blocks a difference of 12 % is seen 8 times in 10, after 40 (as the budget allows) one "
+        "of 4 %, if a block spreads by 7.1 % as in our simulations"
+    )
+
+
+def test_more_pairs_and_shorter_trials_see_less() -> None:
+    def percent(line: str) -> float:
+        return float(line.partition("difference of ")[2].partition(" %")[0])
+
+    full = {line.partition(":")[0]: percent(line) for line in prospects(make_run_plan(find("json-documents")))}
+    assert full["storage"] > full["partial-update"]
+    long = override(find("json-documents"), sets=["design.trial=20 s"])
+    lines = prospects(make_run_plan(long, budget_s=86_400))
+    assert {line.partition(":")[0]: percent(line) for line in lines}["storage"] < full["storage"]
+
+
+@pytest.mark.parametrize(
+    ("sets", "options", "sentence"),
+    [
+        ([], {"blocks": 3}, "small-pool: 3 blocks are too few for a verdict; it takes at least 8"),
+        ([], {"budget_s": 60}, "small-pool: the budget may end before its first look, after 8 blocks"),
+        (
+            ["comparisons.small-pool.metric=response_ns.p99"],
+            {},
+            "small-pool: what it can see depends on how response_ns.p99 spreads, which its first look will tell",
+        ),
+        (
+            [],
+            {"blocks": 8},
+            "small-pool: after 8 blocks a difference of 9.3 % is seen 8 times in 10, "
+            "if a block spreads by 7.1 % as in our simulations",
+        ),
+    ],
+)
+def test_what_cannot_be_promised_is_said(sets: list[str], options: dict[str, int], sentence: str) -> None:
+    run_plan = make_run_plan(override(find("json-documents"), sets=sets), **options)  # type: ignore[arg-type]
+    assert sentence in prospects(run_plan)
+
+
+def test_many_pairs_may_have_no_interval_at_eight_blocks() -> None:
+    twelve = override(find("json-documents"), sets=["comparisons.storage.at.operation=[set, get]"])
+    assert "storage: 8 blocks are too few for 12 pairs" in prospects(make_run_plan(twelve, blocks=8))
+
+
+def test_nothing_compared_nothing_promised() -> None:
+    experiment = find("json-documents")
+    run_plan = make_run_plan(experiment, as_published=True)
+    assert prospects(run_plan) == []
+    assert announce(run_plan, experiment)[-1] == "One block: the figures describe, nothing is compared"
+
+
+def test_a_run_announces_its_question_its_time_and_its_prospects() -> None:
+    experiment = find("json-documents")
+    run_plan = make_run_plan(experiment, quick=True)
+    lines = announce(run_plan, experiment)
+    text = " ".join(" ".join(lines).split())
+    assert text.startswith(experiment.question)
+    assert "Time: about 3 min to the first look at every comparison; the budget ends it after 3 min" in text
+    assert all(line in text for line in prospects(run_plan))
+    assert max(map(len, lines)) <= 110
+
+
+def test_show_holds_the_prospects_beside_the_comparisons() -> None:
+    text = describe_experiment(RunOptions(experiment="json-documents"))
+    assert text.count("is seen 8 times in 10") == 4
+
+
+def test_the_options_reach_the_plan() -> None:
+    options = RunOptions(experiment="json-documents", blocks=9, budget="20m", seed=5, only=("operation=set",))
+    run_plan = wanted_plan(wanted_experiment(options), options, (1,))
+    assert (run_plan.budget_s, run_plan.seed) == (1200, 5)
+    assert {group.looks for group in run_plan.groups} == {(9,)}
+    with pytest.raises(UserError, match=r"^--budget 20: '20' has no unit; write for example `90 s`"):
+        wanted_plan(find("json-documents"), RunOptions(experiment="json-documents", budget="20"), ())
