@@ -2,7 +2,7 @@
 
     python bench/live_aa.py [--runs 10] [--blocks 8] [--out runs/calibration/aa]
 
-Each run is `loadstone run bench/experiments/aa.yaml --blocks 8`, about 4 minutes, in a folder of its own; finished
+Each run is `loadstone run bench/experiments/aa.yaml --blocks 8`, 1.5 to 2 minutes, in a folder of its own; finished
 ones are skipped and cut ones resumed, so it may be stopped and started again. A run gives 21 pairs, each judged as
 an only comparison at 5 %, and 3 that share no condition and so are independent. What the checks refuse is
 counted, and what the statistics alone would have said stands beside it. Writes `aa.json` and `aa.md` to `--out`.
@@ -33,7 +33,7 @@ from loadstone.record.trial import TrialRecord
 ROOT = Path(__file__).parents[1]
 EXPERIMENT = ROOT / "bench" / "experiments" / "aa.yaml"
 GROUP = "copies"
-RUN_MINUTES = 4
+RUN_MINUTES = 2
 INVALID_STATUS = 3
 FALSE_MAX_OF_210 = 16
 

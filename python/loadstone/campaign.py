@@ -14,6 +14,7 @@ from loadstone.budget import Budget
 from loadstone.conductor import OnInterval
 from loadstone.drive.outcome import Interval
 from loadstone.passes import Passes
+from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.plan.run_plan import WARM_BLOCK, Group, PlannedTrial, RunPlan
 from loadstone.record.folder import RunFolder
 from loadstone.record.look import Look, Reason
@@ -24,6 +25,8 @@ from loadstone.table_trials import TableTrials
 
 INVALID = "INVALID"
 """How the verdict of a pair begins that may not be compared."""
+NOT_DECIDABLE = "NOT DECIDABLE HERE"
+"""How the verdict of a pair begins that the budget could never decide."""
 
 
 class TrialRunner(Protocol):
@@ -134,12 +137,18 @@ class Campaign:
     # The comparisons
 
     def _goes_on(self, passes: Passes) -> bool:
-        """Whether a group is to be measured: ended ones are not, but for want of time that there is now."""
+        """Whether a group is to be measured: ended ones are not, but for want of time that there is now.
+
+        A fixed design has had its only look; and what could not be decided within the budget may be with a larger one.
+        """
         look = self._looks.get(passes.group.name)
         if look is None or not look.stop:
             return True
-        more = passes.complete < passes.group.looks[-1] and self._fits(passes.block_s())
-        return look.reason == "out of budget" and more
+        if passes.complete >= passes.group.looks[-1] or not self._fits(passes.block_s()):
+            return False
+        if look.reason == "out of budget":
+            return passes.group.sequential or look.blocks < BLOCKS_MIN
+        return self.folder.more_time and any(words.startswith(NOT_DECIDABLE) for words in look.words)
 
     def _to_next_look(self, passes: Passes) -> bool:
         """Measure a group up to its next look, or as far as the budget goes, and look; whether it goes on."""

@@ -61,7 +61,17 @@ Blocks = Annotated[
 ]
 FailIf = Annotated[
     list[str] | None,
-    typer.Option("--fail-if", metavar="OBJECTIVE", help="Status 1 if it holds, e.g. 'p99 > 5ms'. Repeatable."),
+    typer.Option(
+        "--fail-if", metavar="OBJECTIVE", help="Status 1 if it holds or cannot be told, e.g. 'p99 > 5ms'. Repeatable."
+    ),
+]
+FailIfRatio = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-if",
+        metavar="OBJECTIVE",
+        help="Status 1 if it holds or cannot be told, e.g. 'goodput < -5%' (B against A). Repeatable.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print analysis.json to stdout when done.")]
 CompareJson = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON to stdout.")]
@@ -158,7 +168,7 @@ def run(
 def report(
     folder: Annotated[Path, typer.Argument(metavar="RUN")],
     format_: Annotated[
-        str, typer.Option("--format", help="Comma-separated: html, md, csv, json, svg.")
+        str, typer.Option("--format", help="Comma-separated: html, md, csv, json, svg, png.")
     ] = "html,md,csv,json,svg",
     fail_if: FailIf = None,
     json_: Json = False,
@@ -184,7 +194,7 @@ def compare(
     metric: Annotated[str | None, typer.Option("--metric", help="What decides, e.g. goodput or p99.")] = None,
     margin: Annotated[str | None, typer.Option("--margin", help="A difference below it does not matter.")] = None,
     across: Annotated[bool, typer.Option("--across", help="Two runs, though machine or versions differ.")] = False,
-    fail_if: FailIf = None,
+    fail_if: FailIfRatio = None,
     json_: CompareJson = False,
 ) -> None:
     """Compare two runs, or conditions of one, and say what the data allow."""

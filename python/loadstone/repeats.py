@@ -1,6 +1,6 @@
 """What is measured again: trials that something outside spoiled, and never one because of its result."""
 
-from loadstone.analyse.checks import OUTSIDE
+from loadstone.analyse.checks import outside_causes
 from loadstone.record.trial import CheckResult, TrialRecord
 
 SHARE_MAX = 0.2
@@ -9,7 +9,7 @@ SHARE_MAX = 0.2
 
 def spoiled(trial: TrialRecord) -> CheckResult | None:
     """The check that says what came from outside and spoiled the trial; None if nothing did."""
-    return next((check for check in trial.checks if check.name in OUTSIDE and check.verdict == "invalid"), None)
+    return next((check for check in outside_causes(trial) if check.verdict == "invalid"), None)
 
 
 def allowed(number: int) -> int:

@@ -39,7 +39,7 @@ def test_a_clean_run(path: Path) -> None:
     assert found.published_source == "The original"
     assert [table.name for table in found.tables] == ["by-size", "idle"]
     assert [answer.verdict for answer in found.answers] == [
-        "no comparison: one block",
+        "undecided",
         "no comparison: one block",
         "not answered here",
         "no comparison: one block",
@@ -118,7 +118,7 @@ def test_a_run_cut_short_gives_what_there_is(synthetic: ModuleType, tmp_path: Pa
     assert [row.verdict for row in found.tables[0].rows] == ["valid", "valid", "valid", "missing"]
     assert found.notes[0] == "trials.jsonl: the last line (4) is cut off and left out."
     assert "3 of 5 trials are finished" in found.notes[1]
-    assert f"--resume {path.name}" in found.notes[1]
+    assert f"--resume {path}" in found.notes[1]
 
 
 def test_a_run_without_a_trial(synthetic: ModuleType, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def answers(synthetic: ModuleType, *rows: Row) -> list[Any]:
 
 @pytest.mark.parametrize(
     ("goodput", "verdict"),
-    [(1000.0, "holds"), (251.0, "holds"), (249.0, "no comparison: one block"), (151.0, "no comparison: one block"),
+    [(1000.0, "holds"), (251.0, "holds"), (249.0, "undecided"), (151.0, "undecided"),
      (149.0, "does not hold")],
 )  # fmt: skip
 def test_a_claimed_figure_is_decided_only_from_afar(synthetic: ModuleType, goodput: float, verdict: str) -> None:
@@ -67,7 +67,7 @@ def test_the_best_valid_row_answers(synthetic: ModuleType) -> None:
 
 def test_a_suspect_row_alone_decides_nothing(synthetic: ModuleType) -> None:
     found = answers(synthetic, row("suspect", 5000.0))[0]
-    assert found.verdict == "no comparison: one block"
+    assert found.verdict == "undecided"
     assert "suspect" in found.answer
 
 

@@ -178,10 +178,40 @@ def test_a_block_that_lacks_a_trial_is_not_complete(study: Studies) -> None:
     assert 3 not in [point.block for point in found.primary.points]
 
 
-def test_a_fixed_design_uses_all_blocks(study: Studies) -> None:
-    found = one(study(blocks=11, sequential=False, looks=(20,)).run(stop=None))
-    assert (found.primary.blocks, found.sequential) == (11, False)
-    assert found.primary.level == pytest.approx(0.95)
+def test_a_fixed_design_is_judged_once_at_its_end(study: Studies) -> None:
+    whole = one(study(blocks=11, sequential=False, looks=(11,)).run(stop=None))
+    assert (whole.primary.blocks, whole.sequential) == (11, False)
+    assert whole.primary.level == pytest.approx(0.95)
+    cut = one(study(blocks=11, sequential=False, looks=(20,)).run(stop=None))
+    assert cut.primary.words.startswith("UNDECIDED: no interval")
+
+
+def test_a_group_cut_short_before_its_first_look_gets_no_interval(study: Studies) -> None:
+    found = one(study(blocks=10, looks=(12, 18)).run(stop=None))
+    assert found.primary.words.startswith("UNDECIDED: no interval")
+
+
+def test_failures_of_one_side_are_no_accident(study: Studies, studies: ModuleType) -> None:
+    fails = studies.with_check("finished", "invalid")
+    once = one(study(changes={(3, 1): fails}).run())
+    assert once.primary.kind == "faster"
+    twice = one(study(changes={(3, 1): fails, (7, 1): fails}).run())
+    assert twice.primary.words.startswith("INVALID: finished")
+    stolen = studies.with_check("steal", "invalid", 40.0)
+    outside = one(study(changes={(3, 1): stolen, (7, 1): stolen}).run())
+    assert outside.primary.kind == "faster"
+
+
+def test_a_block_without_a_figure_forbids_a_verdict(study: Studies) -> None:
+    nothing = {(3, 1): lambda trial: trial.model_copy(update={"goodput_per_s": 0.0})}
+    assert one(study(changes=nothing).run()).primary.words.startswith("INVALID: figures")
+
+
+def test_a_block_of_two_passes_does_not_count(study: Studies) -> None:
+    run = study(blocks=12).run(stop=None)
+    late = [t.model_copy(update={"started_unix_ns": t.started_unix_ns + 10**13}) if t.block == 5 and t.order == 1 else t
+            for t in run.trials]  # fmt: skip
+    assert one(replace(run, trials=tuple(late))).blocks_done == 11
 
 
 def three(studies: ModuleType, synthetic: ModuleType, ratios: list[float], **changes: Any) -> Run:

@@ -26,7 +26,8 @@ from pathlib import Path
 from loadstone.deploy.embedded import EmbeddedSettings
 from loadstone.deploy.provider import DeployContext
 
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it (nohup)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it (nohup), and this one, too (&)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 server = EmbeddedSettings().server("redis")
 server.start(DeployContext(work_root=Path(sys.argv[1])))
 process = server._process

@@ -145,7 +145,7 @@ def test_an_invalid_comparison_prints_no_ratio(judged: Analysis) -> None:
 
 def test_why_it_ended_and_what_was_repeated(judged_page: Page) -> None:
     words = " ".join(judged_page.words.split())
-    assert "It stopped because too many blocks had to be measured again." in words
+    assert "It stopped because something outside spoiled too many blocks, those measured again among them." in words
     assert "2 blocks had to be measured again, spoiled from outside; never because of the result." in words
     assert "18 blocks measured, 17 of them used." in words
     assert "no: storage-b05-140 is invalid: generator cpu" in words

@@ -120,10 +120,12 @@ def _compare(
     design = _design(run, group, pairs, metric, margin)
     conditions = [condition for pair in pairs for condition in (pair.a, pair.b)]
     blocks = group_blocks(group, conditions, trials)
-    repeated = repeated_blocks(run, group)
+    among = {identity(condition) for condition in conditions} if group == TABLE_GROUP else None
+    repeated = repeated_blocks(run, group, among)
     newest = newest_look(run, group)
     judged = judged_blocks(design, blocks.complete, newest)
-    spoiled = spoiled_by([trial for trial in run.superseded if trial.group == group])
+    again = [trial for trial in run.superseded if trial.group == group]
+    spoiled = spoiled_by([trial for trial in again if among is None or identity(trial.condition) in among])
     case = AdHocCase(
         design=design,
         experiment=run.experiment,

@@ -74,8 +74,7 @@ def _at_least(conclusion: Conclusion, rows: list[Row]) -> Answer:
     if row.verdict == "suspect" or abs(best - claimed) <= NEAR * claimed:
         why = "suspect" if row.verdict == "suspect" else f"within {NEAR:.0%} of the claim, too near for {_blocks(row)}"
         answer = f"Measured: {words} ({why})."
-        verdict = ONE_BLOCK if row.blocks <= 1 else "undecided"
-        return Answer(claim=conclusion.claim, answer=answer, evidence=evidence, verdict=verdict)
+        return Answer(claim=conclusion.claim, answer=answer, evidence=evidence, verdict="undecided")
     holds = sign * best >= sign * claimed
     answer = f"{'Yes' if holds else 'Not here'}: {words}."
     return Answer(

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from loadstone.analyse.labels import identity
-from loadstone.plan.run_plan import WARM_BLOCK
+from loadstone.plan.looks import BLOCKS_MIN
+from loadstone.plan.run_plan import TABLE_GROUP, WARM_BLOCK
 from loadstone.record.look import Look
 from loadstone.record.trial import Level, TrialRecord
 
@@ -59,8 +60,18 @@ def group_blocks(group: str, conditions: Iterable[Mapping[str, Level]], trials: 
     for trial in trials:
         if trial.group == group and trial.block != WARM_BLOCK:
             found.setdefault(trial.block, {})[identity(trial.condition)] = trial
-    complete = sorted(block for block, members in found.items() if wanted <= members.keys())
+    complete = sorted(
+        block
+        for block, members in found.items()
+        if wanted <= members.keys() and (group == TABLE_GROUP or _one_pass(members.values()))
+    )
     return GroupBlocks(len(wanted), tuple(complete), found)
+
+
+def _one_pass(members: Iterable[TrialRecord]) -> bool:
+    """Whether the trials ran in the block's order: one that was begun anew and cut short mixes two passes."""
+    starts = [trial.started_unix_ns for trial in sorted(members, key=lambda trial: trial.order)]
+    return starts == sorted(starts)
 
 
 def judged_blocks(design: GroupDesign, complete: Sequence[int], newest: Look | None) -> tuple[int, ...]:
@@ -68,11 +79,12 @@ def judged_blocks(design: GroupDesign, complete: Sequence[int], newest: Look | N
 
     A group whose newest look stopped it is judged there. One that was cut short is judged at the largest look
     that its blocks reach: judging it wherever it happened to stop would be one more look than the level allows for.
-    With one look only, all blocks count.
+    Below the first look, and of a fixed number of blocks that was not reached, too few count for a verdict.
     """
     if newest is not None and newest.stop:
         return tuple(complete[: newest.blocks])
-    if not design.sequential:
+    looks = design.looks if design.sequential else design.looks[-1:]
+    reached = [look for look in looks if look <= len(complete)]
+    if reached and not design.sequential:
         return tuple(complete)
-    reached = [look for look in design.looks if look <= len(complete)]
-    return tuple(complete[: max(reached, default=len(complete))])
+    return tuple(complete[: max(reached, default=BLOCKS_MIN - 1)])

@@ -96,7 +96,9 @@ def judge_group(case: GroupCase) -> list[JudgedPair]:
 def _evidence(case: GroupCase, pair: PairDesign) -> Evidence:
     trials = pair_trials(pair, case.blocks, case.judged)
     settings = case.settings(pair)
-    checks = (pair_checks.replication(trials.used), pair_checks.error_difference(trials.used))
+    counted = set(case.judged)
+    driven = [block for block in trials.blocks if block.block in counted and not block.from_outside]
+    checks = (pair_checks.replication(trials.used), pair_checks.error_difference(driven))
     refusal = trials.refusal or case.refusal or _errors(checks)
     primary = Measured(NO_BLOCKS)
     if refusal is None:

@@ -1,7 +1,7 @@
 """Comparisons: looks during a run, and the families of verdicts after it, by the same rules."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,7 +11,7 @@ from loadstone.analyse import pair_checks
 from loadstone.analyse.blocks import GroupDesign, group_blocks, judged_blocks
 from loadstone.analyse.bottleneck import bottleneck_of
 from loadstone.analyse.cases import GroupCase, JudgedPair, judge_group
-from loadstone.analyse.checks import OUTSIDE
+from loadstone.analyse.checks import outside_causes
 from loadstone.analyse.course import newest_look
 from loadstone.analyse.exploration import explore
 from loadstone.analyse.family_words import family_answer
@@ -83,8 +83,15 @@ def look_at(
         budget_minutes=budget_minutes,
         refusal=repeated_refusal(repeated_blocks, len(blocks.complete), {}),
     )
-    verdicts = [pair.verdict for pair in judge_group(case)]
-    return LookOutcome([verdict.words for verdict in verdicts], all(v.kind != "undecided" for v in verdicts))
+    judged = judge_group(case)
+    return LookOutcome([pair.verdict.words for pair in judged], not any(map(_needs_blocks, judged)))
+
+
+def _needs_blocks(pair: JudgedPair) -> bool:
+    """Whether more blocks may decide: what is undecided, and a quantile that has too few samples so far."""
+    refusal = pair.evidence.primary.refusal
+    too_few = pair.evidence.refusal is None and refusal is not None and refusal.name == "samples"
+    return too_few or pair.verdict.kind == "undecided"
 
 
 def _no_histograms(trial: str, kind: LatencyKind) -> HdrHistogram:
@@ -104,20 +111,21 @@ def compare_groups(run: Run, judged_trials: Sequence[TrialRecord]) -> list[Famil
     return families
 
 
-def repeated_blocks(run: Run, group: str) -> set[int]:
-    """The blocks of a group that were measured again."""
+def repeated_blocks(run: Run, group: str, among: Container[str] | None = None) -> set[int]:
+    """The blocks of a group that were measured again; with `among` because of trials of these conditions alone."""
     return {
         trial.block
         for trial in run.superseded
-        if trial.group == group and trial.block != WARM_BLOCK and spoiled_by([trial])
+        if trial.group == group
+        and trial.block != WARM_BLOCK
+        and (among is None or identity(trial.condition) in among)
+        and spoiled_by([trial])
     }
 
 
 def spoiled_by(trials: Sequence[TrialRecord]) -> Counter[str]:
     """How many of these trials failed which of the checks that look outside, as judged when they were measured."""
-    return Counter(
-        check.name for trial in trials for check in trial.checks if check.name in OUTSIDE and check.verdict == "invalid"
-    )
+    return Counter(check.name for trial in trials for check in outside_causes(trial) if check.verdict == "invalid")
 
 
 def _case(

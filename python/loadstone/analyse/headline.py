@@ -111,7 +111,8 @@ def _verdict(family: Family) -> str:
     clearest = max(pairs, key=_clarity)
     judged = clearest.primary
     at = f" at {clearest.place}" if clearest.place else ""
-    of = f" (1 of {len(pairs)} pairs)" if len(pairs) > 1 else ""
+    more = len(pairs) - 1
+    of = f" (and {more} more pair{'' if more == 1 else 's'})" if more else ""
     return f"{judged.b.name} against {judged.a.name}{at}: {short_words(judged)}{of}"
 
 

@@ -53,16 +53,21 @@ def measure(metric: str, blocks: Sequence[PairBlock], settings: Settings, latenc
 
 
 def _by_blocks(metric: str, blocks: Sequence[PairBlock], settings: Settings) -> Measured:
-    """One figure a block; a block in which one of the two has none says nothing about the metric."""
+    """One figure a block. Where a block has none, the others may not stand for it: that would choose by the result."""
     figures = [(figure(block.a, metric), figure(block.b, metric)) for block in blocks]
     known = [(a, b) for a, b in figures if a and b]
-    if not known:
-        return Measured(NO_BLOCKS)
+    if len(known) < len(figures):
+        return Measured(NO_BLOCKS, checks=(_untold(len(figures) - len(known), len(figures)),))
     a, b = [pair[0] for pair in known], [pair[1] for pair in known]
     typical = (median(a), median(b))
     checks = () if is_rate(metric) else (pair_checks.clock(blocks, typical, settings.margin),)
     evidence = NO_BLOCKS if _forbidden(checks) else block_evidence(a, b, settings)
     return Measured(evidence, typical, checks)
+
+
+def _untold(without: int, blocks: int) -> CheckResult:
+    reason = f"{without} of {blocks} blocks tell no such figure."
+    return CheckResult(name="figures", verdict="invalid", measured=None, limit=None, unit="", reason=reason)
 
 
 def _merged(

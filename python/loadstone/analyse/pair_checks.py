@@ -78,7 +78,8 @@ def order(a_first: Sequence[bool], log_ratios: Sequence[float]) -> CheckResult:
     """The outcome does not depend on which of the two ran first. The smaller the figure, the worse."""
     found = order_effect(np.asarray(log_ratios), a_first) if log_ratios else None
     if found is None:
-        return _result("order_effect", "unknown", None, WARN_BELOW, "p", "The two never changed their order.")
+        why = "The same one always ran first." if log_ratios else "No block was used."
+        return _result("order_effect", "unknown", None, WARN_BELOW, "p", why)
     reason = (
         f"The difference depends on which of the two runs first (p = {found.p_value:.2g}): something is carried "
         "over from one trial to the next."

@@ -4,10 +4,11 @@ A block is left out because of the checks of its trials only, never because of i
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadstone.analyse.blocks import GroupBlocks, PairDesign
+from loadstone.analyse.checks import OUTSIDE
 from loadstone.analyse.labels import identity
 from loadstone.analyse.reasons import counted_reasons, failed_checks
 from loadstone.record.trial import CheckResult, TrialRecord
@@ -16,6 +17,10 @@ EXACT = ("conservation", "server_counter", "replies")
 """Checks that hold exactly or not at all: one trial that fails one makes every figure of the pair doubtful."""
 SPOILED_MAX = 0.20
 """J: if more of the blocks are spoiled or had to be repeated, what is left is no longer a fair sample."""
+ONE_SIDED = 2
+"""J: so many more blocks lost to failures of its own on one side are a difference between the two, not an accident."""
+NAMED_MAX = 3
+"""So many blocks that were left out are named in the warning; of more the checks are counted."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,12 @@ class PairBlock:
 
     @property
     def a_first(self) -> bool:
-        return self.a.order < self.b.order
+        return self.a.started_unix_ns < self.b.started_unix_ns
+
+    @property
+    def from_outside(self) -> bool:
+        """Whether something outside spoiled one of the two, so that their failures tell nothing."""
+        return any(check.name in OUTSIDE for trial in (self.a, self.b) for check in _invalid(trial))
 
 
 @dataclass(frozen=True)
@@ -67,14 +77,25 @@ def _block(number: int, a: TrialRecord, b: TrialRecord) -> PairBlock:
 
 
 def _refusal(blocks: Sequence[PairBlock]) -> CheckResult | None:
-    """An exact check that failed once, or the most frequent one of the others where they spoil too many blocks."""
+    """An exact check that failed once, or the most frequent one of the others where they spoil too many blocks.
+
+    What one side brings on itself (errors, a server that dies) is no accident: leaving those blocks out would
+    judge that side by its better ones.
+    """
     invalid = [check for block in blocks for trial in (block.a, block.b) for check in _invalid(trial)]
     exact = [check for check in invalid if check.name in EXACT]
     if exact:
         return max(exact, key=lambda check: (-EXACT.index(check.name), check.measured or 0.0))
-    if sum(1 for block in blocks if block.why) <= SPOILED_MAX * len(blocks):
+    own = [[check for block in blocks if not block.from_outside for check in _invalid(side(block))] for side in _SIDES]
+    lost = [sum(1 for block in blocks if not block.from_outside and _invalid(side(block))) for side in _SIDES]
+    if abs(lost[0] - lost[1]) >= ONE_SIDED:
+        invalid = own[0] if lost[0] > lost[1] else own[1]
+    elif sum(1 for block in blocks if block.why) <= SPOILED_MAX * len(blocks):
         return None
     return _typical([check for check in invalid if check.name == most_frequent(invalid)])
+
+
+_SIDES: tuple[Callable[[PairBlock], TrialRecord], ...] = (lambda block: block.a, lambda block: block.b)
 
 
 def _typical(checks: Sequence[CheckResult]) -> CheckResult:
@@ -102,7 +123,13 @@ def _dropped(blocks: Sequence[PairBlock], refusal: CheckResult | None) -> list[s
     dropped = [block for block in blocks if block.why]
     if not dropped or (refusal is not None and refusal.name in EXACT):
         return []
-    reasons = "; ".join(f"block {block.block} ({block.why})" for block in dropped)
+    if len(dropped) <= NAMED_MAX:
+        reasons = "; ".join(f"block {block.block} ({block.why})" for block in dropped)
+    else:
+        counted = Counter(check.name for block in dropped for trial in (block.a, block.b) for check in _invalid(trial))
+        reasons = ", ".join(
+            f"{name} invalid in {times} trial{'' if times == 1 else 's'}" for name, times in counted.most_common()
+        )
     return [f"{len(dropped)} of {len(blocks)} blocks left out, by the checks of their trials: {reasons}."]
 
 
@@ -124,9 +151,9 @@ def repeated_refusal(repeated: int, complete: int, checks: Mapping[str, int]) ->
 
     `checks` counts the trials by the outside check that spoiled them; it may be empty.
     """
-    share = repeated / complete if complete else 0.0
-    if share <= SPOILED_MAX:
+    if repeated <= max(1, int(SPOILED_MAX * complete)):
         return None
+    share = repeated / complete if complete else 1.0
     name = min(checks, key=lambda check: (-checks[check], check)) if checks else "repeats"
     return CheckResult(
         name=name,

@@ -47,11 +47,21 @@ def notes_of(run: Run, judged: Sequence[TrialRecord]) -> list[str]:
     return [*run.notes, *_course(run, judged), *_surroundings(run.environment)]
 
 
+def _command(run: Run) -> str:
+    """The command that made the run, without a `--resume` of its own."""
+    given = run.environment.get("command")
+    words = given.split() if isinstance(given, str) and given else ["loadstone", "run", run.experiment.name]
+    if "--resume" in words:
+        place = words.index("--resume")
+        del words[place : place + 2]
+    return " ".join(words)
+
+
 def _course(run: Run, judged: Sequence[TrialRecord]) -> Iterator[str]:
     if not is_complete(run):
         yield (
             f"{len(run.trials)} of {_at_most(run)} trials are finished: the run was cut short; "
-            f"`loadstone run {run.experiment.name} --resume {run.path.name}` goes on with it."
+            f"`{_command(run)} --resume {run.path}` goes on with it."
         )
     yield from _repeated(run)
     otherwise = sum(then.verdict != now.verdict for then, now in zip(run.trials, judged, strict=True))

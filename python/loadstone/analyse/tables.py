@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from loadstone.analyse.bottleneck import bottleneck_of
+from loadstone.analyse.checks import OUTSIDE
 from loadstone.analyse.labels import condition_words, identity
 from loadstone.analyse.model import ResultTable, Row
+from loadstone.analyse.pairs import EXACT, SPOILED_MAX
 from loadstone.analyse.reasons import counted_reasons, failed_checks
 from loadstone.analyse.statistics.signed_rank import signed_rank
 from loadstone.errors import DriveFailed
@@ -70,7 +72,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         "published": published_figure(run.experiment, condition),
         "reasons": _reasons(trials),
     }
-    if not used:
+    if not used or _refused(trials):
         return _empty_row(head, "invalid" if trials else "missing")
     response, service, unread = _latencies(run, used)
     elapsed_s = sum(trial.duration_s for trial in used)
@@ -93,6 +95,16 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         throughput_interval=typical_interval([trial.throughput_per_s for trial in used]),
         bottleneck=bottleneck_of(used),
     )
+
+
+def _refused(trials: Sequence[TrialRecord]) -> bool:
+    """Whether failures forbid a figure, as they forbid a verdict: an exact check once, the others too often.
+
+    Trials that something outside spoiled are merely left out.
+    """
+    failed = [{check.name for check in trial.checks if check.verdict == "invalid"} for trial in trials]
+    own = [names for names in failed if names and not names & OUTSIDE]
+    return any(names & set(EXACT) for names in own) or len(own) > SPOILED_MAX * len(trials)
 
 
 def _empty_row(head: Mapping[str, Any], verdict: str) -> Row:

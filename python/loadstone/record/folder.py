@@ -27,7 +27,7 @@ from loadstone.record.lines import FORMAT, LineFile, LineReader, dump_document, 
 from loadstone.record.look import Look
 from loadstone.record.names import ANALYSIS, ENVIRONMENT, EXPERIMENT, INTERVALS, LATENCY, LOOKS, PLAN, SAMPLES, TRIALS
 from loadstone.record.plan_summary import PlanSummary
-from loadstone.record.reading import read_looks, read_trials
+from loadstone.record.reading import read_looks, read_plan, read_trials
 from loadstone.record.redact import redact
 from loadstone.record.trial import TrialRecord
 
@@ -52,6 +52,8 @@ class RunFolder:
             """What was finished when the folder was opened, every attempt, in the order of the lines."""
             self.earlier_looks = tuple(read_looks(path)[0])
             """What was looked at when the folder was opened, in the order of the lines."""
+            self.more_time = False
+            """Whether a resumed run may last longer than it was given before."""
             self._attempts = _attempts(path / INTERVALS, path / SAMPLES)
             self._opened = opened.pop_all()
 
@@ -109,6 +111,8 @@ class RunFolder:
 
     def write_plan(self, plan_summary: PlanSummary) -> None:
         """Write `plan.json` anew, whole or not at all: the same plan with another budget."""
+        before_s = read_plan(self.path).budget_s
+        self.more_time = before_s > 0 and not 0 < plan_summary.budget_s <= before_s
         write_file(self.path / PLAN, dump_document(redact(plan_summary.model_dump(mode="json"), self.secrets)))
 
     def write_analysis(self, analysis: Mapping[str, Any]) -> None:

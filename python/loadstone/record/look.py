@@ -21,4 +21,5 @@ class Look(Line):
     """The verdict of each pair on the primary metric, in the order of the group's pairs."""
     stop: bool
     reason: Reason
-    """decided: every pair is; last look, out of budget: no more blocks; spoiled: too many blocks had to be repeated."""
+    """decided: every pair is; last look, out of budget: no more blocks; spoiled: INVALID, too many blocks were
+    spoiled from outside."""

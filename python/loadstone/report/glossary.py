@@ -8,8 +8,8 @@ _COMPARING = {
     "ratio": "How much more (+) or less (-) of the metric B has than A. Twice as much is +100 %, half is -50 %.",
     "typical difference": "The difference that the blocks have in common: the middle one of all averages of two "
     "blocks (Hodges and Lehmann's estimate). A few odd blocks hardly move it.",
-    "interval": "The range in brackets: the true difference lies in it at least 95 times in 100. A range that holds "
-    "0 means that there may be none.",
+    "interval": "The range in brackets. Made this way, at least 95 ranges of 100 hold the true difference. A range "
+    "that holds 0 means that there may be none.",
     "level": "How sure an interval is. Where a run looks several times or compares several pairs, each interval is "
     "wider, so that all of them together mislead at most 5 times in 100.",
     "margin": "The difference that does not matter, by the experiment's own choice, made beforehand.",
@@ -46,7 +46,8 @@ _MEASURING = {
     "block": "The conditions of a comparison once each, in random order and close in time. Only a difference that "
     "returns block after block can be told from chance.",
     "order": "The trial's place in its block, drawn at random.",
-    "attempt": "1, or more where the block was measured again because something outside had spoiled it.",
+    "attempt": "1, or more where the trial (in a comparison its whole block) was measured again because something "
+    "outside had spoiled it.",
     "budget": "How long the run may last.",
     "generator": "The part that makes the load. When it is out of breath, it measures itself and not the server.",
     "server": "The Redis or the database that is under load.",
@@ -68,9 +69,12 @@ _FIGURES = {
 _CHECKING = {
     "check": "A rule that a trial or a comparison must pass before its figures may be believed.",
     "valid": "Every check passed, so the figure says something about the server.",
-    "suspect": "A check was near its limit: read the figure with care.",
+    "suspect": "A check went beyond its first limit, but not beyond the one that makes a trial invalid: read the "
+    "figure with care.",
     "invalid": "A check failed: the figure says something about the measurement, not about the server.",
     "unknown": "Could not be seen, for instance without access to the server's host. It never counts as valid.",
+    "generator_wait, server_wait": "Share of the time in which the load program, or the server, was ready to run while "
+    "another program had its CPU.",
     "steal": "CPU time that the host gave to other machines while this one wanted it.",
 }
 
@@ -95,7 +99,9 @@ VERDICT_TERMS: dict[VerdictKind, str] = {
 }
 """The term for each kind of verdict, as its sentence spells it."""
 
-BRACKETS = "[9, 15]: the true difference lies in this range at least 95 times in 100; with 0 in it, there may be none."
+BRACKETS = (
+    "[9, 15]: of 100 ranges made this way, at least 95 hold the true difference; with 0 in it, there may be none."
+)
 """What a terminal says beneath the verdicts."""
 
 

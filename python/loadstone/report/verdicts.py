@@ -21,7 +21,7 @@ _ENDED = {
     "decided": "It stopped because every pair was settled: more blocks would change no verdict.",
     "last look": "It stopped at the last look: as many blocks as were planned at most.",
     "out of budget": "It stopped because the time budget was spent.",
-    "spoiled": "It stopped because too many blocks had to be measured again.",
+    "spoiled": "It stopped because something outside spoiled too many blocks, those measured again among them.",
     "interrupted": "It stopped because the run was interrupted.",
     "go on": "It was still going on when the run ended.",
 }

@@ -6,6 +6,8 @@ A check answers None where its question does not arise (a schedule in the closed
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pydantic import ValidationError
+
 from loadstone.analyse import limits
 from loadstone.analyse.checks import accounting, generator, keys, load, server, surroundings, time
 from loadstone.analyse.evidence import TrialEvidence, evidence_of
@@ -115,7 +117,10 @@ def outside_causes(trial: TrialRecord) -> list[CheckResult]:
     """
     failed = [check for check in trial.checks if check.verdict in ("suspect", "invalid")]
     names = {check.name for check in failed}
-    evidence = evidence_of(trial) if names & _WAITS else None
+    try:
+        evidence = evidence_of(trial) if names & _WAITS else None
+    except ValidationError:  # damaged facts: nothing speaks for the parts themselves
+        evidence = None
     among_themselves = set[str]()
     if evidence is not None and _share_cpus(evidence):
         among_themselves = set(_WAITS)

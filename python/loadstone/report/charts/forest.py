@@ -191,8 +191,8 @@ def _headings(scale: alt.Scale) -> list[alt.Chart]:
 def _caption(family: Family, pairs: Values) -> str:
     margin = fmt.plus_minus(log1p(family.comparisons[0].primary.margin))
     sentences = [
-        "The mark is the typical difference, the line its interval: the true difference lies in it at least 95 times "
-        f"in 100. The shaded zone, {margin}, does not matter. A line wholly on one side of 0 is a real difference; "
+        "The mark is the typical difference, the line its interval: of 100 made this way, at least 95 hold the true "
+        f"difference. The shaded zone, {margin}, does not matter. A line wholly on one side of 0 is a real difference; "
         "a line wholly in the zone, none that matters."
     ]
     if any(not pair["filled"] for pair in pairs):
