@@ -153,7 +153,7 @@ def _load(trial: TrialRecord) -> Load | None:
         },
         subjects=_subjects(found),
         generator=_generator(found),
-        pool=found.drive.pool_wait_ns.mean / mean_ns if mean_ns else 0.0,
+        pool=found.queued_ns / mean_ns if mean_ns else 0.0,
         response_s=sum(o.response_sum_ns for o in operations) / ended / 1e9,
         throughput_per_s=found.completed / found.drive.measure_s,
         users=closed.users if closed else 0,

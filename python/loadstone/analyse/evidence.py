@@ -61,6 +61,13 @@ class TrialEvidence:
         return sum(operation.window_completed for operation in self.drive.operations.values())
 
     @property
+    def queued_ns(self) -> float:
+        """Mean time that an operation queued for a connection: without the driver's own lateness, which delays
+        operations that find a connection at once, too."""
+        waits, lags = self.drive.pool_wait_ns, self.drive.schedule_lag_ns
+        return max(0.0, waits.mean * waits.count - lags.mean * lags.count) / waits.count if waits.count else 0.0
+
+    @property
     def driven_s(self) -> float:
         """How long the load lasted, all phases."""
         return max((phase.end_s for phase in self.drive.phases.values()), default=0.0)

@@ -70,6 +70,14 @@ def test_waiting_for_a_connection_is_named(
         assert "64 connections for 32 users" in found.reason
 
 
+def test_a_late_driver_is_no_queue_for_a_connection(result_of: ResultOf, injectors: ModuleType) -> None:
+    def late(line: dict[str, Any]) -> None:
+        drive = line["facts"]["drive"]
+        drive["schedule_lag_ns"] = dict(drive["pool_wait_ns"])
+
+    assert result_of("pool_wait", injectors.waits(0.3), late).verdict == "valid"
+
+
 @pytest.mark.parametrize("place", ["lost", "failed"])
 def test_a_connection_that_had_to_be_made_again(result_of: ResultOf, injectors: ModuleType, place: str) -> None:
     found = result_of("connections", injectors.setting(f"facts.drive.connections.{place}", 1))

@@ -90,7 +90,7 @@ def pool_wait(evidence: TrialEvidence) -> CheckResult:
     if not replies:
         return unknown("pool_wait", limits.POOL_WAIT, "No operation was answered rightly in the measure phase.")
     response_ns = sum(mean * count for mean, count in means) / replies
-    measured = share(evidence.drive.pool_wait_ns.mean, response_ns)
+    measured = share(evidence.queued_ns, response_ns)
     connections, users = evidence.plan.pool.connections, evidence.closed.users if evidence.closed else None
     sizes = f"{connections} connections for {users} users" if users else f"{connections} connections"
     reason = f"Pool-bound: {measured:.0f} % of the response time is waiting for a connection ({sizes})."
