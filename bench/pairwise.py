@@ -14,9 +14,7 @@ from loadstone.plan.run_plan import Condition
 from loadstone.record.plan_summary import GroupLine, PairLine
 from loadstone.record.reading import LatencyKind
 from loadstone.record.trial import CheckResult, TrialRecord
-from loadstone.spec.experiment import Experiment
-
-THROUGHPUT_MARGIN = 0.05
+from loadstone.spec.experiment import RATE_MARGIN, Experiment
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ def judged_alone(
         name=design.group,
         pairs=(PairLine(a=pair.a, b=pair.b),),
         metric="goodput_per_s",
-        margin=THROUGHPUT_MARGIN,
+        margin=RATE_MARGIN,
         looks=LOOKS if design.sequential else (len(blocks.complete),),
         sequential=design.sequential,
         warm_block=True,

@@ -23,9 +23,9 @@ from loadstone.analyse.statistics.effect import robust_spread
 from loadstone.analyse.statistics.guard import guard_holds, stall_counts, total_log_ratio
 from loadstone.analyse.statistics.holm import holm_rejected
 from loadstone.analyse.statistics.judge import EQUIVALENT, FASTER, MIXED, UNDECIDED, classify, cut_at_zero
-from loadstone.analyse.statistics.settings import THROUGHPUT_MARGIN
 from loadstone.analyse.statistics.signed_rank import critical_rank, p_value, signed_rank, walsh_averages
 from loadstone.plan.looks import FIXED_ALPHA, LOOK_ALPHA, LOOKS, looks
+from loadstone.spec.experiment import RATE_MARGIN
 
 Floats = NDArray[np.float64]
 EFFECTS = (0.0, 0.02, 0.05, 0.10)
@@ -33,7 +33,7 @@ FIXED_BLOCKS = (8, 12, 20)
 CONDITIONS = (2, 6)
 FALSE_MAX = 0.055
 COVERAGE_MIN = 0.945
-MARGIN = math.log1p(THROUGHPUT_MARGIN)
+MARGIN = math.log1p(RATE_MARGIN)
 CHUNK = 500
 
 

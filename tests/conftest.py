@@ -1,21 +1,68 @@
-"""The synthetic trials, as a fixture."""
+"""What the tests of several folders share: modules that stand beside them, and a small experiment."""
 
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+SMALL = Path(__file__).parent / "examples" / "experiment" / "small.yaml"
+COMPARISONS = """\
+comparisons:
+  - name: users
+    question: Do more users get more done?
+    between: workers
+    levels: [1, 8]
+    at:
+      operation: [set, get]
+      payload: [100 B]
+  - name: kinds
+    question: Does the kind matter?
+    between: operation
+    levels: [get, set]
+    baseline: set
+    at: {idle: [few]}
+    quick_at: {idle: [many]}
+    metric: response_ns.p99
+    margin: 20 %
+design:
+  budget: 20m
+  table_blocks: 3
+  trial: 4 s
+"""
+
 
 @pytest.fixture(scope="session")
-def synthetic() -> ModuleType:
-    """The module `tests/record/synthetic.py`."""
-    path = Path(__file__).parent / "record" / "synthetic.py"
-    spec = importlib.util.spec_from_file_location("loadstone_synthetic", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+def load_module() -> Callable[[Path], ModuleType]:
+    """Loads a module by its file, as `loadstone_<name>`."""
+
+    def load(path: Path) -> ModuleType:
+        spec = importlib.util.spec_from_file_location(f"loadstone_{path.stem}", path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def synthetic(load_module: Callable[[Path], ModuleType]) -> ModuleType:
+    """The module `tests/record/synthetic.py`: synthetic trials."""
+    return load_module(Path(__file__).parent / "record" / "synthetic.py")
+
+
+@pytest.fixture
+def small() -> str:
+    """The text of a small experiment without a mistake, which compares nothing."""
+    return SMALL.read_text()
+
+
+@pytest.fixture
+def compared(small: str) -> str:
+    """The same with two comparisons, from line 78 on."""
+    return small + COMPARISONS

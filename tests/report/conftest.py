@@ -1,9 +1,7 @@
 """A realistic analysis of the first study: its 54 rows, some invalid, suspect or missing, and two further tables."""
 
-import importlib.util
 import itertools
 import random
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -338,15 +336,9 @@ def analysis() -> Analysis:
 
 
 @pytest.fixture(scope="session")
-def families() -> ModuleType:
+def families(load_module: Callable[[Path], ModuleType]) -> ModuleType:
     """The module `families.py` beside this file."""
-    spec = importlib.util.spec_from_file_location("loadstone_families", Path(__file__).parent / "families.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_module(Path(__file__).with_name("families.py"))
 
 
 @pytest.fixture(scope="session")

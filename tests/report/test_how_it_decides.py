@@ -9,8 +9,8 @@ from loadstone.analyse.model import VerdictKind
 from loadstone.analyse.statistics.effect import detectable_effect
 from loadstone.analyse.statistics.judge import judge
 from loadstone.analyse.statistics.settings import Settings
+from loadstone.percents import log_percent
 from loadstone.plan.looks import LOOK_ALPHA
-from loadstone.report import format as fmt
 from loadstone.report.glossary import VERDICT_TERMS
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-it-decides.md"
@@ -40,7 +40,7 @@ def test_what_it_could_have_seen(percent: float) -> None:
     [line] = [line for line in TEXT.split("\n") if line.startswith(f"| {percent} %")]
     found = [detectable_effect(blocks, percent / 100, LOOK_ALPHA) for blocks in (8, 12, 18, 27, 40)]
     cells = [float(cell.strip().removesuffix(" %")) for cell in line.strip("|").split("|")[1:]]
-    assert cells == [round(fmt.log_percent(effect or 0.0), 1) for effect in found]
+    assert cells == [round(log_percent(effect or 0.0), 1) for effect in found]
 
 
 def test_links_lead_somewhere() -> None:

@@ -20,15 +20,15 @@ from loadstone.analyse.comparisons import (
 from loadstone.analyse.course import newest_look
 from loadstone.analyse.labels import condition_words, identity
 from loadstone.analyse.latencies import Latencies
-from loadstone.analyse.metrics import is_rate
 from loadstone.analyse.model import Comparison
 from loadstone.analyse.pairs import repeated_refusal
-from loadstone.analyse.statistics.settings import LATENCY_MARGIN, THROUGHPUT_MARGIN, Settings
+from loadstone.analyse.statistics.settings import Settings
 from loadstone.plan.run_plan import TABLE_GROUP, WARM_BLOCK, Condition
 from loadstone.record.look import Look
 from loadstone.record.plan_summary import PairLine
 from loadstone.record.reading import Run, read_histogram
 from loadstone.record.trial import Level, TrialRecord
+from loadstone.spec.experiment import usual_margin
 from loadstone.spec.levels import same_level
 
 
@@ -151,7 +151,7 @@ def _design(run: Run, group: str, pairs: Sequence[PairDesign], metric: str | Non
     """What the pairs are judged by. Folders of versions that compared nothing name no groups: then one look counts."""
     planned: GroupDesign | None = next((line for line in run.plan.groups if line.name == group), None)
     by = metric or (planned.metric if planned is not None and group != TABLE_GROUP else run.experiment.primary_metric)
-    usual = THROUGHPUT_MARGIN if is_rate(by) else LATENCY_MARGIN
+    usual = usual_margin(by)
     if planned is not None and planned.metric == by:
         usual = planned.margin
     return AdHocGroup(

@@ -20,7 +20,7 @@ from loadstone.analyse.pairs import EXACT, SPOILED_MAX, PairBlock, most_frequent
 from loadstone.analyse.statistics.comparison import NO_BLOCKS, ComparisonEvidence
 from loadstone.analyse.statistics.guard import guard_holds, stall_counts
 from loadstone.analyse.statistics.judge import judge_pairs, verdict
-from loadstone.analyse.statistics.settings import LATENCY_MARGIN, THROUGHPUT_MARGIN, Settings
+from loadstone.analyse.statistics.settings import Settings
 from loadstone.analyse.statistics.signed_rank import Floats
 from loadstone.analyse.statistics.two_sample import two_sample
 from loadstone.analyse.statistics.verdict import Verdict, blocks_min, worded
@@ -29,6 +29,7 @@ from loadstone.plan.run_plan import TABLE_GROUP, WARM_BLOCK, Condition
 from loadstone.record.plan_summary import PairLine
 from loadstone.record.reading import Run
 from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.spec.experiment import usual_margin
 from loadstone.spec.levels import same_level
 
 NAME = "two runs"
@@ -137,7 +138,7 @@ def _declared_metric(run: Run, group: str) -> str:
 
 
 def _settings(metric: str, margin: float | None, pairs: int, quick: bool) -> Settings:
-    usual = THROUGHPUT_MARGIN if is_rate(metric) else LATENCY_MARGIN
+    usual = usual_margin(metric)
     base = Settings(alpha=FIXED_ALPHA, pairs=pairs, names=_NAMES, quick=quick)
     return settings_of_metric(base, metric, usual if margin is None else margin)
 

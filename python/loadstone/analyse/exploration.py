@@ -6,11 +6,12 @@ from loadstone.analyse.cases import Evidence
 from loadstone.analyse.judgements import Finding, judgement, settings_of_metric
 from loadstone.analyse.latencies import Latencies
 from loadstone.analyse.measure import Measured, measure
-from loadstone.analyse.metrics import is_rate, metric_words
+from loadstone.analyse.metrics import metric_words
 from loadstone.analyse.model import Judgement
 from loadstone.analyse.statistics.judge import verdict
-from loadstone.analyse.statistics.settings import LATENCY_MARGIN, THROUGHPUT_MARGIN, Settings
+from loadstone.analyse.statistics.settings import Settings
 from loadstone.record.trial import CheckResult
+from loadstone.spec.experiment import usual_margin
 
 METRICS = (
     "goodput_per_s",
@@ -30,7 +31,7 @@ def explore(primary: str, evidence: Evidence, latencies: Latencies) -> tuple[lis
     for metric in METRICS:
         if metric == primary or not evidence.used:
             continue
-        margin = THROUGHPUT_MARGIN if is_rate(metric) else LATENCY_MARGIN
+        margin = usual_margin(metric)
         settings = settings_of_metric(evidence.settings, metric, margin)
         measured = measure(metric, evidence.used, settings, latencies)
         if measured.refusal is not None:

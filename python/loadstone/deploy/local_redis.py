@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from loadstone.deploy.guarded import GuardedProcess
+from loadstone.deploy.own_server import OwnServer
 from loadstone.deploy.probe import READ_BACK, probe
 from loadstone.deploy.provider import ConfigValue, DeployContext, Module, ServerFacts
 from loadstone.deploy.redis_control import RedisControl
@@ -59,10 +60,8 @@ def check_config(settings: Mapping[str, ConfigValue]) -> Mapping[str, ConfigValu
     return settings
 
 
-class LocalRedis:
+class LocalRedis(OwnServer):
     """One redis-server process of ours; see `provider.Server`. `find` names its files when it starts."""
-
-    ours = True
 
     def __init__(
         self,
@@ -71,26 +70,13 @@ class LocalRedis:
         settings: Mapping[str, ConfigValue],
         modules: Sequence[Module],
     ) -> None:
-        self.name = name
+        super().__init__(name)
         self.facts = ServerFacts(software="redis", version="", mode="", role="")
         self.settings_read_back: Mapping[str, str] = {}
         self._find = find
         self._settings = settings
         self._modules = modules
-        self._context = DeployContext()
         self._parts = Parts(Path())
-        self._process: GuardedProcess | None = None
-        self._endpoint = Endpoint()
-
-    @property
-    def pids(self) -> Mapping[str, int]:
-        """The server's process, empty while it does not run."""
-        running = self._process is not None and self._process.alive()
-        return {self.name: self._process.pid} if running and self._process and self._process.pid else {}
-
-    def alive(self) -> bool:
-        """Whether the server's process runs."""
-        return bool(self.pids)
 
     def start(self, context: DeployContext) -> Endpoint:
         """See `provider.Server.start`."""
@@ -111,23 +97,6 @@ class LocalRedis:
         except BaseException:
             self.stop()
             raise
-
-    def restart(self) -> Endpoint:
-        """Start the process again with the data that it wrote to its files, and on its port if that is free."""
-        if self._process is None:
-            return self.start(self._context)
-        self._context.progress(f"starting {self.name} again")
-        try:
-            self._process.end()
-            return self._run(self._process)
-        except OSError:  # its guard was killed, and the folder is nobody's
-            return self.start(self._context)
-
-    def stop(self) -> None:
-        """See `provider.Server.stop`."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.close()
 
     def _guarded(self, context: DeployContext) -> GuardedProcess:
         """A guard with a folder of its own, and no server started yet."""

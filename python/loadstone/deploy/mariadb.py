@@ -18,6 +18,7 @@ from loadstone.deploy.limits import Limited, Limits, limit, written
 from loadstone.deploy.local_redis import free_port
 from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.deploy.mariadb_facts import READ_BACK, canonical, differences, facts_of, text_of
+from loadstone.deploy.own_server import OwnServer
 from loadstone.deploy.provider import ConfigValue, DeployContext, ServerFacts, ServerSettings
 from loadstone.deploy.workspace import Workspace
 from loadstone.errors import LoadstoneError, UserError
@@ -84,30 +85,15 @@ def find(program: str, folder: Path | None = None) -> Path | None:
     return next((Path(path) for path in found if path), None)
 
 
-class LocalMariaDb:
+class LocalMariaDb(OwnServer):
     """One mariadbd process of ours; see `provider.Server`."""
 
-    ours = True
-
     def __init__(self, name: str, settings: MariaDbSettings) -> None:
-        self.name = name
+        super().__init__(name)
         self.facts = ServerFacts(software="mariadb", version="", mode="", role="")
         self.settings_read_back: Mapping[str, str] = {}
         self.limited = Limited()
         self._settings = settings
-        self._context = DeployContext()
-        self._process: GuardedProcess | None = None
-        self._endpoint = Endpoint()
-
-    @property
-    def pids(self) -> Mapping[str, int]:
-        """The server's process, empty while it does not run."""
-        running = self._process is not None and self._process.alive()
-        return {self.name: self._process.pid} if running and self._process and self._process.pid else {}
-
-    def alive(self) -> bool:
-        """Whether the server's process runs."""
-        return bool(self.pids)
 
     def control(self, timeout_s: float = 5.0) -> MariaDbControl:
         """A connection for loadstone's own questions."""
@@ -132,23 +118,6 @@ class LocalMariaDb:
         except BaseException:
             self.stop()
             raise
-
-    def restart(self) -> Endpoint:
-        """Start the process again with its data, and on its port if that is free."""
-        if self._process is None:
-            return self.start(self._context)
-        self._context.progress(f"starting {self.name} again")
-        try:
-            self._process.end()
-            return self._run(self._process)
-        except OSError:  # its guard was killed, and the folder is nobody's
-            return self.start(self._context)
-
-    def stop(self) -> None:
-        """See `provider.Server.stop`."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.close()
 
     def _need(self, program: str) -> Path:
         found = find(program, self._settings.folder)

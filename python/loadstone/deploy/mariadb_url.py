@@ -11,7 +11,7 @@ from loadstone.deploy.mariadb import DATABASE
 from loadstone.deploy.mariadb_control import NAME, MariaDbControl
 from loadstone.deploy.mariadb_facts import READ_BACK, facts_of
 from loadstone.deploy.provider import DeployContext, ServerFacts, ServerSettings
-from loadstone.deploy.url import redact
+from loadstone.deploy.url import answering_again, redact
 from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.plan.model import Endpoint
 
@@ -100,10 +100,7 @@ class MariaDbUrl:
         Raises:
             ServerGone: it does not.
         """
-        try:
-            return self.start(DeployContext())
-        except UserError as error:
-            raise ServerGone(f"{error}. It is not ours to restart: start it, then use --resume") from None
+        return answering_again(self.start)
 
     def alive(self) -> bool:
         """Whether it answers."""

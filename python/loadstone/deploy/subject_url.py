@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 from loadstone.deploy.mariadb_url import listening_pid
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.redis_control import plain, tls_context
-from loadstone.deploy.url import redact
-from loadstone.errors import ServerGone, UserError
+from loadstone.deploy.url import answering_again, redact
+from loadstone.errors import UserError
 from loadstone.plan.model import Endpoint, Tls
 
 ASK_S = 5.0
@@ -76,10 +76,7 @@ class UrlSubject:
         Raises:
             ServerGone: it does not.
         """
-        try:
-            return self.start(DeployContext())
-        except UserError as error:
-            raise ServerGone(f"{error}. It is not ours to restart: start it, then use --resume") from None
+        return answering_again(self.start)
 
     def alive(self) -> bool:
         """Whether every replica answers."""

@@ -4,8 +4,8 @@ import difflib
 import ipaddress
 import os
 import socket
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 import psutil
@@ -119,10 +119,7 @@ class UrlServer:
         Raises:
             ServerGone: it does not.
         """
-        try:
-            return self.start(DeployContext())
-        except UserError as error:
-            raise ServerGone(f"{error}. It is not ours to restart: start it, then use --resume") from None
+        return answering_again(self.start)
 
     def alive(self) -> bool:
         """Whether it answers a PING."""
@@ -135,6 +132,21 @@ class UrlServer:
 
     def stop(self) -> None:
         """Nothing: the server is the user's."""
+
+
+Answer = TypeVar("Answer")
+
+
+def answering_again(start: Callable[[DeployContext], Answer]) -> Answer:
+    """What `start` returns, for something of the user's that may have come back.
+
+    Raises:
+        ServerGone: it did not.
+    """
+    try:
+        return start(DeployContext())
+    except UserError as error:
+        raise ServerGone(f"{error}. It is not ours to restart: start it, then use --resume") from None
 
 
 def local_pid(endpoint: Endpoint, told: int | None) -> int | None:

@@ -18,11 +18,8 @@ from loadstone.plan.run_plan import (
     expected_overhead_s,
 )
 from loadstone.plan.trial_length import trial_length_s
-from loadstone.spec.experiment import RATES, Comparison, Experiment
+from loadstone.spec.experiment import Comparison, Experiment, usual_margin
 from loadstone.spec.units import duration_s, margin_share
-
-RATE_MARGIN = 0.05
-LATENCY_MARGIN = 0.10
 
 
 @dataclass(frozen=True)
@@ -92,7 +89,7 @@ def _compared(
         conditions=conditions,
         pairs=pairs,
         metric=metric,
-        margin=_usual_margin(metric) if comparison.margin is None else margin_share(comparison.margin),
+        margin=usual_margin(metric) if comparison.margin is None else margin_share(comparison.margin),
         looks=looks(len(pairs)) if design.blocks is None else (design.blocks,),
         sequential=design.blocks is None,
         warm_block=True,
@@ -110,7 +107,7 @@ def _table(
         conditions=conditions,
         pairs=(),
         metric=metric,
-        margin=_usual_margin(metric),
+        margin=usual_margin(metric),
         looks=(design.table_blocks if design.blocks is None else design.blocks,),
         sequential=False,
         warm_block=False,
@@ -121,7 +118,3 @@ def _table(
 
 def _overhead_s(conditions: Iterable[Condition], plans: Mapping[str, Plan]) -> float:
     return round(fmean(expected_overhead_s(plans[identity(condition)]) for condition in conditions), 3)
-
-
-def _usual_margin(metric: str) -> float:
-    return RATE_MARGIN if metric in RATES else LATENCY_MARGIN

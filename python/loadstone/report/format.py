@@ -1,12 +1,12 @@
 """Figures as people read them. What is not known prints as a dash, never as zero."""
 
-import math
 import re
 import unicodedata
 
+from loadstone.percents import decimal, decimals_of, decimals_of_one, log_percent
+
 NONE = "—"
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
-_DECIMALS_MAX = 3
 
 
 SCALED_UNITS = ("ns", "s", "bytes", "B", "per_s", "/s", "%")
@@ -93,11 +93,6 @@ def percent(share: float | None) -> str:
     return f"{value:.0f} %" if value == 0 or abs(value) >= 99.95 else f"{value:.3g} %"
 
 
-def log_percent(log_ratio: float) -> float:
-    """A log ratio in per cent more (or less): ln 1.12 is 12."""
-    return 100 * math.expm1(log_ratio)
-
-
 def ratio(estimate: float | None, low: float | None = None, high: float | None = None) -> str:
     """Log ratios as a difference with its interval, ln 1.12 being `+12 % [9, 15]`: the verdicts' own rounding.
 
@@ -106,10 +101,10 @@ def ratio(estimate: float | None, low: float | None = None, high: float | None =
     if estimate is None:
         return NONE
     ends = [] if low is None or high is None else [log_percent(low), log_percent(high)]
-    decimals = _decimals(ends or [log_percent(estimate)])
-    text = _decimal(log_percent(estimate), decimals)
+    decimals = decimals_of(ends or [log_percent(estimate)])
+    text = decimal(log_percent(estimate), decimals)
     text = f"+{text} %" if text != "inf" and float(text) > 0 else f"{text} %"
-    return f"{text} [{', '.join(_decimal(end, decimals) for end in ends)}]" if ends else text
+    return f"{text} [{', '.join(decimal(end, decimals) for end in ends)}]" if ends else text
 
 
 def plus_minus(log_ratio: float | None) -> str:
@@ -117,24 +112,7 @@ def plus_minus(log_ratio: float | None) -> str:
     if log_ratio is None:
         return NONE
     value = log_percent(abs(log_ratio))
-    whole = value >= 10 or math.isclose(value, round(value), abs_tol=0.005)
-    return f"±{_decimal(value, 0 if whole else 1)} %"
-
-
-def _decimals(values: list[float]) -> int:
-    finite = [value for value in values if math.isfinite(value)]
-    width = max(finite) - min(finite) if len(finite) > 1 else abs(sum(finite))
-    decimals = 0 if width >= 3 else 1 if width >= 0.3 else 2
-    while decimals < _DECIMALS_MAX and any(value and not round(value, decimals) for value in finite):
-        decimals += 1
-    return decimals
-
-
-def _decimal(value: float, decimals: int) -> str:
-    """A number without a minus before zero; `inf` without end."""
-    if math.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    return f"{round(value, decimals) + 0.0:.{decimals}f}"
+    return f"±{decimal(value, decimals_of_one(value))} %"
 
 
 def quantity(value: float | None, unit: str) -> str:

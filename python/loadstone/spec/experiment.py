@@ -17,6 +17,8 @@ from loadstone.spec.units import duration_s, margin_share
 RATES = ("goodput_per_s", "throughput_per_s", "peak_per_s")
 LATENCIES = ("response_ns", "service_ns", "pool_wait_ns")
 QUANTILES = ("mean", "p50", "p90", "p95", "p99", "p999", "max")
+RATE_MARGIN, LATENCY_MARGIN = 0.05, 0.10
+"""Shares below which a difference does not matter, unless the experiment says otherwise."""
 METRICS = (*RATES, *(f"{latency}.{quantile}" for latency in LATENCIES for quantile in QUANTILES))
 """What an experiment may compare: rates, and what is read off a latency."""
 
@@ -45,6 +47,11 @@ Duration = Annotated[str | float, _readable_by(duration_s)]
 """A time as text (`45 min`, `20m`) or in seconds; `units.duration_s` reads it."""
 Margin = Annotated[str | float, _readable_by(margin_share)]
 """A share as text (`5 %`) or as a number (0.05); `units.margin_share` reads it."""
+
+
+def usual_margin(metric: str) -> float:
+    """The margin of a metric for which an experiment gives none, as a share."""
+    return RATE_MARGIN if metric in RATES else LATENCY_MARGIN
 
 
 class SpecPart(BaseModel):

@@ -1,7 +1,5 @@
 """A clean trial, and ways to spoil it."""
 
-import importlib.util
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -14,15 +12,9 @@ from loadstone.record.trial import CheckResult, TrialRecord
 
 
 @pytest.fixture(scope="session")
-def injectors() -> ModuleType:
+def injectors(load_module: Callable[[Path], ModuleType]) -> ModuleType:
     """The module `injectors.py`."""
-    spec = importlib.util.spec_from_file_location("loadstone_injectors", Path(__file__).with_name("injectors.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_module(Path(__file__).with_name("injectors.py"))
 
 
 @pytest.fixture(scope="session")

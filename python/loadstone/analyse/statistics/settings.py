@@ -4,9 +4,7 @@ import math
 from dataclasses import dataclass
 
 from loadstone.plan.looks import LOOK_ALPHA
-
-THROUGHPUT_MARGIN = 0.05
-LATENCY_MARGIN = 0.10
+from loadstone.spec.experiment import RATE_MARGIN
 
 
 @dataclass(frozen=True)
@@ -19,7 +17,7 @@ class Settings:
     """
 
     larger_is_faster: bool = True
-    margin: float = THROUGHPUT_MARGIN
+    margin: float = RATE_MARGIN
     alpha: float = LOOK_ALPHA
     pairs: int = 1
     conditions: int = 2

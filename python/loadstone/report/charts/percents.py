@@ -9,7 +9,7 @@ from typing import Any
 
 import altair as alt
 
-from loadstone.report import format as fmt
+from loadstone.percents import log_percent
 
 _WIDE = (
     -99, -98, -95, -90, -80, -75, -67, -50, -33, -20, -10, -5, -2, 0, 2, 5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000,
@@ -40,7 +40,7 @@ def ticks(low: float, high: float, most: int) -> list[float]:
             if all(abs(tick - other) >= (high - low) / most for other in kept):
                 kept.append(tick)
         return sorted(kept)
-    first, last = fmt.log_percent(low), fmt.log_percent(high)
+    first, last = log_percent(low), log_percent(high)
     rough = (last - first) / most
     size: float = 10 ** floor(log10(rough))
     step = next(size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= rough)
@@ -49,7 +49,7 @@ def ticks(low: float, high: float, most: int) -> list[float]:
 
 def _roundness(tick: float) -> int:
     """How gladly a reader meets a number: hundreds before fifties before tens."""
-    value = round(abs(fmt.log_percent(tick)))
+    value = round(abs(log_percent(tick)))
     return sum(value % step == 0 for step in (10, 50, 100, 1000))
 
 
@@ -61,5 +61,5 @@ def percent_axis(title: str | None, low: float, high: float, most: int, **more: 
 
 
 def _label(tick: float) -> str:
-    value = fmt.log_percent(tick)
+    value = log_percent(tick)
     return f"{value:+,.4g} %" if abs(value) > 1e-9 else "0 %"

@@ -1,0 +1,33 @@
+"""Log ratios as per cent, rounded the same way in verdicts and in pictures."""
+
+import math
+from collections.abc import Sequence
+
+DECIMALS_MAX = 3
+
+
+def log_percent(log_ratio: float) -> float:
+    """A log ratio in per cent more (or less): ln 1.12 is 12."""
+    return 100 * math.expm1(log_ratio)
+
+
+def decimals_of(values: Sequence[float]) -> int:
+    """Two figures of the interval's width (or of a single value), and more where one would print as zero."""
+    finite = [value for value in values if math.isfinite(value)]
+    width = max(finite) - min(finite) if len(finite) > 1 else abs(sum(finite))
+    decimals = 0 if width >= 3 else 1 if width >= 0.3 else 2
+    while decimals < DECIMALS_MAX and any(value and not round(value, decimals) for value in finite):
+        decimals += 1
+    return decimals
+
+
+def decimals_of_one(value: float) -> int:
+    """Of a single figure such as a margin: none from 10 on and for whole numbers, else one."""
+    return 0 if abs(value) >= 10 or math.isclose(value, round(value), abs_tol=0.005) else 1
+
+
+def decimal(value: float, decimals: int) -> str:
+    """A number without a minus before zero; `inf` without end."""
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return f"{round(value, decimals) + 0.0:.{decimals}f}"
