@@ -26,7 +26,7 @@ fn a_server_that_closes_connections() {
 
 #[test]
 fn a_server_that_does_not_answer_a_command() {
-    let changes = json!({"timeouts": {"request_ms": 40.0}, "pipeline_depth": 3});
+    let changes = json!({"timeouts": {"request_ms": 2_000.0}, "pipeline_depth": 3});
     let outcome = drive_with(Fault::Silence { nth: 20 }, changes);
     assert!((1..=3).contains(&outcome.record.total.timeouts), "{:?}", outcome.record.total);
     assert_eq!(outcome.record.connections.lost, 1);

@@ -186,7 +186,7 @@ fn what_breaks_a_connection_is_counted_by_its_kind() {
 #[test]
 fn a_reply_that_does_not_come_is_a_timeout() {
     let third = |asked: &Asked| if asked.number == 3 { Answer::Stall } else { reply(200, "fine") };
-    let outcome = against(third, json!({"timeouts": {"request_ms": 50.0}}));
+    let outcome = against(third, json!({"timeouts": {"request_ms": 2_000.0}}));
     assert_eq!((outcome.record.total.ok, outcome.record.total.timeouts, outcome.errors()), (199, 1, 0));
 }
 
