@@ -10,11 +10,12 @@ PACKAGE = ROOT / "python" / "loadstone"
 STAGES = ["spec", "plan", "deploy", "drive", "observe", "record", "analyse", "report"]
 DATA_TYPES = {
     "spec": {"spec.experiment", "spec.levels", "spec.units"},
-    "plan": {"plan.looks", "plan.model", "plan.run_plan"},
+    "plan": {"plan.looks", "plan.model", "plan.run_plan", "plan.wanted"},
     "deploy": {"deploy.provider", "deploy.placement"},
     "drive": {"drive.outcome"},
     "observe": {"observe.sample"},
     "record": {
+        "record.crash",
         "record.facts",
         "record.histogram",
         "record.look",

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from loadstone.record.facts import AvgMax
 from loadstone.record.trial import CheckResult, Quantiles, TrialVerdict
 
 Level = str | int | float | bool
@@ -58,6 +59,14 @@ class Row(Piece):
     """95 % interval of the typical goodput of a trial; None from too few trials."""
     throughput_interval: tuple[float, float] | None = None
     bottleneck: Bottleneck | None = None
+    stored: int | None = None
+    """Rows or entities that its trials stored, counted on the server; None where nothing is counted."""
+    stored_keys: int | None = None
+    """Keys that Redis had more after them; not the same as `stored` where an entity is several keys."""
+    seen: dict[str, dict[str, AvgMax]] = {}
+    """Part -> metric -> average and maximum over its trials; `host` has vmstat's columns."""
+    published_columns: dict[str, float] = {}
+    """Column's key -> the original's figure, beside `published`."""
 
 
 class ResultTable(Piece):
@@ -66,6 +75,45 @@ class ResultTable(Piece):
     note: str
     vary: dict[str, list[Level]]
     rows: list[Row]
+    columns: list[str] = []
+    """The study's own columns by their keys; empty: those of every table."""
+
+
+class LessonAnswer(Piece):
+    """What went wrong in the original measurement, and what this run shows of it."""
+
+    then: str
+    now: str
+    """One or two sentences with figures."""
+    verdict: Literal["caught", "did not happen", "unknown"]
+    """caught: it happened here, too, and was refused or kept apart."""
+
+
+class CrashRow(Piece):
+    """One condition under which a server was killed."""
+
+    condition: dict[str, Level]
+    label: str
+    times: int
+    acknowledged: int
+    """Writes that were answered as stored, all tries together."""
+    lost_min: int
+    """Of these, lost for certain."""
+    lost_max: int
+    """Lost at most: had everything that was in flight been stored in their place."""
+    lost_worst: int
+    """The most of one try (`lost_min`)."""
+    restart_s: float
+    """The longest time until it served again, in seconds."""
+    problems: list[str] = []
+    """Tries that told nothing: why, one sentence each."""
+
+
+class CrashTable(Piece):
+    name: str
+    title: str
+    note: str
+    rows: list[CrashRow]
 
 
 VerdictKind = Literal["invalid", "equivalent", "faster", "mixed", "undecided", "not_decidable"]
@@ -267,5 +315,9 @@ class Analysis(Piece):
     environment: dict[str, object]
     trials: list[TrialView] = []
     """Every finished trial, in the order they ran."""
+    lessons: list[LessonAnswer] = []
+    crashes: list[CrashTable] = []
+    scale: float = 1.0
+    """Users and rows were so many times those of the experiment."""
     factors: dict[str, FactorView] = {}
     """Words for the factors in the tables' `vary`; a factor without an entry is called by its name."""

@@ -1,10 +1,12 @@
 """The design of a run: conditions, blocks in random order, and the plan of each trial."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from loadstone.plan.model import Closed, Open, Plan
 from loadstone.plan.trial_length import TRIAL_OVERHEAD_S
+from loadstone.plan.wanted import PlannedCrash, StoredCount, WantedData, WantedSubject
 
 Level = str | int | float | bool
 Condition = dict[str, Level]
@@ -70,6 +72,21 @@ class PlannedTrial:
     load: Plan | None
     """Stores the data that the trial needs; None when it needs none."""
     group: str = TABLE_GROUP
+    subjects: Mapping[str, WantedSubject] = field(default_factory=dict)
+    """Applications that must run, by name."""
+    data: tuple[WantedData, ...] = ()
+    """Rows that must be there before the first trial on a server."""
+    stored: tuple[StoredCount, ...] = ()
+    target: str | None = None
+    """The server or subject that gets the load; None: every server."""
+
+
+@dataclass(frozen=True)
+class CrashTrial:
+    """A trial that ends with the death of a server."""
+
+    trial: PlannedTrial
+    crash: PlannedCrash
 
 
 @dataclass(frozen=True)
@@ -86,6 +103,10 @@ class RunPlan:
     groups: tuple[Group, ...]
     """The table's group first, if there is one; then a group for each comparison."""
     trials: tuple[PlannedTrial, ...]
+    crashes: tuple[CrashTrial, ...] = ()
+    """Measured after all trials, outside of every table and comparison."""
+    scale: float = 1.0
+    """Users and rows are so many times those that the experiment writes."""
 
     def expected_s(self) -> float:
         """A guess at the seconds until the tables are measured and every comparison had its first look."""

@@ -162,6 +162,41 @@ class PartCpu(Facts):
     """How long that thread, or the driver's hottest, was ready to run and had no CPU, as a share of the time."""
 
 
+class AvgMax(Facts):
+    """A figure over the measure phase, in the unit of its monitor."""
+
+    avg: float
+    max: float
+
+
+class StoredFacts(Facts):
+    """What a server held before and after the drive, of what one operation stores."""
+
+    operation: str
+    server: str
+    before: int | None = None
+    """None: it could not be counted."""
+    after: int | None = None
+    answered: int = 0
+    """Right replies of the operation in the whole drive, warm-up and drain included."""
+    unknown: int = 0
+    """Operations that may have stored it or not: errors, time-outs, replies that never came."""
+    keys_before: int | None = None
+    """Keys in the server's database; None where it has none (MariaDB)."""
+    keys_after: int | None = None
+
+
+class SubjectFacts(Facts):
+    """A subject during the trial."""
+
+    replicas: int
+    ours: bool
+    limits: dict[str, str] = {}
+    """As in force, or why not: `cpu limit`, `memory limit`."""
+    throttled_s: float | None = None
+    """How long its CPU limit held it back during the drive, summed over replicas and CPUs; None without a limit."""
+
+
 class TrialFacts(Facts):
     """Everything about a trial that its checks need."""
 
@@ -176,6 +211,16 @@ class TrialFacts(Facts):
     series: tuple[SeriesPoint, ...] = ()
     host: HostFacts = HostFacts()
     parts: dict[str, PartCpu] = {}
+    stored: tuple[StoredFacts, ...] = ()
+    subjects: dict[str, SubjectFacts] = {}
+    target: str | None = None
+    """The server or subject that got the load; None: every server."""
+    settings: dict[str, dict[str, str]] = {}
+    """Server -> settings that the experiment gives it, as read back right before the trial."""
+    unlike: dict[str, dict[str, str]] = {}
+    """Those of them that are not as asked: what was asked."""
+    seen: dict[str, dict[str, AvgMax]] = {}
+    """Part -> metric -> average and maximum in the measure phase, of every monitor (`host` has vmstat's columns)."""
     placement: Placement | None = None
     """Which CPUs servers and driver were given; None: nobody placed them."""
 

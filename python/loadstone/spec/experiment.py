@@ -85,6 +85,8 @@ class Table(SpecPart):
     note: str = ""
     quick: bool = True
     """Whether `--quick` runs it too."""
+    columns: tuple[str, ...] = ()
+    """The study's own columns by their keys (`report.columns`); empty: those of every table."""
 
 
 class Comparison(SpecPart):
@@ -148,6 +150,8 @@ class Published(SpecPart):
 class PublishedSet(SpecPart):
     source: str
     metric: Metric = "goodput_per_s"
+    column: str = ""
+    """The column beside which they are printed, e.g. `mtt`; empty: they are figures of `metric`."""
     rows: tuple[Published, ...] = ()
 
 
@@ -177,14 +181,16 @@ class Conclusion(SpecPart):
 class OperationSpec(SpecPart):
     """An operation as the plan has it (`plan.model.Operation`), and the conditions it is for.
 
-    The `args` of a command may be one text: it is split at the spaces outside of `{...}`.
+    The `args` of a command may be one text: it is split at the spaces outside of `{...}`; with `repeat: N` its last
+    argument is sent N times. An operation has either `commands` (Redis) or `requests` (HTTP).
     """
 
     name: str
     when: dict[str, Level | tuple[Level, ...]] = {}
     weight: float = Field(default=1.0, ge=0)
     """Share in the mix, relative to the others; 0: only for `load`."""
-    commands: tuple[dict[str, Any], ...]
+    commands: tuple[dict[str, Any], ...] = ()
+    requests: tuple[dict[str, Any], ...] = ()
     writes: Literal["nothing", "document", "field"] = "nothing"
     read_back: dict[str, Any] | None = None
 
@@ -200,12 +206,97 @@ class LoadData(SpecPart):
     when: dict[str, Level | tuple[Level, ...]] = {}
 
 
+class StoredSpec(SpecPart):
+    """How a server counts what an operation stores: asked around a trial, and held against right replies."""
+
+    operation: str
+    server: str
+    when: dict[str, Level | tuple[Level, ...]] = {}
+    count: str
+    """Answers one number: SQL (`SELECT COUNT(*) FROM post`) or a command of Redis (`SCARD loadstone:x`)."""
+
+
+class SubjectSpec(SpecPart):
+    """The application under test: built and started by its manifest, or one of the user's by URL (`--subject`)."""
+
+    manifest: str | None = None
+    """A folder of `subjects/` by its name, or a path, which counts from the experiment's file."""
+    url: str | None = None
+    """Of the user's; several, separated by commas, are its replicas."""
+    when: dict[str, Level | tuple[Level, ...]] = {}
+    """Conditions that need it; empty: all."""
+    replicas: Any = 1
+    limits: dict[str, Any] = {}
+    """Of each replica: `cpu: 0.5`, `memory: 512 MB`."""
+    environment: dict[str, Any] = {}
+    """Variables that the condition varies; they go before the manifest's."""
+    warm_up: Duration | None = None
+    """How long it is under each kind of load before its first trial; None: as its manifest says."""
+
+
+class DataInto(SpecPart):
+    """One place that rows are written to: a table of MariaDB, or keys of Redis."""
+
+    server: str
+    when: dict[str, Level | tuple[Level, ...]] = {}
+    table: str | None = None
+    """MariaDB: filled with the columns of the same names."""
+    commands: tuple[str, ...] = ()
+    """Redis: sent for each row, with `{column}` for its values and `{json}` for the row; keys: `loadstone:...`."""
+
+
+class DataSpec(SpecPart):
+    """Rows that are there before the first trial: made once, kept in a cache folder, written once to each server."""
+
+    rows: Any
+    """How many; `--scale` changes it."""
+    columns: dict[str, str] = Field(min_length=1)
+    """Name -> `{number}` (from 1), `{uniform A..B}`, `{random N lowercase}`, and text around them."""
+    into: tuple[DataInto, ...] = Field(min_length=1)
+
+
+class Lesson(SpecPart):
+    """What went wrong in the original measurement, and what shows whether it does here.
+
+    kind: `check` (named by `name`), `comparison` (its verdicts), `errors` (kept apart from the throughput),
+    `held_back` (which part was the limit), `stored` (rows counted as rows), `repeats` (blocks and intervals).
+    """
+
+    then: str
+    kind: Literal["check", "comparison", "errors", "held_back", "stored", "repeats"]
+    name: str = ""
+
+
+class Crash(SpecPart):
+    """A server is killed (SIGKILL) under load, started again, and asked what it kept of what it had acknowledged.
+
+    Each operation must store exactly one thing that `count` counts.
+    """
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9-]*$", max_length=40)
+    title: str
+    server: str
+    vary: dict[str, tuple[Level, ...]]
+    count: str
+    """As `StoredSpec.count`."""
+    after: Duration = "1 s"
+    """How long it is under load when it is killed."""
+    times: int = Field(default=3, ge=1, le=100)
+    """How often each condition is tried."""
+    quick_times: int = Field(default=1, ge=0, le=100)
+    note: str = ""
+
+
 class Workload(SpecPart):
     """The load, in the plan's own words; a value may be `${factor}`, or text with a unit (`10 kB`, `5 s`).
 
     Beyond the plan's words, `documents.field_share` gives `field_bytes` as a share of the payload.
     """
 
+    target: Any = None
+    """The server or subject that gets the load; None: the subject of the condition, or else every server."""
+    scaled: Any = True
+    """Whether `--scale` changes the users of the condition at hand."""
     model: dict[str, Any]
     pool: dict[str, Any]
     pipeline_depth: Any = 1
@@ -216,8 +307,11 @@ class Workload(SpecPart):
     documents: dict[str, Any] = {}
     verify: dict[str, Any] = {}
     timeouts: dict[str, Any] = {}
+    data: dict[str, Any] | None = None
+    """Rows of a file for `{data.FIELD}` of HTTP requests; a path counts from the experiment's file."""
     operations: tuple[OperationSpec, ...] = Field(min_length=1)
     load: tuple[LoadData, ...] = ()
+    stored: tuple[StoredSpec, ...] = ()
 
 
 class Quick(SpecPart):
@@ -225,6 +319,10 @@ class Quick(SpecPart):
 
     phases: dict[str, Any] = {}
     design: QuickDesign = QuickDesign()
+    scale: float | None = Field(default=None, gt=0, le=1)
+    """What `--scale` is if it is not given."""
+    warm_up: Duration | None = None
+    """How long subjects are under each kind of load before their first trial."""
 
 
 class AsPublished(SpecPart):
@@ -248,12 +346,21 @@ class Experiment(SpecPart):
     factors: dict[str, Factor]
     tables: tuple[Table, ...] = Field(min_length=1)
     servers: dict[str, dict[str, Any]]
-    """Name -> settings of a provider (`kind: embedded | process | url`), see `registry.SERVERS`."""
+    """Name -> settings of a provider (`kind: embedded | process | url | mariadb...`), see `registry.SERVERS`.
+
+    With `when`, as of an operation, it is there for those conditions only.
+    """
+    subjects: dict[str, SubjectSpec] = {}
+    data: dict[str, DataSpec] = {}
     workload: Workload
     comparisons: tuple[Comparison, ...] = ()
     design: Design = Design()
     published: tuple[PublishedSet, ...] = ()
     conclusions: tuple[Conclusion, ...] = ()
+    lessons: tuple[Lesson, ...] = ()
+    crashes: tuple[Crash, ...] = ()
+    scale: float = Field(default=1.0, gt=0, le=1)
+    """By how much users and rows are made smaller than they are written, if `--scale` is not given."""
     quick: Quick = Quick()
     as_published: AsPublished | None = None
 

@@ -1,0 +1,57 @@
+"""What a trial wants to find when it starts, after substitution: subjects, data, and what is counted around it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class WantedSubject:
+    """A subject under one condition: a manifest to build and start, or the user's URLs."""
+
+    manifest: str | None = None
+    """Path of a manifest's file or folder."""
+    urls: tuple[str, ...] = ()
+    replicas: int = 1
+    limits: Mapping[str, object] = field(default_factory=dict)
+    """Settings of `deploy.limits.Limits`, of each replica."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    warm_up_s: float | None = None
+    """How long it is under each kind of load before its first trial; None: as its manifest says."""
+
+
+@dataclass(frozen=True)
+class WantedData:
+    """Rows that a server must hold. Equal name, rows, columns and seed mean the same rows."""
+
+    name: str
+    rows: int
+    columns: Mapping[str, str]
+    """Name -> template of its values, see `spec.experiment.DataSpec`."""
+    server: str
+    table: str | None = None
+    commands: tuple[str, ...] = ()
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class StoredCount:
+    """What is counted on a server right before and right after the drive, for one operation."""
+
+    operation: str
+    server: str
+    count: str
+
+
+@dataclass(frozen=True)
+class PlannedCrash:
+    """One try: drive, kill the server, start it again, count. Its plan stores each key once."""
+
+    name: str
+    """Of the crash in the experiment."""
+    trial: str
+    """Its own name, e.g. `crash-durability-2-1`."""
+    server: str
+    count: str
+    after_s: float
+    number: int
+    """Which try of its condition, from 1."""
