@@ -252,6 +252,7 @@ impl Worker {
             };
             if task.step_sent_ns + limit_ns <= self.now_ns {
                 self.lose(number, End::TimedOut, &format!("no reply within {} s", to_s(limit_ns)));
+                self.flush_dirty(); // what its user asks next may wait on a connection that is looked at after this one
             } else {
                 oldest_ns = oldest_ns.min(task.step_sent_ns);
             }
