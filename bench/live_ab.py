@@ -34,7 +34,7 @@ from loadstone.drive.native import require_release_engine
 from loadstone.plan.looks import LOOKS
 from loadstone.plan.model import Phases
 from loadstone.record.trial import TrialRecord
-from loadstone.repeats import allowed, spoiled
+from loadstone.conduct.repeats import allowed, spoiled
 from loadstone.spec.experiment import Experiment
 
 ROOT = Path(__file__).parents[1]

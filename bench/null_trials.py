@@ -7,7 +7,7 @@ from typing import Self
 
 from loadstone import registry
 from loadstone.analyse.judge import judge_trial
-from loadstone.ceiling import CeilingGauge
+from loadstone.conduct.ceiling import CeilingGauge
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext

@@ -17,12 +17,23 @@ from loadstone.spec.units import kind_of
 DOCS = Path(__file__).parents[1] / "docs"
 Schema = dict[str, Any]
 
-PARTS = ("model", "pool", "phases", "keys", "documents", "verify", "timeouts", "pipeline_depth", "protocol", "threads")
+PARTS = (
+    *("model", "pool", "phases", "keys", "documents", "verify", "timeouts", "data"),
+    *("pipeline_depth", "protocol", "threads"),
+)
 GIVEN_BY_LOADSTONE = ("Endpoint", "Tls", "Operation")
 REFERENCE = {"type": "string", "pattern": r"\$\{[^{}]+\}"}
 SHARE = {
     "type": "string",
     "description": "Length of the changed field as a share of the payload, e.g. `10 %`; instead of field_bytes.",
+}
+COUNT_OF = {
+    "type": "string",
+    "description": "A data set whose rows are the count; where it is empty, `count` holds.",
+}
+REPEAT = {
+    "anyOf": [{"type": "integer", "minimum": 1}, REFERENCE],
+    "description": "How often the last argument is sent.",
 }
 
 
@@ -40,6 +51,8 @@ def experiment_schema() -> Schema:
         name: part for name, part in words["Keys"]["properties"].items() if name not in ("prefix", "loaded")
     }
     words["Documents"]["properties"]["field_share"] = SHARE
+    words["Keys"]["properties"]["count_of"] = COUNT_OF
+    words["Command"]["properties"]["repeat"] = REPEAT
     words["Command"]["properties"]["args"] = {"anyOf": [{"type": "string"}, words["Command"]["properties"]["args"]]}
     definitions = schema["$defs"] | {name: part for name, part in words.items() if name not in GIVEN_BY_LOADSTONE}
     workload, operation = definitions["Workload"]["properties"], definitions["OperationSpec"]["properties"]
@@ -49,6 +62,7 @@ def experiment_schema() -> Schema:
         definitions[replaced]["properties"]["phases"] = workload["phases"]
     definitions["AsPublished"]["properties"]["model"] = {"type": "object"}
     operation["commands"]["items"] = {"$ref": "#/$defs/Command"}
+    operation["requests"]["items"] = {"$ref": "#/$defs/HttpRequest"}
     operation["read_back"] = {"anyOf": [{"$ref": "#/$defs/Command"}, {"type": "null"}]}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "$defs": definitions}
 

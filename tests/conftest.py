@@ -8,6 +8,8 @@ from types import ModuleType
 
 import pytest
 
+from .podman import image_elsewhere, mariadb_image, podman, podman_found  # noqa: F401 (fixtures)
+
 SMALL = Path(__file__).parent / "examples" / "experiment" / "small.yaml"
 COMPARISONS = """\
 comparisons:
@@ -60,6 +62,12 @@ def synthetic(load_module: Callable[[Path], ModuleType]) -> ModuleType:
 def small() -> str:
     """The text of a small experiment without a mistake, which compares nothing."""
     return SMALL.read_text()
+
+
+@pytest.fixture
+def app() -> str:
+    """The text of an experiment with an application on MariaDB and Redis, without a mistake."""
+    return SMALL.with_name("app.yaml").read_text()
 
 
 @pytest.fixture

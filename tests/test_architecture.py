@@ -10,7 +10,7 @@ PACKAGE = ROOT / "python" / "loadstone"
 STAGES = ["spec", "plan", "deploy", "drive", "observe", "record", "analyse", "report"]
 DATA_TYPES = {
     "spec": {"spec.experiment", "spec.levels", "spec.units"},
-    "plan": {"plan.looks", "plan.model", "plan.run_plan", "plan.wanted"},
+    "plan": {"plan.looks", "plan.model", "plan.run_plan", "plan.slots", "plan.wanted"},
     "deploy": {"deploy.provider", "deploy.placement"},
     "drive": {"drive.outcome"},
     "observe": {"observe.sample"},
@@ -28,7 +28,7 @@ DATA_TYPES = {
 }
 """The modules of each stage that hold data types, and so may be imported by later stages."""
 ENGINE_USERS = {"drive.native", "deploy.null_program"}
-JOINERS = {"budget", "campaign", "ceiling", "cli", "conductor", "passes", "repeats", "run", "table_trials"}
+JOINERS = {"cli", "conduct", "run"}
 """What joins stages: no stage knows of it."""
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

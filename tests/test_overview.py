@@ -1,5 +1,7 @@
 """What loadstone says before it measures."""
 
+from pathlib import Path
+
 import pytest
 
 from loadstone.errors import UserError
@@ -8,6 +10,8 @@ from loadstone.overview import announce, describe_experiment, prospects
 from loadstone.plan.design import make_run_plan
 from loadstone.spec.catalogue import find
 from loadstone.spec.overrides import override
+
+APP = Path(__file__).parent / "examples" / "experiment" / "app.yaml"
 
 
 def test_every_comparison_says_what_it_can_see() -> None:
@@ -88,3 +92,32 @@ def test_the_options_reach_the_plan() -> None:
     assert {group.looks for group in run_plan.groups} == {(9,)}
     with pytest.raises(UserError, match=r"^--budget 20: '20' has no unit; write for example `90 s`"):
         wanted_plan(find("json-documents"), RunOptions(experiment="json-documents", budget="20"), ())
+
+
+def test_scale_and_subject_reach_the_plan() -> None:
+    options = RunOptions(
+        experiment=str(APP),
+        scale="10 %",
+        subjects=("app=http://user:secret@host",),
+        servers=("mariadb=mariadb://user:secret@host",),
+        only=("store=mariadb",),
+        blocks=1,
+    )
+    run_plan = wanted_plan(wanted_experiment(options), options, ())
+    assert run_plan.scale == 0.1
+    assert run_plan.trials[0].subjects["app"].urls == ("http://user:secret@host",)
+    assert run_plan.trials[0].servers["mariadb"]["kind"] == "mariadb-url"
+    text = describe_experiment(options)
+    assert "Scale 10 %: users and rows are 10 % of those written" in text
+    assert "secret" not in text
+    with pytest.raises(
+        UserError, match=r"^--scale 2: must be more than 0 and at most 1; write for example 0\.1 or 10 %$"
+    ):
+        wanted_plan(find(str(APP)), RunOptions(experiment=str(APP), scale="2"), ())
+
+
+def test_an_application_is_announced_with_the_time_it_takes_to_start() -> None:
+    experiment = find(str(APP))
+    lines = announce(make_run_plan(experiment, quick=True), experiment)
+    assert any(line.startswith("Of that about ") and line.endswith("up app and writing posts") for line in lines)
+    assert "3 crashes after all trials, about 15 s of that" in lines

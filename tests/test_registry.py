@@ -10,7 +10,7 @@ from loadstone.observe.watch import Watch
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({}, "servers.redis.kind: is missing; known kinds: embedded, process, url"),
+        ({}, "servers.redis.kind: is missing; known kinds: embedded, process, "),
         ({"kind": "embeded"}, "servers.redis.kind: 'embeded' is not known; did you mean 'embedded'? known kinds: "),
         ({"kind": "embedded", "modules": ["jsn"]}, "servers.redis.modules.0: 'jsn' is not known; did you mean 'json'?"),
         ({"kind": "embedded", "settings": {"port": 1}}, "servers.redis.settings: 'port' is decided by loadstone"),

@@ -46,7 +46,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Drive {
     /// Checks all of the plan that can be checked without a server.
     pub fn new(mut plan: Plan) -> Result<Self, PlanError> {
-        plan.threads = useful_threads(&plan);
+        let is_cluster = plan.endpoints.iter().any(|endpoint| !endpoint.slots.is_empty());
+        if is_cluster {
+            plan.pool.connections = plan.pool.connections.max(plan.endpoints.len() as u32);
+        }
+        plan.threads = useful_threads(&plan, is_cluster);
         let shared = Arc::new(Shared::new(&plan)?);
         let protocols: Vec<Protocol> =
             (0..plan.threads).map(|thread| Protocol::new(&plan, shared.clone(), thread)).collect::<Result<_, _>>()?;
@@ -200,13 +204,15 @@ fn work(mut setup: Setup, opened: &Sender<Result<(), String>>) {
     }
 }
 
-/// Threads that have a connection, and in the closed model a user: others would idle.
-fn useful_threads(plan: &Plan) -> usize {
+/// Threads that have a connection, of a cluster one to each endpoint, and in the closed model a user: others
+/// would idle.
+fn useful_threads(plan: &Plan, is_cluster: bool) -> usize {
+    let least = if is_cluster { plan.endpoints.len() } else { 1 };
     let users = match &plan.model {
         Model::Closed(closed) => closed.users as usize,
         Model::Open(_) => usize::MAX,
     };
-    plan.threads.min(plan.pool.connections as usize).min(users)
+    plan.threads.min(plan.pool.connections as usize / least).min(users)
 }
 
 /// The longest that the measure phase may last. Work that ends by itself is not cut short unless

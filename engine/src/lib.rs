@@ -29,6 +29,7 @@ pub mod resolve;
 pub mod resp;
 pub mod rng;
 pub mod run_delay;
+pub mod slots;
 pub mod tally;
 pub mod template;
 pub mod timeline;

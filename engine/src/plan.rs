@@ -55,6 +55,8 @@ pub struct Endpoint {
     pub base_path: String,
     /// HTTP: headers of every request whose values are secrets.
     pub secret_headers: BTreeMap<String, String>,
+    /// Ranges of the hash slots of a node of a cluster, both ends included.
+    pub slots: Vec<(u16, u16)>,
 }
 
 impl Default for Endpoint {
@@ -69,6 +71,7 @@ impl Default for Endpoint {
             database: 0,
             base_path: String::new(),
             secret_headers: BTreeMap::new(),
+            slots: Vec::new(),
         }
     }
 }
@@ -219,6 +222,8 @@ pub enum Expect {
     Field,
     FieldArray,
     Value,
+    Item,
+    Positive,
 }
 
 /// One command; `args[0]` is its name. Placeholders as in `plan/model.py`.

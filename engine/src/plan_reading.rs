@@ -1,6 +1,7 @@
 //! Reading a plan, and the limits of its values: the mirror of the `Field(...)` limits in `plan/model.py`.
 
 use crate::plan::{self, Closed, Model, Open, Plan, PlanError};
+use crate::slots::Slots;
 
 impl Plan {
     /// Reads a plan from JSON. The error names the field that is wrong.
@@ -34,6 +35,7 @@ fn check(plan: &Plan) -> Result<(), PlanError> {
     check_phases(plan)?;
     check_operations(plan)?;
     plan::http::check(plan)?;
+    Slots::new(&plan.endpoints, plan.protocol)?;
     check_data(plan)?;
     positive("timeouts.connect_ms", plan.timeouts.connect_ms)?;
     positive("timeouts.request_ms", plan.timeouts.request_ms)?;

@@ -2,7 +2,8 @@
 //!
 //! It holds numbers of connections, no sockets. In the closed model a user has a connection to itself
 //! (`depth` 1); in the open model up to `depth` operations share one, and the connections take turns. Where
-//! connections go to several endpoints, the endpoints take turns as far as they have one available.
+//! connections go to several endpoints, the endpoints take turns as far as they have one available; or, where
+//! keys decide on the endpoint, the connections of each are a lane of their own.
 
 use crate::plan::PoolOrder;
 use std::collections::VecDeque;
@@ -25,6 +26,14 @@ enum State {
     Open { holders: usize },
 }
 
+/// Connections of which any will do.
+#[derive(Debug, Default)]
+struct Lane {
+    connections: usize,
+    open: usize,
+    closed: Vec<usize>,
+}
+
 #[derive(Debug)]
 pub struct Pool {
     order: PoolOrder,
@@ -37,17 +46,25 @@ pub struct Pool {
     available: Vec<VecDeque<usize>>,
     /// The endpoint whose turn it is.
     turn: usize,
-    closed: Vec<usize>,
+    /// One for all connections, or one an endpoint.
+    lanes: Vec<Lane>,
     idle: usize,
     open: usize,
 }
 
 impl Pool {
-    /// A pool of closed connections to these endpoints. `depth` holders may share a connection.
-    pub fn new(endpoints: Vec<usize>, depth: usize, max_idle: Option<usize>, order: PoolOrder) -> Self {
+    /// A pool of closed connections to these endpoints, of one lane, or of one an endpoint. `depth` holders may
+    /// share a connection.
+    pub fn new(endpoints: Vec<usize>, lanes: usize, depth: usize, max_idle: Option<usize>, order: PoolOrder) -> Self {
         let connections = endpoints.len();
         let mut available = vec![0; endpoints.iter().max().map_or(1, |last| last + 1)];
         endpoints.iter().for_each(|&endpoint| available[endpoint] += 1);
+        let mut lanes: Vec<Lane> = (0..lanes).map(|_| Lane::default()).collect();
+        for (connection, &endpoint) in endpoints.iter().enumerate().rev() {
+            let lane = if lanes.len() > 1 { &mut lanes[endpoint] } else { &mut lanes[0] };
+            lane.connections += 1;
+            lane.closed.push(connection);
+        }
         Self {
             order: if depth > 1 { PoolOrder::Fifo } else { order },
             depth,
@@ -56,7 +73,7 @@ impl Pool {
             endpoints,
             available: available.into_iter().map(VecDeque::with_capacity).collect(),
             turn: 0,
-            closed: (0..connections).rev().collect(),
+            lanes,
             idle: 0,
             open: 0,
         }
@@ -69,12 +86,33 @@ impl Pool {
 
     /// Connections that are being opened.
     pub fn opening(&self) -> usize {
-        self.slots.len() - self.open - self.closed.len()
+        self.lanes.iter().map(Lane::opening).sum()
     }
 
-    /// A closed connection to be dialled now, if there is one left.
-    pub fn dial(&mut self) -> Option<usize> {
-        let connection = self.closed.pop()?;
+    /// Connections of a lane that are being opened.
+    pub fn opening_of(&self, lane: usize) -> usize {
+        self.lanes[lane].opening()
+    }
+
+    /// Connections of a lane that are not open.
+    pub fn not_open_of(&self, lane: usize) -> usize {
+        self.lanes[lane].connections - self.lanes[lane].open
+    }
+
+    /// The lane of a connection.
+    #[inline]
+    pub fn lane_of(&self, connection: usize) -> usize {
+        if self.lanes.len() > 1 { self.endpoints[connection] } else { 0 }
+    }
+
+    /// The lane that has most connections to be dialled, so that all are opened evenly.
+    pub fn lane_to_dial(&self) -> usize {
+        (0..self.lanes.len()).rev().max_by_key(|&lane| self.lanes[lane].closed.len()).unwrap_or(0)
+    }
+
+    /// A closed connection of a lane to be dialled now, if there is one left.
+    pub fn dial(&mut self, lane: usize) -> Option<usize> {
+        let connection = self.lanes[lane].closed.pop()?;
         self.slots[connection] = State::Opening;
         Some(connection)
     }
@@ -85,12 +123,16 @@ impl Pool {
         self.slots[connection] = State::Open { holders: 0 };
         self.make_available(connection);
         self.idle += 1;
-        self.open += 1;
+        self.count_open(connection, 1);
     }
 
-    /// Hands out a connection, or None if all are in use.
-    pub fn acquire(&mut self) -> Option<usize> {
-        let connection = (0..self.available.len()).find_map(|_| self.take_turn())?;
+    /// Hands out a connection of a lane, or None if all of it are in use.
+    pub fn acquire(&mut self, lane: usize) -> Option<usize> {
+        let connection = if self.lanes.len() > 1 {
+            self.take(lane)?
+        } else {
+            (0..self.available.len()).find_map(|_| self.take_turn())?
+        };
         if let State::Open { holders } = &mut self.slots[connection] {
             self.idle -= usize::from(*holders == 0);
             *holders += 1;
@@ -106,10 +148,21 @@ impl Pool {
     fn take_turn(&mut self) -> Option<usize> {
         let turn = self.turn;
         self.turn = if turn + 1 < self.available.len() { turn + 1 } else { 0 };
+        self.take(turn)
+    }
+
+    #[inline]
+    fn take(&mut self, endpoint: usize) -> Option<usize> {
         match self.order {
-            PoolOrder::Lifo => self.available[turn].pop_back(),
-            PoolOrder::Fifo => self.available[turn].pop_front(),
+            PoolOrder::Lifo => self.available[endpoint].pop_back(),
+            PoolOrder::Fifo => self.available[endpoint].pop_front(),
         }
+    }
+
+    fn count_open(&mut self, connection: usize, change: isize) {
+        let lane = self.lane_of(connection);
+        self.open = self.open.wrapping_add_signed(change);
+        self.lanes[lane].open = self.lanes[lane].open.wrapping_add_signed(change);
     }
 
     #[inline]
@@ -128,8 +181,9 @@ impl Pool {
         if is_idle && !someone_waits && self.idle >= self.max_idle {
             self.forget(connection);
             self.slots[connection] = State::Closed;
-            self.closed.push(connection);
-            self.open -= 1;
+            self.count_open(connection, -1);
+            let lane = self.lane_of(connection);
+            self.lanes[lane].closed.push(connection);
             return Released::Surplus;
         }
         self.idle += usize::from(is_idle);
@@ -143,7 +197,7 @@ impl Pool {
     pub fn lost(&mut self, connection: usize) {
         if let State::Open { holders } = self.slots[connection] {
             self.idle -= usize::from(holders == 0);
-            self.open -= 1;
+            self.count_open(connection, -1);
             if holders < self.depth {
                 self.forget(connection);
             }
@@ -159,13 +213,19 @@ impl Pool {
     }
 }
 
+impl Lane {
+    fn opening(&self) -> usize {
+        self.connections - self.open - self.closed.len()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn opened(connections: usize, depth: usize, max_idle: Option<usize>, order: PoolOrder) -> Pool {
-        let mut pool = Pool::new(vec![0; connections], depth, max_idle, order);
-        while let Some(connection) = pool.dial() {
+        let mut pool = Pool::new(vec![0; connections], 1, depth, max_idle, order);
+        while let Some(connection) = pool.dial(0) {
             pool.opened(connection);
         }
         pool
@@ -174,43 +234,43 @@ mod tests {
     #[test]
     fn lifo_hands_out_the_one_released_last() {
         let mut pool = opened(3, 1, None, PoolOrder::Lifo);
-        let (a, b) = (pool.acquire().unwrap(), pool.acquire().unwrap());
+        let (a, b) = (pool.acquire(0).unwrap(), pool.acquire(0).unwrap());
         pool.release(a, false);
         pool.release(b, false);
-        assert_eq!(pool.acquire(), Some(b));
+        assert_eq!(pool.acquire(0), Some(b));
     }
 
     #[test]
     fn fifo_hands_out_the_one_released_first() {
         let mut pool = opened(2, 1, None, PoolOrder::Fifo);
-        let (a, b) = (pool.acquire().unwrap(), pool.acquire().unwrap());
-        assert_eq!(pool.acquire(), None);
+        let (a, b) = (pool.acquire(0).unwrap(), pool.acquire(0).unwrap());
+        assert_eq!(pool.acquire(0), None);
         pool.release(b, false);
         pool.release(a, false);
-        assert_eq!(pool.acquire(), Some(b));
+        assert_eq!(pool.acquire(0), Some(b));
     }
 
     #[test]
     fn a_connection_released_beside_max_idle_others_is_closed_and_can_be_dialled_again() {
         let mut pool = opened(3, 1, Some(1), PoolOrder::Lifo);
-        let held: Vec<usize> = std::iter::from_fn(|| pool.acquire()).collect();
+        let held: Vec<usize> = std::iter::from_fn(|| pool.acquire(0)).collect();
         assert_eq!(held.len(), 3);
         assert_eq!(pool.release(held[0], false), Released::Kept);
         assert_eq!(pool.release(held[1], false), Released::Surplus);
         assert_eq!(pool.release(held[2], true), Released::Kept, "somebody waits for it");
         assert_eq!(pool.open(), 2);
-        assert_eq!(pool.dial(), Some(held[1]));
-        assert_eq!((pool.dial(), pool.opening()), (None, 1));
+        assert_eq!(pool.dial(0), Some(held[1]));
+        assert_eq!((pool.dial(0), pool.opening()), (None, 1));
     }
 
     #[test]
     fn only_what_was_opened_is_handed_out() {
-        let mut pool = Pool::new(vec![0; 4], 1, None, PoolOrder::Lifo);
-        assert_eq!(pool.acquire(), None);
-        let first = pool.dial().unwrap();
-        assert_eq!(pool.acquire(), None);
+        let mut pool = Pool::new(vec![0; 4], 1, 1, None, PoolOrder::Lifo);
+        assert_eq!(pool.acquire(0), None);
+        let first = pool.dial(0).unwrap();
+        assert_eq!(pool.acquire(0), None);
         pool.opened(first);
-        assert_eq!(pool.acquire(), Some(first));
+        assert_eq!(pool.acquire(0), Some(first));
         assert_eq!((pool.open(), pool.opening()), (1, 0));
     }
 
@@ -218,48 +278,74 @@ mod tests {
     fn a_lost_connection_is_not_handed_out_until_it_is_opened_again() {
         let mut pool = opened(1, 1, None, PoolOrder::Lifo);
         pool.lost(0);
-        assert_eq!(pool.acquire(), None);
+        assert_eq!(pool.acquire(0), None);
         assert_eq!((pool.open(), pool.opening()), (0, 1));
         pool.opened(0);
-        assert_eq!(pool.acquire(), Some(0));
+        assert_eq!(pool.acquire(0), Some(0));
     }
 
     #[test]
     fn shared_connections_take_turns_and_fill_to_their_depth() {
         let mut pool = opened(2, 2, None, PoolOrder::Lifo);
-        let order: Vec<usize> = std::iter::from_fn(|| pool.acquire()).collect();
+        let order: Vec<usize> = std::iter::from_fn(|| pool.acquire(0)).collect();
         assert_eq!(order, [0, 1, 0, 1]);
         pool.release(1, false);
-        assert_eq!((pool.acquire(), pool.acquire()), (Some(1), None));
+        assert_eq!((pool.acquire(0), pool.acquire(0)), (Some(1), None));
     }
 
     #[test]
     fn endpoints_take_turns_as_far_as_they_have_a_connection() {
-        let mut pool = Pool::new(vec![0, 1, 0, 1], 1, None, PoolOrder::Lifo);
-        while let Some(connection) = pool.dial() {
+        let mut pool = Pool::new(vec![0, 1, 0, 1], 1, 1, None, PoolOrder::Lifo);
+        while let Some(connection) = pool.dial(0) {
             pool.opened(connection);
         }
-        let held = pool.acquire().unwrap();
+        let held = pool.acquire(0).unwrap();
         assert_eq!(held, 2);
         for expected in [3, 0, 3, 0] {
-            assert_eq!(pool.acquire(), Some(expected));
+            assert_eq!(pool.acquire(0), Some(expected));
             pool.release(expected, false);
         }
         pool.lost(3);
         pool.lost(1);
-        assert_eq!((pool.acquire(), pool.acquire()), (Some(0), None));
+        assert_eq!((pool.acquire(0), pool.acquire(0)), (Some(0), None));
+    }
+
+    #[test]
+    fn a_lane_hands_out_its_own_connections_alone() {
+        let mut pool = Pool::new(vec![0, 1, 2, 0], 3, 1, None, PoolOrder::Lifo);
+        let dialled: Vec<usize> = std::iter::from_fn(|| pool.dial(pool.lane_to_dial())).collect();
+        assert_eq!(dialled, [0, 3, 1, 2], "the lane with most to be opened comes first");
+        assert_eq!((pool.opening(), pool.opening_of(0), pool.not_open_of(1)), (4, 2, 1));
+        dialled.into_iter().for_each(|connection| pool.opened(connection));
+        assert_eq!((pool.acquire(0), pool.acquire(0), pool.acquire(0)), (Some(3), Some(0), None));
+        assert_eq!((pool.acquire(2), pool.acquire(1), pool.acquire(1)), (Some(2), Some(1), None));
+        assert_eq!((pool.lane_of(3), pool.lane_of(2)), (0, 2));
+        pool.release(1, false);
+        pool.lost(1);
+        assert_eq!((pool.opening_of(1), pool.not_open_of(1), pool.not_open_of(0), pool.open()), (1, 1, 0, 3));
+    }
+
+    #[test]
+    fn a_surplus_connection_is_dialled_again_for_its_own_lane() {
+        let mut pool = Pool::new(vec![0, 1], 2, 1, Some(0), PoolOrder::Lifo);
+        while let Some(connection) = pool.dial(pool.lane_to_dial()) {
+            pool.opened(connection);
+        }
+        pool.acquire(1);
+        assert_eq!(pool.release(1, false), Released::Surplus);
+        assert_eq!((pool.dial(0), pool.dial(1)), (None, Some(1)));
     }
 
     #[test]
     fn a_shared_connection_is_listed_once_whatever_the_order_of_releases() {
         let mut pool = opened(1, 3, None, PoolOrder::Lifo);
         for _ in 0..3 {
-            pool.acquire();
+            pool.acquire(0);
         }
         for _ in 0..3 {
             pool.release(0, false);
         }
-        let again: Vec<usize> = std::iter::from_fn(|| pool.acquire()).collect();
+        let again: Vec<usize> = std::iter::from_fn(|| pool.acquire(0)).collect();
         assert_eq!(again, [0, 0, 0]);
     }
 }

@@ -10,6 +10,7 @@ mod error_kind;
 mod http;
 mod judge;
 mod read_back;
+mod route;
 mod shared;
 
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use crate::keys::KeyPicker;
 use crate::plan::{Endpoint, Expect, Method, Plan, PlanError, ProtocolKind, Writes};
 use crate::resp::{self, Reply};
 use crate::rng::Rng;
-use crate::template::Filling;
+use crate::template::{Filling, Part};
 
 use compile::{Command, Compiled};
 use judge::{Asked, Judge, Strict};
@@ -115,6 +116,8 @@ pub struct Protocol {
     shared: Arc<Shared>,
     wire: Wire,
     operations: Vec<compile::Operation>,
+    /// What decides on the slot of each operation; empty where there are none.
+    routes: Vec<Vec<Part>>,
     infos: Vec<OperationInfo>,
     names: Vec<String>,
     judge: Judge,
@@ -131,7 +134,8 @@ impl Protocol {
     /// The protocol of thread number `thread`. `shared` was made from the same plan. The error names the
     /// argument of the plan that cannot be used.
     pub fn new(plan: &Plan, shared: Arc<Shared>, thread: usize) -> Result<Protocol, PlanError> {
-        let Compiled { operations, infos, names, resp, http, writes_fields } = Compiled::new(plan, &shared)?;
+        let Compiled { operations, infos, names, resp, http, keys, writes_fields } = Compiled::new(plan, &shared)?;
+        let routes = route::routes(plan, &shared, keys)?;
         let wire = match plan.protocol {
             ProtocolKind::Http1 => {
                 let targets = plan.endpoints.iter().map(http1::Target::new).collect();
@@ -144,6 +148,7 @@ impl Protocol {
             shared,
             wire,
             operations,
+            routes,
             infos,
             names,
             judge: Judge::new(&plan.verify, writes_fields),

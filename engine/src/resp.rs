@@ -39,7 +39,8 @@ pub enum Reply<'a> {
     /// A simple string, as `OK`.
     Status(&'a [u8]),
     Error(&'a [u8]),
-    Integer,
+    /// An integer's digits, with its sign if it has one.
+    Integer(&'a [u8]),
     /// A bulk or verbatim string.
     Text(&'a [u8]),
     /// There is no such value.
@@ -267,7 +268,7 @@ fn take(bytes: &[u8]) -> Option<(Reply<'_>, usize)> {
         Element::Blob { kind: b'=', text } => Reply::Text(text.get(4..)?), // Behind its format, as `txt:`.
         Element::Blob { text, .. } | Element::Line { kind: b'-', text } => Reply::Error(text),
         Element::Line { kind: b'+', text } => Reply::Status(text),
-        Element::Line { kind: b':', .. } => Reply::Integer,
+        Element::Line { kind: b':', text } => Reply::Integer(text),
         Element::Line { .. } => Reply::Other,
         Element::Nothing => Reply::Nothing,
         Element::Items { kind: b'|', .. } => return None,

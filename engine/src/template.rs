@@ -88,6 +88,11 @@ impl<'a> Parser<'a> {
         Self { prefix, salt: 0, is_http: true, data }
     }
 
+    /// What `{key}` begins with.
+    pub fn prefix(&self) -> &'a str {
+        self.prefix
+    }
+
     /// The parts of `text`. The error names `field`, the place of `text` in the plan.
     pub fn parse(&mut self, text: &str, field: &str) -> Result<Vec<Part>, PlanError> {
         let error = |message: String| PlanError::new(field, format!("`{text}`: {message}"));

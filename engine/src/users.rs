@@ -13,6 +13,8 @@ pub struct Users {
     asleep: BinaryHeap<Reverse<(u64, u32)>>,
     /// Operations left to each user; empty when there is no limit.
     left: Vec<u64>,
+    /// Parts of each user's batch that have not ended; empty where batches are not split.
+    parts: Vec<u32>,
     think_ns: f64,
     think_time: ThinkTime,
     rng: Rng,
@@ -32,12 +34,39 @@ impl Users {
         Self {
             asleep,
             left: closed.operations_per_user.map_or(Vec::new(), |operations| vec![operations; total]),
+            parts: Vec::new(),
             think_ns: closed.think_time_ms * 1e6,
             think_time: closed.think_time,
             rng: Rng::new(seed, USERS_STREAM + thread as u64),
             started: 0,
             ended: 0,
             total,
+        }
+    }
+
+    /// The same users, whose batches may go to several connections.
+    pub fn splitting_batches(mut self) -> Self {
+        self.parts = vec![0; self.total];
+        self
+    }
+
+    /// A user's batch goes to so many connections.
+    #[inline]
+    pub fn split(&mut self, user: u32, parts: u32) {
+        if let Some(left) = self.parts.get_mut(user as usize) {
+            *left = parts;
+        }
+    }
+
+    /// What a connection had of a user's batch ended. Whether that was all of it.
+    #[inline]
+    pub fn part_ended(&mut self, user: u32) -> bool {
+        match self.parts.get_mut(user as usize) {
+            None => true,
+            Some(left) => {
+                *left -= 1;
+                *left == 0
+            }
         }
     }
 
@@ -185,6 +214,16 @@ mod tests {
             total += users.wake(u64::MAX).unwrap().1;
         }
         assert!((total as f64 / 20_000.0 / 1e6 - 1.0).abs() < 0.05);
+    }
+
+    #[test]
+    fn a_split_batch_ends_with_its_last_part() {
+        let mut users = Users::new(&closed(2), &Phases::default(), 1, 0, 1);
+        assert!(users.part_ended(1), "whole batches have one part");
+        users = users.splitting_batches();
+        users.split(1, 2);
+        users.split(0, 1);
+        assert_eq!([users.part_ended(1), users.part_ended(0), users.part_ended(1)], [false, true, true]);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod dialling;
 mod dispatch;
 mod ending;
+mod lines;
 mod receive;
 
 use crate::arrival::Arrivals;
@@ -15,13 +16,14 @@ use crate::control::Control;
 use crate::outcome::{CommandRecord, Connections, EndpointRecord, Phase};
 use crate::plan::{Model, Plan};
 use crate::pool::Pool;
-use crate::protocol::{ErrorKind, Protocol, Request};
+use crate::protocol::{ErrorKind, Protocol};
 use crate::record::{Message, Recorder};
 use crate::share;
 use crate::tally::{Gauges, IntervalData};
 use crate::timeline::Timeline;
 use crate::users::Users;
 use crate::wait::{WAKER, Waiter};
+use lines::Lines;
 use mio::Events;
 use receive::News;
 use std::collections::VecDeque;
@@ -55,18 +57,6 @@ enum Source {
     Open(Arrivals),
 }
 
-/// Operations that wait for a connection: one arrival, or a user's batch. Their requests stand in
-/// `queued`, in the same order.
-#[derive(Debug, Clone, Copy)]
-struct Waiting {
-    intended_ns: u64,
-    user: u32,
-    operations: u32,
-    member: Phase,
-    /// When the first request of an operation was sent that waits for a connection for its next; else 0.
-    sent_ns: u64,
-}
-
 #[derive(Debug)]
 pub struct Worker {
     thread: usize,
@@ -98,8 +88,7 @@ pub struct Worker {
     /// Connections that may have more to receive although no event will say so.
     unfinished: VecDeque<usize>,
     inbox: Inbox,
-    waiting: VecDeque<Waiting>,
-    queued: VecDeque<Request>,
+    lines: Lines,
     backlog_max: usize,
     /// Operations in flight on all connections.
     outstanding: usize,
@@ -124,9 +113,12 @@ impl Worker {
     /// Fails when the system refuses a poll.
     pub fn new(setup: Setup) -> io::Result<Self> {
         let Setup { thread, threads, cpu, plan, targets, control, protocol, spares, collector } = setup;
+        let lanes = protocol.lanes();
         let (source, depth, spin_us, backlog) = match &plan.model {
             Model::Closed(closed) => {
-                (Source::Closed(Users::new(closed, &plan.phases, plan.seed, thread, threads)), 1, 0.0, u64::MAX)
+                let users = Users::new(closed, &plan.phases, plan.seed, thread, threads);
+                let splits = lanes > 1 && plan.pipeline_depth > 1;
+                (Source::Closed(if splits { users.splitting_batches() } else { users }), 1, 0.0, u64::MAX)
             }
             Model::Open(open) => {
                 let arrivals = Arrivals::new(open, &plan.phases, plan.seed, thread, threads);
@@ -135,7 +127,7 @@ impl Worker {
         };
         let own = share(plan.pool.connections as usize, thread, threads);
         let max_idle = plan.pool.max_idle.map(|idle| share(idle as usize, thread, threads));
-        let target_of: Vec<usize> = (0..own).map(|slot| (slot * threads + thread) % targets.len()).collect();
+        let target_of = targets_of(&plan, thread, threads, lanes);
         let clock = control.clock;
         let waiter = Waiter::new(clock, (spin_us * 1000.0) as u64)?;
         control.add_waker(waiter.waker()?);
@@ -143,7 +135,8 @@ impl Worker {
         Ok(Self {
             recorder: Recorder::new(thread, steps.len(), plan.interval_s, spares, collector.clone()),
             connections: target_of.iter().map(|&target| Connection::new(target, plan.pipeline_depth)).collect(),
-            pool: Pool::new(target_of, depth, max_idle, plan.pool.order),
+            pool: Pool::new(target_of, lanes, depth, max_idle, plan.pool.order),
+            lines: Lines::new(lanes),
             endpoints: vec![EndpointRecord::default(); targets.len()],
             commands: vec![CommandRecord::default(); protocol.command_names().len()],
             counts: Connections { planned: own as u64, ..Connections::default() },
@@ -155,8 +148,6 @@ impl Worker {
             dirty: Vec::with_capacity(own),
             unfinished: VecDeque::with_capacity(own),
             inbox: Inbox::with_capacity(SHARED_INBOX),
-            waiting: VecDeque::with_capacity(1024),
-            queued: VecDeque::with_capacity(1024),
             outstanding: 0,
             exhausted: false,
             work_done: false,
@@ -264,7 +255,7 @@ impl Worker {
                 Source::Closed(users) => users.active(),
                 Source::Open(_) => 0,
             },
-            backlog: self.waiting.len(),
+            backlog: self.lines.len(),
         }
     }
 
@@ -299,7 +290,7 @@ impl Worker {
     }
 
     fn is_idle(&self) -> bool {
-        self.outstanding == 0 && self.waiting.is_empty()
+        self.outstanding == 0 && self.lines.is_empty()
     }
 
     /// Whether everything ended after the measure phase, or there is no more time for it.
@@ -341,4 +332,16 @@ impl Worker {
         }
         self.continue_unfinished();
     }
+}
+
+/// The endpoints of a thread's connections. Each lane has one in every thread (see `drive::useful_threads`); over all
+/// threads each endpoint has the same number, but for one.
+fn targets_of(plan: &Plan, thread: usize, threads: usize, lanes: usize) -> Vec<usize> {
+    let own = |thread| share(plan.pool.connections as usize, thread, threads);
+    let first: usize = (0..thread).map(own).sum();
+    let target = |connection| match lanes {
+        1 => (connection * threads + thread) % plan.endpoints.len(),
+        lanes => (first + connection) % lanes,
+    };
+    (0..own(thread)).map(target).collect()
 }

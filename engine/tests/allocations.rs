@@ -35,15 +35,25 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// Allocations of a whole drive of that many operations a user, the null server's included.
-fn allocations(operations_per_user: u64, protocol: NullProtocol, body_bytes: usize, operation: &str) -> u64 {
+fn allocations(
+    operations_per_user: u64,
+    protocol: NullProtocol,
+    body_bytes: usize,
+    nodes: usize,
+    operation: &str,
+) -> u64 {
     let (name, depth) = if protocol == NullProtocol::Http1 { ("http1", 1) } else { ("resp2", 4) };
     let server = NullServer::start(NullOptions { protocol, body_bytes, ..NullOptions::default() }).unwrap();
+    let port = server.port();
+    let endpoints = match nodes {
+        1 => format!(r#"{{"port": {port}}}"#),
+        _ => format!(r#"{{"port": {port}, "slots": [[0, 8000]]}}, {{"port": {port}, "slots": [[8001, 16383]]}}"#),
+    };
     let plan = format!(
-        r#"{{"endpoints": [{{"port": {}}}], "pool": {{"connections": 4}}, "pipeline_depth": {depth},
+        r#"{{"endpoints": [{endpoints}], "pool": {{"connections": 4}}, "pipeline_depth": {depth},
         "protocol": "{name}",
         "model": {{"kind": "closed", "users": 8, "operations_per_user": {operations_per_user}}},
-        "phases": {{"warm_up_s": 0}}, "interval_s": 1000, "operations": [{operation}]}}"#,
-        server.port()
+        "phases": {{"warm_up_s": 0}}, "interval_s": 1000, "operations": [{operation}]}}"#
     );
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     let drive = Drive::new(Plan::from_json(&plan).unwrap()).unwrap();
@@ -54,8 +64,14 @@ fn allocations(operations_per_user: u64, protocol: NullProtocol, body_bytes: usi
 }
 
 /// A drive six times as long makes no more allocations, but for buffers that grow at the beginning.
-fn allocates_nothing(operations_per_user: u64, protocol: NullProtocol, body_bytes: usize, operation: &str) {
-    let of = |operations_per_user| allocations(operations_per_user, protocol, body_bytes, operation);
+fn allocates_nothing(
+    operations_per_user: u64,
+    protocol: NullProtocol,
+    body_bytes: usize,
+    nodes: usize,
+    operation: &str,
+) {
+    let of = |operations_per_user| allocations(operations_per_user, protocol, body_bytes, nodes, operation);
     of(operations_per_user);
     let (short, long) = (of(operations_per_user), of(6 * operations_per_user));
     let more = 8 * 5 * operations_per_user;
@@ -68,7 +84,8 @@ fn an_operation_allocates_nothing() {
         r#"{"name": "get", "commands": [{"args": ["GET", "{key}"]}]}"#,
         r#"{"name": "set", "writes": "document", "commands": [{"args": ["SET", "{key}", "{document}"], "expect": "ok"}]}"#,
     ] {
-        allocates_nothing(500, NullProtocol::Resp, 0, operation);
+        allocates_nothing(500, NullProtocol::Resp, 0, 1, operation);
+        allocates_nothing(500, NullProtocol::Resp, 0, 2, operation);
     }
     for operation in [
         r#"{"name": "post", "requests": [{"method": "POST", "path": "/{number}?n={uniform 1..9}",
@@ -76,9 +93,9 @@ fn an_operation_allocates_nothing() {
             "expect": {"contains": "xxx", "json_fields": ["null"]}}]}"#,
         r#"{"name": "head", "requests": [{"method": "HEAD", "path": "/{key}"}]}"#,
     ] {
-        allocates_nothing(500, NullProtocol::Http1, 100, operation);
+        allocates_nothing(500, NullProtocol::Http1, 100, 1, operation);
     }
     // A body that does not fit the inbox comes in parts, and is kept for its check.
     let checked = r#"{"name": "get", "requests": [{"path": "/", "expect": {"contains": "xxx"}}]}"#;
-    allocates_nothing(50, NullProtocol::Http1, 200_000, checked);
+    allocates_nothing(50, NullProtocol::Http1, 200_000, 1, checked);
 }

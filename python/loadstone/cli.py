@@ -43,6 +43,18 @@ Server = Annotated[
     list[str] | None,
     typer.Option("--server", metavar="NAME=URL", help="Use this server, e.g. redis=redis://host:6379/0. Repeatable."),
 ]
+Subject = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--subject",
+        metavar="[NAME=]URL[,URL]|PATH",
+        help="Use this application: of yours by URL, or started by a manifest. Repeatable.",
+    ),
+]
+Scale = Annotated[
+    str | None,
+    typer.Option("--scale", metavar="SHARE", help="Make users and rows smaller, e.g. 0.1 or '10 %'."),
+]
 Quick = Annotated[bool, typer.Option("--quick", help="Short trials; the verdicts say that it was quick.")]
 AsPublished = Annotated[
     bool, typer.Option("--as-published", help="The original's own counts, and what they cannot tell.")
@@ -99,8 +111,11 @@ def show(
     experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT|FILE.yaml")],
     only: Only = None,
     set_: Set = None,
+    server: Server = None,
+    subject: Subject = None,
     quick: Quick = False,
     as_published: AsPublished = False,
+    scale: Scale = None,
     budget: Budget = None,
     blocks: Blocks = None,
 ) -> None:
@@ -112,8 +127,11 @@ def show(
         experiment=experiment,
         only=tuple(only or ()),
         set=tuple(set_ or ()),
+        servers=tuple(server or ()),
+        subjects=tuple(subject or ()),
         quick=quick,
         as_published=as_published,
+        scale=scale,
         budget=budget,
         blocks=blocks,
     )
@@ -126,14 +144,20 @@ def run(
     only: Only = None,
     set_: Set = None,
     server: Server = None,
+    subject: Subject = None,
     quick: Quick = False,
     as_published: AsPublished = False,
+    scale: Scale = None,
     budget: Budget = None,
     blocks: Blocks = None,
     seed: Seed = None,
     out: Annotated[Path, typer.Option("--out", help="Where the run's folder is made.")] = Path("runs"),
     resume: Annotated[
         Path | None, typer.Option("--resume", metavar="DIR", help="Go on with this run's folder.")
+    ] = None,
+    prometheus: Annotated[
+        int | None,
+        typer.Option("--prometheus", metavar="PORT", min=1, max=65535, help="Offer live figures to Prometheus there."),
     ] = None,
     fail_if: FailIf = None,
     json_: Json = False,
@@ -148,13 +172,16 @@ def run(
         only=tuple(only or ()),
         set=tuple(set_ or ()),
         servers=tuple(server or ()),
+        subjects=tuple(subject or ()),
         quick=quick,
         as_published=as_published,
+        scale=scale,
         budget=budget,
         blocks=blocks,
         seed=seed,
         out=out,
         resume=resume,
+        prometheus=prometheus,
     )
     outcome = run_experiment(options, err, objectives)
     if json_:

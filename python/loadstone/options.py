@@ -10,7 +10,7 @@ from loadstone.plan.run_plan import RunPlan
 from loadstone.spec.catalogue import find
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.overrides import override, parse_only
-from loadstone.spec.units import parse_duration_s
+from loadstone.spec.units import parse_duration_s, parse_scale
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class RunOptions:
     only: tuple[str, ...] = ()
     set: tuple[str, ...] = ()
     servers: tuple[str, ...] = ()
+    subjects: tuple[str, ...] = ()
     quick: bool = False
     as_published: bool = False
     blocks: int | None = None
@@ -31,12 +32,16 @@ class RunOptions:
     """None: a fresh one, or on `resume` the folder's."""
     out: Path = Path("runs")
     resume: Path | None = None
+    scale: str | None = None
+    """By how much users and rows are made smaller, e.g. `0.1`; None: as the experiment says."""
+    prometheus: int | None = None
+    """The port on which live figures are offered; None: they are not."""
     command: tuple[str, ...] = field(default_factory=lambda: tuple(sys.argv[1:]))
 
 
 def wanted_experiment(options: RunOptions) -> Experiment:
     """The experiment with what the command line changes in it. Raises UserError."""
-    return override(find(options.experiment), sets=options.set, servers=options.servers)
+    return override(find(options.experiment), sets=options.set, servers=options.servers, subjects=options.subjects)
 
 
 def wanted_plan(experiment: Experiment, options: RunOptions, cpus: tuple[int, ...]) -> RunPlan:
@@ -50,6 +55,7 @@ def wanted_plan(experiment: Experiment, options: RunOptions, cpus: tuple[int, ..
         blocks=options.blocks,
         budget_s=None if options.budget is None else parse_duration_s(options.budget, "--budget"),
         cpus=cpus,
+        scale=None if options.scale is None else parse_scale(options.scale),
     )
 
 

@@ -5,9 +5,14 @@ from typing import Annotated, Any, Union
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from loadstone.deploy.cluster import ClusterSettings
+from loadstone.deploy.container import ContainerSettings
 from loadstone.deploy.embedded import EmbeddedSettings
+from loadstone.deploy.mariadb import MariaDbSettings
+from loadstone.deploy.mariadb_url import MariaDbUrlSettings
 from loadstone.deploy.process import ProcessSettings
 from loadstone.deploy.provider import Server, ServerSettings
+from loadstone.deploy.replicated import ReplicatedSettings
 from loadstone.deploy.url import UrlSettings
 from loadstone.errors import UserError
 from loadstone.observe.generator import GeneratorMonitor
@@ -23,7 +28,12 @@ from loadstone.spec.problems import first_problem, listed, nearest, shown
 SERVERS: dict[str, type[ServerSettings]] = {
     "embedded": EmbeddedSettings,
     "process": ProcessSettings,
+    "cluster": ClusterSettings,
     "url": UrlSettings,
+    "container": ContainerSettings,
+    "replicated": ReplicatedSettings,
+    "mariadb": MariaDbSettings,
+    "mariadb-url": MariaDbUrlSettings,
 }
 MONITORS: dict[str, Callable[[Watch], list[Monitor]]] = {
     "host": HostMonitor.watching,

@@ -1,10 +1,11 @@
 """The run of an experiment: its top function is the design, the eight stages in a line each."""
 
 import shlex
+import shutil
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,10 +19,12 @@ from loadstone.analyse.analysis import analyse
 from loadstone.analyse.comparisons import look_at
 from loadstone.analyse.model import Analysis
 from loadstone.analyse.objectives import Objective, missed
-from loadstone.campaign import Campaign
-from loadstone.ceiling import CeilingGauge
-from loadstone.conductor import Conductor
-from loadstone.deploy.deployments import Deployed, Deployments
+from loadstone.conduct.campaign import Campaign
+from loadstone.conduct.ceiling import CeilingGauge
+from loadstone.conduct.conductor import Conductor, Unseen
+from loadstone.conduct.crashes import Crashes
+from loadstone.deploy.deployed import Ready
+from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.placement import Placement, place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver, engine_build, require_drivable, require_release_engine
@@ -30,13 +33,15 @@ from loadstone.options import RunOptions, wanted_experiment, wanted_plan
 from loadstone.overview import announce
 from loadstone.plan.run_plan import RunPlan
 from loadstone.record.environment import capture
-from loadstone.record.folder import RunFolder
+from loadstone.record.folder import RunFolder, new_directory
+from loadstone.record.names import LOGS, PLAN
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.reading import read_histogram, read_plan
 from loadstone.record.redact import redact
 from loadstone.record.resume import require_same_run
 from loadstone.record.space import check_space, estimate_bytes
 from loadstone.report.progress import RunProgress
+from loadstone.report.prometheus import LiveExporter
 from loadstone.report.terminal import show
 from loadstone.report.write import DEFAULT_FORMATS, write_report
 from loadstone.spec.experiment import Experiment
@@ -69,14 +74,21 @@ def run(options: RunOptions, console: Console, objectives: Sequence[Objective] =
         console.print(line, markup=False, soft_wrap=True)
     driver, stopping = NativeDriver(), threading.Event()
     progress = RunProgress(console)
-    context = DeployContext(cpus=placement.server_cpus, progress=progress.note)
-    with _interruptible(driver, stopping), Deployments(registry.server, context) as servers:
-        first = servers.need(run_plan.trials[0].servers)
-        with _open_folder(options, experiment, run_plan, placement, first) as folder:
+    with ExitStack() as held:
+        live = held.enter_context(LiveExporter(options.prometheus)) if options.prometheus is not None else Unseen()
+        held.enter_context(_interruptible(driver, stopping))
+        place_of_run = held.enter_context(_folder_of_run(options, experiment))
+        context = DeployContext(placement.server_cpus, log_folder=place_of_run / LOGS, progress=progress.note)
+        servers = held.enter_context(Deployments(registry.server, context))
+        if isinstance(live, LiveExporter):
+            console.print(f"live figures for Prometheus: {live.url}", markup=False, soft_wrap=True)
+        first = servers.need(run_plan.trials[0])
+        with _open_folder(options, experiment, run_plan, placement, first, place_of_run) as folder:
             gauge = CeilingGauge(driver, DeployContext(cpus=placement.server_cpus))
-            conductor = Conductor(servers, driver, gauge, folder, placement, stopping)
+            conductor = Conductor(servers, driver, gauge, folder, placement, stopping, progress.note, live)
             judge = partial(look_at, quick=options.quick, histograms=partial(read_histogram, folder.path))
-            ended = _run_campaign(Campaign(conductor, folder, experiment, run_plan, progress, judge))
+            campaign = Campaign(conductor, folder, experiment, run_plan, progress, judge)
+            ended = _run_all(campaign, Crashes(servers, driver, folder, stopping, progress.note), run_plan)
             progress.note("writing the report")
             analysis = analyse(folder.path)
             folder.write_analysis(analysis.model_dump(mode="json"))
@@ -111,23 +123,27 @@ def _open_folder(
     experiment: Experiment,
     run_plan: RunPlan,
     placement: Placement,
-    deployed: Mapping[str, Deployed],
+    ready: Ready,
+    path: Path,
 ) -> RunFolder:
-    """A new folder, or the one to go on with. Raises UserError."""
+    """The new folder with what is known before the first trial, or the one to go on with. Raises UserError."""
     summary = summarise_plan(run_plan)
-    passwords = [one.endpoint.password for one in deployed.values() if one.endpoint.password]
+    reached = [one.endpoint for one in ready.servers.values()]
+    reached += [endpoint for one in ready.subjects.values() for endpoint in one.endpoints]
+    passwords = [endpoint.password for endpoint in reached if endpoint.password]
     environment: dict[str, Any] = {
         **capture(
             placement=placement,
-            servers={name: one.server for name, one in deployed.items()},
-            endpoints={name: one.endpoint for name, one in deployed.items()},
+            servers={name: one.server for name, one in ready.servers.items()},
+            endpoints={name: one.endpoint for name, one in ready.servers.items()},
             engine_build=engine_build(),
         ),
+        "subjects": {name: {"ours": s.subject.ours, **s.subject.details} for name, s in ready.subjects.items()},
         "command": redact(shlex.join(["loadstone", *options.command]), passwords),
     }
     if options.resume is None:
         resolved = experiment.model_dump(mode="json", by_alias=True)
-        return RunFolder.create(options.out, experiment.name, resolved, environment, summary, passwords)
+        return RunFolder.create(options.out, experiment.name, resolved, environment, summary, passwords, path)
     folder = RunFolder.resume(options.resume, passwords)
     try:
         require_same_run(options.resume, summary, environment)
@@ -138,10 +154,25 @@ def _open_folder(
     return folder
 
 
-def _run_campaign(campaign: Campaign) -> LoadstoneError | None:
+@contextmanager
+def _folder_of_run(options: RunOptions, experiment: Experiment) -> Iterator[Path]:
+    """Where the run's folder is to be, for the logs of what is started first; removed if the run never began."""
+    if options.resume is not None:
+        yield options.resume
+        return
+    path = new_directory(options.out, experiment.name)
+    try:
+        yield path
+    finally:
+        if not (path / PLAN).exists():
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _run_all(campaign: Campaign, crashes: Crashes, run_plan: RunPlan) -> LoadstoneError | None:
     """Run what is not finished yet; the reason if it had to end early."""
     try:
         campaign.run()
+        crashes.run(run_plan.crashes)
     except LoadstoneError as error:
         return error
     return None

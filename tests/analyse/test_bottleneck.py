@@ -52,6 +52,52 @@ def with_app(cores: float, main_thread: float = 0.1, cpus: tuple[int, ...] = (0,
     return change
 
 
+def behind_app(
+    cores: float,
+    *,
+    replicas: int = 1,
+    limit: str | None = None,
+    throttled: float = 0.0,
+    stores: dict[str, float] | None = None,
+    cpus: tuple[int, ...] = (0, 2, 3, 4),
+    **seen: float,
+) -> Change:
+    """An application of so many cores before a MariaDB and a Redis that take so many each."""
+
+    def change(line: Line) -> None:
+        facts = line["facts"]
+        driven_s = max(phase["end_s"] for phase in facts["drive"]["phases"].values())
+        names = ["spring"] if replicas == 1 else [f"spring-{number}" for number in range(1, replicas + 1)]
+        shares = {"mariadb": 0.12, "redis": 0.03} if stores is None else stores
+        facts["subjects"]["spring"] = {
+            "replicas": replicas, "ours": True, "limits": {"cpu limit": limit} if limit else {},
+            "throttled_s": throttled * driven_s * replicas if limit else None,
+        }  # fmt: skip
+        for name in names:
+            facts["parts"][name] = {"mean_share": cores / replicas}
+            facts["seen"][name] = {metric: {"avg": value, "max": value} for metric, value in seen.items()}
+        redis = facts["parts"].pop("redis")
+        if "redis" in shares:
+            facts["parts"]["redis"] = redis | {"mean_share": shares["redis"], "main_thread_share": shares["redis"]}
+        elif shares:
+            facts["servers"] = {}
+        if "mariadb" in shares:
+            facts["parts"]["mariadb"] = {"mean_share": shares["mariadb"], "cpu_limit": 1.0}
+            facts["seen"]["mariadb"] = {"threads_connected": {"avg": 12, "max": 12}}
+        facts["placement"]["server_cpus"] = list(cpus)
+
+    return change
+
+
+def waits_for_disk(wa: float, **rates: float) -> Change:
+    def change(line: Line) -> None:
+        seen = line["facts"]["seen"]
+        seen.setdefault("host", {})["wa"] = {"avg": wa, "max": wa}
+        seen.setdefault("mariadb", {}).update({name: {"avg": value, "max": value} for name, value in rates.items()})
+
+    return change
+
+
 def waiting(share: float) -> Change:
     def change(line: Line) -> None:
         drive = line["facts"]["drive"]
@@ -156,7 +202,7 @@ def test_a_rate_that_was_not_reached_is_not_paced(told: Callable[..., Bottleneck
 def test_a_subject_may_use_all_its_cpus(told: Callable[..., Bottleneck]) -> None:
     found = told(with_app(1.9))
     assert found.part == "subject"
-    assert found.words == "subject-bound: app 95 % of its CPU busy"
+    assert found.words == "subject-bound: app 1.90 of its 2 CPUs; the store beside it: redis 55 %"
     assert told(with_app(1.2)).part == "latency"
     assert told(with_app(1.0, main_thread=0.97)).part == "subject"
 
@@ -196,3 +242,70 @@ def test_without_data_there_is_no_bottleneck(
     assert told(lambda line: line.update(facts={})) is None
     assert told(lambda line: line["facts"]["drive"].update(operations={})) is None
     assert bottleneck_of([failed, changed(clean, busy("redis", 0.99))]).part == "server"  # type: ignore[union-attr]
+
+
+def test_an_application_at_its_limit_is_named_beside_its_idle_stores(told: Callable[..., Bottleneck]) -> None:
+    found = told(behind_app(1.02, limit="1"))
+    assert found.part == "subject"
+    assert found.words == "subject-bound: spring 1.02 of its 1 CPU; the stores are idle (mariadb 12 %, redis 3 %)"
+    assert found.evidence["spring"] == pytest.approx(1.02)
+    one = told(behind_app(1.02, limit="1", stores={"redis": 0.03}))
+    assert one.words.endswith("; the store is idle (redis 3 %)")
+    busy_store = told(behind_app(1.02, limit="1", stores={"mariadb": 0.7}))
+    assert busy_store.words.endswith("; the store beside it: mariadb 70 %")
+
+
+def test_replicas_count_together_against_the_limits_of_all(told: Callable[..., Bottleneck]) -> None:
+    found = told(behind_app(1.96, replicas=2, limit="1"))
+    assert found.words.startswith("subject-bound: spring 1.96 of its 2 CPUs;")
+    assert told(behind_app(1.02, replicas=2, limit="1")).part == "latency"
+    crowded = told(behind_app(1.96, replicas=4, limit="1", cpus=(0, 2)))
+    assert crowded.words.startswith("subject-bound: spring 1.96 of its 2 CPUs;"), "no more than it was given"
+
+
+def test_a_limit_that_is_not_in_force_is_none(told: Callable[..., Bottleneck]) -> None:
+    assert told(behind_app(1.02, limit="unavailable: no control group")).part == "latency"
+
+
+def test_an_application_held_back_is_at_its_limit_whatever_its_average(told: Callable[..., Bottleneck]) -> None:
+    found = told(behind_app(0.4, limit="0.5", throttled=0.34))
+    assert found.part == "subject"
+    assert "spring 0.40 of its 0.5 CPU, held back by its limit for 34 % of the time" in found.words
+    assert told(behind_app(0.4, limit="0.5", throttled=0.05)).part == "latency"
+
+
+def test_a_mariadb_is_a_server_of_many_threads(told: Callable[..., Bottleneck]) -> None:
+    found = told(behind_app(0.8, stores={"mariadb": 0.98}))
+    assert (found.part, found.words) == ("server", "server-bound: mariadb 0.98 of its 1 CPU")
+    beyond = told(behind_app(0.8, stores={"mariadb": 1.4}))
+    assert beyond.part == "latency", "a limit that it exceeds was not in force; it may use four CPUs"
+
+
+def test_a_server_that_waits_for_the_disk(told: Callable[..., Bottleneck]) -> None:
+    found = told(behind_app(0.8), waits_for_disk(31, fsyncs_per_s=120.0))
+    assert found.part == "server"
+    assert found.words == "server-bound: mariadb, with 120 fsyncs a second, waits for the disk (wa 31 %)"
+    assert found.evidence["disk"] == pytest.approx(0.31 * 5)
+    assert told(behind_app(0.8), waits_for_disk(5, fsyncs_per_s=120.0)).part == "latency"
+    assert told(behind_app(0.8), waits_for_disk(31, fsyncs_per_s=0.0)).part == "latency", "somebody else's disk"
+    assert told(behind_app(1.0, limit="1"), waits_for_disk(31, fsyncs_per_s=120.0)).part == "subject"
+
+
+def test_an_applications_own_pool(told: Callable[..., Bottleneck]) -> None:
+    found = told(behind_app(0.8, hikari_pending=41.0, hikari_active=10.0))
+    assert found.part == "pool"
+    assert (
+        found.words
+        == "pool-bound: 41 threads of spring wait for its connections to the database, 10 of which are in use"
+    )
+    assert told(behind_app(0.8, redis_pool_pending=0.2)).part == "latency"
+    both = told(behind_app(0.8, replicas=2, redis_pool_pending=3.0, redis_pool_active=8.0))
+    assert both.words == "pool-bound: 6 threads of spring wait for its connections to Redis, 16 of which are in use"
+    assert told(behind_app(1.0, limit="1", hikari_pending=41.0)).part == "subject"
+
+
+def test_a_store_that_cannot_be_seen_may_be_what_is_full(told: Callable[..., Bottleneck]) -> None:
+    found = told(behind_app(0.8, stores={}))
+    assert found.part == "unknown"
+    assert found.words.startswith("not known: how busy redis was could not be seen; nothing else was full (spring 20 %")
+    assert told(behind_app(1.0, limit="1", stores={})).part == "subject"

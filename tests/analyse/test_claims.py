@@ -165,3 +165,58 @@ def test_many_pairs_are_put_together_by_their_verdicts(studies: ModuleType, synt
     assert family.answer.startswith("get against set: get FASTER by 1")
     assert " at 100 B, 1 worker / 100 B / 1 kB, 1 worker; EQUIVALENT within 5 % at 1 kB; " in family.answer
     assert family.answer.endswith("INVALID: replies, measured 2 %, limit 85 % at 1 kB, idle many.")
+
+
+def of_metric(metric: str, claims: str) -> dict[str, Any]:
+    return claim(claims, metric=metric)
+
+
+def test_a_mean_time_is_answered_by_the_rate_where_users_ask_back_to_back(
+    studies: ModuleType, synthetic: ModuleType
+) -> None:
+    conclusions = [of_metric("response_ns.mean", "less"), of_metric("response_ns.mean", "more")]
+    experiment = synthetic.make_experiment(conclusions=conclusions)
+    less, more = answer_conclusions(experiment, [], families(studies, synthetic, 1.10))
+    assert (less.verdict, more.verdict) == ("holds", "does not hold")
+    assert "the mean time is the users over the rate" in less.answer
+    pausing = dict(experiment.workload.model) | {"think_time_ms": 5}
+    paused = experiment.workload.model_copy(update={"model": pausing})
+    unclear = experiment.model_copy(update={"workload": paused})
+    found = answer_conclusions(unclear, tables(row(100, None)), families(studies, synthetic, 1.10))
+    assert [one.verdict for one in found] == ["no valid data"] * 2
+
+
+def test_a_metric_that_did_not_decide_is_answered_by_its_exploratory_verdict(
+    studies: ModuleType, synthetic: ModuleType
+) -> None:
+    experiment = synthetic.make_experiment(conclusions=[of_metric("peak_per_s", "more")])
+    (found,) = answer_conclusions(experiment, [], families(studies, synthetic, 1.10))
+    assert found.verdict == "holds"
+    assert found.answer.endswith("(By the operations in the best second; it was not what decided.)")
+
+
+def test_a_claim_about_an_invalid_pair_has_no_data_whatever_its_metric(
+    studies: ModuleType, synthetic: ModuleType
+) -> None:
+    experiment = synthetic.make_experiment(conclusions=[of_metric("response_ns.mean", "less")])
+    spoiled = families(studies, synthetic, 1.1, changes={(3, 0): studies.with_check("stored_rows")})
+    (found,) = answer_conclusions(experiment, [], spoiled)
+    assert found.verdict == "no valid data"
+    assert "INVALID: stored_rows" in found.answer
+
+
+def test_the_answer_names_every_level_of_the_first_factor_that_varies(synthetic: ModuleType) -> None:
+    """A table about one kind of work: that alone is no comparison, and other work does not stand in for it."""
+    levels = {"operation": ["set"], "payload": ["100 B", "1 kB"], "workers": [32]}
+    writing = ResultTable(
+        name="writing", title="", note="", vary=levels,
+        rows=[row(100, None), row(200, None, payload="100 B")],
+    )  # fmt: skip
+    reading = writing.model_copy(
+        update={
+            "name": "reading", "vary": levels | {"operation": ["get"]},
+            "rows": [row(9000, None, operation="get"), row(9500, None, operation="get", payload="100 B")],
+        }
+    )  # fmt: skip
+    answer = answer_question(synthetic.make_experiment(), [writing, reading], [], quick=False)
+    assert answer.startswith("At set, 32 workers: 1 kB 100 and 100 B 200 right replies a second")

@@ -265,7 +265,7 @@ def test_round_trips_are_not_capacity(study: Studies) -> None:
 
 def test_exploratory_rates_are_judged_and_latencies_left_out_where_rates_differ(study: Studies) -> None:
     found = one(study(1.10).run())
-    assert [judged.metric for judged in found.exploratory] == ["throughput_per_s"]
+    assert [judged.metric for judged in found.exploratory] == ["throughput_per_s", "peak_per_s"]
     assert found.exploratory[0].role == "exploratory"
     assert found.exploratory[0].points == []
     left_out = [warning for warning in found.warnings if warning.startswith("Not compared: latencies.")]
@@ -278,7 +278,7 @@ def test_a_latency_that_decides_needs_the_same_rate(study: Studies) -> None:
     assert found.primary.kind == "invalid"
     assert found.primary.words.startswith("INVALID: offered_rate, measured ")
     assert found.primary.words.endswith(" %, limit 1 %")
-    assert [judged.metric for judged in found.exploratory] == ["goodput_per_s", "throughput_per_s"]
+    assert [judged.metric for judged in found.exploratory] == ["goodput_per_s", "throughput_per_s", "peak_per_s"]
 
 
 def same_rate(trial: Any) -> Any:

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 from loadstone.analyse.judge import judge_trial
-from loadstone.analyse.tables import make_tables, published_figure, typical_interval
+from loadstone.analyse.tables import make_tables, published_columns, published_figure, typical_interval
 from loadstone.record.reading import Run, read_run
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import Experiment
@@ -218,3 +218,55 @@ def test_published_figures_are_those_of_the_same_condition(
     synthetic: ModuleType, change: dict[str, Any], figure: float | None
 ) -> None:
     assert published_figure(synthetic.make_experiment(), USUAL | change) == figure
+
+
+def test_published_figures_of_a_column_stand_beside_that_column(synthetic: ModuleType) -> None:
+    row = {"where": {"operation": "set", "workers": 32}, "along": "payload", "levels": ["1 kB"], "values": [2_000_000]}
+    times = {"source": "The original", "column": "mtt", "metric": "response_ns.mean", "rows": [row]}
+    experiment = synthetic.make_experiment()
+    written = experiment.model_dump(mode="json")
+    both = Experiment.model_validate(written | {"published": [times, *written["published"]]})
+    assert published_figure(both, USUAL) == 7099, "those of a column are no figures of the metric"
+    assert published_columns(both, USUAL) == {"mtt": 2_000_000}
+    assert published_columns(both, USUAL | {"payload": "100 B"}) == {}
+    assert published_columns(experiment, USUAL) == {}
+
+
+def with_facts(trial: TrialRecord, **facts: Any) -> TrialRecord:
+    return trial.model_copy(update={"facts": trial.facts | facts})
+
+
+def counted(before: int, after: int | None, **keys: int) -> dict[str, Any]:
+    return {"operation": "set", "server": "redis", "before": before, "after": after, "answered": 10, **keys}
+
+
+def test_rows_and_keys_of_all_trials_are_added_up(run: Run, judged: list[TrialRecord]) -> None:
+    label = "set, 100 B, 32 workers"
+    names = rows_of(run, judged)[label].trials
+    one, other = (trial for trial in judged if trial.trial in names)
+    first = with_facts(one, stored=[counted(0, 10, keys_before=5, keys_after=35)])
+    second = with_facts(other, stored=[counted(10, 22, keys_before=35, keys_after=71)])
+    row = rows_of(run, [first, second])[label]
+    assert (row.stored, row.stored_keys) == (22, 66)
+    lost = rows_of(run, [first, with_facts(other, stored=[counted(10, None)])])[label]
+    assert (lost.stored, lost.stored_keys) == (None, None)
+    assert rows_of(run, judged)[label].stored is None
+
+
+def test_what_monitors_saw_is_averaged_over_the_trials(run: Run, judged: list[TrialRecord]) -> None:
+    label = "set, 100 B, 32 workers"
+    names = rows_of(run, judged)[label].trials
+    one, other = (trial for trial in judged if trial.trial in names)
+    first = with_facts(one, seen={"host": {"wa": {"avg": 10.0, "max": 40.0}}, "app": {"threads": {"avg": 3, "max": 3}}})
+    second = with_facts(other, seen={"host": {"wa": {"avg": 20.0, "max": 31.0}}})
+    row = rows_of(run, [first, second])[label]
+    assert row.seen["host"]["wa"].model_dump() == {"avg": 15.0, "max": 40.0}
+    assert row.seen["app"]["threads"].avg == 3
+    assert rows_of(run, judged)[label].seen["redis"]["connected_clients"].max == 66.0
+
+
+def test_a_table_keeps_the_studys_columns(run: Run, judged: list[TrialRecord]) -> None:
+    first = run.experiment.tables[0].model_copy(update={"columns": ("tps", "mtt", "stored")})
+    experiment = run.experiment.model_copy(update={"tables": (first, *run.experiment.tables[1:])})
+    tables = make_tables(replace(run, experiment=experiment), judged)
+    assert [table.columns for table in tables] == [["tps", "mtt", "stored"], []]

@@ -10,10 +10,16 @@ from pydantic import ValidationError
 
 from loadstone import registry
 from loadstone.deploy import parts
+from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.deploy.provider import DeployContext, Server
-from loadstone.deploy.redis_control import RedisControl
 from loadstone.errors import LoadstoneError, ServerGone, UserError
-from loadstone.plan.model import Endpoint
+
+MARIADB = ("mariadb", "mariadb-url")
+OWN_KEYS: dict[str, dict[str, Any]] = {
+    "container": {"image": "localhost/redis:8"},
+    "replicated": {"replicas": 1},
+}
+"""What a kind needs beside its name."""
 
 
 @pytest.fixture
@@ -25,15 +31,19 @@ def context(tmp_path: Path) -> Iterator[DeployContext]:
 
 
 @pytest.fixture
-def settings(kind: str, tmp_path: Path) -> Iterator[dict[str, Any]]:
+def settings(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
     """Settings of each kind, as an experiment has them."""
-    common = {"kind": kind, "modules": ["json"]}
+    common = {"kind": kind, **OWN_KEYS.get(kind, {})} | ({} if kind in MARIADB else {"modules": ["json"]})
+    if kind == "container":
+        request.getfixturevalue("podman_found")
     if kind == "process":
         yield common | {"binary": str(parts.need_server())}
-    elif kind == "url":
-        theirs = registry.server("theirs", {"kind": "embedded", "modules": ["json"]})
+    elif kind in ("url", "mariadb-url"):
+        given = {"kind": "mariadb"} if kind in MARIADB else {"kind": "embedded", "modules": ["json"]}
+        theirs = registry.server("theirs", given)
         endpoint = theirs.start(DeployContext(work_root=tmp_path))
-        yield common | {"url": f"redis://:{endpoint.password}@{endpoint.label}"}
+        scheme = "mariadb" if kind in MARIADB else "redis"
+        yield common | {"url": f"{scheme}://{endpoint.username or ''}:{endpoint.password}@{endpoint.label}"}
         assert theirs.alive(), "a server that is not ours was ended"
         theirs.stop()
     else:
@@ -47,9 +57,9 @@ def server(settings: dict[str, Any], context: DeployContext) -> Iterator[Server]
     server.stop()
 
 
-def answers(endpoint: Endpoint) -> bool:
+def answers(server: Server) -> bool:
     try:
-        with RedisControl(endpoint) as control:
+        with server.control() as control:
             control.ping()
     except LoadstoneError:
         return False
@@ -59,44 +69,54 @@ def answers(endpoint: Endpoint) -> bool:
 pytestmark = pytest.mark.parametrize("kind", list(registry.SERVERS))
 
 
-def test_a_started_server_serves_and_says_what_it_is(server: Server, context: DeployContext) -> None:
+def test_a_started_server_serves_and_says_what_it_is(server: Server, kind: str, context: DeployContext) -> None:
     endpoint = server.start(context)
-    assert answers(endpoint)
+    assert endpoint.port
+    assert answers(server)
     assert server.alive()
     assert server.facts.version
-    assert server.facts.modules["ReJSON"]
-    assert server.settings_read_back["maxmemory-policy"] == "noeviction"
+    if kind in MARIADB:
+        assert server.facts.software == "mariadb"
+        assert server.settings_read_back["innodb_flush_log_at_trx_commit"] == "1"
+    else:
+        assert server.facts.modules["ReJSON"]
+        assert server.settings_read_back["maxmemory-policy"] == "noeviction"
 
 
-def test_parts_are_named_after_the_server(server: Server, context: DeployContext) -> None:
+def test_parts_are_named_after_the_server(server: Server, kind: str, context: DeployContext) -> None:
     server.start(context)
     assert server.name == "store"
-    assert list(server.pids) == ["store"]
-    assert server.pids["store"] == server.facts.process_id
+    assert server.pids
+    assert all(part == "store" or part.startswith("store-") for part in server.pids)
+    if "store" in server.pids and kind != "mariadb-url":
+        assert server.pids["store"] == server.facts.process_id
 
 
 def test_only_what_is_ours_is_stopped(server: Server, context: DeployContext) -> None:
-    endpoint = server.start(context)
+    server.start(context)
     server.stop()
     server.stop()
-    assert answers(endpoint) is not server.ours
+    assert answers(server) is not server.ours
 
 
 def test_it_may_be_started_again_after_a_stop(server: Server, context: DeployContext) -> None:
     server.start(context)
     server.stop()
-    assert answers(server.start(context))
+    server.start(context)
+    assert answers(server)
 
 
 def test_a_restart_serves_again(server: Server, context: DeployContext) -> None:
     server.start(context)
-    assert answers(server.restart())
+    server.restart()
+    assert answers(server)
     assert server.alive()
 
 
 def test_nothing_of_ours_stays_in_it(server: Server, context: DeployContext) -> None:
-    with RedisControl(server.start(context)) as control:
-        assert control.call("DBSIZE") == 0
+    server.start(context)
+    with server.control() as control:
+        assert (control.tables() if isinstance(control, MariaDbControl) else control.keys()) in ([], 0)
 
 
 def test_a_password_is_never_shown(server: Server, settings: dict[str, Any], context: DeployContext) -> None:
@@ -123,11 +143,15 @@ def test_an_unknown_key_is_named(settings: dict[str, Any]) -> None:
 def test_what_has_no_json_is_refused(
     settings: dict[str, Any], kind: str, context: DeployContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if kind in MARIADB:
+        pytest.skip("a MariaDB needs no module for JSON")
     monkeypatch.setattr(parts, "JSON_WHEEL", "no-such-wheel")
     if kind == "url":
         plain = registry.server("plain", {"kind": "embedded"})
         endpoint = plain.start(context)
         settings = settings | {"url": f"redis://:{endpoint.password}@{endpoint.label}"}
+    elif kind == "container":
+        settings = settings | {"image": "localhost/bare-redis:8"}  # nothing in it loads the module
     try:
         with pytest.raises(UserError, match="JSON"):
             registry.server("store", settings).start(context)
@@ -139,10 +163,16 @@ def test_what_has_no_json_is_refused(
 def test_what_died_is_not_alive(server: Server, context: DeployContext) -> None:
     if not server.ours:
         pytest.skip("a server of the user's is not ended, not even by a test of the contract")
-    endpoint = server.start(context)
-    with RedisControl(endpoint) as control, contextlib.suppress(ServerGone):
-        control.call("SHUTDOWN", "NOSAVE")
+    server.start(context)
+    before = dict(server.pids)
+    with server.control() as control, contextlib.suppress(ServerGone):
+        if isinstance(control, MariaDbControl):
+            control.query("SHUTDOWN")
+        else:
+            control.call("SHUTDOWN", "NOSAVE")
     while server.alive():
         pass
-    assert server.pids == {}
-    assert answers(server.restart())
+    assert server.pids != before
+    assert "store" not in server.pids
+    server.restart()
+    assert answers(server)

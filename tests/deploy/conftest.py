@@ -20,9 +20,9 @@ from loadstone.deploy.provider import DeployContext
 PATIENCE_S = 20.0
 
 
-def wait_until(what: Callable[[], bool]) -> None:
+def wait_until(what: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
     """Returns once `what` holds; fails if it does not come true at all."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + patience_s
     while not what():
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.01)
@@ -43,7 +43,7 @@ def context(tmp_path: Path) -> Iterator[DeployContext]:
     root.mkdir()
     yield DeployContext(work_root=root)
     assert list(root.iterdir()) == []
-    children = psutil.Process().children(recursive=True)
+    children = [child for child in psutil.Process().children(recursive=True) if not is_gone(child.pid)]
     assert [child.cmdline() for child in children if str(root) in " ".join(child.cmdline())] == []
 
 

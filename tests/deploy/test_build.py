@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from loadstone.deploy.build import built, cache_folder, source_hash
+from loadstone.deploy.build import built, source_hash
+from loadstone.deploy.cache import cache_folder
 from loadstone.deploy.manifest import Manifest, read_manifest
 from loadstone.deploy.mariadb import MariaDbSettings
 from loadstone.deploy.provider import DeployContext

@@ -173,9 +173,14 @@ def test_a_group_that_cannot_be_made_is_told(
     assert "cannot be made" in limited.unavailable
 
 
+def test_limits_are_read_back_from_the_kernel(workspace: Workspace) -> None:
+    limits = Limits(cpu=0.5, memory=512 * 1024**2)
+    limited = in_force(limits, workspace)
+    assert written(limits, limited) == {"cpu limit": "0.5", "memory limit in bytes": str(512 * 1024**2)}
+    assert written(Limits(), limit(Limits(), workspace)) == {}
+
+
 def test_limits_are_written_as_people_write_them() -> None:
-    limits = Limits.model_validate({"cpu": 0.5, "memory": "512 MB"})
-    assert limits.memory == 512_000_000
-    assert written(limits, Limited()) == {"cpu limit": "0.5", "memory limit in bytes": "512000000"}
+    assert Limits.model_validate({"cpu": 0.5, "memory": "512 MB"}) == Limits(cpu=0.5, memory=512_000_000)
     with pytest.raises(ValidationError, match="1024 bytes"):
         Limits.model_validate({"memory": "512 mib"})

@@ -14,15 +14,16 @@ import pytest
 from pydantic import ValidationError
 
 from loadstone.deploy import mariadb as module
-from loadstone.deploy.mariadb import DATABASE, LocalMariaDb, MariaDbSettings, find
+from loadstone.deploy.mariadb import LocalMariaDb, MariaDbSettings, find
 from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.deploy.mariadb_facts import differences
 from loadstone.deploy.mariadb_url import MariaDbUrl, MariaDbUrlSettings, parse_mariadb_url
+from loadstone.deploy.mariadb_words import DATABASE
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.model import Endpoint
+from loadstone.plan.model import Endpoint, Tls
 
-from .conftest import wait_until
+from .conftest import Certificates, wait_until
 
 pytestmark = pytest.mark.skipif(find("mariadbd") is None, reason="no MariaDB: scripts/apt installs it where it can")
 SETTINGS = {
@@ -48,7 +49,7 @@ def control(server: LocalMariaDb) -> Iterator[MariaDbControl]:
     with server.control() as control:
         yield control
         for table in control.tables():
-            control.rows(f"DROP TABLE `{table}`")
+            control.query(f"DROP TABLE `{table}`")
 
 
 def refusal(settings: MariaDbSettings, context: DeployContext) -> str:
@@ -115,7 +116,7 @@ def test_rows_are_counted_and_our_tables_emptied(control: MariaDbControl) -> Non
 
 def test_the_status_counts_what_is_done(control: MariaDbControl) -> None:
     before = control.status()["Com_select"]
-    control.rows("SELECT 1")
+    control.query("SELECT 1")
     after = control.status()["Com_select"]
     assert isinstance(before, int)
     assert after == before + 1
@@ -123,14 +124,14 @@ def test_the_status_counts_what_is_done(control: MariaDbControl) -> None:
 
 def test_a_setting_changes_while_it_runs(control: MariaDbControl) -> None:
     assert control.set_global("innodb_flush_log_at_trx_commit", 0) == "0"
-    assert control.variables(["innodb_flush_log_at_trx_commit"]) == {"innodb_flush_log_at_trx_commit": "0"}
+    assert control.settings(["innodb_flush_log_at_trx_commit"]) == {"innodb_flush_log_at_trx_commit": "0"}
     assert control.set_global("innodb_flush_log_at_trx_commit", 2) == "2"
 
 
 def test_kill_9_is_seen_and_it_starts_again_with_its_rows(server: LocalMariaDb, control: MariaDbControl) -> None:
     control.run_script("CREATE TABLE post (id INT);\nINSERT INTO post VALUES (7);\n")
-    control.rows("SET GLOBAL innodb_flush_log_at_trx_commit = 1")
-    control.rows("INSERT INTO post VALUES (8)")
+    control.query("SET GLOBAL innodb_flush_log_at_trx_commit = 1")
+    control.query("INSERT INTO post VALUES (8)")
     os.kill(server.pids["mariadb"], signal.SIGKILL)
     wait_until(lambda: not server.alive())
     with pytest.raises(ServerGone, match="no longer answers"):
@@ -208,7 +209,7 @@ def test_a_server_by_url_gets_a_database_of_ours_and_loses_it_again(server: Loca
     assert theirs.alive() is False, "its database is gone"
     assert server.alive()
     with server.control() as control:
-        assert control.rows("SHOW DATABASES LIKE 'loadstone\\_test'") == []
+        assert control.query("SHOW DATABASES LIKE 'loadstone\\_test'") == []
 
 
 def test_a_database_of_the_users_is_neither_made_nor_removed_nor_emptied(server: LocalMariaDb) -> None:
@@ -227,7 +228,7 @@ def test_a_database_of_the_users_is_neither_made_nor_removed_nor_emptied(server:
                 control.drop_database()
             theirs.stop()
             assert control.count_rows("orders") == 1
-        ours.rows("DROP DATABASE shop")
+        ours.query("DROP DATABASE shop")
 
 
 def test_a_server_that_does_not_answer_is_one_line(context: DeployContext) -> None:
@@ -244,26 +245,72 @@ def test_a_server_that_does_not_answer_is_one_line(context: DeployContext) -> No
 
 def test_a_user_without_rights_is_told(server: LocalMariaDb) -> None:
     with server.control() as control:
-        control.rows("CREATE OR REPLACE USER poor@'127.0.0.1' IDENTIFIED BY 'poor'")
+        control.query("CREATE OR REPLACE USER poor@'127.0.0.1' IDENTIFIED BY 'poor'")
         theirs = MariaDbUrlSettings(url=f"mariadb://poor:poor@{server._endpoint.label}/loadstone_poor").server("theirs")
         with pytest.raises(UserError, match=r"Access denied.*rights"):
             theirs.start(DeployContext())
-        control.rows("DROP USER poor@'127.0.0.1'")
+        control.query("DROP USER poor@'127.0.0.1'")
 
 
-def test_urls() -> None:
+def test_urls(monkeypatch: pytest.MonkeyPatch) -> None:
     assert parse_mariadb_url("mariadb://me:p%40ss@db:3307/shop") == (
         Endpoint(host="db", port=3307, username="me", password="p@ss"),
         "shop",
     )
     assert parse_mariadb_url("mariadb://db") == (Endpoint(host="db", port=3306), "loadstone")
-    for wrong in ("redis://db", "mariadb://db/x?ssl=1", "mariadb://me:secret@db:99999/x", "mariadb://me:secret@db/a;b"):
+    assert parse_mariadb_url("mariadb://db?ssl=yes")[0].tls == Tls()
+    assert parse_mariadb_url("mariadb://db?verify=no&server_name=x")[0].tls == Tls(verify=False, server_name="x")
+    monkeypatch.setenv("DB_PASSWORD", "secret")
+    assert parse_mariadb_url("mariadb://me@db?password_env=DB_PASSWORD&ssl=no")[0].password == "secret"
+    for wrong in (
+        "redis://db",
+        "mariadb://me:secret@db/x?ssl=of",
+        "mariadb://db/x?sll=1",
+        "mariadb://db?ssl=no&ca_file=f",
+        "mariadb://me:secret@db:99999/x",
+        "mariadb://me:secret@db/a;b",
+    ):
         with pytest.raises(UserError) as refused:
             parse_mariadb_url(wrong)
         assert "secret" not in str(refused.value)
     with pytest.raises(ValidationError) as invalid:
         MariaDbUrlSettings(url="mariadb://me:secret@db:99999/x")
     assert "secret" not in str(invalid.value)
+
+
+def test_tls_is_verified(certificates: Certificates, context: DeployContext) -> None:
+    secure = {"ssl_cert": str(certificates.cert), "ssl_key": str(certificates.key)}
+    server = MariaDbSettings(settings=secure).server("mariadb")
+    server.start(context)
+    try:
+        with server.control() as control:
+            control.set_global("require_secure_transport", 1)
+        at = f"{url(server)}?ca_file={certificates.ca}"
+        for options in ("&server_name=localhost", "&verify=no"):
+            theirs = MariaDbUrlSettings(url=at + options).server("theirs")
+            theirs.start(DeployContext())
+            with theirs.control() as control:
+                assert control.query("SHOW SESSION STATUS LIKE 'Ssl_version'")[0][1].startswith("TLS")
+            theirs.stop()
+        for options, said in (
+            (at, "certificate is not accepted.*IP address mismatch"),
+            (f"{url(server)}?ssl=yes&server_name=localhost", "certificate is not accepted.*name the CA"),
+            (f"{url(server)}?ca_file={certificates.other_ca}&server_name=localhost", "certificate is not accepted"),
+            (url(server), r"Access denied.*add \?ssl=yes"),
+        ):
+            with pytest.raises(UserError, match=said):
+                MariaDbUrlSettings(url=options).server("theirs").start(DeployContext())
+    finally:
+        server.stop()
+
+
+def test_a_server_without_tls_is_told(server: LocalMariaDb) -> None:
+    with server.control() as control:
+        has_tls = control.settings(["have_ssl"])["have_ssl"] == "YES"
+    if has_tls:
+        pytest.skip("this MariaDB makes its own certificate")
+    with pytest.raises(UserError, match="SSL is required but the server doesn't support it"):
+        MariaDbUrlSettings(url=f"{url(server)}?ssl=yes").server("theirs").start(DeployContext())
 
 
 def test_root_cannot_log_in_over_the_network(server: LocalMariaDb) -> None:

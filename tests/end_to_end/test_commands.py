@@ -41,12 +41,17 @@ def test_every_command_explains_itself(lab: Lab) -> None:
         assert command in done.out
 
 
-def test_the_tutorials_experiment_can_be_planned(tmp_path: Path) -> None:
-    (text,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "tutorial.md").read_text(), re.DOTALL)
-    path = tmp_path / "pipeline.yaml"
-    path.write_text(text)
-    plan = make_run_plan(load_experiment(path))
-    assert {trial.plan.pipeline_depth for trial in plan.trials} == {1, 16}
+def test_the_tutorials_experiments_can_be_planned(tmp_path: Path) -> None:
+    texts = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "tutorial.md").read_text(), re.DOTALL)
+    (tmp_path / "subject.yaml").write_text("name: shop\nrun: {command: start-it}\n")
+    plans = {}
+    for text in texts:
+        (tmp_path / "experiment.yaml").write_text(text)
+        plan = make_run_plan(load_experiment(tmp_path / "experiment.yaml"))
+        plans[plan.experiment] = plan
+    assert {trial.plan.pipeline_depth for trial in plans["pipeline"].trials} == {1, 16}
+    caches = {trial.subjects["shop"].environment["CACHE_SECONDS"] for trial in plans["front-page"].trials}
+    assert caches == {"0", "10"}
 
 
 def test_links_in_the_documents_lead_somewhere() -> None:

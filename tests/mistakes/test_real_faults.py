@@ -1,9 +1,11 @@
 """Faults done to a real Redis while the real engine drives it: each is found by the check that is there for it."""
 
 import os
+import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +30,7 @@ from loadstone.observe.sampler import Sampler
 from loadstone.observe.watch import Watch
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial
+from loadstone.record.facts import StoredFacts
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.record.trial_record import make_trial_record
 
@@ -66,8 +69,13 @@ class Bench:
     server: LocalRedis
     client: redis.Redis
 
-    def trial(self, operation: dict[str, Any] = SET, fault: Fault | None = None, **changes: Any) -> TrialRecord:
-        """A judged trial; `fault` is done to the server as soon as the measure phase has begun."""
+    def trial(
+        self, operation: dict[str, Any] = SET, fault: Fault | None = None, load: bool = True, **changes: Any
+    ) -> TrialRecord:
+        """A judged trial; `fault` is done to the server as soon as the measure phase has begun.
+
+        Without `load` nothing is stored beforehand, and what the operation stores is counted.
+        """
         endpoint = self.server._endpoint
         plan = plan_of(operation, **changes).model_copy(update={"endpoints": (endpoint,)})
         intervals: list[Interval] = []
@@ -81,7 +89,9 @@ class Bench:
                 faults[0].start()
 
         with RedisControl(endpoint) as control, RedisControl(endpoint) as monitored:
-            self._load(plan)
+            if load:
+                self._load(plan)
+            keys = control.keys()
             before = snapshot(control)
             watch = Watch(pids=self.server.pids, redis={"redis": monitored})
             with Sampler(registry.monitors(watch), samples.extend, interval_s=0.3) as sampler:
@@ -89,12 +99,17 @@ class Bench:
                 drive = NativeDriver().drive(plan, take)
             for thread in faults:
                 thread.join()
-            after = snapshot(control)
-            control.remove_numbered(PREFIX, KEYS)
+            after, more = snapshot(control), control.keys()
+            control.remove_numbered(PREFIX, plan.keys.count)
         planned = PlannedTrial("b01-001", {}, 1, 1, {}, plan, None)
+        counted = StoredFacts(
+            operation="set", server="redis", before=keys, after=more, answered=drive.total.ok, keys_before=keys,
+            keys_after=more,
+        )  # fmt: skip
         record = make_trial_record(
-            planned, plan, drive, intervals, snapshots={"redis": (before, after)}, samples=samples, placement=place()
-        )
+            planned, plan, drive, intervals, snapshots={"redis": (before, after)}, samples=samples, placement=place(),
+            stored=[] if load else [counted],
+        )  # fmt: skip
         return judge_trial(record)
 
     @staticmethod
@@ -162,6 +177,47 @@ def test_another_client_that_stores_keys_beside_ours(bench: Bench) -> None:
     found = check_of(trial, "key_count")
     assert (found.verdict, found.measured) == ("invalid", 1)
     assert check_of(trial, "server_counter").verdict == "valid"
+
+
+NEW = {"keys": {"prefix": PREFIX, "count": 20_000, "distribution": "exactly_once"}, "load": False}
+"""Every operation stores another document."""
+
+
+def test_what_was_answered_as_stored_is_there(bench: Bench) -> None:
+    found = check_of(bench.trial(**NEW), "stored_rows")
+    assert (found.verdict, found.measured) == ("valid", 0)
+
+
+def test_rows_that_somebody_else_stored_or_removed(bench: Bench) -> None:
+    def stores(client: redis.Redis) -> None:
+        for number in range(5):
+            client.set(f"{PREFIX}other:{number}", "x")
+
+    def removes(client: redis.Redis) -> None:
+        client.delete(*(f"{PREFIX}other:{number}" for number in range(5)))
+
+    for fault in (stores, removes):
+        found = check_of(bench.trial(fault=fault, **NEW), "stored_rows")
+        assert (found.verdict, found.measured) == ("invalid", 5)
+
+
+def test_connections_that_are_opened_and_never_given_back(bench: Bench) -> None:
+    phases = {"warm_up_s": 0.2, "measure_s": 4.0, "drain_s": 1.0}
+    leaked: list[socket.socket] = []
+    endpoint = bench.server._endpoint
+
+    def leaks(_: redis.Redis) -> None:
+        for _ in range(80):
+            leaked.append(socket.create_connection((endpoint.host, endpoint.port)))
+            time.sleep(0.05)
+
+    try:
+        found = check_of(bench.trial(fault=leaks, phases=phases), "connection_leak")
+        assert found.verdict == "suspect"
+        assert found.reason.startswith("The connections at redis rose all the time")
+    finally:
+        for connection in leaked:
+            connection.close()
 
 
 def test_keys_that_vanish(bench: Bench) -> None:

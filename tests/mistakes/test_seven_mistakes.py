@@ -60,6 +60,18 @@ def test_2_two_counters_of_one_thing_disagree(study: Any) -> None:
     assert refused_by(study.compared(second=rows_are_three_times_the_replies), "server_counter", "conservation")
 
 
+def a_row_is_several_keys(line: Line) -> None:
+    """Every reply is a row, and each row is four keys of which all are counted."""
+    stored = line["facts"]["drive"]["operations"][line["facts"]["plan"]["operations"][0]["name"]]["counts"]["ok"]
+    line["facts"]["stored"] = [
+        {"operation": "set", "server": "redis", "before": 0, "after": 4 * stored, "answered": stored}
+    ]
+
+
+def test_2_rows_that_disagree_with_the_replies(study: Any) -> None:
+    assert refused_by(study.compared(second=a_row_is_several_keys), "stored_rows")
+
+
 def more_keys_than_documents(line: Line) -> None:
     line["facts"]["servers"]["redis"]["after"]["counters"]["keys"] += 1_500_000
 

@@ -10,6 +10,7 @@ import pytest
 
 from loadstone.observe.jvm import GC_RATES, GIVE_UP_S, WAIT_S, JvmMonitor, figures
 from loadstone.observe.rates import SHORTEST_S
+from loadstone.observe.sample import Monitor
 from loadstone.observe.watch import Watch
 
 from .conftest import values
@@ -76,10 +77,10 @@ def subject() -> Iterator[Subject]:
     subject.stop()
 
 
-def await_answer(monitor: JvmMonitor) -> dict[str, float]:
+def await_answer(monitor: Monitor, part: str = "spring") -> dict[str, float]:
     """The next sample with figures; slow machines may need more than one."""
     for _ in range(200):
-        seen = values(monitor, "spring")
+        seen = values(monitor, part)
         if seen["jvm_answers"]:
             return seen
         time.sleep(0.05)
@@ -137,6 +138,30 @@ def test_a_subject_that_is_slow_holds_nobody_up_and_its_late_answer_counts(subje
     assert subject.asked <= 1
     subject.free.set()
     assert await_answer(monitor)["jvm_threads"] == 26
+
+
+def test_several_slow_replicas_are_waited_for_together_and_an_idle_one_is_told(subject: Subject) -> None:
+    quick = Subject()
+    try:
+        subject.free.clear()
+        urls = {f"spring-{number}": subject.url for number in range(1, 9)} | {"spring-9": quick.url}
+        monitors = JvmMonitor.watching(Watch(jvm=urls))
+        answered = 0.0
+        for _ in range(200):
+            seen = {part: values(monitor, part) for part, monitor in zip(urls, monitors, strict=True)}
+            assert all(seen[f"spring-{number}"] == {"jvm_answers": 0} for number in range(1, 9))
+            answered = seen["spring-9"]["jvm_answers"]
+            if answered:
+                break
+            time.sleep(0.05)
+        assert answered
+        assert subject.asked <= 8, "one question at a time to each"
+        subject.free.set()
+        assert all(
+            await_answer(monitor, part)["jvm_threads"] == 26 for part, monitor in zip(urls, monitors, strict=True)
+        )
+    finally:
+        quick.stop()
 
 
 def test_a_subject_that_refuses_or_is_gone_does_not_answer(subject: Subject) -> None:

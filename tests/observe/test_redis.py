@@ -13,7 +13,7 @@ from loadstone.observe.redis import RedisMonitor, difference, snapshot
 
 from .conftest import values
 
-OF_A_SNAPSHOT = {"client|list", "config|get", "slowlog|len"}
+OF_A_SNAPSHOT = {"client|list", "config|get", "slowlog|len", "latency|latest"}
 """What a snapshot asks beside INFO."""
 
 AOF = {"aof_delayed_fsync", "aof_current_size", "aof_buffer_length", "aof_pending_bio_fsync"}
@@ -41,6 +41,14 @@ def test_calls_are_counted_exactly(control: RedisControl) -> None:
     assert not found.restarted
     assert found.errors == {}
     assert snapshot(control).figures["keys"] == 110
+
+
+def test_what_its_latency_monitor_saw_is_told(control: RedisControl) -> None:
+    assert snapshot(control).latency_events == {}
+    control.call("CONFIG SET", "latency-monitor-threshold", "1")
+    control.call("EVAL", "local t = 0; for i = 1, 30000000 do t = t + i end; return 1", "0")
+    events = snapshot(control).latency_events
+    assert events["command"] >= 1
 
 
 def test_failures_are_counted_by_kind(control: RedisControl) -> None:

@@ -101,3 +101,33 @@ def test_the_json_study_says_how_long_it_takes() -> None:
     assert "Time: about 40 min to the first look at every comparison; the budget ends it after 45 min;" in text
     words = text[: text.index("83 conditions")].splitlines()
     assert max(map(len, words)) <= 110
+
+
+def test_what_is_started_filled_and_killed_in_words(app: str) -> None:
+    experiment = load_experiment(app)
+    text = describe(make_run_plan(experiment, seed=1), experiment)
+    assert text[text.index("Crashes") :].splitlines() == [
+        "Crashes",
+        "  durability: Writes lost when Redis is killed: 3 conditions, 3 times each (work direct; store redis-json; "
+        "aof",
+        "    no, everysec, always)",
+        "",
+        "10 conditions; 7 of them for tables, 6 blocks; 1 comparison; in random order (seed 1): 81 to 165 trials",
+        "Time: about 11 min to the first look at every comparison, at most 19 min; starting the servers comes on top",
+        "Of that about 2 min for starting and warming up app and writing posts",
+        "9 crashes after all trials, about 45 s of that",
+        "Scale 50 %: users and rows are 50 % of those written",
+        "Server mariadb: mariadb (work write, read; store mariadb)",
+        "Server redis: embedded (store redis-hash, redis-json)",
+        "Subject app: spring (work write, read); started anew for each store and replicas",
+        "Data posts: 5,000 rows into mariadb and redis",
+    ]
+
+
+def test_parts_that_no_trial_needs_are_not_told(app: str) -> None:
+    experiment = load_experiment(app)
+    run_plan = make_run_plan(experiment, only={"store": ("mariadb",)}, quick=True)
+    text = describe(run_plan, experiment)
+    assert "  durability: not in this run\n" in text
+    assert "Server redis" not in text
+    assert text.endswith("Data posts: 2,500 rows into mariadb")

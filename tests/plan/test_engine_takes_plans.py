@@ -4,7 +4,7 @@ import pytest
 
 from loadstone._engine import Engine
 from loadstone.plan.commands import with_arguments
-from loadstone.plan.conditions import all_conditions
+from loadstone.plan.conditions import all_conditions, identity
 from loadstone.plan.design import make_run_plan
 from loadstone.plan.model import Command, Operation
 from loadstone.plan.substitute import FieldError
@@ -16,8 +16,9 @@ from loadstone.spec.catalogue import find, names
 def test_the_engine_takes_every_plan_of_the_built_in_experiments(name: str, mode: str) -> None:
     experiment = find(name)
     run_plan = make_run_plan(experiment, quick=mode == "quick", as_published=mode == "as_published")
-    assert mode != "full" or len(run_plan.conditions) == len(all_conditions(experiment))
-    for trial in run_plan.trials:
+    planned = [*run_plan.conditions, *(crash.trial.condition for crash in run_plan.crashes)]
+    assert mode != "full" or set(map(identity, planned)) == {one.identity for one in all_conditions(experiment)}
+    for trial in (*run_plan.trials, *(crash.trial for crash in run_plan.crashes)):
         Engine(trial.plan.model_dump_json())
         if trial.load is not None:
             Engine(trial.load.model_dump_json())

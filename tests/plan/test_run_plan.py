@@ -5,7 +5,12 @@ import pytest
 
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import (
+    CRASH_S,
+    ROWS_PER_S,
+    START_S,
     TABLE_GROUP,
+    USUAL_WARM_UP_S,
+    CrashTrial,
     Group,
     Pair,
     PlannedTrial,
@@ -14,6 +19,7 @@ from loadstone.plan.run_plan import (
     expected_overhead_s,
 )
 from loadstone.plan.trial_length import TRIAL_OVERHEAD_S
+from loadstone.plan.wanted import PlannedCrash, WantedData, WantedSubject
 
 
 def plan(model: dict[str, Any], phases: dict[str, Any]) -> Plan:
@@ -113,3 +119,51 @@ def test_a_run_without_groups_is_all_its_trials() -> None:
 def test_looks_are_taken_in_turns_as_far_as_the_budget_goes(budget_s: float, looks: dict[str, int | None]) -> None:
     plan_of_three = run_plan(group(), COMPARED, replace(COMPARED, name="d"), budget_s=budget_s)
     assert plan_of_three.looks_within_budget() == looks
+
+
+def trial(
+    name: str, number: int, subjects: dict[str, WantedSubject], data: tuple[WantedData, ...] = ()
+) -> PlannedTrial:
+    return PlannedTrial(
+        name=name,
+        condition={"number": number},
+        block=1,
+        order=1,
+        servers={"mariadb": {"kind": "mariadb"}},
+        plan=plan(CLOSED, {"warm_up_s": 1, "measure_s": 3}),
+        load=None,
+        subjects=subjects,
+        data=data,
+    )
+
+
+def prepared(*trials: PlannedTrial) -> RunPlan:
+    group = Group("table", (), (), "goodput_per_s", 0.05, (1,), False, False, 3.0, 0.6)
+    return RunPlan("x", 1, False, False, 600.0, (), (group,), trials)
+
+
+def test_subjects_start_once_for_all_trials_that_want_the_same() -> None:
+    app, two = WantedSubject(manifest="app", warm_up_s=5), WantedSubject(manifest="app", replicas=2)
+    once = prepared(trial("a", 1, {"app": app}), trial("b", 1, {"app": app}), trial("c", 2, {"app": app}))
+    assert once.preparation_s() == START_S + 5
+    both = prepared(trial("a", 1, {"app": app}), trial("c", 2, {"app": two}))
+    assert both.preparation_s() == 2 * START_S + 5 + USUAL_WARM_UP_S
+    users = prepared(trial("a", 1, {"app": WantedSubject(urls=("http://host",))}))
+    assert users.preparation_s() == 0
+    assert prepared(trial("a", 1, {})).preparation_s() == 0
+
+
+def test_rows_are_written_once() -> None:
+    posts = WantedData("posts", 100_000, {"id": "{number}"}, "mariadb", table="post")
+    run_plan = prepared(trial("a", 1, {}, (posts,)), trial("b", 2, {}, (posts,)))
+    assert run_plan.preparation_s() == 100_000 / ROWS_PER_S
+
+
+def test_starts_and_crashes_are_in_the_expected_time() -> None:
+    bare = prepared(trial("a", 1, {}))
+    app = trial("a", 1, {"app": WantedSubject(manifest="app", warm_up_s=5)})
+    crash = CrashTrial(app, PlannedCrash("durability", "crash-1", "redis", "DBSIZE", 2.0, 1))
+    whole = replace(prepared(app), crashes=(crash, crash))
+    beside = START_S + 5 + 2 * (2 + CRASH_S)
+    assert whole.expected_s() == pytest.approx(bare.expected_s() + beside)
+    assert whole.longest_s() == pytest.approx(bare.longest_s() + beside)

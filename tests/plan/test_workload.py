@@ -4,8 +4,9 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.plan.conditions import all_conditions
+from loadstone.plan.mode import Mode
 from loadstone.plan.model import Closed, Open, Plan
-from loadstone.plan.workload import Mode, WorkloadPlanner, with_fixed_length
+from loadstone.plan.workload import WorkloadPlanner, with_fixed_length
 from loadstone.spec.load import load_experiment
 
 
@@ -189,7 +190,8 @@ def test_an_open_model_is_planned_as_well(small: str) -> None:
             "expect: ok",
             "expect: okay",
             "47: workload.operations.0.commands.0.expect: 'okay' is not known; did you mean 'ok'? "
-            "write 'any', 'ok', 'integer', 'document', 'hash', 'field', 'field_array' or 'value'",
+            "write 'any', 'ok', 'integer', 'document', 'hash', 'field', 'field_array', 'value', "
+            "'item' or 'positive'",
         ),
         (
             "SET {key} {value}",

@@ -275,6 +275,8 @@ def samples(record: DriveRecord) -> list[Sample]:
             "main_thread_wait_s": 3 + 0.004 * second,
             "used_cpu_sys_main_thread": 50 + 0.25 * second,
             "used_cpu_user_main_thread": 50 + 0.3 * second,
+            "connected_clients": 66.0,
+            "used_memory": 2e6,
         }.items():
             found.append(Sample(now, "redis", metric, value))
         found.append(Sample(now, "generator", "cpu_s", 10 + 0.45 * second))

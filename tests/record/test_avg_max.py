@@ -1,8 +1,14 @@
 """Averages and maxima of the studies' tables."""
 
+from types import ModuleType
+
+import pytest
+
+from loadstone.observe import host, jvm, mariadb, process, redis
 from loadstone.observe.host import HostMonitor
 from loadstone.observe.sample import Sample
-from loadstone.record.avg_max import VMSTAT_COLUMNS, AvgMax, avg_max, vmstat_table
+from loadstone.record.avg_max import JVM, MARIADB, PROCESS, REDIS, SEEN, VMSTAT_COLUMNS, avg_max, seen_of, vmstat_table
+from loadstone.record.facts import AvgMax
 from loadstone.record.window import Window
 
 
@@ -32,3 +38,30 @@ def test_any_part_may_be_asked_for() -> None:
     window = Window(samples("cpu_share", [0.0, 0.5, 0.7], part="redis"), 100.0, 102.0)
     found = avg_max(window, "redis", ("cpu_share", "sockets"))
     assert found == {"cpu_share": AvgMax(avg=0.6, max=0.7)}
+
+
+@pytest.mark.parametrize(
+    ("monitor", "metrics"), [(process, PROCESS), (redis, REDIS), (mariadb, MARIADB), (jvm, JVM), (host, VMSTAT_COLUMNS)]
+)
+def test_every_metric_that_is_kept_is_one_of_its_monitor(monitor: ModuleType, metrics: tuple[str, ...]) -> None:
+    assert [metric for metric in metrics if metric not in monitor.UNITS] == []
+    assert [metric for metric in metrics if "since" in monitor.UNITS[metric]] == [], "what grows has no average"
+
+
+def test_no_metric_means_two_things() -> None:
+    assert len(set(SEEN)) == len(SEEN)
+
+
+def test_everything_that_was_seen_of_every_part_is_kept_to_six_digits() -> None:
+    seen = [
+        *samples("cs", [1, 100, 300]),
+        *samples("cpu_share", [0, 1 / 3, 2 / 3], part="app-1"),
+        *samples("cpu_s", [0, 1, 2], part="app-1"),
+        *samples("huge_pages_always", [1, 1, 1], part="kernel"),
+        *samples("hikari_pending", [0, 1234567.8, 1234567.8], part="app-1"),
+    ]
+    assert seen_of(Window(seen, 100.0, 102.0)) == {
+        "app-1": {"cpu_share": AvgMax(avg=0.5, max=0.666667), "hikari_pending": AvgMax(avg=1234570, max=1234570)},
+        "host": {"cs": AvgMax(avg=200, max=300)},
+    }
+    assert seen_of(Window([], 100.0, 102.0)) == {}

@@ -8,9 +8,10 @@ from typing import get_args
 import pytest
 from pydantic import BaseModel
 
-from loadstone.analyse.model import Analysis
-from loadstone.observe import generator, host, process, redis
+from loadstone.analyse.model import Analysis, CrashRow, CrashTable, LessonAnswer, ResultTable
+from loadstone.observe import generator, host, jvm, mariadb, process, redis
 from loadstone.record import environment, facts, machine
+from loadstone.record.crash import CrashRecord
 from loadstone.record.look import Look, Reason
 from loadstone.record.plan_summary import GroupLine
 
@@ -36,7 +37,7 @@ def test_keys_of_files(path: Path, name: str) -> None:
     assert [key for key in inner if not documented(key)] == []
 
 
-@pytest.mark.parametrize("model", [Look, GroupLine])
+@pytest.mark.parametrize("model", [Look, GroupLine, CrashRecord])
 def test_looks_and_groups(model: type[BaseModel]) -> None:
     assert [key for key in model.model_fields if not documented(key) and key != "format"] == []
     assert [reason for reason in get_args(Reason) if not documented(reason)] == []
@@ -49,17 +50,23 @@ def keys_within(value: object) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "model", [facts.TrialFacts, facts.Ceiling, facts.HostFacts, facts.PartCpu, facts.ServerCounters, facts.SeriesPoint]
+    "model",
+    [
+        *(facts.TrialFacts, facts.Ceiling, facts.HostFacts, facts.PartCpu, facts.ServerCounters, facts.SeriesPoint),
+        *(facts.StoredFacts, facts.SubjectFacts, facts.AvgMax),
+    ],
 )
 def test_facts(model: type[facts.Facts]) -> None:
     assert [key for key in model.model_fields if not documented(key)] == []
 
 
-def test_the_analysis() -> None:
-    assert [key for key in Analysis.model_fields if not documented(key) and key != "format"] == []
+@pytest.mark.parametrize("model", [Analysis, ResultTable, LessonAnswer, CrashTable, CrashRow])
+def test_the_analysis(model: type[BaseModel]) -> None:
+    left_out = {"condition", "label"}  # as everywhere
+    assert [key for key in model.model_fields if key not in left_out and not documented(key) and key != "format"] == []
 
 
-@pytest.mark.parametrize("monitor", [host, process, redis, generator])
+@pytest.mark.parametrize("monitor", [host, process, redis, mariadb, jvm, generator])
 def test_what_monitors_see(monitor: ModuleType) -> None:
     assert [metric for metric in monitor.UNITS if not documented(metric)] == []
 

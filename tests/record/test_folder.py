@@ -9,10 +9,12 @@ import sys
 import time
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from loadstone.errors import LoadstoneError, UserError
+from loadstone.record.crash import CrashRecord
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.reading import read_run
@@ -42,6 +44,7 @@ def test_a_new_folder_holds_what_is_known_before_the_first_trial(synthetic: Modu
     assert path.parent == tmp_path / "runs"
     assert path.name.endswith("Z-small")
     assert sorted(p.name for p in path.iterdir()) == [
+        "crashes.jsonl",
         "environment.json",
         "experiment.yaml",
         "intervals.jsonl",
@@ -110,7 +113,7 @@ def test_no_secret_is_in_any_file(synthetic: ModuleType, tmp_path: Path) -> None
         folder.write_analysis({"format": 1})
         path = folder.path
     files = [file for file in path.rglob("*") if file.is_file()]
-    assert len(files) == 9
+    assert len(files) == 10
     assert [file.name for file in files if SECRET.encode() in file.read_bytes()] == []
 
 
@@ -301,3 +304,44 @@ def test_the_lock_goes_with_the_process(synthetic: ModuleType, tmp_path: Path) -
         except UserError:
             assert time.monotonic() < deadline
             time.sleep(0.05)
+
+
+def crash(number: int = 1, **changes: Any) -> CrashRecord:
+    given: dict[str, Any] = {
+        "name": "durability", "trial": f"crash-durability-1-{number}", "condition": {"aof": "no"}, "number": number,
+        "acknowledged": 1000, "unknown": 3, "found": 900, "restart_s": 0.2, "killed_after_s": 1.0, "started_unix_ns": 5,
+    }  # fmt: skip
+    return CrashRecord.model_validate(given | changes)
+
+
+def test_crashes_are_on_the_disk_at_once_and_found_again(synthetic: ModuleType, tmp_path: Path) -> None:
+    with create(synthetic, tmp_path, secrets=["hunter2"]) as folder:
+        assert folder.earlier_crashes == ()
+        folder.add_crash(crash())
+        folder.add_crash(crash(2, failure="redis with hunter2 did not start"))
+        assert len((folder.path / "crashes.jsonl").read_text().splitlines()) == 2
+        path = folder.path
+    assert "hunter2" not in (path / "crashes.jsonl").read_text()
+    with RunFolder.resume(path) as folder:
+        assert [one.number for one in folder.earlier_crashes] == [1, 2]
+        assert folder.earlier_crashes[0] == crash()
+        folder.add_crash(crash(2, found=950))
+    run = read_run(path)
+    assert [(one.number, one.found) for one in run.crashes] == [(1, 900), (2, 950)], "the last line of a try counts"
+    assert run.notes == ()
+
+
+def test_damaged_crashes_are_left_out_and_named(synthetic: ModuleType, tmp_path: Path) -> None:
+    with create(synthetic, tmp_path) as folder:
+        folder.add_crash(crash())
+        path = folder.path
+    with (path / "crashes.jsonl").open("a") as file:
+        file.write('{"format": 1, "name": "durability"}\n{"format": 1, "na')
+    run = read_run(path)
+    assert run.crashes == (crash(),)
+    assert run.notes == (
+        "crashes.jsonl: line 2 is not readable and left out.",
+        "crashes.jsonl: the last line (3) is cut off and left out.",
+    )
+    (path / "crashes.jsonl").unlink()
+    assert read_run(path).crashes == (), "as in folders of earlier versions"

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.plan.run_plan import Group, Pair
+from loadstone.plan.run_plan import CrashTrial, Group, Pair
+from loadstone.plan.wanted import PlannedCrash, StoredCount, WantedData, WantedSubject
 from loadstone.record.folder import RunFolder
-from loadstone.record.plan_summary import summarise_plan
+from loadstone.record.plan_summary import PlanSummary, summarise_plan
 from loadstone.record.reading import read_plan
 from loadstone.record.resume import require_same_run
 
@@ -56,6 +57,7 @@ def anew(trial: Any) -> dict[str, dict[str, object]]:
         ({"seed": 8}, "--seed was 7 and is now 8"),
         ({"quick": True}, "--quick was off and is now on"),
         ({"as_published": True}, "--as-published was off and is now on"),
+        ({"scale": 0.5}, "--scale was 1.0 and is now 0.5"),
     ],
 )
 def test_another_plan_is_refused(synthetic: ModuleType, path: Path, change: dict[str, Any], difference: str) -> None:
@@ -81,8 +83,58 @@ def test_another_load_is_refused(synthetic: ModuleType, path: Path) -> None:
     plan = synthetic.make_run_plan()
     longer = plan.trials[2].plan.model_copy(update={"pipeline_depth": 16})
     trials = (*plan.trials[:2], replace(plan.trials[2], plan=longer), *plan.trials[3:])
-    with pytest.raises(UserError, match="trial b01-003 is planned otherwise: its load or a server's settings differ"):
+    with pytest.raises(
+        UserError, match="trial b01-003 is planned otherwise: its load or the settings of a server, a subject"
+    ):
         require_same_run(path, summarise_plan(replace(plan, trials=trials)), synthetic.ENVIRONMENT)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"subjects": {"app": WantedSubject(manifest="/elsewhere")}},
+        {"data": (WantedData(name="posts", rows=10, columns={}, server="redis"),)},
+        {"stored": (StoredCount("set", "redis", "DBSIZE"),)},
+        {"target": "redis"},
+    ],
+)
+def test_other_parts_are_refused(synthetic: ModuleType, path: Path, changes: dict[str, Any]) -> None:
+    plan = synthetic.make_run_plan()
+    trials = (replace(plan.trials[0], **changes), *plan.trials[1:])
+    with pytest.raises(UserError, match="its load or the settings of a server, a subject or the data differ"):
+        require_same_run(path, summarise_plan(replace(plan, trials=trials)), synthetic.ENVIRONMENT)
+
+
+def test_the_login_of_a_subject_may_differ_and_its_address_not(synthetic: ModuleType) -> None:
+    plan = synthetic.make_run_plan()
+
+    def summary(url: str) -> PlanSummary:
+        trials = tuple(replace(trial, subjects={"app": WantedSubject(urls=(url,))}) for trial in plan.trials)
+        return summarise_plan(replace(plan, trials=trials))
+
+    assert summary("http://user:one@host") == summary("http://user:two@host") != summary("http://user:one@other")
+
+
+def test_other_crashes_are_refused(synthetic: ModuleType, tmp_path: Path) -> None:
+    plan = synthetic.make_run_plan()
+    crashes = tuple(
+        CrashTrial(
+            replace(plan.trials[0], name=f"crash-{number}"),
+            PlannedCrash("durability", f"crash-{number}", "redis", "DBSIZE", 1.0, number),
+        )
+        for number in (1, 2)
+    )
+    folder = synthetic.write_run(tmp_path, replace(plan, crashes=crashes), until=0)
+    lines = read_plan(folder).crashes
+    assert [(line.name, line.trial, line.number) for line in lines] == [
+        ("durability", "crash-1", 1),
+        ("durability", "crash-2", 2),
+    ]
+    require_same_run(folder, summarise_plan(replace(plan, crashes=crashes)), synthetic.ENVIRONMENT)
+    later = (replace(crashes[0], crash=replace(crashes[0].crash, after_s=2.0)), crashes[1])
+    for other, name in ((later, "crash-1"), (crashes[:1], "crash-2")):
+        with pytest.raises(UserError, match=f"crash {name} is planned otherwise; run it anew"):
+            require_same_run(folder, summarise_plan(replace(plan, crashes=other)), synthetic.ENVIRONMENT)
 
 
 GROUP = Group("storage", (), (), "goodput_per_s", 0.05, (8, 12), True, True, 3.0, 0.6)

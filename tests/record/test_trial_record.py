@@ -6,7 +6,8 @@ from types import ModuleType
 import pytest
 
 from loadstone.observe.redis import CommandStat
-from loadstone.record.facts import Ceiling, ServerCounters, TrialFacts
+from loadstone.observe.sample import Sample
+from loadstone.record.facts import AvgMax, Ceiling, ServerCounters, StoredFacts, SubjectFacts, TrialFacts
 from loadstone.record.trial import TrialRecord
 from loadstone.record.trial_record import failed_trial_record, make_trial_record
 
@@ -167,3 +168,95 @@ def test_several_operations_are_taken_together(synthetic: ModuleType) -> None:
     assert low <= found.response_ns.p50 <= high
     weighted = sum(part.response_ns.mean * part.counts.ok for part in parts) / found.counts.ok
     assert found.response_ns.mean == pytest.approx(weighted)
+
+
+def of_process(synthetic: ModuleType, part: str, cores: float, main: float, **others: float) -> list[Sample]:
+    """A process seen each second: what its threads took together, and its first one alone."""
+    start_s = synthetic.STARTED_NS / 1e9
+    found = []
+    for second in range(-1, 10):
+        told = {"cpu_s": 7 + cores * second, "cpu_share": cores, "main_thread_share": main}
+        told |= {"main_thread_wait_s": 0.01 * second, "rss_bytes": 3e8, **others}
+        found += [Sample(start_s + second, part, metric, value) for metric, value in told.items()]
+    return found
+
+
+@pytest.fixture(scope="module")
+def of_an_application(synthetic: ModuleType, drive) -> TrialFacts:
+    """Two replicas of a JVM and one Node process before a MariaDB, and a Redis beside it."""
+    plan = drive.plan
+    planned = synthetic.planned_trial("b01-001", {"operation": "set"}, plan)
+    planned.servers["mariadb"] = {"kind": "mariadb", "limits": {"cpu": 1.0}}
+    samples = [
+        *drive.samples,
+        *of_process(synthetic, "mariadb", 0.8, 0.001, threads_connected=12.0, fsyncs_per_s=100.0),
+        *of_process(synthetic, "app-1", 0.7, 0.0, hikari_pending=3.0, tomcat_busy=10.0),
+        *of_process(synthetic, "app-2", 0.5, 0.0, hikari_pending=0.0),
+        *of_process(synthetic, "nest", 0.9, 0.85),
+    ]
+    trial = synthetic.make_trial(
+        drive,
+        planned,
+        samples=samples,
+        snapshots={**drive.snapshots, "mariadb": (None, None)},
+        stored=[StoredFacts(operation="set", server="mariadb", before=1, after=3, answered=2)],
+        subjects={"app": SubjectFacts(replicas=2, ours=True), "nest": SubjectFacts(replicas=1, ours=True)},
+        target="app",
+        settings={"mariadb": {"query_cache_size": "0"}},
+        unlike={"mariadb": {"innodb_buffer_pool_size": "64M"}},
+    )
+    return TrialFacts.model_validate(json.loads(trial.model_dump_json())["facts"])
+
+
+def test_what_is_known_of_an_application_comes_back(of_an_application: TrialFacts) -> None:
+    found = of_an_application
+    assert found.stored[0].answered == 2
+    assert found.subjects["app"].replicas == 2
+    assert found.target == "app"
+    assert found.settings == {"mariadb": {"query_cache_size": "0"}}
+    assert found.unlike == {"mariadb": {"innodb_buffer_pool_size": "64M"}}
+    assert list(found.servers) == ["redis"], "a MariaDB has no counters of a Redis"
+
+
+def test_a_main_thread_is_told_of_what_works_in_one(of_an_application: TrialFacts) -> None:
+    parts = of_an_application.parts
+    told = {name: part.main_thread_share for name, part in parts.items()}
+    assert told["redis"] == pytest.approx(0.55)
+    assert told["nest"] == pytest.approx(0.85)
+    assert [told[name] for name in ("mariadb", "app-1", "app-2", "generator")] == [None] * 4
+    assert parts["nest"].wait_share is not None
+    assert parts["mariadb"].wait_share is None
+    assert parts["app-1"].wait_share is None
+    assert parts["app-1"].mean_share == pytest.approx(0.7)
+    assert (parts["mariadb"].cpu_limit, parts["redis"].cpu_limit) == (1.0, None)
+
+
+def test_what_monitors_saw_is_kept_as_average_and_maximum(of_an_application: TrialFacts) -> None:
+    seen = of_an_application.seen
+    assert seen["host"]["id"] == AvgMax(avg=40.0, max=40.0)
+    assert seen["app-1"]["hikari_pending"] == AvgMax(avg=3.0, max=3.0)
+    assert seen["mariadb"]["fsyncs_per_s"].avg == 100.0
+    assert seen["redis"]["connected_clients"].max == 66.0
+    assert seen["generator"]["cpu_share"].avg == 0.45
+    assert "cpu_s" not in seen["app-1"]
+    assert "kernel" not in seen
+
+
+def test_connections_are_followed_through_the_measure_phase(synthetic: ModuleType, drive) -> None:
+    start_s = synthetic.STARTED_NS / 1e9
+    rising = [Sample(start_s + second, "mariadb", "threads_connected", 10.0 + second) for second in range(-1, 10)]
+    found = TrialFacts.model_validate(synthetic.make_trial(drive, samples=rising).facts).server_connections
+    first, second, third = found["mariadb"]
+    assert second - first == third - second == pytest.approx(2.0)
+    seen_once = TrialFacts.model_validate(synthetic.make_trial(drive, samples=rising[:3]).facts)
+    assert seen_once.server_connections == {}
+
+
+def test_a_trial_of_an_earlier_version_is_read(trial: TrialRecord) -> None:
+    line = json.loads(trial.model_dump_json())
+    for key in ("stored", "subjects", "target", "settings", "unlike", "seen", "server_connections"):
+        del line["facts"][key]
+    for side in ("before", "after"):
+        del line["facts"]["servers"]["redis"][side]["latency_events"]
+    facts = TrialFacts.model_validate(TrialRecord.model_validate(line).facts)
+    assert (facts.stored, facts.seen, facts.target) == ((), {}, None)

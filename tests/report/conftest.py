@@ -349,6 +349,19 @@ def judged(analysis: Analysis, families: ModuleType) -> Analysis:
 
 
 @pytest.fixture(scope="session")
+def applications(load_module: Callable[[Path], ModuleType]) -> ModuleType:
+    """The module `applications.py` beside this file."""
+    return load_module(Path(__file__).with_name("applications.py"))
+
+
+@pytest.fixture(scope="session")
+def application(analysis: Analysis, applications: ModuleType) -> Analysis:
+    """A study of an application with its stores, lessons and crashes, scaled to a tenth."""
+    found: Analysis = applications.application(analysis)
+    return found
+
+
+@pytest.fixture(scope="session")
 def small(analysis: Analysis) -> Analysis:
     """One table of two rows, and nothing that takes long to draw."""
     two = analysis.tables[-1]

@@ -9,6 +9,7 @@ import pytest
 from loadstone.analyse.model import Analysis
 from loadstone.report.charts.catalogue import charts_of
 from loadstone.report.charts.chart import Chart
+from loadstone.report.charts.rate import rate_chart
 
 
 @pytest.fixture(scope="module")
@@ -140,3 +141,29 @@ def test_tables_of_like_names_do_not_share_a_file(analysis: Analysis) -> None:
     twins = [analysis.tables[3], analysis.tables[3].model_copy(update={"name": "TWO!"})]
     names = [chart.name for chart in charts_of(analysis.model_copy(update={"tables": twins}))]
     assert len(set(names)) == len(names)
+
+
+def test_a_study_that_prints_tps_draws_tps(application: Analysis, analysis: Analysis) -> None:
+    posts = application.tables[0]
+    chart = rate_chart(posts, application)
+    assert chart is not None
+    assert chart.heading == "TPS"
+    failing = next(row for row in posts.rows if row.errors)
+    values = chart.spec["datasets"]["conditions"]
+    [point] = [one for one in values if one["condition"] == failing.label and one["kind"] == "measured"]
+    assert (point["rps"], point["goodput"]) == (failing.throughput_per_s, failing.goodput_per_s)
+    assert "TPS counts failed replies too" in chart.caption
+    published = [one["rps"] for one in values if one["kind"] == "published"]
+    assert published == [row.published_columns["tps_store"] for row in posts.rows]
+    plain = rate_chart(analysis.tables[1], analysis)
+    assert plain is not None
+    assert plain.heading.startswith("RPS by ")
+    assert "TPS" not in plain.caption
+
+
+def test_a_long_name_takes_room_from_the_picture(application: Analysis) -> None:
+    charts = [rate_chart(table, application) for table in application.tables]
+    short, long = (chart.spec for chart in charts if chart is not None)
+    assert long["width"] < short["width"]
+    limits = [layer["encoding"]["y"]["axis"]["labelLimit"] for layer in long["layer"]]
+    assert min(limits) >= 6 * max(len(row.label) for row in application.tables[1].rows)

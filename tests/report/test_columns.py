@@ -1,5 +1,6 @@
 from loadstone.analyse.model import Analysis, Row
-from loadstone.report.columns import COLUMNS, Column, columns_for, unmeasurable
+from loadstone.report.column import Column, unmeasurable
+from loadstone.report.columns import COLUMNS, columns_for
 
 
 def keys(columns: list[Column]) -> set[str]:

@@ -7,8 +7,9 @@ from typing import get_args
 import pytest
 
 from loadstone.analyse.model import Part, VerdictKind
-from loadstone.report.columns import BOTTLENECKS, COLUMNS
+from loadstone.report.columns import COLUMNS
 from loadstone.report.glossary import GROUPS, TERMS, VERDICT_TERMS, meaning
+from loadstone.report.study_columns import BOTTLENECKS
 from loadstone.report.verdicts import MARKS
 
 TEMPLATES = [path for path in (resources.files("loadstone.report") / "templates").iterdir() if ".j2" in path.name]

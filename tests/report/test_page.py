@@ -24,6 +24,7 @@ FLAGS = (
 )  # fmt: skip
 FIXED = {
     "format", "verdict", "phase", "unit", "experiment", "published_source", "kind", "role", "winner", "metric", "part",
+    "columns",
 }  # fmt: skip
 """Keys whose values are not free text, or shown where the test does not look."""
 
@@ -118,6 +119,49 @@ def test_the_pictures_of_comparisons_are_drawn_too(
         assert ask(browser, "document.querySelectorAll('#verdicts figure.drawn .live svg.marks').length") == 4
         assert browser.get_log("browser") == []
         assert ask(browser, "document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
+
+
+@pytest.fixture(scope="module")
+def study(application: Analysis, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    [path] = write_report(application, tmp_path_factory.mktemp("study"), ["html"])
+    return path
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
+def test_a_study_of_an_application_opens_whole(browser: webdriver.Chrome, study: Path, width: int, scheme: str) -> None:
+    open_page(browser, study, width, scheme)
+    assert browser.get_log("browser") == []
+    assert requests_of(browser) == [study.as_uri()]
+    assert ask(browser, "document.querySelectorAll('figure.drawn .live svg.marks').length") == 5
+    browser.execute_script("document.querySelectorAll('details.seen').forEach((d) => { d.open = true; })")
+    assert ask(browser, "document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
+    for section in ("crashes", "lessons"):
+        assert ask(browser, f"document.getElementById('{section}').clientHeight") > 100
+    if width == 1280:
+        hidden = "[...document.querySelectorAll('.scroll')].map((s) => s.scrollWidth - s.clientWidth)"
+        assert ask(browser, f"Math.max(...{hidden})") == 0
+
+
+def test_pictures_of_a_study_are_about_tps_and_name_their_conditions_in_full(
+    browser: webdriver.Chrome, study: Path, application: Analysis
+) -> None:
+    open_page(browser, study)
+    words = "[...document.querySelectorAll('.live svg text')].map((t) => t.textContent)"
+    said = set(ask(browser, words))
+    assert "TPS" in said
+    assert "RPS" not in said
+    assert {row.label for table in application.tables for row in table.rows} <= said
+    assert "310 (goodput 301)" in said
+
+
+def test_lost_writes_sort_by_their_figures(browser: webdriver.Chrome, study: Path) -> None:
+    open_page(browser, study, drawn=False)
+    table = "document.querySelector('#crashes table')"
+    browser.execute_script(f"{table}.tHead.rows[0].cells[5].querySelector('button').click()")
+    names = f"[...{table}.tBodies[0].rows].filter((r) => !r.matches('.why')).map((r) => r.cells[0].textContent.trim())"
+    assert ask(browser, names) == ["AOF no", "AOF everysec", "AOF always", "AOF off"]
+    browser.execute_script(f"{table}.tHead.rows[0].cells[5].querySelector('button').click()")
+    assert ask(browser, names) == ["AOF always", "AOF everysec", "AOF no", "AOF off"]
 
 
 def test_a_term_is_explained_at_the_keyboard(browser: webdriver.Chrome, judged: Analysis, tmp_path: Path) -> None:
@@ -219,7 +263,8 @@ def test_in_print_the_still_pictures_take_the_place_of_the_live_ones(browser: we
 def hostile(value: Any, key: str = "") -> Any:
     """Every free text and every free key, made hostile."""
     if isinstance(value, dict):
-        free = key in ("condition", "vary", "factors", "errors", "cpu_share", "environment")
+        free = key in ("condition", "vary", "factors", "errors", "cpu_share", "environment", "seen")
+        free = free and set(value) != {"avg", "max"}
         return {f"{k}{HOSTILE}" if free else k: hostile(v, k) for k, v in value.items()}
     if isinstance(value, list):
         return [hostile(item, key) for item in value]
@@ -227,11 +272,13 @@ def hostile(value: Any, key: str = "") -> Any:
 
 
 def test_hostile_names_are_only_words(
-    browser: webdriver.Chrome, small: Analysis, judged: Analysis, tmp_path: Path
+    browser: webdriver.Chrome, small: Analysis, judged: Analysis, application: Analysis, tmp_path: Path
 ) -> None:
     tables = [*small.tables, judged.tables[1]]
     family = judged.families[0].model_copy(update={"comparisons": judged.families[0].comparisons[:2]})
-    mixed = small.model_copy(update={"tables": tables, "notes": ["note"], "families": [family]})
+    tables.append(application.tables[1])
+    of_study = {"lessons": application.lessons, "crashes": application.crashes, "scale": application.scale}
+    mixed = small.model_copy(update={"tables": tables, "notes": ["note"], "families": [family], **of_study})
     evil = Analysis.model_validate(hostile(mixed.model_dump()))
     [path] = write_report(evil, tmp_path, ["html"])
     open_page(browser, path)

@@ -157,3 +157,34 @@ def test_by_itself_it_writes_to_stderr_only(capfd: pytest.CaptureFixture[str]) -
     captured = capfd.readouterr()
     assert captured.out == ""
     assert "trial 1 of 1: set: valid" in captured.err
+
+
+LONG = "write, Redis hashes by a repository, 1,000,000 posts, 6,000 vUsers, 2 replicas, AOF everysec"
+
+
+@pytest.mark.parametrize("width", [70, 100, 200])
+def test_long_names_never_hide_the_time_left_nor_the_figures(clock: Clock, width: int) -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=True, color_system=None, highlight=False)
+    with RunProgress(console, clock) as progress:
+        progress.start()
+        progress.left(600, True)
+        progress.decided(1, 12)
+        progress.trial("memory-vs-disk-write-b01-002", LONG, "block 12, look at 18, of the comparison memory-vs-disk")
+        progress.live(3210, 123_456_789, "warm_up")
+    shown = out.getvalue().rpartition("block 12")[2]
+    for whole in ("at most 10 min left", "1 of 12 decided", "warm-up     3,210 TPS   P99  123 ms", "write, Redis"):
+        assert whole in shown
+    assert ("…" in shown) == (width < 200)
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_note_is_said_whole_however_long(clock: Clock, terminal: bool) -> None:
+    out = io.StringIO()
+    with on(out, clock, terminal) as progress:
+        progress.start()
+        progress.trial("b01-001", LONG, "trial 1 of 3")
+        said = f"warming up spring for 20 s by {LONG}, so that its JVM has compiled what it needs"
+        progress.note(said)
+    assert len(said) > 100
+    assert said in out.getvalue().replace("\n", "")

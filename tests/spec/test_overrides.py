@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from loadstone.errors import UserError
@@ -90,8 +92,9 @@ def test_a_setting_by_hand_wins_over_quick_and_as_published(experiment: Experime
     [
         (
             "workload.pol.connections=3",
-            "--set workload.pol.connections: workload.pol: unknown key; did you mean 'pool'? known here: model, pool, "
-            "pipeline_depth, protocol, threads, phases, keys, documents, verify, timeouts, operations, load",
+            "--set workload.pol.connections: workload.pol: unknown key; did you mean 'pool'? known here: target, "
+            "scaled, model, pool, pipeline_depth, protocol, threads, phases, keys, documents, verify, timeouts, data, "
+            "operations, load, stored",
         ),
         (
             "tables.0.quick=perhaps",
@@ -159,3 +162,78 @@ def test_a_secret_that_was_set_is_not_shown(experiment: Experiment) -> None:
     with pytest.raises(UserError) as caught:
         override(experiment, sets=["servers.redis.password=[hunter2"])
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.fixture
+def with_app(app: str) -> Experiment:
+    return load_experiment(app, label="app.yaml")
+
+
+def test_a_mariadb_by_url_keeps_its_conditions(with_app: Experiment) -> None:
+    changed = override(with_app, servers=["mariadb=mysql://user:secret@host/db"])
+    assert changed.servers["mariadb"] == {
+        "kind": "mariadb-url",
+        "url": "mysql://user:secret@host/db",
+        "when": {"work": ["write", "read"], "store": "mariadb"},
+    }
+
+
+def test_a_server_of_another_kind_is_refused(with_app: Experiment) -> None:
+    with pytest.raises(UserError) as caught:
+        override(with_app, servers=["mariadb=redis://:secret@host"])
+    assert str(caught.value) == (
+        "--server mariadb=...: mariadb is a MariaDB; write mariadb://USER:PASSWORD@HOST:PORT/DATABASE"
+    )
+    with pytest.raises(UserError) as caught:
+        override(with_app, servers=["redis=mariadb://:secret@host"])
+    assert str(caught.value) == "--server redis=...: redis is a Redis; write redis://HOST:PORT"
+
+
+@pytest.mark.parametrize(
+    "option", ["http://u:secret@host:81,https://other", "app=http://u:secret@host:81,https://other"]
+)
+def test_a_subject_by_url_takes_the_manifests_place(with_app: Experiment, option: str) -> None:
+    subject = override(with_app, subjects=[option]).subjects["app"]
+    assert (subject.manifest, subject.url) == (None, "http://u:secret@host:81,https://other")
+    assert (subject.when, subject.replicas) == (with_app.subjects["app"].when, "${replicas}")
+    assert with_app.subjects["app"].manifest == "spring", "the original stays as it was"
+
+
+def test_a_manifest_counts_from_the_current_folder(
+    with_app: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "subject.yaml").write_text("name: mine\n")
+    monkeypatch.chdir(tmp_path)
+    subject = override(with_app, subjects=["subject.yaml"]).subjects["app"]
+    assert (subject.manifest, subject.url) == (str(tmp_path / "subject.yaml"), None)
+    assert subject.environment == with_app.subjects["app"].environment
+    assert override(with_app, subjects=["spring"]).subjects["app"].manifest == "spring"
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        (
+            "absent/subject.yaml",
+            "--subject: subjects.app.manifest: 'absent/subject.yaml' is no subject; built-in subjects: spring; or give "
+            "the path of a subject.yaml, which counts from the experiment's file",
+        ),
+        ("shop=http://:secret@host", "--subject shop=...: write URL, PATH or NAME=URL; subjects of app are: app"),
+        ("app=", "--subject app=...: write URL, PATH or NAME=URL; subjects of app are: app"),
+    ],
+)
+def test_a_wrong_subject_is_refused_without_its_password(with_app: Experiment, option: str, expected: str) -> None:
+    with pytest.raises(UserError) as caught:
+        override(with_app, subjects=[option])
+    assert str(caught.value).replace("'absent/subject.yaml' is no subject; did you mean 'spring'? ", "") == expected
+
+
+def test_which_subject_must_be_clear(app: str, experiment: Experiment) -> None:
+    two = load_experiment(app.replace("subjects:\n", "subjects:\n  other: {manifest: spring, when: {work: direct}}\n"))
+    with pytest.raises(UserError) as caught:
+        override(two, subjects=["http://host"])
+    assert str(caught.value) == "--subject: app has several subjects; write NAME=URL, with one of: other, app"
+    assert override(two, subjects=["other=http://host"]).subjects["other"].url == "http://host"
+    with pytest.raises(UserError) as caught:
+        override(experiment, subjects=["http://host"])
+    assert str(caught.value) == "--subject: small has no subject; its servers are given by --server NAME=URL"

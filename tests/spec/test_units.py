@@ -2,7 +2,7 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.spec import units
-from loadstone.spec.units import UnitKind, kind_of, parse, parse_any
+from loadstone.spec.units import UnitKind, kind_of, parse, parse_any, parse_scale
 
 
 @pytest.mark.parametrize(
@@ -149,3 +149,15 @@ def test_what_is_no_margin(value: object, problem: str) -> None:
     with pytest.raises(ValueError) as caught:
         units.margin_share(value)
     assert str(caught.value) == problem
+
+
+@pytest.mark.parametrize(("text", "scale"), [("0.1", 0.1), ("10 %", 0.1), ("10%", 0.1), ("1", 1), ("100 %", 1)])
+def test_a_scale_is_a_share(text: str, scale: float) -> None:
+    assert parse_scale(text) == scale
+
+
+@pytest.mark.parametrize("text", ["0", "1.1", "110 %", "-0.1", "nan", "ten", "10", "0.1 s", ""])
+def test_what_is_no_scale_is_refused(text: str) -> None:
+    with pytest.raises(UserError) as caught:
+        parse_scale(text)
+    assert str(caught.value) == f"--scale {text}: must be more than 0 and at most 1; write for example 0.1 or 10 %"

@@ -1,58 +1,41 @@
-"""The Spring application on real servers: its own tests, and two replicas of it over HTTP."""
+"""The Spring application on real servers: its own tests, and in the studies that are made for it."""
 
+import dataclasses
 import http.client
 import json
 import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import redis
 
+from loadstone import registry
+from loadstone.deploy.deployments import Deployments, Ready
 from loadstone.deploy.embedded import EmbeddedSettings
-from loadstone.deploy.mariadb import LocalMariaDb, MariaDbSettings, find
+from loadstone.deploy.mariadb import MariaDbSettings, find
+from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.redis_control import RedisControl
 from loadstone.deploy.references import Address, address_of
-from loadstone.deploy.subject import LocalSubject, SubjectSettings, local_subject
+from loadstone.observe.jvm import figures
+from loadstone.plan.design import make_run_plan
 from loadstone.plan.model import Endpoint
+from loadstone.plan.run_plan import PlannedTrial
+from loadstone.spec.catalogue import find as find_experiment
 
 SPRING = Path(__file__).parents[2] / "subjects" / "spring"
 POST = {"title": "abcdefghij", "content": "klmnopqrst"}
+POSTS = 390
+"""Of the study's 390,000, at the scale of the test."""
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("mvn") is None, reason="no Maven: scripts/apt installs it where it can"),
     pytest.mark.skipif(find("mariadbd") is None, reason="no MariaDB: scripts/apt installs it where it can"),
-    pytest.mark.timeout(400),  # the first build downloads its libraries
+    pytest.mark.timeout(600),  # the first build downloads its libraries
 ]
-
-
-@dataclass
-class Servers:
-    """Redis and MariaDB, started, with the application's tables."""
-
-    mariadb: LocalMariaDb
-    redis: redis.Redis
-    addresses: dict[str, Address]
-
-
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
-    context = DeployContext(work_root=tmp_path_factory.mktemp("servers"))
-    store, database = EmbeddedSettings().server("redis"), MariaDbSettings().server("mariadb")
-    try:
-        at, table_at = store.start(context), database.start(context)
-        with database.control() as control:
-            control.run_script((SPRING / "src/main/resources/schema.sql").read_text())
-        addresses = {"redis": address_of(at, store.facts), "mariadb": address_of(table_at, database.facts)}
-        client = redis.Redis(port=at.port, password=at.password, decode_responses=True)
-        yield Servers(database, client, addresses)
-        client.close()
-    finally:
-        store.stop()
-        database.stop()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -62,10 +45,27 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-def test_its_own_tests(servers: Servers, tmp_path: Path) -> None:
+@pytest.fixture
+def addresses(tmp_path: Path) -> Iterator[dict[str, Address]]:
+    """Redis and MariaDB, started, with the application's tables."""
+    work = tmp_path / "servers"
+    work.mkdir()
+    context = DeployContext(work_root=work)
+    store, database = EmbeddedSettings().server("redis"), MariaDbSettings().server("mariadb")
+    try:
+        at, table_at = store.start(context), database.start(context)
+        with database.control() as control:
+            control.run_script((SPRING / "src/main/resources/schema.sql").read_text())
+        yield {"redis": address_of(at, store.facts), "mariadb": address_of(table_at, database.facts)}
+    finally:
+        store.stop()
+        database.stop()
+
+
+def test_its_own_tests(addresses: dict[str, Address], tmp_path: Path) -> None:
     work = tmp_path / "spring"
     shutil.copytree(SPRING, work, ignore=shutil.ignore_patterns("target"))
-    mariadb, store = servers.addresses["mariadb"], servers.addresses["redis"]
+    mariadb, store = addresses["mariadb"], addresses["redis"]
     environment = {
         "SPRING_DATASOURCE_URL": f"jdbc:mariadb://{mariadb.address}/{mariadb.database}",
         "SPRING_DATASOURCE_USERNAME": mariadb.user,
@@ -81,40 +81,101 @@ def test_its_own_tests(servers: Servers, tmp_path: Path) -> None:
     assert sum(report.read_text().count("<testcase") for report in reports) >= 12
 
 
-def subject(store: str, servers: Servers) -> LocalSubject:
-    wanted = SubjectSettings(replicas=2, environment={"SUBJECT_STORE": store}, servers=servers.addresses)
-    return local_subject(SPRING, wanted)
+def planned(study: str, **levels: str) -> PlannedTrial:
+    """A trial of the condition, with a thousandth of the study's users and posts."""
+    run_plan = make_run_plan(find_experiment(study), scale=0.001)
+    return next(trial for trial in run_plan.trials if levels.items() <= trial.condition.items())
 
 
-def ask(endpoint: Endpoint, method: str, path: str, body: object = None) -> tuple[int, dict[str, object]]:
-    connection = http.client.HTTPConnection(endpoint.host, endpoint.port, timeout=30)
+@contextmanager
+def deployed(trial: PlannedTrial, folder: Path) -> Iterator[Ready]:
+    """What the trial wants, running. Nothing but logs is left of it afterwards."""
+    work = folder / "work"
+    work.mkdir()
+    with Deployments(registry.server, DeployContext(work_root=work, log_folder=folder / "logs")) as deployments:
+        yield deployments.need(trial)
+    assert list(work.iterdir()) == []
+
+
+def answer(endpoint: Endpoint, method: str, path: str, body: object = None) -> tuple[int, str]:
+    connection = http.client.HTTPConnection(endpoint.host, endpoint.port, timeout=60)
     try:
         connection.request(method, path, json.dumps(body), {"Content-Type": "application/json"})
         reply = connection.getresponse()
-        return reply.status, json.loads(reply.read() or b"{}")
+        return reply.status, reply.read().decode()
     finally:
         connection.close()
 
 
-@pytest.mark.parametrize("store", ["mariadb", "redis-hash", "redis-json"])
-def test_what_one_replica_stores_the_other_reads(store: str, servers: Servers, tmp_path: Path) -> None:
-    application = subject(store, servers)
-    servers.redis.flushall()  # the test's own server
-    with servers.mariadb.control() as control:
-        control.truncate("post")
-    try:
-        first, second = application.start(DeployContext(work_root=tmp_path, log_folder=tmp_path / "logs"))
-        assert set(application.pids) == {"spring-1", "spring-2"}
-        status, stored = ask(first, "POST", "/api/post", POST)
-        assert (status, stored["title"]) == (201, POST["title"])
-        assert ask(second, "GET", f"/api/post/{stored['id']}") == (200, stored)
-        assert ask(second, "GET", "/api/post/1234567890123")[0] == 404
-        with servers.mariadb.control() as control:
-            assert control.count_rows("post") == (1 if store == "mariadb" else 0)
-        kinds = {"mariadb": 0, "redis-hash": 2, "redis-json": 1}  # a hash is in the set of ids, too
-        assert len(servers.redis.keys("loadstone:subject:*")) == kinds[store]
-        assert application.details["environment.SPRING_DATASOURCE_PASSWORD"] == "${mariadb.password}"
-    finally:
-        application.stop()
-    assert application.pids == {}
-    assert [path.name for path in tmp_path.iterdir()] == ["logs"]
+def shape_of(ready: Ready, store: str, post_id: int) -> object:
+    """How a post is kept: the fields and what they hold, with the id and the letters left out."""
+    if store == "mariadb":
+        control = ready.servers["mariadb"].control
+        assert isinstance(control, MariaDbControl)
+        return [len(row) for row in control.query("SELECT * FROM post WHERE id = %s", post_id)]
+    control = ready.servers["redis"].control
+    assert isinstance(control, RedisControl)
+    if store == "redis-json":
+        kept = json.loads(control.call("GET", f"loadstone:subject:post-json:{post_id}"))
+        assert kept["id"] == post_id
+        return [(name, type(value)) for name, value in kept.items()]
+    kept = control.call("HGETALL", f"loadstone:subject:post:{post_id}")
+    assert int(kept[b"id"]) == post_id
+    assert control.call("SISMEMBER", "loadstone:subject:post", post_id) == 1
+    return {name: value if name == b"_class" else None for name, value in kept.items()}
+
+
+@pytest.mark.parametrize(("store", "replicas"), [("mariadb", 1), ("redis-hash", 1), ("redis-json", 2)])
+def test_memory_vs_disk(store: str, replicas: int, tmp_path: Path) -> None:
+    """Posts that loadstone wrote are read; what is posted is kept in the same way, read by others, and counted."""
+    trial = planned("memory-vs-disk", operation="write", store=store)
+    subjects = {name: dataclasses.replace(wanted, replicas=replicas) for name, wanted in trial.subjects.items()}
+    (stored,) = trial.stored
+    with deployed(dataclasses.replace(trial, subjects=subjects), tmp_path) as ready:
+        first, *_, last = [*ready.endpoints(trial.target)] * 2
+        assert len(ready.subjects["spring"].subject.pids) == replicas
+        counted = ready.servers[stored.server].control.count
+        assert counted(stored.count) == POSTS
+        for number in (1, POSTS):
+            status, text = answer(first, "GET", f"/api/post/{number}")
+            assert status == 200
+            post = json.loads(text)
+            assert list(post) == ["id", "title", "content"]
+            assert post["id"] == number
+            assert {len(post["title"]), len(post["content"])} == {10}
+        assert answer(first, "GET", f"/api/post/{POSTS + 1}")[0] == 404
+
+        for times in (1, 2, 3):
+            status, text = answer(first, "POST", "/api/post", POST)
+            assert status == 201
+            post = json.loads(text)
+            assert post == {"id": post["id"], **POST}
+            assert answer(last, "GET", f"/api/post/{post['id']}") == (200, text)
+            assert counted(stored.count) == POSTS + times
+        assert shape_of(ready, store, post["id"]) == shape_of(ready, store, 1)
+
+
+def test_jedis_vs_lettuce(tmp_path: Path) -> None:
+    """The pool that was asked for stands, its figures are told, and a page is a JSON string in Redis."""
+    trial = planned("jedis-vs-lettuce", client="jedis-128")
+    with deployed(trial, tmp_path) as ready:
+        (endpoint,) = ready.endpoints(trial.target)
+        control = ready.servers["redis"].control
+        assert isinstance(control, RedisControl)
+        status, page = answer(endpoint, "GET", "/api/feed?page=100")
+        assert status == 200
+        assert [post["id"] for post in json.loads(page)] == list(range(10, 0, -1))
+        assert control.call("GET", "loadstone:subject:feed:100").decode() == page
+        tested = control.commandstats()["ping"]
+        assert answer(endpoint, "GET", "/api/feed?page=100") == (200, page)
+        assert control.commandstats()["ping"] >= tested + 2  # when it was taken, and when it was given back
+        status, told = answer(endpoint, "GET", "/actuator/prometheus")
+        assert status == 200
+    seen = figures(told)
+    assert seen["redis_pool_active"] == 0
+    assert seen["redis_pool_idle"] >= 1
+    assert seen["redis_pool_pending"] == 0
+    assert seen["tomcat_busy"] >= 1
+    assert seen["tomcat_threads"] >= 10
+    assert seen["tomcat_connections"] >= 1
+    assert {"heap_used_bytes", "hikari_active", "jvm_threads"} <= set(seen)

@@ -130,7 +130,7 @@ fn bulk(text: &[u8]) -> Vec<u8> {
 fn reply(kind: Expect, values: &Values) -> Reply {
     match kind {
         Expect::Any | Expect::Ok => Reply::same(b"+OK\r\n".to_vec()),
-        Expect::Integer => Reply::same(b":1\r\n".to_vec()),
+        Expect::Integer | Expect::Positive => Reply::same(b":1\r\n".to_vec()),
         Expect::Document => {
             let mut document = Vec::new();
             values.write_document(KEY, VERSION, &mut document);
@@ -145,7 +145,7 @@ fn reply(kind: Expect, values: &Values) -> Reply {
         }
         Expect::Field => Reply::same(bulk(values.field(KEY, VERSION))),
         Expect::FieldArray => Reply::same(bulk(&[b"[\"", values.field(KEY, VERSION), b"\"]"].concat())),
-        Expect::Value => Reply::same(bulk(values.value(KEY, VERSION))),
+        Expect::Value | Expect::Item => Reply::same(bulk(values.value(KEY, VERSION))),
     }
 }
 

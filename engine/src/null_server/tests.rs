@@ -71,7 +71,7 @@ fn unknown_commands_and_the_handshake_are_answered() {
 
 #[test]
 fn every_kind_of_reply_is_what_the_judge_expects() {
-    let kinds = ["any", "ok", "integer", "document", "hash", "field", "field_array", "value"];
+    let kinds = ["any", "ok", "integer", "document", "hash", "field", "field_array", "value", "item", "positive"];
     let names: Vec<String> = kinds.iter().map(|kind| format!("C.{kind}")).collect();
     let table: serde_json::Map<_, _> = names.iter().cloned().zip(kinds.map(Into::into)).collect();
     let server = start(json!({"document_bytes": 622, "field_bytes": 33, "replies": table}), None);

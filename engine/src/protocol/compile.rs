@@ -6,6 +6,7 @@ use crate::resp;
 use crate::template::{Filling, Parser, Part};
 use crate::values::Values;
 
+use super::route::key_argument;
 use super::{OperationInfo, Shared};
 
 /// Everything that is the same for each request.
@@ -19,6 +20,8 @@ pub(super) struct Compiled {
     pub resp: Vec<resp::Command>,
     /// The requests of all operations.
     pub http: Vec<http1::Exchange>,
+    /// The keys of each operation's commands and its read-back.
+    pub keys: Vec<Vec<Vec<Part>>>,
     /// Whether fields change apart from their documents.
     pub writes_fields: bool,
 }
@@ -46,8 +49,15 @@ pub(super) struct Command {
 
 impl Compiled {
     pub fn new(plan: &Plan, shared: &Shared) -> Result<Self, PlanError> {
-        let mut compiled =
-            Self { operations: vec![], infos: vec![], names: vec![], resp: vec![], http: vec![], writes_fields: false };
+        let mut compiled = Self {
+            operations: vec![],
+            infos: vec![],
+            names: vec![],
+            resp: vec![],
+            http: vec![],
+            keys: vec![],
+            writes_fields: false,
+        };
         let total: f64 = plan.operations.iter().map(|operation| operation.weight).sum();
         let is_http = plan.protocol == ProtocolKind::Http1;
         let data = shared.data.as_ref();
@@ -86,6 +96,7 @@ impl Compiled {
     ) -> Result<(), PlanError> {
         let place = format!("operations[{index}]");
         let mut commands = vec![];
+        let mut keys = vec![];
         let mut writes_value = false;
         for (step, command) in operation.commands.iter().enumerate() {
             let place = format!("{place}.commands[{step}]");
@@ -94,6 +105,7 @@ impl Compiled {
             let previous = step.checked_sub(1).map(|before| operation.commands[before].expect);
             check_previous(&parts, previous, &place)?;
             writes_value |= uses(&parts, &Part::Value);
+            keys.extend(key_argument(&parts, parser.prefix()));
             commands.push(self.add(command, parts, values));
         }
         let read_back = match &operation.read_back {
@@ -107,12 +119,14 @@ impl Compiled {
                 let place = format!("{place}.read_back");
                 let parts = parse(command, &place, parser)?;
                 check_previous(&parts, None, &place)?;
+                keys.extend(key_argument(&parts, parser.prefix()));
                 Some(self.add(command, parts, values))
             }
         };
         let (name, weight) = (operation.name.clone(), operation.weight);
         self.infos.push(OperationInfo { name, steps: commands.len() as u16, weight });
         self.operations.push(Operation { commands, read_back, writes: operation.writes, writes_value, threshold });
+        self.keys.push(keys);
         Ok(())
     }
 

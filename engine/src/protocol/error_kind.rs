@@ -48,6 +48,8 @@ error_kinds! {
     WrongReply = "wrong_reply",
     WrongType = "wrong_type",
     Missing = "missing",
+    NilReply = "nil_reply",
+    NotPositive = "not_positive",
     Status2xx = "status_2xx",
     Redirect = "redirect",
     Status4xx = "status_4xx",

@@ -64,7 +64,10 @@ impl Judge {
 
     fn compare(&self, values: &Values, expect: Expect, asked: &Asked, reply: Reply) -> Verdict {
         match (expect, reply) {
-            (Expect::Any, _) | (Expect::Integer, Reply::Integer) => Ok(()),
+            (Expect::Any, _) | (Expect::Integer, Reply::Integer(_)) | (Expect::Item, Reply::Text(_)) => Ok(()),
+            (Expect::Item, Reply::Nothing) => Err(ErrorKind::NilReply),
+            (Expect::Positive, Reply::Integer(text)) if !is_positive(text) => Err(ErrorKind::NotPositive),
+            (Expect::Positive, Reply::Integer(_)) => Ok(()),
             (Expect::Ok, Reply::Status(text) | Reply::Text(text)) => right(text == b"OK"),
             (Expect::Value, Reply::Nothing) if asked.strict == Strict::No => Ok(()),
             (Expect::Value, Reply::Text(text)) => right(match asked.strict {
@@ -138,6 +141,11 @@ impl Judge {
 
 fn right(is_right: bool) -> Verdict {
     if is_right { Ok(()) } else { Err(ErrorKind::WrongReply) }
+}
+
+/// Whether the digits of an integer, with its sign if it has one, are those of 1 or more.
+fn is_positive(text: &[u8]) -> bool {
+    !text.starts_with(b"-") && text.iter().any(|digit| matches!(digit, b'1'..=b'9'))
 }
 
 /// The key, or the field, is not there.

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::data::Data;
 use crate::plan::{Plan, PlanError, Writes};
+use crate::slots::Slots;
 use crate::values::{ID_DIGITS, Values};
 
 /// One word a key: the newest version that was begun, the writes in flight, whether a document is stored.
@@ -17,6 +18,8 @@ const TRACKED_KEYS_MAX: u64 = 1 << 29;
 pub struct Shared {
     pub(super) values: Values,
     pub(super) data: Option<Data>,
+    /// The endpoint of each slot of a cluster.
+    pub(super) slots: Option<Slots>,
     /// Keys taken by `exactly_once`.
     pub(super) taken: AtomicU64,
     /// Empty if no operation writes: then each key stays as it was at the start.
@@ -70,7 +73,8 @@ impl Shared {
         }
         let values = Values::new(plan.seed, &plan.documents);
         let data = plan.data.as_ref().map(|file| Data::load(file, plan.seed)).transpose()?;
-        Ok(Shared { values, data, taken: AtomicU64::new(0), words: words.into(), at_start })
+        let slots = Slots::new(&plan.endpoints, plan.protocol)?;
+        Ok(Shared { values, data, slots, taken: AtomicU64::new(0), words: words.into(), at_start })
     }
 
     /// The key as it is now.

@@ -125,7 +125,7 @@ fn replies_are_seen_as_what_they_are() {
     assert_eq!(seen("+OK\r\n"), Reply::Status(b"OK"));
     assert_eq!(seen("-ERR no\r\n"), Reply::Error(b"ERR no"));
     assert_eq!(seen("!6\r\nERR no\r\n"), Reply::Error(b"ERR no"));
-    assert_eq!(seen(":5\r\n"), Reply::Integer);
+    assert_eq!(seen(":-5\r\n"), Reply::Integer(b"-5"));
     assert_eq!(seen("$2\r\nab\r\n"), Reply::Text(b"ab"));
     assert_eq!(seen("=6\r\ntxt:ab\r\n"), Reply::Text(b"ab"));
     assert_eq!(seen("$-1\r\n"), Reply::Nothing);

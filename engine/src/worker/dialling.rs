@@ -1,6 +1,7 @@
 //! Connections come and go: dialled, greeted, lost, given up, dialled again.
 
 use super::Worker;
+use super::lines::ONLY_LANE;
 use crate::clock::{SECOND_NS, to_s};
 use crate::connection::State;
 use crate::protocol::ErrorKind;
@@ -31,7 +32,7 @@ impl Worker {
         let mut events = Events::with_capacity(super::EVENTS_AT_ONCE);
         while self.pool.open() < wanted {
             while self.pool.opening() < DIALLED_AT_ONCE && self.pool.open() + self.pool.opening() < wanted {
-                self.dial_another();
+                self.dial_another(self.pool.lane_to_dial());
             }
             self.now_ns = self.clock.now();
             self.housekeep();
@@ -46,19 +47,19 @@ impl Worker {
         Ok(())
     }
 
-    fn dial_another(&mut self) {
-        if let Some(connection) = self.pool.dial() {
+    fn dial_another(&mut self, lane: usize) {
+        if let Some(connection) = self.pool.dial(lane) {
             self.connections[connection].backoff_ns = BACKOFF_FIRST_NS;
             self.unsettled.push(connection);
             self.dial(connection);
         }
     }
 
-    /// Dials one more connection for each that waits, as far as the pool allows.
-    pub(super) fn dial_for_waiting(&mut self) {
-        let wanted = self.waiting.len().min(self.connections.len() - self.pool.open());
-        while self.pool.opening() < wanted {
-            self.dial_another();
+    /// Dials one more connection for each that waits on a lane, as far as the pool allows.
+    pub(super) fn dial_for_waiting(&mut self, lane: usize) {
+        let wanted = self.lines.len_of(lane).min(self.pool.not_open_of(lane));
+        while self.pool.opening_of(lane) < wanted {
+            self.dial_another(lane);
         }
     }
 
@@ -103,11 +104,10 @@ impl Worker {
         }
         let now_ns = self.read_clock();
         for kind in std::mem::take(&mut self.refused) {
-            let Some(waiting) = self.waiting.pop_front() else {
+            let Some(waiting) = self.lines.pop(ONLY_LANE) else {
                 return;
             };
-            for _ in 0..waiting.operations {
-                let Some(request) = self.queued.pop_front() else { break };
+            for request in self.lines.requests(ONLY_LANE, waiting.operations) {
                 let operation = usize::from(request.operation);
                 let first_sent_ns = if waiting.sent_ns == 0 { now_ns } else { waiting.sent_ns };
                 if waiting.sent_ns == 0 {
@@ -153,7 +153,7 @@ impl Worker {
         self.counts.opened += 1;
         self.pool.opened(number);
         self.control.connection_ready();
-        self.serve_waiting();
+        self.serve_waiting(self.pool.lane_of(number));
     }
 
     /// A connection that is open, or being opened, does not answer any more.

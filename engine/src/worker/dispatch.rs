@@ -1,7 +1,8 @@
 //! The way of an operation: intended, brought to a connection, sent; and its end.
 
 use super::dialling::loss;
-use super::{Source, Waiting, Worker};
+use super::lines::Waiting;
+use super::{Source, Worker};
 use crate::connection::{State, Task};
 use crate::outcome::Phase;
 use crate::pool::Released;
@@ -49,14 +50,15 @@ impl Worker {
         let operation = usize::from(request.operation);
         self.recorder.offered(operation, member);
         self.recorder.picked_up(member, self.now_ns.saturating_sub(intended_ns));
-        if self.waiting.len() >= self.backlog_max {
+        if self.lines.len() >= self.backlog_max {
             self.recorder.dropped(operation, member);
             self.protocol.abandon(&request);
             return;
         }
-        self.queued.push_back(request);
-        self.waiting.push_back(Waiting { intended_ns, user: 0, operations: 1, member, sent_ns: 0 });
-        self.serve_waiting();
+        let lane = self.protocol.lane(&request);
+        self.lines.push(lane, request);
+        self.lines.close(lane, Waiting { intended_ns, user: 0, operations: 1, member, sent_ns: 0 });
+        self.serve_waiting(lane);
     }
 
     /// A user wants its next operations, or ends.
@@ -73,7 +75,7 @@ impl Worker {
                 break;
             };
             self.recorder.offered(usize::from(request.operation), member);
-            self.queued.push_back(request);
+            self.lines.push(self.protocol.lane(&request), request);
             drawn += 1;
         }
         if drawn == 0 {
@@ -81,24 +83,27 @@ impl Worker {
             return;
         }
         self.recorder.picked_up(member, self.now_ns.saturating_sub(intended_ns));
-        self.waiting.push_back(Waiting { intended_ns, user, operations: drawn as u32, member, sent_ns: 0 });
-        self.serve_waiting();
+        let waiting = Waiting { intended_ns, user, operations: 0, member, sent_ns: 0 };
+        let parts = (0..self.lines.lanes()).filter(|&lane| self.lines.close(lane, waiting)).count();
+        users.split(user, parts as u32);
+        (0..self.lines.lanes()).for_each(|lane| self.serve_waiting(lane));
     }
 
-    /// Gives connections to those that wait, first come first served.
-    pub(super) fn serve_waiting(&mut self) {
-        while let Some(&waiting) = self.waiting.front() {
-            let Some(connection) = self.pool.acquire() else {
-                self.dial_for_waiting();
+    /// Gives connections to those that wait on a lane, first come first served.
+    pub(super) fn serve_waiting(&mut self, lane: usize) {
+        while self.lines.len_of(lane) > 0 {
+            let Some(connection) = self.pool.acquire(lane) else {
+                self.dial_for_waiting(lane);
                 return;
             };
-            self.waiting.pop_front();
-            self.dispatch(connection, waiting);
+            if let Some(waiting) = self.lines.pop(lane) {
+                self.dispatch(connection, lane, waiting);
+            }
         }
     }
 
     /// Encodes operations for the connection that they got; `flush_dirty` sends them.
-    fn dispatch(&mut self, number: usize, waiting: Waiting) {
+    fn dispatch(&mut self, number: usize, lane: usize, waiting: Waiting) {
         let Waiting { intended_ns, user, operations, member, sent_ns } = waiting;
         let is_first = sent_ns == 0;
         if is_first {
@@ -106,7 +111,7 @@ impl Worker {
         }
         let connection = &mut self.connections[number];
         connection.user = user;
-        for request in self.queued.drain(..operations as usize) {
+        for request in self.lines.requests(lane, operations) {
             self.protocol.encode(&request, connection.target, &[], &mut connection.out);
             self.commands[self.protocol.command_index(&request)].sent += 1;
             if is_first {
@@ -171,15 +176,18 @@ impl Worker {
     }
 
     fn release(&mut self, number: usize) {
-        if self.pool.release(number, !self.waiting.is_empty()) == Released::Surplus {
+        let lane = self.pool.lane_of(number);
+        if self.pool.release(number, self.lines.len_of(lane) > 0) == Released::Surplus {
             self.close_surplus(number);
         }
-        self.serve_waiting();
+        self.serve_waiting(lane);
     }
 
+    /// What a connection had of a user's batch ended: after the last part of it the user thinks.
     pub(super) fn think(&mut self, user: u32) {
         let origin_ns = self.recorder.timeline.origin_ns();
         if let Source::Closed(users) = &mut self.source
+            && users.part_ended(user)
             && let Some(ready_ns) = users.think(user, self.now_ns - origin_ns)
         {
             self.user_is_ready(user, origin_ns + ready_ns);

@@ -1,6 +1,7 @@
 //! The end of a thread's part: what is left is counted, keys are read back, all is reported.
 
 use super::Worker;
+use super::lines::Waiting;
 use crate::clock::SECOND_NS;
 use crate::conclude::{Left, ThreadEnd};
 use crate::connection::{State, Task};
@@ -11,6 +12,20 @@ use mio::Events;
 
 /// Longest time for reading back.
 const READ_BACK_NS: u64 = 3 * SECOND_NS / 10;
+
+impl Left {
+    /// An operation waited for a connection when the load ended.
+    fn waited(&mut self, waiting: &Waiting) {
+        let measured = u64::from(waiting.member == Phase::Measure);
+        if waiting.sent_ns == 0 {
+            self.unsent += 1;
+            self.measured_unsent += measured;
+        } else {
+            self.in_flight += 1;
+            self.measured_in_flight += measured;
+        }
+    }
+}
 
 /// How the load of one thread ended.
 pub struct Ended {
@@ -31,22 +46,14 @@ impl Worker {
         let gauges = self.gauges();
         self.recorder.finish(end_ns, gauges);
         let mut left = vec![Left::default(); self.steps.len()];
-        let mut queued = self.queued.drain(..);
-        for waiting in self.waiting.drain(..) {
-            for request in queued.by_ref().take(waiting.operations as usize) {
-                self.protocol.abandon(&request);
-                let left = &mut left[usize::from(request.operation)];
-                let measured = u64::from(waiting.member == Phase::Measure);
-                if waiting.sent_ns == 0 {
-                    left.unsent += 1;
-                    left.measured_unsent += measured;
-                } else {
-                    left.in_flight += 1;
-                    left.measured_in_flight += measured;
+        for lane in 0..self.lines.lanes() {
+            while let Some(waiting) = self.lines.pop(lane) {
+                for request in self.lines.requests(lane, waiting.operations) {
+                    self.protocol.abandon(&request);
+                    left[usize::from(request.operation)].waited(&waiting);
                 }
             }
         }
-        drop(queued);
         let open_at_end = self.pool.open() as u64;
         for connection in &mut self.connections {
             if !connection.in_flight.is_empty() {
@@ -66,29 +73,26 @@ impl Worker {
     /// Reads written keys back once no thread writes any more, one after the other, for a bounded time.
     pub(super) fn read_back(&mut self, events: &mut Events) {
         let deadline_ns = self.clock.now() + READ_BACK_NS;
-        let mut connection = 0;
         loop {
             self.now_ns = self.clock.now();
             if self.now_ns >= deadline_ns || self.control.is_stopped() {
                 return;
             }
-            if self.control.all_drained() && self.outstanding == 0 {
-                let ready = |other: &usize| self.connections[*other].state == State::Ready;
-                let Some(number) = (connection..self.connections.len()).find(ready) else {
-                    return;
-                };
-                connection = number;
-                if !self.read_back_one(number) {
-                    return;
-                }
+            if self.control.all_drained() && self.outstanding == 0 && !self.read_back_one() {
+                return;
             }
             self.turn(events, deadline_ns);
         }
     }
 
-    /// False if there is nothing more to read back.
-    fn read_back_one(&mut self, number: usize) -> bool {
+    /// False if there is nothing more to read back, or no connection that it can be read from.
+    fn read_back_one(&mut self) -> bool {
         let Some(request) = self.protocol.next_read_back() else {
+            return false;
+        };
+        let lane = self.protocol.lane(&request);
+        let ready = |other: &usize| self.connections[*other].state == State::Ready && self.pool.lane_of(*other) == lane;
+        let Some(number) = (0..self.connections.len()).find(ready) else {
             return false;
         };
         let connection = &mut self.connections[number];

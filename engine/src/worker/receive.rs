@@ -1,7 +1,8 @@
 //! Bytes that come in: received, decoded, judged; and what the end of a connection means.
 
+use super::Worker;
 use super::dialling::loss;
-use super::{Waiting, Worker};
+use super::lines::{ONLY_LANE, Waiting};
 use crate::connection::{Inbox, Received, State, Task};
 use crate::protocol::{Decoded, Ending, ErrorKind, Judgement};
 use crate::tally::End;
@@ -207,17 +208,16 @@ impl Worker {
         let Task { request, member, intended_ns, sent_ns, .. } = *task;
         let user = self.connections[number].user;
         self.outstanding -= 1;
-        self.queued.push_front(request);
-        self.waiting.push_front(Waiting { intended_ns, user, operations: 1, member, sent_ns });
+        self.lines.push_front(ONLY_LANE, request, Waiting { intended_ns, user, operations: 1, member, sent_ns });
         self.close_in_good_order(number, true);
-        self.serve_waiting();
+        self.serve_waiting(ONLY_LANE);
     }
 
     /// The connection closes with the operation: its user goes on with another one.
     fn after_last_reply(&mut self, number: usize) {
         let user = self.connections[number].user;
         self.close_in_good_order(number, true);
-        self.serve_waiting();
+        self.serve_waiting(ONLY_LANE);
         self.think(user);
     }
 

@@ -207,7 +207,8 @@ fn a_connection_that_closes_with_its_reply_is_opened_again_and_no_error() {
     ] {
         let outcome = against(move |_| Answer::Last(answer.clone()), json!({"threads": 2}));
         let connections = &outcome.record.connections;
-        assert_eq!((outcome.record.total.ok, outcome.errors()), (200, 0));
+        let total = &outcome.record.total;
+        assert_eq!((total.ok, total.timeouts, errors(&outcome)), (200, 0, BTreeMap::new()));
         assert_eq!((connections.closed_by_server, connections.lost, connections.failed), (200, 0, 0));
     }
 }
@@ -225,7 +226,8 @@ fn an_operation_of_two_requests_goes_on_over_a_connection_that_closes() {
         }
     };
     let outcome = against(answer, changes);
-    assert_eq!((outcome.record.total.sent, outcome.record.total.ok), (200, 200));
+    let total = &outcome.record.total;
+    assert_eq!((total.sent, total.ok, total.timeouts, errors(&outcome)), (200, 200, 0, BTreeMap::new()));
     assert_eq!(outcome.record.connections.closed_by_server, 400);
     let mut seen = seen.lock().unwrap().clone();
     seen.sort_unstable();
@@ -245,10 +247,11 @@ fn a_first_request_that_fails_ends_an_operation_of_two() {
 fn a_connection_that_is_closed_while_it_idles_is_no_error() {
     let answer =
         |asked: &Asked| if asked.on_connection == 2 { Answer::Last(text(200, "", "")) } else { reply(200, "") };
-    let model = json!({"kind": "closed", "users": 2, "operations_per_user": 10, "think_time_ms": 25.0});
+    // Long enough for a busy machine to close what it answered on.
+    let model = json!({"kind": "closed", "users": 2, "operations_per_user": 6, "think_time_ms": 500.0});
     let outcome = against(answer, json!({"model": model, "pool": {"connections": 2}}));
-    assert_eq!((outcome.record.total.ok, outcome.errors()), (20, 0));
-    assert!(outcome.record.connections.closed_by_server >= 8 && outcome.record.connections.lost == 0);
+    assert_eq!((outcome.record.total.ok, outcome.errors()), (12, 0));
+    assert!(outcome.record.connections.closed_by_server >= 4 && outcome.record.connections.lost == 0);
 }
 
 #[test]
@@ -262,13 +265,14 @@ fn two_endpoints_get_the_same_load() {
         assert_eq!(sent, [100, 100]);
         assert_eq!(outcome.record.endpoints.iter().map(|endpoint| endpoint.ok).sum::<u64>(), 200);
     }
-    let changes = json!({"endpoints": endpoints, "model": {"kind": "open", "rate_per_s": 2000.0, "arrivals": "poisson"},
-        "pool": {"connections": 64}, "phases": {"measure_s": 0.3}});
+    // A connection for each arrival: none ever has to take what the other endpoint has left.
+    let changes = json!({"endpoints": endpoints, "model": {"kind": "open", "rate_per_s": 500.0, "arrivals": "poisson"},
+        "pool": {"connections": 400}, "phases": {"measure_s": 0.4}});
     let mut open = serde_json::to_value(json!({})).unwrap();
     lay_over(&mut open, changes);
     let outcome = drive(plan(0, open));
     let [one, two] = [0, 1].map(|place| outcome.record.endpoints[place].sent);
-    assert!(one + two > 300 && one.abs_diff(two) <= 1 + (one + two) / 100, "{one} and {two}");
+    assert!(one + two > 100 && one.abs_diff(two) <= 1, "{one} and {two}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Whole drives against the null server: every operation is accounted for, whatever goes wrong.
 
 mod closed;
+mod cluster;
 mod ending;
 mod faults;
 mod http;

@@ -6,9 +6,11 @@ from pathlib import Path
 from loadstone.analyse.answers import answer_conclusions
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.course import elapsed_s, is_complete, needed_trials
+from loadstone.analyse.crash_tables import make_crash_tables
 from loadstone.analyse.headline import answer_question, comparison_line
 from loadstone.analyse.judge import judge_trial
 from loadstone.analyse.labels import label_of
+from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.model import Analysis, FactorView, TrialView
 from loadstone.analyse.summary import notes_of, summarise_checks
 from loadstone.analyse.tables import make_tables
@@ -33,6 +35,7 @@ def analyse_run(run: Run) -> Analysis:
     in_time = sorted(judged, key=lambda trial: (trial.started_unix_ns, trial.trial))
     tables = make_tables(run, judged)
     families = compare_groups(run, judged)
+    checks = summarise_checks(judged)
     verdicts = Counter(trial.verdict for trial in judged)
     return Analysis(
         experiment=run.experiment.name,
@@ -51,14 +54,17 @@ def analyse_run(run: Run) -> Analysis:
         trials_valid=verdicts["valid"],
         trials_suspect=verdicts["suspect"],
         trials_invalid=verdicts["invalid"],
-        published_source="; ".join(source.source for source in run.experiment.published),
+        published_source="; ".join(dict.fromkeys(source.source for source in run.experiment.published)),
         notes=notes_of(run, judged),
         tables=tables,
         answers=answer_conclusions(run.experiment, tables, families),
-        checks=summarise_checks(judged),
+        checks=checks,
         timeline=make_timeline(run, in_time),
         environment=dict(run.environment),
         trials=[_view(run.experiment, trial) for trial in in_time],
+        lessons=learn(Outcome(run.experiment, judged, tables, families, checks)),
+        crashes=make_crash_tables(run),
+        scale=run.plan.scale,
         factors={name: FactorView(title=f.title, unit=f.unit) for name, f in run.experiment.factors.items()},
     )
 

@@ -26,7 +26,17 @@ def answer_conclusions(
     """An answer to each conclusion of the experiment."""
     rows = _measured(tables)
     by_name = {family.name: family for family in families}
-    return [_answer(one, rows, by_name.get(one.comparison or "")) for one in experiment.conclusions]
+    back_to_back = _is_back_to_back(experiment)
+    return [
+        _answer(one, rows, by_name.get(one.comparison or ""), back_to_back=back_to_back)
+        for one in experiment.conclusions
+    ]
+
+
+def _is_back_to_back(experiment: Experiment) -> bool:
+    """Whether users ask again as soon as they are answered: a closed model without pauses."""
+    model = experiment.workload.model
+    return model.get("kind") == "closed" and model.get("think_time_ms", 0) in (0, "0", "0 ms")
 
 
 def _measured(tables: Iterable[ResultTable]) -> list[Row]:
@@ -38,8 +48,9 @@ def _measured(tables: Iterable[ResultTable]) -> list[Row]:
     return list(found.values())
 
 
-def _answer(conclusion: Conclusion, rows: list[Row], family: Family | None) -> Answer:
-    if family is not None and (found := answer_by_verdicts(conclusion, family)) is not None:
+def _answer(conclusion: Conclusion, rows: list[Row], family: Family | None, *, back_to_back: bool) -> Answer:
+    found = answer_by_verdicts(conclusion, family, back_to_back=back_to_back) if family is not None else None
+    if found is not None:
         waiting = _waiting(conclusion, rows) if conclusion.kind == "pool_wait" else None
         return (
             found

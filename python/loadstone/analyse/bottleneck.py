@@ -1,23 +1,31 @@
 """What held a condition back: whatever was full, or that nothing was and the users waited for round trips."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from pydantic import ValidationError
 
+from loadstone.analyse.busy import POOLS, Busy, busy_parts, of_its_time, place_cpus, typical, unseen_servers
+from loadstone.analyse.disk import Disk, disk_of
 from loadstone.analyse.evidence import TrialEvidence, evidence_of
 from loadstone.analyse.metrics import duration, rounded
 from loadstone.analyse.model import Bottleneck, Part
-from loadstone.record.facts import DRIVER, OWN
+from loadstone.record.facts import DRIVER
 from loadstone.record.trial import TrialRecord
 
 FULL = 0.9
 """J: from this share on a part is named."""
 BOUND = 0.95
 """J: a server's main thread that is so busy has nothing left: more load would not give more."""
+HELD = 0.1
+"""J: a subject that its CPU limit held back for so much of the time is at its limit, whatever its average says."""
+IDLE = 0.5
+"""J: a store below that is called idle beside a subject that is full."""
 POOL = 0.1
 """J: as the check `pool_wait` has it, beyond a tenth the pool is what is measured, if nothing else is full."""
+QUEUE = 1.0
+"""J: so many threads of an application that wait for its own pool on average make that pool the limit."""
 KEPT = 0.98
 """J: an open model that completes so much of what was due kept its rate; the rest ends in the drain."""
 SHORTEST_S = 0.5
@@ -28,12 +36,11 @@ SHORTEST_S = 0.5
 class Load:
     """One trial: how full its parts were, and how long its users waited. Times in seconds."""
 
-    servers: dict[str, float]
-    """How busy the main thread was, of the CPU time that it could have: without what other programs took."""
-    subjects: dict[str, float]
-    """Share of the CPUs that a part may use, or of one core if its main thread is fuller."""
+    parts: dict[str, Busy]
     generator: float | None
     """The hottest thread's share of its core; None if it spins and so is always busy."""
+    disk: Disk | None
+    """The server that waited for it, if one did."""
     pool: float
     """Waiting for a connection as a share of the response time."""
     response_s: float
@@ -44,10 +51,16 @@ class Load:
     connections: int
     kept: bool
     """Whether the rate that was asked for was reached; of no meaning in the closed model."""
-    cores: dict[str, float]
-    """CPU that servers and subjects took, in cores; empty where it is not known which CPUs they may use."""
     cpus: int
-    """How many CPUs they may use, all together."""
+    """How many CPUs servers and subjects may use, all together; 0: not known."""
+    unseen: list[str]
+    """Servers and subjects of whose CPU nothing is known."""
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """How full servers, subjects and the driver were."""
+        found = {name: busy.share for name, busy in self.parts.items()}
+        return found if self.generator is None else {**found, DRIVER: self.generator}
 
 
 def bottleneck_of(trials: Sequence[TrialRecord]) -> Bottleneck | None:
@@ -59,39 +72,81 @@ def bottleneck_of(trials: Sequence[TrialRecord]) -> Bottleneck | None:
     if not loads:
         return None
     load = _typical(loads)
-    shares = {**load.servers, **load.subjects}
-    if load.generator is not None:
-        shares[DRIVER] = load.generator
-    evidence = {name: round(share, 4) for name, share in {**shares, "pool": load.pool}.items()}
-    part, words = _named(load, shares)
-    return Bottleneck(part=part, words=words, evidence=evidence)
+    evidence = {**load.shares, "pool": load.pool, **({"disk": load.disk.share} if load.disk else {})}
+    part, words = _named(load)
+    return Bottleneck(part=part, words=words, evidence={name: round(share, 4) for name, share in evidence.items()})
 
 
-def _named(load: Load, shares: dict[str, float]) -> tuple[Part, str]:
-    """The part, and the line that says why. What is full comes first, then the pool, then the load itself."""
-    full = sorted((name for name, share in shares.items() if share >= FULL), key=lambda name: -shares[name])
-    bound = [name for name in full if name in load.servers and shares[name] >= BOUND]
+def _named(load: Load) -> tuple[Part, str]:
+    """The part, and the line that says why. What is full comes first, then disk and pools, then the load itself."""
+    full = sorted((name for name in load.shares if _is_full(load, name)), key=lambda name: -load.shares[name])
+    bound = [name for name in full if _kind(load, name) == "server" and load.shares[name] >= BOUND]
     if full:
         first = (bound or full)[0]
-        also = "".join(f"; {_busy(load, name, shares)}" for name in full if name != first)
-        return _part(load, first), f"{_part(load, first)}-bound: {_busy(load, first, shares)}{also}"
-    if len(load.cores) > 1 and sum(load.cores.values()) >= FULL * load.cpus:
+        also = "".join(f"; {_busy(load, name)}" for name in full if name != first)
+        return _kind(load, first), f"{_kind(load, first)}-bound: {_busy(load, first)}{also}{_stores(load, full)}"
+    if len(load.parts) > 1 and load.cpus and sum(busy.cores for busy in load.parts.values()) >= FULL * load.cpus:
         return _crowded(load)
+    if load.disk is not None:
+        return "server", f"server-bound: {load.disk.words}"
     if load.pool > POOL:
         users = f" for {load.users} users" if load.users else ""
         waiting = f"{_per_cent(load.pool)} of the response time is waiting for a connection"
         return "pool", f"pool-bound: {waiting} ({load.connections} connections{users})"
-    if not load.servers and not load.subjects:
+    queue = _own_pool(load.parts)
+    if queue is not None:
+        return "pool", f"pool-bound: {queue}"
+    if not load.parts:
         return "unknown", "not known: how busy the server was could not be seen"
-    return _idle(load, ", ".join(f"{name} {_per_cent(share)}" for name, share in shares.items()))
+    seen = ", ".join(f"{name} {_per_cent(share)}" for name, share in load.shares.items())
+    if load.unseen:
+        return (
+            "unknown",
+            f"not known: how busy {', '.join(load.unseen)} was could not be seen; nothing else was full ({seen})",
+        )
+    return _idle(load, seen)
+
+
+def _is_full(load: Load, name: str) -> bool:
+    busy = load.parts.get(name)
+    held = busy is not None and busy.throttled >= HELD and busy.share >= IDLE
+    return held or load.shares[name] >= FULL
+
+
+def _stores(load: Load, full: Sequence[str]) -> str:
+    """How busy the stores were beside a subject that is full: that is what such a study is about."""
+    stores = {name: busy.share for name, busy in load.parts.items() if busy.kind != "subject" and name not in full}
+    if not stores or all(_kind(load, name) != "subject" for name in full):
+        return ""
+    listed = ", ".join(f"{name} {_per_cent(share)}" for name, share in stores.items())
+    one = len(stores) == 1
+    if max(stores.values()) < IDLE:
+        return f"; the {'store is' if one else 'stores are'} idle ({listed})"
+    return f"; the {'store' if one else 'stores'} beside it: {listed}"
 
 
 def _crowded(load: Load) -> tuple[Part, str]:
     """Several parts that fill their CPUs together, though none does alone: the largest is named first."""
-    by_size = sorted(load.cores, key=lambda name: -load.cores[name])
-    listed = ", ".join(f"{name} {load.cores[name]:.2f}" for name in by_size)
-    part = _part(load, by_size[0])
-    return part, f"{part}-bound: {listed} of {load.cpus} CPUs that they share, which are full"
+    by_size = sorted(load.parts, key=lambda name: -load.parts[name].cores)
+    listed = ", ".join(f"{name} {load.parts[name].cores:.2f}" for name in by_size)
+    part = _kind(load, by_size[0])
+    shared = (
+        "1 CPU that they share, which is full"
+        if load.cpus == 1
+        else f"{load.cpus} CPUs that they share, which are full"
+    )
+    return part, f"{part}-bound: {listed} of {shared}"
+
+
+def _own_pool(parts: Mapping[str, Busy]) -> str | None:
+    """The pool of an application for which most of its threads wait, if any do."""
+    queues = [(waiting, name, pool) for name, busy in parts.items() for pool, waiting in busy.waiting.items()]
+    waiting, name, pool = max(queues, default=(0.0, "", ""))
+    if waiting < QUEUE:
+        return None
+    used = parts[name].pooled.get(pool)
+    full = "" if used is None else f", {used:.0f} of which are in use"
+    return f"{rounded(waiting)} threads of {name} wait for its connections {POOLS[pool]}{full}"
 
 
 def _idle(load: Load, seen: str) -> tuple[Part, str]:
@@ -116,18 +171,21 @@ def _per_cent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def _part(load: Load, name: str) -> Part:
+def _kind(load: Load, name: str) -> Part:
     if name == DRIVER:
         return "generator"
-    return "server" if name in load.servers else "subject"
+    return "subject" if load.parts[name].kind == "subject" else "server"
 
 
-def _busy(load: Load, name: str, shares: dict[str, float]) -> str:
+def _busy(load: Load, name: str) -> str:
     if name == DRIVER:
-        return f"hottest thread of the generator {_per_cent(shares[name])} busy"
-    if name in load.servers:
-        return f"main thread of {name} {_per_cent(shares[name])} busy"
-    return f"{name} {_per_cent(shares[name])} of its CPU busy"
+        return f"hottest thread of the generator {_per_cent(load.shares[name])} busy"
+    busy = load.parts[name]
+    if busy.cpus is None:
+        return f"main thread of {name} {_per_cent(busy.share)} busy"
+    cpus = "1 CPU" if busy.cpus == 1 else f"{busy.cpus:g} CPU{'s' if busy.cpus > 1 else ''}"
+    held = f", held back by its limit for {_per_cent(busy.throttled)} of the time" if busy.throttled >= HELD else ""
+    return f"{name} {busy.cores:.2f} of its {cpus}{held}"
 
 
 def _load(trial: TrialRecord) -> Load | None:
@@ -146,13 +204,9 @@ def _load(trial: TrialRecord) -> Load | None:
     mean_ns = sum(o.response_ns.mean * o.response_ns.count for o in operations) / replies
     closed = found.closed
     return Load(
-        servers={
-            name: _of_its_time(part.main_thread_share, part.wait_share)
-            for name, part in found.facts.parts.items()
-            if name in found.facts.servers and part.main_thread_share is not None
-        },
-        subjects=_subjects(found),
+        parts=busy_parts(found),
         generator=_generator(found),
+        disk=disk_of(found),
         pool=found.queued_ns / mean_ns if mean_ns else 0.0,
         response_s=sum(o.response_sum_ns for o in operations) / ended / 1e9,
         throughput_per_s=found.completed / found.drive.measure_s,
@@ -160,56 +214,26 @@ def _load(trial: TrialRecord) -> Load | None:
         think_s=closed.think_time_ms / 1e3 if closed else 0.0,
         connections=found.plan.pool.connections,
         kept=found.completed >= KEPT * trial.counts.offered,
-        cores=_cores(found),
-        cpus=_cpus(found),
+        cpus=place_cpus(found),
+        unseen=unseen_servers(found),
     )
-
-
-def _of_its_time(busy: float, waited: float | None) -> float:
-    """A share of the time as a share of what was left of it: a thread without a CPU could not be busier."""
-    return min(1.0, busy / max(0.05, 1.0 - (waited or 0.0)))
-
-
-def _subjects(found: TrialEvidence) -> dict[str, float]:
-    """Parts that are neither driver nor a Redis: many threads, so of all the CPUs that they may use."""
-    cpus = _cpus(found)
-    shares: dict[str, float] = {}
-    for name, part in found.facts.parts.items():
-        if name in (DRIVER, OWN) or name in found.facts.servers:
-            continue
-        seen = [part.main_thread_share, part.mean_share / cpus if cpus else None]
-        told = [share for share in seen if share is not None]
-        if told:
-            shares[name] = max(told)
-    return shares
-
-
-def _cpus(found: TrialEvidence) -> int:
-    """CPUs that servers and subjects may use; 0 where that is not known."""
-    placed = found.facts.placement
-    return len(placed.server_cpus) if placed is not None else 0
-
-
-def _cores(found: TrialEvidence) -> dict[str, float]:
-    if not _cpus(found):
-        return {}
-    return {name: part.mean_share for name, part in found.facts.parts.items() if name not in (DRIVER, OWN)}
 
 
 def _generator(found: TrialEvidence) -> float | None:
     if found.open is not None and found.open.spin_us > 0:
         return None
     threads = [thread for thread in found.drive.threads if thread.wall_s > 0]
-    return max((_of_its_time(t.cpu_s / t.wall_s, (t.waited_s or 0.0) / t.wall_s) for t in threads), default=None)
+    return max((of_its_time(t.cpu_s / t.wall_s, (t.waited_s or 0.0) / t.wall_s) for t in threads), default=None)
 
 
 def _typical(loads: Sequence[Load]) -> Load:
-    """The medians; a part counts if most of the trials saw it."""
+    """The medians over the trials."""
     generator = [load.generator for load in loads if load.generator is not None]
+    disks = sorted((load.disk for load in loads if load.disk is not None), key=lambda disk: disk.share)
     return Load(
-        servers=_medians([load.servers for load in loads]),
-        subjects=_medians([load.subjects for load in loads]),
+        parts=typical([load.parts for load in loads]),
         generator=median(generator) if generator else None,
+        disk=disks[len(disks) // 2] if 2 * len(disks) > len(loads) else None,
         pool=median(load.pool for load in loads),
         response_s=median(load.response_s for load in loads),
         throughput_per_s=median(load.throughput_per_s for load in loads),
@@ -217,11 +241,6 @@ def _typical(loads: Sequence[Load]) -> Load:
         think_s=loads[0].think_s,
         connections=loads[0].connections,
         kept=2 * sum(load.kept for load in loads) > len(loads),
-        cores=_medians([load.cores for load in loads]),
         cpus=loads[0].cpus,
+        unseen=loads[0].unseen,
     )
-
-
-def _medians(shares: Sequence[dict[str, float]]) -> dict[str, float]:
-    names = {name: [seen[name] for seen in shares if name in seen] for seen in shares for name in seen}
-    return {name: median(values) for name, values in sorted(names.items()) if 2 * len(values) > len(shares)}

@@ -4,23 +4,33 @@ from collections.abc import Sequence
 from typing import Literal
 
 from loadstone.analyse.family_words import family_answer
-from loadstone.analyse.model import Answer, Comparison, Family
+from loadstone.analyse.metrics import is_rate
+from loadstone.analyse.model import Answer, Comparison, Family, Judgement
 from loadstone.spec.experiment import Conclusion
 from loadstone.spec.levels import Condition, Level, fits
 
+MEAN_TIME = "response_ns.mean"
 Outcome = Literal["holds", "does not hold", "undecided", "no valid data"]
 
 
-def answer_by_verdicts(conclusion: Conclusion, family: Family) -> Answer | None:
+def answer_by_verdicts(conclusion: Conclusion, family: Family, *, back_to_back: bool = False) -> Answer | None:
     """The answer to a claim about `where` against `against`; None if the family compares no such conditions.
 
     A conclusion that claims nothing definite gets the verdicts, and no word on whether it holds.
+
+    Args:
+        conclusion: the claim, about `conclusion.metric`.
+        family: the verdicts of a declared comparison.
+        back_to_back: whether each user asked again at once (closed model, no pauses): then the mean response
+            time is the number of users over the rate, and a verdict on the rate is one on that time.
     """
-    meant = [pair for pair in family.comparisons if _about(conclusion, pair) is not None]
+    about = [pair for pair in family.comparisons if _about(conclusion, pair) is not None]
+    judged = [(pair, _on_metric(conclusion.metric, pair, back_to_back=back_to_back)) for pair in about]
+    meant = [pair.model_copy(update={"primary": found}) for pair, found in judged if found is not None]
     if not meant:
         return None
     evidence = [_evidence(pair) for pair in meant]
-    words = family_answer(meant)
+    words = f"{family_answer(meant)}{_remark(conclusion.metric, meant[0].primary)}"
     if conclusion.claims is None:
         return Answer(claim=conclusion.claim, answer=words, evidence=evidence, verdict="not answered here")
     outcomes = [_outcome(conclusion, pair) for pair in meant]
@@ -28,6 +38,26 @@ def answer_by_verdicts(conclusion: Conclusion, family: Family) -> Answer | None:
     times = outcomes.count("holds")
     some = f"Holds in {times} of {len(outcomes)}. " if 0 < times < len(outcomes) else ""
     return Answer(claim=conclusion.claim, answer=f"{some}{words}", evidence=evidence, verdict=verdict)
+
+
+def _on_metric(metric: str, pair: Comparison, *, back_to_back: bool) -> Judgement | None:
+    """The judgement of a pair that tells of the metric; None where none does."""
+    found = next((one for one in (pair.primary, *pair.exploratory) if one.metric == metric), None)
+    if found is None and pair.primary.kind == "invalid":
+        return pair.primary
+    if found is None and metric == MEAN_TIME and back_to_back and is_rate(pair.primary.metric):
+        return pair.primary
+    return found
+
+
+def _remark(metric: str, judged: Judgement) -> str:
+    """What a reader must know of a verdict that is not the one that the comparison was made for."""
+    if judged.metric != metric:
+        by_rate = (
+            " (In a closed model without pauses the mean time is the users over the rate: it falls as that rises.)"
+        )
+        return by_rate if judged.kind != "invalid" else ""
+    return f" (By the {judged.metric_words}; it was not what decided.)" if judged.role == "exploratory" else ""
 
 
 def _together(outcomes: Sequence[Outcome]) -> Outcome:
@@ -49,6 +79,8 @@ def _outcome(conclusion: Conclusion, pair: Comparison) -> Outcome:
     if judged.kind != "faster":
         return "undecided"
     b_larger = (judged.winner == "b") == judged.larger_is_faster
+    if is_rate(judged.metric) != is_rate(conclusion.metric):  # a time, told by the rate
+        b_larger = not b_larger
     where_larger = b_larger == (_about(conclusion, pair) == "b")
     return "holds" if conclusion.claims == ("more" if where_larger else "less") else "does not hold"
 

@@ -1,10 +1,11 @@
 """What the checks of one trial look at: its record, and the facts in it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from loadstone.drive.outcome import DriveRecord
 from loadstone.plan.model import Closed, Open, Plan
-from loadstone.record.facts import ServerCounters, TrialFacts
+from loadstone.record.facts import OF_MARIADB, ServerCounters, ServerTrial, TrialFacts, owner_of
 from loadstone.record.trial import TrialRecord
 
 
@@ -36,6 +37,30 @@ class TrialEvidence:
         return self.plan.protocol == "http1"
 
     @property
+    def has_redis(self) -> bool:
+        """Whether what is asked of a Redis is a question at all: one was watched, or the load was for one."""
+        return bool(self.facts.servers) or not self.http
+
+    @property
+    def targets(self) -> dict[str, ServerTrial]:
+        """The servers that got the load, where that was commands of Redis."""
+        servers, target = self.facts.servers, self.facts.target
+        return {name: server for name, server in servers.items() if target in (None, name)}
+
+    def subject_of(self, part: str) -> str | None:
+        """The subject that a part is a replica of; None if it is none."""
+        return owner_of(part, self.facts.subjects)
+
+    def server_of(self, part: str) -> str | None:
+        """The server that a part belongs to; None if it is none. A MariaDB is known by what was seen of it."""
+        return owner_of(part, {*self.facts.servers, *self.facts.settings, *self.mariadbs})
+
+    @property
+    def mariadbs(self) -> set[str]:
+        """The servers that run many threads alike."""
+        return {part for part, figures in self.facts.seen.items() if OF_MARIADB in figures}
+
+    @property
     def ours(self) -> bool:
         """Whether loadstone started every server, so that nobody else works with them."""
         return self.facts.placement is not None
@@ -43,13 +68,17 @@ class TrialEvidence:
     @property
     def server_sides(self) -> list[tuple[ServerCounters, ServerCounters]]:
         """Each server right before and right after the drive, of those that could be asked and ran on."""
-        sides = [(server.before, server.after) for server in self.facts.servers.values()]
+        return self._sides(self.facts.servers)
+
+    @staticmethod
+    def _sides(servers: Mapping[str, ServerTrial]) -> list[tuple[ServerCounters, ServerCounters]]:
+        sides = [(server.before, server.after) for server in servers.values()]
         return [(b, a) for b, a in sides if b is not None and a is not None and b.run_id == a.run_id]
 
     def counted(self, name: str) -> float | None:
-        """How much a figure of INFO grew during the drive, all servers together; None if one does not tell."""
-        sides = self.server_sides
-        if not sides or len(sides) < len(self.facts.servers):
+        """How much a figure of INFO grew on the servers that got the load; None if one of them does not tell."""
+        sides = self._sides(self.targets)
+        if not sides or len(sides) < len(self.targets):
             return None
         if any(name not in side.counters for pair in sides for side in pair):
             return None

@@ -16,6 +16,8 @@ from loadstone.spec.experiment import usual_margin
 METRICS = (
     "goodput_per_s",
     "throughput_per_s",
+    "peak_per_s",
+    "response_ns.mean",
     *(f"{kind}.{quantile}" for kind in ("response_ns", "service_ns") for quantile in ("p50", "p95", "p99", "p999")),
 )
 """What is explored beside the primary metric."""

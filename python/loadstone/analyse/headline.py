@@ -21,7 +21,7 @@ def answer_question(
 ) -> str:
     """One or two sentences that open the report: the best valid figures of the primary metric, and the main verdicts.
 
-    A figure for each level of the factor that the first table varies first, all at the same levels of
+    A figure for each level of the first factor that the first table varies, all at the same levels of
     the other factors: those with the best figures of which every level was measured validly.
     """
     remarks = ["quick run"] if quick else []
@@ -55,8 +55,10 @@ def measured_once(tables: Sequence[ResultTable]) -> bool:
 def _figures(experiment: Experiment, tables: Sequence[ResultTable], remarks: Sequence[str]) -> str:
     if not tables:
         return f"Nothing was measured{_remarks(remarks)}."
-    first, *others = tables[0].vary
-    alike = [table for table in tables if set(table.vary) == set(tables[0].vary)]
+    vary = tables[0].vary
+    first = next((name for name, levels in vary.items() if len(levels) > 1), next(iter(vary)))
+    others = [name for name in vary if name != first]
+    alike = [table for table in tables if _alike(table, tables[0])]
     metric = experiment.primary_metric
     for verdict in ("valid", "suspect"):
         best = _best_group(alike, first, metric, verdict)
@@ -66,6 +68,14 @@ def _figures(experiment: Experiment, tables: Sequence[ResultTable], remarks: Seq
             marks = remarks if verdict == "valid" else ["suspect", *remarks]
             return f"{f'At {place}: ' if place else ''}{figures} {metric_words(metric)}{_remarks(marks)}."
     return f"No trial gave a figure that may be used; the checks say why{_remarks(remarks)}."
+
+
+def _alike(table: ResultTable, first: ResultTable) -> bool:
+    """Whether a table may stand in for the first: it varies the same factors, and is about no other kind of work."""
+    if set(table.vary) != set(first.vary):
+        return False
+    fixed = [(levels, table.vary[name]) for name, levels in first.vary.items() if len(levels) == 1]
+    return all(theirs == ours for ours, theirs in fixed if len(theirs) == 1)
 
 
 def _remarks(remarks: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from loadstone.analyse.labels import identity
 from loadstone.analyse.reasons import counted_reasons, failed_checks
 from loadstone.record.trial import CheckResult, TrialRecord
 
-EXACT = ("conservation", "server_counter", "replies")
+EXACT = ("settings", "conservation", "server_counter", "stored_rows", "replies")
 """Checks that hold exactly or not at all: one trial that fails one makes every figure of the pair doubtful."""
 SPOILED_MAX = 0.20
 """J: if more of the blocks are spoiled or had to be repeated, what is left is no longer a fair sample."""

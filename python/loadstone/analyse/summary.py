@@ -68,6 +68,8 @@ def _course(run: Run, judged: Sequence[TrialRecord]) -> Iterator[str]:
     if otherwise:
         trials = "1 trial is" if otherwise == 1 else f"{otherwise} trials are"
         yield f"{trials} judged otherwise by this version than when the run was made."
+    if run.plan.scale != 1:
+        yield f"Scaled: users and rows are {100 * run.plan.scale:.3g} % of those that the experiment writes."
     if run.plan.quick and (left_out := [table.title for table in run.experiment.tables if not table.quick]):
         yield f"Left out of a quick run: {'; '.join(left_out)}."
     if run.plan.as_published and run.experiment.as_published is not None and run.experiment.as_published.note:

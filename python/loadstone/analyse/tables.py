@@ -12,13 +12,14 @@ from loadstone.analyse.labels import condition_words, identity
 from loadstone.analyse.model import ResultTable, Row
 from loadstone.analyse.pairs import EXACT, SPOILED_MAX
 from loadstone.analyse.reasons import counted_reasons, failed_checks
+from loadstone.analyse.server_side import server_side
 from loadstone.analyse.statistics.signed_rank import signed_rank
 from loadstone.errors import DriveFailed
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.histogram import PER_MILLE, SAMPLES_BEYOND, measurable
 from loadstone.record.reading import Run, mean_of
 from loadstone.record.trial import Quantiles, TrialRecord
-from loadstone.spec.experiment import Experiment, Table
+from loadstone.spec.experiment import Experiment, Published, Table
 from loadstone.spec.levels import Condition, is_level
 
 INTERVAL_ALPHA = 0.05
@@ -43,7 +44,8 @@ def make_tables(run: Run, trials: Sequence[TrialRecord]) -> list[ResultTable]:
         if conditions:
             rows = [_row(run, table, c, by_condition.get(identity(c), [])) for c in conditions]
             vary = {name: list(levels) for name, levels in table.vary.items()}
-            tables.append(ResultTable(name=table.name, title=table.title, note=table.note, vary=vary, rows=rows))
+            head = {"name": table.name, "title": table.title, "note": table.note, "columns": list(table.columns)}
+            tables.append(ResultTable(**head, vary=vary, rows=rows))
     return tables
 
 
@@ -70,6 +72,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         "label": condition_words(run.experiment, condition, table.vary),
         "trials": [trial.trial for trial in trials],
         "published": published_figure(run.experiment, condition),
+        "published_columns": published_columns(run.experiment, condition),
         "reasons": _reasons(trials),
     }
     if not used or _refused(trials):
@@ -94,6 +97,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         goodput_interval=typical_interval([trial.goodput_per_s for trial in used]),
         throughput_interval=typical_interval([trial.throughput_per_s for trial in used]),
         bottleneck=bottleneck_of(used),
+        **server_side(used),
     )
 
 
@@ -202,8 +206,24 @@ def _unmeasurable(response: Quantiles | None, trials: Sequence[TrialRecord]) -> 
 
 
 def published_figure(experiment: Experiment, condition: Condition) -> float | None:
-    """The original's figure for a condition; factors that it does not name must be at their usual level."""
-    for published in (row for source in experiment.published for row in source.rows):
+    """The original's figure for a condition, of those that stand beside no column of their own."""
+    rows = [row for source in experiment.published if not source.column for row in source.rows]
+    return _published(experiment, condition, rows)
+
+
+def published_columns(experiment: Experiment, condition: Condition) -> dict[str, float]:
+    """Column -> the original's figure for a condition."""
+    found: dict[str, float] = {}
+    for source in experiment.published:
+        figure = _published(experiment, condition, source.rows) if source.column else None
+        if figure is not None:
+            found.setdefault(source.column, figure)
+    return found
+
+
+def _published(experiment: Experiment, condition: Condition, rows: Sequence[Published]) -> float | None:
+    """The first figure for a condition; factors that it does not name must be at their usual level."""
+    for published in rows:
         if published.along not in condition or not is_level(condition[published.along], published.levels):
             continue
         named = {**published.where, published.along: condition[published.along]}

@@ -1,6 +1,5 @@
 """A subject is built once for each state of its sources, in a folder of the cache."""
 
-import fcntl
 import hashlib
 import os
 import platform
@@ -8,10 +7,10 @@ import re
 import shlex
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
+from loadstone.deploy.cache import cache_folder, only_one
 from loadstone.deploy.guarded import GuardedProcess, Surroundings
 from loadstone.deploy.manifest import Build, Manifest
 from loadstone.deploy.provider import DeployContext
@@ -23,12 +22,6 @@ POLL_S, TELL_EVERY_S = 0.05, 5.0
 PLACED = re.compile(r"\S+\.(java|kt|groovy|ts|js|go|rs|c|cc|cpp|cs|py)\b\W{0,2}\d+")
 """A message with its place in a source file, as compilers print it."""
 NOISE = re.compile(r"COMPILATION ERROR|Failed to execute goal|^\[ERROR\]\s*$|\bnpm (error|ERR!) (code|errno)\b")
-
-
-def cache_folder() -> Path:
-    """Where builds and data are kept between runs: `$XDG_CACHE_HOME/loadstone`, or `~/.cache/loadstone`."""
-    root = os.environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path.home() / ".cache") / "loadstone"
 
 
 def source_files(build: Build, folder: Path) -> list[Path]:
@@ -66,7 +59,7 @@ def built(manifest: Manifest, folder: Path, context: DeployContext) -> Path:
     place = cache_folder() / "subjects" / f"{manifest.name}-{source_hash(manifest.build, folder)}"
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with _only_one(place.with_suffix(".lock"), lambda: context.progress(f"{manifest.name}: another run builds it")):
+        with only_one(place.with_suffix(".lock"), lambda: context.progress(f"{manifest.name}: another run builds it")):
             if not (place / MARK).exists():
                 _build(manifest.name, manifest.build, folder, place, context)
     except OSError as error:
@@ -124,15 +117,3 @@ def first_error(log: str, place: Path) -> str:
         (line for line in errors if PLACED.search(line)), next(iter(errors), lines[-1] if lines else "nothing")
     )
     return chosen.removeprefix("[ERROR] ").replace(f"{place}/", "")[:300]
-
-
-@contextmanager
-def _only_one(lock: Path, waiting: Callable[[], None]) -> Iterator[None]:
-    """One build of the same sources at a time, over all runs of this user."""
-    with lock.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            waiting()
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -1,75 +1,58 @@
-"""All servers of a run: each condition's settings are started once and kept up until the run ends."""
+"""All that a run deploys: servers, the subjects' tables, data, subjects; started once and kept up between trials."""
 
-import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
+from loadstone.deploy.data_writer import DataWriter
+from loadstone.deploy.deployed import Deployed, Ready
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.deploy.redis_control import RedisControl
-from loadstone.plan.model import Endpoint
+from loadstone.deploy.server_pool import ServerPool
+from loadstone.deploy.subject_pool import SubjectPool
+from loadstone.deploy.tables import make_tables
+from loadstone.plan.run_plan import PlannedTrial
 
-MONITOR_TIMEOUT_S = 0.8
-"""Below the monitors' second: a server that hangs must not hold up the other monitors."""
-
-
-@dataclass
-class Deployed:
-    """One server that runs, and how to talk to it."""
-
-    server: Server
-    endpoint: Endpoint
-    control: RedisControl
-    """For loadstone's own questions between the phases."""
-    monitor: RedisControl
-    """Used by the monitors and nothing else."""
-
-    def close(self) -> None:
-        self.control.close()
-        self.monitor.close()
+SUBJECT_KEYS = "loadstone:subject:"
+"""What the keys of our own applications begin with."""
 
 
 class Deployments:
-    """Servers by their name and settings. A context manager: leaving it stops all that are ours."""
+    """What the trials of a run need. A context manager: leaving it stops all that is ours."""
 
-    def __init__(self, make: Callable[[str, Mapping[str, Any]], Server], context: DeployContext) -> None:
-        """`make` is `registry.server`: it validates the settings."""
-        self._make = make
-        self._context = context
-        self._running: dict[str, Deployed] = {}
+    def __init__(self, make_server: Callable[[str, Mapping[str, Any]], Server], context: DeployContext) -> None:
+        """`make_server` is `registry.server`: it validates the settings."""
+        self._subjects = SubjectPool(context)
+        self._servers = ServerPool(make_server, context, self._subjects.make_room)
+        self._data = DataWriter(context.progress)
 
-    def need(self, wanted: Mapping[str, Mapping[str, Any]]) -> dict[str, Deployed]:
-        """The servers of a condition, by name; started if they do not run yet, restarted if they died.
+    def need(self, planned: PlannedTrial) -> Ready:
+        """What a trial runs on; started if it does not run yet, restarted if it died.
+
+        A server that was started holds the subjects' tables and its data when this returns.
 
         Raises:
-            UserError: one cannot be started or cannot serve.
+            UserError: a part cannot be started, cannot serve, or cannot take its data.
             ServerGone: one that is not ours does not answer any more.
         """
-        return {name: self._one(name, settings) for name, settings in wanted.items()}
-
-    def _one(self, name: str, settings: Mapping[str, Any]) -> Deployed:
-        key = json.dumps([name, settings], sort_keys=True, default=str)
-        found = self._running.get(key)
-        if found is not None and found.server.alive():
-            return found
-        if found is not None:
-            found.close()
-            endpoint = found.server.restart()
-            server = found.server
-        else:
-            server = self._make(name, settings)
-            endpoint = server.start(self._context)
-        deployed = Deployed(server, endpoint, RedisControl(endpoint), RedisControl(endpoint, MONITOR_TIMEOUT_S))
-        self._running[key] = deployed
-        return deployed
+        self._subjects.expect(planned.subjects)
+        servers = self._servers.need(planned.servers)
+        for name, one in planned.subjects.items():
+            manifest = self._subjects.manifest(one)
+            if manifest is not None:
+                make_tables(name, *manifest, servers)
+        self._data.write(planned.data, servers)
+        self._subjects.keep_only(self._servers.all())
+        if planned.subjects:
+            _note_keys(servers)
+        return Ready(servers, self._subjects.need(planned.subjects, servers))
 
     def stop(self) -> None:
-        """Stop every server that is ours and close every connection. May be called more than once."""
-        while self._running:
-            _, deployed = self._running.popitem()
-            deployed.close()
-            deployed.server.stop()
+        """Stop all that is ours, and leave what is not as it was. May be called more than once."""
+        try:
+            self._subjects.stop()
+        finally:
+            self._servers.stop()
 
     def __enter__(self) -> Self:
         return self
@@ -78,3 +61,10 @@ class Deployments:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+def _note_keys(servers: Mapping[str, Deployed]) -> None:
+    """A subject leaves keys in every Redis that it may have."""
+    for deployed in servers.values():
+        if isinstance(deployed.control, RedisControl):
+            deployed.traces.beginnings.add(SUBJECT_KEYS)

@@ -8,7 +8,7 @@ process's workspace.
 import contextlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -20,6 +20,8 @@ from loadstone.deploy.workspace import Workspace
 from loadstone.spec.units import BYTES, parse
 
 PERIOD_US = 100_000
+CPU, MEMORY = "cpu limit", "memory limit in bytes"
+"""Names of the limits in the record."""
 REMEDY = "run as root, or in a group that is delegated to you (systemd-run --user --scope -p Delegate=yes)"
 MOUNTS, OWN = Path("/proc/self/mountinfo"), Path("/proc/self/cgroup")
 
@@ -66,6 +68,8 @@ class Limited:
     """Groups to enter; empty without limits."""
     unavailable: str | None = None
     """Why the limits that were asked for are not in force."""
+    in_force: Mapping[str, str] = field(default_factory=dict)
+    """`cpu limit` (CPUs) and `memory limit in bytes`, as the kernel tells them."""
     _cpu_stat: Path | None = field(default=None, repr=False)
 
     def throttling(self) -> Throttling | None:
@@ -107,12 +111,14 @@ def _limited(limits: Limits, workspace: Workspace) -> Limited:
             _write_cpu(groups[0], round(limits.cpu * PERIOD_US))
         if limits.memory is not None:
             _write_memory(groups[-1], limits.memory)
+        in_force = _read_back(limits, groups)
     except OSError as error:
         remove_groups(str(workspace.path))
         raise LimitUnavailable(
             f"a control group cannot be made or set ({error.strerror}: {error.filename}); {REMEDY}"
         ) from None
-    return Limited(tuple(groups), _cpu_stat=groups[0] / "cpu.stat" if limits.cpu is not None else None)
+    stat = groups[0] / "cpu.stat" if limits.cpu is not None else None
+    return Limited(tuple(groups), in_force=in_force, _cpu_stat=stat)
 
 
 def _make(parent: Path, workspace: Workspace) -> Path:
@@ -174,16 +180,35 @@ def _write_cpu(group: Path, quota_us: int) -> None:
 
 
 def _write_memory(group: Path, limit_bytes: int) -> None:
-    name = "memory.max" if (group / "memory.max").exists() else "memory.limit_in_bytes"
-    (group / name).write_text(str(limit_bytes))
+    _memory_file(group).write_text(str(limit_bytes))
+
+
+def _memory_file(group: Path) -> Path:
+    return group / ("memory.max" if (group / "memory.max").exists() else "memory.limit_in_bytes")
+
+
+def _read_back(limits: Limits, groups: Sequence[Path]) -> dict[str, str]:
+    """The limits that the kernel holds, by their names in the record."""
+    told = {}
+    if limits.cpu is not None:
+        told[CPU] = f"{_quota_us(groups[0]) / PERIOD_US:g}"
+    if limits.memory is not None:
+        told[MEMORY] = _memory_file(groups[-1]).read_text().strip()
+    return told
+
+
+def _quota_us(group: Path) -> float:
+    """Of a period of `PERIOD_US`; infinite where there is no limit."""
+    if (group / "cpu.max").exists():
+        quota, period = (group / "cpu.max").read_text().split()
+    else:
+        quota, period = ((group / name).read_text() for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us"))
+    return float("inf") if quota == "max" or int(quota) < 0 else int(quota) * PERIOD_US / int(period)
 
 
 def written(limits: Limits, limited: Limited) -> dict[str, str]:
     """The limits for the environment's record: as they are in force, or why they are not."""
-    told = {"cpu limit": limits.cpu, "memory limit in bytes": limits.memory}
-    reason = limited.unavailable
-    return {
-        name: f"unavailable: {reason}" if reason else f"{value:g}" if isinstance(value, float) else str(value)
-        for name, value in told.items()
-        if value is not None
-    }
+    asked = {CPU: limits.cpu, MEMORY: limits.memory}
+    if limited.unavailable is not None:
+        return {name: f"unavailable: {limited.unavailable}" for name, value in asked.items() if value is not None}
+    return dict(limited.in_force)

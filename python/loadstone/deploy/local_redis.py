@@ -9,13 +9,15 @@ import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
 from loadstone.deploy.guarded import GuardedProcess
+from loadstone.deploy.limits import Limits, written
 from loadstone.deploy.own_server import OwnServer
 from loadstone.deploy.probe import READ_BACK, probe
 from loadstone.deploy.provider import ConfigValue, DeployContext, Module, ServerFacts
 from loadstone.deploy.redis_control import RedisControl
-from loadstone.deploy.workspace import Workspace
+from loadstone.deploy.redis_words import config_text, differences, why_it_ended
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Endpoint
 
@@ -69,6 +71,7 @@ class LocalRedis(OwnServer):
         find: Callable[[], Parts],
         settings: Mapping[str, ConfigValue],
         modules: Sequence[Module],
+        limits: Limits | None = None,
     ) -> None:
         super().__init__(name)
         self.facts = ServerFacts(software="redis", version="", mode="", role="")
@@ -76,7 +79,18 @@ class LocalRedis(OwnServer):
         self._find = find
         self._settings = settings
         self._modules = modules
+        self._limits = limits or Limits()
         self._parts = Parts(Path())
+        self._in_cluster = False
+
+    def in_cluster(self) -> Self:
+        """The same as a node of a cluster that is still to be formed: nobody asks it yet what it can do."""
+        self._in_cluster = True
+        return self
+
+    def control(self, timeout_s: float = 5.0) -> RedisControl:
+        """See `provider.Server.control`."""
+        return RedisControl(self._endpoint, timeout_s)
 
     def start(self, context: DeployContext) -> Endpoint:
         """See `provider.Server.start`."""
@@ -85,8 +99,9 @@ class LocalRedis(OwnServer):
         self._parts = self._find()
         context.progress(f"starting {self.name} ({self._parts.binary.name})")
         self._endpoint = Endpoint(port=free_port(), password=secrets.token_urlsafe(24))
-        self._process = self._guarded(context)
+        self._process = self._guarded(context, self._limits)
         try:
+            self._process.become([str(self._parts.binary), str(self._process.workspace.path / CONFIG)])
             return self._run(self._process)
         except OSError as error:
             self.stop()
@@ -96,23 +111,6 @@ class LocalRedis(OwnServer):
             ) from None
         except BaseException:
             self.stop()
-            raise
-
-    def _guarded(self, context: DeployContext) -> GuardedProcess:
-        """A guard with a folder of its own, and no server started yet."""
-        try:
-            workspace = Workspace(self.name, context.work_root)
-        except OSError as error:
-            raise UserError(
-                f"server {self.name}: no temporary folder can be made ({error}); free some room, or set TMPDIR"
-            ) from None
-        try:
-            folder = context.log_folder or workspace.path
-            folder.mkdir(parents=True, exist_ok=True)
-            command = [str(self._parts.binary), str(workspace.path / CONFIG)]
-            return GuardedProcess(command, workspace, folder.absolute() / f"{self.name}.log", context.cpus)
-        except BaseException:
-            workspace.remove()
             raise
 
     def _run(self, process: GuardedProcess) -> Endpoint:
@@ -126,37 +124,30 @@ class LocalRedis(OwnServer):
             except _PortTaken:
                 self._endpoint = self._endpoint.model_copy(update={"port": free_port()})
                 continue
-            self.facts = probe(self._endpoint, self._modules)
-            with RedisControl(self._endpoint) as control:
+            facts = self.facts if self._in_cluster else probe(self._endpoint, self._modules)
+            limits = written(self._limits, self.limited)
+            self.facts = dataclasses.replace(facts, details={**facts.details, **limits})
+            with self.control() as control:
                 self.settings_read_back = control.config_get(sorted({*READ_BACK, *self._settings}))
-            self._tell_differences()
+            for line in differences(self._settings, self.settings_read_back):
+                self._context.progress(f"{self.name}: {line}")
             return self._endpoint
         raise UserError(f"server {self.name}: {PORT_TRIES} ports in a row were taken by others; try again")
 
-    def _tell_differences(self) -> None:
-        """Say where the server took another number than asked, as `maxclients` beyond its open files."""
-        for name, asked in self._settings.items():
-            got = self.settings_read_back.get(name)
-            if isinstance(asked, (bool, int)) and got is not None and got != _written(asked):
-                self._context.progress(f"{self.name}: {name} is {got}, not {_written(asked)} as asked")
-
     def _write_config(self, folder: Path) -> None:
         """The configuration file, for our eyes only: what the experiment sets, then ours."""
-        values: dict[str, ConfigValue] = {"save": '""', "appendonly": "no"}
-        values |= {name: _written(value) for name, value in self._settings.items()}
-        values |= {
+        ours: dict[str, ConfigValue] = {
             "bind": "127.0.0.1",
             "port": self._endpoint.port,
+            "cluster-enabled": "yes" if self._in_cluster else "no",
             "requirepass": self._endpoint.password or "",
             "dir": f'"{folder}"',
             "logfile": '""',
             "daemonize": "no",
         }
-        lines = [f"{name} {value}" for name, value in values.items()]
-        lines += [f'loadmodule "{path}"' for path in self._parts.modules]
         config = folder / CONFIG
         config.touch(mode=0o600)
-        config.write_text("\n".join(lines) + "\n")
+        config.write_text(config_text(self._settings, ours, self._parts.modules))
 
     def _await_ready(self, process: GuardedProcess, log_start: int) -> None:
         deadline = time.monotonic() + READY_S
@@ -177,35 +168,14 @@ class LocalRedis(OwnServer):
         """What the log says about an end during the start, as an error for a person."""
         with log.open(errors="replace") as file:
             file.seek(log_start)
-            lines = [_message(line) for line in file if line.strip()]
-        text = "\n".join(lines)
-        if "Address already in use" in text:
+            lines = file.readlines()
+        if any("Address already in use" in line for line in lines):
             return _PortTaken()
-        refused = re.search(r">>> '(.*)'(?:\n(.*))?", text)
-        if refused is not None:
-            line, reason = refused[1], refused[2] or ""
-            known = "" if "aborting" in reason or not reason else f" ({reason})"
-            return UserError(
-                f"server {self.name}: settings: this Redis does not take '{line}'{known}; correct the name or the value"
-            )
-        last = next((line for line in reversed(lines) if "exiting" not in line.lower()), "nothing")
-        return UserError(f"server {self.name}: it ended while it started, and its log says: {last[:300]}")
+        return UserError(f"server {self.name}: {why_it_ended(lines)}")
 
 
 class _PortTaken(Exception):
     """Another took the port between our choice and the server's start."""
-
-
-def _written(value: ConfigValue) -> str:
-    """A value as Redis reads it: booleans as yes and no, nothing as an empty string."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value) or '""'
-
-
-def _message(line: str) -> str:
-    """A log line without process id, role and time."""
-    return re.sub(r"^\d+:\w \d+ \w+ \d+ [\d:.]+ [#*.-] ", "", line.strip())
 
 
 def free_port() -> int:

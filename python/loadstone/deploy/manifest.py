@@ -58,13 +58,17 @@ class Run(_Part):
     command: Command
     ready: str = Field(default="/", pattern=r"^/")
     """Path that answers with a status of 200 to 399 once the application is ready."""
+    metrics: str | None = Field(default=None, pattern=r"^/")
+    """Path of a page in Prometheus's format, where a JVM tells its heap, collections and threads."""
     ready_within_s: float = Field(default=120.0, gt=0)
 
 
 class Manifest(_Part):
     """`environment` values may hold `${server.fact}`, and `{port}` and the like as commands may.
 
-    A value that refers to one of `optional_servers` is left out where the experiment has no such server.
+    A value that refers to one of `optional_servers` is left out where the experiment has no such server. `tables` names
+    a file of SQL statements for a server (`mariadb: schema.sql`, below the manifest's folder): it is run there before
+    the subject starts, where the experiment has such a server.
     """
 
     name: str = Field(pattern=r"^[a-zA-Z][a-zA-Z0-9_-]*$", max_length=40)
@@ -72,6 +76,7 @@ class Manifest(_Part):
     run: Run
     environment: dict[str, str] = Field(default_factory=dict)
     optional_servers: tuple[str, ...] = ()
+    tables: dict[str, str] = Field(default_factory=dict)
     jvm_flags: tuple[str, ...] = ()
     warm_up_s: float = Field(default=5.0, ge=0)
     """How long it is under load before measuring makes sense."""

@@ -13,18 +13,17 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from loadstone.deploy.guarded import GuardedProcess, Surroundings
-from loadstone.deploy.limits import Limited, Limits, limit, written
+from loadstone.deploy.guarded import GuardedProcess
+from loadstone.deploy.limits import Limits, written
 from loadstone.deploy.local_redis import free_port
-from loadstone.deploy.mariadb_control import MariaDbControl
-from loadstone.deploy.mariadb_facts import READ_BACK, canonical, differences, facts_of, text_of
+from loadstone.deploy.mariadb_control import MariaDbControl, canonical
+from loadstone.deploy.mariadb_facts import READ_BACK, differences, facts_of
+from loadstone.deploy.mariadb_words import DATABASE, errors_in, init_text, options_text, why_it_ended
 from loadstone.deploy.own_server import OwnServer
 from loadstone.deploy.provider import ConfigValue, DeployContext, ServerFacts, ServerSettings
-from loadstone.deploy.workspace import Workspace
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.plan.model import Endpoint
 
-DATABASE = "loadstone"
 READY_S = 60.0
 """How long the data folder's making, and the server's start, may take."""
 PORT_TRIES = 5
@@ -92,7 +91,6 @@ class LocalMariaDb(OwnServer):
         super().__init__(name)
         self.facts = ServerFacts(software="mariadb", version="", mode="", role="")
         self.settings_read_back: Mapping[str, str] = {}
-        self.limited = Limited()
         self._settings = settings
 
     def control(self, timeout_s: float = 5.0) -> MariaDbControl:
@@ -107,7 +105,7 @@ class LocalMariaDb(OwnServer):
         context.progress(f"starting {self.name} ({binary.name})")
         self._endpoint = Endpoint(port=free_port(), username=DATABASE, password=secrets.token_urlsafe(24))
         try:
-            self._process = self._guarded(context)
+            self._process = self._guarded(context, self._settings.limits)
             self._make_data_folder(self._process)
             return self._run(self._process)
         except OSError as error:
@@ -125,21 +123,6 @@ class LocalMariaDb(OwnServer):
             where = f"in {self._settings.folder}" if self._settings.folder else "on PATH"
             raise UserError(f"server {self.name}: no {program} {where}; {HOW_TO_GET}")
         return found.absolute()
-
-    def _guarded(self, context: DeployContext) -> GuardedProcess:
-        """A guard with a folder of its own, and no server started yet."""
-        workspace = Workspace(self.name, context.work_root)
-        try:
-            self.limited = limit(self._settings.limits, workspace)
-            if self.limited.unavailable is not None:
-                context.progress(f"{self.name}: limits are unavailable: {self.limited.unavailable}")
-            folder = context.log_folder or workspace.path
-            folder.mkdir(parents=True, exist_ok=True)
-            around = Surroundings(groups=self.limited.groups)
-            return GuardedProcess([], workspace, folder.absolute() / f"{self.name}.log", context.cpus, around)
-        except BaseException:
-            workspace.remove()
-            raise
 
     def _make_data_folder(self, process: GuardedProcess) -> None:
         """MariaDB's own system tables; its root may log in by the socket of our folder alone."""
@@ -166,36 +149,19 @@ class LocalMariaDb(OwnServer):
 
     def _write_files(self, folder: Path) -> None:
         """The option file and what the server runs first, for our eyes only: what the experiment sets, then ours."""
-        values: dict[str, ConfigValue] = {
-            "skip_log_bin": True,
-            "performance_schema": False,
-            "character_set_server": "utf8mb4",
-        }
-        values |= {canonical(name): value for name, value in self._settings.settings.items()}
-        if values.get("log_bin") is True:
-            values |= {"log_bin": "binlog", "server_id": 1}
-        if values.get("log_bin") is False:
-            del values["log_bin"]  # it would be taken for the name of a file
-        if "log_bin" in values:
-            del values["skip_log_bin"]
-        values |= {"bind_address": "127.0.0.1", "port": self._endpoint.port, "skip_name_resolve": True}
-        values |= {
+        ours: dict[str, ConfigValue] = {
+            "bind_address": "127.0.0.1",
+            "port": self._endpoint.port,
+            "skip_name_resolve": True,
             "datadir": str(folder / DATA),
             "socket": SOCKET,
             "pid_file": str(folder / "pid"),
             "user": _own_user(),
         }
-        password = self._endpoint.password
-        user = f"'{DATABASE}'@'127.0.0.1'"
-        init = [
-            f"CREATE OR REPLACE USER {user} IDENTIFIED BY '{password}';",
-            f"GRANT ALL PRIVILEGES ON *.* TO {user};",
-            f"CREATE DATABASE IF NOT EXISTS {DATABASE} CHARACTER SET utf8mb4;",
-        ]
-        lines = ["[mariadbd]", *(f"{name} = {text_of(value)}" for name, value in values.items())]
-        for file, text in ((OPTIONS, lines), (INIT, init)):
+        options = options_text(self._settings.settings, ours)
+        for file, text in ((OPTIONS, options), (INIT, init_text("127.0.0.1", self._endpoint.password or ""))):
             (folder / file).touch(mode=0o600)
-            (folder / file).write_text("\n".join(text) + "\n")
+            (folder / file).write_text(text)
 
     def _run(self, process: GuardedProcess) -> Endpoint:
         """Start the process and wait until it serves; on another port where its own is taken."""
@@ -216,7 +182,7 @@ class LocalMariaDb(OwnServer):
         asked = self._settings.settings
         with self.control() as control:
             facts = facts_of(control)
-            self.settings_read_back = control.variables({*READ_BACK, *map(canonical, asked)})
+            self.settings_read_back = control.settings({*READ_BACK, *map(canonical, asked)})
         limits = written(self._settings.limits, self.limited)
         self.facts = dataclasses.replace(
             facts, process_id=self.pids.get(self.name), details={**facts.details, **limits}
@@ -245,23 +211,12 @@ class LocalMariaDb(OwnServer):
         """What the log says about an end during the start, as an error for a person."""
         with log.open(errors="replace") as file:
             file.seek(log_start)
-            lines = [line.strip() for line in file if line.strip()]
-        errors = [_message(line) for line in lines if "[ERROR]" in line]
+            lines = file.readlines()
+        errors = errors_in(lines)
         if any(("port" in line and "already" in line) or "Address already in use" in line for line in errors):
             return _PortTaken()
-        text = "\n".join(lines)
-        if re.search(r"No space left|\b[Ee]rr(or|code):? 28\b", text):
-            return UserError(
-                f"server {self.name}: no room is left for its data; free some, or set TMPDIR to another disk"
-            )
-        refused = next(
-            (line for line in errors if re.search(r"unknown (variable|option)|[Uu]nknown suffix|setting value", line)),
-            None,
-        )
-        if refused is not None:
-            return UserError(f"server {self.name}: settings: {refused[:300]}; correct the name or the value")
-        said = next(iter(errors), lines[-1] if lines else "nothing")
-        return UserError(f"server {self.name}: it ended while it started, and its log says: {said[:300]}")
+        said = why_it_ended(lines, "free some, or set TMPDIR to another disk")
+        return UserError(f"server {self.name}: {said}")
 
 
 class _PortTaken(Exception):
@@ -273,8 +228,3 @@ def _own_user() -> str:
     with contextlib.suppress(OSError, KeyError):
         return getpass.getuser()
     return ""
-
-
-def _message(line: str) -> str:
-    """An error's words without time, thread and program."""
-    return re.sub(r"^.*\[ERROR\]\s*(\S*mariadbd:\s*)?", "", line).rstrip(".")

@@ -5,13 +5,17 @@ Ours are the databases `loadstone` and `loadstone_...`, and in any other databas
 
 import contextlib
 import re
+import socket
+import ssl
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from typing import Any, Self
 
 import pymysql
 from pymysql.constants import CR, ER
 
+from loadstone.deploy.redis_control import tls_context
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Endpoint
 
@@ -19,6 +23,13 @@ OURS = re.compile(r"loadstone(_\w*)?", re.ASCII)
 NAME = re.compile(r"\w{1,64}", re.ASCII)
 GONE = (CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST)
 REFUSED = (ER.ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR)
+PATIENCE_S = 600.0
+"""How long a statement may take that counts or writes many rows."""
+
+
+def canonical(name: str) -> str:
+    """A setting's name as the server prints it: `innodb-flush-method` is `innodb_flush_method`."""
+    return name.lower().replace("-", "_")
 
 
 class MariaDbControl:
@@ -29,11 +40,15 @@ class MariaDbControl:
         UserError: it refuses the login, or the right to do what is asked.
     """
 
-    def __init__(self, endpoint: Endpoint, database: str = "", timeout_s: float = 5.0) -> None:
+    def __init__(
+        self, endpoint: Endpoint, database: str = "", timeout_s: float = 5.0, *, sends_files: bool = False
+    ) -> None:
+        """`sends_files`: whether the server may ask for files of this machine, as LOAD DATA LOCAL needs it."""
         self.endpoint = endpoint
         self.database = database
         """Where our tables are; empty: none is needed."""
         self._timeout_s = timeout_s
+        self._sends_files = sends_files
         self._lock = threading.Lock()
         self._connection: pymysql.Connection[Any] | None = None
 
@@ -48,7 +63,7 @@ class MariaDbControl:
         with self._lock:
             self._drop()
 
-    def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+    def query(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows that a statement gives; `values` take the places of its `%s`."""
         try:
             with self._lock, self._connected().cursor() as cursor:
@@ -59,24 +74,36 @@ class MariaDbControl:
                 self.close()
             raise self._told(error) from error
 
+    def query_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
+        """Run an INSERT for each row, many rows in one statement."""
+        try:
+            with self._lock, self._connected().cursor() as cursor:
+                cursor.executemany(statement, rows)
+        except (pymysql.Error, OSError) as error:
+            raise self._told(error) from error
+
+    def patient(self, *, sends_files: bool = False) -> "MariaDbControl":
+        """Another connection to the same database, for statements that may take minutes."""
+        return MariaDbControl(self.endpoint, self.database, PATIENCE_S, sends_files=sends_files)
+
     def ping(self) -> None:
         """Returns if the server answers."""
-        self.rows("SELECT 1")
+        self.query("SELECT 1")
 
-    def variables(self, names: Iterable[str]) -> dict[str, str]:
-        """The server's settings of these names; without those that it does not have."""
-        wanted = set(names)
-        return {name: value for name, value in self.rows("SHOW GLOBAL VARIABLES") if name in wanted}
+    def settings(self, names: Iterable[str]) -> dict[str, str]:
+        """The server's settings under the names that they are asked by; without those that it does not have."""
+        told = {str(name): str(value) for name, value in self.query("SHOW GLOBAL VARIABLES")}
+        return {name: told[canonical(name)] for name in names if canonical(name) in told}
 
     def status(self) -> dict[str, int | float | str]:
         """SHOW GLOBAL STATUS, numbers as numbers. Counters count since the server's start."""
-        return {name: _number(value) for name, value in self.rows("SHOW GLOBAL STATUS")}
+        return {name: _number(value) for name, value in self.query("SHOW GLOBAL STATUS")}
 
     def set_global(self, name: str, value: str | int | float | bool) -> str:
         """Change a setting of a server of ours while it runs; what the server then says it is."""
-        _require_name(name)
-        self.rows(f"SET GLOBAL {name} = %s", value)
-        return str(self.rows("SHOW GLOBAL VARIABLES LIKE %s", name.replace("_", r"\_"))[0][1])
+        require_name(name)
+        self.query(f"SET GLOBAL {name} = %s", value)
+        return str(self.query("SHOW GLOBAL VARIABLES LIKE %s", name.replace("_", r"\_"))[0][1])
 
     def create_database(self) -> bool:
         """Make our database where there is none; whether it was made.
@@ -93,7 +120,7 @@ class MariaDbControl:
             )
         database, self.database = self.database, ""
         try:
-            self.rows(f"CREATE DATABASE {database} CHARACTER SET utf8mb4")
+            self.query(f"CREATE DATABASE {database} CHARACTER SET utf8mb4")
         finally:
             self.database = database
         self.close()  # the next connection goes into it
@@ -103,23 +130,44 @@ class MariaDbControl:
         """Remove our database with all its tables; only for one that `create_database` made."""
         if not OURS.fullmatch(self.database):
             raise UserError(f"database '{self.database}': only databases that begin with 'loadstone' are removed")
-        self.rows(f"DROP DATABASE IF EXISTS {self.database}")
+        self.query(f"DROP DATABASE IF EXISTS {self.database}")
         self.close()
 
     def run_script(self, statements: str) -> None:
         """Run the statements of a file such as `schema.sql`, each ended by a semicolon at the end of a line."""
         for statement in re.split(r";[ \t]*(?:\n|$)", statements):
             if statement.strip():
-                self.rows(statement)
+                self.query(statement)
 
     def tables(self) -> list[str]:
         """The tables of our database."""
-        return [str(row[0]) for row in self.rows("SHOW TABLES")]
+        return [str(row[0]) for row in self.query("SHOW TABLES")]
+
+    def count(self, text: str) -> int:
+        """The number that a SELECT answers; may take minutes.
+
+        Raises:
+            UserError: it is no SELECT that only reads, or does not answer one whole number.
+        """
+        words = re.findall(r"\w+", text.upper())
+        if words[:1] != ["SELECT"] or {"INTO", "UPDATE"} & set(words):
+            raise UserError(f"count '{text}': it must be a SELECT that only reads, as SELECT COUNT(*) FROM post")
+        with self.patient() as patient:
+            try:
+                answer = patient.query(text)
+            except ServerGone as gone:
+                if error_code(gone.__cause__) in GONE:
+                    raise
+                raise UserError(f"count '{text}': {gone}") from None
+        value = answer[0][0] if len(answer) == 1 and len(answer[0]) == 1 else None
+        if isinstance(value, bool) or not isinstance(value, int | Decimal) or value != int(value):
+            raise UserError(f"count '{text}': it does not answer one whole number; write SELECT COUNT(*) FROM ...")
+        return int(value)
 
     def count_rows(self, table: str) -> int:
         """How many rows a table has, counted."""
-        _require_name(table)
-        return int(self.rows(f"SELECT COUNT(*) FROM `{table}`")[0][0])
+        require_name(table)
+        return int(self.query(f"SELECT COUNT(*) FROM `{table}`")[0][0])
 
     def truncate(self, table: str) -> None:
         """Empty a table of ours; its ids begin anew.
@@ -127,18 +175,26 @@ class MariaDbControl:
         Raises:
             UserError: the table is not ours.
         """
-        _require_name(table)
-        if not OURS.fullmatch(self.database) and not OURS.fullmatch(table):
+        self.require_our_table(table)
+        self.query(f"TRUNCATE TABLE `{table}`")
+
+    def is_our_database(self) -> bool:
+        """Whether all tables of the database are ours, by its name."""
+        return OURS.fullmatch(self.database) is not None
+
+    def require_our_table(self, table: str) -> None:
+        """Returns if we may write to the table and empty it. Raises UserError if it is not ours."""
+        require_name(table)
+        if not self.is_our_database() and not OURS.fullmatch(table):
             raise UserError(
                 f"table '{self.database}.{table}': only tables of the database 'loadstone', or that begin with "
-                "'loadstone_', are emptied; take such a name"
+                "'loadstone_', are written to and emptied; take such a name"
             )
-        self.rows(f"TRUNCATE TABLE `{table}`")
 
     def _has_database(self) -> bool:
         database, self.database = self.database, ""
         try:
-            found = self.rows("SELECT 1 FROM information_schema.schemata WHERE schema_name = %s", database)
+            found = self.query("SELECT 1 FROM information_schema.schemata WHERE schema_name = %s", database)
         finally:
             self.database = database
             self.close()
@@ -146,19 +202,28 @@ class MariaDbControl:
 
     def _connected(self) -> "pymysql.Connection[Any]":
         if self._connection is None:
-            self._connection = pymysql.connect(
-                host=self.endpoint.host,
-                port=self.endpoint.port,
-                unix_socket=self.endpoint.unix_path,
-                user=self.endpoint.username,
-                password=self.endpoint.password or "",
+            endpoint, tls = self.endpoint, self.endpoint.tls
+            connection = pymysql.Connection(
+                # The certificate's name; where it is another than the host's, the socket is made here.
+                host=(tls.server_name if tls is not None else None) or endpoint.host,
+                port=endpoint.port,
+                unix_socket=endpoint.unix_path,
+                user=endpoint.username,
+                password=endpoint.password or "",
                 database=self.database or None,
                 connect_timeout=max(1, round(self._timeout_s)),
                 read_timeout=self._timeout_s,
                 write_timeout=self._timeout_s,
                 autocommit=True,
                 charset="utf8mb4",
+                local_infile=self._sends_files,
+                ssl=tls_context(tls) if tls is not None else None,
+                ssl_disabled=tls is None,
+                defer_connect=True,
             )
+            where = (endpoint.host, endpoint.port)
+            connection.connect(socket.create_connection(where, self._timeout_s) if tls is not None else None)
+            self._connection = connection
         return self._connection
 
     def _drop(self) -> None:
@@ -169,14 +234,26 @@ class MariaDbControl:
 
     def _told(self, error: Exception) -> UserError | ServerGone:
         """The error as one line for a person."""
-        code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
+        code = error_code(error)
         words = " ".join(str(error.args[-1] if error.args else error).split()).rstrip(".") or type(error).__name__
         where = f"server {self.endpoint.label}"
+        cause = getattr(error, "original_exception", None)
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return UserError(
+                f"{where}: its certificate is not accepted ({cause.verify_message.rstrip('.')}); "
+                "name the CA that signed it with ?ca_file=FILE, or give up verification with ?verify=no"
+            )
         if code in REFUSED:
-            return UserError(f"{where}: {words}; check user, password and rights in its URL")
+            tls = "" if self.endpoint.tls is not None else "; if it takes TLS only, add ?ssl=yes"
+            return UserError(f"{where}: {words}; check user, password and rights in its URL{tls}")
         if code in GONE or not isinstance(error, pymysql.Error):
             return ServerGone(f"{where}: {words}; it no longer answers, its log may say why")
         return ServerGone(f"{where}: {words}")
+
+
+def error_code(error: BaseException | None) -> int:
+    """The number that the server, or its library, gives to an error; 0 if none."""
+    return error.args[0] if error is not None and error.args and isinstance(error.args[0], int) else 0
 
 
 def _number(value: str) -> int | float | str:
@@ -186,6 +263,7 @@ def _number(value: str) -> int | float | str:
     return value
 
 
-def _require_name(name: str) -> None:
+def require_name(name: str) -> None:
+    """Returns if `name` may stand in a statement. Raises UserError if not."""
     if not NAME.fullmatch(name):
         raise UserError(f"'{name}' is not a name of a table or setting: letters, digits and _ only")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from loadstone.deploy.mariadb_control import MariaDbControl
+from loadstone.deploy.mariadb_control import MariaDbControl, canonical
 from loadstone.deploy.provider import ConfigValue, ServerFacts
 from loadstone.errors import UserError
 
@@ -23,7 +23,7 @@ def facts_of(control: MariaDbControl) -> ServerFacts:
     Raises:
         UserError: it is no MariaDB.
     """
-    told = control.variables(("version", "version_comment", "read_only"))
+    told = control.settings(("version", "version_comment", "read_only"))
     version = told.get("version", "")
     if "mariadb" not in (version + told.get("version_comment", "")).lower():
         raise UserError(
@@ -46,11 +46,6 @@ def differences(asked: Mapping[str, ConfigValue], got: Mapping[str, str]) -> lis
     if "sync_binlog" in map(canonical, asked) and got.get("log_bin") == "OFF":
         lines.append("sync_binlog has no effect without a binary log (log_bin: true)")
     return lines
-
-
-def canonical(name: str) -> str:
-    """A setting's name as the server prints it: `innodb-flush-method` is `innodb_flush_method`."""
-    return name.lower().replace("-", "_")
 
 
 def text_of(value: ConfigValue) -> str:

@@ -7,21 +7,26 @@ from urllib.parse import unquote, urlsplit
 import psutil
 from pydantic import AfterValidator, ConfigDict, Field
 
-from loadstone.deploy.mariadb import DATABASE
 from loadstone.deploy.mariadb_control import NAME, MariaDbControl
 from loadstone.deploy.mariadb_facts import READ_BACK, facts_of
+from loadstone.deploy.mariadb_words import DATABASE
 from loadstone.deploy.provider import DeployContext, ServerFacts, ServerSettings
 from loadstone.deploy.url import answering_again, redact
+from loadstone.deploy.url_options import TLS_OPTIONS, options_of, password_of, tls_of, truth_of
 from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.plan.model import Endpoint
 
 SCHEMES = ("mariadb", "mysql")
+OPTIONS = ("password_env", "ssl", *TLS_OPTIONS)
 PING_TIMEOUT_S = 2.0
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def parse_mariadb_url(url: str) -> tuple[Endpoint, str]:
-    """`mariadb://user:password@host:port/database` as an endpoint and the database's name (default: `loadstone`).
+    """`mariadb://user:password@host:port/database?option=value` as an endpoint and the database (default: `loadstone`).
+
+    Options: `password_env` (a variable that holds the password), `ssl` (yes or no), and for TLS `ca_file`, `verify`,
+    `server_name`, `cert_file`, `key_file`, each of which means `ssl=yes`.
 
     Raises:
         UserError: it is no such URL; the message never holds the password.
@@ -32,14 +37,23 @@ def parse_mariadb_url(url: str) -> tuple[Endpoint, str]:
         host, port = parts.hostname, parts.port
     except ValueError as error:
         raise UserError(f"url '{shown}': {error}; write mariadb://USER:PASSWORD@HOST:PORT/DATABASE") from None
-    if parts.scheme not in SCHEMES or parts.query or parts.fragment:
-        raise UserError(f"url '{shown}': write mariadb://USER:PASSWORD@HOST:PORT/DATABASE, without options")
+    if parts.scheme not in SCHEMES or parts.fragment:
+        raise UserError(f"url '{shown}': write mariadb://USER:PASSWORD@HOST:PORT/DATABASE")
+    options = options_of(parts, OPTIONS, shown)
     database = unquote(parts.path.strip("/")) or DATABASE
     if not NAME.fullmatch(database):
         raise UserError(f"url '{shown}': database '{database}' may hold letters, digits and _ only")
-    username = unquote(parts.username) if parts.username else None
-    password = unquote(parts.password) if parts.password else None
-    return Endpoint(host=host or "127.0.0.1", port=port or 3306, username=username, password=password), database
+    encrypted = any(name in options for name in TLS_OPTIONS)
+    if "ssl" in options and not truth_of("ssl", options["ssl"], shown) and encrypted:
+        raise UserError(f"url '{shown}': ssl={options['ssl']} forbids TLS, and others of its options are for TLS")
+    endpoint = Endpoint(
+        host=host or "127.0.0.1",
+        port=port or 3306,
+        username=unquote(parts.username) if parts.username else None,
+        password=password_of(parts, options, shown),
+        tls=tls_of(options, shown) if encrypted or truth_of("ssl", options.get("ssl", "no"), shown) else None,
+    )
+    return endpoint, database
 
 
 def _valid_url(url: str) -> str:
@@ -87,7 +101,7 @@ class MariaDbUrl:
             with self.control() as control:
                 self._made = control.create_database() or self._made
                 self.facts = facts_of(control)
-                self.settings_read_back = control.variables(READ_BACK)
+                self.settings_read_back = control.settings(READ_BACK)
         except ServerGone as gone:
             raise UserError(str(gone)) from None
         pid = listening_pid(self._endpoint)

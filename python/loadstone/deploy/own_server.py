@@ -3,8 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
-from loadstone.deploy.guarded import GuardedProcess
+from loadstone.deploy.guarded import GuardedProcess, Surroundings
+from loadstone.deploy.limits import Limited, Limits, limit
 from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.workspace import Workspace
+from loadstone.errors import UserError
 from loadstone.plan.model import Endpoint
 
 
@@ -15,6 +18,7 @@ class OwnServer(ABC):
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.limited = Limited()
         self._context = DeployContext()
         self._process: GuardedProcess | None = None
         self._endpoint = Endpoint()
@@ -32,6 +36,30 @@ class OwnServer(ABC):
     @abstractmethod
     def start(self, context: DeployContext) -> Endpoint:
         """See `provider.Server.start`."""
+
+    def _guarded(self, context: DeployContext, limits: Limits) -> GuardedProcess:
+        """A guard with a folder and limits of its own; what it runs is still to be told.
+
+        Raises:
+            UserError: there is no room for the folder.
+        """
+        try:
+            workspace = Workspace(self.name, context.work_root)
+        except OSError as error:
+            raise UserError(
+                f"server {self.name}: no temporary folder can be made ({error}); free some room, or set TMPDIR"
+            ) from None
+        try:
+            self.limited = limit(limits, workspace)
+            if self.limited.unavailable is not None:
+                context.progress(f"{self.name}: limits are unavailable: {self.limited.unavailable}")
+            folder = context.log_folder or workspace.path
+            folder.mkdir(parents=True, exist_ok=True)
+            around = Surroundings(groups=self.limited.groups)
+            return GuardedProcess([], workspace, folder.absolute() / f"{self.name}.log", context.cpus, around)
+        except BaseException:
+            workspace.remove()
+            raise
 
     @abstractmethod
     def _run(self, process: GuardedProcess) -> Endpoint:

@@ -46,15 +46,19 @@ def probe(endpoint: Endpoint, modules: Collection[str] = (), timeout_s: float = 
     """
     knock(endpoint)
     with RedisControl(endpoint, timeout_s) as control:
-        try:
-            control.ping()
-            _require_writable(control)
-            if "json" in modules:
-                _require_json(control)
-            facts = _facts(control)
-        except ServerGone as gone:
-            raise UserError(_explain(control, gone)) from None
-    return facts
+        return ask(control, modules)
+
+
+def ask(control: RedisControl, modules: Collection[str] = ()) -> ServerFacts:
+    """What the server behind `control` is; see `probe`."""
+    try:
+        control.ping()
+        _require_writable(control)
+        if "json" in modules:
+            _require_json(control)
+        return _facts(control)
+    except ServerGone as gone:
+        raise UserError(_explain(control, gone)) from None
 
 
 def _require_writable(control: RedisControl) -> None:

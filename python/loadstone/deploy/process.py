@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from loadstone.deploy import parts
+from loadstone.deploy.limits import Limits
 from loadstone.deploy.local_redis import LocalRedis, Parts, check_config
 from loadstone.deploy.provider import ConfigValue, ServerSettings
 from loadstone.errors import UserError
@@ -20,9 +21,11 @@ class ProcessSettings(ServerSettings):
     json_module: str | None = None
     settings: Annotated[dict[str, ConfigValue], AfterValidator(check_config)] = Field(default_factory=dict)
 
+    limits: Limits = Limits()
+
     def server(self, name: str) -> LocalRedis:
         """The server, not started."""
-        return LocalRedis(name, lambda: self._find(name), self.settings, self.modules)
+        return LocalRedis(name, lambda: self._find(name), self.settings, self.modules, self.limits)
 
     def _find(self, name: str) -> Parts:
         binary = shutil.which(self.binary) if self.binary else parts.find_local_server()

@@ -8,12 +8,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
+from loadstone.deploy.mariadb_control import MariaDbControl
+from loadstone.deploy.redis_control import RedisControl
 from loadstone.plan.model import Endpoint
 
+Control = RedisControl | MariaDbControl
+"""How loadstone itself asks a server: counts, settings, and its own keys or tables."""
 ConfigValue = str | int | float | bool
 Module = Literal["json"]
 
@@ -70,6 +74,9 @@ class Server(Protocol):
     @property
     def settings_read_back(self) -> Mapping[str, str]: ...
 
+    def control(self, timeout_s: float = 5.0) -> Control:
+        """A connection for loadstone's own questions to the server where it is, made when it is first needed."""
+
     def start(self, context: DeployContext) -> Endpoint:
         """Start it, or find it, and wait until it serves.
 
@@ -90,6 +97,14 @@ class Server(Protocol):
 
     def stop(self) -> None:
         """End it if it is ours, with all that was made for it. May be called more than once."""
+
+
+@runtime_checkable
+class ManyEndpoints(Protocol):
+    """What a server offers beside, if the load goes to several endpoints: a cluster."""
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]: ...
 
 
 class ServerSettings(BaseModel, ABC):

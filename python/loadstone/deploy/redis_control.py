@@ -1,13 +1,16 @@
 """The control connection to a server: loadstone's own questions, apart from the load.
 
-Commands used: INFO, PING, CONFIG GET, UNLINK, and AUTH and SELECT to connect. While a trial
-runs only INFO is sent, so the server's counts of the load's commands stay exact.
+Commands used: INFO, PING, CONFIG GET, UNLINK, and AUTH and SELECT to connect; SCAN to find keys of ours; what an
+experiment writes as its data and as its counts. While a trial runs only INFO is sent, so the server's counts of the
+load's commands stay exact.
 """
 
 import contextlib
+import re
+import shlex
 import ssl
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import redis
@@ -19,6 +22,8 @@ from loadstone.plan.model import Endpoint, Tls
 
 OUR_PREFIX = "loadstone:"
 BATCH = 1000
+COUNTING = ("DBSIZE", "EXISTS", "GET", "HLEN", "LLEN", "SCARD", "STRLEN", "XLEN", "ZCARD")
+"""Commands that `count` may send: they read, and answer one number."""
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext:
@@ -108,6 +113,71 @@ class RedisControl:
                 if not isinstance(gone.__cause__, redis.ResponseError):
                     raise
         return found
+
+    def settings(self, names: Iterable[str]) -> dict[str, str]:
+        """The server's settings under the names that they are asked by; without those that it does not tell."""
+        return {name: value for name in names for value in self.config_get([name]).values()}
+
+    def keys(self) -> int:
+        """How many keys the database holds."""
+        return int(self.call("DBSIZE"))
+
+    def count(self, text: str) -> int:
+        """The number that a reading command answers, written as in a shell: `SCARD loadstone:posts`.
+
+        Raises:
+            UserError: it is none of `COUNTING`, or its answer is no number.
+        """
+        try:
+            words = shlex.split(text)
+        except ValueError as error:
+            raise UserError(f"count '{text}': {str(error).lower()}; write it as in a shell") from None
+        if not words or words[0].upper() not in COUNTING:
+            raise UserError(f"count '{text}': begin it with one of {', '.join(COUNTING)}")
+        try:
+            reply = self.call(*words)
+            return int(reply) if reply is not None else 0  # a counter that nothing has counted yet
+        except ServerGone as gone:
+            if isinstance(gone.__cause__, redis.ResponseError):
+                raise UserError(f"count '{text}': {gone}") from None
+            raise
+        except ValueError:
+            raise UserError(f"count '{text}': the answer is no number; name a key that holds one") from None
+
+    def send(self, commands: Sequence[Sequence[bytes | str | int]]) -> None:
+        """Send many commands at once; the first error among the replies as `ServerGone`."""
+        try:
+            with self._lock, self.client.pipeline(transaction=False) as pipeline:
+                for command in commands:
+                    pipeline.execute_command(*command)  # type: ignore[no-untyped-call]
+                replies = pipeline.execute(raise_on_error=False)
+        except (redis.RedisError, OSError) as error:
+            raise ServerGone(f"server {self.endpoint.label}: {plain(error)}; it no longer answers") from error
+        for reply in replies:
+            if isinstance(reply, Exception):
+                raise ServerGone(f"server {self.endpoint.label}: {plain(reply)}") from reply
+
+    def remove_beginning(self, prefix: str) -> int:
+        """Remove every key that begins with `prefix`; how many there were. Looks at every key's name.
+
+        Raises:
+            UserError: `prefix` does not begin with `loadstone:`.
+        """
+        _require_ours(prefix)
+        pattern = re.sub(r"([\\*?\[\]^])", r"\\\1", prefix) + "*"
+        removed, cursor = 0, "0"
+        while True:
+            found, keys = self.call("SCAN", cursor, "MATCH", pattern, "COUNT", BATCH)
+            if keys:
+                removed += int(self.call("UNLINK", *keys))
+            cursor = found.decode() if isinstance(found, bytes) else str(found)
+            if cursor == "0":
+                return removed
+
+    def remove_key(self, key: str) -> int:
+        """Remove one key of ours; how many there were. Raises UserError as `remove_beginning`."""
+        _require_ours(key)
+        return int(self.call("UNLINK", key))
 
     def remove_numbered(self, prefix: str, count: int) -> int:
         """Remove the keys of a plan, `prefix` and a 12-digit number below `count`; how many there were.

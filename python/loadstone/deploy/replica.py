@@ -54,6 +54,11 @@ class Replica:
         """Its process; None while it does not run."""
         return self._process.pid if self.alive() and self._process is not None else None
 
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where it listens."""
+        return self._endpoint
+
     def alive(self) -> bool:
         """Whether its process runs."""
         return self._process is not None and self._process.alive()

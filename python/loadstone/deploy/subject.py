@@ -33,6 +33,10 @@ class Subject(Protocol):
     def details(self) -> Mapping[str, str]:
         """For the environment's record: the sources' hash, limits in force, variables without their secrets."""
 
+    @property
+    def metrics(self) -> Mapping[str, str]:
+        """Part -> the address where it tells its own figures to Prometheus; empty if it tells none."""
+
     def start(self, context: DeployContext) -> tuple[Endpoint, ...]:
         """Build it if needed, start every replica and wait until all are ready.
 
@@ -51,6 +55,12 @@ class Subject(Protocol):
     def alive(self) -> bool:
         """Whether every replica runs; for one of the user's, whether it answers."""
 
+    def last_words(self) -> str:
+        """What one that is not alive said last, on one line and without secrets; empty while all run."""
+
+    def throttling(self) -> Mapping[str, Throttling]:
+        """Part -> how its CPU limit held it back since its start; without those that have no limit."""
+
     def stop(self) -> None:
         """End it, with all that it started, if it is ours. May be called more than once."""
 
@@ -59,6 +69,8 @@ class Subject(Protocol):
 class SubjectSettings:
     """How a condition wants its subject."""
 
+    name: str | None = None
+    """Its name in the experiment; None: the manifest's."""
     replicas: int = 1
     limits: Limits = field(default_factory=Limits)
     """Of each replica, as of a pod."""
@@ -75,11 +87,11 @@ class LocalSubject:
 
     def __init__(self, manifest: Manifest, folder: Path, settings: SubjectSettings | None = None) -> None:
         """`manifest` and `folder` as `manifest.read_manifest` gives them."""
-        self.name = manifest.name
+        self._settings = settings or SubjectSettings()
+        self.name = self._settings.name or manifest.name
         self.warm_up_s = manifest.warm_up_s
         self._manifest = manifest
         self._folder = folder
-        self._settings = settings or SubjectSettings()
         self._context = DeployContext()
         self._replicas: list[Replica] = []
         self._details: dict[str, str] = {}
@@ -96,8 +108,14 @@ class LocalSubject:
         """See `Subject.details`."""
         return self._details
 
+    @property
+    def metrics(self) -> Mapping[str, str]:
+        """See `Subject.metrics`."""
+        page = self._manifest.run.metrics
+        return {replica.name: f"http://{replica.endpoint.label}{page}" for replica in self._replicas if page}
+
     def throttling(self) -> Mapping[str, Throttling]:
-        """Part -> how its CPU limit held it back since its start; without those that have no limit."""
+        """See `Subject.throttling`."""
         told = {replica.name: replica.throttling() for replica in self._replicas}
         return {name: throttling for name, throttling in told.items() if throttling is not None}
 
@@ -106,7 +124,7 @@ class LocalSubject:
         return bool(self._replicas) and all(replica.alive() for replica in self._replicas)
 
     def last_words(self) -> str:
-        """The last lines of the first replica that ended, on one line; empty while all run."""
+        """The last lines of the first replica that ended; see `Subject.last_words`."""
         return next((replica.last_lines() for replica in self._replicas if not replica.alive()), "")
 
     def start(self, context: DeployContext) -> tuple[Endpoint, ...]:

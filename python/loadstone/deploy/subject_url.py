@@ -4,6 +4,7 @@ import http.client
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
+from loadstone.deploy.limits import Throttling
 from loadstone.deploy.mariadb_url import listening_pid
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.redis_control import plain, tls_context
@@ -53,6 +54,7 @@ class UrlSubject:
     def __init__(self, name: str, urls: Sequence[str]) -> None:
         self.name = name
         self.pids: Mapping[str, int] = {}
+        self.metrics: Mapping[str, str] = {}
         self.details: Mapping[str, str] = {"url": ", ".join(redact(url) for url in urls)}
         self._endpoints = tuple(parse_subject_url(url) for url in urls)
 
@@ -80,12 +82,20 @@ class UrlSubject:
 
     def alive(self) -> bool:
         """Whether every replica answers."""
+        return not self.last_words()
+
+    def last_words(self) -> str:
+        """Why it does not answer; see `subject.Subject.last_words`."""
         try:
             for endpoint in self._endpoints:
                 _ask(self.name, endpoint)
-        except UserError:
-            return False
-        return True
+        except UserError as error:
+            return str(error)
+        return ""
+
+    def throttling(self) -> Mapping[str, Throttling]:
+        """Nothing: its limits are the user's."""
+        return {}
 
     def stop(self) -> None:
         """Nothing: it is the user's."""

@@ -1,12 +1,10 @@
 """Kind `url`: a server of the user's. It is never started or stopped, and only keys under our prefix are touched."""
 
-import difflib
 import ipaddress
-import os
 import socket
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, TypeVar
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+from typing import Annotated, Literal, TypeVar
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import psutil
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError
@@ -14,13 +12,12 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 from loadstone.deploy.probe import READ_BACK, probe
 from loadstone.deploy.provider import DeployContext, ServerFacts, ServerSettings
 from loadstone.deploy.redis_control import RedisControl
+from loadstone.deploy.url_options import TLS_OPTIONS, options_of, password_of, tls_of
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.model import Endpoint, Tls
+from loadstone.plan.model import Endpoint
 
 SCHEMES = ("redis", "rediss", "unix")
-TLS_OPTIONS = ("ca_file", "verify", "server_name", "cert_file", "key_file")
 OPTIONS = ("password_env", "db", *TLS_OPTIONS)
-TRUTH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 PING_TIMEOUT_S = 2.0
 
 
@@ -41,20 +38,21 @@ def parse_url(url: str) -> Endpoint:
         raise UserError(f"url '{shown}': {error}; write redis://HOST:PORT") from None
     if parts.scheme not in SCHEMES:
         raise UserError(f"url '{shown}': begins with none of redis://, rediss://, unix://")
-    options = _options(parts, shown)
+    options = options_of(parts, OPTIONS, shown)
+    for name in (name for name in TLS_OPTIONS if name in options and parts.scheme != "rediss"):
+        raise UserError(f"url '{shown}': '{name}' is for TLS only; write rediss://")
     try:
         login = {
             "username": unquote(parts.username) if parts.username else None,
-            "password": _password(parts, options, shown),
+            "password": password_of(parts, options, shown),
             "database": _database(parts, options, shown),
         }
         if parts.scheme == "unix":
             if not parts.path:
                 raise UserError(f"url '{shown}': names no socket; write unix:///path/to/redis.sock")
             return Endpoint(unix_path=unquote(parts.path), **login)
-        return Endpoint(
-            host=host or "127.0.0.1", port=6379 if port is None else port, tls=_tls(parts, options, shown), **login
-        )
+        tls = tls_of(options, shown) if parts.scheme == "rediss" else None
+        return Endpoint(host=host or "127.0.0.1", port=6379 if port is None else port, tls=tls, **login)
     except ValidationError as error:
         raise UserError(f"url '{shown}': {error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}") from None
 
@@ -100,12 +98,16 @@ class UrlServer:
         self._settings = settings
         self._endpoint = parse_url(settings.url)
 
+    def control(self, timeout_s: float = 5.0) -> RedisControl:
+        """See `provider.Server.control`."""
+        return RedisControl(self._endpoint, timeout_s)
+
     def start(self, context: DeployContext) -> Endpoint:
         """Ask the server whether it can be loaded; see `provider.Server.start`."""
         context.progress(f"asking {self.name} ({self._endpoint.label})")
         self.facts = probe(self._endpoint, self._settings.modules)
         try:
-            with RedisControl(self._endpoint) as control:
+            with self.control() as control:
                 self.settings_read_back = control.config_get(READ_BACK)
         except ServerGone as gone:
             raise UserError(str(gone)) from None
@@ -124,7 +126,7 @@ class UrlServer:
     def alive(self) -> bool:
         """Whether it answers a PING."""
         try:
-            with RedisControl(self._endpoint, PING_TIMEOUT_S) as control:
+            with self.control(PING_TIMEOUT_S) as control:
                 control.ping()
         except ServerGone:
             return False
@@ -191,40 +193,8 @@ def _is_here(endpoint: Endpoint) -> bool:
     return any(address in mine or ipaddress.ip_address(address).is_loopback for address in theirs)
 
 
-def _options(parts: SplitResult, shown: str) -> dict[str, str]:
-    options = dict(parse_qsl(parts.query, keep_blank_values=True))
-    for name in options:
-        if name not in OPTIONS:
-            near = difflib.get_close_matches(name, OPTIONS, n=1, cutoff=0.4)
-            hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(OPTIONS)}"
-            raise UserError(f"url '{shown}': unknown option '{name}'; {hint}")
-        if name in TLS_OPTIONS and parts.scheme != "rediss":
-            raise UserError(f"url '{shown}': '{name}' is for TLS only; write rediss://")
-    return options
-
-
-def _password(parts: SplitResult, options: Mapping[str, str], shown: str) -> str | None:
-    variable = options.get("password_env")
-    if variable is None:
-        return unquote(parts.password) if parts.password else None
-    if variable not in os.environ:
-        raise UserError(f"url '{shown}': password_env: the environment has no variable '{variable}'; export it")
-    return os.environ[variable]
-
-
 def _database(parts: SplitResult, options: Mapping[str, str], shown: str) -> int:
     text = options.get("db") or ("" if parts.scheme == "unix" else parts.path.strip("/"))
     if text and not text.isdecimal():
         raise UserError(f"url '{shown}': database '{text}' is not a number; write .../0")
     return int(text or 0)
-
-
-def _tls(parts: SplitResult, options: Mapping[str, str], shown: str) -> Tls | None:
-    if parts.scheme != "rediss":
-        return None
-    given: dict[str, Any] = {name: options[name] for name in TLS_OPTIONS if name in options}
-    if "verify" in given:
-        if given["verify"] not in TRUTH:
-            raise UserError(f"url '{shown}': verify '{given['verify']}' is neither yes nor no")
-        given["verify"] = TRUTH[given["verify"]]
-    return Tls(**given)

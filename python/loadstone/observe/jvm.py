@@ -2,6 +2,7 @@
 
 import math
 import threading
+import time
 import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
 from http.client import HTTPException
@@ -65,6 +66,25 @@ _WANTED = (LONGEST_PAUSE, *{name for name, _ in GAUGES.values()})
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
+class Round:
+    """JVMs that are asked at the same time, and together waited for no longer than `WAIT_S`."""
+
+    def __init__(self) -> None:
+        self.members: list[JvmMonitor] = []
+        self._served: set[JvmMonitor] = set()
+        self._until_s = 0.0
+
+    def wait_s(self, member: "JvmMonitor") -> float:
+        """How long this one may wait. The first of a round asks all; each is served once a round."""
+        if not self._served or member in self._served:
+            self._served.clear()
+            self._until_s = time.monotonic() + WAIT_S
+            for one in self.members:
+                one.ask()
+        self._served.add(member)
+        return max(0.0, self._until_s - time.monotonic())
+
+
 class JvmMonitor:
     """The JVM of `part` at `url`; `jvm_answers` 0 alone is told where no answer came since the sample before.
 
@@ -73,26 +93,36 @@ class JvmMonitor:
 
     UNITS = UNITS
 
-    def __init__(self, part: str, url: str) -> None:
+    def __init__(self, part: str, url: str, asked_with: Round | None = None) -> None:
         self._part = part
+        self._round = asked_with or Round()
+        self._round.members.append(self)
         self._url = url
         self._rates = Rates({})
         self._asking: threading.Thread | None = None
+        self._asked_now = False
         self._answer: dict[str, float] = {}
 
     @classmethod
     def watching(cls, watch: Watch) -> list[Monitor]:
         """One for each JVM."""
-        return [cls(part, url) for part, url in watch.jvm.items()]
+        together = Round()
+        return [cls(part, url, together) for part, url in watch.jvm.items()]
 
-    def sample(self, unix_s: float) -> Iterator[Sample]:
-        """The answer that came last, if it was not told before; waits for it once, and no longer than `WAIT_S`."""
+    def ask(self) -> None:
+        """Ask, unless the last question still waits for its answer."""
+        self._asked_now = self._asking is None
         if self._asking is None:
             self._asking = threading.Thread(target=self._ask, name=f"jvm {self._part}", daemon=True)
             self._asking.start()
-            self._asking.join(WAIT_S)
+
+    def sample(self, unix_s: float) -> Iterator[Sample]:
+        """The answer that came last, if it was not told before; waits for it no longer than `WAIT_S`."""
+        wait_s = self._round.wait_s(self)
         told: dict[str, float] = {}
-        if not self._asking.is_alive():
+        if self._asking is not None and self._asked_now:
+            self._asking.join(wait_s)
+        if self._asking is not None and not self._asking.is_alive():
             self._asking = None
             told, self._answer = self._answer, {}
         yield Sample(unix_s, self._part, "jvm_answers", float(bool(told)))

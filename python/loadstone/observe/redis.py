@@ -18,6 +18,8 @@ UNITS = {
     "total_connections_received": COUNT,
     "total_commands_processed": COUNT,
     "instantaneous_ops_per_sec": "commands/s",
+    "instantaneous_input_kbps": "KiB/s",
+    "instantaneous_output_kbps": "KiB/s",
     "total_net_input_bytes": "bytes since the server began",
     "total_net_output_bytes": "bytes since the server began",
     "total_error_replies": COUNT,
@@ -109,6 +111,8 @@ class RedisSnapshot:
     """Clients that are shown every command (MONITOR). None: the server does not tell who is connected."""
     slow_log_entries: int | None = None
     """Commands in the slow log, at most its `slowlog-max-len`. None: the server does not tell."""
+    latency_events: Mapping[str, int] = field(default_factory=dict)
+    """Event -> its longest in ms so far; only where the server's `latency-monitor-threshold` is above 0."""
 
 
 class SnapshotControl(Control, Protocol):
@@ -138,7 +142,7 @@ class RedisDifference:
 def snapshot(control: SnapshotControl) -> RedisSnapshot:
     """Ask for all that is counted, and for what may spoil a figure.
 
-    Sends INFO, CONFIG GET, CLIENT LIST and SLOWLOG LEN; of these only INFO must be answered.
+    Sends INFO, CONFIG GET, CLIENT LIST, SLOWLOG LEN and LATENCY LATEST; of these only INFO must be answered.
 
     Raises:
         ServerGone: the server does not answer.
@@ -147,6 +151,7 @@ def snapshot(control: SnapshotControl) -> RedisSnapshot:
     settings = control.config_get(SETTINGS)
     monitors = _monitor_clients(control) if clients <= CLIENTS_MAX else None
     slow = _asked(control, "SLOWLOG LEN")
+    events = _asked(control, "LATENCY LATEST")
     info = control.info("all")
     commands = {
         name.removeprefix("cmdstat_"): _command(values) for name, values in info.items() if name.startswith("cmdstat_")
@@ -166,12 +171,17 @@ def snapshot(control: SnapshotControl) -> RedisSnapshot:
         settings=dict(settings),
         monitor_clients=monitors,
         slow_log_entries=int(slow) if slow is not None else None,
+        latency_events={_text(event[0]): int(event[3]) for event in events or ()},
     )
 
 
 def _monitor_clients(control: SnapshotControl) -> int | None:
     clients = _asked(control, "CLIENT LIST")
     return None if clients is None else sum(MONITORS in client.get("flags", "") for client in clients)
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
 
 
 def _asked(control: SnapshotControl, command: str) -> Any:

@@ -1,4 +1,4 @@
-"""The commands of an operation as the plan has them: arguments apart, placeholders known."""
+"""The commands and requests of an operation as the plan has them: arguments apart, placeholders known."""
 
 import re
 from collections.abc import Mapping
@@ -7,35 +7,63 @@ from typing import Any
 from loadstone.plan.substitute import FieldError, Path
 from loadstone.spec.levels import level_text
 
+REPEAT_MAX = 100_000
 _ARGUMENT = re.compile(r"(?:\{[^{}]*\}|\S)+")
 _BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
-_KNOWN = re.compile(
-    r"key|document|id|version|field|body|field_json|changed|value|seq"
-    r"|uniform -?[0-9]+\.\.-?[0-9]+|random [0-9]+ lowercase"
-)
-_REMEDY = (
+_BOTH = "key|document|id|version|field|body|field_json|value|seq"
+_DRAWN = "uniform -?[0-9]+\\.\\.-?[0-9]+|random [0-9]+ lowercase"
+_IN_COMMANDS = re.compile(f"{_BOTH}|changed|{_DRAWN}")
+_IN_REQUESTS = re.compile(f"{_BOTH}|number|data\\..+|{_DRAWN}")
+_IN_REPLIES = re.compile(f"{_BOTH}|number|data\\..+")
+_LITERAL = "write {{ and }} for literal braces"
+_COMMAND_REMEDY = (
     "placeholders are: {key}, {document}, {id}, {version}, {field}, {body}, {field_json}, {changed}, {value}, "
     "{seq}, {uniform 1..100}, {random 10 lowercase}; write {{ for a literal brace"
 )
+_REQUEST_REMEDY = (
+    "placeholders are: {number}, {data.FIELD}, {key}, {id}, {document}, {version}, {field}, {body}, {field_json}, "
+    f"{{value}}, {{seq}}, {{uniform 1..100}}, {{random 10 lowercase}}; {_LITERAL}"
+)
+_REPLY_REMEDY = f"what is expected must be the same wherever an operation uses it, as {{number}} or {{seq}}; {_LITERAL}"
 
 
 def with_arguments(command: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """The command with its `args` as a list of texts, split at spaces where they were written as one text.
 
-    Raises FieldError for a placeholder that no driver knows.
+    `repeat: N` sends the last of them N times. Raises FieldError for a placeholder that no driver knows.
     """
     if "args" not in command:
         return dict(command)
+    words = {name: value for name, value in command.items() if name != "repeat"}
     written = command["args"]
     arguments = _ARGUMENT.findall(written) if isinstance(written, str) else written
     if isinstance(arguments, list):
         arguments = [level_text(one) if isinstance(one, bool | int | float) else one for one in arguments]
         for text in arguments:
-            _placeholders(text, (*path, "args"))
-    return {**command, "args": arguments}
+            _placeholders(text, (*path, "args"), _IN_COMMANDS, _COMMAND_REMEDY)
+        arguments += arguments[-1:] * (_repeat(command.get("repeat", 1), (*path, "repeat")) - 1)
+    return {**words, "args": arguments}
 
 
-def _placeholders(text: object, path: Path) -> None:
+def check_request(request: Mapping[str, Any], path: Path) -> None:
+    """Raises FieldError for a placeholder that no driver knows, in an HTTP request and in what is expected of it."""
+    for name in ("path", "body"):
+        _placeholders(request.get(name), (*path, name), _IN_REQUESTS, _REQUEST_REMEDY)
+    headers, expect = request.get("headers"), request.get("expect")
+    for name, text in headers.items() if isinstance(headers, Mapping) else ():
+        _placeholders(text, (*path, "headers", name), _IN_REQUESTS, _REQUEST_REMEDY)
+    expected = expect if isinstance(expect, Mapping) else {}
+    for name in ("equals", "contains"):
+        _placeholders(expected.get(name), (*path, "expect", name), _IN_REPLIES, _REPLY_REMEDY)
+
+
+def _repeat(times: Any, path: Path) -> int:
+    if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= REPEAT_MAX:
+        raise FieldError(path, f"'{times}' is not how often; write a whole number from 1 to {REPEAT_MAX}")
+    return times
+
+
+def _placeholders(text: object, path: Path, known: re.Pattern[str], remedy: str) -> None:
     for found in _BRACES.finditer(text if isinstance(text, str) else ""):
-        if found[0] not in ("{{", "}}") and not (found[1] and _KNOWN.fullmatch(found[1])):
-            raise FieldError(path, f"'{found[0]}' is no placeholder; {_REMEDY}")
+        if found[0] not in ("{{", "}}") and not (found[1] and known.fullmatch(found[1])):
+            raise FieldError(path, f"'{found[0]}' is no placeholder; {remedy}")

@@ -2,12 +2,13 @@
 
 import itertools
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from loadstone.errors import UserError
 from loadstone.plan.pairs import Only, conditions_of, every_condition, has_levels, pairs_of_mode
 from loadstone.spec.experiment import Experiment, Table
-from loadstone.spec.levels import Condition, level_text
+from loadstone.spec.levels import Condition, Level, level_text
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class NumberedCondition:
     number: int
     condition: Condition
     tables: tuple[str, ...]
-    """The tables that print it; none of a condition that only a comparison needs."""
+    """The tables that print it; none of a condition that only a comparison or a crash needs."""
 
     @property
     def identity(self) -> str:
@@ -30,21 +31,27 @@ def identity(condition: Condition) -> str:
     return json.dumps(condition, sort_keys=True, ensure_ascii=False)
 
 
-def table_conditions(experiment: Experiment, table: Table) -> list[Condition]:
-    """The conditions of one table in the order of its rows: the first factor it varies changes slowest."""
+def conditions_varied(experiment: Experiment, vary: Mapping[str, tuple[Level, ...]]) -> list[Condition]:
+    """The product of what is varied, other factors at default: the first factor changes slowest."""
     usual = {name: factor.usual for name, factor in experiment.factors.items()}
-    return [usual | dict(zip(table.vary, levels, strict=True)) for levels in itertools.product(*table.vary.values())]
+    return [usual | dict(zip(vary, levels, strict=True)) for levels in itertools.product(*vary.values())]
+
+
+def table_conditions(experiment: Experiment, table: Table) -> list[Condition]:
+    """The conditions of one table in the order of its rows."""
+    return conditions_varied(experiment, table.vary)
 
 
 def all_conditions(experiment: Experiment) -> tuple[NumberedCondition, ...]:
-    """Every condition of every table and then of every comparison, each once, in the order they are written."""
+    """Every condition of every table, then of every comparison, then of every crash, each once, as they are written."""
     tables: dict[str, list[str]] = {}
     found: dict[str, Condition] = {}
     for table in experiment.tables:
         for condition in table_conditions(experiment, table):
             found.setdefault(identity(condition), condition)
             tables.setdefault(identity(condition), []).append(table.name)
-    for condition in every_condition(experiment):
+    crashed = [one for crash in experiment.crashes for one in conditions_varied(experiment, crash.vary)]
+    for condition in (*every_condition(experiment), *crashed):
         found.setdefault(identity(condition), condition)
     return tuple(
         NumberedCondition(number, condition, tuple(tables.get(key, ())))

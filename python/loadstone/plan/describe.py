@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 
 from loadstone.plan.conditions import identity, table_conditions, tables_of_mode
+from loadstone.plan.describe_parts import crashes, listed, parts, preparation
 from loadstone.plan.pairs import conditions_of, places
 from loadstone.plan.run_plan import TABLE_GROUP, Group, RunPlan
 from loadstone.spec.experiment import Comparison, Experiment, Factor, Table
@@ -37,10 +38,15 @@ def _lines(run_plan: RunPlan, experiment: Experiment, prospects: Mapping[str, st
         yield ""
         yield "Comparisons"
         yield from _comparisons(run_plan, experiment, prospects)
+    if experiment.crashes:
+        yield ""
+        yield "Crashes"
+        for line in crashes(run_plan, experiment):
+            yield from wrapped(line, 0, 4)
     yield ""
     yield from extent(run_plan)
-    for name, settings in experiment.servers.items():
-        yield f"Server {name}: {settings.get('kind', 'of no kind')}"
+    for line in parts(run_plan, experiment):
+        yield from wrapped(line, 0, 2)
     if run_plan.as_published and experiment.as_published is not None:
         yield from wrapped(f"As published: {experiment.as_published.note}", 0)
 
@@ -48,6 +54,15 @@ def _lines(run_plan: RunPlan, experiment: Experiment, prospects: Mapping[str, st
 def extent(run_plan: RunPlan) -> list[str]:
     """How much will be measured, how long that takes, and what follows for the figures."""
     lines = [_measured(run_plan), _time(run_plan)]
+    if before := preparation(run_plan):
+        lines.append(f"Of that about {duration(run_plan.preparation_s())} for {before}")
+    if run_plan.crashes:
+        number = _count(len(run_plan.crashes), "crash", "crashes")
+        lines.append(f"{number} after all trials, about {duration(run_plan.crashes_s())} of that")
+    if run_plan.scale != 1:
+        share = f"{100 * run_plan.scale:.3g} %"
+        phases = ", and phases as much shorter" if run_plan.as_published else ""
+        lines.append(f"Scale {share}: users and rows are {share} of those written{phases}")
     if run_plan.quick:
         lines.append("Quick: trials are short, and what they cannot tell is left out")
     tables = [group for group in run_plan.groups if group.name == TABLE_GROUP]
@@ -120,7 +135,7 @@ def _pairs(group: Group, comparison: Comparison, *, quick: bool) -> str:
 def _rules(group: Group) -> str:
     """What decides, when it is looked at, and how long its trials are."""
     margin = f"less than {100 * group.margin:g} % does not matter"
-    looks = _listed([str(look) for look in group.looks])
+    looks = listed([str(look) for look in group.looks])
     after = f"judged after {looks} {'block' if group.looks == (1,) else 'blocks'}"
     stop = ", until every pair is decided" if group.sequential and len(group.looks) > 1 else ""
     trials = f"{_count(len(group.conditions), 'trial')} of {group.trial_s:g} s"
@@ -168,16 +183,18 @@ def _distinct(levels: Iterable[Level]) -> list[str]:
     return list(dict.fromkeys(level_text(level) for level in levels))
 
 
-def _listed(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
 def wrapped(text: str, indent: int = 0, then: int | None = None) -> list[str]:
     """A text as lines of at most 110 characters, those after the first indented by `then`; none without text."""
     below = indent if then is None else then
-    lines = textwrap.wrap(text.replace(" %", _GLUE), 110, initial_indent=" " * indent, subsequent_indent=" " * below)
+    lines = textwrap.wrap(
+        text.replace(" %", _GLUE),
+        110,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * below,
+        break_on_hyphens=False,
+    )
     return [line.replace(_GLUE, " %") for line in lines]
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def _count(number: int, noun: str, several: str = "") -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {several or noun + 's'}"

@@ -1,17 +1,18 @@
 """The design of a run: its groups, randomised complete blocks, and the plan of every trial."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from loadstone.errors import UserError
 from loadstone.plan.conditions import NumberedCondition, all_conditions, identity, select
+from loadstone.plan.crashes import Parts, plan_crashes
 from loadstone.plan.groups import blocks_of, design_of_mode, make_groups
+from loadstone.plan.mode import Mode
 from loadstone.plan.model import Plan
 from loadstone.plan.order import block_order, derived_seed
 from loadstone.plan.pairs import pairs_of_mode
 from loadstone.plan.run_plan import TABLE_GROUP, Group, PlannedTrial, RunPlan
-from loadstone.plan.substitute import substitute
-from loadstone.plan.workload import Mode, WorkloadPlanner, with_fixed_length
+from loadstone.plan.started_by_user import check_started_by_user
+from loadstone.plan.workload import WorkloadPlanner, with_fixed_length
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import Level
 
@@ -28,21 +29,27 @@ def make_run_plan(
     blocks: int | None = None,
     budget_s: float | None = None,
     cpus: tuple[int, ...] = (),
+    scale: float | None = None,
 ) -> RunPlan:
     """All trials that the run may need: group by group, each condition of a group once a block, in random order.
 
     The same arguments give the same plan. `blocks` fixes the blocks of every group; None: comparisons are looked
     at as they go, tables have the design's blocks. `budget_s` replaces the design's budget. `cpus` are those that
-    the driver's threads are pinned to. Every condition of the experiment is planned, selected or not, so that a
+    the driver's threads are pinned to. `scale` is by how much users and rows are made smaller; None: as the experiment
+    says. Every condition of the experiment is planned, selected or not, so that a
     mistake in any of them is found before the run. Raises UserError.
     """
-    _check_options(experiment, as_published=as_published, seed=seed, blocks=blocks, budget_s=budget_s)
-    planner = WorkloadPlanner(experiment, Mode(quick=quick, as_published=as_published), cpus)
-    made = {one.identity: _plans(planner, one, seed) for one in all_conditions(experiment)}
+    _check_options(experiment, as_published=as_published, seed=seed, blocks=blocks, budget_s=budget_s, scale=scale)
+    mode = Mode(quick=quick, as_published=as_published, scale=_scale(experiment, scale, quick=quick))
+    planner = WorkloadPlanner(experiment, mode, cpus)
+    made = {one.identity: _parts(planner, one, seed) for one in all_conditions(experiment)}
+    crashes = plan_crashes(experiment, mode, seed, only or {}, made.__getitem__)
     chosen = select(experiment, only=only or {}, quick=quick, as_published=as_published)
     pairs = pairs_of_mode(experiment, only=only or {}, quick=quick, as_published=as_published)
     design = design_of_mode(experiment, quick=quick, as_published=as_published, blocks=blocks, budget_s=budget_s)
-    groups = make_groups(experiment, design, chosen, pairs, {key: plans.plan for key, plans in made.items()})
+    groups = make_groups(experiment, design, chosen, pairs, {key: parts.plan for key, parts in made.items()})
+    measured = [one.condition for one in chosen] + [one.trial.condition for one in crashes]
+    check_started_by_user(experiment, measured)
     return RunPlan(
         experiment=experiment.name,
         seed=seed,
@@ -51,20 +58,27 @@ def make_run_plan(
         budget_s=design.budget_s,
         conditions=tuple(one.condition for one in chosen),
         groups=groups,
-        trials=tuple(trial for group in groups for trial in _trials(experiment, group, made, seed)),
+        trials=tuple(trial for group in groups for trial in _trials(group, made, seed)),
+        crashes=crashes,
+        scale=mode.scale,
     )
 
 
-@dataclass(frozen=True)
-class _Plans:
-    """The plan of a condition's trials, and of the load before them: both have the trial's own seed in the end."""
-
-    plan: Plan
-    load: Plan | None
+def _scale(experiment: Experiment, scale: float | None, *, quick: bool) -> float:
+    """As the command line says, or else the experiment in its mode."""
+    if scale is not None:
+        return scale
+    return experiment.quick.scale if quick and experiment.quick.scale is not None else experiment.scale
 
 
 def _check_options(
-    experiment: Experiment, *, as_published: bool, seed: int, blocks: int | None, budget_s: float | None
+    experiment: Experiment,
+    *,
+    as_published: bool,
+    seed: int,
+    blocks: int | None,
+    budget_s: float | None,
+    scale: float | None,
 ) -> None:
     if not 0 <= seed <= _LARGEST_SEED:
         raise UserError(f"--seed {seed}: must be from 0 to {_LARGEST_SEED}")
@@ -72,45 +86,49 @@ def _check_options(
         raise UserError(f"--blocks {blocks}: must be at least 1")
     if budget_s is not None and not budget_s > 0:
         raise UserError(f"--budget {budget_s}: must be more than 0 s")
+    if scale is not None and not 0 < scale <= 1:
+        raise UserError(f"--scale {scale}: must be more than 0 and at most 1; write for example 0.1 or 10 %")
     if as_published and experiment.as_published is None:
         raise UserError(f"--as-published: {experiment.name} has no published counts; leave the option out")
 
 
-def _plans(planner: WorkloadPlanner, one: NumberedCondition, seed: int) -> _Plans:
-    """The plans of a condition, with keys of its own in this run."""
+def _parts(planner: WorkloadPlanner, one: NumberedCondition, seed: int) -> Parts:
+    """The parts and plans of a condition, with keys of its own in this run."""
     prefix = f"loadstone:{seed & 0xFFFFFFFF:08x}:{one.number:03d}:"
-    plan = planner.plan(one.condition, prefix=prefix)
+    deployment = planner.deployment(one.condition)
+    plan = planner.plan(one.condition, prefix=prefix, replicas=deployment.replicas)
+    planner.check_target(one.condition, plan, deployment)
     load = planner.load(one.condition, plan)
     if load is not None:
         plan = plan.model_copy(update={"keys": plan.keys.model_copy(update={"loaded": True})})
-    return _Plans(plan, load)
+    return Parts(one, plan, load, deployment)
 
 
-def _trials(experiment: Experiment, group: Group, made: Mapping[str, _Plans], seed: int) -> Iterator[PlannedTrial]:
-    """The trials of a group, block by block."""
-    servers = {
-        identity(condition): substitute(experiment.servers, condition, experiment.factors)
-        for condition in group.conditions
-    }
-    plans = {key: _of_group(group, made[key]) for key in servers}
+def _trials(group: Group, made: Mapping[str, Parts], seed: int) -> Iterator[PlannedTrial]:
+    """The trials of a group, block by block. Plan and load of a trial have its own seed."""
+    plans = {key: _of_group(group, made[key].plan) for key in map(identity, group.conditions)}
     prefix = "" if group.name == TABLE_GROUP else f"{group.name}-"
     for block in blocks_of(group):
         for order, condition in enumerate(block_order(group, seed, block), start=1):
             key = identity(condition)
             own = {"seed": derived_seed(seed, group.name, key, block)}
-            load = plans[key].load
+            load, deployment = made[key].load, made[key].deployment
             yield PlannedTrial(
                 name=f"{prefix}b{block:02d}-{order:03d}",
                 condition=condition,
                 block=block,
                 order=order,
-                servers=servers[key],
-                plan=plans[key].plan.model_copy(update=own),
+                servers=deployment.servers,
+                plan=plans[key].model_copy(update=own),
                 load=None if load is None else load.model_copy(update=own),
                 group=group.name,
+                subjects=deployment.subjects,
+                data=deployment.data,
+                stored=deployment.stored,
+                target=deployment.target,
             )
 
 
-def _of_group(group: Group, plans: _Plans) -> _Plans:
-    """The plans of a condition in a group: what is compared has the group's length."""
-    return _Plans(with_fixed_length(plans.plan, group.trial_s), plans.load) if group.pairs else plans
+def _of_group(group: Group, plan: Plan) -> Plan:
+    """The plan of a condition in a group: what is compared has the group's length."""
+    return with_fixed_length(plan, group.trial_s) if group.pairs else plan

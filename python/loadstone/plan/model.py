@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from loadstone.plan.http import DataFile, Headers, HttpRequest
 from loadstone.plan.part import PlanPart
+from loadstone.plan.slots import wrong_in_slots
 
 
 class Tls(PlanPart):
@@ -40,6 +41,9 @@ class Endpoint(PlanPart):
     database: int = Field(default=0, ge=0)
     base_path: str = Field(default="", pattern=r"^(/[!-\"$-~]*[!-\"$-.0-~])?$")
     secret_headers: Headers = Field(default={}, repr=False)
+    slots: tuple[tuple[int, int], ...] = Field(
+        default=(), description="hash slots of a node of a Redis Cluster: ranges of 0 to 16383, both ends included"
+    )
 
     @property
     def label(self) -> str:
@@ -117,12 +121,14 @@ class Phases(PlanPart):
     drain_s: float = Field(default=2.0, ge=0)
 
 
-Expect = Literal["any", "ok", "integer", "document", "hash", "field", "field_array", "value"]
+Expect = Literal["any", "ok", "integer", "document", "hash", "field", "field_array", "value", "item", "positive"]
 """What a right reply is.
 
 any: no error; ok: `OK`; integer: an integer; document: the JSON text of the key's document;
 hash: its fields and values; field: the raw text of the changed field; field_array: the same
-as JSONPath answers, `["..."]`; value: a bulk string of the plan's payload length or nil.
+as JSONPath answers, `["..."]`; value: a bulk string of the plan's payload length or nil;
+item: any bulk string, as LPOP's, and nil is an error (`nil_reply`); positive: an integer of at least 1, as WAIT's, and
+less is an error (`not_positive`).
 """
 
 
@@ -204,6 +210,10 @@ class Plan(PlanPart):
     Connection i goes to endpoint i mod n. Where several endpoints have a connection to spare they take turns: a pool
     of n times the users therefore gives each exactly the same load, while with one connection a user each endpoint
     has the same number of users.
+
+    Endpoints with `slots` are the nodes of a cluster: an operation goes to the node that has its key's slot, over one
+    of that node's connections. The pool is spread evenly over the nodes, with at least one connection to each in each
+    thread; a pool of n times the users never makes one wait. A slot that moved is an error (`server_moved`).
     """
 
     format: Literal[1] = 1
@@ -228,6 +238,7 @@ class Plan(PlanPart):
     @model_validator(mode="after")
     def _speaks_its_protocol(self) -> "Plan":
         wrong = self._wrong_in_http() if self.protocol == "http1" else self._wrong_in_resp()
+        wrong = wrong or wrong_in_slots([endpoint.slots for endpoint in self.endpoints])
         if wrong is not None:
             raise ValueError(wrong)
         return self
@@ -235,6 +246,8 @@ class Plan(PlanPart):
     def _wrong_in_http(self) -> str | None:
         if self.pipeline_depth != 1:
             return f"pipeline_depth {self.pipeline_depth} must be 1 with protocol http1"
+        if any(endpoint.slots for endpoint in self.endpoints):
+            return "only a Redis Cluster has slots; leave them out"
         if any(endpoint.database for endpoint in self.endpoints):
             return "an HTTP endpoint has no database; leave it out"
         for operation in self.operations:
@@ -249,6 +262,8 @@ class Plan(PlanPart):
             return "a data file needs protocol http1; leave it out"
         if any(endpoint.base_path or endpoint.secret_headers for endpoint in self.endpoints):
             return "base_path and secret_headers need protocol http1; leave them out"
+        if any(endpoint.slots and endpoint.database for endpoint in self.endpoints):
+            return "a cluster has database 0 alone; leave the database out"
         for operation in self.operations:
             if operation.requests:
                 return f"operation '{operation.name}' has HTTP requests; set protocol to http1"

@@ -1,7 +1,7 @@
 """The design of a run: conditions, blocks in random order, and the plan of each trial."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from loadstone.plan.model import Closed, Open, Plan
@@ -15,6 +15,12 @@ ASSUMED_RATE_PER_S = 10_000
 """What a closed model is taken to reach as long as nothing has been measured."""
 TABLE_GROUP = "table"
 """The group of the conditions that no comparison needs."""
+START_S, USUAL_WARM_UP_S = 12.0, 20.0
+"""What starting a subject is taken to cost (its build is not in it), and its warm-up where only its manifest tells."""
+ROWS_PER_S = 20_000
+"""How fast rows are taken to be written before the first trial."""
+CRASH_S = 4.0
+"""What a crash is taken to cost beside the load until the kill: the server's restart, and counting."""
 WARM_BLOCK = 0
 """Warms the machine up; its trials are recorded and never used."""
 
@@ -109,10 +115,37 @@ class RunPlan:
     """Users and rows are so many times those that the experiment writes."""
 
     def expected_s(self) -> float:
-        """A guess at the seconds until the tables are measured and every comparison had its first look."""
+        """A guess at the seconds until the tables are measured and every comparison had its first look.
+
+        What starts before the first trials is in it, and the crashes after the last ones.
+        """
         first = {group.name: group.looks[0] for group in self.groups}
         needed = [trial.plan for trial in self.trials if trial.block <= first.get(trial.group, trial.block)]
-        return sum(expected_measure_s(plan) + expected_overhead_s(plan) for plan in needed)
+        measured_s = sum(expected_measure_s(plan) + expected_overhead_s(plan) for plan in needed)
+        return self.preparation_s() + measured_s + self.crashes_s()
+
+    def preparation_s(self) -> float:
+        """A guess at the seconds that the subjects' starts and warm-ups take, and writing the rows: each once."""
+        starts, warm_ups, rows = set[str](), dict[str, float](), dict[str, int]()
+        for trial in self._one_of_each_condition():
+            operations = [operation.name for operation in trial.plan.operations]
+            for subject in trial.subjects.items():
+                place = f"{subject} {trial.servers}"
+                starts |= set() if subject[1].urls else {place}
+                usual_s = 0.0 if subject[1].urls else USUAL_WARM_UP_S
+                warm_up_s = subject[1].warm_up_s
+                warm_ups[f"{place} {operations}"] = usual_s if warm_up_s is None else warm_up_s
+            for data in trial.data:
+                rows[f"{data} {trial.servers[data.server]}"] = data.rows
+        return START_S * len(starts) + sum(warm_ups.values()) + sum(rows.values()) / ROWS_PER_S
+
+    def crashes_s(self) -> float:
+        """A guess at the seconds that all crashes take."""
+        return sum(one.crash.after_s + CRASH_S for one in self.crashes)
+
+    def _one_of_each_condition(self) -> Iterable[PlannedTrial]:
+        trials = (*self.trials, *(one.trial for one in self.crashes))
+        return {str(trial.condition): trial for trial in trials}.values()
 
     def longest_s(self) -> float:
         """A guess at the most seconds: of all trials that may be needed, each at its longest, or the budget if less.
@@ -120,14 +153,14 @@ class RunPlan:
         Only the time of blocks that are measured again, because something outside spoiled them, is not in it.
         """
         everything = sum(_longest_measure_s(trial.plan) + expected_overhead_s(trial.plan) for trial in self.trials)
-        return min(self._budget_s, everything)
+        return min(self._budget_s, self.preparation_s() + everything + self.crashes_s())
 
     def looks_within_budget(self) -> dict[str, int | None]:
         """Group -> blocks of the last look that the budget is expected to allow; None: not even the first.
 
         The tables come first, then the groups take their looks in turns, none of them decided before its last.
         """
-        spent_s, reached = 0.0, dict.fromkeys((group.name for group in self.groups), 0)
+        spent_s, reached = self.preparation_s(), dict.fromkeys((group.name for group in self.groups), 0)
         for number in range(max((len(group.looks) for group in self.groups), default=0)):
             for group in (group for group in self.groups if number < len(group.looks)):
                 done = reached[group.name] or -int(group.warm_block)

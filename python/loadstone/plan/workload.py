@@ -1,17 +1,18 @@
 """The plans of one condition: the experiment's workload with the condition's levels in it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
 
 from loadstone.errors import UserError
-from loadstone.plan.commands import with_arguments
-from loadstone.plan.model import Closed, Documents, Endpoint, Keys, Operation, Phases, Plan, Pool
+from loadstone.plan.deployment import Deployment, DeploymentPlanner
+from loadstone.plan.finish import finish_operations, finish_words
+from loadstone.plan.mode import Mode, condition_text
+from loadstone.plan.model import Closed, Endpoint, Keys, Operation, Phases, Plan, Pool
 from loadstone.plan.substitute import FieldError, Path, substitute, with_units
 from loadstone.spec.experiment import Experiment, OperationSpec
-from loadstone.spec.levels import REFERENCE, Condition, fits, level_text
+from loadstone.spec.levels import REFERENCE, Condition, fits
 
 LOAD_USERS = 16
 """Users who store the data before a trial."""
@@ -24,21 +25,16 @@ INTERVALS_A_TRIAL = 10
 SHORTEST_INTERVAL_S = 0.1
 
 
-@dataclass(frozen=True)
-class Mode:
-    """What replaces parts of the workload. Both may be on; the published counts then win."""
-
-    quick: bool = False
-    as_published: bool = False
-
-
 class WorkloadPlanner:
     """Makes the plan of any condition of one experiment in one mode."""
 
     def __init__(self, experiment: Experiment, mode: Mode, cpus: tuple[int, ...] = ()) -> None:
         self._experiment = experiment
+        self._mode = mode
         self._cpus = cpus
-        self._words: dict[str, Any] = experiment.workload.model_dump(exclude={"operations", "load"})
+        self._deployments = DeploymentPlanner(experiment, mode)
+        apart = {"operations", "load", "stored", "target"}
+        self._words: dict[str, Any] = experiment.workload.model_dump(exclude=apart)
         self._overlays: list[tuple[str, dict[str, Any]]] = []
         if mode.quick:
             self._lay_over("quick", experiment.quick.model_dump(include={"phases"}))
@@ -50,18 +46,27 @@ class WorkloadPlanner:
         for part, words in parts.items():
             self._words[part] = {**self._words[part], **words}
 
-    def plan(self, condition: Condition, *, prefix: str) -> Plan:
-        """The plan of a condition; its keys begin with `prefix`. Raises UserError with the line of what is wrong."""
+    def deployment(self, condition: Condition) -> Deployment:
+        """The parts that a condition needs. Raises UserError with the line of what is wrong."""
+        return self._deployments.deployment(condition)
+
+    def plan(self, condition: Condition, *, prefix: str, replicas: int = 1) -> Plan:
+        """The plan of a condition; its keys begin with `prefix`. Raises UserError with the line of what is wrong.
+
+        `replicas`: of the subject that gets the load.
+        """
         chosen = self._operations(condition)
         written = [operation.model_dump(exclude={"when"}) for _, operation in chosen]
         words = {**self._words, "operations": written}
+        if not any(operation.requests for _, operation in chosen) and self._speaks_http():
+            words["data"] = None  # it is there for the conditions that have requests
         numbers = tuple(number for number, _ in chosen)
         try:
             data = with_units(substitute(words, condition, self._experiment.factors))
-            _finish_operations(data["operations"])
-            _finish_documents(data["documents"])
-            _finish_pool(data["pool"])
-            _finish_keys(data["keys"], prefix)
+            finish_operations(data["operations"])
+            self._finish_count(data["keys"], condition)
+            finish_words(data, self._mode, prefix, replicas)
+            self._finish_data(data)
         except FieldError as error:
             raise self._error(error.path, error.problem, words, numbers) from None
         data |= {"endpoints": [NOT_DEPLOYED], "cpus": self._cpus}
@@ -70,6 +75,36 @@ class WorkloadPlanner:
         except ValidationError as error:
             path, problem = self._experiment.source.first_problem(error, Plan, data)
             raise self._error(path, problem, words, numbers) from None
+
+    def check_target(self, condition: Condition, plan: Plan, deployment: Deployment) -> None:
+        """A subject is asked by HTTP, a server is not. Raises UserError with the line of the protocol."""
+        for name in deployment.targets:
+            wanted = ("http1",) if name in deployment.subjects else ("resp2", "resp3")
+            if plan.protocol not in wanted:
+                is_a = "subject" if name in deployment.subjects else "server"
+                problem = f"'{name}' gets the load and is a {is_a} ({condition_text(condition)})"
+                remedy = f"write protocol {' or '.join(wanted)}, or another target"
+                raise self._experiment.source.error(("workload", "protocol"), f"{problem}; {remedy}")
+
+    def _speaks_http(self) -> bool:
+        return any(operation.requests for operation in self._experiment.workload.operations)
+
+    def _finish_count(self, keys: dict[str, Any], condition: Condition) -> None:
+        """`count_of` becomes the rows of that data set."""
+        name = keys.pop("count_of", "")
+        if name != "":
+            keys["count"] = self._deployments.rows(str(name), condition, ("keys", "count_of"))
+
+    def _finish_data(self, data: dict[str, Any]) -> None:
+        """The path of a file of rows counts from the experiment's file."""
+        rows = data["data"]
+        if rows is None or not isinstance(rows.get("path"), str):
+            return
+        path = self._experiment.source.folder / rows["path"]
+        if not path.is_file():
+            problem = f"there is no file '{rows['path']}'; its path counts from the experiment's file"
+            raise FieldError(("data", "path"), problem)
+        rows["path"] = str(path)
 
     def load(self, condition: Condition, plan: Plan) -> Plan | None:
         """The plan that stores what a trial of `plan` needs, each key once; None if it needs nothing."""
@@ -80,7 +115,8 @@ class WorkloadPlanner:
             return None
         if len(wanted) > 1:
             second = wanted[1][0]
-            raise source.error(("workload", "load", second), f"{_of(condition)} is loaded twice; narrow one `when`")
+            problem = f"{condition_text(condition)} is loaded twice; narrow one `when`"
+            raise source.error(("workload", "load", second), problem)
         index, load = wanted[0]
         operations = [
             (number, operation)
@@ -88,9 +124,14 @@ class WorkloadPlanner:
             if operation.name == load.operation and fits(condition, operation.when, without=load.when)
         ]
         if len(operations) != 1:
-            problem = f"'{load.operation}' means {len(operations)} operations for {_of(condition)}; it must mean one"
-            raise source.error(("workload", "load", index, "operation"), problem)
-        return _load_plan(plan, self._one_operation(operations[0], condition))
+            problem = f"'{load.operation}' means {len(operations)} operations for {condition_text(condition)}"
+            raise source.error(("workload", "load", index, "operation"), f"{problem}; it must mean one")
+        operation = self._one_operation(operations[0], condition)
+        if bool(operation.requests) != (plan.protocol == "http1"):
+            has = f"'{load.operation}' has {'requests' if operation.requests else 'commands'}"
+            problem = f"{has}, and the protocol is {plan.protocol} for {condition_text(condition)}"
+            raise source.error(("workload", "load", index, "operation"), f"{problem}; load by an operation of its kind")
+        return _load_plan(plan, operation)
 
     def _one_operation(self, numbered: tuple[int, OperationSpec], condition: Condition) -> Operation:
         number, operation = numbered
@@ -98,7 +139,7 @@ class WorkloadPlanner:
         words = {"operations": [written]}
         data = substitute(words, condition, self._experiment.factors)
         try:
-            _finish_operations(data["operations"])
+            finish_operations(data["operations"])
             return Operation.model_validate(data["operations"][0])
         except FieldError as error:
             raise self._error(error.path, error.problem, words, (number,)) from None
@@ -114,13 +155,14 @@ class WorkloadPlanner:
             if operation.weight > 0 and fits(condition, operation.when)
         ]
         if not chosen:
-            problem = f"there is no operation for {_of(condition)}; add one whose `when` allows it"
+            problem = f"there is no operation for {condition_text(condition)}; add one whose `when` allows it"
             raise self._experiment.source.error(("workload", "operations"), problem)
         names = [operation.name for _, operation in chosen]
         for place, (number, operation) in enumerate(chosen):
             if operation.name in names[:place]:
-                problem = f"'{operation.name}' is used twice for {_of(condition)}; rename one or narrow its `when`"
-                raise self._experiment.source.error(("workload", "operations", number, "name"), problem)
+                problem = f"'{operation.name}' is used twice for {condition_text(condition)}"
+                path: Path = ("workload", "operations", number, "name")
+                raise self._experiment.source.error(path, f"{problem}; rename one or narrow its `when`")
         return chosen
 
     def _error(self, path: Path, problem: str, words: Mapping[str, Any], numbers: tuple[int, ...]) -> UserError:
@@ -145,10 +187,6 @@ def with_fixed_length(plan: Plan, measure_s: float) -> Plan:
     return _with_intervals(plan.model_copy(update=changed))
 
 
-def _of(condition: Condition) -> str:
-    return ", ".join(f"{factor}={level_text(level)}" for factor, level in condition.items()) or "the only condition"
-
-
 def _reference_at(words: Any, path: Path) -> str | None:
     """The text with a `${factor}` that stands at a path, if one does."""
     for part in path:
@@ -157,47 +195,6 @@ def _reference_at(words: Any, path: Path) -> str | None:
         elif isinstance(words, list | tuple) and isinstance(part, int) and part < len(words):
             words = words[part]
     return words if isinstance(words, str) and REFERENCE.search(words) else None
-
-
-def _finish_operations(operations: list[dict[str, Any]]) -> None:
-    for index, operation in enumerate(operations):
-        at: Path = ("operations", index)
-        operation["commands"] = [
-            with_arguments(command, (*at, "commands", number)) for number, command in enumerate(operation["commands"])
-        ]
-        if operation["read_back"] is not None:
-            operation["read_back"] = with_arguments(operation["read_back"], (*at, "read_back"))
-
-
-def _finish_documents(documents: dict[str, Any]) -> None:
-    """`field_share` becomes `field_bytes`: that share of the payload (a tenth if none is given), at least 1 byte."""
-    given = "field_share" in documents
-    share = documents.pop("field_share", 0.1)
-    path: Path = ("documents", "field_share")
-    if "field_bytes" in documents:
-        if given:
-            raise FieldError(path, "the field's size is given twice; remove field_share or field_bytes")
-        return
-    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
-        raise FieldError(path, f"'{share}' is no share between 0 and 100 %; write for example 10 %")
-    payload = documents.get("payload_bytes", Documents().payload_bytes)
-    if isinstance(payload, int):
-        documents["field_bytes"] = max(1, round(payload * share))
-
-
-def _finish_pool(pool: dict[str, Any]) -> None:
-    """A pool cannot keep more connections idle than it has."""
-    for bound in ("min_idle", "max_idle"):
-        if isinstance(pool.get(bound), int) and isinstance(pool.get("connections"), int):
-            pool[bound] = min(pool[bound], pool["connections"])
-
-
-def _finish_keys(keys: dict[str, Any], prefix: str) -> None:
-    for name in ("prefix", "loaded"):
-        if name in keys:
-            problem = "is set by loadstone, which touches only keys of its own; leave it out"
-            raise FieldError(("keys", name), problem)
-    keys["prefix"] = prefix
 
 
 def _with_intervals(plan: Plan) -> Plan:

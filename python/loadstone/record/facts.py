@@ -1,6 +1,7 @@
 """The facts of a trial: all that its checks are made from, kept in its line so that they can be made again."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -13,6 +14,19 @@ DRIVER = "generator"
 """The part that makes the load: the driver's own threads."""
 OWN = "loadstone"
 """The rest of loadstone's process: monitors, progress, record."""
+
+
+OF_MARIADB = "threads_connected"
+"""The metric by which a MariaDB is told from a Redis and from an application."""
+_NUMBERED = re.compile(r"-\d+$")
+
+
+def owner_of(part: str, names: Collection[str]) -> str | None:
+    """Which of these servers or subjects a part belongs to: `app` has `app`, or `app-1`, `app-2`..."""
+    if part in names:
+        return part
+    stem = _NUMBERED.sub("", part)
+    return stem if stem in names else None
 
 
 class Facts(BaseModel):
@@ -84,6 +98,8 @@ class Snapshot(Protocol):
     def monitor_clients(self) -> int | None: ...
     @property
     def slow_log_entries(self) -> int | None: ...
+    @property
+    def latency_events(self) -> Mapping[str, int]: ...
 
 
 class ServerCounters(Facts):
@@ -98,6 +114,8 @@ class ServerCounters(Facts):
     """Those that may spoil a figure, as the server tells them: `loglevel`, `slowlog-log-slower-than`."""
     monitor_clients: int | None = None
     slow_log_entries: int | None = None
+    latency_events: dict[str, int] = {}
+    """Event that its latency monitor saw -> the longest so far in ms."""
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> "ServerCounters":
@@ -110,6 +128,7 @@ class ServerCounters(Facts):
             settings=dict(snapshot.settings),
             monitor_clients=snapshot.monitor_clients,
             slow_log_entries=snapshot.slow_log_entries,
+            latency_events=dict(snapshot.latency_events),
         )
 
 
@@ -157,9 +176,11 @@ class PartCpu(Facts):
     max_share: float | None = None
     """In the busiest second."""
     main_thread_share: float | None = None
-    """The thread that executes the commands, where it can be told."""
+    """The thread that executes the commands, where there is one (Redis) and it can be told."""
     wait_share: float | None = None
     """How long that thread, or the driver's hottest, was ready to run and had no CPU, as a share of the time."""
+    cpu_limit: float | None = None
+    """Of a server: how many CPUs' worth of time it was to be held to; None without a limit."""
 
 
 class AvgMax(Facts):
@@ -207,6 +228,7 @@ class TrialFacts(Facts):
     drive: DriveRecord | None = None
     """As the driver handed it over, with its histograms left out."""
     servers: dict[str, ServerTrial] = {}
+    """Every Redis, by its name; a MariaDB has no such counters."""
     ceiling: Ceiling | None = None
     series: tuple[SeriesPoint, ...] = ()
     host: HostFacts = HostFacts()
@@ -221,6 +243,8 @@ class TrialFacts(Facts):
     """Those of them that are not as asked: what was asked."""
     seen: dict[str, dict[str, AvgMax]] = {}
     """Part -> metric -> average and maximum in the measure phase, of every monitor (`host` has vmstat's columns)."""
+    server_connections: dict[str, tuple[float, float, float]] = {}
+    """Server -> connections that it had open, on average in each third of the measure phase."""
     placement: Placement | None = None
     """Which CPUs servers and driver were given; None: nobody placed them."""
 

@@ -22,12 +22,24 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from loadstone.drive.outcome import Interval
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.observe.sample import Sample
+from loadstone.record.crash import CrashRecord
 from loadstone.record.hlog import log_lines
 from loadstone.record.lines import FORMAT, LineFile, LineReader, dump_document, write_error, write_file
 from loadstone.record.look import Look
-from loadstone.record.names import ANALYSIS, ENVIRONMENT, EXPERIMENT, INTERVALS, LATENCY, LOOKS, PLAN, SAMPLES, TRIALS
+from loadstone.record.names import (
+    ANALYSIS,
+    CRASHES,
+    ENVIRONMENT,
+    EXPERIMENT,
+    INTERVALS,
+    LATENCY,
+    LOOKS,
+    PLAN,
+    SAMPLES,
+    TRIALS,
+)
 from loadstone.record.plan_summary import PlanSummary
-from loadstone.record.reading import read_looks, read_plan, read_trials
+from loadstone.record.reading import read_crashes, read_looks, read_plan, read_trials
 from loadstone.record.redact import redact
 from loadstone.record.trial import TrialRecord
 
@@ -48,10 +60,13 @@ class RunFolder:
             self.intervals = opened.enter_context(closing(LineFile(path / INTERVALS)))
             self.samples = opened.enter_context(closing(LineFile(path / SAMPLES)))
             self.looks = opened.enter_context(closing(LineFile(path / LOOKS)))
+            self.crashes = opened.enter_context(closing(LineFile(path / CRASHES)))
             self.earlier_trials = tuple(read_trials(path)[0])
             """What was finished when the folder was opened, every attempt, in the order of the lines."""
             self.earlier_looks = tuple(read_looks(path)[0])
             """What was looked at when the folder was opened, in the order of the lines."""
+            self.earlier_crashes = tuple(read_crashes(path)[0])
+            """The crashes that were finished when the folder was opened, in the order of the lines."""
             self.more_time = False
             """Whether a resumed run may last longer than it was given before."""
             self._attempts = _attempts(path / INTERVALS, path / SAMPLES)
@@ -66,15 +81,17 @@ class RunFolder:
         environment: Mapping[str, Any],
         plan_summary: PlanSummary,
         secrets: Iterable[str] = (),
+        path: Path | None = None,
     ) -> "RunFolder":
         """Make `<out_root>/<UTC time>-<experiment_name>/` and write what is known before the first trial.
 
-        `secrets` are texts that must not stand in any file (passwords in use).
+        `secrets` are texts that must not stand in any file (passwords in use). `path`: the folder, where
+        `new_directory` made it beforehand, because logs are written to it already.
 
         Raises:
             UserError: `out_root` cannot be written, or the disk is full.
         """
-        path = _new_directory(out_root, experiment_name)
+        path = path or new_directory(out_root, experiment_name)
         known = tuple(secrets)
         try:
             (path / LATENCY).mkdir()
@@ -108,6 +125,11 @@ class RunFolder:
         """Append a line to `looks.jsonl`; it is on the disk when this returns. Raises as `LineFile.append`."""
         self.looks.append(look.model_dump(mode="json"))
         self.looks.sync()
+
+    def add_crash(self, crash: CrashRecord) -> None:
+        """Append a line to `crashes.jsonl`; it is on the disk when this returns. Raises as `LineFile.append`."""
+        self.crashes.append(redact(crash.model_dump(mode="json"), self.secrets))
+        self.crashes.sync()
 
     def write_plan(self, plan_summary: PlanSummary) -> None:
         """Write `plan.json` anew, whole or not at all: the same plan with another budget."""
@@ -201,8 +223,12 @@ def _attempts(*paths: Path) -> dict[str, int]:
     return begun
 
 
-def _new_directory(out_root: Path, experiment_name: str) -> Path:
-    """A new folder named by the time and the experiment; a second one within a second gets a number."""
+def new_directory(out_root: Path, experiment_name: str) -> Path:
+    """A new folder named by the time and the experiment; a second one within a second gets a number.
+
+    Raises:
+        UserError: `out_root` cannot be written.
+    """
     stem = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{experiment_name}"
     for number in range(1, 1000):
         path = out_root / (stem if number == 1 else f"{stem}-{number}")

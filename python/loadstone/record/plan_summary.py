@@ -2,10 +2,12 @@
 
 import hashlib
 import json
+from dataclasses import asdict
 
 from pydantic import BaseModel, ConfigDict
 
 from loadstone.plan.run_plan import TABLE_GROUP, Condition, Group, PlannedTrial, RunPlan
+from loadstone.plan.wanted import PlannedCrash
 from loadstone.record.redact import redact
 
 
@@ -20,7 +22,7 @@ class PlannedLine(BaseModel):
     block: int
     order: int
     plan_sha256: str
-    """Hash of the trial's plan and of its servers' settings, without ports and secrets."""
+    """Hash of the trial's plan and of the settings of its servers, subjects and data, without ports and secrets."""
 
 
 class PairLine(BaseModel):
@@ -48,6 +50,21 @@ class GroupLine(BaseModel):
     overhead_s: float
 
 
+class CrashLine(BaseModel):
+    """One planned crash (`plan.run_plan.CrashTrial`)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    """Of the crash in the experiment."""
+    trial: str
+    condition: Condition
+    number: int
+    """Which try of its condition, from 1."""
+    plan_sha256: str
+    """As a trial's, with what is counted and when the server is killed."""
+
+
 class PlanSummary(BaseModel):
     """The design of a run: seed, kind, its groups, and every trial that it may need."""
 
@@ -60,9 +77,12 @@ class PlanSummary(BaseModel):
     as_published: bool
     expected_s: float
     budget_s: float = 0.0
+    scale: float = 1.0
+    """Users and rows are so many times those that the experiment writes."""
     groups: tuple[GroupLine, ...] = ()
     """Empty in folders of versions that compared nothing."""
     trials: tuple[PlannedLine, ...]
+    crashes: tuple[CrashLine, ...] = ()
 
 
 def summarise_plan(run_plan: RunPlan) -> PlanSummary:
@@ -74,6 +94,7 @@ def summarise_plan(run_plan: RunPlan) -> PlanSummary:
         as_published=run_plan.as_published,
         expected_s=round(run_plan.expected_s(), 3),
         budget_s=run_plan.budget_s,
+        scale=run_plan.scale,
         groups=tuple(_group_line(group) for group in run_plan.groups),
         trials=tuple(
             PlannedLine(
@@ -85,6 +106,16 @@ def summarise_plan(run_plan: RunPlan) -> PlanSummary:
                 plan_sha256=_fingerprint(t),
             )
             for t in run_plan.trials
+        ),
+        crashes=tuple(
+            CrashLine(
+                name=one.crash.name,
+                trial=one.trial.name,
+                condition=one.trial.condition,
+                number=one.crash.number,
+                plan_sha256=_fingerprint(one.trial, one.crash),
+            )
+            for one in run_plan.crashes
         ),
     )
 
@@ -103,13 +134,18 @@ def _group_line(group: Group) -> GroupLine:
     )
 
 
-def _fingerprint(trial: PlannedTrial) -> str:
+def _fingerprint(trial: PlannedTrial, crash: PlannedCrash | None = None) -> str:
     """Hash of all that decides what the trial does, whatever the port and wherever it is pinned."""
     apart = {"endpoints", "cpus", "start_at_unix_ns"}
     settled = {
         "plan": trial.plan.model_dump(mode="json", exclude=apart),
         "load": trial.load.model_dump(mode="json", exclude=apart) if trial.load else None,
         "servers": {name: _settings(settings) for name, settings in trial.servers.items()},
+        "subjects": {name: redact(asdict(subject)) for name, subject in trial.subjects.items()},
+        "data": [asdict(data) for data in trial.data],
+        "stored": [asdict(stored) for stored in trial.stored],
+        "target": trial.target,
+        "crash": asdict(crash) if crash else None,
     }
     return hashlib.sha256(json.dumps(settled, sort_keys=True, default=str).encode()).hexdigest()
 

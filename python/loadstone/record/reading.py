@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from hdrh.histogram import HdrHistogram
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -15,16 +15,18 @@ from ruamel.yaml.error import YAMLError
 from loadstone.drive.outcome import Latency, Phase
 from loadstone.errors import DriveFailed, UserError
 from loadstone.observe.sample import Sample
+from loadstone.record.crash import CrashRecord
 from loadstone.record.histogram import merge, quantiles_ns
 from loadstone.record.hlog import measured
 from loadstone.record.lines import LineReader, require_format
 from loadstone.record.look import Look
-from loadstone.record.names import ENVIRONMENT, EXPERIMENT, INTERVALS, LATENCY, LOOKS, PLAN, SAMPLES, TRIALS
+from loadstone.record.names import CRASHES, ENVIRONMENT, EXPERIMENT, INTERVALS, LATENCY, LOOKS, PLAN, SAMPLES, TRIALS
 from loadstone.record.plan_summary import PlanSummary
-from loadstone.record.trial import Quantiles, TrialRecord
+from loadstone.record.trial import Line, Quantiles, TrialRecord
 from loadstone.spec.experiment import Experiment
 
 LatencyKind = Literal["response", "service"]
+L = TypeVar("L", bound=Line)
 _TRIAL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -79,6 +81,8 @@ class Run:
     samples: dict[str, tuple[Sample, ...]]
     notes: tuple[str, ...]
     """What was damaged or left out, one sentence each for a person."""
+    crashes: tuple[CrashRecord, ...] = ()
+    """Servers that were killed, in the order in which it happened; of each try the last line counts."""
 
     def response_ns(self, trials: list[TrialRecord]) -> Quantiles:
         """Response time over all operations of these trials, merged; a failure is infinitely late.
@@ -137,6 +141,8 @@ def read_run(path: Path) -> Run:
     trials, notes = read_trials(path)
     looks, left_out = read_looks(path)
     notes += left_out
+    crashes, left_out = read_crashes(path)
+    notes += left_out
     last: dict[str, TrialRecord] = {}
     superseded: list[TrialRecord] = []
     for trial in trials:
@@ -156,6 +162,7 @@ def read_run(path: Path) -> Run:
         intervals=_read_intervals(path / INTERVALS, attempts, notes),
         samples=_read_samples(path / SAMPLES, attempts, notes),
         notes=tuple(notes),
+        crashes=tuple({crash.trial: crash for crash in crashes}.values()),
     )
 
 
@@ -228,14 +235,27 @@ def read_looks(path: Path) -> tuple[list[Look], list[str]]:
     Raises:
         UserError: a line is of another format than this version knows.
     """
-    reader = LineReader(path / LOOKS)
-    looks: list[Look] = []
+    return _read_lines(path / LOOKS, Look)
+
+
+def read_crashes(path: Path) -> tuple[list[CrashRecord], list[str]]:
+    """The finished crashes of a run's folder in the order of their lines, and what was left out.
+
+    Raises:
+        UserError: a line is of another format than this version knows.
+    """
+    return _read_lines(path / CRASHES, CrashRecord)
+
+
+def _read_lines(file: Path, kind: type[L]) -> tuple[list[L], list[str]]:
+    reader = LineReader(file)
+    found: list[L] = []
     for number, record in reader:
         try:
-            looks.append(Look.model_validate(record))
+            found.append(kind.model_validate(record))
         except ValidationError:
             reader.damaged.append(number)
-    return looks, reader.notes()
+    return found, reader.notes()
 
 
 def _read_intervals(file: Path, attempts: dict[str, int], notes: list[str]) -> dict[str, tuple[IntervalLine, ...]]:

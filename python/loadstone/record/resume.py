@@ -1,6 +1,7 @@
 """Whether a folder may be gone on with: only by the same experiment, plan and machine; the budget may differ."""
 
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from loadstone.record.plan_summary import GroupLine, PlanSummary
 from loadstone.record.reading import read_environment, read_plan
 from loadstone.record.redact import redact
 
+_OPTIONS = (("seed", "--seed"), ("quick", "--quick"), ("as_published", "--as-published"), ("scale", "--scale"))
 _ADVICE = "run it anew without --resume"
 _SAME_MACHINE = (
     ("machine", "machine_id"),
@@ -42,7 +44,7 @@ def require_same_run(path: Path, plan: PlanSummary, environment: Mapping[str, An
 def _plan_differences(then: PlanSummary, now: PlanSummary) -> Iterator[str]:
     if then.experiment != now.experiment:
         yield f"the folder is of experiment '{then.experiment}', not '{now.experiment}'"
-    for name, word in (("seed", "--seed"), ("quick", "--quick"), ("as_published", "--as-published")):
+    for name, word in _OPTIONS:
         before, after = getattr(then, name), getattr(now, name)
         if before != after:
             yield f"{word} was {_word(before)} and is now {_word(after)}"
@@ -57,6 +59,9 @@ def _plan_differences(then: PlanSummary, now: PlanSummary) -> Iterator[str]:
     for before_trial, after_trial in zip(then.trials, now.trials, strict=False):
         if before_trial != after_trial:
             yield f"trial {before_trial.trial} is planned otherwise: {_trial_difference(before_trial, after_trial)}"
+    for before_crash, after_crash in zip_longest(then.crashes, now.crashes):
+        if before_crash != after_crash:
+            yield f"crash {(before_crash or after_crash).trial} is planned otherwise"
 
 
 def _group_differences(then: GroupLine, now: GroupLine) -> Iterator[str]:
@@ -92,7 +97,7 @@ def _trial_difference(then: Any, now: Any) -> str:
     for name, word in (("trial", "name"), ("condition", "condition"), ("block", "block"), ("order", "order")):
         if getattr(then, name) != getattr(now, name):
             return f"{word} {getattr(then, name)} then, {getattr(now, name)} now"
-    return "its load or a server's settings differ"
+    return "its load or the settings of a server, a subject or the data differ"
 
 
 def _environment_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:

@@ -4,31 +4,33 @@
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from loadstone.deploy.placement import Placement
 from loadstone.drive.outcome import Counts, DriveRecord, Interval, Latency
 from loadstone.observe.sample import Sample
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial
+from loadstone.record.avg_max import seen_of
 from loadstone.record.facts import (
     DRIVER,
-    OWN,
     Ceiling,
     HostFacts,
-    PartCpu,
     SeriesPoint,
     ServerCounters,
     ServerTrial,
     SnapshotPair,
+    StoredFacts,
+    SubjectFacts,
     TrialFacts,
 )
 from loadstone.record.histogram import decode, merge, quantiles_ns, quantiles_of_summary
+from loadstone.record.part_cpu import connections_by_third, cpu_seconds, is_mariadb, parts_of
 from loadstone.record.trial import Quantiles, TrialCounts, TrialRecord
 from loadstone.record.window import Window
 
 _HOST = "host"
 _KERNEL = "kernel"
-_MAIN_THREAD = ("used_cpu_sys_main_thread", "used_cpu_user_main_thread")
 _WHOLE_SECOND = 0.95
 _NOTHING = Quantiles(min=None, mean=None, p50=None, p90=None, p95=None, p99=None, p999=None, max=None)
 
@@ -44,6 +46,11 @@ def make_trial_record(
     ceiling: Ceiling | None = None,
     placement: Placement | None = None,
     failure: str | None = None,
+    stored: Sequence[StoredFacts] = (),
+    subjects: Mapping[str, SubjectFacts] = MappingProxyType({}),
+    target: str | None = None,
+    settings: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    unlike: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> TrialRecord:
     """The record of a trial that was driven; its verdict is `suspect` until it is judged.
 
@@ -52,25 +59,38 @@ def make_trial_record(
         plan: what the driver was given (with endpoints and CPUs filled in).
         drive: what the driver brought back.
         intervals: all intervals of the drive.
-        snapshots: server's name -> its counters right before and right after the drive.
+        snapshots: server's name -> its counters right before and right after the drive; a MariaDB has none.
         samples: what the monitors saw, some seconds to both sides of the drive included.
         ceiling: what the same driver did against the null server.
         placement: who was given which CPUs; None: the server's place is not known.
         failure: why the trial does not count although it was driven (a server went away).
+        stored: what was counted on servers right before and right after the drive.
+        subjects: the applications that ran, by name.
+        target: the server or subject that got the load; None: every server.
+        settings: server -> settings that the experiment gives it, as read back right before.
+        unlike: server -> those of them that are not as asked: what was asked.
     """
     window = _measure_window(drive, samples)
-    cpu_s = _cpu_seconds(window, drive, list(snapshots))
+    redis = [name for name, pair in snapshots.items() if any(pair) or not is_mariadb(planned.servers, name)]
+    cpu_s = cpu_seconds(window, drive, redis)
     series = _series(intervals)
     counts = _sum_counts([operation.counts for operation in drive.operations.values()])
     facts = TrialFacts(
         failure=failure,
         plan=plan,
         drive=_without_histograms(drive),
-        servers={name: _server_trial(pair) for name, pair in snapshots.items()},
+        servers={name: _server_trial(snapshots[name]) for name in redis},
         ceiling=ceiling,
         series=series,
         host=_host(window),
-        parts=_parts(window, drive, cpu_s),
+        parts=parts_of(window, drive, cpu_s, planned.servers, subjects),
+        stored=tuple(stored),
+        subjects=dict(subjects),
+        target=target,
+        settings={name: dict(values) for name, values in settings.items()},
+        unlike={name: dict(values) for name, values in unlike.items()},
+        seen=seen_of(window),
+        server_connections=connections_by_third(window, samples),
         placement=placement,
     )
     completed = sum(operation.window_completed for operation in drive.operations.values())
@@ -212,49 +232,6 @@ def _whole_seconds(series: Sequence[SeriesPoint]) -> list[float]:
             rates.append(completed / length_s)
             completed, length_s = 0, 0.0
     return rates
-
-
-def _cpu_seconds(window: Window, drive: DriveRecord, servers: Sequence[str]) -> dict[str, float]:
-    """CPU seconds of each part in the measure phase, of those that could be seen."""
-    driver_s = sum(thread.cpu_s for thread in drive.threads)
-    found = {name: window.increase(name, "cpu_s") for name in window.parts("cpu_s") if name != DRIVER}
-    for name in servers:
-        if found.get(name) is None:
-            found[name] = _sum_of(window, name, ("used_cpu_sys", "used_cpu_user"))
-    whole_s = window.increase(DRIVER, "cpu_s")
-    found[DRIVER] = driver_s
-    found[OWN] = max(0.0, whole_s - driver_s) if whole_s is not None else None
-    return {name: round(seconds, 6) for name, seconds in sorted(found.items()) if seconds is not None}
-
-
-def _sum_of(window: Window, part: str, counters: Sequence[str]) -> float | None:
-    grown = [window.increase(part, counter) for counter in counters]
-    return None if None in grown else sum(seconds for seconds in grown if seconds is not None)
-
-
-def _parts(window: Window, drive: DriveRecord, cpu_s: Mapping[str, float]) -> dict[str, PartCpu]:
-    if window.length_s <= 0:
-        return {}
-    found = {}
-    for name, seconds in cpu_s.items():
-        main_s = _sum_of(window, name, _MAIN_THREAD)
-        main = main_s / window.length_s if main_s is not None else window.mean(name, "main_thread_share")
-        found[name] = PartCpu(
-            mean_share=seconds / window.length_s,
-            max_share=window.highest(name, "cpu_share"),
-            main_thread_share=None if name in (DRIVER, OWN) else main,
-            wait_share=_wait_share(window, drive, name),
-        )
-    return found
-
-
-def _wait_share(window: Window, drive: DriveRecord, part: str) -> float | None:
-    """How long the part's decisive thread was ready to run and had no CPU, as a share of the time."""
-    if part == DRIVER:
-        told = [t.waited_s / t.wall_s for t in drive.threads if t.waited_s is not None and t.wall_s > 0]
-        return max(told, default=None)
-    waited_s = window.increase(part, "main_thread_wait_s")
-    return waited_s / window.length_s if waited_s is not None else None
 
 
 def _host(window: Window) -> HostFacts:

@@ -1,60 +1,10 @@
-"""The columns of the study's table: one definition for terminal, page and Markdown."""
+"""The columns of a table: one definition for terminal, page and Markdown."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from loadstone.analyse.model import Part, ResultTable, Row
+from loadstone.analyse.model import ResultTable, Row
 from loadstone.report import format as fmt
+from loadstone.report.column import Column, errors, latency, rate_range
 from loadstone.report.glossary import meaning
-
-
-@dataclass(frozen=True)
-class Column:
-    """One figure of a row.
-
-    `drop` says how soon a narrow terminal gives the column up: 0 never, else the highest first.
-    """
-
-    key: str
-    header: str
-    explanation: str
-    value: Callable[[Row], float | None]
-    text: Callable[[float | None], str]
-    drop: int = 0
-    quantile: str = ""
-    words: Callable[[Row], str] | None = None
-    """The whole cell, where it is more than one figure; empty for none."""
-
-    def cell(self, row: Row) -> str:
-        """The figure in words; a dash if there is none."""
-        return self.text(self.value(row)) if self.words is None else self.words(row) or fmt.NONE
-
-    def why_missing(self, row: Row) -> str:
-        """Why the row has no such figure; empty where it has one or nothing is known."""
-        if self.value(row) is not None:
-            return ""
-        if row.verdict in ("missing", "invalid"):
-            return " ".join(fmt.plain(reason) for reason in row.reasons) or "not measured"
-        return next((why for name, why in unmeasurable(row) if name == self.quantile), "")
-
-
-def unmeasurable(row: Row) -> list[tuple[str, str]]:
-    """Pairs of a quantile's name and the reason why the data cannot tell it."""
-    pairs = []
-    for line in row.unmeasurable:
-        name, _, reason = line.partition(":") if ":" in line else line.partition(" ")
-        pairs.append((name.strip(), fmt.plain(reason) or "the data cannot tell it"))
-    return pairs
-
-
-def errors(row: Row) -> int | None:
-    """Operations that failed, of every kind; None where nothing was measured."""
-    return None if row.operations is None else sum(row.errors.values())
-
-
-def _latency(name: str) -> Callable[[Row], float | None]:
-    return lambda row: None if row.response_ns is None else getattr(row.response_ns, name)
-
+from loadstone.report.study_columns import BOTTLENECKS, study_columns
 
 _OPERATIONS = Column(
     "operations", "operations", "Operations counted in the measure phase.", lambda r: r.operations, fmt.count, drop=4
@@ -66,6 +16,7 @@ _RPS = Column(
     "Requests a second that were answered rightly (goodput); failed and wrong replies do not count.",
     lambda r: r.goodput_per_s,
     fmt.rate,
+    ranks=True,
 )
 _PUBLISHED = Column(
     "published",
@@ -74,6 +25,7 @@ _PUBLISHED = Column(
     lambda r: r.published,
     fmt.rate,
     drop=3,
+    context=True,
 )
 _QUANTILES = (
     ("min", "min", "The fastest reply.", 5),
@@ -84,23 +36,6 @@ _QUANTILES = (
     ("p99", "P99", "99 of 100 replies came at least this fast; one user in a hundred waited longer.", 0),
     ("p999", "P99.9", "999 of 1,000 replies came at least this fast.", 1),
 )
-BOTTLENECKS: dict[Part, str] = {
-    "generator": "generator",
-    "subject": "subject",
-    "server": "server",
-    "pool": "pool",
-    "network": "network",
-    "latency": "round trips",
-    "paced": "its own pace",
-    "unknown": "?",
-}
-"""What held a condition back, in a word or two."""
-
-
-def _range(ends: tuple[float, float]) -> str:
-    return f"[{fmt.rate(ends[0])}, {fmt.rate(ends[1])}]"
-
-
 _POOL_WAIT = Column(
     "pool_wait",
     "pool wait",
@@ -118,7 +53,7 @@ _INTERVAL = Column(
     lambda r: None if r.goodput_interval is None else r.goodput_interval[0],
     fmt.rate,
     drop=3,
-    words=lambda r: "" if r.goodput_interval is None else _range(r.goodput_interval),
+    words=lambda r: rate_range(r.goodput_interval),
 )
 _BLOCKS = Column(
     "blocks",
@@ -149,7 +84,7 @@ COLUMNS: tuple[Column, ...] = (
     _BLOCKS,
     _PUBLISHED,
     *(
-        Column(name, header, explanation, _latency(name), fmt.duration, drop, quantile=name)
+        Column(name, header, explanation, latency(name), fmt.duration, drop, quantile=name)
         for name, header, explanation, drop in _QUANTILES
     ),
     _POOL_WAIT,
@@ -169,7 +104,9 @@ MARK_WORDS = {
 
 
 def columns_for(table: ResultTable) -> list[Column]:
-    """The columns with something to say in this table: intervals, published figures, waits and errors if any."""
+    """The study's own columns, or else those of every table that have something to say in this one."""
+    if table.columns:
+        return study_columns(table)
     idle = {
         _INTERVAL: not any(row.goodput_interval for row in table.rows),
         _BLOCKS: all(row.blocks <= 1 for row in table.rows),

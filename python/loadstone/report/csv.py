@@ -6,21 +6,45 @@ import io
 from loadstone.analyse.model import Analysis, ResultTable, Row
 from loadstone.record.trial import Quantiles
 from loadstone.report import format as fmt
-from loadstone.report.columns import errors
+from loadstone.report.column import errors
 from loadstone.report.csv_comparisons import COMPARED, Cell, comparison_rows
+from loadstone.report.csv_seen import factors, host_rows, part_rows
 
 _LATENCIES = ("response", "service", "pool_wait")
 _FORMULA = ("=", "+", "-", "@")
 
 
 def render(analysis: Analysis) -> dict[str, bytes]:
-    """`tables.csv` and `comparisons.csv` in UTF-8. A figure that is not known is an empty cell."""
-    factors = dict.fromkeys(name for table in analysis.tables for row in table.rows for name in row.condition)
-    parts = dict.fromkeys(part for table in analysis.tables for row in table.rows for part in row.cpu_share)
-    lines = [_cells(table, row, list(factors), list(parts)) for table in analysis.tables for row in table.rows]
+    """`tables.csv` and `comparisons.csv` in UTF-8, and `host.csv` and `parts.csv` where monitors saw something.
+
+    A figure that is not known is an empty cell.
+    """
+    rows = [row for table in analysis.tables for row in table.rows]
+    parts = list(dict.fromkeys(part for row in rows for part in row.cpu_share))
+    original = list(dict.fromkeys(key for row in rows for key in row.published_columns))
+    known = factors(analysis)
+    lines = [
+        {**_cells(table, row, known, parts), **_of_study(analysis, row, original)}
+        for table in analysis.tables
+        for row in table.rows
+    ]
     header = lines[0] if lines else _cells(_NO_TABLE, _NO_ROW, [], [])
-    compared = list(comparison_rows(analysis))
-    return {"tables.csv": _written(list(header), lines), "comparisons.csv": _written(list(COMPARED), compared)}
+    files = {
+        "tables.csv": _written(list(header), lines),
+        "comparisons.csv": _written(list(COMPARED), list(comparison_rows(analysis))),
+    }
+    for name, seen in (("host.csv", list(host_rows(analysis))), ("parts.csv", list(part_rows(analysis)))):
+        if seen:
+            files[name] = _written(list(seen[0]), seen)
+    return files
+
+
+def _of_study(analysis: Analysis, row: Row, original: list[str]) -> dict[str, Cell]:
+    """What only some runs have: rows stored, the original's figures by column, and the scale."""
+    found: dict[str, Cell] = {f"published_{key}": row.published_columns.get(key) for key in original}
+    if any(one.stored is not None for table in analysis.tables for one in table.rows):
+        found |= {"stored": row.stored, "stored_keys": row.stored_keys}
+    return found if analysis.scale == 1 else {**found, "scale": analysis.scale}
 
 
 def _written(header: list[str], lines: list[dict[str, Cell]]) -> bytes:

@@ -93,6 +93,11 @@ def percent(share: float | None) -> str:
     return f"{value:.0f} %" if value == 0 or abs(value) >= 99.95 else f"{value:.3g} %"
 
 
+def millicores(cores: float | None) -> str:
+    """CPU as Kubernetes has it, given in cores: 0.38 is `380m`."""
+    return NONE if cores is None else f"{1000 * cores:,.0f}m"
+
+
 def ratio(estimate: float | None, low: float | None = None, high: float | None = None) -> str:
     """Log ratios as a difference with its interval, ln 1.12 being `+12 % [9, 15]`: the verdicts' own rounding.
 

@@ -1,6 +1,7 @@
 """What the words of a report mean, one line each, for a reader who has read no statistics."""
 
-from loadstone.analyse.model import VerdictKind
+from loadstone.analyse.model import Analysis, VerdictKind
+from loadstone.report import seen
 
 _COMPARING = {
     "comparison": "Two conditions that differ in one thing only, measured again and again in turn: A and B.",
@@ -54,16 +55,48 @@ _MEASURING = {
     "subject": "The application under test, between the generator and the server.",
     "held back by": "The part that was full, so that more load would not have given more: its evidence stands in the "
     "list of trials. 'Round trips' means that nothing was full and the users waited for replies.",
+    "scaled": "Users and rows are fewer than the original's by the same factor, so that a small machine can bear them. "
+    "Compare conditions with each other, not with the original.",
     "published": "The original study's figure, measured on its author's machine: context, never a target.",
 }
 
 _FIGURES = {
     "RPS, goodput": "Requests a second that were answered rightly. Failed, late and wrong replies do not count.",
+    "TPS": "Operations that ended, a second: right, failed and wrong ones (throughput).",
+    "peak TPS": "TPS of the best whole second.",
+    "MTT": "Mean test time: the mean response time of right replies, with any wait for a connection.",
+    "executed tests": "Operations that ended in the measure phase, over all trials of the condition.",
+    "vUsers": "Virtual users: each waits for its reply before it sends the next request.",
     "response time": "From the moment a request was due until its reply was complete, with any wait for a connection.",
     "service time": "From the moment a request was sent until its reply was complete.",
     "pool wait": "The time a request queued for a free connection before it could be sent.",
     "P50, P95, P99, P99.9": "50, 95, 99 and 99.9 of 100 replies came at least this fast.",
     "share of a core": "CPU seconds a second: 100 % is one core fully busy; several threads may use more.",
+}
+
+_APPLICATION = {
+    "store": "The database behind the application: Redis or MariaDB.",
+    "replica": "One of several processes of the application. The load is spread evenly over them, by connection.",
+    "millicores": "CPU as Kubernetes counts it: 1000m is one core fully busy, 380m is 38 % of one.",
+    "throttled": "Held back by its CPU limit: ready to run, and not let until the next tenth of a second.",
+    "stored": "Rows or entities that were stored, counted on the server. A repository of Redis hashes writes several "
+    "keys for each, so keys are another count.",
+    "acknowledged": "Answered as stored. Durable is only what is still there after the server was killed.",
+    "AOF": "Redis's append-only file: every write is appended; the mode says when it is forced to the disk (fsync): "
+    "never, each second, or before each reply.",
+    "buffer pool": "MariaDB's own cache of pages. A hit needs no read from the disk.",
+    "heap, GC pause": "Memory of the JVM's objects, and the time in which its garbage collector stops every thread.",
+    "pool, active and pending": "Connections of the application's own pool in use, and threads that wait for one.",
+}
+
+_MACHINE = {
+    "r, b": "Threads that run or wait for a CPU, and those that wait for the disk. More r than CPUs is a queue.",
+    "swpd, free, buff, cache": "Memory that is swapped out, free, and used for buffers and files.",
+    "si, so": "Memory swapped in and out, a second. Anything but 0 makes all figures slow.",
+    "bi, bo": "Read from and written to disks, a second.",
+    "in, cs": "Interrupts and context switches, a second.",
+    "us, sy, id, wa, st": "Per cent of the time of all CPUs: in programs, in the kernel, idle, idle while a disk was "
+    "waited for, and taken by other virtual machines.",
 }
 
 _CHECKING = {
@@ -83,9 +116,14 @@ GROUPS: dict[str, dict[str, str]] = {
     "Verdicts": _VERDICTS,
     "Measuring": _MEASURING,
     "Figures": _FIGURES,
+    "The application and its stores": _APPLICATION,
+    "The machine, as vmstat shows it": _MACHINE,
     "Checks": _CHECKING,
 }
 """All terms under the headings of the list in the report."""
+
+_OF_COMPARISONS = ("Comparing", "Verdicts")
+_OF_APPLICATIONS = ("The application and its stores", "The machine, as vmstat shows it")
 
 TERMS: dict[str, str] = {term: meaning for group in GROUPS.values() for term, meaning in group.items()}
 
@@ -108,3 +146,11 @@ BRACKETS = (
 def meaning(term: str) -> str:
     """The explanation of a term that a report uses. Raises KeyError for one without."""
     return TERMS[term]
+
+
+def groups_of(analysis: Analysis) -> dict[str, dict[str, str]]:
+    """The terms for this run: those of comparisons and of applications only where there are some."""
+    left_out: tuple[str, ...] = () if analysis.families else _OF_COMPARISONS
+    if not seen.has_application(analysis):
+        left_out += _OF_APPLICATIONS
+    return {heading: terms for heading, terms in GROUPS.items() if heading not in left_out}

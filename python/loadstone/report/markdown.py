@@ -10,6 +10,7 @@ from loadstone.report.charts.catalogue import charts_of
 from loadstone.report.charts.chart import Chart
 from loadstone.report.columns import MARKS, columns_for
 from loadstone.report.markdown_families import family_lines, trial_lines, word_lines
+from loadstone.report.markdown_sections import crash_lines, lesson_lines, seen_lines
 from loadstone.report.markdown_text import link, text
 
 
@@ -23,6 +24,8 @@ def render(analysis: Analysis) -> dict[str, bytes]:
 def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     anchors = Anchors(analysis)
     yield from (f"# {text(analysis.question)}", "", f"**{text(analysis.answer)}**", "")
+    if scaled := summary.scaled(analysis):
+        yield from (f"*{scaled}*", "")
     badges = [badge for badge, _ in summary.badges(analysis)]
     yield from (f"{summary.headline(analysis)}. {text(', '.join(badges))}. {summary.time_used(analysis)}".rstrip(), "")
     for note in analysis.notes:
@@ -36,13 +39,16 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
         yield from (f"Published figures: {text(analysis.published_source)}. They are context, not a target.", "")
     for table in analysis.tables:
         yield from _table(table, [chart for chart in charts if chart.table == table.name], anchors)
+    yield from crash_lines(analysis.crashes)
     yield from _conclusions(analysis)
+    yield from lesson_lines(analysis)
+    yield from seen_lines(analysis, anchors)
     for chart in charts:
         if chart.kind == "timeline":
             yield from ("## Time line", "", *_picture(chart))
     yield from _checks(analysis, anchors)
     yield from (line for chart in charts if chart.kind == "checks" for line in _picture(chart))
-    yield from trial_lines(anchors)
+    yield from trial_lines(analysis, anchors)
     yield from word_lines(analysis)
     yield from ("## How to reproduce", "", "```sh", *summary.reproduce(analysis), "```", "")
 
@@ -74,7 +80,7 @@ def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> Iterato
     yield f"| | condition | {' | '.join(column.header for column in columns)} |"
     yield f"|---|---|{'---:|' * len(columns)}"
     for row in table.rows:
-        cells = [_figure(column.cell(row), row, column.key) for column in columns]
+        cells = [_figure(column.cell(row), row, column.context) for column in columns]
         yield f"| {MARKS[row.verdict]} | {link(anchors.condition(row.trials), row.label)} | {' | '.join(cells)} |"
     yield ""
     trouble = [row for row in table.rows if row.reasons and row.verdict != "valid"]
@@ -89,9 +95,9 @@ def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> Iterato
             yield from _picture(chart)
 
 
-def _figure(words: str, row: Row, key: str) -> str:
+def _figure(words: str, row: Row, context: bool) -> str:
     """A figure, struck out where the row is invalid; the published one stays."""
-    struck = row.verdict == "invalid" and key != "published" and words != fmt.NONE
+    struck = row.verdict == "invalid" and not context and words != fmt.NONE
     return f"~~{text(words)}~~" if struck else text(words)
 
 

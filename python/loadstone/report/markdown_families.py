@@ -8,6 +8,7 @@ from loadstone.report import glossary, summary, verdicts
 from loadstone.report.anchors import Anchors
 from loadstone.report.columns import MARKS
 from loadstone.report.markdown_text import link, target, text
+from loadstone.report.rates import goodput_word
 
 _HEAD = "| A | B | B against A [interval] | verdict | blocks | stalls A and B | could see |"
 _RULE = "|---:|---:|---:|---|---:|---:|---:|"
@@ -68,12 +69,12 @@ def _blocks(comparison: Comparison, anchors: Anchors) -> str:
     return "; ".join(parts) or fmt.NONE
 
 
-def trial_lines(anchors: Anchors) -> Iterator[str]:
+def trial_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
     """Every trial, under its condition, with the checks that it did not pass."""
     if not anchors.conditions:
         return
     yield from ("## Trials", "")
-    yield "| trial | group | block | order | attempt | verdict | RPS | P99 | checks not passed |"
+    yield f"| trial | group | block | order | attempt | verdict | {goodput_word(analysis)} | P99 | checks not passed |"
     yield "|---|---|---:|---:|---:|---|---:|---:|---|"
     for anchor, label, views in anchors.conditions:
         yield f"| {target(anchor)}**{text(label)}** | | | | | | | | |"
@@ -98,9 +99,8 @@ def _trial(view: TrialView, anchors: Anchors) -> str:
 
 
 def word_lines(analysis: Analysis) -> Iterator[str]:
-    """What the words mean; those of comparisons only where there are some."""
+    """What the words mean."""
     yield from ("## What the words mean", "")
-    for heading, terms in glossary.GROUPS.items():
-        if analysis.families or heading not in ("Comparing", "Verdicts"):
-            yield from (f"- **{term}**: {text(meaning)}" for term, meaning in terms.items())
+    for terms in glossary.groups_of(analysis).values():
+        yield from (f"- **{term}**: {text(meaning)}" for term, meaning in terms.items())
     yield ""

@@ -4,15 +4,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from loadstone.analyse.model import Analysis, CheckSummary, ResultTable, Row, TrialView
+from loadstone.report import crashes, glossary, lessons, seen_tables, summary
 from loadstone.report import format as fmt
-from loadstone.report import glossary, summary
 from loadstone.report.anchors import Anchors
 from loadstone.report.charts import theme
 from loadstone.report.charts.catalogue import charts_of
 from loadstone.report.charts.chart import Chart
-from loadstone.report.columns import COLUMNS, MARK_WORDS, MARKS, Column, columns_for
+from loadstone.report.column import Column
+from loadstone.report.columns import MARK_WORDS, MARKS, columns_for
 from loadstone.report.page_families import comparison_checks, family_view
 from loadstone.report.page_parts import figure, linked
+from loadstone.report.rates import goodput_word, rate_of
 
 _WIDE_FROM = 13
 """A table with more columns is set closer."""
@@ -27,11 +29,12 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "analysis": analysis,
         "headline": summary.headline(analysis),
         "badges": summary.badges(analysis),
+        "scaled": summary.scaled(analysis),
         "time_used": summary.time_used(analysis),
         "shares": _shares(analysis),
         "families": [family_view(family, charts, anchors) for family in analysis.families],
         "comparison_checks": comparison_checks(analysis),
-        "tables": [_table(table, charts, anchors) for table in analysis.tables],
+        "tables": [_table(table, charts, anchors, analysis) for table in analysis.tables],
         "timeline": next((figure(chart) for chart in charts if chart.kind == "timeline"), None),
         "matrix": next((figure(chart) for chart in charts if chart.kind == "checks"), None),
         "checks": [_check(check) for check in summary.failing_first(analysis.checks)],
@@ -39,10 +42,13 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "conditions": [_condition(anchor, label, views, analysis) for anchor, label, views in anchors.conditions],
         "environment": _environment(analysis.environment),
         "commands": summary.reproduce(analysis),
-        "groups": glossary.GROUPS,
+        "groups": glossary.groups_of(analysis),
+        "rate": goodput_word(analysis),
         "meaning": glossary.meaning,
         "anchors": anchors,
-        "columns": COLUMNS,
+        "crashes": crashes,
+        "lessons": lessons,
+        "seen": seen_tables,
         "marks": MARKS,
         "mark_words": MARK_WORDS,
         "answers": [
@@ -69,9 +75,10 @@ def _shares(analysis: Analysis) -> list[tuple[str, int]]:
     return [(kind, number) for kind, number in kinds if number]
 
 
-def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> dict[str, Any]:
+def _table(table: ResultTable, charts: list[Chart], anchors: Anchors, analysis: Analysis) -> dict[str, Any]:
     columns = columns_for(table)
-    best = max((row.goodput_per_s or 0.0 for row in table.rows if row.verdict in ("valid", "suspect")), default=0.0)
+    rank = next((column.value for column in columns if column.ranks), rate_of(table).of_row)
+    best = max((rank(row) or 0.0 for row in table.rows if row.verdict in ("valid", "suspect")), default=0.0)
     own = {
         kind: next((c for c in charts if c.table == table.name and c.kind == kind), None) for kind in ("rps", "latency")
     }
@@ -80,6 +87,10 @@ def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> dict[st
         "columns": columns,
         "rows": [_row(row, columns, best, anchors) for row in table.rows],
         "untold": list(summary.untold(table)),
+        "seen": [
+            {"table": one, "lines": [(anchors.condition(line.row.trials), line) for line in one.lines]}
+            for one in seen_tables.seen_tables(analysis, table)
+        ],
         "figures": {kind: figure(chart) if chart else None for kind, chart in own.items()},
         "cpu": any(row.cpu_share for row in table.rows) and not any(row.bottleneck for row in table.rows),
         "wide": len(columns) > _WIDE_FROM,
@@ -92,8 +103,8 @@ def _row(row: Row, columns: list[Column], best: float, anchors: Anchors) -> dict
             "text": column.cell(row),
             "value": column.value(row),
             "why": column.why_missing(row),
-            "struck": row.verdict == "invalid" and column.key != "published",
-            "bar": _bar(row, best) if column.key == "goodput_per_s" else None,
+            "struck": row.verdict == "invalid" and not column.context,
+            "bar": _bar(row, column.value(row), best) if column.ranks else None,
         }
         for column in columns
     ]
@@ -114,11 +125,11 @@ def _why(row: Row) -> str:
     return f"{row.verdict.upper()}: {' '.join(said)}" if said and row.verdict != "valid" else " ".join(said)
 
 
-def _bar(row: Row, best: float) -> float | None:
+def _bar(row: Row, rate: float | None, best: float) -> float | None:
     """Length of the bar under a rate, as a share of the table's best."""
-    if not best or row.goodput_per_s is None or row.verdict not in ("valid", "suspect"):
+    if not best or rate is None or row.verdict not in ("valid", "suspect"):
         return None
-    return round(row.goodput_per_s / best, 3)
+    return round(rate / best, 3)
 
 
 def _check(check: CheckSummary) -> dict[str, Any]:

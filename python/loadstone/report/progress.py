@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from types import TracebackType
 
+from rich.cells import cell_len
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -16,6 +17,10 @@ from loadstone.report import format as fmt
 from loadstone.report.columns import MARKS
 from loadstone.report.terminal import STYLES, make_console
 
+_BAR_MAX, _BAR_MIN = 24, 8
+_WORDS_MIN = 12
+"""Columns that a cut text keeps, however narrow the terminal is."""
+_GAP = 2
 _PHASES = {"ramp_up": "ramp-up", "warm_up": "warm-up"}
 _ENDS: dict[Reason, str] = {
     "go on": "not decided yet, more blocks follow",
@@ -157,18 +162,24 @@ class RunProgress:
             Text(f"{self._finished[kind]} {kind}", style=STYLES[kind]) for kind in STYLES if self._finished[kind]
         )
         decided, of = self._decided
-        head = Table.grid(padding=(0, 2))
-        for _ in range(5):
-            head.add_column(no_wrap=True)
-        head.add_row(
-            ProgressBar(total=max(1.0, all_s), completed=done_s, width=24),
-            self._place,
-            Text(self.left_words(), style="dim"),
-            f"{decided} of {of} decided" if of else "",
-            tally,
-        )
-        body = Table.grid(padding=(0, 2))
-        body.add_column(no_wrap=True, overflow="ellipsis", max_width=max(12, self._console.width - 40))
-        body.add_column(no_wrap=True)
-        body.add_row(Text(self._label, style="bold"), self._now)
-        return Group(head, body)
+        fixed = [Text(self.left_words(), style="dim"), Text(f"{decided} of {of} decided" if of else ""), tally]
+        room = self._console.width - sum(cell_len(one.plain) + _GAP for one in fixed)
+        bar = min(_BAR_MAX, max(0, room - _GAP - cell_len(self._place)))
+        head = _line_of(max(_WORDS_MIN, room - (bar + _GAP if bar >= _BAR_MIN else 0)), [Text(self._place), *fixed])
+        if bar >= _BAR_MIN:
+            line = Table.grid(padding=(0, _GAP))
+            line.add_row(ProgressBar(total=max(1.0, all_s), completed=done_s, width=bar), head)
+            head = line
+        label_room = self._console.width - cell_len(self._now.plain) - _GAP
+        return Group(head, _line_of(max(_WORDS_MIN, label_room), [Text(self._label, style="bold"), self._now]))
+
+
+def _line_of(room: int, texts: list[Text]) -> Table:
+    """The texts side by side; the first one is cut at `room` columns, so that the others are seen whole."""
+    grid = Table.grid(padding=(0, _GAP, 0, 0))
+    first = texts[0].copy()
+    first.truncate(room, overflow="ellipsis")
+    for _ in texts:
+        grid.add_column(no_wrap=True)
+    grid.add_row(first, *texts[1:])
+    return grid

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from loadstone.analyse.model import Analysis, CheckSummary, ResultTable, TrialView
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
-from loadstone.report.columns import COLUMNS, unmeasurable
+from loadstone.report.column import unmeasurable
+from loadstone.report.columns import columns_for
 
 
 def headline(analysis: Analysis) -> str:
@@ -44,6 +45,13 @@ def time_used(analysis: Analysis) -> str:
     return f"Took {fmt.seconds(analysis.elapsed_s)}{budget}."
 
 
+def scaled(analysis: Analysis) -> str:
+    """By how much the run was made smaller than the experiment; empty where it was not."""
+    if analysis.scale == 1:
+        return ""
+    return f"Scaled: users and rows are {fmt.percent(analysis.scale)} of the original's."
+
+
 def check_title(name: str) -> str:
     """A check's name as people read it."""
     return fmt.plain(name.replace("_", " "))
@@ -65,7 +73,7 @@ def figure(check: CheckResult) -> str:
 
 def untold(table: ResultTable) -> Iterator[str]:
     """A line for each quantile that some condition's data cannot tell, with the first reason as an example."""
-    for column in COLUMNS:
+    for column in columns_for(table):
         rows = [(row, why) for row in table.rows for name, why in unmeasurable(row) if name == column.quantile != ""]
         if rows:
             first, why = rows[0]

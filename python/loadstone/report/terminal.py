@@ -1,6 +1,7 @@
 """The report for a terminal, on stderr: answer, tables, conclusions, what failed, where the rest is."""
 
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,9 +14,11 @@ from rich.text import Text
 
 from loadstone.analyse.model import Analysis, Answer, CheckSummary, ResultTable, Row
 from loadstone.report import format as fmt
-from loadstone.report import summary
-from loadstone.report.columns import MARKS, Column, columns_for
+from loadstone.report import seen, summary
+from loadstone.report.column import Column
+from loadstone.report.columns import MARKS, columns_for
 from loadstone.report.terminal_families import families
+from loadstone.report.terminal_sections import crashes, lessons
 
 STYLES = {"valid": "green", "suspect": "yellow", "invalid": "red", "missing": "dim", "unknown": "dim"}
 
@@ -43,6 +46,8 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
     yield Text()
     yield Text(fmt.plain(analysis.question), style="bold")
     yield Text(fmt.plain(analysis.answer), style="bold cyan")
+    if scaled := summary.scaled(analysis):
+        yield Text(scaled, style="yellow")
     badges = [fmt.plain(badge) for badge, _ in summary.badges(analysis)]
     yield Text("; ".join([summary.headline(analysis), *badges]), style="dim")
     yield from families(analysis.families, width)
@@ -55,12 +60,17 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
             yield Text(f"… {left} more rows in the report", style="dim")
         for line in summary.untold(table):
             yield Text(line, style="dim")
-    if analysis.published_source and any(row.published for table in analysis.tables for row in table.rows):
+    if seen.has_application(analysis):
+        yield Text("vmstat's columns, and CPU, memory and connections of each part: in the report.", style="dim")
+    rows = [row for table in analysis.tables for row in table.rows]
+    if analysis.published_source and any(row.published or row.published_columns for row in rows):
         yield Text(f"Published: {fmt.plain(analysis.published_source)}; context, not a target.", style="dim")
+    yield from crashes(analysis.crashes, width)
     if analysis.answers:
         yield Text()
         yield Text("The author's conclusions", style="bold")
         yield from (_answer(answer) for answer in analysis.answers)
+    yield from lessons(analysis.lessons)
     failed = [check for check in summary.failing_first(analysis.checks) if check.invalid or check.suspect]
     if failed:
         yield Text()
@@ -88,22 +98,34 @@ def shortened(rows: list[Row]) -> list[Row]:
 
 
 def _table(table: ResultTable, rows: list[Row], width: int) -> Table:
-    """These rows in the columns for which there is room; a line between levels of the first factor."""
+    """These rows in the columns for which there is room; a line between levels of the first factor.
+
+    A long label is cut, unless several rows would then be called the same.
+    """
     longest = max((cell_len(fmt.plain(row.label)) for row in rows), default=0)
     label = max(len("condition"), min(_LABEL_MAX, longest, max(8, width // 3)))
     room = width - len("✓ ") - label
     gap = 2 if fitting(table, room, 2) == columns_for(table) else 1
     columns = fitting(table, room, gap)
     grid = Table(box=SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
+    labels = _told_apart([fmt.plain(row.label) for row in rows], label)
     grid.add_column("  condition", no_wrap=True, overflow="ellipsis", width=len("✓ ") + label)
     for column in columns:
         grid.add_column(column.header, justify="right", no_wrap=True)
-    for row, following in zip(rows, [*rows[1:], None], strict=False):
+    for row, words, following in zip(rows, labels, [*rows[1:], None], strict=True):
         cells = [Text(column.cell(row), style=_style(row, column)) for column in columns]
         label_style = "dim" if row.verdict == "missing" else ""
-        name = Text.assemble((f"{MARKS[row.verdict]} ", STYLES[row.verdict]), (fmt.plain(row.label), label_style))
+        name = Text.assemble((f"{MARKS[row.verdict]} ", STYLES[row.verdict]), (words, label_style))
         grid.add_row(name, *cells, end_section=following is not None and _parts_groups(table, row, following))
     return grid
+
+
+def _told_apart(labels: list[str], width: int) -> list[str]:
+    """The labels; on several lines where they are too long, and cut would be called the same."""
+    cut = {label[: width - 1] for label in labels}
+    if len(cut) == len(labels) or max(map(cell_len, labels), default=0) <= width:
+        return labels
+    return ["\n  ".join(textwrap.wrap(label, width)) for label in labels]
 
 
 def _parts_groups(table: ResultTable, row: Row, following: Row) -> bool:
@@ -128,11 +150,11 @@ def fitting(table: ResultTable, width: int, gap: int) -> list[Column]:
 
 
 def _style(row: Row, column: Column) -> str:
-    if column.key == "published":
+    if column.context:
         return "dim"
     if row.verdict == "invalid":
         return "red strike"
-    return "bold" if column.key == "goodput_per_s" and row.verdict == "valid" else ""
+    return "bold" if column.ranks and row.verdict == "valid" else ""
 
 
 def _answer(answer: Answer) -> Padding:

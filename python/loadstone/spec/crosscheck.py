@@ -1,10 +1,12 @@
 """What must fit together in an experiment: names, levels, references. Each problem is one UserError."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from loadstone.spec.crosscheck_levels import check_levels, check_levels_once, check_when, no_level
+from loadstone.spec.crosscheck_parts import check_parts
 from loadstone.spec.experiment import Comparison, Conclusion, Experiment, Factor
-from loadstone.spec.levels import REFERENCE, Level, is_level, level_text
+from loadstone.spec.levels import REFERENCE, is_level, level_text
 from loadstone.spec.problems import listed, nearest
 from loadstone.spec.yaml_text import Path
 
@@ -18,7 +20,7 @@ def cross_check(experiment: Experiment) -> None:
         _factor(experiment, name, factor)
     _tables(experiment)
     _as_published(experiment)
-    for part in ("servers", "workload", "quick", "as_published"):
+    for part in ("servers", "subjects", "data", "workload", "crashes", "quick", "as_published"):
         for path, text in _texts(experiment.source.data.get(part), (part,)):
             _references(experiment, path, text)
     _operations(experiment)
@@ -26,6 +28,7 @@ def cross_check(experiment: Experiment) -> None:
     _published(experiment)
     for index, conclusion in enumerate(experiment.conclusions):
         _conclusion(experiment, ("conclusions", index), conclusion)
+    check_parts(experiment)
 
 
 def _factor(experiment: Experiment, name: str, factor: Factor) -> None:
@@ -37,10 +40,10 @@ def _factor(experiment: Experiment, name: str, factor: Factor) -> None:
         if not text or text in texts[:index]:
             raise error((*at, "levels", index), f"'{text}' is {'given twice' if text else 'empty'}; remove it")
     if factor.default is not None and not is_level(factor.default, factor.levels):
-        raise error((*at, "default"), _no_level(factor.default, name, factor.levels))
+        raise error((*at, "default"), no_level(factor.default, name, factor.levels))
     for level, values in factor.values.items():
         if level not in texts:
-            raise error((*at, "values", level), _no_level(level, name, factor.levels))
+            raise error((*at, "values", level), no_level(level, name, factor.levels))
         missing = [key for other in factor.values.values() for key in other if key not in values]
         if missing:
             raise error((*at, "values", level), f"'{missing[0]}' is missing, which other levels have; write it")
@@ -57,7 +60,7 @@ def _tables(experiment: Experiment) -> None:
             raise experiment.source.error((*at, "name"), f"'{table.name}' is used twice; give each table its own name")
         names.append(table.name)
         for factor, levels in table.vary.items():
-            _levels_once(experiment, (*at, "vary", factor), factor, levels)
+            check_levels_once(experiment, (*at, "vary", factor), factor, levels)
 
 
 def _comparisons(experiment: Experiment) -> None:
@@ -77,14 +80,14 @@ def _comparisons(experiment: Experiment) -> None:
                 if factor == comparison.between:
                     problem = f"'{factor}' is what is compared; remove it here, or compare between another factor"
                     raise experiment.source.error((*at, key, factor), problem)
-                _levels_once(experiment, (*at, key, factor), factor, levels)
+                check_levels_once(experiment, (*at, key, factor), factor, levels)
 
 
 def _between(experiment: Experiment, at: Path, comparison: Comparison) -> None:
     """The factor that is compared, its levels, and the baseline."""
     factor, levels, baseline = comparison.between, comparison.levels, comparison.baseline
-    _levels(experiment, (*at, "between"), factor, ())
-    _levels_once(experiment, (*at, "levels"), factor, levels)
+    check_levels(experiment, (*at, "between"), factor, ())
+    check_levels_once(experiment, (*at, "levels"), factor, levels)
     if baseline is not None and not is_level(baseline, levels):
         known = listed(level_text(level) for level in levels)
         problem = f"'{level_text(baseline)}' is none of the levels that are compared; they are: {known}"
@@ -116,11 +119,11 @@ def _references(experiment: Experiment, path: Path, text: str) -> None:
 def _operations(experiment: Experiment) -> None:
     workload = experiment.workload
     for index, operation in enumerate(workload.operations):
-        _when(experiment, ("workload", "operations", index, "when"), operation.when)
+        check_when(experiment, ("workload", "operations", index, "when"), operation.when)
     names = list(dict.fromkeys(operation.name for operation in workload.operations))
     for index, load in enumerate(workload.load):
         at: Path = ("workload", "load", index)
-        _when(experiment, (*at, "when"), load.when)
+        check_when(experiment, (*at, "when"), load.when)
         if load.operation not in names:
             problem = f"'{load.operation}' is no operation; {nearest(load.operation, names)}operations: {listed(names)}"
             raise experiment.source.error((*at, "operation"), problem)
@@ -130,17 +133,17 @@ def _published(experiment: Experiment) -> None:
     for number, published in enumerate(experiment.published):
         for index, row in enumerate(published.rows):
             at: Path = ("published", number, "rows", index)
-            _when(experiment, (*at, "where"), row.where)
-            _levels(experiment, (*at, "along"), row.along, ())
-            _levels(experiment, (*at, "levels"), row.along, row.levels)
+            check_when(experiment, (*at, "where"), row.where)
+            check_levels(experiment, (*at, "along"), row.along, ())
+            check_levels(experiment, (*at, "levels"), row.along, row.levels)
             if len(row.levels) != len(row.values):
                 problem = f"has {len(row.values)} values for {len(row.levels)} levels; write one value for each level"
                 raise experiment.source.error((*at, "values"), problem)
 
 
 def _conclusion(experiment: Experiment, at: Path, conclusion: Conclusion) -> None:
-    _when(experiment, (*at, "where"), conclusion.where)
-    _when(experiment, (*at, "against"), conclusion.against)
+    check_when(experiment, (*at, "where"), conclusion.where)
+    check_when(experiment, (*at, "against"), conclusion.against)
     names = [comparison.name for comparison in experiment.comparisons]
     if conclusion.comparison is not None and conclusion.comparison not in names:
         word = conclusion.comparison
@@ -149,39 +152,6 @@ def _conclusion(experiment: Experiment, at: Path, conclusion: Conclusion) -> Non
     needed = {"at_least": "value", "ratio": "against", "pool_wait": "against", "beyond": "answer"}[conclusion.kind]
     if getattr(conclusion, needed) in (None, "", {}):
         raise experiment.source.error((*at, needed), f"is missing; a conclusion of kind {conclusion.kind} needs it")
-
-
-def _when(experiment: Experiment, path: Path, when: Mapping[str, Level | tuple[Level, ...]]) -> None:
-    for factor, wanted in when.items():
-        _levels(experiment, (*path, factor), factor, wanted if isinstance(wanted, tuple) else (wanted,))
-
-
-def _levels_once(experiment: Experiment, path: Path, factor: str, levels: tuple[Level, ...]) -> None:
-    """Levels of a factor that is varied: at least one, and each once."""
-    _levels(experiment, path, factor, levels)
-    if not levels:
-        raise experiment.source.error(path, "has no level; write the levels to vary, or remove the factor")
-    for place, level in enumerate(levels):
-        if is_level(level, levels[:place]):
-            raise experiment.source.error((*path, place), f"'{level_text(level)}' is given twice; remove it")
-
-
-def _levels(experiment: Experiment, path: Path, factor: str, levels: Iterable[Level]) -> None:
-    """The factor must exist, and each level must be one of its levels."""
-    if factor not in experiment.factors:
-        known = experiment.factors
-        problem = f"'{factor}' is no factor; {nearest(factor, known)}factors are: {listed(known)}"
-        raise experiment.source.error(path, problem)
-    for level in levels:
-        if not is_level(level, experiment.factors[factor].levels):
-            raise experiment.source.error(path, _no_level(level, factor, experiment.factors[factor].levels))
-
-
-def _no_level(level: Level, factor: str, levels: Iterable[Level]) -> str:
-    texts = [level_text(known) for known in levels]
-    text = level_text(level)
-    hint = "write it without quotes; " if isinstance(level, str) and text in texts else nearest(text, texts)
-    return f"'{text}' is no level of {factor}; {hint}levels are: {listed(texts)}"
 
 
 def _texts(data: Any, path: Path) -> Iterator[tuple[Path, str]]:

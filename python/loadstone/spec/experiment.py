@@ -4,7 +4,8 @@
 `${factor.name}` for a value that stands behind the level (`Factor.values`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
@@ -12,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from loadstone.spec.levels import Level
 from loadstone.spec.problems import listed, nearest
 from loadstone.spec.source import Source
+from loadstone.spec.subjects import manifest_path
 from loadstone.spec.units import duration_s, margin_share
 
 RATES = ("goodput_per_s", "throughput_per_s", "peak_per_s")
@@ -21,6 +23,12 @@ RATE_MARGIN, LATENCY_MARGIN = 0.05, 0.10
 """Shares below which a difference does not matter, unless the experiment says otherwise."""
 METRICS = (*RATES, *(f"{latency}.{quantile}" for latency in LATENCIES for quantile in QUANTILES))
 """What an experiment may compare: rates, and what is read off a latency."""
+COLUMNS = (
+    *("tps", "tps_store", "goodput", "interval", "blocks", "peak_tps", "mtt", "executed", "errors", "error_share"),
+    *("p50", "p95", "p99", "p999", "min", "max", "stored", "store_cpu", "app_cpu", "redis_cpu", "connections"),
+    *("mariadb_reads", "pool_wait", "held_back", "published"),
+)
+"""What a table may print, see `Table.columns`."""
 
 
 def _known_metric(name: str) -> str:
@@ -30,6 +38,13 @@ def _known_metric(name: str) -> str:
     return name
 
 
+def _known_column(name: str) -> str:
+    if name not in COLUMNS:
+        raise ValueError(f"'{name}' is no column; {nearest(name, COLUMNS)}columns are: {listed(COLUMNS)}")
+    return name
+
+
+Column = Annotated[str, AfterValidator(_known_column), Field(json_schema_extra={"enum": list(COLUMNS)})]
 Metric = Annotated[str, AfterValidator(_known_metric), Field(json_schema_extra={"enum": list(METRICS)})]
 
 
@@ -85,8 +100,8 @@ class Table(SpecPart):
     note: str = ""
     quick: bool = True
     """Whether `--quick` runs it too."""
-    columns: tuple[str, ...] = ()
-    """The study's own columns by their keys (`report.columns`); empty: those of every table."""
+    columns: tuple[Column, ...] = ()
+    """The study's own columns by their keys; empty: those of every table."""
 
 
 class Comparison(SpecPart):
@@ -150,7 +165,7 @@ class Published(SpecPart):
 class PublishedSet(SpecPart):
     source: str
     metric: Metric = "goodput_per_s"
-    column: str = ""
+    column: Column | Literal[""] = ""
     """The column beside which they are printed, e.g. `mtt`; empty: they are figures of `metric`."""
     rows: tuple[Published, ...] = ()
 
@@ -182,7 +197,7 @@ class OperationSpec(SpecPart):
     """An operation as the plan has it (`plan.model.Operation`), and the conditions it is for.
 
     The `args` of a command may be one text: it is split at the spaces outside of `{...}`; with `repeat: N` its last
-    argument is sent N times. An operation has either `commands` (Redis) or `requests` (HTTP).
+    argument is sent N times. An operation has either `commands` (Redis) or `requests` (HTTP, `plan.http.HttpRequest`).
     """
 
     name: str
@@ -207,13 +222,16 @@ class LoadData(SpecPart):
 
 
 class StoredSpec(SpecPart):
-    """How a server counts what an operation stores: asked around a trial, and held against right replies."""
+    """How a server counts what an operation stores: asked around a trial, and held against right replies.
+
+    Only where the condition has that operation.
+    """
 
     operation: str
     server: str
     when: dict[str, Level | tuple[Level, ...]] = {}
     count: str
-    """Answers one number: SQL (`SELECT COUNT(*) FROM post`) or a command of Redis (`SCARD loadstone:x`)."""
+    """Answers one number: SQL (`SELECT COUNT(*) FROM post`) or a command of Redis (`SCARD loadstone:x`, `DBSIZE`)."""
 
 
 class SubjectSpec(SpecPart):
@@ -222,12 +240,15 @@ class SubjectSpec(SpecPart):
     manifest: str | None = None
     """A folder of `subjects/` by its name, or a path, which counts from the experiment's file."""
     url: str | None = None
-    """Of the user's; several, separated by commas, are its replicas."""
+    """Of the user's; several, separated by commas, are its replicas.
+
+    What stands under `environment`, `limits` and `replicas` is then what the user must have started it with.
+    """
     when: dict[str, Level | tuple[Level, ...]] = {}
     """Conditions that need it; empty: all."""
     replicas: Any = 1
     limits: dict[str, Any] = {}
-    """Of each replica: `cpu: 0.5`, `memory: 512 MB`."""
+    """Of each replica: `cpu: 0.5`, `memory: 512 MB`; an empty text stands for none."""
     environment: dict[str, Any] = {}
     """Variables that the condition varies; they go before the manifest's."""
     warm_up: Duration | None = None
@@ -235,7 +256,10 @@ class SubjectSpec(SpecPart):
 
 
 class DataInto(SpecPart):
-    """One place that rows are written to: a table of MariaDB, or keys of Redis."""
+    """One place that rows are written to: a table of MariaDB, or keys of Redis.
+
+    Only under conditions that `when` allows and that have the server.
+    """
 
     server: str
     when: dict[str, Level | tuple[Level, ...]] = {}
@@ -270,7 +294,8 @@ class Lesson(SpecPart):
 class Crash(SpecPart):
     """A server is killed (SIGKILL) under load, started again, and asked what it kept of what it had acknowledged.
 
-    Each operation must store exactly one thing that `count` counts.
+    Each operation must store exactly one thing that `count` counts; keys are `exactly_once`. `vary` is as a table's.
+    A server of the user's is never killed: what needs that is left out.
     """
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$", max_length=40)
@@ -290,13 +315,17 @@ class Crash(SpecPart):
 class Workload(SpecPart):
     """The load, in the plan's own words; a value may be `${factor}`, or text with a unit (`10 kB`, `5 s`).
 
-    Beyond the plan's words, `documents.field_share` gives `field_bytes` as a share of the payload.
+    Beyond the plan's words, `documents.field_share` gives `field_bytes` as a share of the payload, and `keys.count_of`
+    the name of a data set (`Experiment.data`) whose rows are the `count`; where it is an empty text, `count` holds.
+
+    With `protocol: http1` the pool is that of one replica: it is multiplied by the replicas of the target, so that with
+    as many connections as users each replica gets exactly the same load.
     """
 
     target: Any = None
     """The server or subject that gets the load; None: the subject of the condition, or else every server."""
     scaled: Any = True
-    """Whether `--scale` changes the users of the condition at hand."""
+    """Whether `--scale` changes the users and the pool of the condition at hand."""
     model: dict[str, Any]
     pool: dict[str, Any]
     pipeline_depth: Any = 1
@@ -308,7 +337,7 @@ class Workload(SpecPart):
     verify: dict[str, Any] = {}
     timeouts: dict[str, Any] = {}
     data: dict[str, Any] | None = None
-    """Rows of a file for `{data.FIELD}` of HTTP requests; a path counts from the experiment's file."""
+    """Rows of a file for `{data.FIELD}` of HTTP requests (`plan.http.DataFile`); a path counts from this file."""
     operations: tuple[OperationSpec, ...] = Field(min_length=1)
     load: tuple[LoadData, ...] = ()
     stored: tuple[StoredSpec, ...] = ()
@@ -333,6 +362,11 @@ class AsPublished(SpecPart):
     model: dict[str, Any] = {}
     phases: dict[str, Any] = {}
     note: str = ""
+
+
+def is_mariadb(settings: Mapping[str, Any]) -> bool:
+    """Whether a server's settings are those of a MariaDB: it takes no load itself, and rows go into its tables."""
+    return str(settings.get("kind", "")).startswith("mariadb") or settings.get("software") == "mariadb"
 
 
 class Experiment(SpecPart):
@@ -375,6 +409,10 @@ class Experiment(SpecPart):
             raise source.error(*source.first_problem(error, cls)) from None
         experiment._source = source
         return experiment
+
+    def manifest(self, word: str) -> Path:
+        """The manifest that a word means: of a built-in subject, or a path. Raises ValueError with what helps."""
+        return manifest_path(word, self.source.folder)
 
     @property
     def source(self) -> Source:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 Level = str | int | float | bool
 Condition = dict[str, Level]
@@ -27,11 +28,14 @@ def is_level(level: Level, levels: Iterable[Level]) -> bool:
     return any(same_level(level, known) for known in levels)
 
 
-def fits(condition: Condition, when: Mapping[str, Level | tuple[Level, ...]], without: Iterable[str] = ()) -> bool:
-    """Whether a condition has, for each factor of `when`, one of its levels. Factors of `without` are not asked."""
+def fits(condition: Condition, when: Mapping[str, Any], without: Iterable[str] = ()) -> bool:
+    """Whether a condition has, for each factor of `when`, its level or one of its levels.
+
+    Factors of `without` are not asked.
+    """
     asked = when.keys() - set(without)
     return all(is_level(condition[factor], _several(when[factor])) for factor in asked)
 
 
-def _several(levels: Level | tuple[Level, ...]) -> tuple[Level, ...]:
-    return levels if isinstance(levels, tuple) else (levels,)
+def _several(levels: Any) -> Iterable[Level]:
+    return levels if isinstance(levels, list | tuple) else (levels,)

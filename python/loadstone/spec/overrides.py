@@ -1,18 +1,20 @@
-"""What the command line changes in an experiment: `--only`, `--set` and `--server`."""
+"""What the command line changes in an experiment: `--only`, `--set`, `--server` and `--subject`."""
 
 import copy
 from collections.abc import Iterable
 from typing import Any
 
 from loadstone.errors import UserError
-from loadstone.spec.experiment import Experiment, Factor
+from loadstone.spec.experiment import Experiment, Factor, is_mariadb
 from loadstone.spec.levels import Level, level_text
 from loadstone.spec.load import resolve
 from loadstone.spec.problems import listed, nearest
 from loadstone.spec.source import Source
+from loadstone.spec.subject_option import put_subject
 from loadstone.spec.units import parse_any
 from loadstone.spec.yaml_text import Path, YamlTextError, read_yaml
 
+_MARIADB_SCHEMES = ("mariadb://", "mysql://")
 Only = dict[str, tuple[Level, ...]]
 """The levels to which factors are restricted."""
 
@@ -60,8 +62,14 @@ def _value(text: str) -> object:
         return parse_any(text)
 
 
-def override(experiment: Experiment, *, sets: Iterable[str] = (), servers: Iterable[str] = ()) -> Experiment:
-    """The experiment as if `--set PATH=VALUE` and `--server NAME=URL` had been written in its file.
+def override(
+    experiment: Experiment,
+    *,
+    sets: Iterable[str] = (),
+    servers: Iterable[str] = (),
+    subjects: Iterable[str] = (),
+) -> Experiment:
+    """The experiment as if `--set PATH=VALUE`, `--server NAME=URL` and `--subject` had been written in its file.
 
     A value set by hand below `workload` also wins over what `--quick` and `--as-published` replace.
     A server given by URL must offer the modules that the experiment needs. Raises UserError.
@@ -69,14 +77,10 @@ def override(experiment: Experiment, *, sets: Iterable[str] = (), servers: Itera
     source = experiment.source
     data, given = copy.deepcopy(source.data), dict(source.given)
     for text in servers:
-        name, equals, url = text.partition("=")
-        if not equals or name not in experiment.servers or not url:
-            shown = f"{name}=..." if equals else "..."
-            known = listed(experiment.servers)
-            raise UserError(f"--server {shown}: write NAME=URL; servers of {experiment.name} are: {known}")
-        needed = {key: value for key, value in data["servers"][name].items() if key == "modules"}
-        data["servers"][name] = {"kind": "url", "url": url, **needed}
-        given["servers", name] = "--server"
+        given[_put_server(data, text, experiment)] = "--server"
+    for text in subjects:
+        path = put_subject(data, text, experiment)
+        given |= {path[:-1]: "--subject", path: "--subject"}
     for text in sets:
         option = f"--set {text.partition('=')[0]}"
         path, value = _setting(text)
@@ -87,6 +91,25 @@ def override(experiment: Experiment, *, sets: Iterable[str] = (), servers: Itera
         made = [path[:length] for length in range(1, len(path)) if path[:length] not in source.lines]
         given |= dict.fromkeys([*made, path], option)
     return resolve(Source(source.label, data, source.lines, given))
+
+
+def _put_server(data: dict[str, Any], text: str, experiment: Experiment) -> Path:
+    """Put a server of the user's in the place of the experiment's. Raises UserError; no URL is shown."""
+    name, equals, url = text.partition("=")
+    if not equals or name not in experiment.servers or not url:
+        shown = f"{name}=..." if equals else "..."
+        known = listed(experiment.servers)
+        raise UserError(f"--server {shown}: write NAME=URL; servers of {experiment.name} are: {known}")
+    written = data["servers"][name]
+    by_url = url.startswith(_MARIADB_SCHEMES)
+    if is_mariadb(written) != by_url:
+        wanted = "Redis; write redis://HOST:PORT"
+        if is_mariadb(written):
+            wanted = "MariaDB; write mariadb://USER:PASSWORD@HOST:PORT/DATABASE"
+        raise UserError(f"--server {name}=...: {name} is a {wanted}")
+    kept = {key: value for key, value in written.items() if key in ("modules", "when")}
+    data["servers"][name] = {"kind": "mariadb-url" if by_url else "url", "url": url, **kept}
+    return ("servers", name)
 
 
 def _setting(text: str) -> tuple[Path, Any]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path as FilePath
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -30,6 +31,11 @@ class Source:
     def __eq__(self, other: object) -> bool:
         """Where an experiment was written makes no difference to what it says."""
         return isinstance(other, Source)
+
+    @property
+    def folder(self) -> FilePath:
+        """The folder of the file: paths inside of it count from there."""
+        return FilePath(self.label).absolute().parent
 
     def place(self, path: Path) -> str:
         """`file.yaml:12` for a key, or the command-line option that gave it."""

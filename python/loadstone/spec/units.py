@@ -79,6 +79,7 @@ _BY_SUFFIX = {
     "_s": SECONDS,
 }
 
+_PLAIN = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?", re.ASCII)
 _TEXT = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*([^\s0-9.]*)\s*", re.ASCII)
 
 
@@ -128,6 +129,14 @@ def duration_s(value: object) -> float:
     if not 0 < seconds <= LONGEST_S:
         raise ValueError(f"{shown(value)} must be more than 0 s and at most 30 days; write for example 45 min")
     return seconds
+
+
+def parse_scale(text: str) -> float:
+    """The share that `--scale` stands for: `10 %` and `0.1` are the same. Raises UserError."""
+    try:
+        return margin_share(float(text) if _PLAIN.fullmatch(text.strip()) else text)
+    except ValueError:
+        raise UserError(f"--scale {text}: must be more than 0 and at most 1; write for example 0.1 or 10 %") from None
 
 
 def parse_duration_s(text: str, what: str) -> float:

@@ -134,10 +134,53 @@ def becomes_reads(line: Line) -> None:
 def becomes_http(line: Line) -> None:
     """The load goes to an application, and the Redis that was watched stands behind it."""
     plan = line["facts"]["plan"]
-    request = {"method": "POST", "path": "/api/post", "body": "{}"}
+    request = {"method": "POST", "path": "/api/post", "body": "{}", "expect": {"json_fields": ["id"]}}
     plan |= {"protocol": "http1", "operations": [{"name": "set", "requests": [request]}]}
     line["facts"]["drive"]["commands"] = {"POST /api/post": {"sent": 1464, "replied": 1464}}
     of_redis(line, "after")["counters"]["keys"] += 1464
+
+
+def on_mariadb(line: Line) -> None:
+    """In place of the Redis there is a MariaDB, which nobody can ask for a Redis's counters."""
+    facts = line["facts"]
+    facts["servers"] = {}
+    facts["parts"]["mariadb"] = facts["parts"].pop("redis") | {"main_thread_share": None, "wait_share": None}
+    facts["seen"]["mariadb"] = {"threads_connected": {"avg": 12.0, "max": 12.0}}
+    facts["server_connections"] = {"mariadb": [12.0, 12.0, 12.0]}
+
+
+def stores(**counted: int | None) -> Callable[[Line], None]:
+    """An operation that was answered 1,464 times, and what the server counted."""
+
+    def inject(line: Line) -> None:
+        one = {"operation": "set", "server": "redis", "before": 1000, "after": 2464, "answered": 1464}
+        line["facts"]["stored"] = [one | counted]
+
+    return inject
+
+
+def has_other_settings(number: int) -> Callable[[Line], None]:
+    def inject(line: Line) -> None:
+        asked = {f"setting-{place}": "1" for place in range(number)}
+        line["facts"]["settings"] = {"redis": {"appendonly": "no"} | dict.fromkeys(asked, "0")}
+        line["facts"]["unlike"] = {"redis": asked} if number else {}
+
+    return inject
+
+
+def opens_connections(*thirds: float) -> Callable[[Line], None]:
+    return lambda line: put(line, "facts.server_connections", {"redis": [64 + more for more in thirds]})
+
+
+def throttled(share: float) -> Callable[[Line], None]:
+    """Two replicas whose CPU limit held each back for this share of the drive."""
+
+    def inject(line: Line) -> None:
+        driven_s = max(end["end_s"] for end in line["facts"]["drive"]["phases"].values())
+        held = {"replicas": 2, "ours": True, "limits": {"cpu limit": "0.5"}, "throttled_s": 2 * share * driven_s}
+        line["facts"]["subjects"] = {"app": held}
+
+    return inject
 
 
 def of_redis(line: Line, side: str) -> Line:
@@ -183,6 +226,10 @@ TWICE: dict[str, tuple[Callable[[Line], None], str]] = {
     "errors": (fails(2 * 0.01), "invalid"),
     "conservation": (loses_operations, "invalid"),
     "server_counter": (server_counts(2), "invalid"),
+    "stored_rows": (stores(after=2466), "invalid"),
+    "settings": (has_other_settings(2), "invalid"),
+    "connection_leak": (opens_connections(0, 4, 2 * 4.1), "suspect"),
+    "subject_throttled": (throttled(2 * 0.05), "valid"),
     "replies": (setting("facts.drive.total.errors", {"wrong_reply": 2}), "invalid"),
     "payload": (reads_more(2 * 0.01), "suspect"),
     "little": (little_of(1 - 2 * 0.2), "invalid"),

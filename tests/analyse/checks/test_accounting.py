@@ -121,11 +121,47 @@ def test_a_server_that_does_not_count_bytes_is_unknown(result_of: ResultOf) -> N
 def test_a_server_behind_an_application_counts_the_applications_commands(
     result_of: ResultOf, injectors: ModuleType
 ) -> None:
-    for name in ("server_counter", "payload", "key_count"):
-        assert result_of(name, injectors.becomes_http).verdict == "unknown", name
-    for name in ("conservation", "replies", "errors"):
+    for name in ("server_counter", "payload", "key_count", "hit_rate"):
+        assert result_of(name, injectors.becomes_http) is None, name
+    for name in ("conservation", "replies", "errors", "background", "evicted_keys", "server_cpu", "server_wait"):
         assert result_of(name, injectors.becomes_http).verdict == "valid", name
-    assert result_of("hit_rate", injectors.becomes_http) is None
+
+
+OF_REDIS = (
+    *(
+        "server_counter",
+        "payload",
+        "key_count",
+        "hit_rate",
+        "background",
+        "evicted_keys",
+        "monitor_clients",
+        "slow_log",
+    ),
+    *("log_level", "huge_pages", "overcommit", "server_cpu", "server_wait"),
+)
+
+
+def test_an_application_without_a_redis_is_not_asked_for_one(result_of: ResultOf, injectors: ModuleType) -> None:
+    assert [
+        name for name in OF_REDIS if result_of(name, injectors.becomes_http, injectors.on_mariadb) is not None
+    ] == []
+
+
+def test_only_the_server_that_got_the_load_must_have_counted_it(result_of: ResultOf, injectors: ModuleType) -> None:
+    def beside(line: dict[str, Any]) -> None:
+        line["facts"]["servers"]["other"] = {"before": None, "after": None}
+
+    for name in ("server_counter", "payload", "key_count"):
+        assert result_of(name, beside).verdict == "unknown", name
+        assert result_of(name, beside, injectors.setting("facts.target", "redis")).verdict == "valid", name
+
+
+def test_a_reply_of_which_only_the_status_was_looked_at_may_be_wrong(
+    result_of: ResultOf, injectors: ModuleType
+) -> None:
+    status_only = injectors.setting("facts.plan.operations.0.requests.0.expect", {"status": 201})
+    assert result_of("replies", injectors.becomes_http, status_only).verdict == "unknown"
 
 
 def test_a_wrong_body_is_a_wrong_reply(result_of: ResultOf, injectors: ModuleType) -> None:

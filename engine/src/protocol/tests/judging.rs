@@ -13,6 +13,8 @@ fn operations() -> Value {
         {"name": "hash", "commands": [{"args": ["HGETALL", "{key}"], "expect": "hash"}]},
         {"name": "value", "commands": [{"args": ["GET", "{key}"], "expect": "value"}]},
         {"name": "integer", "commands": [{"args": ["DEL", "{key}"], "expect": "integer"}]},
+        {"name": "item", "commands": [{"args": ["LPOP", "{key}"], "expect": "item"}]},
+        {"name": "positive", "commands": [{"args": ["LPUSH", "{key}", "x"], "expect": "positive"}]},
         {"name": "ok", "commands": [{"args": ["SET", "{key}", "x"], "expect": "ok"}]},
         {"name": "any", "commands": [{"args": ["PING"]}]},
     ])
@@ -213,6 +215,19 @@ fn types_are_checked_for_each_expectation() {
         ("integer", b":-5\r\n", Ok(())),
         ("integer", ok, Err("wrong_type")),
         ("integer", &bulk("5"), Err("wrong_type")),
+        ("item", &text, Ok(())),
+        ("item", &bulk(""), Ok(())),
+        ("item", b"$-1\r\n", Err("nil_reply")),
+        ("item", b"_\r\n", Err("nil_reply")),
+        ("item", b"*-1\r\n", Err("nil_reply")),
+        ("item", hash, Err("wrong_type")),
+        ("item", ok, Err("wrong_type")),
+        ("positive", b":1\r\n", Ok(())),
+        ("positive", b":+10\r\n", Ok(())),
+        ("positive", b":0\r\n", Err("not_positive")),
+        ("positive", b":-10\r\n", Err("not_positive")),
+        ("positive", b"$-1\r\n", Err("wrong_type")),
+        ("positive", &bulk("1"), Err("wrong_type")),
         ("get", ok, Err("wrong_type")),
         ("get", hash, Err("wrong_type")),
         ("get", b":1\r\n", Err("wrong_type")),
@@ -252,7 +267,7 @@ fn without_counting_mismatches_only_errors_count() {
 
 #[test]
 fn no_reply_makes_the_judge_panic() {
-    let names = vec!["get", "field", "fields", "hash", "value", "integer", "ok", "any"];
+    let names = vec!["get", "field", "fields", "hash", "value", "integer", "item", "positive", "ok", "any"];
     let protocol = std::cell::RefCell::new(one_key(json!({"documents": {"payload_bytes": 2, "field_bytes": 1}})));
     proptest!(|(
         name in proptest::sample::select(names),

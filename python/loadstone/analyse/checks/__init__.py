@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from loadstone.analyse import limits
-from loadstone.analyse.checks import accounting, generator, keys, load, server, surroundings, time
+from loadstone.analyse.checks import accounting, application, generator, keys, load, server, surroundings, time
 from loadstone.analyse.evidence import TrialEvidence, evidence_of
 from loadstone.analyse.limits import Limit
 from loadstone.record.facts import DRIVER, OWN
@@ -54,6 +54,7 @@ CHECKS: tuple[Check, ...] = (
     Check(accounting.errors, limits.ERRORS, "Did operations fail?"),
     Check(accounting.conservation, limits.CONSERVATION, "Does every operation that was begun have exactly one end?"),
     Check(accounting.server_counter, limits.SERVER_COUNTER, "Did the server count the same commands as we did?"),
+    Check(application.stored_rows, limits.STORED_ROWS, "Did the server store as many rows as were answered as stored?"),
     Check(accounting.replies, limits.REPLIES, "Were the replies right, and was the data really stored?"),
     Check(accounting.payload, limits.PAYLOAD, "Did the server read the bytes that were sent, and no others?"),
     Check(
@@ -70,6 +71,12 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(keys.hit_rate, limits.HIT_RATE, "Did the reads find what they should find?"),
     Check(keys.key_count, limits.KEY_COUNT, "Are there as many keys as the operations must have stored?"),
+    Check(application.settings, limits.SETTINGS, "Did the servers run with the settings that were asked for?"),
+    Check(
+        application.connection_leak,
+        limits.CONNECTION_LEAK,
+        "Did the application open ever more connections without giving them back?",
+    ),
     Check(surroundings.evicted_keys, limits.EVICTED, "Did the server throw data away?"),
     Check(surroundings.steal, limits.STEAL, "Did other virtual machines take CPU time away?", outside=True),
     Check(surroundings.server_wait, limits.CPU_WAIT, "Did other programs take the server's CPU away?", outside=True),
@@ -99,6 +106,12 @@ CHECKS: tuple[Check, ...] = (
         "For information: how busy was the server's main thread?",
         information=True,
     ),
+    Check(
+        application.subject_throttled,
+        limits.SUBJECT_THROTTLED,
+        "For information: how long did its CPU limit hold the application back?",
+        information=True,
+    ),
 )
 
 OUTSIDE: frozenset[str] = frozenset(check.name for check in CHECKS if check.outside)
@@ -113,7 +126,8 @@ def outside_causes(trial: TrialRecord) -> list[CheckResult]:
     """The failed checks of a judged trial that something outside the measured system caused; empty if none.
 
     Waiting for a CPU is not counted where the parts may have waited for each other: on shared CPUs, with
-    more parts than CPUs for them, or while a child of the server was writing.
+    more parts than CPUs for them, or with a part of many threads among them; nor while a child of the server
+    was writing.
     """
     failed = [check for check in trial.checks if check.verdict in ("suspect", "invalid")]
     names = {check.name for check in failed}
@@ -136,4 +150,5 @@ def _share_cpus(evidence: TrialEvidence) -> bool:
     """Whether parts of the measured system may take a CPU from each other."""
     placed = evidence.facts.placement
     parts = set(evidence.facts.parts) - {DRIVER, OWN}
-    return placed is not None and (placed.shared or len(parts) > max(1, len(placed.server_cpus)))
+    wide = len(parts) > 1 and any(evidence.subject_of(part) or part in evidence.mariadbs for part in parts)
+    return placed is not None and (placed.shared or wide or len(parts) > max(1, len(placed.server_cpus)))

@@ -9,8 +9,10 @@ from loadstone.record.trial import CheckResult
 MICROSECONDS = "slowlog-log-slower-than"
 
 
-def monitor_clients(evidence: TrialEvidence) -> CheckResult:
+def monitor_clients(evidence: TrialEvidence) -> CheckResult | None:
     """Clients that were shown every command by MONITOR, which halves what a server can do."""
+    if not evidence.has_redis:
+        return None
     limit = limits.MONITOR_CLIENTS
     begun = sum(
         after.calls.get("monitor", 0) - before.calls.get("monitor", 0) for before, after in evidence.server_sides
@@ -24,8 +26,10 @@ def monitor_clients(evidence: TrialEvidence) -> CheckResult:
     return within("monitor_clients", listening, limit, reason)
 
 
-def slow_log(evidence: TrialEvidence) -> CheckResult:
+def slow_log(evidence: TrialEvidence) -> CheckResult | None:
     """Whether ordinary commands were written to the slow log: the time from which on a command is."""
+    if not evidence.has_redis:
+        return None
     limit = limits.SLOW_LOG
     thresholds = [int(side.settings[MICROSECONDS]) for side in _all(evidence) if MICROSECONDS in side.settings]
     grown = sum(
@@ -48,8 +52,10 @@ def slow_log(evidence: TrialEvidence) -> CheckResult:
     )
 
 
-def log_level(evidence: TrialEvidence) -> CheckResult:
+def log_level(evidence: TrialEvidence) -> CheckResult | None:
     """Whether the server writes a log line for what it does all the time."""
+    if not evidence.has_redis:
+        return None
     levels = {side.settings["loglevel"] for side in _all(evidence) if "loglevel" in side.settings}
     if not levels:
         return unknown("log_level", limits.LOG_LEVEL, "The server does not tell its log level.")
@@ -57,8 +63,10 @@ def log_level(evidence: TrialEvidence) -> CheckResult:
     return within("log_level", float("debug" in levels), limits.LOG_LEVEL, reason)
 
 
-def huge_pages(evidence: TrialEvidence) -> CheckResult:
+def huge_pages(evidence: TrialEvidence) -> CheckResult | None:
     """Forks with transparent huge pages: each page that is written after one is copied whole, 2 MB at a time."""
+    if not evidence.has_redis:
+        return None
     limit = limits.HUGE_PAGES
     always, told = evidence.facts.host.huge_pages_always, [side.settings.get("disable-thp") for side in _all(evidence)]
     if always is None or not evidence.ours:
@@ -72,8 +80,10 @@ def huge_pages(evidence: TrialEvidence) -> CheckResult:
     return within("huge_pages", forks if open_to_them else 0.0, limit, reason)
 
 
-def overcommit(evidence: TrialEvidence) -> CheckResult:
+def overcommit(evidence: TrialEvidence) -> CheckResult | None:
     """Information: whether the kernel may refuse a fork to a large server. Never held against a trial."""
+    if not evidence.has_redis:
+        return None
     limit = limits.OVERCOMMIT
     found = evidence.facts.host.overcommit_memory
     if found is None or not evidence.ours:

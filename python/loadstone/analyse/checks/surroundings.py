@@ -3,6 +3,7 @@
 from loadstone.analyse import limits
 from loadstone.analyse.checks.result import unknown, within
 from loadstone.analyse.evidence import TrialEvidence
+from loadstone.record.facts import owner_of
 from loadstone.record.trial import CheckResult
 
 
@@ -15,15 +16,21 @@ def steal(evidence: TrialEvidence) -> CheckResult:
     return within("steal", 100 * stolen, limits.STEAL, reason)
 
 
-def server_wait(evidence: TrialEvidence) -> CheckResult:
-    """How long the servers' main threads were ready to run and had no CPU: other programs took it."""
-    parts = {name: part.wait_share for name, part in evidence.facts.parts.items() if name in evidence.facts.servers}
+def server_wait(evidence: TrialEvidence) -> CheckResult | None:
+    """How long the main thread of a Redis was ready to run and had no CPU: other programs took it."""
+    if not evidence.has_redis:
+        return None
+    parts = {name: part.wait_share for name, part in evidence.facts.parts.items() if _is_redis(evidence, name)}
     waits = [(wait, name) for name, wait in parts.items() if wait is not None]
     if not waits:
         return unknown("server_wait", limits.CPU_WAIT, "How long the server waited for a CPU could not be seen.")
     longest, name = max(waits)
     reason = f"Other programs kept {name} waiting for its CPU for {100 * longest:.0f} % of the time: stop them."
     return within("server_wait", 100 * longest, limits.CPU_WAIT, reason)
+
+
+def _is_redis(evidence: TrialEvidence, part: str) -> bool:
+    return owner_of(part, evidence.facts.servers) is not None
 
 
 def swap(evidence: TrialEvidence) -> CheckResult:
@@ -55,8 +62,10 @@ def placement(evidence: TrialEvidence) -> CheckResult:
     )
 
 
-def background(evidence: TrialEvidence) -> CheckResult:
+def background(evidence: TrialEvidence) -> CheckResult | None:
     """Snapshots and rewrites of the append-only file within the drive."""
+    if not evidence.has_redis:
+        return None
     names = ("total_forks", "rdb_bgsave_in_progress", "aof_rewrite_in_progress")
     forks = 0.0
     told = False
@@ -75,8 +84,10 @@ def background(evidence: TrialEvidence) -> CheckResult:
     return within("background", forks, limits.BACKGROUND, reason)
 
 
-def evicted_keys(evidence: TrialEvidence) -> CheckResult:
+def evicted_keys(evidence: TrialEvidence) -> CheckResult | None:
     """Keys that the server threw away for want of memory."""
+    if not evidence.has_redis:
+        return None
     evicted, told = 0.0, False
     for server in evidence.facts.servers.values():
         if server.before is None or server.after is None or "evicted_keys" not in server.after.counters:
@@ -89,12 +100,14 @@ def evicted_keys(evidence: TrialEvidence) -> CheckResult:
     return within("evicted_keys", evicted, limits.EVICTED, reason)
 
 
-def server_cpu(evidence: TrialEvidence) -> CheckResult:
+def server_cpu(evidence: TrialEvidence) -> CheckResult | None:
     """Information: how busy the servers' busiest main thread was. Never held against a trial."""
+    if not evidence.has_redis:
+        return None
     shares = [
         (part.main_thread_share, name)
         for name, part in evidence.facts.parts.items()
-        if name in evidence.facts.servers and part.main_thread_share is not None
+        if _is_redis(evidence, name) and part.main_thread_share is not None
     ]
     if not shares:
         return unknown("server_cpu", limits.SERVER_CPU, "The server's CPU could not be seen.")

@@ -54,6 +54,7 @@ def _group(values: Values, group: str | None, last: bool) -> alt.LayerChart | al
     """The conditions of one group, or all, on the axis that all groups share; only the last prints the axis."""
     lengths = [point["ns"] for point in values]
     order = list(dict.fromkeys(point["condition"] for point in values if group in (None, point["group"])))
+    room = theme.room_for(point["condition"] for point in values)
     axis = duration_axis("response time", lengths, grid=True, gridDash=[2, 3])
     if not last:
         axis = alt.Axis(
@@ -63,7 +64,7 @@ def _group(values: Values, group: str | None, last: bool) -> alt.LayerChart | al
     if group is not None:
         own = own.transform_filter(alt.FieldEqualPredicate(field="group", equal=group))
     base = own.encode(
-        y=alt.Y("condition:N", sort=order, axis=alt.Axis(title=None, grid=False)),
+        y=alt.Y("condition:N", sort=order, axis=alt.Axis(title=None, grid=False, labelLimit=room)),
         x=alt.X("ns:Q", scale=duration_scale(lengths), axis=axis),
     )
     spans = base.mark_rule(color=theme.NEUTRAL, strokeWidth=1.5, opacity=0.6).encode(
@@ -83,7 +84,7 @@ def _group(values: Values, group: str | None, last: bool) -> alt.LayerChart | al
             alt.Tooltip("text:N", title="response time"),
         ],
     )
-    return alt.layer(spans, marks).properties(width=theme.WIDTH - 120, height=alt.Step(20))
+    return alt.layer(spans, marks).properties(width=theme.WIDTH - 120 - (room - theme.LABEL_LIMIT), height=alt.Step(20))
 
 
 def _points(row: Row, shape: Shape) -> Values:

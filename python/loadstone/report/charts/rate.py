@@ -1,4 +1,4 @@
-"""RPS of a table: lines along a quantity, or bars when only names are varied."""
+"""RPS or TPS of a table: lines along a quantity, or bars when only names are varied."""
 
 import json
 from typing import Any
@@ -11,6 +11,7 @@ from loadstone.report.charts import theme
 from loadstone.report.charts.chart import Chart, Values, make, named
 from loadstone.report.charts.shape import Shape, shape_of
 from loadstone.report.levels import number_of
+from loadstone.report.rates import TPS, Rate, rate_of
 
 _LOG_FROM = 100.0
 """Rates that differ by so much are drawn on a log scale; all others start at 0."""
@@ -21,25 +22,25 @@ _TROUBLE = {"suspect": "circle", "invalid": "M-0.7,-0.7L0.7,0.7M0.7,-0.7L-0.7,0.
 
 
 def rate_chart(table: ResultTable, analysis: Analysis) -> Chart | None:
-    """RPS of every condition of `table`, the published figures as faint marks; None if nothing was measured."""
-    shape = shape_of(table, analysis)
-    values = [point for row in table.rows for point in _points(row, shape)]
+    """The rate of every condition of `table`, the published figures as faint marks; None if nothing was measured."""
+    shape, rate = shape_of(table, analysis), rate_of(table)
+    values = [point for row in table.rows for point in _points(row, shape, rate)]
     if all(point["kind"] == "published" for point in values):
         return None
-    picture = _lines(values, shape) if shape.along else _bars(values, shape)
+    picture = _lines(values, shape, rate) if shape.along else _bars(values, shape, rate)
     along = f" by {shape.phrase(shape.along)}" if shape.along else ""
     return make(
         "rps",
-        f"RPS{along}",
+        f"{rate.unit}{along}",
         _caption(values, shape),
-        f"Requests a second{along}. " + _spoken(table),
+        f"{rate.words}{along}. " + _spoken(table, rate),
         picture,
         {"conditions": values},
         table,
     )
 
 
-def _points(row: Row, shape: Shape) -> Values:
+def _points(row: Row, shape: Shape, rate: Rate) -> Values:
     """The row's own figure and the published one, in the long form that a legend needs."""
     common = {
         "condition": fmt.plain(row.label),
@@ -48,22 +49,31 @@ def _points(row: Row, shape: Shape) -> Values:
         "x": number_of(row.condition[shape.along]) if shape.along and shape.along in row.condition else None,
     }
     points = []
-    if row.goodput_per_s is not None and row.verdict != "missing":
+    measured, original = rate.of_row(row), rate.of_original(row)
+    if measured is not None and row.verdict != "missing":
         kind = "measured" if row.verdict == "valid" else row.verdict
-        figure = fmt.rate(row.goodput_per_s) + ("" if row.verdict == "valid" else f" {row.verdict}")
-        note = " ".join(fmt.plain(reason) for reason in row.reasons)
-        points.append(
-            {**common, "kind": kind, "rps": row.goodput_per_s, "note": note, "figure": figure, "series": "measured"}
-        )
-    if row.published is not None:
-        points.append({**common, "kind": "published", "rps": row.published, "note": "", "series": "published"})
+        goodput = _goodput(row, rate)
+        figure = f"{fmt.rate(measured)}{goodput}{'' if row.verdict == 'valid' else f' {row.verdict}'}"
+        note = " ".join(filter(None, (goodput.strip(), *(fmt.plain(reason) for reason in row.reasons))))
+        own = {"kind": kind, "rps": measured, "note": note, "figure": figure, "series": "measured"}
+        points.append({**common, **own, **({"goodput": row.goodput_per_s} if goodput else {})})
+    if original is not None:
+        points.append({**common, "kind": "published", "rps": original, "note": "", "series": "published"})
     return points
+
+
+def _goodput(row: Row, rate: Rate) -> str:
+    """What failures leave of a rate that counts them; empty where that is the same."""
+    goodput = fmt.rate(row.goodput_per_s)
+    return f" (goodput {goodput})" if rate is TPS and goodput != fmt.rate(row.throughput_per_s) else ""
 
 
 def _caption(values: Values, shape: Shape) -> str:
     sentences = ["Rates are on a log scale." if _is_log(values) else "Rates start at 0."]
     if shape.along and shape.is_log():
         sentences.append(f"The axis of the {shape.phrase(shape.along)} is on a log scale.")
+    if any(point.get("goodput") for point in values):
+        sentences.append("TPS counts failed replies too: where goodput is less it is named.")
     kinds = {point["kind"] for point in values}
     if "published" in kinds:
         sentences.append("Faint marks are the published figures, from the author's machine.")
@@ -74,15 +84,15 @@ def _caption(values: Values, shape: Shape) -> str:
     return " ".join(sentences)
 
 
-def _spoken(table: ResultTable) -> str:
+def _spoken(table: ResultTable, rate: Rate) -> str:
     """The extremes in one sentence."""
-    rows = [row for row in table.rows if row.goodput_per_s is not None and row.verdict in ("valid", "suspect")]
+    rows = [row for row in table.rows if rate.of_row(row) is not None and row.verdict in ("valid", "suspect")]
     if not rows:
         return "No condition has a valid figure."
-    low, high = (pick(rows, key=lambda row: row.goodput_per_s or 0.0) for pick in (min, max))
+    low, high = (pick(rows, key=lambda row: rate.of_row(row) or 0.0) for pick in (min, max))
     return (
-        f"Lowest {fmt.rate(low.goodput_per_s)} for {fmt.plain(low.label)}, "
-        f"highest {fmt.rate(high.goodput_per_s)} for {fmt.plain(high.label)}."
+        f"Lowest {fmt.rate(rate.of_row(low))} for {fmt.plain(low.label)}, "
+        f"highest {fmt.rate(rate.of_row(high))} for {fmt.plain(high.label)}."
     )
 
 
@@ -95,9 +105,9 @@ def _rate_scale(values: Values) -> alt.Scale:
     return alt.Scale(type="log") if _is_log(values) else alt.Scale(zero=True, nice=True)
 
 
-def _rate_axis(values: Values) -> alt.Axis:
+def _rate_axis(values: Values, rate: Rate) -> alt.Axis:
     log = " (log scale)" if _is_log(values) else ""
-    return alt.Axis(title=f"RPS{log}", labelExpr="format(datum.value, '~s')", tickCount=5, labelOverlap=True)
+    return alt.Axis(title=f"{rate.unit}{log}", labelExpr="format(datum.value, '~s')", tickCount=5, labelOverlap=True)
 
 
 def _legend(shape: Shape) -> alt.Legend | None:
@@ -129,15 +139,16 @@ def _marker(shape: Shape) -> Any:
     return alt.Shape("colour:N", scale=scale, legend=_legend(shape))
 
 
-_TOOLTIP = [
-    alt.Tooltip("condition:N", title="condition"),
-    alt.Tooltip("rps:Q", title="RPS", format=",.0f"),
-    alt.Tooltip("kind:N", title="figure"),
-    alt.Tooltip("note:N", title="note"),
-]
+def _tooltip(rate: Rate) -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("condition:N", title="condition"),
+        alt.Tooltip("rps:Q", title=rate.unit, format=",.0f"),
+        alt.Tooltip("kind:N", title="figure"),
+        alt.Tooltip("note:N", title="note"),
+    ]
 
 
-def _lines(values: Values, shape: Shape) -> Any:
+def _lines(values: Values, shape: Shape, rate: Rate) -> Any:
     """A line a level of the colour factor, a panel a level of the others."""
     ticks = shape.ticks()
     scale = (
@@ -150,16 +161,17 @@ def _lines(values: Values, shape: Shape) -> Any:
         title=shape.title(shape.along) + log, values=list(ticks), labelExpr=_label_expression(ticks), labelOverlap=True
     )
     base = named("conditions").encode(
-        x=alt.X("x:Q", scale=scale, axis=axis), y=alt.Y("rps:Q", scale=_rate_scale(values), axis=_rate_axis(values))
+        x=alt.X("x:Q", scale=scale, axis=axis),
+        y=alt.Y("rps:Q", scale=_rate_scale(values), axis=_rate_axis(values, rate)),
     )
     marks = base.mark_point(filled=True).encode(
         color=_colour(shape),
         shape=_marker(shape),
         size=alt.condition(_PUBLISHED, alt.value(22), alt.value(56)),
         opacity=alt.condition(_FAINT, alt.value(0.45), alt.value(1.0)),
-        tooltip=_TOOLTIP,
+        tooltip=_tooltip(rate),
     )
-    layers: Any = alt.layer(_joined(base, values, shape), marks, *_troubles(base, values))
+    layers: Any = alt.layer(_joined(base, values, shape), marks, *_troubles(base, values, rate))
     layers = layers.resolve_scale(stroke="independent")
     panels = list(dict.fromkeys(point["panel"] for point in values))
     if len(panels) < 2:
@@ -193,7 +205,7 @@ def _joined(base: alt.Chart, values: Values, shape: Shape) -> Any:
     )
 
 
-def _troubles(base: alt.Chart, values: Values) -> list[alt.Chart]:
+def _troubles(base: alt.Chart, values: Values, rate: Rate) -> list[alt.Chart]:
     """A ring over every suspect figure, a cross over every invalid one; the caption says so."""
     layers = []
     for kind, mark in _TROUBLE.items():
@@ -202,7 +214,7 @@ def _troubles(base: alt.Chart, values: Values) -> list[alt.Chart]:
         over = base.transform_filter(f"datum.kind === '{kind}'").mark_point(
             shape=mark, size=190, strokeWidth=2, opacity=1, stroke=theme.VERDICTS[kind]
         )
-        layers.append(over.encode(tooltip=_TOOLTIP))
+        layers.append(over.encode(tooltip=_tooltip(rate)))
     return layers
 
 
@@ -212,13 +224,14 @@ def _label_expression(labels: dict[float, str]) -> str:
     return cases + "''"
 
 
-def _bars(values: Values, shape: Shape) -> alt.TopLevelMixin:
+def _bars(values: Values, shape: Shape, rate: Rate) -> alt.TopLevelMixin:
     """A bar a condition, the figure at its end; published figures as ticks."""
     order = list(dict.fromkeys(point["condition"] for point in values))
+    room = theme.room_for(order)
     base = named("conditions").encode(
-        y=alt.Y("condition:N", sort=order, axis=alt.Axis(title=None, grid=False)),
-        x=alt.X("rps:Q", scale=_rate_scale(values), axis=_rate_axis(values)),
-        tooltip=_TOOLTIP,
+        y=alt.Y("condition:N", sort=order, axis=alt.Axis(title=None, grid=False, labelLimit=room)),
+        x=alt.X("rps:Q", scale=_rate_scale(values), axis=_rate_axis(values, rate)),
+        tooltip=_tooltip(rate),
     )
     ours = base.transform_filter("datum.kind !== 'published'")
     bars = ours.mark_bar(height={"band": 0.62}, cornerRadiusEnd=2).encode(
@@ -229,4 +242,4 @@ def _bars(values: Values, shape: Shape) -> alt.TopLevelMixin:
     layers = [bars, figures]
     if any(point["kind"] == "published" for point in values):
         layers.append(base.transform_filter(_PUBLISHED).mark_tick(color=theme.NEUTRAL, thickness=2, size=14))
-    return alt.layer(*layers).properties(width=theme.WIDTH - 160, height=alt.Step(24))
+    return alt.layer(*layers).properties(width=theme.WIDTH - 160 - (room - theme.LABEL_LIMIT), height=alt.Step(24))

@@ -1,5 +1,6 @@
 """Colours and type of the pictures: told apart by colour-blind readers, in print and on a dark screen."""
 
+from collections.abc import Iterable
 from typing import Any
 
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#AA4499", "#B8860B", "#56A0D3", "#7A7A7A", "#8C564B")
@@ -23,6 +24,18 @@ WIDTH = 980
 FONT = "Inter, 'Segoe UI', 'Helvetica Neue', 'Liberation Sans', Arial, sans-serif"
 
 
+LABEL_LIMIT = 260
+"""Pixels of a label; a longer one is cut, where no picture gives it more room."""
+_LABEL_MAX, _LETTER = 460, 6
+"""Pixels that a condition's name gets at most, and of one of its letters."""
+
+
+def room_for(labels: Iterable[str]) -> int:
+    """Pixels that the names along an axis get; what they take beyond `LABEL_LIMIT` the picture gives up."""
+    longest = max(map(len, labels), default=0) * _LETTER
+    return min(_LABEL_MAX, max(LABEL_LIMIT, longest))
+
+
 def config(dark: bool) -> dict[str, Any]:
     """Vega-Lite's config for a light or a dark background."""
     ink, soft, grid = ("#E6E9EE", "#A9B1BC", "#2E343D") if dark else ("#1D2530", "#56606D", "#E4E8EC")
@@ -34,7 +47,7 @@ def config(dark: bool) -> dict[str, Any]:
         "axis": {
             "labelColor": soft, "titleColor": soft, "labelFontSize": 11, "titleFontSize": 11.5,
             "titleFontWeight": "normal", "titlePadding": 10, "gridColor": grid, "domainColor": NEUTRAL,
-            "tickColor": NEUTRAL, "domain": False, "ticks": False, "labelPadding": 6, "labelLimit": 260,
+            "tickColor": NEUTRAL, "domain": False, "ticks": False, "labelPadding": 6, "labelLimit": LABEL_LIMIT,
             "titleLimit": 280,
         },
         "axisX": {"grid": False, "domain": True, "ticks": True},

@@ -13,6 +13,7 @@ from loadstone.report import format as fmt
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import Chart, Values, make, named
 from loadstone.report.charts.durations import duration_axis, duration_scale
+from loadstone.report.rates import Rate, rate_of_run
 
 Panel = alt.LayerChart | alt.FacetChart
 
@@ -33,7 +34,8 @@ def timeline_chart(analysis: Analysis) -> Chart | None:
     step = ceil(len(analysis.timeline) / _POINTS_MAX)
     start = analysis.timeline[0].unix_s
     stretches = list(_stretches(analysis.timeline, step))
-    seconds = _with_gaps([_point(stretch, start) for stretch in stretches])
+    rate = rate_of_run(analysis)
+    seconds = _with_gaps([_point(stretch, start, rate) for stretch in stretches])
     parts = list(dict.fromkeys(part for point in analysis.timeline for part in point.cpu_share))
     cpu = [point for part in parts for point in _with_gaps([_cpu_point(stretch, start, part) for stretch in stretches])]
     trials = _trials(analysis, start)
@@ -41,14 +43,14 @@ def timeline_chart(analysis: Analysis) -> Chart | None:
         return None
     length_s = analysis.timeline[-1].unix_s - start
     slowest = [point["p99"] for point in seconds if point["p99"]]
-    panels = [_rates(), _latencies(slowest or [1e6], None if cpu else length_s)]
+    panels = [_rates(rate), _latencies(slowest or [1e6], None if cpu else length_s)]
     if cpu:
         panels.append(_cpu(list(dict.fromkeys(point["part"] for point in cpu)), length_s))
     return make(
         "timeline",
         "The run, second by second",
         _caption(step, trials),
-        f"RPS, P99 and CPU of each part over {fmt.rough_time(length_s)} and {len(trials)} trials.",
+        f"{rate.unit}, P99 and CPU of each part over {fmt.rough_time(length_s)} and {len(trials)} trials.",
         alt.vconcat(*panels, spacing=16).resolve_scale(x="shared", color="independent"),
         {"seconds": seconds, "cpu": cpu, "trials": trials, "one": [{"share": 1}]},
     )
@@ -67,15 +69,15 @@ def _common(points: list[TimelinePoint], start: float) -> dict[str, Any]:
     return {"s": round(points[0].unix_s - start, 2), "trial": fmt.plain(points[0].trial)}
 
 
-def _point(points: list[TimelinePoint], start: float) -> dict[str, Any]:
+def _point(points: list[TimelinePoint], start: float, rate: Rate) -> dict[str, Any]:
     """The mean rate of the seconds, and the largest P99: percentiles are never averaged."""
-    rate = round(fmean(point.goodput_per_s for point in points), 1)
+    mean = round(fmean(rate.of_point(point) for point in points), 1)
     slowest = max((point.p99_ns for point in points if point.p99_ns), default=None)
     measured = points[0].phase == "measure"
     return {
         **_common(points, start),
-        "rps": rate,
-        "rps_measured": rate if measured else None,
+        "rps": mean,
+        "rps_measured": mean if measured else None,
         "p99": slowest,
         "p99_measured": slowest if measured else None,
     }
@@ -156,9 +158,9 @@ def _panel(x: alt.X, lines: list[alt.Chart], height: int) -> Panel:
     return alt.layer(*_backdrop(x), *lines).properties(width=theme.WIDTH, height=height)
 
 
-def _rates() -> Panel:
+def _rates(rate: Rate) -> Panel:
     x = _x(None)
-    axis = alt.Axis(title="RPS", labelExpr="format(datum.value, '~s')", tickCount=4)
+    axis = alt.Axis(title=rate.unit, labelExpr="format(datum.value, '~s')", tickCount=4)
     lines = _lines("seconds", x, "rps", alt.value(theme.SERIES[0]), axis=axis, scale=alt.Scale(zero=True))
     return _panel(x, lines, 150)
 

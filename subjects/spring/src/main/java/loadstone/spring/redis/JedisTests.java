@@ -15,7 +15,7 @@ class JedisTests {
     JedisClientConfigurationBuilderCustomizer testConnections(
             @Value("${subject.jedis.test-on-borrow:false}") boolean onBorrow,
             @Value("${subject.jedis.test-on-return:false}") boolean onReturn,
-            @Value("${subject.jedis.test-while-idle:false}") boolean whileIdle) {
+            @Value("${subject.jedis.test-while-idle:true}") boolean whileIdle) {
         return builder -> {
             var pool = builder.usePooling().build().getPoolConfig();
             pool.ifPresent(settings -> {

@@ -1,0 +1,61 @@
+"""What servers lost that were killed under load: a row a condition, over its tries."""
+
+from collections.abc import Sequence
+from itertools import product
+
+from loadstone.analyse.labels import condition_words, identity
+from loadstone.analyse.model import CrashRow, CrashTable
+from loadstone.record.crash import CrashRecord
+from loadstone.record.reading import Run
+from loadstone.spec.experiment import Crash, Experiment
+from loadstone.spec.levels import Condition
+
+
+def make_crash_tables(run: Run) -> list[CrashTable]:
+    """A table for each crash of the experiment that was tried at least once, in the experiment's order."""
+    tables = []
+    for crash in run.experiment.crashes:
+        tried = [record for record in run.crashes if record.name == crash.name]
+        rows = [_row(run.experiment, crash, records) for records in _by_condition(run.experiment, crash, tried)]
+        if rows:
+            note = " ".join(crash.note.split())
+            tables.append(CrashTable(name=crash.name, title=crash.title, note=note, rows=rows))
+    return tables
+
+
+def _by_condition(experiment: Experiment, crash: Crash, tried: Sequence[CrashRecord]) -> list[list[CrashRecord]]:
+    """The tries of each condition, in the order in which the crash varies its factors."""
+    groups: dict[str, list[CrashRecord]] = {}
+    for record in tried:
+        groups.setdefault(identity(record.condition), []).append(record)
+    planned = [identity(condition) for condition in _conditions(experiment, crash)]
+    places = {condition: place for place, condition in enumerate(planned)}
+    return [groups[condition] for condition in sorted(groups, key=lambda one: places.get(one, len(places)))]
+
+
+def _conditions(experiment: Experiment, crash: Crash) -> list[Condition]:
+    usual = {name: factor.usual for name, factor in experiment.factors.items()}
+    return [usual | dict(zip(crash.vary, levels, strict=True)) for levels in product(*crash.vary.values())]
+
+
+def _row(experiment: Experiment, crash: Crash, tries: Sequence[CrashRecord]) -> CrashRow:
+    """Tries that told nothing are named, and count for nothing else."""
+    told = [one for one in tries if one.failure is None and one.found is not None and one.restart_s is not None]
+    condition = tries[0].condition
+    lost = [one.lost_min or 0 for one in told]
+    return CrashRow(
+        condition=condition,
+        label=condition_words(experiment, condition, [name for name in crash.vary if name in condition]),
+        times=len(told),
+        acknowledged=sum(one.acknowledged for one in told),
+        lost_min=sum(lost),
+        lost_max=sum(one.lost_max or 0 for one in told),
+        lost_worst=max(lost, default=0),
+        restart_s=max((one.restart_s or 0.0 for one in told), default=0.0),
+        problems=[_problem(one) for one in tries if one not in told],
+    )
+
+
+def _problem(one: CrashRecord) -> str:
+    why = one.failure or ("it did not start again" if one.restart_s is None else "what it held could not be counted")
+    return f"Try {one.number}: {why.rstrip('.')}."

@@ -1,0 +1,67 @@
+"""What servers, applications and the machine told of a row's trials: rows stored, and what the monitors saw."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from loadstone.record.facts import AvgMax, StoredFacts, TrialFacts
+from loadstone.record.trial import TrialRecord
+
+
+def server_side(trials: Sequence[TrialRecord]) -> dict[str, Any]:
+    """`Row.stored`, `Row.stored_keys` and `Row.seen` over these trials, which are at least one."""
+    known = [(trial, facts) for trial in trials if (facts := facts_of(trial)) is not None]
+    return {
+        "stored": _sum([stored_rows(facts) for _, facts in known]),
+        "stored_keys": _sum([stored_keys(facts) for _, facts in known]),
+        "seen": _seen([(facts, trial.duration_s) for trial, facts in known]),
+    }
+
+
+def facts_of(trial: TrialRecord) -> TrialFacts | None:
+    """The facts of a trial; None if they are damaged."""
+    try:
+        return TrialFacts.model_validate(trial.facts)
+    except ValidationError:
+        return None
+
+
+def stored_rows(facts: TrialFacts) -> int | None:
+    """Rows that the servers had more after the trial; None where nothing was counted, or not all of it."""
+    return _sum([None if one.before is None or one.after is None else one.after - one.before for one in facts.stored])
+
+
+def stored_keys(facts: TrialFacts) -> int | None:
+    """Keys that each Redis of which rows were counted had more after the trial; None where there is none."""
+    by_server = {one.server: _keys(one) for one in facts.stored if _keys(one) is not None}
+    return _sum(list(by_server.values()))
+
+
+def _keys(one: StoredFacts) -> int | None:
+    return None if one.keys_before is None or one.keys_after is None else one.keys_after - one.keys_before
+
+
+def _sum(numbers: Sequence[int | None]) -> int | None:
+    """All together; None where one is not known, or there are none."""
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known and len(known) == len(numbers) else None
+
+
+def _seen(trials: Sequence[tuple[TrialFacts, float]]) -> dict[str, dict[str, AvgMax]]:
+    """Each part and metric: the average over the time of all trials that saw it, and the highest of their maxima."""
+    collected: dict[str, dict[str, list[tuple[AvgMax, float]]]] = {}
+    for facts, length_s in trials:
+        for part, figures in facts.seen.items():
+            for metric, figure in figures.items():
+                collected.setdefault(part, {}).setdefault(metric, []).append((figure, length_s))
+    return {
+        part: {metric: _together(figures) for metric, figures in metrics.items()} for part, metrics in collected.items()
+    }
+
+
+def _together(figures: Iterable[tuple[AvgMax, float]]) -> AvgMax:
+    told = list(figures)
+    weight = sum(length_s for _, length_s in told)
+    average = sum(figure.avg * length_s for figure, length_s in told) / weight if weight else told[0][0].avg
+    return AvgMax(avg=average, max=max(figure.max for figure, _ in told))

@@ -1,0 +1,40 @@
+"""How long a run has lasted, and what is left of the time that it may take."""
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+
+from loadstone.conduct.passes import ended_unix_s
+from loadstone.record.trial import TrialRecord
+
+SESSION_GAP_S = 60.0
+"""A longer pause between two trials is no time of the run: it ended there and was gone on with later."""
+
+
+class Budget:
+    """The clock of a run. Earlier sessions of a resumed run count."""
+
+    def __init__(
+        self, budget_s: float, earlier: Iterable[TrialRecord] = (), clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`budget_s` is for all sessions together; 0: there is no end. `earlier` are their trials, every attempt."""
+        self.budget_s = budget_s
+        self._clock = clock
+        self._began_s = clock()
+        self._earlier_s = lasted_s(earlier)
+
+    def elapsed_s(self) -> float:
+        """Seconds since the run began, all sessions together."""
+        return self._earlier_s + self._clock() - self._began_s
+
+    def left_s(self) -> float:
+        """Seconds that are left, 0 at least; infinite without a budget."""
+        return max(0.0, self.budget_s - self.elapsed_s()) if self.budget_s > 0 else math.inf
+
+
+def lasted_s(trials: Iterable[TrialRecord]) -> float:
+    """What these trials took with the pauses between them, in seconds, by their own clocks."""
+    ends = sorted((trial.started_unix_ns / 1e9, ended_unix_s(trial)) for trial in trials)
+    pauses = [max(0.0, after - before) for (_, before), (after, _) in pairwise(ends)]
+    return sum(end - start for start, end in ends) + sum(pause for pause in pauses if pause <= SESSION_GAP_S)

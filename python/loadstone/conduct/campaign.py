@@ -1,0 +1,265 @@
+"""The campaign: which trial comes next, what is measured again, and when a comparison ends.
+
+The table's group first, all its blocks. Then the comparisons in rounds: each group up to its next look, until
+all are decided or the budget is spent. Ends are decided by looks and by the clock, never by a trial's figures.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from loadstone.analyse.labels import label_of
+from loadstone.conduct.budget import Budget
+from loadstone.conduct.conductor import OnInterval
+from loadstone.conduct.passes import Passes
+from loadstone.conduct.table_trials import TableTrials
+from loadstone.drive.outcome import Interval
+from loadstone.plan.looks import BLOCKS_MIN
+from loadstone.plan.run_plan import WARM_BLOCK, Group, PlannedTrial, RunPlan
+from loadstone.record.folder import RunFolder
+from loadstone.record.look import Look, Reason
+from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.report.progress import RunProgress
+from loadstone.spec.experiment import Experiment
+
+INVALID = "INVALID"
+"""How the verdict of a pair begins that may not be compared."""
+NOT_DECIDABLE = "NOT DECIDABLE HERE"
+"""How the verdict of a pair begins that the budget could never decide."""
+
+
+class TrialRunner(Protocol):
+    """What runs a trial and records it; see `conductor.Conductor`."""
+
+    def run(self, planned: PlannedTrial, on_interval: OnInterval) -> TrialRecord: ...
+
+
+class LookOutcome(Protocol):
+    """What a look brought."""
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The verdict of each of the group's pairs."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether more blocks would change no verdict."""
+
+
+class Judge(Protocol):
+    """What judges a group at a look; see `analyse.comparisons.look_at`."""
+
+    def __call__(
+        self,
+        group: Group,
+        experiment: Experiment,
+        trials: Sequence[TrialRecord],
+        repeated_blocks: int,
+        budget_minutes: float | None,
+    ) -> LookOutcome: ...
+
+
+@dataclass
+class Campaign:
+    """All trials of a run, as many as it needs."""
+
+    conductor: TrialRunner
+    folder: RunFolder
+    experiment: Experiment
+    run_plan: RunPlan
+    progress: RunProgress
+    judge: Judge
+    clock: Callable[[], float] = time.monotonic
+    unix_s: Callable[[], float] = time.time
+    _looks: dict[str, Look] = field(init=False, default_factory=dict)
+    """The newest look of each group."""
+
+    def __post_init__(self) -> None:
+        earlier = self.folder.earlier_trials
+        self._budget = Budget(self.run_plan.budget_s, earlier, self.clock)
+        self._looks = {look.group: look for look in self.folder.earlier_looks}
+        self._tables = [TableTrials(*self._of(group)) for group in self.run_plan.groups if not group.pairs]
+        self._comparisons = [Passes(*self._of(group)) for group in self.run_plan.groups if group.pairs]
+
+    def run(self) -> None:
+        """Measure what is not measured yet.
+
+        Raises:
+            LoadstoneError: the run cannot go on; what was finished is kept, and no group is ended by it.
+        """
+        self.progress.start()
+        try:
+            for table in self._tables:
+                self._measure_table(table)
+            running = [passes for passes in self._comparisons if self._goes_on(passes)]
+            while running:
+                self._tell_decided()
+                running = [passes for passes in running if self._to_next_look(passes)]
+        finally:
+            self.progress.stop()
+
+    def _of(self, group: Group) -> tuple[Group, list[PlannedTrial], list[TrialRecord]]:
+        """A group, its planned trials, and every attempt at them that was finished before."""
+        planned = [trial for trial in self.run_plan.trials if trial.group == group.name]
+        names = {trial.name for trial in planned}
+        return group, planned, [trial for trial in self.folder.earlier_trials if trial.trial in names]
+
+    # The table
+
+    def _measure_table(self, table: TableTrials) -> None:
+        """Each block of the table: the first one whatever it takes, the others as far as the budget goes."""
+        look = self._looks.get(table.group.name)
+        if look is not None and look.stop and (look.reason != "out of budget" or not self._fits(table.block_s())):
+            return
+        reason: Reason = "last look"
+        for block in table.blocks:
+            if table.pending(block) and block != table.blocks[0] and not self._fits(table.block_s()):
+                reason = "out of budget"
+                break
+            self._measure_tables_block(table, block)
+        self._add_look(table.group, table.complete, [], stop=True, reason=reason)
+
+    def _measure_tables_block(self, table: TableTrials, block: int) -> None:
+        for planned in table.pending(block):
+            self._table_trial(table, planned)
+        for planned, cause in table.to_repeat(block):
+            if not self._fits(table.block_s() / len(table.group.conditions)):
+                return
+            self.progress.note(f"{planned.name} is measured again: {_clause(cause)}")
+            self._table_trial(table, planned)
+
+    def _table_trial(self, table: TableTrials, planned: PlannedTrial) -> None:
+        record = self._trial(planned, f"trial {table.number(planned)} of {table.planned}")
+        table.add(record)
+        self.progress.finished(record.verdict, _reasons(record))
+
+    # The comparisons
+
+    def _goes_on(self, passes: Passes) -> bool:
+        """Whether a group is to be measured: ended ones are not, but for want of time that there is now.
+
+        A fixed design has had its only look; and what could not be decided within the budget may be with a larger one.
+        """
+        look = self._looks.get(passes.group.name)
+        if look is None or not look.stop:
+            return True
+        if passes.complete >= passes.group.looks[-1] or not self._fits(passes.block_s()):
+            return False
+        if look.reason == "out of budget":
+            return passes.group.sequential or look.blocks < BLOCKS_MIN
+        return self.folder.more_time and any(words.startswith(NOT_DECIDABLE) for words in look.words)
+
+    def _to_next_look(self, passes: Passes) -> bool:
+        """Measure a group up to its next look, or as far as the budget goes, and look; whether it goes on."""
+        group = passes.group
+        seen = self._looks[group.name].blocks if group.name in self._looks else 0
+        looks = group.looks if group.sequential else group.looks[-1:]
+        target = next((look for look in looks if look > seen), looks[-1])
+        in_time = self._measure_blocks(passes, target)
+        blocks = passes.complete
+        outcome = self.judge(
+            group,
+            self.experiment,
+            passes.upto(blocks),
+            passes.repeated,
+            self.run_plan.budget_s / 60 if self.run_plan.budget_s > 0 else None,
+        )
+        reason = _reason(passes, outcome, in_time=in_time, last=blocks >= looks[-1])
+        self._add_look(group, blocks, outcome.words, stop=reason != "go on", reason=reason)
+        self._tell_decided()
+        self.progress.look(group.name, blocks, reason, outcome.words)
+        return reason == "go on"
+
+    def _measure_blocks(self, passes: Passes, target: int) -> bool:
+        """Measure blocks until there are `target`; False if the budget ends before."""
+        given_up = passes.give_up_after_pause(self.unix_s())
+        if given_up is not None:
+            self.progress.note(f"block {given_up} of {passes.group.name} is begun anew: it was left too long ago")
+        if not passes.warm:
+            if not self._fits(2 * passes.block_s()):
+                return False
+            self._measure_block(passes, WARM_BLOCK, target)
+        while passes.complete < target:
+            if not self._fits(passes.block_s()):
+                return False
+            self._measure_block(passes, passes.complete + 1, target)
+        return True
+
+    def _measure_block(self, passes: Passes, block: int, target: int) -> None:
+        """One block; begun anew as soon as something outside spoils a trial, where that is allowed and in time."""
+        name = passes.group.name
+        place = f"{name}: warm-up block" if block == WARM_BLOCK else f"{name}: block {block}, look at {target}"
+        while True:
+            cause = passes.cause(block)
+            if cause is not None and passes.may_repeat(block, target) and self._fits(passes.block_s()):
+                self.progress.note(f"block {block} of {name} is measured again: {_clause(cause)}")
+                passes.begin_anew(block)
+            pending = passes.pending(block)
+            if not pending:
+                break
+            record = self._trial(pending[0], place)
+            passes.add(record)
+            if block != WARM_BLOCK:
+                self.progress.finished(record.verdict, _reasons(record), in_block=True)
+        self.progress.block(place)
+
+    # Both
+
+    def _trial(self, planned: PlannedTrial, place: str) -> TrialRecord:
+        self.progress.left(*self._left())
+        self.progress.trial(planned.name, label_of(self.experiment, planned.condition), place)
+        return self.conductor.run(planned, self._show)
+
+    def _show(self, interval: Interval) -> None:
+        done = sum(operation.ok for operation in interval.operations.values())
+        p99_ns = max((operation.response_ns.p99 for operation in interval.operations.values()), default=0)
+        if interval.duration_s > 0:
+            self.progress.live(done / interval.duration_s, p99_ns or None, interval.phase)
+
+    def _fits(self, seconds: float) -> bool:
+        return seconds <= self._budget.left_s()
+
+    def _left(self) -> tuple[float, bool]:
+        """Seconds that the run still takes, and whether it may well take less."""
+        tables_s = sum(table.left_s() for table in self._tables)
+        running = [passes for passes in self._comparisons if self._goes_on(passes)]
+        most_s = tables_s + sum((passes.group.looks[-1] - passes.complete) * passes.block_s() for passes in running)
+        return min(most_s, max(tables_s, self._budget.left_s())), bool(running)
+
+    def _tell_decided(self) -> None:
+        ended = [look for passes in self._comparisons if (look := self._looks.get(passes.group.name)) and look.stop]
+        decided = sum(look.reason == "decided" for look in ended)
+        self.progress.decided(decided, len(self._comparisons))
+
+    def _add_look(self, group: Group, blocks: int, words: Sequence[str], *, stop: bool, reason: Reason) -> None:
+        look = Look(
+            group=group.name,
+            blocks=blocks,
+            unix_s=round(self.unix_s(), 3),
+            elapsed_s=round(self._budget.elapsed_s(), 3),
+            words=list(words),
+            stop=stop,
+            reason=reason,
+        )
+        self.folder.add_look(look)
+        self._looks[group.name] = look
+
+
+def _reason(passes: Passes, outcome: LookOutcome, *, in_time: bool, last: bool) -> Reason:
+    """Why a group ends at a look, or that it goes on. What is INVALID for want of blocks may go on with more time."""
+    invalid = [words.startswith(INVALID) for words in outcome.words]
+    if outcome.decided and (in_time or not any(invalid)):
+        return "spoiled" if all(invalid) and passes.left_spoiled else "decided"
+    if last:
+        return "last look"
+    return "go on" if in_time else "out of budget"
+
+
+def _clause(check: CheckResult) -> str:
+    """What a check says, as the end of a sentence."""
+    return check.reason[:1].lower() + check.reason[1:]
+
+
+def _reasons(record: TrialRecord) -> list[str]:
+    return [check.reason for check in record.checks if check.verdict in ("suspect", "invalid")]

@@ -1,0 +1,111 @@
+"""How much load the driver itself can make: the trial's own load against a server that does nothing."""
+
+from collections import Counter
+from typing import Any
+
+from loadstone.deploy.null_server import NullServerProcess
+from loadstone.deploy.provider import DeployContext
+from loadstone.drive.driver import Driver
+from loadstone.drive.outcome import DriveRecord
+from loadstone.errors import DriveFailed
+from loadstone.plan.http import HttpExpect
+from loadstone.plan.model import Closed, Operation, Phases, Plan
+from loadstone.record.facts import Ceiling
+
+NEAR = 0.7
+"""Share of the ceiling from which on it is worth measuring again."""
+TRIES = 3
+"""How often it is measured at most for one trial."""
+TRIES_IN_ALL = 9
+"""How often it is measured at most in a run, for each kind of load: what still looks near then is near."""
+BUSY_USERS = 64
+"""Enough to keep one thread of a driver busy."""
+BUSY = Phases(warm_up_s=0.05, measure_s=0.2, drain_s=1.0)
+SINGLE = Phases(warm_up_s=0.02, measure_s=0.1, drain_s=1.0)
+HTTP_HEAD_BYTES = 150
+"""About what status line and headers of a reply take."""
+
+
+class CeilingGauge:
+    """Measures the ceiling once for each kind of load: users and pool do not matter to it."""
+
+    def __init__(self, driver: Driver, context: DeployContext) -> None:
+        self._driver = driver
+        self._context = context
+        self._known: dict[str, Ceiling] = {}
+        self._tried: Counter[str] = Counter()
+
+    def measure(self, plan: Plan, rate_per_s: float, reply_bytes: float = 0.0) -> Ceiling | None:
+        """The ceiling for this kind of load; None if the driver cannot be driven against the null server.
+
+        Noise can only lower a ceiling: where `rate_per_s` comes near it, it is measured again and the higher
+        one counts. It costs about .4 s each time. `reply_bytes`: mean size of a reply, which an HTTP load takes over.
+        """
+        body_bytes = _rounded(reply_bytes - HTTP_HEAD_BYTES) if plan.protocol == "http1" else 0
+        shape = plan.model_dump_json(
+            include={"operations", "documents", "data", "pipeline_depth", "threads", "protocol", "cpus"}
+        )
+        kind = f"{body_bytes} {shape}"
+        best = self._known.get(kind)
+        for _ in range(TRIES):
+            if best is not None and (rate_per_s <= NEAR * best.capacity_per_s or self._tried[kind] >= TRIES_IN_ALL):
+                break
+            self._tried[kind] += 1
+            found = self._measured(plan, body_bytes)
+            if found is None:
+                return None
+            if best is None or found.capacity_per_s > best.capacity_per_s:
+                best = found
+        if best is not None:
+            self._known[kind] = best
+        return best
+
+    def _measured(self, plan: Plan, body_bytes: int) -> Ceiling | None:
+        null = NullServerProcess(_options(plan, body_bytes))
+        endpoint = null.start(self._context)
+        try:
+            base = plan.model_copy(
+                update={
+                    "endpoints": (endpoint,),
+                    "operations": tuple(_answerable(operation) for operation in plan.operations),
+                    "verify": plan.verify.model_copy(update={"count_mismatch": False, "read_back_max": 0}),
+                    "keys": plan.keys.model_copy(update={"loaded": True}),
+                }
+            )
+            busy = _with_users(base, BUSY_USERS * plan.threads, BUSY)
+            return Ceiling.of(busy, self._drive(busy), self._drive(_with_users(base, plan.threads, SINGLE)))
+        except DriveFailed:
+            return None
+        finally:
+            null.stop()
+
+    def _drive(self, plan: Plan) -> DriveRecord:
+        return self._driver.drive(plan, lambda _: None)
+
+
+def _options(plan: Plan, body_bytes: int) -> dict[str, Any]:
+    """A null server that answers each of the plan's commands or requests by a reply of the right kind and size."""
+    if plan.protocol == "http1":
+        return {"protocol": "http1", "status": 200, "body_bytes": body_bytes}
+    commands = [command for operation in plan.operations for command in operation.commands]
+    return {
+        "document_bytes": plan.documents.payload_bytes + 122,
+        "field_bytes": plan.documents.field_bytes,
+        "replies": {c.args[0].upper(): c.expect for c in commands if c.expect != "any"},
+    }
+
+
+def _answerable(operation: Operation) -> Operation:
+    """HTTP: any status of success is right, since the null server knows nothing of the application's bodies."""
+    requests = tuple(request.model_copy(update={"expect": HttpExpect()}) for request in operation.requests)
+    return operation.model_copy(update={"requests": requests})
+
+
+def _rounded(size: float) -> int:
+    """A size as the next power of two, so that trials of one kind share a ceiling."""
+    return 1 << max(0, round(size) - 1).bit_length() if size >= 1 else 0
+
+
+def _with_users(plan: Plan, users: int, phases: Phases) -> Plan:
+    pool = plan.pool.model_copy(update={"connections": users, "min_idle": None, "max_idle": None})
+    return plan.model_copy(update={"model": Closed(users=users), "pool": pool, "phases": phases})

@@ -1,0 +1,219 @@
+"""One trial from its plan to its record: deploy, warm up, load the data, drive while observing, judge, record."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from loadstone import registry
+from loadstone.analyse.judge import judge_trial
+from loadstone.conduct.ceiling import CeilingGauge
+from loadstone.conduct.ready_parts import (
+    failure,
+    held,
+    settings_of,
+    snapshots,
+    stored_facts,
+    subject_facts,
+    targets_of,
+    throttled_s,
+    watch_of,
+)
+from loadstone.conduct.warm_up import warm_up
+from loadstone.deploy.deployed import Ready
+from loadstone.deploy.deployments import Deployments
+from loadstone.deploy.placement import Placement
+from loadstone.deploy.redis_control import RedisControl
+from loadstone.drive.driver import Driver
+from loadstone.drive.outcome import DriveRecord, Interval
+from loadstone.errors import DriveFailed, Interrupted, ServerGone, UserError
+from loadstone.observe.sample import Sample
+from loadstone.observe.sampler import Sampler
+from loadstone.plan.model import Plan
+from loadstone.plan.run_plan import PlannedTrial
+from loadstone.record.facts import Ceiling
+from loadstone.record.folder import RunFolder, TrialWriter
+from loadstone.record.trial import TrialRecord
+from loadstone.record.trial_record import failed_trial_record, make_trial_record
+
+OnInterval = Callable[[Interval], None]
+START_TRIES = 2
+"""How often the parts of one condition are started at most, where that fails."""
+
+
+class Live(Protocol):
+    """Who is shown the figures while they come in; see `report.prometheus.LiveExporter`."""
+
+    def observe(self, interval: Interval) -> None: ...
+    def sample(self, samples: list[Sample]) -> None: ...
+
+
+class Unseen:
+    """Nobody."""
+
+    def observe(self, interval: Interval) -> None:
+        """Passed over."""
+
+    def sample(self, samples: list[Sample]) -> None:
+        """Passed over."""
+
+
+@dataclass
+class Conductor:
+    """Runs trials one after another on the servers and subjects of a run."""
+
+    servers: Deployments
+    driver: Driver
+    ceiling: CeilingGauge
+    folder: RunFolder
+    placement: Placement
+    stopping: threading.Event
+    """Set when the user asked to stop: the trial at hand is not recorded."""
+    progress: Callable[[str], None]
+    live: Live = field(default_factory=Unseen)
+    _not_started: Counter[str] = field(default_factory=Counter)
+    """How often the parts of a condition could not be started, by its servers' and subjects' settings."""
+
+    def run(self, planned: PlannedTrial, on_interval: OnInterval) -> TrialRecord:
+        """Run one trial and record it, whatever became of it.
+
+        Raises:
+            Interrupted: the user asked to stop; nothing of the trial counts.
+            ServerGone: a part that is not ours stopped answering; the trial is recorded as invalid.
+            UserError: the disk is full.
+        """
+        writer = self.folder.begin_trial(planned.name)
+        started_unix_ns = time.time_ns()
+        try:
+            ready = self._ready(planned)
+        except UserError as error:
+            self._require_going_on()
+            return writer.finish(judge_trial(failed_trial_record(planned, planned.plan, str(error), started_unix_ns)))
+        plan = planned.plan.model_copy(update={"endpoints": ready.endpoints(planned.target)})
+        try:
+            warm_up(self.driver, ready, planned.target, plan, self.progress)
+            self._load(planned, ready)
+            record = self._drive(planned, plan, ready, writer, on_interval)
+        except (DriveFailed, ServerGone) as error:
+            record = failed_trial_record(planned, plan, _first(str(error), ready), started_unix_ns)
+        finally:  # an interrupted trial and a full disk leave no key behind either
+            gone = self._clean(planned, ready)
+        self._require_going_on()
+        written = writer.finish(judge_trial(record))
+        if gone is not None:
+            raise gone
+        return written
+
+    def _require_going_on(self) -> None:
+        if self.stopping.is_set():
+            raise Interrupted("interrupted; what was finished is kept")
+
+    def _ready(self, planned: PlannedTrial) -> Ready:
+        """What the trial needs, running. Raises UserError, at once where it could not be started before."""
+        kind = repr((planned.servers, planned.subjects))
+        if self._not_started[kind] >= START_TRIES:
+            raise UserError("its servers or its subject could not be started before; the first trial of it says why")
+        try:
+            return self.servers.need(planned)
+        except UserError:
+            self._not_started[kind] += 1
+            raise
+
+    def _load(self, planned: PlannedTrial, ready: Ready) -> None:
+        """Store the data that the trial needs. Raises DriveFailed if not all of it was stored."""
+        if planned.load is None:
+            return
+        load = planned.load.model_copy(update={"endpoints": ready.endpoints(planned.target)})
+        done = self.driver.drive(load, lambda _: None)
+        keys = planned.load.keys.count
+        if done.total.ok != keys and not self.stopping.is_set():
+            why = done.stopped or ", ".join(f"{kind} {number}" for kind, number in done.total.errors.items())
+            raise DriveFailed(
+                f"loading the data: {done.total.ok:,} of {keys:,} keys were stored ({why or 'time-outs'})"
+            )
+
+    def _drive(
+        self, planned: PlannedTrial, plan: Plan, ready: Ready, writer: TrialWriter, on_interval: OnInterval
+    ) -> TrialRecord:
+        """Drive the load with all monitors beside it. The counters are read right before and right after."""
+        intervals: list[Interval] = []
+        samples: list[Sample] = []
+        settings, unlike = settings_of(ready, planned)
+        held_before, throttled_before, before = held(ready, planned.stored), throttled_s(ready), snapshots(ready)
+
+        def take(interval: Interval) -> None:
+            writer.add_interval(interval)
+            self.live.observe(interval)
+            if not intervals or interval.phase != intervals[-1].phase:
+                sampler.now()
+            intervals.append(interval)
+            on_interval(interval)
+
+        def deliver(seen: list[Sample]) -> None:
+            samples.extend(seen)
+            self.live.sample(seen)
+
+        cpus = (*self.placement.server_cpus, *self.placement.generator_cpus)
+        sampler = Sampler(registry.monitors(watch_of(ready, cpus)), deliver)
+        with sampler:
+            sampler.now()
+            drive = self.driver.drive(plan, take)
+        after = snapshots(ready)
+        subjects, held_after = subject_facts(ready, throttled_before), held(ready, planned.stored)
+        writer.add_samples(samples)
+        return make_trial_record(
+            planned,
+            plan,
+            drive,
+            intervals,
+            snapshots={name: (before[name], after[name]) for name in before},
+            samples=samples,
+            ceiling=self._ceiling(plan, drive),
+            placement=self.placement if _all_ours(ready) else None,
+            failure=failure(drive, ready),
+            stored=stored_facts(planned, drive, intervals, held_before, held_after),
+            subjects=subjects,
+            target=planned.target,
+            settings=settings,
+            unlike=unlike,
+        )
+
+    def _ceiling(self, plan: Plan, drive: DriveRecord) -> Ceiling | None:
+        """What the driver can do with this kind of load; None if the drive did not end in order."""
+        if self.stopping.is_set() or drive.stopped:
+            return None
+        completed = sum(operation.window_completed for operation in drive.operations.values())
+        replies = max(1, drive.total.ok)
+        rate_per_s = completed / drive.measure_s if drive.measure_s > 0 else 0.0
+        return self.ceiling.measure(plan, rate_per_s, drive.bytes_received / replies)
+
+    @staticmethod
+    def _clean(planned: PlannedTrial, ready: Ready) -> ServerGone | None:
+        """Remove the trial's keys, and no others; the reason if a server that is not ours does not answer."""
+        if planned.plan.protocol == "http1":
+            return None
+        gone: ServerGone | None = None
+        for one in targets_of(ready, planned.target).values():
+            if not isinstance(one.control, RedisControl) or (one.server.ours and not one.server.alive()):
+                continue
+            try:
+                one.control.remove_numbered(planned.plan.keys.prefix, planned.plan.keys.count)
+            except ServerGone as error:
+                gone = gone if one.server.ours else error
+        return gone
+
+
+def _all_ours(ready: Ready) -> bool:
+    """Whether loadstone placed every part."""
+    servers = all(one.server.ours for one in ready.servers.values())
+    return servers and all(one.subject.ours for one in ready.subjects.values())
+
+
+def _first(error: str, ready: Ready) -> str:
+    """The driver's words, and after them why a subject of ours is gone, if one is."""
+    for name, one in ready.subjects.items():
+        if one.subject.ours and not one.subject.alive():
+            return f"{error}; subject {name} has ended, and its last lines are: {one.subject.last_words() or 'none'}"
+    return error

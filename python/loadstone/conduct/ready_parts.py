@@ -1,0 +1,152 @@
+"""What is asked of the running servers and subjects around a drive: counters, counts, settings, and who died."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from loadstone.deploy.asked import unlike
+from loadstone.deploy.deployed import Deployed, Ready
+from loadstone.deploy.mariadb_control import MariaDbControl
+from loadstone.deploy.redis_control import RedisControl
+from loadstone.drive.outcome import DriveRecord, Interval
+from loadstone.errors import LoadstoneError
+from loadstone.observe.redis import RedisSnapshot, snapshot
+from loadstone.observe.watch import Watch
+from loadstone.plan.run_plan import PlannedTrial
+from loadstone.plan.wanted import StoredCount
+from loadstone.record.facts import StoredFacts, SubjectFacts
+
+
+def redis_of(ready: Ready) -> dict[str, Deployed]:
+    """The servers that speak Redis's protocol."""
+    return {name: one for name, one in ready.servers.items() if isinstance(one.control, RedisControl)}
+
+
+def targets_of(ready: Ready, target: str | None) -> dict[str, Deployed]:
+    """The Redis servers that get the load themselves, and so the keys of the plan."""
+    return {name: one for name, one in redis_of(ready).items() if target is None or name == target}
+
+
+def watch_of(ready: Ready, cpus: Sequence[int]) -> Watch:
+    """What the monitors may see of it."""
+    servers, subjects = ready.servers.values(), ready.subjects.values()
+    pids = [*(one.server.pids for one in servers), *(one.subject.pids for one in subjects)]
+    mariadb = {name: one.monitor for name, one in ready.servers.items() if isinstance(one.monitor, MariaDbControl)}
+    return Watch(
+        pids={part: pid for parts in pids for part, pid in parts.items()},
+        redis={name: one.monitor for name, one in redis_of(ready).items() if isinstance(one.monitor, RedisControl)},
+        cpus=tuple(cpus),
+        mariadb=mariadb,
+        jvm={part: url for one in subjects for part, url in one.subject.metrics.items()},
+    )
+
+
+def snapshots(ready: Ready) -> dict[str, RedisSnapshot | None]:
+    """The counters of each Redis; None of one that does not answer."""
+    found: dict[str, RedisSnapshot | None] = {}
+    for name, one in redis_of(ready).items():
+        try:
+            found[name] = snapshot(one.control) if isinstance(one.control, RedisControl) else None
+        except LoadstoneError:
+            found[name] = None
+    return found
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a server holds at one moment; None: it could not be counted, or it has no keys."""
+
+    count: int | None
+    keys: int | None
+
+
+def held(ready: Ready, counts: Iterable[StoredCount]) -> list[Held]:
+    """What the servers hold, in the order of `counts`."""
+    return [_held(ready.servers[wanted.server], wanted.count) for wanted in counts]
+
+
+def _held(one: Deployed, text: str) -> Held:
+    try:
+        keys = one.control.keys() if isinstance(one.control, RedisControl) else None
+        return Held(one.control.count(text), keys)
+    except LoadstoneError:
+        return Held(None, None)
+
+
+def stored_facts(
+    planned: PlannedTrial,
+    drive: DriveRecord,
+    intervals: Sequence[Interval],
+    before: Sequence[Held],
+    after: Sequence[Held],
+) -> list[StoredFacts]:
+    """The counts before and after, with what the driver was answered in between, in every phase."""
+    facts = []
+    for wanted, first, last in zip(planned.stored, before, after, strict=True):
+        seen = [
+            interval.operations[wanted.operation] for interval in intervals if wanted.operation in interval.operations
+        ]
+        facts.append(
+            StoredFacts(
+                operation=wanted.operation,
+                server=wanted.server,
+                before=first.count,
+                after=last.count,
+                answered=sum(one.ok for one in seen),
+                unknown=sum(one.timeouts + sum(one.errors.values()) for one in seen) + drive.total.in_flight,
+                keys_before=first.keys,
+                keys_after=last.keys,
+            )
+        )
+    return facts
+
+
+def settings_of(ready: Ready, planned: PlannedTrial) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:
+    """Server -> the settings that the experiment gives it, as read back; and those that are not as asked."""
+    told: dict[str, dict[str, str]] = {}
+    wrong: dict[str, dict[str, str]] = {}
+    for name, one in ready.servers.items():
+        asked = planned.servers.get(name, {}).get("settings")
+        if not isinstance(asked, Mapping) or not asked:
+            continue
+        try:
+            told[name] = dict(one.control.settings(asked))
+        except LoadstoneError:
+            continue
+        if different := unlike(asked, told[name]):
+            wrong[name] = different
+    return told, wrong
+
+
+def throttled_s(ready: Ready) -> dict[str, float | None]:
+    """Subject -> how long its CPU limit held it back since its start, in seconds; None without a limit."""
+    told = {name: one.subject.throttling() for name, one in ready.subjects.items()}
+    return {name: sum(one.throttled_s for one in each.values()) if each else None for name, each in told.items()}
+
+
+def subject_facts(ready: Ready, before: Mapping[str, float | None]) -> dict[str, SubjectFacts]:
+    """Each subject during the drive that began when it was throttled for `before`."""
+    after = throttled_s(ready)
+    facts = {}
+    for name, one in ready.subjects.items():
+        first, last = before.get(name), after[name]
+        facts[name] = SubjectFacts(
+            replicas=len(one.endpoints),
+            ours=one.subject.ours,
+            limits={key: text for key, text in one.subject.details.items() if "limit" in key},
+            throttled_s=None if first is None or last is None else max(0.0, last - first),
+        )
+    return facts
+
+
+def failure(drive: DriveRecord, ready: Ready) -> str | None:
+    """Why the trial does not count although it was driven."""
+    because = f" ({drive.stopped})" if drive.stopped else ""
+    dead = [name for name, one in ready.servers.items() if not one.server.alive()]
+    if dead:
+        return f"server {', '.join(dead)} died during the trial{because}"
+    for name, subject in ready.subjects.items():
+        if not subject.subject.alive():
+            words = subject.subject.last_words()
+            said = f"; its last lines are: {words}" if words else ""
+            return f"subject {name} died during the trial{because}{said}"
+    return drive.stopped

@@ -1,0 +1,103 @@
+"""The control connections to a Redis Cluster: one a node, asked as if they were one server."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import redis
+from redis.crc import key_slot
+
+from loadstone.deploy.cluster_info import merged_info
+from loadstone.deploy.redis_control import RedisControl, plain
+from loadstone.errors import ServerGone
+from loadstone.plan.model import Endpoint
+
+Key = str | bytes | int
+KEYLESS = frozenset({"CLIENT", "CLUSTER", "CONFIG", "INFO", "LATENCY", "MEMORY", "SLOWLOG"})
+"""Commands whose arguments are no keys. Of these, and of commands without arguments, every node is asked."""
+
+
+class ClusterControl(RedisControl):
+    """Asks the node that has a command's key, or all of them; see `RedisControl`.
+
+    Numbers of all nodes are added up and lists joined; of other answers it is the first node's.
+    """
+
+    def __init__(self, endpoints: Sequence[Endpoint], timeout_s: float = 5.0) -> None:
+        super().__init__(endpoints[0], timeout_s)
+        self.nodes = tuple(NodeControl(endpoint, timeout_s) for endpoint in endpoints)
+
+    def close(self) -> None:
+        """Close all connections. May be called more than once."""
+        for node in self.nodes:
+            node.close()
+
+    def node_of(self, key: Key) -> "NodeControl":
+        """The node that has a key."""
+        slot = key_slot(key if isinstance(key, bytes) else str(key).encode())
+        return next(node for node in self.nodes if any(first <= slot <= last for first, last in node.endpoint.slots))
+
+    def call(self, *command: Any) -> Any:
+        """The reply to one command: of the node that has its key, or of all nodes put together.
+
+        UNLINK may name keys of several nodes.
+        """
+        name = str(command[0]).upper().split()[0]
+        if name in KEYLESS or len(command) == 1:
+            return _together([node.call(*command) for node in self.nodes])
+        if name == "UNLINK":
+            return sum(node.call(name, *keys) for node, keys in self._by_node((key, key) for key in command[1:]))
+        return self.node_of(command[1]).call(*command)
+
+    def info(self, *sections: str) -> Mapping[str, Any]:
+        """INFO of all nodes as of one server; see `merged_info`."""
+        return merged_info([node.info(*sections) for node in self.nodes])
+
+    def config_get(self, names: Iterable[str]) -> dict[str, str]:
+        """The settings of these names; where the nodes differ, what each has, with commas between."""
+        wanted = list(names)
+        found: dict[str, list[str]] = {}
+        for node in self.nodes:
+            for name, value in node.config_get(wanted).items():
+                found.setdefault(name, []).append(value)
+        return {name: ", ".join(dict.fromkeys(values)) for name, values in found.items()}
+
+    def send(self, commands: Sequence[Sequence[bytes | str | int]]) -> None:
+        """Send many commands at once, each to the node that has its key; see `RedisControl.send`."""
+        for node, own in self._by_node((command[1], command) for command in commands):
+            node.send(own)
+
+    def remove_beginning(self, prefix: str) -> int:
+        """Remove every key that begins with `prefix`; how many there were. See `RedisControl.remove_beginning`."""
+        return sum(node.remove_beginning(prefix) for node in self.nodes)
+
+    def _by_node(self, keyed: Iterable[tuple[Key, Any]]) -> list[tuple["NodeControl", list[Any]]]:
+        """What goes with each key, by the node that has the key."""
+        found: dict[NodeControl, list[Any]] = {}
+        for key, item in keyed:
+            found.setdefault(self.node_of(key), []).append(item)
+        return list(found.items())
+
+
+class NodeControl(RedisControl):
+    """One node of a cluster. UNLINK takes keys of different slots: they are sent one by one, all at once."""
+
+    def call(self, *command: Any) -> Any:
+        """See `RedisControl.call`."""
+        if command[0] != "UNLINK":
+            return super().call(*command)
+        try:
+            with self._lock, self.client.pipeline(transaction=False) as pipeline:
+                for key in command[1:]:
+                    pipeline.unlink(key)
+                return sum(int(reply) for reply in pipeline.execute())
+        except (redis.RedisError, OSError) as error:
+            raise ServerGone(f"server {self.endpoint.label}: {plain(error)}") from error
+
+
+def _together(replies: Sequence[Any]) -> Any:
+    first = replies[0]
+    if isinstance(first, int) and not isinstance(first, bool):
+        return sum(replies)
+    if isinstance(first, list):
+        return [item for reply in replies for item in reply]
+    return first

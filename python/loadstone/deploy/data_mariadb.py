@@ -1,0 +1,79 @@
+"""Rows into a table of MariaDB: as files where the server takes them, otherwise by INSERTs of many rows."""
+
+from pymysql.constants import ER
+
+from loadstone.deploy.data import Rows, Tell
+from loadstone.deploy.mariadb_control import MariaDbControl, error_code, require_name
+from loadstone.errors import LoadstoneError, UserError
+
+NO_FILES = (ER.NOT_ALLOWED_COMMAND, 3948, 4166)
+"""The server, or its user, may not take files; MySQL's and MariaDB's newer numbers for it."""
+
+
+def write_to_table(control: MariaDbControl, table: str, rows: Rows, tell: Tell) -> bool:
+    """Make the table hold exactly these rows; whether anything had to be written.
+
+    Raises:
+        LoadstoneError: the table is not ours, it is missing, or the server does not take a row.
+    """
+    control.require_our_table(table)
+    for column in rows.columns:
+        require_name(column)
+    with control.patient(sends_files=True) as writer:
+        there = _count(writer, table)
+        if there == rows.count and _crc32_sum(writer, table, rows) == rows.crc32_sum:
+            return False
+        if there:
+            writer.truncate(table)
+        try:
+            _send_files(writer, table, rows, tell)
+        except LoadstoneError as error:
+            if error_code(error.__cause__) not in NO_FILES:
+                raise
+            _insert(writer, table, rows, tell)
+        found = _count(writer, table)
+        if found != rows.count:
+            raise UserError(
+                f"table '{table}' holds {found:,} rows of {rows.count:,} that were written; "
+                "make the values of its unique columns differ, e.g. with {number}"
+            )
+    return True
+
+
+def _send_files(writer: MariaDbControl, table: str, rows: Rows, tell: Tell) -> None:
+    columns = ", ".join(f"`{column}`" for column in rows.columns)
+    done = 0
+    for part in rows.parts:
+        writer.query(
+            f"LOAD DATA LOCAL INFILE %s INTO TABLE `{table}` CHARACTER SET utf8mb4 "
+            rf"FIELDS TERMINATED BY '\t' ESCAPED BY '' LINES TERMINATED BY '\n' ({columns})",
+            str(part),
+        )
+        warnings = [text for level, _, text in writer.query("SHOW WARNINGS") if level != "Note"]
+        if warnings:
+            raise UserError(f"table '{table}': {warnings[0]}; make its columns and the data's fit")
+        done = min(rows.count, done + part.read_bytes().count(b"\n"))
+        tell(done)
+
+
+def _insert(writer: MariaDbControl, table: str, rows: Rows, tell: Tell) -> None:
+    columns = ", ".join(f"`{column}`" for column in rows.columns)
+    places = ", ".join("%s" for _ in rows.columns)
+    done = 0
+    for lines in rows.lines():
+        for start in range(0, len(lines), 5000):
+            batch = lines[start : start + 5000]
+            values = [line.decode().split("\t") for line in batch]
+            writer.query_many(f"INSERT INTO `{table}` ({columns}) VALUES ({places})", values)
+            done += len(batch)
+            tell(done)
+
+
+def _count(writer: MariaDbControl, table: str) -> int:
+    return int(writer.query(f"SELECT COUNT(*) FROM `{table}`")[0][0])
+
+
+def _crc32_sum(writer: MariaDbControl, table: str, rows: Rows) -> int:
+    columns = ", ".join(f"`{column}`" for column in rows.columns)
+    answer = writer.query(rf"SELECT SUM(CRC32(CONCAT_WS('\t', {columns}))) FROM `{table}`")
+    return int(answer[0][0] or 0)

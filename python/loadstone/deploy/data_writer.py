@@ -1,0 +1,94 @@
+"""The rows of an experiment's data, written once to each server that must hold them."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+from loadstone.deploy.data import Rows, Tell, each_second, rows_of
+from loadstone.deploy.data_mariadb import write_to_table
+from loadstone.deploy.data_redis import writing_of
+from loadstone.deploy.deployed import Deployed
+from loadstone.deploy.mariadb_control import MariaDbControl
+from loadstone.deploy.redis_control import RedisControl
+from loadstone.errors import LoadstoneError, ServerGone, UserError
+from loadstone.plan.wanted import WantedData
+
+PATIENCE_S = 60.0
+"""How long a Redis may take for one batch, or one step of a removal."""
+FULL = re.compile(r"\bOOM\b|maxmemory|[Nn]o space left|[Dd]isk full|is full|\berrno: 28\b|Errcode: 28")
+
+
+class DataWriter:
+    """Makes rows, and writes those that a server does not hold yet."""
+
+    def __init__(self, progress: Callable[[str], None]) -> None:
+        self._progress = progress
+
+    def write(self, wanted: Iterable[WantedData], servers: Mapping[str, Deployed]) -> None:
+        """Write what each server does not hold since its start.
+
+        Raises:
+            UserError: a template or a command is none, or a server does not take the rows; names the data.
+            ServerGone: a server that is not ours does not answer any more.
+        """
+        missing = [
+            (data, servers[data.server])
+            for data in wanted
+            if servers[data.server].holds.get(_place(data)) != _identity(data)
+        ]
+        for data, deployed in missing:
+            rows = rows_of(data, self._progress)
+            try:
+                self._write(data, rows, deployed)
+            except ServerGone as error:
+                if not deployed.server.ours and not deployed.server.alive():
+                    raise
+                raise UserError(_told(data, error)) from None
+            except UserError as error:
+                raise UserError(_told(data, error)) from None
+            deployed.holds[_place(data)] = _identity(data)
+
+    def _write(self, data: WantedData, rows: Rows, deployed: Deployed) -> None:
+        with deployed.server.control(PATIENCE_S) as control:
+            if isinstance(control, MariaDbControl):
+                self._to_table(data, rows, deployed, control)
+            else:
+                self._to_keys(data, rows, deployed, control)
+
+    def _to_table(self, data: WantedData, rows: Rows, deployed: Deployed, control: MariaDbControl) -> None:
+        if data.table is None:
+            raise UserError(f"'{data.server}' is a MariaDB: name a 'table', and leave 'commands' out")
+        control.require_our_table(data.table)
+        deployed.traces.tables.add(data.table)
+        if not write_to_table(control, data.table, rows, self._telling(data, rows)):
+            self._progress(f"{data.name}: {data.server} holds these rows already")
+
+    def _to_keys(self, data: WantedData, rows: Rows, deployed: Deployed, control: RedisControl) -> None:
+        if not data.commands:
+            raise UserError(f"'{data.server}' is a Redis: name 'commands', and leave 'table' out")
+        writing = writing_of(data.commands, rows)
+        if control.keys():
+            writing.remove(control)  # of an earlier run, or of other rows under these keys
+        deployed.traces.keys |= writing.keys
+        deployed.traces.beginnings |= writing.beginnings
+        writing.write(control, rows, self._telling(data, rows))
+
+    def _telling(self, data: WantedData, rows: Rows) -> Tell:
+        self._progress(f"{data.name}: writing {rows.count:,} rows to {data.server}")
+        return each_second(self._progress, data.name, rows.count)
+
+
+def _place(data: WantedData) -> str:
+    """Where the rows go: other rows for the same place take the place of these."""
+    return json.dumps([data.table, data.commands])
+
+
+def _identity(data: WantedData) -> str:
+    return json.dumps([data.rows, list(data.columns.items()), data.seed])
+
+
+def _told(data: WantedData, error: LoadstoneError) -> str:
+    """The server's words with the data's name, and what helps where there is no room."""
+    words = str(error).rstrip(".")
+    help_ = "; give it more room, or ask for fewer rows (--scale)" if FULL.search(words) else ""
+    return f"data.{data.name}: {words}{help_}"

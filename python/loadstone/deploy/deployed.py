@@ -1,0 +1,74 @@
+"""What runs for a trial: servers and subjects, and how to reach them."""
+
+from dataclasses import dataclass, field
+
+from loadstone.deploy.provider import Control, Server
+from loadstone.deploy.subject import Subject
+from loadstone.deploy.traces import Traces
+from loadstone.errors import UserError
+from loadstone.plan.model import Endpoint
+
+
+@dataclass
+class Deployed:
+    """One server that runs, and how to talk to it. Another start of it is another `Deployed`."""
+
+    server: Server
+    endpoint: Endpoint
+    endpoints: tuple[Endpoint, ...]
+    """Several of a cluster only; otherwise that one."""
+    control: Control
+    """For loadstone's own questions between the phases."""
+    monitor: Control
+    """Used by the monitors and nothing else."""
+    pids: dict[str, int]
+    """Its processes when it was started; empty where they cannot be seen."""
+    holds: dict[str, str] = field(default_factory=dict)
+    """What was written into it since its start: place -> the rows there, or the tables' statements."""
+    traces: Traces = field(default_factory=Traces)
+    """What is to be removed again if the server is not ours."""
+
+    def close(self) -> None:
+        """Close both connections."""
+        self.control.close()
+        self.monitor.close()
+
+
+@dataclass
+class DeployedSubject:
+    """One subject that runs. Another start of it is another `DeployedSubject`."""
+
+    subject: Subject
+    endpoints: tuple[Endpoint, ...]
+    """Of each replica."""
+    pids: dict[str, int]
+    """Its processes when it was started; empty where they cannot be seen."""
+    warm_up_s: float
+    """How long it is to be under each kind of load before its first trial."""
+    warmed: set[str] = field(default_factory=set)
+    """What it was warmed up by, in the words of whoever does it."""
+
+
+@dataclass
+class Ready:
+    """What a trial runs on, by the names that the experiment gives."""
+
+    servers: dict[str, Deployed]
+    subjects: dict[str, DeployedSubject]
+
+    def endpoints(self, target: str | None) -> tuple[Endpoint, ...]:
+        """Where the load goes: to that server or subject; None: to the only subject, or else to all servers.
+
+        Raises:
+            UserError: there is no such part, or there are several subjects and none is named.
+        """
+        if target is not None:
+            part = self.subjects.get(target) or self.servers.get(target)
+            if part is None:
+                known = ", ".join([*self.subjects, *self.servers]) or "none"
+                raise UserError(f"workload.target: '{target}' is no part of this condition; its parts are: {known}")
+            return part.endpoints
+        if len(self.subjects) > 1:
+            raise UserError(f"workload.target: it is missing; name one of {', '.join(self.subjects)}")
+        parts = [one.endpoints for one in (self.subjects or self.servers).values()]
+        return tuple(endpoint for endpoints in parts for endpoint in endpoints)

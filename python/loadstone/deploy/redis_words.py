@@ -1,0 +1,49 @@
+"""How a redis-server is told its settings, and how it says why it ended."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from loadstone.deploy.provider import ConfigValue
+
+
+def written(value: ConfigValue) -> str:
+    """A value as Redis reads it: booleans as yes and no, nothing as an empty string."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value) or '""'
+
+
+def config_text(
+    asked: Mapping[str, ConfigValue], ours: Mapping[str, ConfigValue], modules: Sequence[object] = ()
+) -> str:
+    """A configuration file: what the experiment asks for, then what loadstone decides."""
+    values: dict[str, ConfigValue] = {"save": '""', "appendonly": "no"}
+    values |= {name: written(value) for name, value in asked.items()}
+    lines = [f"{name} {value}" for name, value in (values | dict(ours)).items()]
+    return "\n".join([*lines, *(f'loadmodule "{path}"' for path in modules)]) + "\n"
+
+
+def differences(asked: Mapping[str, ConfigValue], got: Mapping[str, str]) -> list[str]:
+    """Where the server took another number than asked, as `maxclients` beyond its open files: a line each."""
+    return [
+        f"{name} is {got[name]}, not {written(value)} as asked"
+        for name, value in asked.items()
+        if isinstance(value, (bool, int)) and name in got and got[name] != written(value)
+    ]
+
+
+def why_it_ended(log: Sequence[str]) -> str:
+    """What a log says about an end during the start, for a person."""
+    lines = [_message(line) for line in log if line.strip()]
+    refused = re.search(r">>> '(.*)'(?:\n(.*))?", "\n".join(lines))
+    if refused is not None:
+        line, reason = refused[1], refused[2] or ""
+        known = "" if "aborting" in reason or not reason else f" ({reason})"
+        return f"settings: this Redis does not take '{line}'{known}; correct the name or the value"
+    last = next((line for line in reversed(lines) if "exiting" not in line.lower()), "nothing")
+    return f"it ended while it started, and its log says: {last[:300]}"
+
+
+def _message(line: str) -> str:
+    """A log line without process id, role and time."""
+    return re.sub(r"^\d+:\w \d+ \w+ \d+ [\d:.]+ [#*.-] ", "", line.strip())

@@ -1,0 +1,96 @@
+"""The servers of a run: one for each name and settings, kept up until the run ends."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from loadstone.deploy.deployed import Deployed
+from loadstone.deploy.provider import DeployContext, ManyEndpoints, Server
+from loadstone.deploy.traces import Traces
+from loadstone.errors import LoadstoneError
+from loadstone.plan.model import Endpoint
+
+MONITOR_TIMEOUT_S = 0.8
+"""Below the monitors' second: a server that hangs must not hold up the other monitors."""
+
+
+class ServerPool:
+    """Servers by their name and settings."""
+
+    def __init__(
+        self,
+        make: Callable[[str, Mapping[str, Any]], Server],
+        context: DeployContext,
+        make_room: Callable[[], None],
+    ) -> None:
+        """`make_room` is called before a server is started."""
+        self._make = make
+        self._context = context
+        self._make_room = make_room
+        self._running: dict[str, Deployed] = {}
+
+    def need(self, wanted: Mapping[str, Mapping[str, Any]]) -> dict[str, Deployed]:
+        """The servers by name; started if they do not run yet, restarted if they died.
+
+        Raises:
+            UserError: one cannot be started or cannot serve.
+            ServerGone: one that is not ours does not answer any more.
+        """
+        return {name: self._one(name, settings) for name, settings in wanted.items()}
+
+    def all(self) -> Iterable[Deployed]:
+        """Every server that was started."""
+        return self._running.values()
+
+    def _one(self, name: str, settings: Mapping[str, Any]) -> Deployed:
+        key = json.dumps([name, settings], sort_keys=True, default=str)
+        found = self._running.get(key)
+        if found is None:
+            self._make_room()
+            server = self._make(name, settings)
+            number = 1 + sum(one.server.name == name for one in self._running.values())
+            self._running[key] = _deployed(server, server.start(with_own_log(self._context, number)))
+        elif not found.server.alive():
+            found.close()
+            self._running[key] = _deployed(found.server, found.server.restart(), found.traces)
+        elif dict(found.server.pids) != found.pids:  # it was restarted by others
+            found.close()
+            self._running[key] = _deployed(found.server, found.server.control().endpoint, found.traces)
+        return self._running[key]
+
+    def stop(self) -> None:
+        """Remove our traces from servers that are not ours, stop those that are, and close every connection."""
+        while self._running:
+            _, deployed = self._running.popitem()
+            for step in (partial(_leave_as_it_was, deployed), deployed.close, deployed.server.stop):
+                try:
+                    step()
+                except LoadstoneError as error:
+                    name = deployed.server.name
+                    self._context.progress(f"{name}: not everything of ours could be removed ({error})")
+
+
+def with_own_log(context: DeployContext, number: int) -> DeployContext:
+    """The same, for the `number`-th part of one name: its log lies in a folder of its own from the second on."""
+    if context.log_folder is None or number == 1:
+        return context
+    return replace(context, log_folder=context.log_folder / str(number))
+
+
+def _deployed(server: Server, endpoint: Endpoint, traces: Traces | None = None) -> Deployed:
+    return Deployed(
+        server=server,
+        endpoint=endpoint,
+        endpoints=server.endpoints if isinstance(server, ManyEndpoints) else (endpoint,),
+        control=server.control(),
+        monitor=server.control(MONITOR_TIMEOUT_S),
+        pids=dict(server.pids),
+        traces=traces or Traces(),
+    )
+
+
+def _leave_as_it_was(deployed: Deployed) -> None:
+    if not deployed.server.ours:
+        deployed.traces.remove(deployed.control)

@@ -1,0 +1,52 @@
+"""The tables that a subject needs, made on the servers of the experiment before anything is written to them."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from loadstone.deploy.deployed import Deployed
+from loadstone.deploy.manifest import Manifest
+from loadstone.deploy.mariadb_control import MariaDbControl
+from loadstone.errors import ServerGone, UserError
+
+CREATED = re.compile(r"\bCREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?`?(\w+)`?", re.IGNORECASE)
+
+
+def make_tables(name: str, manifest: Manifest, folder: Path, servers: Mapping[str, Deployed]) -> None:
+    """Run the manifest's statements, once on each server that the condition has.
+
+    Raises:
+        UserError: the file cannot be read, the server refuses a statement, or its database is not ours.
+        ServerGone: the server is not ours and does not answer.
+    """
+    for server, path in manifest.tables.items():
+        if server in servers:
+            _run(name, folder / path, server, servers[server])
+
+
+def _run(name: str, file: Path, server: str, deployed: Deployed) -> None:
+    where = f"subject {name}: tables.{server}"
+    try:
+        statements = file.read_text()
+    except OSError as error:
+        raise UserError(f"{where}: {file} cannot be read ({error.strerror}); correct the path") from None
+    digest = hashlib.sha256(statements.encode()).hexdigest()
+    place = f"tables of {file}"
+    if deployed.holds.get(place) == digest:
+        return
+    if not isinstance(deployed.control, MariaDbControl):
+        raise UserError(f"{where}: the experiment's server '{server}' is no MariaDB and has no tables; leave it out")
+    if not deployed.control.is_our_database():
+        raise UserError(
+            f"{where}: its tables are made in a database of loadstone's only, not in '{deployed.control.database}'; "
+            "leave the database out of the server's URL, or name one that begins with 'loadstone_'"
+        )
+    try:
+        deployed.control.run_script(statements)
+    except ServerGone as error:
+        if not deployed.server.alive() and not deployed.server.ours:
+            raise
+        raise UserError(f"{where}: {error}; correct {file}") from None
+    deployed.traces.tables.update(CREATED.findall(statements))
+    deployed.holds[place] = digest

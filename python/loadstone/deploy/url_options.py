@@ -1,0 +1,49 @@
+"""What stands after the `?` of a server's URL: where its password is, and how TLS is verified."""
+
+import difflib
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import SplitResult, parse_qsl, unquote
+
+from loadstone.errors import UserError
+from loadstone.plan.model import Tls
+
+TLS_OPTIONS = ("ca_file", "verify", "server_name", "cert_file", "key_file")
+TRUTH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+
+def options_of(parts: SplitResult, known: Sequence[str], shown: str) -> dict[str, str]:
+    """The options by name. `shown` is the URL without its password. Raises UserError if one is not known."""
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+            hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(known)}"
+            raise UserError(f"url '{shown}': unknown option '{name}'; {hint}")
+    return options
+
+
+def password_of(parts: SplitResult, options: Mapping[str, str], shown: str) -> str | None:
+    """That of the URL, or of the variable that `password_env` names. Raises UserError if there is no such variable."""
+    variable = options.get("password_env")
+    if variable is None:
+        return unquote(parts.password) if parts.password else None
+    if variable not in os.environ:
+        raise UserError(f"url '{shown}': password_env: the environment has no variable '{variable}'; export it")
+    return os.environ[variable]
+
+
+def tls_of(options: Mapping[str, str], shown: str) -> Tls:
+    """How the server's certificate is verified. Raises UserError for a `verify` that is neither yes nor no."""
+    given: dict[str, Any] = {name: options[name] for name in TLS_OPTIONS if name in options}
+    if "verify" in given:
+        given["verify"] = truth_of("verify", given["verify"], shown)
+    return Tls(**given)
+
+
+def truth_of(name: str, value: str, shown: str) -> bool:
+    """Whether an option is yes. Raises UserError if it is neither yes nor no."""
+    if value not in TRUTH:
+        raise UserError(f"url '{shown}': {name} '{value}' is neither yes nor no")
+    return TRUTH[value]

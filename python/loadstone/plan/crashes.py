@@ -1,0 +1,107 @@
+"""Crashes: a server is killed under load. Each try is a trial of its own, outside of every table and comparison."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from loadstone.errors import UserError
+from loadstone.plan.conditions import NumberedCondition, conditions_varied, identity
+from loadstone.plan.deployment import Deployment
+from loadstone.plan.mode import Mode, condition_text
+from loadstone.plan.model import Closed, Plan
+from loadstone.plan.order import derived_seed
+from loadstone.plan.pairs import Only, has_levels
+from loadstone.plan.run_plan import CrashTrial, PlannedTrial
+from loadstone.plan.substitute import Path, substitute
+from loadstone.plan.wanted import PlannedCrash
+from loadstone.plan.workload import with_fixed_length
+from loadstone.spec.experiment import Crash, Experiment
+from loadstone.spec.units import duration_s
+
+AFTER_THE_KILL_S = 2.0
+"""How long the load is planned to go on beyond the kill: it ends with the server's death, as good as always."""
+OF_THE_USER = ("url", "mariadb-url")
+"""Kinds of servers that are never killed."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a crash is planned from: of one of its conditions."""
+
+    one: NumberedCondition
+    plan: Plan
+    load: Plan | None
+    deployment: Deployment
+
+
+def plan_crashes(
+    experiment: Experiment, mode: Mode, seed: int, only: Only, parts_of: Callable[[str], Parts]
+) -> tuple[CrashTrial, ...]:
+    """All tries of all crashes. `parts_of` gives the parts of a condition by its identity.
+
+    Every condition is checked, chosen or not. The original killed nothing, so `--as-published` has none.
+    Raises UserError with the line of what is wrong.
+    """
+    found: list[CrashTrial] = []
+    for index, crash in enumerate(experiment.crashes):
+        for condition in conditions_varied(experiment, crash.vary):
+            parts = parts_of(identity(condition))
+            _check(experiment, ("crashes", index), crash, parts)
+            ours = parts.deployment.servers[crash.server].get("kind") not in OF_THE_USER
+            if ours and has_levels(condition, only) and not mode.as_published:
+                times = crash.quick_times if mode.quick else crash.times
+                found += [_try(experiment, crash, parts, seed, number) for number in range(1, times + 1)]
+    return tuple(found)
+
+
+def _check(experiment: Experiment, at: Path, crash: Crash, parts: Parts) -> None:
+    """The server must be there, and each operation must store one key that no other one stores."""
+
+    def error(key: str, problem: str, remedy: str) -> UserError:
+        text = f"{problem} for {condition_text(parts.one.condition)}; {remedy}"
+        return experiment.source.error((*at, key), text)
+
+    distribution = parts.plan.keys.distribution
+    if crash.server not in parts.deployment.servers:
+        raise error("server", f"'{crash.server}' is not there", "vary something else")
+    if distribution != "exactly_once":
+        raise error("vary", f"keys are '{distribution}'", "set workload.keys.distribution to exactly_once")
+    if parts.load is not None:
+        raise error("vary", "workload.load stores the same keys before", "narrow its `when`")
+
+
+def _try(experiment: Experiment, crash: Crash, parts: Parts, seed: int, number: int) -> CrashTrial:
+    """One try: load without warm-up that outlasts the kill, with a key space and a seed of its own."""
+    condition, deployment = parts.one.condition, parts.deployment
+    name = f"crash-{crash.name}-{parts.one.number}-{number}"
+    after_s = duration_s(crash.after)
+    trial = PlannedTrial(
+        name=name,
+        condition=condition,
+        block=number,
+        order=1,
+        servers=deployment.servers,
+        plan=_plan(parts.plan, after_s, derived_seed(seed, name), f"{crash.name}:{number}:"),
+        load=None,
+        group=f"crash-{crash.name}",
+        subjects=deployment.subjects,
+        data=deployment.data,
+        stored=deployment.stored,
+        target=deployment.target,
+    )
+    count = str(substitute(crash.count, condition, experiment.factors))
+    planned = PlannedCrash(
+        name=crash.name, trial=name, server=crash.server, count=count, after_s=after_s, number=number
+    )
+    return CrashTrial(trial, planned)
+
+
+def _plan(plan: Plan, after_s: float, seed: int, suffix: str) -> Plan:
+    long_enough = with_fixed_length(plan, after_s + AFTER_THE_KILL_S)
+    model = long_enough.model
+    changed = {
+        "seed": seed,
+        "model": model.model_copy(update={"ramp_up": None}) if isinstance(model, Closed) else model,
+        "phases": long_enough.phases.model_copy(update={"warm_up_s": 0.0, "ramp_up_s": 0.0}),
+        "keys": plan.keys.model_copy(update={"prefix": plan.keys.prefix + suffix}),
+    }
+    return long_enough.model_copy(update=changed)

@@ -1,0 +1,153 @@
+"""What a condition wants to find when its trials start: servers, subjects, rows, counts, and who gets the load."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from loadstone.errors import UserError
+from loadstone.plan.mode import Mode, condition_text
+from loadstone.plan.order import derived_seed
+from loadstone.plan.substitute import FieldError, Path, substitute
+from loadstone.plan.wanted import StoredCount, WantedData, WantedSubject
+from loadstone.plan.wanted_subject import wanted_subject
+from loadstone.spec.experiment import DataInto, DataSpec, Experiment, is_mariadb
+from loadstone.spec.levels import Condition, fits
+
+ROWS_MAX = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """The parts of one condition, after substitution; see `PlannedTrial`, which has the same fields."""
+
+    servers: dict[str, dict[str, object]]
+    subjects: Mapping[str, WantedSubject]
+    data: tuple[WantedData, ...]
+    stored: tuple[StoredCount, ...]
+    target: str | None
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The parts that get the load, by name."""
+        return (self.target,) if self.target is not None else tuple(self.subjects) or tuple(self.servers)
+
+    @property
+    def replicas(self) -> int:
+        """How many endpoints a subject that gets the load has; 1 of a server."""
+        return sum(self.subjects[name].replicas for name in self.targets if name in self.subjects) or 1
+
+
+class DeploymentPlanner:
+    """Makes the deployment of any condition of one experiment in one mode."""
+
+    def __init__(self, experiment: Experiment, mode: Mode) -> None:
+        self._experiment = experiment
+        self._mode = mode
+
+    def deployment(self, condition: Condition) -> Deployment:
+        """The parts of a condition. Raises UserError with the line of what is wrong."""
+        servers = {
+            name: {key: value for key, value in self._filled(settings, condition).items() if key != "when"}
+            for name, settings in self._experiment.servers.items()
+            if fits(condition, settings.get("when", {}))
+        }
+        subjects = {
+            name: wanted_subject(self._experiment, name, condition, self._mode)
+            for name, subject in self._experiment.subjects.items()
+            if fits(condition, subject.when)
+        }
+        return Deployment(
+            servers=servers,
+            subjects=subjects,
+            data=tuple(self._data(condition, servers)),
+            stored=tuple(self._stored(condition, servers)),
+            target=self._target(condition, servers, subjects),
+        )
+
+    def rows(self, name: str, condition: Condition, path: Path) -> int:
+        """The rows of a data set, which a word at `path` of the workload names. Raises FieldError."""
+        if name not in self._experiment.data:
+            known = ", ".join(self._experiment.data) or "none"
+            raise FieldError(path, f"'{name}' is no data set; data sets are: {known}")
+        return self._rows(name, condition)
+
+    def _filled(self, value: Any, condition: Condition) -> Any:
+        return substitute(value, condition, self._experiment.factors)
+
+    def _rows(self, name: str, condition: Condition) -> int:
+        """Written rows times the scale."""
+        rows = self._filled(self._experiment.data[name].rows, condition)
+        if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= ROWS_MAX:
+            problem = f"'{rows}' is not a number of rows; write a whole number of at least 1, without a unit"
+            raise self._experiment.source.error(("data", name, "rows"), problem)
+        return self._mode.scaled(rows)
+
+    def _data(self, condition: Condition, servers: Mapping[str, object]) -> Iterator[WantedData]:
+        for name, data in self._experiment.data.items():
+            places: set[str] = set()
+            for index, into in enumerate(data.into):
+                if into.server not in servers or not fits(condition, into.when):
+                    continue
+                if into.server in places:
+                    problem = f"is written to {into.server} twice for {condition_text(condition)}; narrow one `when`"
+                    raise self._experiment.source.error(("data", name, "into", index), problem)
+                places.add(into.server)
+                yield self._wanted_data(name, data, into, condition)
+
+    def _wanted_data(self, name: str, data: DataSpec, into: DataInto, condition: Condition) -> WantedData:
+        filled = partial(self._filled, condition=condition)
+        return WantedData(
+            name=name,
+            rows=self._rows(name, condition),
+            columns={column: str(filled(template)) for column, template in data.columns.items()},
+            server=into.server,
+            table=None if into.table is None else str(filled(into.table)),
+            commands=tuple(str(filled(command)) for command in into.commands),
+            seed=derived_seed(1, "data", name),
+        )
+
+    def _stored(self, condition: Condition, servers: Mapping[str, object]) -> Iterator[StoredCount]:
+        workload = self._experiment.workload
+        there = {one.name for one in workload.operations if one.weight > 0 and fits(condition, one.when)}
+        counted: set[str] = set()
+        for index, stored in enumerate(workload.stored):
+            if stored.operation not in there or not fits(condition, stored.when):
+                continue
+            at: Path = ("workload", "stored", index)
+            if stored.server not in servers:
+                raise self._error((*at, "server"), f"'{stored.server}' is not there", condition)
+            if stored.operation in counted:
+                raise self._error((*at, "operation"), f"'{stored.operation}' is counted twice", condition)
+            counted.add(stored.operation)
+            count = str(self._filled(stored.count, condition))
+            yield StoredCount(operation=stored.operation, server=stored.server, count=count)
+
+    def _error(self, path: Path, problem: str, condition: Condition) -> UserError:
+        return self._experiment.source.error(path, f"{problem} for {condition_text(condition)}; narrow a `when`")
+
+    def _target(
+        self, condition: Condition, servers: Mapping[str, Mapping[str, Any]], subjects: Mapping[str, WantedSubject]
+    ) -> str | None:
+        """Who gets the load; None: the subject, or else every server. It must be one that can."""
+        written = self._filled(self._experiment.workload.target, condition)
+        path: Path = ("workload", "target")
+        if written is not None and not isinstance(written, str):
+            raise self._experiment.source.error(path, f"'{written}' is not a name; write that of a subject or a server")
+        parts = [*subjects, *servers]
+        if written and written not in parts:
+            known = ", ".join(parts) or "nothing"
+            problem = f"'{written}' is not there for {condition_text(condition)}; there is: {known}"
+            raise self._experiment.source.error(path, problem)
+        if not written and len(subjects) > 1:
+            problem = f"{condition_text(condition)} has several subjects; name the one that gets the load"
+            raise self._experiment.source.error(path, problem)
+        if not parts:
+            problem = f"there is neither a server nor a subject for {condition_text(condition)}; widen a `when`"
+            raise self._experiment.source.error(("servers",), problem)
+        asked = [written] if written else [] if subjects else list(servers)
+        mariadb = [name for name in asked if name in servers and is_mariadb(servers[name])]
+        if mariadb:
+            problem = f"'{mariadb[0]}' is a MariaDB and takes no load itself ({condition_text(condition)})"
+            raise self._experiment.source.error(path, f"{problem}; name another")
+        return written or None

@@ -1,0 +1,106 @@
+"""From the workload's words, with levels and units in them, to the plan's own: in place, before they are validated."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from loadstone.plan.commands import check_request, with_arguments
+from loadstone.plan.mode import Mode
+from loadstone.plan.model import Documents
+from loadstone.plan.substitute import FieldError, Path
+
+_LENGTHS = ("ramp_up_s", "warm_up_s", "measure_s", "measure_max_s")
+_POOL = ("connections", "min_idle", "max_idle")
+
+
+def finish_operations(operations: list[dict[str, Any]]) -> None:
+    """Arguments apart, placeholders known. Raises FieldError below `operations`."""
+    for index, operation in enumerate(operations):
+        at: Path = ("operations", index)
+        operation["commands"] = [
+            with_arguments(command, (*at, "commands", number)) for number, command in enumerate(operation["commands"])
+        ]
+        for number, request in enumerate(operation["requests"]):
+            check_request(request, (*at, "requests", number))
+        if operation["read_back"] is not None:
+            operation["read_back"] = with_arguments(operation["read_back"], (*at, "read_back"))
+
+
+def finish_words(words: dict[str, Any], mode: Mode, prefix: str, replicas: int) -> None:
+    """Documents, keys, users and pool of a plan, at the mode's scale and for so many replicas. Raises FieldError."""
+    scaled = words.pop("scaled")
+    if not isinstance(scaled, bool):
+        raise FieldError(("scaled",), f"'{scaled}' is not true or false; write true or false")
+    _documents(words["documents"])
+    _keys(words["keys"], prefix)
+    if scaled:
+        _scale_users(words["model"], words["pool"], mode)
+    if mode.as_published and mode.scale != 1:
+        _scale_lengths(words["model"], words["phases"], mode.scale)
+    if words["protocol"] == "http1":
+        _multiply(words["pool"], replicas)
+    _pool(words["pool"])
+
+
+def _scale_users(model: dict[str, Any], pool: dict[str, Any], mode: Mode) -> None:
+    """Users, the steps in which they start, and the connections they share."""
+    _scale(model, ("users",), mode)
+    if isinstance(model.get("ramp_up"), dict):
+        _scale(model["ramp_up"], ("initial_users", "step_users"), mode)
+    _scale(pool, _POOL, mode)
+
+
+def _scale(words: dict[str, Any], names: tuple[str, ...], mode: Mode) -> None:
+    for name in names:
+        if _is_count(words.get(name)):
+            words[name] = mode.scaled(words[name])
+
+
+def _scale_lengths(model: Mapping[str, Any], phases: dict[str, Any], scale: float) -> None:
+    for name in _LENGTHS:
+        if isinstance(phases.get(name), int | float):
+            phases[name] *= scale
+    ramp_up = model.get("ramp_up")
+    if isinstance(ramp_up, dict) and isinstance(ramp_up.get("step_every_s"), int | float):
+        ramp_up["step_every_s"] *= scale
+
+
+def _multiply(pool: dict[str, Any], replicas: int) -> None:
+    """A pool of each replica's own size, together: then they take turns and have exactly the same load."""
+    for name in _POOL:
+        if _is_count(pool.get(name)):
+            pool[name] *= replicas
+
+
+def _pool(pool: dict[str, Any]) -> None:
+    """A pool cannot keep more connections idle than it has."""
+    for bound in ("min_idle", "max_idle"):
+        if isinstance(pool.get(bound), int) and isinstance(pool.get("connections"), int):
+            pool[bound] = min(pool[bound], pool["connections"])
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _documents(documents: dict[str, Any]) -> None:
+    """`field_share` becomes `field_bytes`: that share of the payload (a tenth if none is given), at least 1 byte."""
+    given = "field_share" in documents
+    share = documents.pop("field_share", 0.1)
+    path: Path = ("documents", "field_share")
+    if "field_bytes" in documents:
+        if given:
+            raise FieldError(path, "the field's size is given twice; remove field_share or field_bytes")
+        return
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
+        raise FieldError(path, f"'{share}' is no share between 0 and 100 %; write for example 10 %")
+    payload = documents.get("payload_bytes", Documents().payload_bytes)
+    if isinstance(payload, int):
+        documents["field_bytes"] = max(1, round(payload * share))
+
+
+def _keys(keys: dict[str, Any], prefix: str) -> None:
+    for name in ("prefix", "loaded"):
+        if name in keys:
+            problem = "is set by loadstone, which touches only keys of its own; leave it out"
+            raise FieldError(("keys", name), problem)
+    keys["prefix"] = prefix

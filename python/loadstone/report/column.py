@@ -1,0 +1,70 @@
+"""One column of a table: the same figure and words for terminal, page and Markdown."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from loadstone.analyse.model import Row
+from loadstone.report import format as fmt
+
+
+@dataclass(frozen=True)
+class Column:
+    """One figure of a row.
+
+    `drop` says how soon a narrow terminal gives the column up: 0 never, else the highest first. `context`: the figure
+    is not of this run. `optional`: without a word in any row it is left out. `ranks`: it is the rate that rows are
+    ranked by.
+    """
+
+    key: str
+    header: str
+    explanation: str
+    value: Callable[[Row], float | None]
+    text: Callable[[float | None], str]
+    drop: int = 0
+    quantile: str = ""
+    words: Callable[[Row], str] | None = None
+    """The whole cell, where it is more than one figure; empty for none."""
+    context: bool = False
+    optional: bool = False
+    ranks: bool = False
+
+    def cell(self, row: Row) -> str:
+        """The figure in words; a dash if there is none."""
+        return self.text(self.value(row)) if self.words is None else self.words(row) or fmt.NONE
+
+    def says_something(self, row: Row) -> bool:
+        """Whether the row has a figure or a word here."""
+        return self.cell(row) != fmt.NONE
+
+    def why_missing(self, row: Row) -> str:
+        """Why the row has no such figure; empty where it has one or nothing is known."""
+        if self.value(row) is not None:
+            return ""
+        if row.verdict in ("missing", "invalid"):
+            return " ".join(fmt.plain(reason) for reason in row.reasons) or "not measured"
+        return next((why for name, why in unmeasurable(row) if name == self.quantile), "")
+
+
+def unmeasurable(row: Row) -> list[tuple[str, str]]:
+    """Pairs of a quantile's name and the reason why the data cannot tell it."""
+    pairs = []
+    for line in row.unmeasurable:
+        name, _, reason = line.partition(":") if ":" in line else line.partition(" ")
+        pairs.append((name.strip(), fmt.plain(reason) or "the data cannot tell it"))
+    return pairs
+
+
+def errors(row: Row) -> int | None:
+    """Operations that failed, of every kind; None where nothing was measured."""
+    return None if row.operations is None else sum(row.errors.values())
+
+
+def latency(name: str) -> Callable[[Row], float | None]:
+    """What reads this figure of the response time, in ns, off a row."""
+    return lambda row: None if row.response_ns is None else getattr(row.response_ns, name)
+
+
+def rate_range(ends: tuple[float, float] | None) -> str:
+    """An interval of rates in brackets; empty for none."""
+    return f"[{fmt.rate(ends[0])}, {fmt.rate(ends[1])}]" if ends else ""

@@ -1,0 +1,203 @@
+"""The columns that studies print, by the keys that an experiment's tables name them with."""
+
+from collections.abc import Callable, Sequence
+
+from loadstone.analyse.model import Part, ResultTable, Row
+from loadstone.report import format as fmt
+from loadstone.report import seen
+from loadstone.report.column import Column, errors, latency, rate_range
+from loadstone.report.glossary import meaning
+
+BOTTLENECKS: dict[Part, str] = {
+    "generator": "generator",
+    "subject": "subject",
+    "server": "server",
+    "pool": "pool",
+    "network": "network",
+    "latency": "round trips",
+    "paced": "its own pace",
+    "unknown": "?",
+}
+"""What held a condition back, in a word or two."""
+CONTROL_CONNECTIONS = 2
+"""loadstone's own connections to each Redis beside the load: its questions, and its monitor."""
+RATES = ("tps", "tps_store")
+"""Columns whose figure counts failed operations, too."""
+
+
+def error_share(row: Row) -> float | None:
+    """Operations that failed, as a share of all that ended; None where nothing was measured."""
+    failed = errors(row)
+    if failed is None or row.operations is None:
+        return None
+    return failed / max(row.operations, failed, 1)
+
+
+def store_cores(row: Row) -> dict[str, float]:
+    """The highest CPU of each store of the row, in cores."""
+    return {part: of["cpu_share"].max for part, of in seen.parts(row, *seen.STORES) if "cpu_share" in of}
+
+
+def _stores(row: Row) -> str:
+    """`380m`; with its name before it where there are several."""
+    cores = store_cores(row)
+    named = len(cores) > 1
+    return ", ".join(
+        f"{fmt.plain(part)} {fmt.millicores(v)}" if named else fmt.millicores(v) for part, v in cores.items()
+    )
+
+
+def _tps_and_stores(row: Row) -> str:
+    if row.throughput_per_s is None:
+        return ""
+    stores = _stores(row)
+    return f"{fmt.rate(row.throughput_per_s)} ({stores})" if stores else fmt.rate(row.throughput_per_s)
+
+
+def _cpu(kind: seen.Kind) -> Callable[[Row], str]:
+    """`16.1 / 23.7 %`: average and maximum."""
+
+    def words(row: Row) -> str:
+        average, highest = seen.average(row, kind, "cpu_share"), seen.highest(row, kind, "cpu_share")
+        return "" if average is None else f"{fmt.percent(average).removesuffix(' %')} / {fmt.percent(highest)}"
+
+    return words
+
+
+def _connections(row: Row) -> float | None:
+    """Connections to Redis at most, without loadstone's own to each."""
+    highest = [of["connected_clients"].max for _, of in seen.parts(row, "redis") if "connected_clients" in of]
+    return sum(max(0.0, clients - CONTROL_CONNECTIONS) for clients in highest) if highest else None
+
+
+def _quantile(name: str, header: str, explanation: str, drop: int) -> Column:
+    return Column(name, header, explanation, latency(name), fmt.duration, drop, quantile=name)
+
+
+_ALL = (
+    Column("tps", "TPS", meaning("TPS"), lambda r: r.throughput_per_s, fmt.rate, ranks=True),
+    Column(
+        "tps_store", "TPS (store)",
+        "TPS, and in brackets the highest CPU of the store while it was measured, in millicores: 1000m is one core.",
+        lambda r: r.throughput_per_s, fmt.rate, words=_tps_and_stores, ranks=True,
+    ),
+    Column(
+        "goodput", "goodput", "Operations a second that were answered rightly: TPS without what failed.",
+        lambda r: r.goodput_per_s, fmt.rate,
+    ),
+    Column(
+        "interval", "95 % interval",
+        "The typical goodput of a trial of this condition lies in this range 95 times in 100.",
+        lambda r: r.goodput_interval[0] if r.goodput_interval else None, fmt.rate, drop=4,
+        words=lambda r: rate_range(r.goodput_interval), optional=True,
+    ),
+    Column(
+        "blocks", "blocks", "How often the condition was measured, each time with everything fresh.",
+        lambda r: r.blocks if r.blocks > 1 else None, fmt.count, drop=8, optional=True,
+    ),
+    Column("peak_tps", "peak TPS", meaning("peak TPS"), lambda r: r.peak_per_s, fmt.rate, drop=3),
+    Column("mtt", "MTT", meaning("MTT"), latency("mean"), fmt.duration, drop=1),
+    Column("executed", "executed tests", meaning("executed tests"), lambda r: r.operations, fmt.count, drop=5),
+    Column("errors", "errors", "Failed, timed-out and wrong replies. TPS counts them, goodput does not.", errors,
+           fmt.count, drop=2),
+    Column("error_share", "error share", "Failed, timed-out and wrong replies, of all that ended. TPS counts them, "
+           "goodput does not.", error_share, fmt.percent, drop=1),
+    _quantile("min", "min", "The fastest reply.", 6),
+    _quantile("p50", "P50", "Half of the replies came at least this fast (the median).", 1),
+    _quantile("p95", "P95", "95 of 100 replies came at least this fast.", 3),
+    _quantile("p99", "P99", "99 of 100 replies came at least this fast; one user in a hundred waited longer.", 1),
+    _quantile("p999", "P99.9", "999 of 1,000 replies came at least this fast.", 4),
+    _quantile("max", "max", "The slowest reply.", 5),
+    Column(
+        "stored", "stored", "Rows or entities that the trials stored, counted on the server, not as keys.",
+        lambda r: r.stored, fmt.count, drop=2,
+    ),
+    Column(
+        "store_cpu", "store CPU",
+        "The highest CPU of the store while it was measured, in millicores: 1000m is one core.",
+        lambda r: max(store_cores(r).values(), default=None), fmt.millicores, drop=2, words=_stores,
+    ),
+    Column(
+        "app_cpu", "app CPU",
+        "CPU of the application, average and maximum; 100 % is one core. Replicas are added up, their maxima too.",
+        lambda r: seen.average(r, "subject", "cpu_share"), fmt.percent, drop=2, words=_cpu("subject"),
+    ),
+    Column(
+        "redis_cpu", "Redis CPU", "CPU of Redis, average and maximum; 100 % is one core.",
+        lambda r: seen.average(r, "redis", "cpu_share"), fmt.percent, drop=3, words=_cpu("redis"),
+    ),
+    Column(
+        "connections", "connections", "The most connections to Redis, without loadstone's own two.",
+        _connections, fmt.count, drop=2,
+    ),
+    Column(
+        "mariadb_reads", "MariaDB reads/s", "Rows a second that MariaDB's storage was asked for, on average.",
+        lambda r: seen.average(r, "mariadb", "rows_read_per_s"), fmt.rate, drop=3,
+    ),
+    Column(
+        "pool_wait", "pool wait",
+        "Mean time that a request queued for a free connection of the load; it is part of the response time.",
+        lambda r: None if r.pool_wait_ns is None else r.pool_wait_ns.mean, fmt.duration, drop=4,
+    ),
+    Column(
+        "held_back", "held back by", meaning("held back by"), lambda _: None, fmt.number, drop=2,
+        words=lambda r: BOTTLENECKS[r.bottleneck.part] if r.bottleneck else "", optional=True,
+    ),
+    Column(
+        "published", "published", "The original study's figure, from its author's machine: context, not a target.",
+        lambda r: r.published, fmt.rate, drop=3, context=True, optional=True,
+    ),
+)  # fmt: skip
+STUDY_COLUMNS: dict[str, Column] = {column.key: column for column in _ALL}
+_PUBLISHED_TEXT: dict[str, Callable[[float | None], str]] = {
+    "store_cpu": lambda value: fmt.NONE if value is None else fmt.millicores(value / 1000),
+    **dict.fromkeys(
+        ("app_cpu", "redis_cpu", "error_share"), lambda value: fmt.NONE if value is None else fmt.percent(value / 100)
+    ),
+}
+"""Published figures stand as the studies print them: millicores, per cent; others in the unit of our own figure."""
+
+
+def study_columns(table: ResultTable) -> list[Column]:
+    """The columns that the table names, each with its published figures behind it.
+
+    Where failures make TPS and goodput differ both are there, and the errors. Keys that are not known here are passed
+    over.
+    """
+    keys = list(dict.fromkeys(key for key in table.columns if key in STUDY_COLUMNS))
+    found: list[Column] = []
+    for key in _with_errors(keys, table.rows):
+        column = STUDY_COLUMNS[key]
+        found += [column, _published(column)]
+    return [c for c in found if not c.optional or any(c.says_something(row) for row in table.rows)]
+
+
+def _with_errors(keys: list[str], rows: Sequence[Row]) -> list[str]:
+    """The keys; with goodput beside TPS where the two differ, and with the errors where there are any."""
+    if any(fmt.rate(row.throughput_per_s) != fmt.rate(row.goodput_per_s) for row in rows):
+        rates = [key for key in keys if key in RATES]
+        if rates and "goodput" not in keys:
+            keys = [more for key in keys for more in ((key, "goodput") if key == rates[-1] else (key,))]
+        elif not rates and "goodput" in keys:
+            keys = [more for key in keys for more in (("tps", key) if key == "goodput" else (key,))]
+    counted = {"errors", "error_share"} & set(keys)
+    return [*keys, "errors"] if any(map(errors, rows)) and not counted else keys
+
+
+def _published(column: Column) -> Column:
+    """The original's figures of a column."""
+    is_store = column.key == "tps_store"
+
+    def value(row: Row) -> float | None:
+        figures = row.published_columns
+        return figures.get(column.key, figures.get("tps") if is_store else None)
+
+    def with_store(row: Row) -> str:
+        rate, store = value(row), row.published_columns.get("store_cpu")
+        return "" if rate is None else fmt.rate(rate) + (f" ({fmt.millicores(store / 1000)})" if store else "")
+
+    return Column(
+        f"published_{column.key}", "published", f"The original study's {column.header}: context, not a target.", value,
+        _PUBLISHED_TEXT.get(column.key, column.text), drop=column.drop + 1, words=with_store if is_store else None,
+        context=True, optional=True,
+    )  # fmt: skip

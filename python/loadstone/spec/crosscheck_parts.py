@@ -1,0 +1,143 @@
+"""What must fit together in the deployed parts: servers, subjects, data, counts, crashes, and what went wrong then."""
+
+import re
+
+from loadstone.spec.crosscheck_levels import check_levels_once, check_when
+from loadstone.spec.experiment import DataInto, DataSpec, Experiment, SubjectSpec, is_mariadb
+from loadstone.spec.levels import REFERENCE
+from loadstone.spec.problems import listed, nearest, shown
+from loadstone.spec.yaml_text import Path
+
+_PLACES = re.compile(r"\{([^{}]*)\}")
+_DRAWN = re.compile(r"number|uniform -?[0-9]{1,18}\.\.-?[0-9]{1,18}|random [1-9][0-9]{0,5} lowercase")
+_COLUMN_REMEDY = "write {number}, {uniform 1..100} or {random 10 lowercase}"
+_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
+_OWN_KEYS = "loadstone:"
+
+
+def check_parts(experiment: Experiment) -> None:
+    """Raises UserError for the first thing that does not fit, with its line."""
+    for name, settings in experiment.servers.items():
+        check_when(experiment, ("servers", name, "when"), settings.get("when", {}))
+    for name, subject in experiment.subjects.items():
+        _subject(experiment, ("subjects", name), name, subject)
+    for name, data in experiment.data.items():
+        _data(experiment, ("data", name), data)
+    _target(experiment)
+    _count_of(experiment)
+    _stored(experiment)
+    _lessons(experiment)
+    _crashes(experiment)
+
+
+def _subject(experiment: Experiment, at: Path, name: str, subject: SubjectSpec) -> None:
+    error = experiment.source.error
+    if name in experiment.servers:
+        raise error(at, f"'{name}' is a server, too; give each part its own name")
+    if not _NAME.fullmatch(name):
+        raise error(at, f"'{name}' is not a subject's name; use letters, digits, - and _, a letter first")
+    if (subject.manifest is None) == (subject.url is None):
+        said = "has neither manifest nor url" if subject.url is None else "has both manifest and url"
+        raise error(at, f"{said}; write one of them: manifest: spring, or url: http://HOST:PORT")
+    check_when(experiment, (*at, "when"), subject.when)
+    if subject.manifest is not None and not REFERENCE.search(subject.manifest):
+        try:
+            experiment.manifest(subject.manifest)
+        except ValueError as problem:
+            raise error((*at, "manifest"), str(problem)) from None
+
+
+def _data(experiment: Experiment, at: Path, data: DataSpec) -> None:
+    for column, template in data.columns.items():
+        for found in _PLACES.finditer(template):
+            if not _DRAWN.fullmatch(found[1]):
+                problem = f"'{found[0]}' is not known here; {_COLUMN_REMEDY}"
+                raise experiment.source.error((*at, "columns", column), problem)
+    for index, into in enumerate(data.into):
+        _into(experiment, (*at, "into", index), into, data)
+
+
+def _into(experiment: Experiment, at: Path, into: DataInto, data: DataSpec) -> None:
+    error = experiment.source.error
+    _server(experiment, (*at, "server"), into.server)
+    check_when(experiment, (*at, "when"), into.when)
+    wanted = "table" if is_mariadb(experiment.servers[into.server]) else "commands"
+    if wanted == "table" and (into.table is None or into.commands):
+        raise error(at, f"{into.server} is a MariaDB: write `table`, and no `commands`")
+    if wanted == "commands" and (not into.commands or into.table is not None):
+        raise error(at, f"{into.server} is no MariaDB: write `commands`, and no `table`")
+    for number, command in enumerate(into.commands):
+        place: Path = (*at, "commands", number)
+        for found in _PLACES.finditer(command):
+            if found[1] != "json" and found[1] not in data.columns:
+                raise error(place, f"'{found[0]}' is no column; write {{json}} or one of: {listed(data.columns)}")
+        if not any(word.startswith(_OWN_KEYS) for word in command.split()[1:]):
+            raise error(place, f"'{command}' names no key that begins with {_OWN_KEYS}, and no other may be written")
+
+
+def _target(experiment: Experiment) -> None:
+    target = experiment.workload.target
+    if isinstance(target, str) and not REFERENCE.search(target) and target:
+        parts = [*experiment.subjects, *experiment.servers]
+        if target not in parts:
+            problem = f"'{target}' is no subject and no server; {nearest(target, parts)}there are: {listed(parts)}"
+            raise experiment.source.error(("workload", "target"), problem)
+
+
+def _count_of(experiment: Experiment) -> None:
+    name = experiment.workload.keys.get("count_of", "")
+    if isinstance(name, str) and name and not REFERENCE.search(name) and name not in experiment.data:
+        problem = f"'{name}' is no data set; {nearest(name, experiment.data)}data sets are: {listed(experiment.data)}"
+        raise experiment.source.error(("workload", "keys", "count_of"), problem)
+
+
+def _stored(experiment: Experiment) -> None:
+    names = list(dict.fromkeys(operation.name for operation in experiment.workload.operations))
+    for index, stored in enumerate(experiment.workload.stored):
+        at: Path = ("workload", "stored", index)
+        check_when(experiment, (*at, "when"), stored.when)
+        _server(experiment, (*at, "server"), stored.server)
+        _count(experiment, (*at, "count"), stored.count)
+        if stored.operation not in names:
+            hint = nearest(stored.operation, names)
+            problem = f"'{stored.operation}' is no operation; {hint}operations: {listed(names)}"
+            raise experiment.source.error((*at, "operation"), problem)
+
+
+def _lessons(experiment: Experiment) -> None:
+    names = [comparison.name for comparison in experiment.comparisons]
+    for index, lesson in enumerate(experiment.lessons):
+        at: Path = ("lessons", index)
+        if lesson.kind in ("check", "comparison") and not lesson.name:
+            problem = f"is missing; a lesson of kind {lesson.kind} needs the name of the {lesson.kind}"
+            raise experiment.source.error((*at, "name"), problem)
+        if lesson.kind == "comparison" and lesson.name not in names:
+            problem = f"'{lesson.name}' is no comparison; {nearest(lesson.name, names)}comparisons are: {listed(names)}"
+            raise experiment.source.error((*at, "name"), problem)
+        if lesson.kind == "stored" and not experiment.workload.stored:
+            raise experiment.source.error((*at, "kind"), "'stored' needs counts; write workload.stored")
+
+
+def _crashes(experiment: Experiment) -> None:
+    names: list[str] = []
+    for index, crash in enumerate(experiment.crashes):
+        at: Path = ("crashes", index)
+        if crash.name in names:
+            raise experiment.source.error((*at, "name"), f"'{crash.name}' is used twice; give each crash its own name")
+        names.append(crash.name)
+        _server(experiment, (*at, "server"), crash.server)
+        _count(experiment, (*at, "count"), crash.count)
+        for factor, levels in crash.vary.items():
+            check_levels_once(experiment, (*at, "vary", factor), factor, levels)
+
+
+def _server(experiment: Experiment, path: Path, name: str) -> None:
+    if name not in experiment.servers:
+        known = experiment.servers
+        problem = f"{shown(name)} is no server; {nearest(name, known)}servers are: {listed(known)}"
+        raise experiment.source.error(path, problem)
+
+
+def _count(experiment: Experiment, path: Path, count: str) -> None:
+    if not count.strip():
+        raise experiment.source.error(path, "is empty; write SELECT COUNT(*) FROM a table, or a command of Redis")

@@ -1,0 +1,32 @@
+"""The built-in subjects, and the manifest that a word of an experiment means."""
+
+from pathlib import Path
+
+from loadstone.spec.problems import listed, nearest
+
+MANIFEST = "subject.yaml"
+_FOLDER = Path(__file__).parents[1] / "subjects"
+"""Package data; in a checkout a link to the repository's `subjects/`."""
+
+
+def names() -> list[str]:
+    """The names of the built-in subjects, sorted."""
+    return sorted(path.parent.name for path in _FOLDER.glob(f"*/{MANIFEST}"))
+
+
+def manifest_path(word: str, folder: Path) -> Path:
+    """The built-in subject of this name, or the file or folder at this path, which counts from `folder`.
+
+    Raises:
+        ValueError: there is none; with the nearest name.
+    """
+    if word in names():
+        return _FOLDER / word
+    path = folder / word
+    if path.is_file() or (path / MANIFEST).is_file():
+        return path
+    problem = f"folder '{path}' has no {MANIFEST}" if path.is_dir() else f"'{word}' is no subject"
+    raise ValueError(
+        f"{problem}; {nearest(word, names())}built-in subjects: {listed(names())}; "
+        f"or give the path of a {MANIFEST}, which counts from the experiment's file"
+    )

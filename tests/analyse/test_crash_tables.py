@@ -1,0 +1,72 @@
+"""What a killed server lost, by condition."""
+
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from loadstone.analyse.crash_tables import make_crash_tables
+from loadstone.analyse.model import CrashRow
+from loadstone.record.crash import CrashRecord
+from loadstone.record.reading import Run, read_run
+from loadstone.spec.experiment import Crash
+
+CRASH = {
+    "name": "durability", "title": "Writes lost", "server": "redis", "count": "DBSIZE",
+    "vary": {"operation": ["set"], "idle": ["few", "many"]}, "note": "Killed\n  under load.",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def run(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    read = read_run(synthetic.write_run(tmp_path_factory.mktemp("runs"), until=1))
+    experiment = read.experiment.model_copy(update={"crashes": (Crash.model_validate(CRASH),)})
+    return replace(read, experiment=experiment)
+
+
+def crash(idle: str, number: int, **changes: Any) -> CrashRecord:
+    condition = {"operation": "set", "payload": "1 kB", "workers": 32, "idle": idle}
+    given: dict[str, Any] = {
+        "name": "durability", "trial": f"crash-{idle}-{number}", "condition": condition, "number": number,
+        "acknowledged": 1000, "unknown": 4, "found": 1000, "restart_s": 0.2,
+        "killed_after_s": 1.0, "started_unix_ns": 5,
+    }  # fmt: skip
+    return CrashRecord.model_validate(given | changes)
+
+
+def rows(run: Run, *crashes: CrashRecord) -> list[CrashRow]:
+    (table,) = make_crash_tables(replace(run, crashes=crashes))
+    assert (table.title, table.note) == ("Writes lost", "Killed under load.")
+    return table.rows
+
+
+def test_a_row_adds_up_the_tries_of_its_condition(run: Run) -> None:
+    few, many = rows(
+        run, crash("many", 1), crash("few", 1, found=900), crash("few", 2, found=990, restart_s=0.5), crash("many", 2)
+    )
+    assert few.label == "set, idle few"
+    assert (few.times, few.acknowledged, few.restart_s) == (2, 2000, 0.5)
+    assert (few.lost_min, few.lost_max, few.lost_worst) == (110, 118, 100)
+    assert (many.label, many.lost_min, many.lost_max) == ("set, idle many", 0, 8)
+
+
+def test_a_try_that_tells_nothing_is_named_and_not_counted(run: Run) -> None:
+    (few,) = rows(
+        run,
+        crash("few", 1),
+        crash("few", 2, found=0, failure="the driver never reached it."),
+        crash("few", 3, found=None),
+        crash("few", 4, restart_s=None, found=None),
+    )
+    assert (few.times, few.acknowledged, few.lost_min) == (1, 1000, 0)
+    assert few.problems == [
+        "Try 2: the driver never reached it.",
+        "Try 3: what it held could not be counted.",
+        "Try 4: it did not start again.",
+    ]
+
+
+def test_without_a_try_there_is_no_table(run: Run) -> None:
+    assert make_crash_tables(run) == []
+    assert make_crash_tables(replace(run, crashes=(crash("few", 1, name="another"),))) == []

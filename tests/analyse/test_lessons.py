@@ -1,0 +1,170 @@
+"""What went wrong then, and what a run shows of it."""
+
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from loadstone.analyse.comparisons import compare_groups
+from loadstone.analyse.judge import judge_trial
+from loadstone.analyse.lessons import Outcome, learn
+from loadstone.analyse.model import Bottleneck, LessonAnswer, ResultTable, Row
+from loadstone.analyse.summary import summarise_checks
+from loadstone.record.facts import AvgMax
+from loadstone.record.trial import TrialRecord
+
+USUAL = {"operation": "set", "payload": "1 kB", "workers": 32, "idle": "few"}
+Told = Callable[..., LessonAnswer]
+
+
+@pytest.fixture(scope="module")
+def clean(synthetic: ModuleType) -> TrialRecord:
+    return judge_trial(synthetic.make_trial())
+
+
+@pytest.fixture
+def told(synthetic: ModuleType) -> Told:
+    def answer(
+        kind: str, trials: Sequence[TrialRecord] = (), name: str = "", rows: Sequence[Row] = (), families: Any = ()
+    ) -> LessonAnswer:
+        lesson = {"then": "It went\n wrong.", "kind": kind, "name": name}
+        table = ResultTable(name="t", title="", note="", vary={}, rows=list(rows))
+        experiment = synthetic.make_experiment(lessons=[lesson])
+        (found,) = learn(Outcome(experiment, trials, [table], families, summarise_checks(trials)))
+        assert found.then == "It went wrong."
+        return found
+
+    return answer
+
+
+def trial_of(clean: TrialRecord, number: int, rate: float = 200.0, **levels: Any) -> TrialRecord:
+    rates = {"goodput_per_s": rate, "throughput_per_s": rate}
+    named = {"trial": f"b{number:02d}-001", "block": number, "condition": USUAL | levels}
+    return clean.model_copy(update=rates | named)
+
+
+def with_facts(trial: TrialRecord, **facts: Any) -> TrialRecord:
+    return judge_trial(trial.model_copy(update={"facts": trial.facts | facts}))
+
+
+def test_a_check_that_failed_caught_it(told: Told, clean: TrialRecord) -> None:
+    host = clean.facts["host"]
+    stolen = with_facts(trial_of(clean, 2), host=host | {"steal_share": 0.3})
+    found = told("check", [trial_of(clean, 1), stolen], name="steal")
+    assert (found.verdict, found.now) == (
+        "caught",
+        "`steal` is valid in 1 trial, invalid in 1; the worst figure is 30 %, limit 25 % (b02-001). "
+        "Invalid trials give no figure.",
+    )
+    assert told("check", [clean], name="steal").verdict == "did not happen"
+    assert told("check", [clean], name="samples").verdict == "unknown"
+    assert told("check", [clean], name="no-such-check").verdict == "unknown"
+
+
+def test_information_beyond_its_limit_caught_it_too(told: Told, clean: TrialRecord) -> None:
+    held = {"app": {"replicas": 1, "ours": True, "limits": {"cpu limit": "1"}, "throttled_s": 4.0}}
+    assert told("check", [with_facts(clean, subjects=held)], name="subject_throttled").verdict == "caught"
+    free = {"app": held["app"] | {"throttled_s": 0.0}}
+    assert told("check", [with_facts(clean, subjects=free)], name="subject_throttled").verdict == "did not happen"
+
+
+@pytest.mark.parametrize(("ratio", "verdict"), [(1.0, "caught"), (1.2, "did not happen")])
+def test_a_comparison_tells_noise_from_a_difference(
+    told: Told, studies: ModuleType, synthetic: ModuleType, ratio: float, verdict: str
+) -> None:
+    ratios = [(studies.condition(), 1.0), (studies.condition(operation="get"), ratio)]
+    run = studies.Study(synthetic, ratios).run()
+    families = compare_groups(run, run.trials)
+    found = told("comparison", name="kinds", families=families)
+    assert found.verdict == verdict
+    assert found.now == families[0].answer
+    assert told("comparison", name="another", families=families).verdict == "unknown"
+
+
+def test_failures_are_kept_apart_from_the_rate(told: Told, clean: TrialRecord) -> None:
+    counts = clean.counts.model_copy(update={"errors": {"status_5xx": 20}, "timeouts": 6, "sent": 1000, "ok": 974})
+    failing = trial_of(clean, 1, workers=1).model_copy(update={"counts": counts, "throughput_per_s": 270.0})
+    found = told("errors", [trial_of(clean, 1), failing.model_copy(update={"verdict": "invalid"})])
+    assert found.verdict == "caught"
+    assert found.now == (
+        "Operations failed in 1 of 2 conditions, most at set, 1 kB, 1 worker, idle few: 2.60 %. Counted in they would "
+        "make 270 operations a second of 200 right replies (35.0 % more); only right replies rank."
+    )
+    assert told("errors", [clean]).verdict == "did not happen"
+    assert told("errors").verdict == "unknown"
+    assert told("errors", [failing.model_copy(update={"block": 0})]).verdict == "unknown", "what warms up is not used"
+
+
+def row(part: str, cpu: float | None = None, **levels: Any) -> Row:
+    figures = {"used_memory": AvgMax(avg=1e6, max=1e6)}
+    if cpu is not None:
+        figures["cpu_share"] = AvgMax(avg=cpu, max=cpu)
+    condition = USUAL | levels
+    return Row(
+        condition=condition, label=str(condition["workers"]), trials=["b01-001"], verdict="valid", reasons=[],
+        operations=1, elapsed_s=1.0, throughput_per_s=1.0, goodput_per_s=1.0, peak_per_s=1.0, response_ns=None,
+        service_ns=None, pool_wait_ns=None, errors={}, cpu_share={}, published=None, unmeasurable=[],
+        bottleneck=Bottleneck(part=part, words="", evidence={}), seen={"redis": figures},
+    )  # fmt: skip
+
+
+def with_users(clean: TrialRecord, users: int) -> TrialRecord:
+    plan = clean.facts["plan"] | {"model": clean.facts["plan"]["model"] | {"users": users}}
+    return trial_of(clean, 1, workers=users).model_copy(update={"facts": clean.facts | {"plan": plan}})
+
+
+def test_the_application_and_not_the_store_is_the_limit(told: Told, clean: TrialRecord) -> None:
+    rows = [row("subject", 0.09, workers=1), row("subject", 0.07, workers=32), row("latency", 0.06, operation="get")]
+    trials = [with_users(clean, users) for users in (1, 32)]
+    found = told("held_back", trials, rows=rows)
+    assert found.verdict == "caught"
+    assert found.now == (
+        "What held 3 conditions back: the application in 2, nothing but the round trips in 1. As users grow the "
+        "store's CPU falls, from 9 % of a core at 1 worker to 7 % at 32 workers (32): the store is not what is full."
+    )
+    rising = [row("subject", 0.05, workers=1), row("subject", 0.07, workers=32)]
+    assert "falls" not in told("held_back", trials, rows=rising).now
+    assert told("held_back", trials, rows=[row("server", 0.9)]).verdict == "did not happen"
+    assert told("held_back", trials, rows=[row("unknown")]).verdict == "unknown"
+    assert told("held_back").verdict == "unknown"
+
+
+def counted(before: int, after: int | None, answered: int, **keys: int) -> list[dict[str, Any]]:
+    return [{"operation": "set", "server": "redis", "before": before, "after": after, "answered": answered, **keys}]
+
+
+def test_rows_are_counted_as_rows(told: Told, clean: TrialRecord) -> None:
+    equal = with_facts(trial_of(clean, 1), stored=counted(0, 100, 100, keys_before=0, keys_after=100))
+    assert (told("stored", [equal]).verdict, told("stored", [equal]).now) == (
+        "did not happen", "Rows counted on the server are the right replies in every trial (1 counted).",
+    )  # fmt: skip
+    hashes = with_facts(trial_of(clean, 2), stored=counted(100, 200, 100, keys_before=100, keys_after=400))
+    found = told("stored", [equal, hashes])
+    assert found.verdict == "caught"
+    assert found.now.endswith(
+        "A row is 3 keys at set, 1 kB, 32 workers: counting keys would have said 300 where 100 rows were stored."
+    )
+    lost = with_facts(trial_of(clean, 3), stored=counted(0, 90, 100))
+    assert told("stored", [equal, lost]).now == (
+        "Rows counted on the server are the right replies in 1 of 2 trials (2 counted). In 1 they are not: these give "
+        "no figure."
+    )
+    assert told("stored", [with_facts(clean, stored=counted(0, None, 100))]).verdict == "unknown"
+    assert told("stored", [clean]).verdict == "unknown"
+
+
+def test_repeats_tell_what_one_run_could_not(told: Told, clean: TrialRecord) -> None:
+    trials = [trial_of(clean, number, rate) for number, rate in enumerate([100.0, 110.0, 120.0], start=1)]
+    found = told("repeats", trials)
+    assert found.verdict == "did not happen"
+    assert found.now == (
+        "Each condition was measured in 3 blocks, in random order. Single trials of one condition lie up to 20 % "
+        "apart, typically 20 %: two single runs could not tell a smaller difference from chance, and keeping the "
+        "better of two would have added 6.1 %."
+    )
+    once = told("repeats", trials[:1])
+    assert (once.verdict, "measured once here, too" in once.now) == ("caught", True)
+    some = told("repeats", [*trials, trial_of(clean, 1, workers=1)])
+    assert (some.verdict, "in 1 to 3 blocks" in some.now) == ("caught", True)
+    assert told("repeats", [clean.model_copy(update={"verdict": "invalid"})]).verdict == "unknown"

@@ -1,0 +1,463 @@
+"""Which trial comes next, what is measured again, and when a comparison ends, by a script.
+
+Trials take 10 s each by a clock of their own; the folder is a real one.
+"""
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from loadstone.conduct.campaign import Campaign
+from loadstone.errors import Interrupted, LoadstoneError
+from loadstone.plan.run_plan import TABLE_GROUP, Group, Pair, PlannedTrial, RunPlan
+from loadstone.record.folder import RunFolder
+from loadstone.record.plan_summary import summarise_plan
+from loadstone.record.reading import read_run
+from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.report.progress import RunProgress
+
+TRIAL_S = 10.0
+START_S = 1_790_000_000.0
+LOOKS = (8, 12, 18, 27, 40)
+
+
+class Clock:
+    """Seconds since 1970 that pass when a trial runs."""
+
+    def __init__(self) -> None:
+        self.now = START_S
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Outcome:
+    words: list[str]
+    decided: bool
+
+
+@dataclass
+class ScriptedJudge:
+    """Decides each group at the number of blocks that `decides` names, and remembers what it was asked."""
+
+    decides: dict[str, int] = field(default_factory=dict)
+    words: str = "A FASTER by 12 % [9, 15]"
+    asked: list[tuple[str, int, int]] = field(default_factory=list)
+
+    def __call__(
+        self,
+        group: Group,
+        experiment: Any,  # noqa: ARG002 (the judge's signature)
+        trials: Sequence[TrialRecord],
+        repeated_blocks: int,
+        budget_minutes: float | None,  # noqa: ARG002
+    ) -> Outcome:
+        blocks = len({trial.block for trial in trials} - {0})
+        assert len(trials) == len({trial.trial for trial in trials})
+        assert {trial.group for trial in trials} <= {group.name}
+        self.asked.append((group.name, blocks, repeated_blocks))
+        decided = blocks >= self.decides.get(group.name, 10**6)
+        words = self.words if decided else "UNDECIDED: 3 % [-1, 7]"
+        return Outcome([words] * len(group.pairs), decided)
+
+
+Script = Callable[[PlannedTrial, int], str | LoadstoneError | None]
+"""What happens to a trial at its nth attempt: the name of a check that becomes invalid, or an error, or nothing."""
+
+
+def quiet(planned: PlannedTrial, attempt: int) -> None:
+    """Nothing happens."""
+
+
+@dataclass
+class ScriptedConductor:
+    """Writes trials into the folder as a conductor does, without driving anything."""
+
+    folder: RunFolder
+    clock: Clock
+    template: TrialRecord
+    script: Script = quiet
+    ran: list[str] = field(default_factory=list)
+
+    def run(self, planned: PlannedTrial, on_interval: Any) -> TrialRecord:  # noqa: ARG002 (the conductor's signature)
+        writer = self.folder.begin_trial(planned.name)
+        happens = self.script(planned, writer.attempt)
+        if isinstance(happens, LoadstoneError):
+            raise happens
+        started_s = self.clock.now
+        self.clock.now += TRIAL_S
+        self.ran.append(planned.name)
+        checks = [outside(happens)] if happens else []
+        record = self.template.model_copy(
+            update={
+                "trial": planned.name,
+                "condition": planned.condition,
+                "group": planned.group,
+                "block": planned.block,
+                "order": planned.order,
+                "started_unix_ns": int(started_s * 1e9),
+                "phases": {"measure": (0.0, TRIAL_S)},
+                "checks": checks,
+                "verdict": "invalid" if checks else "valid",
+                "facts": {},
+            }
+        )
+        return writer.finish(record)
+
+
+def outside(name: str) -> CheckResult:
+    reason = "Other machines on this host took 31 % of the CPU time."
+    return CheckResult(name=name, verdict="invalid", measured=31, limit=2, unit="%", reason=reason)
+
+
+@dataclass
+class Bench:
+    """A run plan, and campaigns over it in one folder."""
+
+    synthetic: ModuleType
+    root: Path
+    clock: Clock = field(default_factory=Clock)
+    judge: ScriptedJudge = field(default_factory=ScriptedJudge)
+    out: io.StringIO = field(default_factory=io.StringIO)
+    ran: list[str] = field(default_factory=list)
+
+    def plan(self, *groups: Group, budget_s: float = 1e6) -> RunPlan:
+        trials = [trial for group in groups for trial in self._trials(group)]
+        return self.synthetic.make_run_plan(groups=groups, trials=tuple(trials), budget_s=budget_s)
+
+    def _trials(self, group: Group) -> Iterator[PlannedTrial]:
+        plan = self.synthetic.make_plan()
+        prefix = "" if group.name == TABLE_GROUP else f"{group.name}-"
+        for block in range(0 if group.warm_block else 1, group.looks[-1] + 1):
+            for order, condition in enumerate(group.conditions, start=1):
+                name = f"{prefix}b{block:02d}-{order:03d}"
+                yield PlannedTrial(name, condition, block, order, {}, plan, None, group.name)
+
+    def run(self, plan: RunPlan, script: Script = quiet) -> LoadstoneError | None:
+        """Run the plan in the folder, or go on with it; the error that it ended with."""
+        template = self.synthetic.make_trial()
+        experiment = self.synthetic.make_experiment()
+        with self._folder(plan, experiment) as folder:
+            conductor = ScriptedConductor(folder, self.clock, template, script)
+            console = Console(file=self.out, width=200, color_system=None)
+            progress = RunProgress(console, self.clock)
+            campaign = Campaign(conductor, folder, experiment, plan, progress, self.judge, self.clock, self.clock)
+            try:
+                campaign.run()
+            except LoadstoneError as error:
+                return error
+            finally:
+                self.ran = conductor.ran
+        return None
+
+    def _folder(self, plan: RunPlan, experiment: Any) -> RunFolder:
+        existing = list(self.root.glob("*/plan.json"))
+        if existing:
+            return RunFolder.resume(existing[0].parent)
+        resolved = experiment.model_dump(mode="json")
+        return RunFolder.create(self.root, "small", resolved, self.synthetic.ENVIRONMENT, summarise_plan(plan))
+
+    def looks(self) -> list[tuple[str, int, str]]:
+        (path,) = self.root.glob("*")
+        return [(look.group, look.blocks, look.reason) for look in read_run(path).looks]
+
+    def recorded(self) -> Any:
+        (path,) = self.root.glob("*")
+        return read_run(path)
+
+    def blocks(self, group: str) -> list[int]:
+        """The blocks of a comparison whose trials ran last, in order, each once."""
+        found = [
+            int(name.removeprefix(f"{group}-b").split("-")[0]) for name in self.ran if name.startswith(f"{group}-")
+        ]
+        return sorted(set(found))
+
+    @property
+    def said(self) -> str:
+        return self.out.getvalue()
+
+
+@pytest.fixture
+def bench(synthetic: ModuleType, tmp_path: Path) -> Bench:
+    return Bench(synthetic, tmp_path / "runs")
+
+
+def table(blocks: int = 2, conditions: int = 3) -> Group:
+    levels = tuple({"operation": "set", "payload": "1 kB", "workers": n, "idle": "few"} for n in range(conditions))
+    return Group(TABLE_GROUP, levels, (), "goodput_per_s", 0.05, (blocks,), False, False, 8.0, 2.0)
+
+
+def compared(
+    name: str = "storage", sequential: bool = True, looks: tuple[int, ...] = LOOKS, warm: bool = True
+) -> Group:
+    a, b = ({"operation": name, "payload": "1 kB", "workers": 32, "idle": idle} for idle in ("few", "many"))
+    return Group(name, (a, b), (Pair(a, b),), "goodput_per_s", 0.05, looks, sequential, warm, 8.0, 2.0)
+
+
+BLOCK_S = 2 * TRIAL_S
+
+
+# Rounds
+
+
+def test_the_table_is_measured_first_and_whole(bench: Bench) -> None:
+    assert bench.run(bench.plan(table(blocks=2), compared())) is None
+    assert bench.ran[:6] == ["b01-001", "b01-002", "b01-003", "b02-001", "b02-002", "b02-003"]
+    assert bench.ran[6:8] == ["storage-b00-001", "storage-b00-002"]
+    assert bench.looks()[0] == ("table", 2, "last look")
+
+
+def test_groups_take_turns_look_by_look_until_each_is_decided(bench: Bench) -> None:
+    bench.judge.decides = {"storage": 12, "pool": 8}
+    bench.run(bench.plan(compared("storage"), compared("pool"), compared("update")))
+    assert bench.looks() == [
+        ("storage", 8, "go on"),
+        ("pool", 8, "decided"),
+        ("update", 8, "go on"),
+        ("storage", 12, "decided"),
+        ("update", 12, "go on"),
+        ("update", 18, "go on"),
+        ("update", 27, "go on"),
+        ("update", 40, "last look"),
+    ]
+    assert bench.blocks("pool") == list(range(9))
+    assert bench.blocks("update") == list(range(41))
+
+
+def test_the_words_of_each_pair_are_recorded_with_the_look(bench: Bench) -> None:
+    bench.judge.decides = {"storage": 8}
+    bench.run(bench.plan(compared()))
+    (look,) = bench.recorded().looks
+    assert look.words == ["A FASTER by 12 % [9, 15]"]
+    assert look.stop
+    assert look.elapsed_s == 9 * BLOCK_S
+    assert "storage, after 8 blocks: decided: A FASTER by 12 % [9, 15]" in bench.said
+
+
+def test_a_fixed_design_is_judged_once_at_its_end(bench: Bench) -> None:
+    bench.judge.decides = {"storage": 1}
+    bench.run(bench.plan(compared(sequential=False, looks=(5,), warm=False)))
+    assert bench.looks() == [("storage", 5, "decided")]
+    assert bench.blocks("storage") == [1, 2, 3, 4, 5]
+
+
+# The budget
+
+
+def test_the_budget_ends_a_group_between_two_looks_with_a_look(bench: Bench) -> None:
+    bench.run(bench.plan(compared(), budget_s=(1 + 10) * BLOCK_S + 5))
+    assert bench.looks() == [("storage", 8, "go on"), ("storage", 10, "out of budget")]
+    assert bench.blocks("storage") == list(range(11))
+    assert bench.clock.now - START_S <= 11 * BLOCK_S
+
+
+def test_before_the_first_look_a_group_runs_what_fits(bench: Bench) -> None:
+    bench.run(bench.plan(compared(), budget_s=5 * BLOCK_S))
+    assert bench.looks() == [("storage", 4, "out of budget")]
+
+
+def test_no_budget_left_at_all_is_a_look_at_nothing(bench: Bench) -> None:
+    bench.run(bench.plan(table(blocks=1), compared(), budget_s=35))
+    assert bench.looks() == [("table", 1, "last look"), ("storage", 0, "out of budget")]
+    assert len(bench.ran) == 3
+
+
+def test_no_time_for_another_block_ends_the_group_at_the_look_it_had(bench: Bench) -> None:
+    bench.run(bench.plan(compared(), budget_s=(1 + 8) * BLOCK_S + 5))
+    assert bench.looks() == [("storage", 8, "go on"), ("storage", 8, "out of budget")]
+
+
+def test_too_few_blocks_for_a_verdict_may_become_more_with_more_time(bench: Bench) -> None:
+    bench.judge.decides, bench.judge.words = {"storage": 0}, "INVALID: replication, measured 4 blocks, limit 8"
+    bench.run(bench.plan(compared(), budget_s=5 * BLOCK_S))
+    assert bench.looks() == [("storage", 4, "out of budget")]
+    bench.judge.decides, bench.judge.words = {"storage": 8}, "EQUIVALENT within 5 %"
+    bench.run(bench.plan(compared()))
+    assert bench.looks()[1:] == [("storage", 8, "decided")]
+
+
+def test_time_is_estimated_by_what_the_blocks_took_not_by_the_plan(bench: Bench) -> None:
+    slow = Group(**(vars(compared()) | {"trial_s": 100.0, "overhead_s": 50.0}))
+    bench.judge.decides = {"storage": 8}
+    bench.run(bench.plan(slow, budget_s=700))  # by the plan two blocks take 600 s, in truth 40 s
+    assert bench.looks() == [("storage", 8, "decided")]
+
+
+def test_the_first_block_of_a_table_is_measured_whatever_it_takes(bench: Bench) -> None:
+    bench.run(bench.plan(table(blocks=6), budget_s=45))
+    assert bench.ran == ["b01-001", "b01-002", "b01-003"]
+    assert bench.looks() == [("table", 1, "out of budget")]
+
+
+# Repeats
+
+
+def spoil(*names: str, check: str = "steal", attempts: int = 1) -> Script:
+    return lambda planned, attempt: check if planned.name in names and attempt <= attempts else None
+
+
+def test_a_block_that_was_spoiled_from_outside_is_measured_again_at_once(bench: Bench) -> None:
+    bench.judge.decides = {"storage": 8}
+    bench.run(bench.plan(compared()), spoil("storage-b03-002"))
+    at = bench.ran.index("storage-b03-001")
+    expected = ["storage-b03-001", "storage-b03-002", "storage-b03-001", "storage-b03-002", "storage-b04-001"]
+    assert bench.ran[at : at + 5] == expected
+    assert bench.judge.asked == [("storage", 8, 1)]
+    run = bench.recorded()
+    assert [(t.trial, t.facts["attempt"], t.verdict) for t in run.superseded] == [
+        ("storage-b03-001", 1, "valid"),
+        ("storage-b03-002", 1, "invalid"),
+    ]
+    assert all(trial.verdict == "valid" for trial in run.trials)
+    assert run.notes == ()
+    assert "block 3 of storage is measured again: other machines on this host took 31 % of the CPU time." in bench.said
+
+
+def test_the_rest_of_a_spoiled_block_is_not_measured_first(bench: Bench) -> None:
+    bench.judge.decides = {"storage": 8}
+    bench.run(bench.plan(compared()), spoil("storage-b03-001"))
+    at = bench.ran.index("storage-b03-001")
+    assert bench.ran[at : at + 3] == ["storage-b03-001", "storage-b03-001", "storage-b03-002"]
+
+
+def test_a_result_is_no_reason_to_measure_again(bench: Bench) -> None:
+    bench.judge.decides = {"storage": 8}
+    bench.run(bench.plan(table(), compared()), spoil("storage-b03-002", "b01-002", check="errors"))
+    assert len(bench.ran) == len(set(bench.ran))
+    assert bench.recorded().superseded == ()
+
+
+def test_the_warm_block_is_never_measured_again(bench: Bench) -> None:
+    bench.judge.decides = {"storage": 8}
+    bench.run(bench.plan(compared()), spoil("storage-b00-001"))
+    assert bench.recorded().superseded == ()
+
+
+def test_one_block_in_five_may_be_measured_again_and_each_once(bench: Bench) -> None:
+    bench.judge.decides = {"storage": 12}
+    always = [f"storage-b{block:02d}-001" for block in range(1, 13)]
+    bench.run(bench.plan(compared()), spoil(*always, attempts=99))
+    again = [name for name in sorted(set(bench.ran)) if bench.ran.count(name) > 1]
+    assert again == ["storage-b01-001", "storage-b09-001"]  # 1 of 8, 2 of 12
+    assert max(bench.ran.count(name) for name in bench.ran) == 2
+    assert bench.judge.asked == [("storage", 8, 1), ("storage", 12, 2)]
+
+
+def test_a_group_that_is_invalid_because_of_spoiled_blocks_says_so(bench: Bench) -> None:
+    bench.judge.decides, bench.judge.words = {"storage": 8}, "INVALID: steal, measured 31 %, limit 2 %"
+    bench.run(bench.plan(compared()), spoil(*(f"storage-b{n:02d}-001" for n in range(1, 9)), attempts=99))
+    assert bench.looks() == [("storage", 8, "spoiled")]
+
+
+def test_no_block_is_measured_again_beyond_the_budget(bench: Bench) -> None:
+    bench.run(bench.plan(compared(), budget_s=9 * BLOCK_S + 5), spoil("storage-b08-002"))
+    assert bench.ran.count("storage-b08-002") == 1
+
+
+def test_of_a_table_only_the_trial_is_measured_again_at_the_end_of_its_block(bench: Bench) -> None:
+    bench.run(bench.plan(table(blocks=2)), spoil("b01-001", attempts=99))
+    assert bench.ran == ["b01-001", "b01-002", "b01-003", "b01-001", "b02-001", "b02-002", "b02-003"]
+    assert "b01-001 is measured again: other machines on this host took 31 % of the CPU time." in bench.said
+
+
+def test_of_a_tables_block_one_trial_in_five_is_measured_again(bench: Bench) -> None:
+    everything = spoil(*(f"b01-{n:03d}" for n in range(1, 11)))
+    bench.run(bench.plan(table(blocks=1, conditions=10)), everything)
+    assert bench.ran[10:] == ["b01-001", "b01-002"]
+
+
+# Going on
+
+
+def stop_at(name: str, attempt: int = 1) -> Script:
+    ends = Interrupted("interrupted; what was finished is kept")
+    return lambda planned, now: ends if planned.name == name and now == attempt else None
+
+
+def test_an_interrupted_group_has_no_look_and_goes_on_where_it_was(bench: Bench) -> None:
+    bench.judge.decides = {"storage": 8}
+    plan = bench.plan(table(), compared())
+    assert isinstance(bench.run(plan, stop_at("storage-b05-002")), Interrupted)
+    assert bench.looks() == [("table", 2, "last look")]
+    bench.run(plan)
+    assert bench.ran[0] == "storage-b05-002"
+    assert bench.blocks("storage") == [5, 6, 7, 8]
+    assert bench.looks()[1:] == [("storage", 8, "decided")]
+
+
+def test_after_a_long_pause_a_half_done_block_is_begun_anew(bench: Bench) -> None:
+    bench.judge.decides = {"storage": 8}
+    plan = bench.plan(compared())
+    bench.run(plan, stop_at("storage-b05-002"))
+    bench.clock.now += 3600
+    bench.run(plan)
+    assert bench.ran[:2] == ["storage-b05-001", "storage-b05-002"]
+    assert "block 5 of storage is begun anew: it was left too long ago" in bench.said
+    assert bench.judge.asked == [("storage", 8, 0)]  # nothing was repeated because it was spoiled
+
+
+def test_a_repeat_that_was_interrupted_goes_on(bench: Bench) -> None:
+    bench.judge.decides = {"storage": 8}
+    plan = bench.plan(compared())
+
+    def script(planned: PlannedTrial, attempt: int) -> str | LoadstoneError | None:
+        stopped = stop_at("storage-b03-002", attempt=2)(planned, attempt)
+        return stopped or spoil("storage-b03-002")(planned, attempt)
+
+    assert isinstance(bench.run(plan, script), Interrupted)
+    bench.run(plan, script)
+    assert bench.ran[:2] == ["storage-b03-002", "storage-b04-001"]
+    assert bench.judge.asked == [("storage", 8, 1)]
+
+
+def test_ended_groups_are_not_touched(bench: Bench) -> None:
+    bench.judge.decides = {"storage": 8}
+    plan = bench.plan(table(), compared())
+    bench.run(plan)
+    before = bench.looks()
+    bench.run(plan)
+    assert bench.ran == []
+    assert bench.looks() == before
+
+
+def test_earlier_sessions_count_in_the_budget_and_the_pause_between_does_not(bench: Bench) -> None:
+    plan = bench.plan(compared(), budget_s=(1 + 10) * BLOCK_S + 5)
+    bench.run(plan, stop_at("storage-b05-002"))
+    bench.clock.now += 3600
+    bench.run(plan)
+    assert bench.looks() == [("storage", 8, "go on"), ("storage", 9, "out of budget")]  # a trial was measured twice
+
+
+def test_with_more_budget_an_undecided_group_goes_on_to_the_usual_looks(bench: Bench) -> None:
+    bench.judge.decides = {"storage": 12}
+    bench.run(bench.plan(compared(), budget_s=(1 + 10) * BLOCK_S + 5))
+    assert bench.looks()[-1] == ("storage", 10, "out of budget")
+    bench.run(bench.plan(compared()))
+    assert bench.blocks("storage") == [11, 12]
+    assert bench.looks()[-1] == ("storage", 12, "decided")
+
+
+def test_a_table_out_of_budget_goes_on_with_more(bench: Bench) -> None:
+    bench.run(bench.plan(table(blocks=2), budget_s=45))
+    bench.run(bench.plan(table(blocks=2)))
+    assert bench.ran == ["b02-001", "b02-002", "b02-003"]
+    assert bench.looks()[-1] == ("table", 2, "last look")
+
+
+def test_blocks_that_were_measured_and_not_looked_at_are_looked_at_first(bench: Bench) -> None:
+    """The process was killed between the last trial of a block and the look."""
+    bench.judge.decides = {"storage": 8}
+    plan = bench.plan(compared())
+    bench.run(plan)
+    (path,) = bench.root.glob("*")
+    (path / "looks.jsonl").write_text("")
+    bench.run(plan)
+    assert bench.ran == []
+    assert bench.looks() == [("storage", 8, "decided")]

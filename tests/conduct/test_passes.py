@@ -1,0 +1,116 @@
+"""Which passes through a block there were, and which one stands."""
+
+from types import ModuleType
+
+import pytest
+
+from loadstone.conduct.passes import PAUSE_MAX_S, Passes
+from loadstone.plan.run_plan import Group, Pair, PlannedTrial
+from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.conduct.repeats import allowed, spoiled
+
+START_S = 1_790_000_000
+CONDITIONS = ({"n": 1}, {"n": 2}, {"n": 3})
+STOLEN = CheckResult(name="steal", verdict="invalid", measured=31, limit=2, unit="%", reason="Stolen.")
+
+
+@pytest.fixture
+def template(synthetic: ModuleType) -> TrialRecord:
+    return synthetic.make_trial()
+
+
+@pytest.fixture
+def passes(synthetic: ModuleType) -> Passes:
+    """A group of three conditions with a warm block and four others."""
+    pairs = (Pair(CONDITIONS[0], CONDITIONS[1]),)
+    group = Group("g", CONDITIONS, pairs, "goodput_per_s", 0.05, (4,), False, True, 3.0, 1.0)
+    plan = synthetic.make_plan()
+    planned = [
+        PlannedTrial(f"g-b{block:02d}-{order:03d}", CONDITIONS[order - 1], block, order, {}, plan, None, "g")
+        for block in range(5)
+        for order in (1, 2, 3)
+    ]
+    return Passes(group, planned, [])
+
+
+def trial(
+    template: TrialRecord, block: int, order: int, at_s: float = 0.0, check: CheckResult | None = None
+) -> TrialRecord:
+    return template.model_copy(
+        update={
+            "trial": f"g-b{block:02d}-{order:03d}",
+            "group": "g",
+            "block": block,
+            "order": order,
+            "started_unix_ns": int((START_S + at_s) * 1e9),
+            "phases": {"measure": (0.0, 3.0)},
+            "checks": [check] if check else [],
+        }
+    )
+
+
+def test_a_block_is_complete_when_its_last_pass_is(template: TrialRecord, passes: Passes) -> None:
+    assert not passes.warm
+    for order in (1, 2, 3):
+        passes.add(trial(template, 0, order))
+    assert passes.warm
+    assert passes.complete == 0
+    for order in (1, 2, 3, 1):
+        passes.add(trial(template, 1, order))
+    assert passes.complete == 0
+    assert [planned.order for planned in passes.pending(1)] == [2, 3]
+    for order in (2, 3):
+        passes.add(trial(template, 1, order))
+    assert passes.complete == 1
+    assert [record.trial for record in passes.upto(1)][3:] == ["g-b01-001", "g-b01-002", "g-b01-003"]
+
+
+def test_only_a_pass_that_was_spoiled_counts_as_repeated(template: TrialRecord, passes: Passes) -> None:
+    passes.add(trial(template, 1, 1))
+    passes.begin_anew(1)
+    for order in (1, 2, 3):
+        passes.add(trial(template, 1, order))
+    assert passes.repeated == 0
+    passes.add(trial(template, 2, 1, check=STOLEN))
+    assert passes.cause(2) == STOLEN
+    assert passes.may_repeat(2, 4)
+    passes.begin_anew(2)
+    for order in (1, 2, 3):
+        passes.add(trial(template, 2, order, check=STOLEN))
+    assert passes.repeated == 1
+    assert passes.left_spoiled
+    assert not passes.may_repeat(2, 40)  # each once
+    assert not passes.may_repeat(3, 8)  # one in five
+    assert passes.may_repeat(3, 10)
+
+
+def test_a_suspect_trial_and_a_wrong_reply_spoil_nothing(template: TrialRecord) -> None:
+    assert spoiled(trial(template, 1, 1, check=STOLEN)) == STOLEN
+    suspect = STOLEN.model_copy(update={"verdict": "suspect"})
+    assert spoiled(trial(template, 1, 1, check=suspect)) is None
+    wrong = STOLEN.model_copy(update={"name": "replies"})
+    assert spoiled(trial(template, 1, 1, check=wrong)) is None
+
+
+def test_a_half_done_block_is_given_up_after_a_pause(template: TrialRecord, passes: Passes) -> None:
+    assert passes.give_up_after_pause(START_S) is None
+    passes.add(trial(template, 1, 1))
+    assert passes.half_done() == 1
+    assert passes.give_up_after_pause(START_S + 3 + PAUSE_MAX_S) is None
+    assert passes.give_up_after_pause(START_S + 4 + PAUSE_MAX_S) == 1
+    assert len(passes.pending(1)) == 3
+    assert passes.give_up_after_pause(START_S + 10 * PAUSE_MAX_S) is None
+
+
+def test_the_length_of_a_block_is_the_plans_then_the_median_of_those_measured(
+    template: TrialRecord, passes: Passes
+) -> None:
+    assert passes.block_s() == 12
+    for block, step_s in ((0, 5), (1, 5), (2, 300), (3, 6)):  # block 2 was interrupted
+        for order in (1, 2, 3):
+            passes.add(trial(template, block, order, at_s=1000 * block + step_s * order))
+    assert passes.block_s() == pytest.approx((15 + 18) / 2)
+
+
+def test_one_in_five_and_at_least_one() -> None:
+    assert [allowed(number) for number in (1, 4, 8, 12, 18, 40)] == [1, 1, 1, 2, 3, 8]

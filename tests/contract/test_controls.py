@@ -1,0 +1,78 @@
+"""Both controls answer the same questions (`deploy/provider.py`, `Control`), and change nothing by being asked."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from loadstone import registry
+from loadstone.deploy.mariadb import find
+from loadstone.deploy.mariadb_control import MariaDbControl
+from loadstone.deploy.provider import Control, DeployContext
+from loadstone.deploy.redis_control import RedisControl
+from loadstone.errors import ServerGone, UserError
+
+ASKED = {"embedded": "appendonly", "mariadb": "innodb-flush-log-at-trx-commit"}
+
+
+@pytest.fixture(params=list(ASKED))
+def control(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Control]:
+    if request.param == "mariadb" and find("mariadbd") is None:
+        pytest.skip("no MariaDB: scripts/apt installs it where it can")
+    server = registry.server("store", {"kind": request.param})
+    server.start(DeployContext(work_root=tmp_path))
+    with server.control() as control:
+        yield control
+    server.stop()
+
+
+def setting(control: Control) -> str:
+    return ASKED["embedded" if isinstance(control, RedisControl) else "mariadb"]
+
+
+def test_settings_are_told_under_the_names_that_they_are_asked_by(control: Control) -> None:
+    name = setting(control)
+    told = control.settings([name, "no-such-setting"])
+    assert list(told) == [name]
+    assert told[name] in ("no", "1")
+
+
+def test_what_is_stored_is_counted(control: Control) -> None:
+    if isinstance(control, MariaDbControl):
+        control.run_script("CREATE TABLE post (id INT, note TEXT);\nINSERT INTO post VALUES (1, 'x'), (2, 'y');")
+        counts = {"SELECT COUNT(*) FROM post": 2, " select sum(id) from post ": 3, "SELECT id FROM post LIMIT 1": 1}
+    else:
+        control.send([("SADD", "loadstone:a", 1, 2), ("SET", "loadstone:n", 7), ("RPUSH", "loadstone:'l", "x")])
+        assert control.keys() == 3
+        counts = {"scard loadstone:a": 2, "GET loadstone:n": 7, "GET loadstone:none": 0, "DBSIZE": 3}
+        counts |= {'LLEN "loadstone:\'l"': 1, "EXISTS loadstone:a loadstone:n": 2}
+    for text, number in counts.items():
+        assert control.count(text) == number
+
+
+@pytest.mark.parametrize(
+    ("redis_text", "sql"),
+    [
+        ("FLUSHALL", "DELETE FROM post"),
+        ("DEL loadstone:a", "SELECT 1 INTO OUTFILE '/tmp/x'"),
+        ("", ""),
+        ("GET 'loadstone", "SELECT FROM"),
+        ("GET loadstone:text", "SELECT 'text'"),
+        ("SCARD loadstone:text", "SELECT 1, 2"),
+        ("SCARD", "SELECT 1.5"),
+        ("LLEN loadstone:text", "SELECT NULL"),
+    ],
+)
+def test_what_is_no_count_is_refused(control: Control, redis_text: str, sql: str) -> None:
+    text = sql if isinstance(control, MariaDbControl) else redis_text
+    if isinstance(control, RedisControl):
+        control.call("SET", "loadstone:text", "x")
+    with pytest.raises(UserError, match=r"^count '") as refused:
+        control.count(text)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_server_that_is_gone_is_no_wrong_count(control: Control) -> None:
+    endpoint = control.endpoint.model_copy(update={"port": 1})
+    with type(control)(endpoint) as lost, pytest.raises(ServerGone):
+        lost.count("SELECT 1" if isinstance(control, MariaDbControl) else "DBSIZE")

@@ -1,0 +1,145 @@
+"""What a condition wants to find: servers, subjects, rows, counts and the target; and where mistakes are found."""
+
+from pathlib import Path
+
+import pytest
+
+from loadstone.errors import UserError
+from loadstone.plan.deployment import Deployment, DeploymentPlanner
+from loadstone.plan.mode import Mode
+from loadstone.plan.order import derived_seed
+from loadstone.plan.wanted import StoredCount
+from loadstone.spec.experiment import Experiment
+from loadstone.spec.levels import Level
+from loadstone.spec.load import load_experiment
+from loadstone.spec.overrides import override
+
+USUAL: dict[str, Level] = {"work": "write", "store": "mariadb", "users": 20, "replicas": 1, "aof": "no"}
+
+
+def deployment(experiment: Experiment | str, mode: Mode = Mode(), **levels: Level) -> Deployment:
+    if isinstance(experiment, str):
+        experiment = load_experiment(experiment, label="app.yaml")
+    return DeploymentPlanner(experiment, mode).deployment(USUAL | levels)
+
+
+def test_a_server_is_there_for_the_conditions_it_names_and_has_their_levels(app: str) -> None:
+    assert deployment(app).servers == {
+        "mariadb": {
+            "kind": "mariadb",
+            "settings": {"innodb_buffer_pool_size": "64M", "innodb_flush_log_at_trx_commit": 1},
+        }
+    }
+    for aof, appendonly, appendfsync in (("no", "no", "everysec"), ("always", "yes", "always")):
+        settings = {"appendonly": appendonly, "appendfsync": appendfsync}
+        redis = deployment(app, store="redis-json", aof=aof).servers
+        assert redis == {"redis": {"kind": "embedded", "settings": settings}}
+
+
+def test_a_subject_has_its_manifest_levels_and_units(app: str) -> None:
+    subject = deployment(app, store="redis-hash", replicas=2).subjects["app"]
+    assert (Path(subject.manifest or "") / "subject.yaml").is_file()
+    assert Path(subject.manifest or "").is_absolute()
+    assert (subject.replicas, subject.warm_up_s, subject.urls) == (2, 10.0, ())
+    assert subject.limits == {"cpu": 1.5, "memory": 768_000_000}
+    assert subject.environment == {"SUBJECT_STORE": "redis-hash", "SUBJECT_CACHE": "false"}
+    assert deployment(app, work="direct", store="redis-hash").subjects == {}
+
+
+def test_quick_has_a_warm_up_of_its_own(app: str) -> None:
+    assert deployment(app, Mode(quick=True)).subjects["app"].warm_up_s == 4
+    without = app.replace("  warm_up: 4 s\n", "").replace("    warm_up: 10 s\n", "")
+    assert deployment(without, Mode(quick=True)).subjects["app"].warm_up_s is None
+
+
+def test_an_empty_limit_is_none(app: str) -> None:
+    assert deployment(app.replace("cpu: 1.5", 'cpu: ""')).subjects["app"].limits == {"memory": 768_000_000}
+
+
+def test_rows_are_for_the_servers_that_are_there(app: str) -> None:
+    (rows,) = deployment(app).data
+    assert (rows.name, rows.rows, rows.server, rows.table, rows.commands) == ("posts", 10_000, "mariadb", "post", ())
+    assert rows.columns == {"id": "{number}", "title": "{random 10 lowercase}", "content": "{random 10 lowercase}"}
+    assert rows.seed == derived_seed(1, "data", "posts"), "whatever the run's own seed"
+    (keys,) = deployment(app, work="read", store="redis-json").data
+    assert (keys.table, keys.commands) == (None, ("SET loadstone:subject:post-json:{id} {json}",))
+    assert (keys.rows, keys.columns, keys.seed) == (rows.rows, rows.columns, rows.seed)
+    assert deployment(app, store="redis-json").data == ()
+    assert deployment(app, Mode(scale=0.001)).data[0].rows == 10
+
+
+def test_what_is_stored_is_counted_where_the_condition_has_the_operation(app: str) -> None:
+    assert deployment(app).stored == (StoredCount("write", "mariadb", "SELECT COUNT(*) FROM post"),)
+    assert deployment(app, store="redis-json").stored == (StoredCount("write", "redis", "DBSIZE"),)
+    assert deployment(app, work="read").stored == ()
+
+
+def test_who_gets_the_load(app: str) -> None:
+    direct: dict[str, Level] = {"work": "direct", "store": "redis-json"}
+    assert deployment(app).target == "app"
+    assert deployment(app, **direct).target == "redis"
+    unsaid = app.replace("  target: ${work.target}\n", "")
+    for replicas, targets in (({"replicas": 2}, ("app",)), (direct, ("redis",))):
+        there = deployment(unsaid, **replicas)  # type: ignore[arg-type]
+        assert (there.target, there.targets) == (None, targets)
+    assert [deployment(app, replicas=number).replicas for number in (1, 2)] == [1, 2]
+    assert deployment(app, **direct, replicas=2).replicas == 1
+
+
+def test_the_users_own_subject_has_nothing_of_ours(app: str) -> None:
+    experiment = override(load_experiment(app), subjects=["http://one:1, https://two/base"])
+    subject = deployment(experiment).subjects["app"]
+    assert (subject.urls, subject.replicas) == (("http://one:1", "https://two/base"), 2)
+    assert (subject.manifest, dict(subject.environment), dict(subject.limits)) == (None, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("replicas: ${replicas}", "replicas: 0", "71: subjects.app.replicas: '0' is not a number of replicas; write a "
+         "whole number from 1 to 64"),
+        ("cpu: 1.5", "cpu: 500m", "72: subjects.app.limits.cpu: '500m' is not a number of CPUs; write for example 0.5"),
+        ("memory: 768 MB", "memory: 768M", "72: subjects.app.limits.memory: '768M' is not a size; did you mean "
+         "`768 MB`? write for example `100 B`, `10 kB` (1000 bytes each), `1 KiB` (1024 bytes), `1 MiB`"),
+        ("memory: 768 MB", "memory: 768", "72: subjects.app.limits.memory: '768' is too little or no size; write for "
+         "example 512 MB"),
+        ("memory: 768 MB", "mem: 768 MB", "72: subjects.app.limits.mem: unknown key; known here: cpu, memory"),
+        ("SUBJECT_CACHE: false", "SUBJECT_CACHE: [1]", "75: subjects.app.environment.SUBJECT_CACHE: '[1]' is not a "
+         "text; put it in quotes"),
+        ("manifest: spring #", "manifest: ${store} #", "69: subjects.app.manifest: 'mariadb' is no subject; built-in "
+         "subjects: spring; or give the path of a subject.yaml, which counts from the experiment's file"),
+        ("manifest: spring #", "url: localhost:80 #", "69: subjects.app.url: the URL of a subject begins with http:// "
+         "or https://; separate several by commas"),
+        ("rows: 10000", "rows: 10 kB", "80: data.posts.rows: '10 kB' is not a number of rows; write a whole number "
+         "of at least 1, without a unit"),
+        ("{server: mariadb, when: {store: mariadb}, table: post}",
+         "{server: mariadb, table: post}\n      - {server: mariadb, table: row_added}",
+         "87: data.posts.into.1: is written to mariadb twice for {}; narrow one `when`"),
+        ("{operation: write, server: mariadb,", "{operation: write, server: redis,",
+         "122: workload.stored.0.server: 'redis' is not there for {}; narrow a `when`"),
+        ("server: redis, when: {store: redis-hash}, count", "server: mariadb, count",
+         "123: workload.stored.1.operation: 'write' is counted twice for {}; narrow a `when`"),
+        ("target: ${work.target}", "target: redis", "96: workload.target: 'redis' is not there for {}; there is: app, "
+         "mariadb"),
+        ("target: ${work.target}", "target: mariadb", "96: workload.target: 'mariadb' is a MariaDB and takes no load "
+         "itself ({}); name another"),
+        ("target: ${work.target}", "target: 3", "96: workload.target: '3' is not a name; write that of a subject or a "
+         "server"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_found_at_its_line(app: str, old: str, new: str, expected: str) -> None:
+    assert app.count(old) == 1
+    condition = "work=write, store=mariadb, users=20, replicas=1, aof=no"
+    with pytest.raises(UserError) as caught:
+        deployment(app.replace(old, new))
+    assert str(caught.value) == f"app.yaml:{expected.replace('{}', condition)}"
+
+
+def test_several_subjects_need_a_target_and_no_part_at_all_is_an_error(app: str) -> None:
+    two = app.replace("subjects:\n", "subjects:\n  other: {manifest: spring}\n").replace(
+        "  target: ${work.target}\n", ""
+    )
+    with pytest.raises(UserError, match=r"workload\.target: .* has several subjects; name the one that gets the load$"):
+        deployment(two)
+    with pytest.raises(UserError, match=r"servers: there is neither a server nor a subject for work=direct"):
+        deployment(app.replace("  target: ${work.target}\n", ""), work="direct")

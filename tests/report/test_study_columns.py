@@ -1,0 +1,177 @@
+"""The studies' own columns, by their keys."""
+
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from loadstone.analyse.model import Analysis, ResultTable, Row
+from loadstone.record.facts import AvgMax
+from loadstone.report.columns import columns_for
+from loadstone.report.study_columns import STUDY_COLUMNS
+from loadstone.spec.experiment import COLUMNS
+
+
+def headers(table: ResultTable) -> list[str]:
+    return [column.header for column in columns_for(table)]
+
+
+def cells(table: ResultTable, key: str) -> list[str]:
+    [column] = [column for column in columns_for(table) if column.key == key]
+    return [column.cell(row) for row in table.rows]
+
+
+def with_columns(table: ResultTable, *keys: str, **changes: Any) -> ResultTable:
+    rows = [row.model_copy(update=changes) for row in table.rows]
+    return table.model_copy(update={"columns": list(keys), "rows": rows})
+
+
+def one(table: ResultTable, place: int) -> ResultTable:
+    return table.model_copy(update={"rows": [table.rows[place]]})
+
+
+def test_an_experiment_may_name_just_these() -> None:
+    assert set(COLUMNS) == set(STUDY_COLUMNS)
+    assert len(COLUMNS) == len(set(COLUMNS))
+
+
+def test_every_column_is_explained_and_keeps_its_key() -> None:
+    for key, column in STUDY_COLUMNS.items():
+        assert column.key == key
+        assert column.explanation.endswith(".")
+
+
+def test_columns_stand_in_the_order_of_the_experiment_with_the_published_ones_behind_theirs(
+    application: Analysis,
+) -> None:
+    posts, clients = application.tables
+    assert headers(posts) == [
+        "TPS (store)", "published", "goodput", "95 % interval", "blocks", "MTT", "executed tests", "stored",
+        "error share", "P99", "held back by",
+    ]  # fmt: skip
+    assert headers(clients) == [
+        "TPS", "published", "peak TPS", "MTT", "published", "executed tests", "errors", "app CPU", "published",
+        "Redis CPU", "published", "connections", "published", "MariaDB reads/s", "pool wait",
+    ]  # fmt: skip
+
+
+def test_a_table_without_columns_of_its_own_is_as_every_table(analysis: Analysis) -> None:
+    assert headers(analysis.tables[1])[:3] == ["operations", "elapsed", "RPS"]
+
+
+def test_the_store_stands_in_brackets_in_millicores(application: Analysis, applications: ModuleType) -> None:
+    row = (
+        application.tables[0]
+        .rows[0]
+        .model_copy(
+            update={"throughput_per_s": 2600.4, "goodput_per_s": 2600.4, "seen": applications.seen_of("mariadb", 0.38)}
+        )
+    )
+    table = application.tables[0].model_copy(update={"rows": [row], "columns": ["tps_store", "store_cpu"]})
+    assert cells(table, "tps_store") == ["2,600 (380m)"]
+    assert cells(table, "store_cpu") == ["380m"]
+    assert cells(table, "published_tps_store") == ["1,550 (980m)"]
+    assert cells(table, "published_store_cpu") == ["980m"]
+
+
+def test_of_several_stores_each_is_named(application: Analysis) -> None:
+    table = with_columns(application.tables[1], "tps_store", "store_cpu")
+    assert cells(table, "store_cpu") == ["redis 55m, mariadb 200m"] * 3
+    assert [column.value(table.rows[0]) for column in columns_for(table) if column.key == "store_cpu"] == [0.2]
+
+
+def test_a_store_whose_process_nobody_sees_leaves_the_rate_alone(application: Analysis) -> None:
+    table = with_columns(one(application.tables[0], 0), "tps_store", "store_cpu", seen={}, published_columns={})
+    assert cells(table, "tps_store") == ["347"]
+    assert cells(table, "store_cpu") == ["—"]
+
+
+def test_cpu_is_average_and_maximum_of_all_replicas(application: Analysis) -> None:
+    table = with_columns(application.tables[0], "app_cpu", "redis_cpu")
+    assert set(cells(table, "app_cpu")) == {"93 / 98 %"}
+    assert len({row.condition["replicas"] for row in table.rows}) == 2
+    assert cells(table, "redis_cpu")[0] == "—"
+    assert cells(application.tables[1], "published_app_cpu") == ["16.1 %", "17 %", "18.7 %"]
+
+
+def test_connections_are_those_of_the_load(application: Analysis) -> None:
+    table = application.tables[1]
+    assert [int(row.seen["redis"]["connected_clients"].max) for row in table.rows] == [10, 46, 3]
+    assert cells(table, "connections") == cells(table, "published_connections") == ["8", "44", "1"]
+    assert cells(with_columns(application.tables[0], "connections"), "connections")[0] == "—"
+
+
+def test_mtt_and_its_published_figure_are_times(application: Analysis) -> None:
+    table = one(application.tables[1], 0)
+    assert cells(table, "mtt") == ["1.46 s"]
+    assert cells(table, "published_mtt") == ["2.07 s"]
+    assert cells(table, "mariadb_reads") == ["8,123"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        (["tps", "mtt"], ["TPS", "goodput", "MTT", "errors"]),
+        (["tps_store", "tps"], ["TPS (store)", "TPS", "goodput", "errors"]),
+        (["goodput", "error_share"], ["TPS", "goodput", "error share"]),
+        (["tps", "goodput", "errors"], ["TPS", "goodput", "errors"]),
+        (["mtt"], ["MTT", "errors"]),
+    ],
+)
+def test_where_failures_tell_tps_from_goodput_both_are_there_and_the_errors(
+    application: Analysis, columns: list[str], expected: list[str]
+) -> None:
+    failing = next(row for row in application.tables[0].rows if row.errors)
+    table = application.tables[0].model_copy(
+        update={"rows": [failing.model_copy(update={"published_columns": {}})], "columns": columns}
+    )
+    assert headers(table) == expected
+    if "TPS" in expected:
+        assert cells(table, "tps") != cells(table, "goodput")
+
+
+def test_without_failures_nothing_is_added(application: Analysis) -> None:
+    table = with_columns(one(application.tables[0], 1), "tps", "mtt", published_columns={})
+    assert headers(table) == ["TPS", "MTT"]
+
+
+def test_a_share_of_errors_is_never_more_than_all(application: Analysis) -> None:
+    def share(row: Row) -> str:
+        return STUDY_COLUMNS["error_share"].cell(row)
+
+    row = application.tables[0].rows[0]
+    assert share(row.model_copy(update={"operations": 1000, "errors": {"timeout": 26}})) == "2.6 %"
+    assert share(row.model_copy(update={"operations": 0, "errors": {"timeout": 26}})) == "100 %"
+    assert share(row.model_copy(update={"operations": 0, "errors": {}})) == "0 %"
+    assert share(row.model_copy(update={"operations": None})) == "—"
+
+
+def test_rows_stored_are_counted(application: Analysis) -> None:
+    assert cells(with_columns(one(application.tables[0], 0), "stored", stored=390_012), "stored") == ["390,012"]
+
+
+def test_one_block_has_neither_a_column_of_blocks_nor_of_intervals(application: Analysis) -> None:
+    table = with_columns(
+        application.tables[0], "tps", "interval", "blocks", "held_back", "published", blocks=1, goodput_interval=None,
+        bottleneck=None, errors={}, goodput_per_s=100.0, throughput_per_s=100.0, published_columns={},
+    )  # fmt: skip
+    assert headers(table) == ["TPS"]
+
+
+def test_a_row_without_a_figure_has_dashes(application: Analysis, empty_analysis: Analysis) -> None:
+    row = empty_analysis.tables[0].rows[0].model_copy(update={"published": None})
+    table = application.tables[0].model_copy(update={"rows": [row], "columns": list(STUDY_COLUMNS)})
+    shown = columns_for(table)
+    assert {"tps", "tps_store", "goodput", "mtt", "stored", "store_cpu", "app_cpu"} <= {one.key for one in shown}
+    assert {column.cell(row) for column in shown} == {"—"}
+
+
+def test_parts_are_told_by_what_monitors_say_of_them(application: Analysis) -> None:
+    row = application.tables[0].rows[0]
+    odd = {"cache": row.seen["mariadb"], "cpu7": {"busy": AvgMax(avg=1, max=2)}, "spring": row.seen["spring"]}
+    table = one(application.tables[0], 0)
+    table = table.model_copy(
+        update={"rows": [row.model_copy(update={"seen": odd})], "columns": ["store_cpu", "app_cpu"]}
+    )
+    assert cells(table, "store_cpu") == [f"{1000 * row.seen['mariadb']['cpu_share'].max:.0f}m"]
+    assert cells(table, "app_cpu") == ["93 / 98 %"]

@@ -1,0 +1,143 @@
+"""Lessons, lost writes and the scale, in every format."""
+
+import io
+import re
+from collections.abc import Callable
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from loadstone.analyse.model import Analysis, CrashRow
+from loadstone.report import crashes, html, lessons, markdown, summary, terminal
+from loadstone.report import csv as csv_report
+from loadstone.report.json_report import render as json_report
+
+
+def on_terminal(analysis: Analysis, width: int = 120) -> str:
+    out = io.StringIO()
+    terminal.show(analysis, None, Console(file=out, width=width, highlight=False, color_system=None))
+    return out.getvalue()
+
+
+def in_markdown(analysis: Analysis) -> str:
+    return markdown.render(analysis)["report.md"].decode()
+
+
+def on_the_page(analysis: Analysis) -> str:
+    """The page's words, without its tags."""
+    text = html.render(analysis)["report.html"].decode()
+    text = text.partition("<body>")[2].partition('<script type="application')[0]
+    return " ".join(re.sub(r"<[^>]+>", " ", text).replace("&#39;", "'").split())
+
+
+FORMATS = (on_terminal, in_markdown, on_the_page)
+
+
+def crash(**changes: int) -> CrashRow:
+    told = {"times": 3, "acknowledged": 1000, "lost_min": 0, "lost_max": 0, "lost_worst": 0, "restart_s": 0.5}
+    return CrashRow.model_validate({"condition": {}, "label": "x", **told, **changes})
+
+
+@pytest.mark.parametrize("shown", FORMATS)
+def test_every_report_says_by_how_much_it_was_scaled(application: Analysis, shown: Callable[[Analysis], str]) -> None:
+    said = "users and rows are 10 % of the original's."
+    text = shown(application)
+    assert text.index(application.answer) < text.index(said) < text.index("78 valid")
+    assert said not in shown(application.model_copy(update={"scale": 1.0}))
+
+
+def test_the_scale_is_in_csv_and_json_too(application: Analysis) -> None:
+    [content] = json_report(application).values()
+    assert b'"scale": 0.1' in content
+    assert csv_report.render(application)["tables.csv"].splitlines()[0].endswith(b",scale")
+    assert summary.scaled(application.model_copy(update={"scale": 0.025})).startswith(
+        "Scaled: users and rows are 2.5 %"
+    )
+
+
+@pytest.mark.parametrize("shown", FORMATS)
+def test_every_lesson_is_told_then_and_now(application: Analysis, shown: Callable[[Analysis], str]) -> None:
+    text = shown(application)
+    section = text[text.index(lessons.HEADING) :] if shown is not on_the_page else text[text.rindex(lessons.HEADING) :]
+    for lesson in application.lessons:
+        assert lesson.then in section
+        assert lesson.now in section
+        assert lesson.verdict in section
+    assert lessons.HEADING not in shown(application.model_copy(update={"lessons": []}))
+
+
+@pytest.mark.parametrize("shown", FORMATS)
+def test_every_report_tells_what_was_lost_and_what_was_not_tried(
+    application: Analysis, shown: Callable[[Analysis], str]
+) -> None:
+    text = " ".join(shown(application).split())
+    section = text[text.index(crashes.HEADING) :]
+    assert "AOF everysec" in section
+    assert "4,120 to 4,131 (at most 13.6 %)" in section
+    assert "0 to 12 (at most 0.0395 %)" in section
+    assert "try 2: it did not start again" in section
+    assert crashes.READING in section
+    assert crashes.HEADING not in shown(application.model_copy(update={"crashes": []}))
+
+
+def test_figures_of_a_crash() -> None:
+    assert crashes.cells(crash()) == ["3", "1,000", "0", "0", "0.50 s"]
+    assert crashes.lost(crash(lost_min=20, lost_max=20)) == "20 (2 %)"
+    assert crashes.lost(crash(lost_min=0, lost_max=5)) == "0 to 5 (at most 0.5 %)"
+    assert len(crashes.cells(crash())) == len(crashes.HEADERS) - 1
+
+
+def test_tries_that_told_nothing_have_no_figure() -> None:
+    assert crashes.cells(crash(acknowledged=0, restart_s=0)) == ["3", "0", "—", "—", "—"]
+
+
+@pytest.mark.parametrize("width", [120, 80, 50])
+def test_no_line_on_a_terminal_is_too_long(application: Analysis, width: int) -> None:
+    assert max(cell_len(line) for line in on_terminal(application, width).splitlines()) <= width
+
+
+@pytest.mark.parametrize("width", [120, 80])
+def test_on_a_terminal_no_two_rows_are_called_the_same(application: Analysis, width: int) -> None:
+    lines = [line[: len("✓ ") + min(40, width // 3)] for line in on_terminal(application, width).splitlines()]
+    whole = "\n".join(lines).partition("POST: ")[2].partition("The home feed")[0]
+    names = [" ".join(part.split()) for part in whole.split("✓ ")[1:]]
+    assert len(names) == len(set(names)) == len(application.tables[0].rows)
+    if width == 80:
+        assert names == [row.label for row in application.tables[0].rows]
+
+
+def test_a_terminal_points_to_the_report_for_the_machine(application: Analysis, analysis: Analysis) -> None:
+    said = "vmstat's columns, and CPU, memory and connections of each part: in the report."
+    assert said in on_terminal(application)
+    assert said not in on_terminal(analysis)
+
+
+def test_tps_and_what_is_right_of_it_have_their_names(application: Analysis, analysis: Analysis) -> None:
+    trials = {"trials": analysis.trials[:3]}
+    assert "| verdict | goodput | P99 |" in in_markdown(application.model_copy(update=trials))
+    assert "| verdict | RPS | P99 |" in in_markdown(analysis)
+
+
+def test_words_of_applications_are_explained_where_there_is_one(application: Analysis, analysis: Analysis) -> None:
+    for term in ("MTT", "millicores", "replica", "throttled", "r, b", "us, sy, id, wa, st"):
+        assert f"- **{term}**: " in in_markdown(application)
+    assert "- **millicores**" not in in_markdown(analysis)
+    assert "In programs" not in on_the_page(analysis)
+
+
+def test_hostile_words_are_words(application: Analysis) -> None:
+    bad = "a|b <script>x</script>\n# h"
+    lesson = application.lessons[0].model_copy(update={"then": bad, "now": bad})
+    table = application.crashes[0]
+    row = table.rows[0].model_copy(update={"label": bad, "problems": [bad]})
+    evil = application.model_copy(
+        update={"lessons": [lesson], "crashes": [table.model_copy(update={"rows": [row], "title": bad, "note": bad})]}
+    )
+    text = in_markdown(evil)
+    assert "<script" not in text
+    assert "\n# h" not in text
+    for line in text.split("\n"):
+        if line.startswith("| a"):
+            assert len(re.findall(r"(?<!\\)\|", line)) in (4, len(crashes.HEADERS) + 1)
+    assert "<script>x" not in html.render(evil)["report.html"].decode()
