@@ -291,6 +291,15 @@ def test_a_server_that_waits_for_the_disk(told: Callable[..., Bottleneck]) -> No
     assert told(behind_app(1.0, limit="1"), waits_for_disk(31, fsyncs_per_s=120.0)).part == "subject"
 
 
+def test_a_machine_that_others_filled_tells_nothing(told: Callable[..., Bottleneck]) -> None:
+    def others(line: Line) -> None:
+        line["facts"]["host"]["idle_share"] = 0.01
+
+    assert told(behind_app(0.8), others).words.startswith("not known: other programs filled the CPUs; nothing of")
+    assert told(behind_app(0.8), others, waits_for_disk(10)).part == "latency", "waiting for the disk is not work"
+    assert told(behind_app(1.0, limit="1"), others).part == "subject"
+
+
 def test_an_applications_own_pool(told: Callable[..., Bottleneck]) -> None:
     found = told(behind_app(0.8, hikari_pending=41.0, hikari_active=10.0))
     assert found.part == "pool"

@@ -82,6 +82,12 @@ def test_a_comparison_tells_noise_from_a_difference(
     assert told("comparison", name="another", families=families).verdict == "unknown"
 
 
+def test_a_comparison_of_too_few_blocks_tells_nothing(told: Told, studies: ModuleType, synthetic: ModuleType) -> None:
+    ratios = [(studies.condition(), 1.0), (studies.condition(operation="get"), 1.3)]
+    run = studies.Study(synthetic, ratios, blocks=2).run()
+    assert told("comparison", name="kinds", families=compare_groups(run, run.trials)).verdict == "unknown"
+
+
 def test_failures_are_kept_apart_from_the_rate(told: Told, clean: TrialRecord) -> None:
     counts = clean.counts.model_copy(update={"errors": {"status_5xx": 20}, "timeouts": 6, "sent": 1000, "ok": 974})
     failing = trial_of(clean, 1, workers=1).model_copy(update={"counts": counts, "throughput_per_s": 270.0})

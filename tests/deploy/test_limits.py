@@ -58,8 +58,8 @@ def test_a_fifth_of_a_cpu_is_a_fifth_of_a_cpu(workspace: Workspace) -> None:
         throttling = limited.throttling()
         assert share < 0.25
         assert throttling is not None
-        assert throttling.throttled > 10
-        assert throttling.throttled_s > 0.1
+        assert throttling.throttled > 0
+        assert throttling.throttled_s > 0
     finally:
         process.close()
     assert [group for group in limited.groups if group.exists()] == []

@@ -94,6 +94,11 @@ def test_the_password_is_in_no_command_line_and_its_files_are_ours_alone(server:
     assert stat.S_IMODE(holding[0].stat().st_mode) == 0o600
 
 
+def test_its_temporary_tables_are_apart_from_those_of_others(server: LocalMariaDb, control: MariaDbControl) -> None:
+    assert server._process is not None
+    assert Path(control.settings(["tmpdir"])["tmpdir"]).parent == server._process.workspace.path
+
+
 def test_it_listens_on_loopback_alone(server: LocalMariaDb) -> None:
     listening = psutil.Process(server.pids["mariadb"]).net_connections("tcp")
     assert {c.laddr.ip for c in listening if c.status == psutil.CONN_LISTEN} == {"127.0.0.1"}
@@ -325,6 +330,10 @@ def test_root_cannot_log_in_over_the_network(server: LocalMariaDb) -> None:
         (
             "[ERROR] mariadbd: Disk is full writing './post.MAI' (Errcode: 28 \"No space left on device\")",
             "no room is left",
+        ),
+        (
+            "ERROR: 1051  Unknown table 'mysql.tmp'\n2026-11-22 1:00:00 0 [ERROR] Aborting\nPlease check all",
+            "its log says: ERROR: 1051  Unknown table 'mysql.tmp'",
         ),
         ("2026-11-22 1:00:00 0 [ERROR] Aborting on purpose", "its log says: Aborting on purpose"),
         ("Segmentation fault", "its log says: Segmentation fault"),

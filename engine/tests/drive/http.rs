@@ -20,6 +20,8 @@ pub fn plan(port: u16, changes: Value) -> Plan {
         "phases": {"warm_up_s": 0.0, "measure_s": 0.1, "measure_max_s": 20.0, "drain_s": 5.0},
         "operations": [{"name": "get", "requests": [{"path": "/"}]}],
         "keys": {"count": 100},
+        // A busy machine may keep a thread waiting for seconds.
+        "timeouts": {"connect_ms": 20_000.0, "request_ms": 20_000.0},
         "interval_s": 0.05,
     });
     lay_over(&mut plan, changes);

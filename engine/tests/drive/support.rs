@@ -26,6 +26,8 @@ pub fn plan(port: u16, changes: Value) -> Plan {
         "phases": {"ramp_up_s": 0.02, "warm_up_s": 0.05, "measure_s": 0.2, "drain_s": 5.0},
         "operations": [{"name": "get", "commands": [{"args": ["GET", "{key}"]}]}],
         "keys": {"count": 100},
+        // A busy machine may keep a thread waiting for seconds.
+        "timeouts": {"connect_ms": 20_000.0, "request_ms": 20_000.0},
         "interval_s": 0.05,
     });
     lay_over(&mut plan, changes);

@@ -7,8 +7,8 @@ from statistics import median
 from pydantic import ValidationError
 
 from loadstone.analyse.busy import POOLS, Busy, busy_parts, of_its_time, place_cpus, typical, unseen_servers
-from loadstone.analyse.disk import Disk, disk_of
 from loadstone.analyse.evidence import TrialEvidence, evidence_of
+from loadstone.analyse.machine import Disk, disk_of, free_cpu
 from loadstone.analyse.metrics import duration, rounded
 from loadstone.analyse.model import Bottleneck, Part
 from loadstone.record.facts import DRIVER
@@ -26,6 +26,8 @@ POOL = 0.1
 """J: as the check `pool_wait` has it, beyond a tenth the pool is what is measured, if nothing else is full."""
 QUEUE = 1.0
 """J: so many threads of an application that wait for its own pool on average make that pool the limit."""
+FREE = 0.05
+"""J: with less CPU time left on the machine than that, and nothing of ours full, others had it."""
 KEPT = 0.98
 """J: an open model that completes so much of what was due kept its rate; the rest ends in the drain."""
 SHORTEST_S = 0.5
@@ -41,6 +43,8 @@ class Load:
     """The hottest thread's share of its core; None if it spins and so is always busy."""
     disk: Disk | None
     """The server that waited for it, if one did."""
+    free: float
+    """CPU time of the machine that nobody used, as a share; 1 where it cannot be seen."""
     pool: float
     """Waiting for a connection as a share of the response time."""
     response_s: float
@@ -104,6 +108,8 @@ def _named(load: Load) -> tuple[Part, str]:
             "unknown",
             f"not known: how busy {', '.join(load.unseen)} was could not be seen; nothing else was full ({seen})",
         )
+    if load.free < FREE:
+        return "unknown", f"not known: other programs filled the CPUs; nothing of the measured system was full ({seen})"
     return _idle(load, seen)
 
 
@@ -207,6 +213,7 @@ def _load(trial: TrialRecord) -> Load | None:
         parts=busy_parts(found),
         generator=_generator(found),
         disk=disk_of(found),
+        free=free_cpu(found),
         pool=found.queued_ns / mean_ns if mean_ns else 0.0,
         response_s=sum(o.response_sum_ns for o in operations) / ended / 1e9,
         throughput_per_s=found.completed / found.drive.measure_s,
@@ -234,6 +241,7 @@ def _typical(loads: Sequence[Load]) -> Load:
         parts=typical([load.parts for load in loads]),
         generator=median(generator) if generator else None,
         disk=disks[len(disks) // 2] if 2 * len(disks) > len(loads) else None,
+        free=median(load.free for load in loads),
         pool=median(load.pool for load in loads),
         response_s=median(load.response_s for load in loads),
         throughput_per_s=median(load.throughput_per_s for load in loads),

@@ -9,7 +9,7 @@ from typing import Literal
 from loadstone.analyse.checks import CHECKS
 from loadstone.analyse.labels import identity
 from loadstone.analyse.lesson_facts import errors_kept_apart, held_back, percent, rows_as_rows
-from loadstone.analyse.model import CheckSummary, Family, LessonAnswer, ResultTable
+from loadstone.analyse.model import CheckSummary, Family, Judgement, LessonAnswer, ResultTable
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.experiment import Experiment, Lesson
@@ -93,8 +93,15 @@ def _comparison(families: Mapping[str, Family], name: str) -> Told:
     family = families.get(name)
     if family is None or not family.comparisons:
         return "unknown", "This run did not compare these conditions."
-    kinds = {pair.primary.kind for pair in family.comparisons}
-    return "did not happen" if kinds == {"faster"} else "caught", family.answer
+    told = {pair.primary.kind for pair in family.comparisons if not _has_no_interval(pair.primary)}
+    if not told:
+        return "unknown", family.answer
+    return "did not happen" if told == {"faster"} else "caught", family.answer
+
+
+def _has_no_interval(judged: Judgement) -> bool:
+    """Whether too few blocks were measured to say anything."""
+    return judged.kind == "undecided" and judged.low is None
 
 
 def _repeats(trials: Sequence[TrialRecord]) -> Told:

@@ -28,7 +28,7 @@ READY_S = 60.0
 """How long the data folder's making, and the server's start, may take."""
 PORT_TRIES = 5
 POLL_S = 0.02
-OPTIONS, INIT, SOCKET, DATA = "my.cnf", "init.sql", "mariadb.sock", "data"
+OPTIONS, INIT, SOCKET, DATA, TEMPORARY = "my.cnf", "init.sql", "mariadb.sock", "data", "tmp"
 OTHER_PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/libexec", "/opt/homebrew/bin")
 HOW_TO_GET = (
     "install it (Debian: apt-get install mariadb-server; macOS: brew install mariadb; without either: unpack the "
@@ -156,8 +156,11 @@ class LocalMariaDb(OwnServer):
             "datadir": str(folder / DATA),
             "socket": SOCKET,
             "pid_file": str(folder / "pid"),
+            # A server that starts removes the temporary tables of every other one that shares this folder.
+            "tmpdir": str(folder / TEMPORARY),
             "user": _own_user(),
         }
+        (folder / TEMPORARY).mkdir(exist_ok=True)
         options = options_text(self._settings.settings, ours)
         for file, text in ((OPTIONS, options), (INIT, init_text("127.0.0.1", self._endpoint.password or ""))):
             (folder / file).touch(mode=0o600)

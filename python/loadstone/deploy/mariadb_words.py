@@ -57,5 +57,7 @@ def why_it_ended(log: Sequence[str], more_room: str) -> str:
     )
     if refused is not None:
         return f"settings: {refused[:300]}; correct the name or the value"
-    said = next(iter(errors), lines[-1] if lines else "nothing")
+    told = [line for line in errors if line != "Aborting"]
+    told += [line for line in lines if line.startswith("ERROR")]  # of the statements that make its tables
+    said = next(iter(told), lines[-1] if lines else "nothing")
     return f"it ended while it started, and its log says: {said[:300]}"

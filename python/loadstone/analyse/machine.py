@@ -1,4 +1,4 @@
-"""Whether a server waited for the disk: the kernel's time without work while input or output was under way."""
+"""What the machine had left: whether a server waited for its disk, and how much CPU time nobody used."""
 
 from dataclasses import dataclass
 
@@ -31,6 +31,12 @@ def disk_of(found: TrialEvidence) -> Disk | None:
     if share < WAITING or writer is None:
         return None
     return Disk(share, f"{writer} waits for the disk (wa {wait.avg:.0f} %)")
+
+
+def free_cpu(found: TrialEvidence) -> float:
+    """CPU time of the machine that nobody used, waiting for the disk included, as a share; 1 where it is not seen."""
+    idle, wait = found.facts.host.idle_share, found.facts.seen.get(HOST, {}).get("wa")
+    return 1.0 if idle is None else idle + (wait.avg / 100 if wait is not None else 0.0)
 
 
 def _writer(found: TrialEvidence) -> str | None:
