@@ -30,11 +30,11 @@ from scipy.stats import binomtest
 
 from loadstone.analyse.pairs import repeated_refusal
 from loadstone.analyse.statistics.verdict import Verdict
+from loadstone.conduct.repeats import allowed, spoiled
 from loadstone.drive.native import require_release_engine
 from loadstone.plan.looks import LOOKS
 from loadstone.plan.model import Phases
 from loadstone.record.trial import TrialRecord
-from loadstone.conduct.repeats import allowed, spoiled
 from loadstone.spec.experiment import Experiment
 
 ROOT = Path(__file__).parents[1]

@@ -5,9 +5,9 @@ from types import ModuleType
 import pytest
 
 from loadstone.conduct.passes import PAUSE_MAX_S, Passes
+from loadstone.conduct.repeats import allowed, spoiled
 from loadstone.plan.run_plan import Group, Pair, PlannedTrial
 from loadstone.record.trial import CheckResult, TrialRecord
-from loadstone.conduct.repeats import allowed, spoiled
 
 START_S = 1_790_000_000
 CONDITIONS = ({"n": 1}, {"n": 2}, {"n": 3})

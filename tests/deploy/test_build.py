@@ -18,6 +18,7 @@ from loadstone.deploy.manifest import Manifest, read_manifest
 from loadstone.deploy.mariadb import MariaDbSettings
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError
+from loadstone.spec.experiment import DataSpec, Experiment, StoredSpec, SubjectSpec
 
 from .conftest import is_gone, wait_until
 
@@ -110,10 +111,20 @@ def test_kill_9_of_loadstone_ends_the_build_which_does_not_count_as_built(folder
 
 
 def test_what_the_documentation_shows_is_right() -> None:
-    blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "subjects.md").read_text(), re.DOTALL)
-    subject, servers = (YAML(typ="safe").load(block) for block in blocks)
-    assert Manifest.model_validate(subject).name == "shop"
-    assert MariaDbSettings.model_validate(servers["servers"]["mariadb"]).limits.cpu == 1.0
+    texts = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "subjects.md").read_text(), re.DOTALL)
+    blocks = [YAML(typ="safe").load(text) for text in texts]
+    whole = Experiment.model_validate(next(block for block in blocks if "question" in block))
+    assert list(whole.subjects) == ["shop"]
+    assert Manifest.model_validate(next(block for block in blocks if "run" in block)).name == "shop"
+    parts = [block for block in blocks if not {"question", "run"} & set(block)]
+    for name, one in ((name, one) for block in parts for name, one in block.get("subjects", {}).items()):
+        assert SubjectSpec.model_validate(one).replicas == 2, name
+    (posts,) = [block["data"]["posts"] for block in parts if "data" in block]
+    assert [into.server for into in DataSpec.model_validate(posts).into] == ["mariadb", "redis"]
+    (stored,) = [block["workload"]["stored"] for block in parts if "stored" in block.get("workload", {})]
+    assert all(StoredSpec.model_validate(one) for one in stored)
+    (servers,) = [block["servers"] for block in parts if "servers" in block]
+    assert MariaDbSettings.model_validate(servers["mariadb"]).limits.cpu == 1.0
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "subjects").glob("*/subject.yaml")), ids=lambda path: path.parent.name)
@@ -122,3 +133,4 @@ def test_our_own_manifests_are_right(path: Path) -> None:
     assert found.name == folder.name
     assert found.build is not None
     assert source_hash(found.build, folder)
+    assert all((folder / file).is_file() for file in found.tables.values())

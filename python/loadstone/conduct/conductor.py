@@ -91,7 +91,7 @@ class Conductor:
         except UserError as error:
             self._require_going_on()
             return writer.finish(judge_trial(failed_trial_record(planned, planned.plan, str(error), started_unix_ns)))
-        plan = planned.plan.model_copy(update={"endpoints": ready.endpoints(planned.target)})
+        plan = _on(planned.plan, ready, planned.target)
         try:
             warm_up(self.driver, ready, planned.target, plan, self.progress)
             self._load(planned, ready)
@@ -125,8 +125,7 @@ class Conductor:
         """Store the data that the trial needs. Raises DriveFailed if not all of it was stored."""
         if planned.load is None:
             return
-        load = planned.load.model_copy(update={"endpoints": ready.endpoints(planned.target)})
-        done = self.driver.drive(load, lambda _: None)
+        done = self.driver.drive(_on(planned.load, ready, planned.target), lambda _: None)
         keys = planned.load.keys.count
         if done.total.ok != keys and not self.stopping.is_set():
             why = done.stopped or ", ".join(f"{kind} {number}" for kind, number in done.total.errors.items())
@@ -203,6 +202,15 @@ class Conductor:
             except ServerGone as error:
                 gone = gone if one.server.ours else error
         return gone
+
+
+def _on(plan: Plan, ready: Ready, target: str | None) -> Plan:
+    """The plan on the endpoints of its target. Each node of a cluster has a pool of the planned size, as in clients."""
+    endpoints = ready.endpoints(target)
+    if not any(endpoint.slots for endpoint in endpoints):
+        return plan.model_copy(update={"endpoints": endpoints})
+    pool = plan.pool.model_copy(update={"connections": plan.pool.connections * len(endpoints)})
+    return plan.model_copy(update={"endpoints": endpoints, "pool": pool})
 
 
 def _all_ours(ready: Ready) -> bool:

@@ -57,6 +57,8 @@ class Crashes:
             return self._killed(one, ready, victim, pid)
         except (DriveFailed, ServerGone, UserError) as error:
             return _told_nothing(one, str(error))
+        except PermissionError:
+            return _told_nothing(one, "the server may not be killed by this user; run as root, or take kind: embedded")
 
     def _killed(self, one: CrashTrial, ready: Ready, victim: Deployed, pid: int) -> CrashRecord:
         plan = one.trial.plan.model_copy(update={"endpoints": ready.endpoints(one.trial.target)})
@@ -86,6 +88,7 @@ class Crashes:
     def _drive_and_kill(self, plan: Plan, after_s: float, pid: int) -> tuple[DriveRecord, float | None]:
         """The drive, and after how many seconds of load the server was killed; None if the drive ended before."""
         began, over, killed = threading.Event(), threading.Event(), threading.Event()
+        os.kill(pid, 0)  # raises where it may not be killed, as a container of another user
 
         def kill() -> None:
             began.wait()

@@ -6,11 +6,10 @@ import re
 import resource
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from loadstone.deploy import parts
+from loadstone.deploy import doctor_applications, parts
+from loadstone.deploy.fact import Fact
 from loadstone.deploy.placement import place
 
 SYS = Path("/sys")
@@ -20,22 +19,17 @@ SOMAXCONN_WANTED = 511
 STEAL_LIMIT_PERCENT = 2.0
 
 
-@dataclass(frozen=True)
-class Fact:
-    """One row: `remedy` says what helps, and is empty when `verdict` is ok."""
-
-    name: str
-    value: str
-    verdict: Literal["ok", "warn"]
-    remedy: str = ""
-
-
 def facts() -> list[Fact]:
     """What is installed, and what of this machine bears on a measurement; what it does not tell is left out."""
     askers: tuple[Callable[[], Fact | None], ...] = (
         _embedded_server,
         _json_module,
         _local_server,
+        doctor_applications.java,
+        doctor_applications.maven,
+        doctor_applications.mariadb,
+        doctor_applications.containers,
+        doctor_applications.limits,
         _cpus,
         _cpu_quota,
         _governor,

@@ -106,6 +106,11 @@ class UrlServer:
         """Ask the server whether it can be loaded; see `provider.Server.start`."""
         context.progress(f"asking {self.name} ({self._endpoint.label})")
         self.facts = probe(self._endpoint, self._settings.modules)
+        if self.facts.mode == "cluster":
+            raise UserError(
+                f"server {self.name} ({self._endpoint.label}): it is a node of a cluster, which cannot be loaded by URL; "
+                "give a single server, or let loadstone start a cluster (kind: cluster)"
+            )
         try:
             with self.control() as control:
                 self.settings_read_back = control.config_get(READ_BACK)

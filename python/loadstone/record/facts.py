@@ -18,11 +18,11 @@ OWN = "loadstone"
 
 OF_MARIADB = "threads_connected"
 """The metric by which a MariaDB is told from a Redis and from an application."""
-_NUMBERED = re.compile(r"-\d+$")
+_NUMBERED = re.compile(r"(-replica)?-\d+$")
 
 
 def owner_of(part: str, names: Collection[str]) -> str | None:
-    """Which of these servers or subjects a part belongs to: `app` has `app`, or `app-1`, `app-2`..."""
+    """Which of these servers or subjects a part belongs to: `app` has `app-1`, `app-2`... and `app-replica-1`..."""
     if part in names:
         return part
     stem = _NUMBERED.sub("", part)

@@ -71,7 +71,8 @@ def parts_of(
 
 def is_mariadb(servers: Mapping[str, Mapping[str, object]], name: str) -> bool:
     """Whether a server is planned as a MariaDB, which has no counters of a Redis."""
-    return str(servers.get(name, {}).get("kind", "")).startswith("mariadb")
+    settings = servers.get(name, {})
+    return str(settings.get("kind", "")).startswith("mariadb") or settings.get("software") == "mariadb"
 
 
 def connections_by_third(window: Window, samples: Sequence[Sample]) -> dict[str, tuple[float, float, float]]:

@@ -9,7 +9,7 @@ from loadstone.drive.outcome import Counts
 from loadstone.record.facts import ServerCounters
 from loadstone.record.trial import CheckResult
 
-WRONG_KINDS = ("wrong_reply", "wrong_type", "missing", "body_mismatch")
+WRONG_KINDS = ("wrong_reply", "wrong_type", "missing", "nil_reply", "not_positive", "body_mismatch")
 """Kinds of errors that are replies with a wrong content, or without the content that must be there."""
 
 
@@ -119,6 +119,8 @@ def payload(evidence: TrialEvidence) -> CheckResult | None:
         name = "total_net_input_bytes"
         if name not in server.before.counters or name not in server.after.counters:
             return unknown("payload", limit, "The server does not tell how many bytes it read.")
+        if server.after.counters.get("connected_slaves"):
+            return unknown("payload", limit, "What the server's replicas acknowledge is counted as read, too.")
         read += server.after.counters[name] - server.before.counters[name]
     if not evidence.targets or not evidence.drive.bytes_sent:
         return unknown("payload", limit, "The server's own counters could not be read.")

@@ -1,0 +1,79 @@
+"""What `loadstone doctor` says of what an application needs: Java, Maven, MariaDB, limits, containers."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from loadstone.deploy.fact import Fact
+from loadstone.deploy.limits import Limits, limit
+from loadstone.deploy.mariadb import find as find_mariadb
+from loadstone.deploy.workspace import Workspace
+from loadstone.errors import UserError
+
+JAVA_OLDEST = 17
+
+
+def java() -> Fact:
+    """The JVM that would run an application."""
+    said = _said("java", "-version")
+    if said is None:
+        return Fact("java", "not installed", "warn", "Debian: apt-get install default-jdk-headless; needed by Spring")
+    found = re.search(r'version "(\d+)[^"]*"', said)
+    value = found[0].removeprefix("version ").strip('"') if found else said.split("\n")[0]
+    if found and int(found[1]) < JAVA_OLDEST:
+        return Fact("java", value, "warn", f"Spring Boot needs {JAVA_OLDEST} or newer")
+    return Fact("java", value, "ok")
+
+
+def maven() -> Fact:
+    """What builds the Spring application."""
+    said = _said("mvn", "-v")
+    if said is None:
+        return Fact("maven", "not installed", "warn", "Debian: apt-get install maven; needed once, to build Spring")
+    found = re.search(r"Maven ([\d.]+)", said)
+    return Fact("maven", found[1] if found else "installed", "ok")
+
+
+def mariadb() -> Fact:
+    """The MariaDB that would be started."""
+    found = find_mariadb("mariadbd")
+    if found is None or find_mariadb("mariadb-install-db") is None:
+        remedy = "Debian: apt-get install mariadb-server; or --server NAME=mariadb://..."
+        return Fact("mariadb", "not installed", "warn", remedy)
+    said = re.search(r"Ver (\S+)", _said(str(found), "--version") or "")
+    return Fact("mariadb", f"{said[1] if said else 'installed'} ({found})", "ok")
+
+
+def limits() -> Fact:
+    """Whether CPU and memory limits can be given to servers and applications; tried out."""
+    workspace = Workspace("doctor")
+    try:
+        tried = limit(Limits(cpu=0.5, memory=64 * 1024**2), workspace)
+    finally:
+        workspace.remove()
+    if tried.unavailable is not None:
+        return Fact("CPU and memory limits", tried.unavailable, "warn", "limits of an experiment are then not in force")
+    return Fact("CPU and memory limits", "can be given (control groups)", "ok")
+
+
+def containers() -> Fact:
+    """The container engine, which only `kind: container` needs."""
+    from loadstone.deploy.container_engine import find_engine  # the library takes half a second to load
+
+    try:
+        return Fact("container engine", find_engine().name, "ok")
+    except UserError:
+        return Fact("container engine", "none answers (needed for kind: container only)", "ok")
+
+
+def _said(program: str, *arguments: str) -> str | None:
+    """What a program says; None where it is not installed or does not run."""
+    place = shutil.which(program)
+    if place is None:
+        return None
+    try:
+        done = subprocess.run([Path(place), *arguments], capture_output=True, text=True, timeout=30, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout + done.stderr
