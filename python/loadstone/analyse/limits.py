@@ -35,7 +35,7 @@ CONSERVATION = Limit(0, 0, "operations", "X: every operation has exactly one end
 SERVER_COUNTER = Limit(0, 0, "commands", "X: the server counted what was sent, no more and no less")
 REPLIES = Limit(0, 0, "replies", "X: a wrong reply is a wrong result")
 LITTLE_TOLERANCE = 0.01
-"""S: |1 - X R / N| may be so much, and R / T beside it for the edges of the window."""
+"""S: |1 - X R / N| may be so much, and the edges of the window beside it, R / T at least."""
 LITTLE = Limit(0.95, 0.80, "", "S: below .95 users are missing, below .8 the driver is the limit; the same above 1")
 POOL_WAIT = Limit(10, inf, "%", "J: beyond a tenth the pool is what is measured; that is named, not refused")
 CONNECTIONS = Limit(1, 10, "%", "J: the planned number in 99 % of the seconds; beyond a tenth it is another experiment")

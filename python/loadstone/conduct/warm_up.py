@@ -1,42 +1,62 @@
 """Warming a subject up: before its first trial it is under the trial's own load, and nothing of that counts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from loadstone.deploy.deployed import DeployedSubject, Ready
 from loadstone.drive.driver import Driver
+from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed
 from loadstone.plan.model import Closed, Plan
+
+RISING = 1.05
+"""A stretch that is so many times as fast as the fastest before it shows that the subject was still cold."""
+LONGEST = 3
+"""After so many times the planned length a subject is taken as it is."""
 
 
 def warm_up(driver: Driver, ready: Ready, target: str | None, plan: Plan, progress: Callable[[str], None]) -> None:
     """Put the load on the subjects that `plan` goes to, if they never were under this kind of load since their start.
 
-    What fails is told by the trial itself, which comes next.
+    For the planned length at least, and longer as long as the rate goes on rising. What fails is told by the trial
+    itself, which comes next.
     """
     kind = " ".join(sorted(operation.name for operation in plan.operations))
     cold = {name: one for name, one in _loaded(ready, target).items() if one.warm_up_s > 0 and kind not in one.warmed}
     if not cold:
         return
-    length_s = max(one.warm_up_s for one in cold.values())
-    progress(f"warming {', '.join(cold)} up by {kind} for {length_s:g} s")
-    try:
-        driver.drive(_for(plan, length_s), lambda _: None)
-    except DriveFailed:
-        return
+    best_per_s = 0.0
+    for length_s in stretches(max(one.warm_up_s for one in cold.values())):
+        progress(f"warming {', '.join(cold)} up by {kind} for {length_s:g} s")
+        try:
+            done = driver.drive(_for(plan, length_s), lambda _: None)
+        except DriveFailed:
+            return
+        rate_per_s = _rate_per_s(done)
+        if done.stopped or rate_per_s < RISING * best_per_s or not rate_per_s:
+            break
+        best_per_s = rate_per_s
     for one in cold.values():
         one.warmed.add(kind)
+
+
+def stretches(length_s: float) -> Iterable[float]:
+    """Lengths in seconds: two halves of what is planned, and more such halves up to `LONGEST` times that."""
+    return [round(length_s / 2, 3)] * (2 * LONGEST)
 
 
 def _loaded(ready: Ready, target: str | None) -> dict[str, DeployedSubject]:
     return {name: one for name, one in ready.subjects.items() if target in (None, name)}
 
 
+def _rate_per_s(done: DriveRecord) -> float:
+    completed = sum(operation.window_completed for operation in done.operations.values())
+    return completed / done.measure_s if done.measure_s > 0 else 0.0
+
+
 def _for(plan: Plan, length_s: float) -> Plan:
     """The same load for so long, whatever number of operations the trial has."""
-    phases = plan.phases.model_copy(
-        update={"ramp_up_s": 0.0, "warm_up_s": 0.0, "measure_s": length_s, "measure_operations": None,
-                "measure_max_s": None}
-    )  # fmt: skip
+    no_end = {"measure_operations": None, "measure_max_s": None}
+    phases = plan.phases.model_copy(update={"ramp_up_s": 0.0, "warm_up_s": 0.0, "measure_s": length_s, **no_end})
     changed: dict[str, object] = {"phases": phases}
     if isinstance(plan.model, Closed):
         changed["model"] = plan.model.model_copy(update={"operations_per_user": None, "ramp_up": None})

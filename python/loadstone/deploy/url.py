@@ -108,7 +108,7 @@ class UrlServer:
         self.facts = probe(self._endpoint, self._settings.modules)
         if self.facts.mode == "cluster":
             raise UserError(
-                f"server {self.name} ({self._endpoint.label}): it is a node of a cluster, which cannot be loaded by URL; "
+                f"server {self.name} ({self._endpoint.label}): it is a node of a cluster, which is not loaded by URL; "
                 "give a single server, or let loadstone start a cluster (kind: cluster)"
             )
         try:

@@ -7,10 +7,11 @@ Whose phase an operation is counted in is told by its *intended* time; `Interval
 what happened *within* the interval, whatever phase the operation belonged to.
 
 Kinds of errors: `server_*` (the first word of a Redis error), `wrong_reply`, `wrong_type`, `missing`,
-`nil_reply`, `not_positive`, `protocol` (no RESP); of HTTP `status_2xx`, `status_4xx`, `status_5xx` and `redirect` (a status that was not expected),
-`body_mismatch`, `truncated_reply`, `malformed_reply` (no HTTP); of both `connection_reset`, `connection_closed`
-(before a reply began), `connection_failed`. A connection that cannot be opened is the failure of the HTTP operation
-that waits for it: `connection_refused`, `connect_timeout`, `connection_failed`; an operation on Redis waits on.
+`nil_reply`, `not_positive`, `protocol` (no RESP); of HTTP `status_2xx`, `status_4xx`, `status_5xx` and `redirect`
+(a status that was not expected), `body_mismatch`, `truncated_reply`, `malformed_reply` (no HTTP); of both
+`connection_reset`, `connection_closed` (before a reply began), `connection_failed`. A connection that cannot be opened
+is the failure of the HTTP operation that waits for it: `connection_refused`, `connect_timeout`, `connection_failed`;
+an operation on Redis waits on.
 """
 
 from typing import Literal

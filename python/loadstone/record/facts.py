@@ -231,6 +231,8 @@ class TrialFacts(Facts):
     """Every Redis, by its name; a MariaDB has no such counters."""
     ceiling: Ceiling | None = None
     series: tuple[SeriesPoint, ...] = ()
+    response_dispersion: float | None = None
+    """Mean square of the response times over the square of their mean: 1 if all are alike, 2 if exponential."""
     host: HostFacts = HostFacts()
     parts: dict[str, PartCpu] = {}
     stored: tuple[StoredFacts, ...] = ()

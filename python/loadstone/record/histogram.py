@@ -1,6 +1,6 @@
 """Latency histograms: decoded, merged, and read at a rank. Percentiles are never averaged."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
@@ -91,3 +91,14 @@ def quantiles_of_summary(latency: Latency) -> Quantiles:
         max=latency.max if known else None,
         **told,
     )
+
+
+def dispersion(histograms: Sequence[HdrHistogram]) -> float | None:
+    """The mean square of all values over the square of their mean; None of no value, or if all are 0."""
+    parts = [(h.get_total_count(), h.get_mean_value(), h.get_stddev()) for h in histograms if h.get_total_count()]
+    count = sum(number for number, _, _ in parts)
+    mean = sum(number * mean for number, mean, _ in parts) / count if count else 0.0
+    if not mean:
+        return None
+    square = sum(number * (mean_of**2 + deviation**2) for number, mean_of, deviation in parts) / count
+    return float(square / mean**2)

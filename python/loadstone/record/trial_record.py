@@ -24,7 +24,7 @@ from loadstone.record.facts import (
     SubjectFacts,
     TrialFacts,
 )
-from loadstone.record.histogram import decode, merge, quantiles_ns, quantiles_of_summary
+from loadstone.record.histogram import decode, dispersion, merge, quantiles_ns, quantiles_of_summary
 from loadstone.record.part_cpu import connections_by_third, cpu_seconds, is_mariadb, parts_of
 from loadstone.record.trial import Quantiles, TrialCounts, TrialRecord
 from loadstone.record.window import Window
@@ -79,6 +79,7 @@ def make_trial_record(
         failure=failure,
         plan=plan,
         drive=_without_histograms(drive),
+        response_dispersion=dispersion([decode(o.response_histogram) for o in drive.operations.values()]),
         servers={name: _server_trial(snapshots[name]) for name in redis},
         ceiling=ceiling,
         series=series,

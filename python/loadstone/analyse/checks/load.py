@@ -50,7 +50,9 @@ def samples(evidence: TrialEvidence) -> CheckResult:
 def little(evidence: TrialEvidence) -> CheckResult | None:
     """Closed model: the users' time that is accounted for, X R / N, which is 1 by Little's law.
 
-    R holds the waiting for a connection, and the think time is added to it.
+    R holds the waiting for a connection, and the think time is added to it. At the edges of the window operations
+    are cut: what is in progress at a moment still lasts E[R^2] / 2 E[R] (the mean residual life of renewal theory:
+    D. R. Cox, 'Renewal Theory', 1962, section 5.2), so much of T may be missing or too much.
     """
     closed, drive, plan = evidence.closed, evidence.drive, evidence.plan
     if closed is None:
@@ -66,7 +68,7 @@ def little(evidence: TrialEvidence) -> CheckResult | None:
     think_s = ended * closed.think_time_ms / 1e3
     ratio = (response_s + think_s) / (closed.users * drive.measure_s)
     away = abs(1 - ratio)
-    edges = (response_s + think_s) / ended / drive.measure_s
+    edges = (response_s + think_s) / ended / drive.measure_s * max(1.0, (evidence.facts.response_dispersion or 0.0) / 2)
     verdict: CheckVerdict = "valid"
     if away > max(1 - limits.LITTLE.invalid, limits.LITTLE_TOLERANCE + edges):
         verdict = "invalid"

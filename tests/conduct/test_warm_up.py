@@ -1,0 +1,84 @@
+"""How long a subject is warmed up: a driver that tells made-up rates, on the real seam."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+
+import pytest
+
+from loadstone.conduct.warm_up import LONGEST, warm_up
+from loadstone.deploy.deployed import DeployedSubject, Ready
+from loadstone.deploy.subject_url import UrlSubject
+from loadstone.drive.outcome import DriveRecord, Interval
+from loadstone.errors import DriveFailed
+from loadstone.plan.model import Plan
+
+LENGTH_S = 4.0
+
+
+@dataclass
+class Rates:
+    """Drives at these rates, the last one for ever; 0 is a failure."""
+
+    template: DriveRecord
+    rates: Sequence[int]
+    driven: list[Plan] = field(default_factory=list)
+
+    def drive(self, share: Plan, on_interval: Callable[[Interval], None]) -> DriveRecord:  # noqa: ARG002 (the seam's)
+        rate = self.rates[min(len(self.driven), len(self.rates) - 1)]
+        self.driven.append(share)
+        if not rate:
+            raise DriveFailed("driver: nobody answers")
+        name, operation = next(iter(self.template.operations.items()))
+        length_s = share.phases.measure_s
+        done = operation.model_copy(update={"window_completed": round(rate * length_s)})
+        return self.template.model_copy(update={"operations": {name: done}, "measure_s": length_s})
+
+    def stop(self) -> None:
+        """Nothing runs."""
+
+
+@pytest.fixture
+def ready() -> Ready:
+    subject = UrlSubject("app", ["http://127.0.0.1:9"])
+    return Ready({}, {"app": DeployedSubject(subject, (), {}, LENGTH_S)})
+
+
+def warmed_s(synthetic: ModuleType, ready: Ready, rates: Sequence[int]) -> float:
+    """How long it was warmed up in all."""
+    driver = Rates(synthetic.make_drive(), rates)
+    warm_up(driver, ready, None, synthetic.make_plan("set"), lambda _: None)
+    return sum(plan.phases.measure_s for plan in driver.driven)
+
+
+def test_a_steady_rate_ends_after_the_planned_length(synthetic: ModuleType, ready: Ready) -> None:
+    assert warmed_s(synthetic, ready, [1000]) == LENGTH_S
+    assert warmed_s(synthetic, ready, [1000]) == 0, "once for each kind of load"
+
+
+def test_a_rising_rate_has_it_go_on_but_not_for_ever(synthetic: ModuleType, ready: Ready) -> None:
+    assert warmed_s(synthetic, ready, [500, 900, 1200, 1210]) == 2 * LENGTH_S
+    ready.subjects["app"].warmed.clear()
+    assert warmed_s(synthetic, ready, [2**power for power in range(10, 40)]) == LONGEST * LENGTH_S
+
+
+def test_another_kind_of_load_is_another_warm_up(synthetic: ModuleType, ready: Ready) -> None:
+    assert warmed_s(synthetic, ready, [1000]) == LENGTH_S
+    driver = Rates(synthetic.make_drive(), [1000])
+    warm_up(driver, ready, None, synthetic.make_plan("get"), lambda _: None)
+    assert len(driver.driven) == 2
+
+
+def test_what_fails_is_tried_again_by_the_next_trial(synthetic: ModuleType, ready: Ready) -> None:
+    assert warmed_s(synthetic, ready, [0]) == LENGTH_S / 2
+    assert warmed_s(synthetic, ready, [1000]) == LENGTH_S
+
+
+def test_nothing_but_the_load_of_the_trial_is_driven(synthetic: ModuleType, ready: Ready) -> None:
+    driver = Rates(synthetic.make_drive(), [1000])
+    plan = synthetic.make_plan("set")
+    warm_up(driver, ready, "redis", plan, lambda _: None)
+    assert not driver.driven, "the load goes to a server"
+    warm_up(driver, ready, "app", plan, lambda _: None)
+    assert {one.operations for one in driver.driven} == {plan.operations}
+    assert all(one.phases.warm_up_s == 0 and one.phases.measure_operations is None for one in driver.driven)
