@@ -339,9 +339,6 @@ impl Worker {
 fn targets_of(plan: &Plan, thread: usize, threads: usize, lanes: usize) -> Vec<usize> {
     let own = |thread| share(plan.pool.connections as usize, thread, threads);
     let first: usize = (0..thread).map(own).sum();
-    let target = |connection| match lanes {
-        1 => (connection * threads + thread) % plan.endpoints.len(),
-        lanes => (first + connection) % lanes,
-    };
-    (0..own(thread)).map(target).collect()
+    let several = if lanes > 1 { lanes } else { plan.endpoints.len() };
+    (0..own(thread)).map(|connection| (first + connection) % several).collect()
 }

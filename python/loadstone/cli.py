@@ -6,7 +6,7 @@ was finished is kept).
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -29,6 +29,24 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+def _whole(option: str, wrong: str, lowest: int, highest: int | None = None) -> Callable[[str], int]:
+    """Reads an option's whole number; what is none raises UserError, e.g. `--blocks 0: no number of blocks; ...`."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = lowest - 1
+        if number < lowest or (highest is not None and number > highest):
+            allowed = f"from {lowest} to {highest}" if highest is not None else f"from {lowest} on"
+            raise UserError(f"{option} {text}: {wrong}; write a number {allowed}")
+        return number
+
+    return read
+
+
 err = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else 120)
 
 Only = Annotated[
@@ -61,7 +79,12 @@ AsPublished = Annotated[
 ]
 Seed = Annotated[
     int | None,
-    typer.Option("--seed", min=0, help="Seed of the order, the keys and the documents; a fresh one if not given."),
+    typer.Option(
+        "--seed",
+        metavar="NUMBER",
+        parser=_whole("--seed", "not a seed", 0),
+        help="Seed of the order, the keys and the documents; a fresh one if not given.",
+    ),
 ]
 Budget = Annotated[
     str | None,
@@ -69,7 +92,12 @@ Budget = Annotated[
 ]
 Blocks = Annotated[
     int | None,
-    typer.Option("--blocks", min=1, max=1000, help="Measure so often, and compare once at the end."),
+    typer.Option(
+        "--blocks",
+        metavar="NUMBER",
+        parser=_whole("--blocks", "not a number of blocks", 1, 1000),
+        help="Measure so often, and compare once at the end.",
+    ),
 ]
 FailIf = Annotated[
     list[str] | None,
@@ -119,7 +147,7 @@ def show(
     budget: Budget = None,
     blocks: Blocks = None,
 ) -> None:
-    """What an experiment varies, how long it takes and what it can tell, before it starts."""
+    """What an experiment would do, and how long it takes."""
     from loadstone.options import RunOptions
     from loadstone.overview import describe_experiment
 
@@ -157,12 +185,17 @@ def run(
     ] = None,
     prometheus: Annotated[
         int | None,
-        typer.Option("--prometheus", metavar="PORT", min=1, max=65535, help="Offer live figures to Prometheus there."),
+        typer.Option(
+            "--prometheus",
+            metavar="PORT",
+            parser=_whole("--prometheus", "not a port", 1, 65535),
+            help="Offer live figures to Prometheus there.",
+        ),
     ] = None,
     fail_if: FailIf = None,
     json_: Json = False,
 ) -> None:
-    """Run an experiment: start the servers, load them, watch them, print what the data allow one to say."""
+    """Run an experiment and print what the data say."""
     from loadstone.options import RunOptions
     from loadstone.run import run as run_experiment
 
@@ -200,7 +233,7 @@ def report(
     fail_if: FailIf = None,
     json_: Json = False,
 ) -> None:
-    """Analyse a run's folder again and write its reports; nothing else is needed."""
+    """Write a run's reports again, from its folder."""
     from loadstone.run import report_run
 
     objectives = _objectives(fail_if)
@@ -224,7 +257,7 @@ def compare(
     fail_if: FailIfRatio = None,
     json_: CompareJson = False,
 ) -> None:
-    """Compare two runs, or conditions of one, and say what the data allow."""
+    """Compare two runs, or conditions of one."""
     from loadstone.compare import CompareOptions
     from loadstone.compare import compare as compare_runs
 
@@ -246,7 +279,7 @@ def compare(
 
 @app.command()
 def doctor() -> None:
-    """Whether this machine can measure well: what is there, what is missing, what to change."""
+    """Whether this machine can measure well."""
     from loadstone.overview import examine
 
     if not examine(err):

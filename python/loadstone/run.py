@@ -23,6 +23,7 @@ from loadstone.conduct.campaign import Campaign
 from loadstone.conduct.ceiling import CeilingGauge
 from loadstone.conduct.conductor import Conductor, Unseen
 from loadstone.conduct.crashes import Crashes
+from loadstone.conduct.preflight import check_parts, start_parts
 from loadstone.deploy.deployed import Ready
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.placement import Placement, place
@@ -69,6 +70,7 @@ def run(options: RunOptions, console: Console, objectives: Sequence[Objective] =
     for trial in run_plan.trials:
         if trial.block == 1:
             require_drivable(trial.plan)
+    check_parts(run_plan)
     check_space(options.resume or options.out, estimate_bytes(run_plan))
     for line in announce(run_plan, experiment):
         console.print(line, markup=False, soft_wrap=True)
@@ -82,8 +84,8 @@ def run(options: RunOptions, console: Console, objectives: Sequence[Objective] =
         servers = held.enter_context(Deployments(registry.server, context))
         if isinstance(live, LiveExporter):
             console.print(f"live figures for Prometheus: {live.url}", markup=False, soft_wrap=True)
-        first = servers.need(run_plan.trials[0])
-        with _open_folder(options, experiment, run_plan, placement, first, place_of_run) as folder:
+        first, passwords = start_parts(servers, run_plan)
+        with _open_folder(options, experiment, run_plan, placement, first, passwords, place_of_run) as folder:
             gauge = CeilingGauge(driver, DeployContext(cpus=placement.server_cpus))
             conductor = Conductor(servers, driver, gauge, folder, placement, stopping, progress.note, live)
             judge = partial(look_at, quick=options.quick, histograms=partial(read_histogram, folder.path))
@@ -124,13 +126,11 @@ def _open_folder(
     run_plan: RunPlan,
     placement: Placement,
     ready: Ready,
+    passwords: Sequence[str],
     path: Path,
 ) -> RunFolder:
     """The new folder with what is known before the first trial, or the one to go on with. Raises UserError."""
     summary = summarise_plan(run_plan)
-    reached = [one.endpoint for one in ready.servers.values()]
-    reached += [endpoint for one in ready.subjects.values() for endpoint in one.endpoints]
-    passwords = [endpoint.password for endpoint in reached if endpoint.password]
     environment: dict[str, Any] = {
         **capture(
             placement=placement,

@@ -109,7 +109,7 @@ def test_the_length_of_a_block_is_the_plans_then_the_median_of_those_measured(
     for block, step_s in ((0, 5), (1, 5), (2, 300), (3, 6)):  # block 2 was interrupted
         for order in (1, 2, 3):
             passes.add(trial(template, block, order, at_s=1000 * block + step_s * order))
-    assert passes.block_s() == pytest.approx((15 + 18) / 2)
+    assert passes.block_s() == 18, "servers and subjects start in the warm block, so it is not among them"
 
 
 def test_one_in_five_and_at_least_one() -> None:

@@ -31,7 +31,7 @@ class Rates:
             raise DriveFailed("driver: nobody answers")
         name, operation = next(iter(self.template.operations.items()))
         length_s = share.phases.measure_s
-        done = operation.model_copy(update={"window_completed": round(rate * length_s)})
+        done = operation.model_copy(update={"window_ok": round(rate * length_s)})
         return self.template.model_copy(update={"operations": {name: done}, "measure_s": length_s})
 
     def stop(self) -> None:
@@ -44,9 +44,14 @@ def ready() -> Ready:
     return Ready({}, {"app": DeployedSubject(subject, (), {}, LENGTH_S)})
 
 
+def drive_of(synthetic: ModuleType) -> DriveRecord:
+    drive: DriveRecord = synthetic.make_drive(synthetic.make_plan("set")).record
+    return drive
+
+
 def warmed_s(synthetic: ModuleType, ready: Ready, rates: Sequence[int]) -> float:
     """How long it was warmed up in all."""
-    driver = Rates(synthetic.make_drive(), rates)
+    driver = Rates(drive_of(synthetic), rates)
     warm_up(driver, ready, None, synthetic.make_plan("set"), lambda _: None)
     return sum(plan.phases.measure_s for plan in driver.driven)
 
@@ -64,7 +69,7 @@ def test_a_rising_rate_has_it_go_on_but_not_for_ever(synthetic: ModuleType, read
 
 def test_another_kind_of_load_is_another_warm_up(synthetic: ModuleType, ready: Ready) -> None:
     assert warmed_s(synthetic, ready, [1000]) == LENGTH_S
-    driver = Rates(synthetic.make_drive(), [1000])
+    driver = Rates(drive_of(synthetic), [1000])
     warm_up(driver, ready, None, synthetic.make_plan("get"), lambda _: None)
     assert len(driver.driven) == 2
 
@@ -75,7 +80,7 @@ def test_what_fails_is_tried_again_by_the_next_trial(synthetic: ModuleType, read
 
 
 def test_nothing_but_the_load_of_the_trial_is_driven(synthetic: ModuleType, ready: Ready) -> None:
-    driver = Rates(synthetic.make_drive(), [1000])
+    driver = Rates(drive_of(synthetic), [1000])
     plan = synthetic.make_plan("set")
     warm_up(driver, ready, "redis", plan, lambda _: None)
     assert not driver.driven, "the load goes to a server"

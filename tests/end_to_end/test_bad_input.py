@@ -23,7 +23,16 @@ from tests.end_to_end.conftest import Lab
         (["run"], "Missing argument"),
         (["rnu"], "No such command"),
         (["report", "nowhere"], "nowhere"),
-        (["run", "json-documents", "--blocks", "0"], "blocks"),
+        (
+            ["run", "json-documents", "--blocks", "0"],
+            "--blocks 0: not a number of blocks; write a number from 1 to 1000",
+        ),
+        (
+            ["run", "json-documents", "--prometheus", "abc"],
+            "--prometheus abc: not a port; write a number from 1 to 65535",
+        ),
+        (["run", "json-documents", "--prometheus", "99999"], "--prometheus 99999: not a port; "),
+        (["run", "json-documents", "--seed", "-1"], "--seed -1: not a seed; write a number from 0 on"),
         (["run", "json-documents", "--budget", "soon"], "--budget"),
         (["run", "json-documents", "--fail-if", "p99 is bad"], "--fail-if 'p99 is bad'"),
         (["run", "json-documents", "--fail-if", "goodput < -5%"], "loadstone compare"),

@@ -3,7 +3,7 @@
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.spec.experiment import COLUMNS
+from loadstone.spec.experiment import COLUMNS, COUNTING
 from loadstone.spec.load import load_experiment
 
 
@@ -124,7 +124,19 @@ def test_the_example_is_right(app: str) -> None:
         (
             "    count: DBSIZE\n",
             '    count: " "\n',
-            "150: crashes.0.count: is empty; write SELECT COUNT(*) FROM a table, or a command of Redis",
+            f"150: crashes.0.count: is empty; begin it with one of: {', '.join(COUNTING)}",
+        ),
+        (
+            "    count: DBSIZE\n",
+            "    count: KEYS *\n",
+            "150: crashes.0.count: 'KEYS *' does not count on redis, a Redis; begin it with one of: "
+            f"{', '.join(COUNTING)}",
+        ),
+        (
+            "{operation: write, server: mariadb, when: {store: mariadb}, count: SELECT",
+            "{operation: write, server: mariadb, when: {store: mariadb}, count: INSERT",
+            "122: workload.stored.0.count: 'INSERT COUNT(*) FROM post' does not count on mariadb, a MariaDB; write "
+            "SELECT COUNT(*) FROM a table",
         ),
         (
             "columns: [tps, peak_tps",

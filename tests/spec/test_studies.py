@@ -42,11 +42,15 @@ def test_each_is_planned_in_every_mode(name: str, mode: str) -> None:
         assert {stored.server for stored in trial.stored} <= set(trial.servers)
 
 
-@pytest.mark.parametrize("name", STUDIES)
-def test_lessons_and_columns_name_what_there_is(name: str) -> None:
-    experiment = find(name)
+@pytest.mark.parametrize("name", names())
+def test_lessons_name_checks_that_there_are(name: str) -> None:
     known = {check.name for check in CHECKS}
-    assert {lesson.name for lesson in experiment.lessons if lesson.kind == "check"} <= known
+    assert {lesson.name for lesson in find(name).lessons if lesson.kind == "check"} <= known
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_columns_name_what_there_is(name: str) -> None:
+    experiment = find(name)
     assert {column for table in experiment.tables for column in table.columns} <= set(STUDY_COLUMNS)
     printed = {column for table in experiment.tables for column in table.columns} | {"tps"}
     assert {published.column for published in experiment.published} - {"", "store_cpu"} <= printed

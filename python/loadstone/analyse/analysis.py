@@ -12,7 +12,7 @@ from loadstone.analyse.judge import judge_trial
 from loadstone.analyse.labels import label_of
 from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.model import Analysis, FactorView, TrialView
-from loadstone.analyse.summary import notes_of, summarise_checks
+from loadstone.analyse.summary import notes_of, one_sentence, summarise_checks
 from loadstone.analyse.tables import make_tables
 from loadstone.analyse.timeline import make_timeline
 from loadstone.record.reading import Run, read_run
@@ -54,7 +54,7 @@ def analyse_run(run: Run) -> Analysis:
         trials_valid=verdicts["valid"],
         trials_suspect=verdicts["suspect"],
         trials_invalid=verdicts["invalid"],
-        published_source="; ".join(dict.fromkeys(source.source for source in run.experiment.published)),
+        published_source=one_sentence([source.source for source in run.experiment.published]),
         notes=notes_of(run, judged),
         tables=tables,
         answers=answer_conclusions(run.experiment, tables, families),
@@ -62,7 +62,7 @@ def analyse_run(run: Run) -> Analysis:
         timeline=make_timeline(run, in_time),
         environment=dict(run.environment),
         trials=[_view(run.experiment, trial) for trial in in_time],
-        lessons=learn(Outcome(run.experiment, judged, tables, families, checks)),
+        lessons=learn(Outcome(run.experiment, judged, tables, families, checks, run.plan.scale)),
         crashes=make_crash_tables(run),
         scale=run.plan.scale,
         factors={name: FactorView(title=f.title, unit=f.unit) for name, f in run.experiment.factors.items()},

@@ -6,7 +6,7 @@ from statistics import median
 from typing import Literal
 
 from loadstone.analyse.evidence import TrialEvidence
-from loadstone.record.facts import DRIVER, OWN, AvgMax, PartCpu
+from loadstone.record.facts import DRIVER, OWN, AvgMax, PartCpu, cpus_in_force
 
 Kind = Literal["redis", "mariadb", "subject"]
 POOLS = {"hikari": "to the database", "redis_pool": "to Redis"}
@@ -113,17 +113,9 @@ def _limit(found: TrialEvidence, name: str, members: Sequence[PartCpu]) -> float
     """CPUs that its limits allow, all replicas together; None without a limit that is in force."""
     subject = found.facts.subjects.get(name)
     if subject is not None:
-        try:
-            return float(subject.limits["cpu limit"]) * max(1, subject.replicas)
-        except (KeyError, ValueError):  # without a limit, or it is unavailable here
-            return None
-    limit = next((member.cpu_limit for member in members if member.cpu_limit is not None), None)
-    return limit if limit is not None and _holds(limit, members) else None
-
-
-def _holds(limit: float, members: Sequence[PartCpu]) -> bool:
-    """Whether a limit can have been in force: nothing takes clearly more than it may."""
-    return max(member.mean_share for member in members) <= 1.1 * limit
+        cpus = cpus_in_force(subject.limits)
+        return None if cpus is None else cpus * max(1, subject.replicas)
+    return next((member.cpu_limit for member in members if member.cpu_limit is not None), None)
 
 
 def _throttled(found: TrialEvidence, name: str) -> float:

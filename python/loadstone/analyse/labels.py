@@ -5,7 +5,11 @@ from collections.abc import Iterable, Mapping
 
 from loadstone.spec.experiment import Experiment, Factor, Table
 from loadstone.spec.levels import Condition, Level
+from loadstone.spec.units import parse_any
 
+_SWITCHES = frozenset({"on", "off", "yes", "no", "true", "false"})
+_WORD = 3
+"""Letters from which on a name can be a word."""
 _SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
@@ -14,13 +18,18 @@ def identity(condition: Mapping[str, Level]) -> str:
     return json.dumps(dict(condition), sort_keys=True, ensure_ascii=False)
 
 
-def level_words(name: str, level: Level, factor: Factor | None) -> str:
-    """A level in words: `8 workers`, `1 kB`, `json`; a switch or a name for settings with its factor: `warm-up on`."""
+def level_words(name: str, level: Level, factor: Factor | None, *, shared: bool = False) -> str:
+    """A level in words: `8 workers`, `1 kB`, `json`; a switch with its factor: `warm-up on`.
+
+    So is a name for settings that says nothing without it: a number, a short word, or one that is a level of another
+    factor, too (`shared`).
+    """
     unit = factor.unit if factor else ""
     if isinstance(level, bool):
         return f"{_name(name)} {'on' if level else 'off'}"
     if isinstance(level, str):
-        return f"{_name(name)} {level}" if factor and level in factor.values else level
+        alone = factor is None or level not in factor.values or (_speaks(level) and not shared)
+        return level if alone else f"{_name(name)} {level}"
     if unit in ("B", "bytes"):
         return _size(level)
     number = f"{level:,}"
@@ -31,7 +40,11 @@ def level_words(name: str, level: Level, factor: Factor | None) -> str:
 
 def condition_words(experiment: Experiment, condition: Mapping[str, Level], factors: Iterable[str]) -> str:
     """These factors of a condition in words, with commas between."""
-    return ", ".join(level_words(name, condition[name], experiment.factors.get(name)) for name in factors)
+    known = experiment.factors
+    return ", ".join(
+        level_words(name, condition[name], known.get(name), shared=_is_shared(experiment, name, condition[name]))
+        for name in factors
+    )
 
 
 def label_of(experiment: Experiment, condition: Condition) -> str:
@@ -49,6 +62,15 @@ def prints(experiment: Experiment, table: Table, condition: Condition) -> bool:
         if not any(type(level) is type(condition[name]) and level == condition[name] for level in levels):
             return False
     return True
+
+
+def _speaks(level: str) -> bool:
+    """Whether a level says what it is without the name of its factor."""
+    return len(level) >= _WORD and level.lower() not in _SWITCHES and parse_any(level) is None
+
+
+def _is_shared(experiment: Experiment, name: str, level: Level) -> bool:
+    return any(level in factor.levels for other, factor in experiment.factors.items() if other != name)
 
 
 def _name(factor: str) -> str:

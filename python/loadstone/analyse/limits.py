@@ -63,6 +63,7 @@ HUGE_PAGES = Limit(0, inf, "forks", "J: with huge pages the first write after a 
 OVERCOMMIT = Limit(1, inf, "", "J: at 0 the kernel may refuse a fork; information only")
 STORED_ROWS = Limit(0, 0, "rows", "X: what was answered as stored is there, and nothing else")
 SETTINGS = Limit(0, 0, "settings", "X: a server with other settings is another condition")
+LIMITS = Limit(0, inf, "limits", "J: a part without the limit that it was to have is another condition")
 CONNECTION_LEAK = Limit(4, inf, "connections", "J: more from the first to the last third, rising all the time")
 SUBJECT_THROTTLED = Limit(5, inf, "%", "J: time that a CPU limit took from a subject; information only")
 EVICTED = Limit(0, 0, "keys", "J: what was evicted can no longer be read or counted")

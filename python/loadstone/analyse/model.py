@@ -61,10 +61,16 @@ class Row(Piece):
     bottleneck: Bottleneck | None = None
     stored: int | None = None
     """Rows or entities that its trials stored, counted on the server; None where nothing is counted."""
+    answered: int | None = None
+    """Right replies of the operations that `stored` counts, between its two counts: warm-up and drain included."""
     stored_keys: int | None = None
     """Keys that Redis had more after them; not the same as `stored` where an entity is several keys."""
     seen: dict[str, dict[str, AvgMax]] = {}
     """Part -> metric -> average and maximum over its trials; `host` has vmstat's columns."""
+    users: int | None = None
+    """Users as driven, of a run that was made smaller; None in others, and in the open model."""
+    ours: bool = False
+    """Whether loadstone started every server: then nobody else is connected to them."""
     published_columns: dict[str, float] = {}
     """Column's key -> the original's figure, beside `published`."""
 
@@ -86,7 +92,8 @@ class LessonAnswer(Piece):
     now: str
     """One or two sentences with figures."""
     verdict: Literal["caught", "did not happen", "unknown"]
-    """caught: it happened here, too, and was refused or kept apart."""
+    """caught: it happened here, too, and was refused or kept apart; did not happen: it was looked for, and is not
+    there, or what was not asked then is asked and answered here."""
 
 
 class CrashRow(Piece):

@@ -10,10 +10,12 @@ from loadstone.record.trial import TrialRecord
 
 
 def server_side(trials: Sequence[TrialRecord]) -> dict[str, Any]:
-    """`Row.stored`, `Row.stored_keys` and `Row.seen` over these trials, which are at least one."""
+    """`Row.stored`, `Row.answered`, `Row.seen` and the like over these trials, which are at least one."""
     known = [(trial, facts) for trial in trials if (facts := facts_of(trial)) is not None]
     return {
         "stored": _sum([stored_rows(facts) for _, facts in known]),
+        "answered": _sum([answered(facts) for _, facts in known]),
+        "ours": all(facts.placement is not None for _, facts in known),
         "stored_keys": _sum([stored_keys(facts) for _, facts in known]),
         "seen": _seen([(facts, trial.duration_s) for trial, facts in known]),
     }
@@ -27,9 +29,20 @@ def facts_of(trial: TrialRecord) -> TrialFacts | None:
         return None
 
 
+def users_of(trial: TrialRecord) -> int | None:
+    """Users of the closed model; None of the open one."""
+    users = trial.facts.get("plan", {}).get("model", {}).get("users")
+    return int(users) if users else None
+
+
 def stored_rows(facts: TrialFacts) -> int | None:
     """Rows that the servers had more after the trial; None where nothing was counted, or not all of it."""
     return _sum([None if one.before is None or one.after is None else one.after - one.before for one in facts.stored])
+
+
+def answered(facts: TrialFacts) -> int | None:
+    """Right replies of what is counted, in the whole drive as the count is; None where nothing was counted."""
+    return sum(one.answered for one in facts.stored) if facts.stored else None
 
 
 def stored_keys(facts: TrialFacts) -> int | None:

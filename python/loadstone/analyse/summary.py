@@ -42,6 +42,15 @@ def _badness(check: Check, result: CheckResult) -> tuple[int, float]:
     return _ORDER[result.verdict], -measured if check.less_is_worse else measured
 
 
+def one_sentence(sources: Sequence[str]) -> str:
+    """Where the original's figures come from: the study, and what else of it is printed, as one list."""
+    first, *others = dict.fromkeys(" ".join(source.split()) for source in sources) or [""]
+    if not others:
+        return first
+    *init, last = others
+    return f"{first}; beside it {f'{", ".join(init)} and {last}' if init else last}"
+
+
 def notes_of(run: Run, judged: Sequence[TrialRecord]) -> list[str]:
     """What a reader must know of the run as a whole, one sentence each."""
     return [*run.notes, *_course(run, judged), *_surroundings(run.environment)]
@@ -69,7 +78,10 @@ def _course(run: Run, judged: Sequence[TrialRecord]) -> Iterator[str]:
         trials = "1 trial is" if otherwise == 1 else f"{otherwise} trials are"
         yield f"{trials} judged otherwise by this version than when the run was made."
     if run.plan.scale != 1:
-        yield f"Scaled: users and rows are {100 * run.plan.scale:.3g} % of those that the experiment writes."
+        yield (
+                f"Scaled: users (where the experiment scales them) and rows are {100 * run.plan.scale:.3g} % of those that "
+                "the experiment writes."
+            )
     if run.plan.quick and (left_out := [table.title for table in run.experiment.tables if not table.quick]):
         yield f"Left out of a quick run: {'; '.join(left_out)}."
     if run.plan.as_published and run.experiment.as_published is not None and run.experiment.as_published.note:

@@ -12,7 +12,7 @@ from loadstone.analyse.labels import condition_words, identity
 from loadstone.analyse.model import ResultTable, Row
 from loadstone.analyse.pairs import EXACT, SPOILED_MAX
 from loadstone.analyse.reasons import counted_reasons, failed_checks
-from loadstone.analyse.server_side import server_side
+from loadstone.analyse.server_side import server_side, users_of
 from loadstone.analyse.statistics.signed_rank import signed_rank
 from loadstone.errors import DriveFailed
 from loadstone.plan.run_plan import WARM_BLOCK
@@ -97,6 +97,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         goodput_interval=typical_interval([trial.goodput_per_s for trial in used]),
         throughput_interval=typical_interval([trial.throughput_per_s for trial in used]),
         bottleneck=bottleneck_of(used),
+        users=users_of(used[0]) if run.plan.scale != 1 else None,
         **server_side(used),
     )
 

@@ -8,8 +8,9 @@ from itertools import pairwise
 from loadstone.conduct.passes import ended_unix_s
 from loadstone.record.trial import TrialRecord
 
-SESSION_GAP_S = 60.0
-"""A longer pause between two trials is no time of the run: it ended there and was gone on with later."""
+SESSION_GAP_S = 180.0
+"""A longer pause between two trials is no time of the run: it ended there and was gone on with later. A shorter
+one may be the start and the warm-up of an application."""
 
 
 class Budget:

@@ -7,7 +7,7 @@ from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import Driver
 from loadstone.drive.outcome import DriveRecord
-from loadstone.errors import DriveFailed
+from loadstone.errors import DriveFailed, UserError
 from loadstone.plan.http import HttpExpect
 from loadstone.plan.model import Closed, Operation, Phases, Plan
 from loadstone.record.facts import Ceiling
@@ -22,6 +22,7 @@ BUSY_USERS = 64
 """Enough to keep one thread of a driver busy."""
 BUSY = Phases(warm_up_s=0.05, measure_s=0.2, drain_s=1.0)
 SINGLE = Phases(warm_up_s=0.02, measure_s=0.1, drain_s=1.0)
+BODY_MAX_BYTES = 1 << 24
 HTTP_HEAD_BYTES = 150
 """About what status line and headers of a reply take."""
 
@@ -62,8 +63,8 @@ class CeilingGauge:
 
     def _measured(self, plan: Plan, body_bytes: int) -> Ceiling | None:
         null = NullServerProcess(_options(plan, body_bytes))
-        endpoint = null.start(self._context)
         try:
+            endpoint = null.start(self._context)
             base = plan.model_copy(
                 update={
                     "endpoints": (endpoint,),
@@ -74,7 +75,7 @@ class CeilingGauge:
             )
             busy = _with_users(base, BUSY_USERS * plan.threads, BUSY)
             return Ceiling.of(busy, self._drive(busy), self._drive(_with_users(base, plan.threads, SINGLE)))
-        except DriveFailed:
+        except (DriveFailed, UserError):
             return None
         finally:
             null.stop()
@@ -102,8 +103,8 @@ def _answerable(operation: Operation) -> Operation:
 
 
 def _rounded(size: float) -> int:
-    """A size as the next power of two, so that trials of one kind share a ceiling."""
-    return 1 << max(0, round(size) - 1).bit_length() if size >= 1 else 0
+    """A size as the next power of two, so that trials of one kind share a ceiling; `BODY_MAX_BYTES` at most."""
+    return min(BODY_MAX_BYTES, 1 << max(0, round(size) - 1).bit_length()) if size >= 1 else 0
 
 
 def _with_users(plan: Plan, users: int, phases: Phases) -> Plan:

@@ -40,7 +40,7 @@ from loadstone.record.trial_record import failed_trial_record, make_trial_record
 
 OnInterval = Callable[[Interval], None]
 START_TRIES = 2
-"""How often the parts of one condition are started at most, where that fails."""
+"""How often in a row the parts of one condition are started at most, where that fails."""
 
 
 class Live(Protocol):
@@ -116,10 +116,12 @@ class Conductor:
         if self._not_started[kind] >= START_TRIES:
             raise UserError("its servers or its subject could not be started before; the first trial of it says why")
         try:
-            return self.servers.need(planned)
+            ready = self.servers.need(planned)
         except UserError:
             self._not_started[kind] += 1
             raise
+        self._not_started.pop(kind, None)
+        return ready
 
     def _load(self, planned: PlannedTrial, ready: Ready) -> None:
         """Store the data that the trial needs. Raises DriveFailed if not all of it was stored."""
@@ -184,7 +186,7 @@ class Conductor:
         if self.stopping.is_set() or drive.stopped:
             return None
         completed = sum(operation.window_completed for operation in drive.operations.values())
-        replies = max(1, drive.total.ok)
+        replies = max(1, drive.total.ok + sum(drive.total.errors.values()))
         rate_per_s = completed / drive.measure_s if drive.measure_s > 0 else 0.0
         return self.ceiling.measure(plan, rate_per_s, drive.bytes_received / replies)
 

@@ -59,6 +59,8 @@ class Crashes:
             return _told_nothing(one, str(error))
         except PermissionError:
             return _told_nothing(one, "the server may not be killed by this user; run as root, or take kind: embedded")
+        except ProcessLookupError:
+            return _told_nothing(one, "the server was dead before the load began")
 
     def _killed(self, one: CrashTrial, ready: Ready, victim: Deployed, pid: int) -> CrashRecord:
         plan = one.trial.plan.model_copy(update={"endpoints": ready.endpoints(one.trial.target)})
@@ -66,10 +68,13 @@ class Crashes:
         started_unix_ns = time.time_ns()
         drive, killed_after_s = self._drive_and_kill(plan, one.crash.after_s, pid)
         again_s = time.monotonic()
-        restarted = self.servers.need(one.trial).servers[one.crash.server]
+        victim.server.restart()
         restart_s = time.monotonic() - again_s
-        found = restarted.control.count(one.crash.count) - before
-        self._clean(one, restarted, drive.total.offered)
+        restarted = self.servers.need(one.trial).servers[one.crash.server]
+        try:
+            found = restarted.control.count(one.crash.count) - before
+        finally:
+            self._clean(one, restarted, drive.total.offered)
         failure = None if killed_after_s is not None else "it ended before it was killed"
         return CrashRecord(
             name=one.crash.name,
@@ -87,7 +92,8 @@ class Crashes:
 
     def _drive_and_kill(self, plan: Plan, after_s: float, pid: int) -> tuple[DriveRecord, float | None]:
         """The drive, and after how many seconds of load the server was killed; None if the drive ended before."""
-        began, over, killed = threading.Event(), threading.Event(), threading.Event()
+        began, over = threading.Event(), threading.Event()
+        began_s, killed_s = [0.0], [0.0]
         os.kill(pid, 0)  # raises where it may not be killed, as a container of another user
 
         def kill() -> None:
@@ -95,17 +101,18 @@ class Crashes:
             if not over.wait(after_s):
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-                    killed.set()
+                    killed_s[0] = time.monotonic()
 
         killer = threading.Thread(target=kill, name="killer", daemon=True)
         killer.start()
         try:
+            began_s[0] = time.monotonic()
             drive = self.driver.drive(plan, lambda _: began.set())
         finally:
             over.set()
             began.set()
             killer.join()
-        return drive, after_s if killed.is_set() else None
+        return drive, killed_s[0] - began_s[0] if killed_s[0] else None
 
     @staticmethod
     def _clean(one: CrashTrial, server: Deployed, offered: int) -> None:

@@ -92,6 +92,8 @@ class Passes:
         """Seconds that a block takes: the median of the blocks so far, or the plan's as long as there is none."""
         measured = []
         for block in self._passes:
+            if block == WARM_BLOCK:  # servers and subjects start in it
+                continue
             starts = [trial.started_unix_ns / 1e9 for trial in self._last(block)]
             if len(starts) > 1 and not self.pending(block):
                 measured.append((starts[-1] - starts[0]) / (len(starts) - 1) * len(starts))

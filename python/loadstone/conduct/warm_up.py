@@ -32,7 +32,9 @@ def warm_up(driver: Driver, ready: Ready, target: str | None, plan: Plan, progre
         except DriveFailed:
             return
         rate_per_s = _rate_per_s(done)
-        if done.stopped or rate_per_s < RISING * best_per_s or not rate_per_s:
+        if done.stopped or not rate_per_s:
+            return
+        if rate_per_s < RISING * best_per_s:
             break
         best_per_s = rate_per_s
     for one in cold.values():
@@ -49,8 +51,9 @@ def _loaded(ready: Ready, target: str | None) -> dict[str, DeployedSubject]:
 
 
 def _rate_per_s(done: DriveRecord) -> float:
-    completed = sum(operation.window_completed for operation in done.operations.values())
-    return completed / done.measure_s if done.measure_s > 0 else 0.0
+    """Right replies a second: errors may come fast from a subject that is cold."""
+    right = sum(operation.window_ok for operation in done.operations.values())
+    return right / done.measure_s if done.measure_s > 0 else 0.0
 
 
 def _for(plan: Plan, length_s: float) -> Plan:

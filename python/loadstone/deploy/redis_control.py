@@ -19,11 +19,10 @@ from redis.retry import Retry
 
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Endpoint, Tls
+from loadstone.spec.experiment import COUNTING
 
 OUR_PREFIX = "loadstone:"
 BATCH = 1000
-COUNTING = ("DBSIZE", "EXISTS", "GET", "HLEN", "LLEN", "SCARD", "STRLEN", "XLEN", "ZCARD")
-"""Commands that `count` may send: they read, and answer one number."""
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext:

@@ -169,7 +169,16 @@ def _time(run_plan: RunPlan) -> str:
     first = " to the first look at every comparison" if sequential else ""
     at_most = f", at most {duration(longest_s)}" if longest_s > 1.01 * expected_s else ""
     ends = f"; the budget ends it after {duration(budget_s)}" if longest_s == budget_s else at_most
-    return f"Time: about {duration(expected_s)}{first}{ends}; starting the servers comes on top"
+    return f"Time: about {duration(expected_s)}{first}{ends}; {_on_top(run_plan)}"
+
+
+def _on_top(run_plan: RunPlan) -> str:
+    """What the time does not hold: subjects are started and warmed up in it, and not built."""
+    trials = [*run_plan.trials, *(one.trial for one in run_plan.crashes)]
+    ours = dict.fromkeys(name for trial in trials for name, wanted in trial.subjects.items() if not wanted.urls)
+    if ours:
+        return f"starting the servers and a first build of {listed(list(ours))} come on top"
+    return "starting the servers comes on top"
 
 
 def duration(seconds: float) -> str:

@@ -20,7 +20,10 @@ class CrashRecord(Line):
     unknown: int
     """Writes that were sent and not answered: stored or not."""
     found: int | None
-    """What it held after its restart, without what was there before; None: it could not be counted."""
+    """What it held after its restart, without what was there before; None: it could not be counted.
+
+    Below 0 where it lost some of what was there before, too: that is none of the acknowledged writes.
+    """
     restart_s: float | None
     """From its start until it served; None: it did not start."""
     killed_after_s: float
@@ -31,7 +34,7 @@ class CrashRecord(Line):
     @property
     def lost_min(self) -> int | None:
         """Acknowledged writes that are gone for certain: fewer were found than acknowledged."""
-        return None if self.found is None else max(0, self.acknowledged - self.found)
+        return None if self.found is None else max(0, self.acknowledged - max(0, self.found))
 
     @property
     def lost_max(self) -> int | None:
@@ -39,5 +42,5 @@ class CrashRecord(Line):
         return (
             None
             if self.found is None
-            else min(self.acknowledged, max(0, self.acknowledged + self.unknown - self.found))
+            else min(self.acknowledged, max(0, self.acknowledged + self.unknown - max(0, self.found)))
         )

@@ -169,6 +169,21 @@ class HostFacts(Facts):
     """The kernel's setting of that name."""
 
 
+CPU_LIMIT = "cpu limit"
+"""What the CPU limit of a server or subject is called."""
+UNAVAILABLE, UNKNOWN = "unavailable", "unknown"
+"""How the text of a limit begins that is not in force, and of one of which nobody knows."""
+
+
+def cpus_in_force(limits: Mapping[str, str]) -> float | None:
+    """How many CPUs' worth of time the limits allow; None where no CPU limit is in force."""
+    try:
+        cpus = float(limits.get(CPU_LIMIT, ""))
+    except ValueError:  # it says why there is none
+        return None
+    return cpus if isfinite(cpus) else None
+
+
 class PartCpu(Facts):
     """CPU of one part in the measure phase, as shares of one core."""
 
@@ -180,7 +195,7 @@ class PartCpu(Facts):
     wait_share: float | None = None
     """How long that thread, or the driver's hottest, was ready to run and had no CPU, as a share of the time."""
     cpu_limit: float | None = None
-    """Of a server: how many CPUs' worth of time it was to be held to; None without a limit."""
+    """Of a server: how many CPUs' worth of time it was held to; None without a limit that was in force."""
 
 
 class AvgMax(Facts):
@@ -213,7 +228,7 @@ class SubjectFacts(Facts):
     replicas: int
     ours: bool
     limits: dict[str, str] = {}
-    """As in force, or why not: `cpu limit`, `memory limit`."""
+    """As in force, or why not (`unavailable: ...`; `unknown: ...`): `cpu limit`, `memory limit in bytes`."""
     throttled_s: float | None = None
     """How long its CPU limit held it back during the drive, summed over replicas and CPUs; None without a limit."""
 
@@ -240,9 +255,11 @@ class TrialFacts(Facts):
     target: str | None = None
     """The server or subject that got the load; None: every server."""
     settings: dict[str, dict[str, str]] = {}
-    """Server -> settings that the experiment gives it, as read back right before the trial."""
+    """Server -> settings that the experiment gives it, as read back right before the trial; none: not answered."""
     unlike: dict[str, dict[str, str]] = {}
     """Those of them that are not as asked: what was asked."""
+    limits: dict[str, dict[str, str]] = {}
+    """Server -> its limits as in force, or why not (`unavailable: ...`; `unknown: ...`): `cpu limit`."""
     seen: dict[str, dict[str, AvgMax]] = {}
     """Part -> metric -> average and maximum in the measure phase, of every monitor (`host` has vmstat's columns)."""
     server_connections: dict[str, tuple[float, float, float]] = {}

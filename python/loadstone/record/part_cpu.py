@@ -1,11 +1,10 @@
 """CPU and connections of each part in the measure phase, from what the monitors saw."""
 
-import contextlib
 from collections.abc import Collection, Mapping, Sequence
 
 from loadstone.drive.outcome import DriveRecord
 from loadstone.observe.sample import Sample
-from loadstone.record.facts import DRIVER, OF_MARIADB, OWN, PartCpu, owner_of
+from loadstone.record.facts import DRIVER, OF_MARIADB, OWN, PartCpu, cpus_in_force, owner_of
 from loadstone.record.window import Window
 
 MAIN_THREAD = ("used_cpu_sys_main_thread", "used_cpu_user_main_thread")
@@ -37,6 +36,7 @@ def parts_of(
     cpu_s: Mapping[str, float],
     servers: Mapping[str, Mapping[str, object]],
     subjects: Collection[str],
+    limits: Mapping[str, Mapping[str, str]],
 ) -> dict[str, PartCpu]:
     """Shares of one core of each part in `cpu_s`.
 
@@ -49,6 +49,7 @@ def parts_of(
         cpu_s: CPU seconds of each part.
         servers: the servers' settings as planned.
         subjects: the names of the subjects.
+        limits: server -> its limits as they are in force, or why they are not.
     """
     if window.length_s <= 0:
         return {}
@@ -64,7 +65,7 @@ def parts_of(
             max_share=window.highest(name, "cpu_share"),
             main_thread_share=main,
             wait_share=None if alike or name in without - {DRIVER} else _wait_share(window, drive, name),
-            cpu_limit=_limit(servers.get(owner_of(name, servers) or "", {})),
+            cpu_limit=cpus_in_force(limits.get(owner_of(name, limits) or "", {})),
         )
     return found
 
@@ -111,11 +112,3 @@ def _wait_share(window: Window, drive: DriveRecord, part: str) -> float | None:
 def _sum_of(window: Window, part: str, counters: Sequence[str]) -> float | None:
     grown = [window.increase(part, counter) for counter in counters]
     return None if None in grown else sum(seconds for seconds in grown if seconds is not None)
-
-
-def _limit(settings: Mapping[str, object]) -> float | None:
-    limits = settings.get("limits")
-    cpu = limits.get("cpu") if isinstance(limits, Mapping) else None
-    with contextlib.suppress(ValueError):
-        return float(str(cpu)) if cpu is not None else None
-    return None

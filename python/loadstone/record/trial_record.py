@@ -11,6 +11,7 @@ from loadstone.drive.outcome import Counts, DriveRecord, Interval, Latency
 from loadstone.observe.sample import Sample
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial
+from loadstone.record.asked import limits_of, settings_of, with_asked_limits
 from loadstone.record.avg_max import seen_of
 from loadstone.record.facts import (
     DRIVER,
@@ -51,6 +52,7 @@ def make_trial_record(
     target: str | None = None,
     settings: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
     unlike: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    limits: Mapping[str, Mapping[str, str]] | None = None,
 ) -> TrialRecord:
     """The record of a trial that was driven; its verdict is `suspect` until it is judged.
 
@@ -69,11 +71,13 @@ def make_trial_record(
         target: the server or subject that got the load; None: every server.
         settings: server -> settings that the experiment gives it, as read back right before.
         unlike: server -> those of them that are not as asked: what was asked.
+        limits: server -> its limits as they are in force, or why they are not; None: nobody asked.
     """
     window = _measure_window(drive, samples)
     redis = [name for name, pair in snapshots.items() if any(pair) or not is_mariadb(planned.servers, name)]
     cpu_s = cpu_seconds(window, drive, redis)
     series = _series(intervals)
+    in_force = limits_of(planned, limits or {})
     counts = _sum_counts([operation.counts for operation in drive.operations.values()])
     facts = TrialFacts(
         failure=failure,
@@ -84,12 +88,13 @@ def make_trial_record(
         ceiling=ceiling,
         series=series,
         host=_host(window),
-        parts=parts_of(window, drive, cpu_s, planned.servers, subjects),
+        parts=parts_of(window, drive, cpu_s, planned.servers, subjects, in_force),
         stored=tuple(stored),
-        subjects=dict(subjects),
+        subjects=with_asked_limits(planned, subjects),
         target=target,
-        settings={name: dict(values) for name, values in settings.items()},
+        settings=settings_of(planned, settings),
         unlike={name: dict(values) for name, values in unlike.items()},
+        limits=in_force,
         seen=seen_of(window),
         server_connections=connections_by_third(window, samples),
         placement=placement,

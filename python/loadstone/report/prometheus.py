@@ -87,9 +87,7 @@ class LiveExporter(Collector):
             self._server, self._thread = start_http_server(port, ADDRESS, registry)
         except (OSError, OverflowError) as error:
             why = getattr(error, "strerror", None) or "not a port"
-            raise UserError(
-                f"--prometheus: cannot listen on port {port} ({why}); name a free one, or 0 for any"
-            ) from None
+            raise UserError(f"--prometheus: cannot listen on port {port} ({why}); name a free one") from None
         self.port: int = self._server.server_port
 
     def __enter__(self) -> Self:

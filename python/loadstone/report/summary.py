@@ -49,7 +49,9 @@ def scaled(analysis: Analysis) -> str:
     """By how much the run was made smaller than the experiment; empty where it was not."""
     if analysis.scale == 1:
         return ""
-    return f"Scaled: users and rows are {fmt.percent(analysis.scale)} of the original's."
+    return (
+        f"Scaled: users (where the experiment scales them) and rows are {fmt.percent(analysis.scale)} of the original's."
+    )
 
 
 def check_title(name: str) -> str:

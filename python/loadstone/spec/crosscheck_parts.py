@@ -3,7 +3,7 @@
 import re
 
 from loadstone.spec.crosscheck_levels import check_levels_once, check_when
-from loadstone.spec.experiment import DataInto, DataSpec, Experiment, SubjectSpec, is_mariadb
+from loadstone.spec.experiment import COUNTING, DataInto, DataSpec, Experiment, SubjectSpec, is_mariadb
 from loadstone.spec.levels import REFERENCE
 from loadstone.spec.problems import listed, nearest, shown
 from loadstone.spec.yaml_text import Path
@@ -97,7 +97,7 @@ def _stored(experiment: Experiment) -> None:
         at: Path = ("workload", "stored", index)
         check_when(experiment, (*at, "when"), stored.when)
         _server(experiment, (*at, "server"), stored.server)
-        _count(experiment, (*at, "count"), stored.count)
+        _count(experiment, (*at, "count"), stored.server, stored.count)
         if stored.operation not in names:
             hint = nearest(stored.operation, names)
             problem = f"'{stored.operation}' is no operation; {hint}operations: {listed(names)}"
@@ -126,7 +126,7 @@ def _crashes(experiment: Experiment) -> None:
             raise experiment.source.error((*at, "name"), f"'{crash.name}' is used twice; give each crash its own name")
         names.append(crash.name)
         _server(experiment, (*at, "server"), crash.server)
-        _count(experiment, (*at, "count"), crash.count)
+        _count(experiment, (*at, "count"), crash.server, crash.count)
         for factor, levels in crash.vary.items():
             check_levels_once(experiment, (*at, "vary", factor), factor, levels)
 
@@ -138,6 +138,13 @@ def _server(experiment: Experiment, path: Path, name: str) -> None:
         raise experiment.source.error(path, problem)
 
 
-def _count(experiment: Experiment, path: Path, count: str) -> None:
-    if not count.strip():
-        raise experiment.source.error(path, "is empty; write SELECT COUNT(*) FROM a table, or a command of Redis")
+def _count(experiment: Experiment, path: Path, server: str, count: str) -> None:
+    """A SELECT for a MariaDB, one of `COUNTING` for a Redis."""
+    by_select = is_mariadb(experiment.servers[server])
+    remedy = "write SELECT COUNT(*) FROM a table" if by_select else f"begin it with one of: {listed(COUNTING)}"
+    first = (count.split() or [""])[0]
+    if not first:
+        raise experiment.source.error(path, f"is empty; {remedy}")
+    if not REFERENCE.search(first) and first.upper() not in (("SELECT",) if by_select else COUNTING):
+        software = "a MariaDB" if by_select else "a Redis"
+        raise experiment.source.error(path, f"{shown(count)} does not count on {server}, {software}; {remedy}")

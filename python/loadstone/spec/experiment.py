@@ -29,6 +29,8 @@ COLUMNS = (
     *("mariadb_reads", "pool_wait", "held_back", "published"),
 )
 """What a table may print, see `Table.columns`."""
+COUNTING = ("DBSIZE", "EXISTS", "GET", "HLEN", "LLEN", "SCARD", "STRLEN", "XLEN", "ZCARD")
+"""Commands of Redis that may count what is stored: they read, and answer one number."""
 
 
 def _known_metric(name: str) -> str:

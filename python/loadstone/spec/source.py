@@ -49,7 +49,9 @@ class Source:
     def error(self, path: Path, problem: str) -> UserError:
         """One line: place, dotted path, what is wrong and what helps. Passwords in URLs are left out."""
         dotted = ".".join(str(part) for part in path)
-        where = f"{self.place(path)}: {dotted}: " if dotted else f"{self.place(path)}: "
+        place = self.place(path)
+        said = not dotted or place.endswith(f" {dotted}")  # by the option: `--set workload.pool.connections`
+        where = f"{place}: " if said else f"{place}: {dotted}: "
         return UserError(where + _USER_AND_PASSWORD.sub("://***@", " ".join(problem.split())))
 
     def first_problem(self, error: ValidationError, model: type[BaseModel], data: Any = None) -> tuple[Path, str]:

@@ -7,8 +7,10 @@ from typing import Any
 from loadstone.errors import UserError
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.problems import listed
+from loadstone.spec.subjects import MANIFEST, names
 from loadstone.spec.yaml_text import Path
 
+_HOST_AND_PORT = re.compile(r"[A-Za-z0-9.-]+:[0-9]{1,5}(/.*)?|\[[0-9a-fA-F:]+\]:[0-9]{1,5}(/.*)?", re.DOTALL)
 _NAMED = re.compile(r"([a-zA-Z][a-zA-Z0-9_-]*)=(.*)", re.DOTALL)
 
 
@@ -29,8 +31,22 @@ def put_subject(data: dict[str, Any], text: str, experiment: Experiment) -> Path
         remedy = f"write URL, PATH or NAME=URL; subjects of {experiment.name} are: {known}"
         raise UserError(f"--subject {name}=...: {remedy}")
     subject = {key: value for key, value in data["subjects"][name].items() if key not in ("manifest", "url")}
-    path = FilePath(place)
     kind = "url" if "://" in place else "manifest"
-    subject[kind] = str(path.absolute()) if kind == "manifest" and path.exists() else place
+    subject[kind] = place if kind == "url" else _manifest(place, text)
     data["subjects"][name] = subject
     return ("subjects", name, kind)
+
+
+def _manifest(place: str, text: str) -> str:
+    """A manifest's full path, or the name of a built-in subject. Raises UserError."""
+    path = FilePath(place)
+    if path.is_file() or (path / MANIFEST).is_file():
+        return str(path.absolute())
+    if place in names():
+        return place
+    shown = text if "@" not in text else "..."  # it may be a URL without its scheme, with a password
+    meant = f"did you mean http://{place}? " if _HOST_AND_PORT.fullmatch(place) else ""
+    raise UserError(
+        f"--subject {shown}: neither a URL nor a manifest; {meant}write http://HOST:PORT, or the path of a {MANIFEST}, "
+        f"which counts from the current folder; built-in subjects: {listed(names())}"
+    )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from loadstone.analyse import limits
-from loadstone.analyse.checks import accounting, application, generator, keys, load, server, surroundings, time
+from loadstone.analyse.checks import accounting, application, generator, in_force, keys, load, server, surroundings, time
 from loadstone.analyse.evidence import TrialEvidence, evidence_of
 from loadstone.analyse.limits import Limit
 from loadstone.record.facts import DRIVER, OWN
@@ -72,6 +72,7 @@ CHECKS: tuple[Check, ...] = (
     Check(keys.hit_rate, limits.HIT_RATE, "Did the reads find what they should find?"),
     Check(keys.key_count, limits.KEY_COUNT, "Are there as many keys as the operations must have stored?"),
     Check(application.settings, limits.SETTINGS, "Did the servers run with the settings that were asked for?"),
+    Check(in_force.limits, limits.LIMITS, "Were the CPU and memory limits in force that were asked for?"),
     Check(
         application.connection_leak,
         limits.CONNECTION_LEAK,

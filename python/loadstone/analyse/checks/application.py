@@ -77,8 +77,11 @@ def settings(evidence: TrialEvidence) -> CheckResult | None:
         for server, wanted in sorted(facts.unlike.items())
         for name, asked in sorted(wanted.items())
     }
-    if not unlike and not any(facts.settings.values()):
+    if not unlike and not facts.settings:
         return None
+    silent = sorted(name for name, told in facts.settings.items() if not told and name not in facts.unlike)
+    if silent and not unlike:
+        return unknown("settings", limits.SETTINGS, f"{', '.join(silent)} did not tell its settings.")
     words = ", ".join(
         f"{name} of {server} is {facts.settings.get(server, {}).get(name, 'not told')} instead of {asked}"
         for (server, name), asked in unlike.items()

@@ -1,0 +1,77 @@
+"""Before the first trial: every part is read, and every server started, so that mistakes are told before measuring."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from loadstone import registry
+from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
+from loadstone.deploy.deployments import Deployments
+from loadstone.deploy.limits import Limits
+from loadstone.deploy.manifest import read_manifest
+from loadstone.deploy.subject_url import parse_subject_url
+from loadstone.errors import UserError
+from loadstone.plan.run_plan import PlannedTrial, RunPlan
+from loadstone.spec.problems import first_problem
+
+
+def check_parts(run_plan: RunPlan) -> None:
+    """Read every server's settings, manifest and URL that the run may need, and start nothing.
+
+    Raises:
+        UserError: one of them is wrong; names the part and the field.
+    """
+    for trial in _distinct(run_plan):
+        for name, settings in trial.servers.items():
+            registry.server(name, settings)
+        for name, subject in trial.subjects.items():
+            _check_limits(name, subject.limits)
+            if subject.manifest is not None:
+                read_manifest(Path(subject.manifest))
+            for url in subject.urls:
+                parse_subject_url(url)
+
+
+def _check_limits(name: str, limits: Mapping[str, object]) -> None:
+    try:
+        Limits.model_validate(limits)
+    except ValidationError as error:
+        path, sentence = first_problem(error, Limits, limits)
+        raise UserError(f"subjects.{name}.limits.{'.'.join(map(str, path))}: {sentence}") from None
+
+
+def start_parts(deployments: Deployments, run_plan: RunPlan) -> tuple[Ready, list[str]]:
+    """Start every server that the run needs, and the first application; what runs, by name, and all passwords in use.
+
+    Of several servers of one name (a setting is varied) it is the first. The other applications are started when
+    their first trial comes, because each takes long and much memory.
+
+    Raises:
+        UserError: one cannot be started.
+        ServerGone: one that is not ours does not answer.
+    """
+    servers: dict[str, Deployed] = {}
+    subjects: dict[str, DeployedSubject] = {}
+    passwords: list[str] = []
+    for trial in _distinct(run_plan):
+        bare = deployments.need(replace(trial, subjects={}, data=(), target=None))
+        servers = {**bare.servers, **servers}
+        passwords += [e.password for one in bare.servers.values() for e in one.endpoints if e.password]
+    for trial in _distinct(run_plan):
+        if trial.subjects:
+            subjects = deployments.need(trial).subjects
+            passwords += [e.password for one in subjects.values() for e in one.endpoints if e.password]
+            break
+    return Ready(servers, subjects), list(dict.fromkeys(passwords))
+
+
+def _distinct(run_plan: RunPlan) -> Iterator[PlannedTrial]:
+    """One trial for each combination of parts, in the order in which they run."""
+    seen: set[str] = set()
+    for trial in (*run_plan.trials, *(one.trial for one in run_plan.crashes)):
+        parts = repr((trial.servers, trial.subjects))
+        if parts not in seen:
+            seen.add(parts)
+            yield trial
