@@ -68,10 +68,7 @@ def watched(plan: Plan, pid: int, seconds: int) -> tuple[list[Sample], dict[str,
         if not beside:
             began_s.append(time.time())
             sampler.start()
-            for command in (
-                ["vmstat", "1", str(seconds + 1)],
-                ["pidstat", "-u", "-w", "-p", str(pid), "1", str(seconds)],
-            ):
+            for command in (of_vmstat, of_pidstat):
                 beside.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={"LC_ALL": "C"}))
 
     NativeDriver().drive(plan, begin)

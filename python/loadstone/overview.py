@@ -4,7 +4,6 @@ import math
 
 from rich.console import Console
 
-from loadstone.deploy import doctor
 from loadstone.options import RunOptions, wanted_experiment, wanted_plan
 from loadstone.plan.describe import describe, extent, wrapped
 from loadstone.plan.looks import BLOCKS_MIN, level
@@ -72,6 +71,8 @@ def _detectable(group: Group, blocks: int, spread: float) -> str | None:
 
 def examine(console: Console) -> bool:
     """Print what `loadstone doctor` finds; False if something could be better."""
+    from loadstone.deploy import doctor  # only now: what it examines takes time to load
+
     facts = doctor.facts()
     for fact in facts:
         console.print(f"{fact.verdict:<5} {fact.name:<24} {fact.value}", markup=False, soft_wrap=True)

@@ -80,7 +80,12 @@ def run(options: RunOptions, console: Console, objectives: Sequence[Objective] =
         live = held.enter_context(LiveExporter(options.prometheus)) if options.prometheus is not None else Unseen()
         held.enter_context(_interruptible(driver, stopping))
         place_of_run = held.enter_context(_folder_of_run(options, experiment))
-        context = DeployContext(placement.server_cpus, log_folder=place_of_run / LOGS, progress=progress.note)
+        context = DeployContext(
+            placement.server_cpus,
+            log_folder=place_of_run / LOGS,
+            progress=progress.note,
+            stopped=stopping.is_set,
+        )
         servers = held.enter_context(Deployments(registry.server, context))
         if isinstance(live, LiveExporter):
             console.print(f"live figures for Prometheus: {live.url}", markup=False, soft_wrap=True)

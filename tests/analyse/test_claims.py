@@ -164,7 +164,7 @@ def test_many_pairs_are_put_together_by_their_verdicts(studies: ModuleType, synt
     (family,) = compare_groups(run, run.trials)
     assert family.answer.startswith("get against set: get FASTER by 1")
     assert " at 100 B, 1 worker / 100 B / 1 kB, 1 worker; EQUIVALENT within 5 % at 1 kB; " in family.answer
-    assert family.answer.endswith("INVALID: replies, measured 2 %, limit 85 % at 1 kB, idle many.")
+    assert family.answer.endswith("INVALID: replies, measured 2 %, limit 85 % at 1 kB, many.")
 
 
 def of_metric(metric: str, claims: str) -> dict[str, Any]:

@@ -45,10 +45,10 @@ def test_a_row_adds_up_the_tries_of_its_condition(run: Run) -> None:
     few, many = rows(
         run, crash("many", 1), crash("few", 1, found=900), crash("few", 2, found=990, restart_s=0.5), crash("many", 2)
     )
-    assert few.label == "set, idle few"
+    assert few.label == "set, few"
     assert (few.times, few.acknowledged, few.restart_s) == (2, 2000, 0.5)
     assert (few.lost_min, few.lost_max, few.lost_worst) == (110, 118, 100)
-    assert (many.label, many.lost_min, many.lost_max) == ("set, idle many", 0, 8)
+    assert (many.label, many.lost_min, many.lost_max) == ("set, many", 0, 8)
 
 
 def test_a_try_that_tells_nothing_is_named_and_not_counted(run: Run) -> None:
@@ -65,6 +65,24 @@ def test_a_try_that_tells_nothing_is_named_and_not_counted(run: Run) -> None:
         "Try 3: what it held could not be counted.",
         "Try 4: it did not start again.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("acknowledged", "unknown", "found", "lost"),
+    [
+        (100, 0, 100, (0, 0)),
+        (100, 5, 98, (2, 7)),
+        (100, 5, 103, (0, 2)),
+        (100, 5, 120, (0, 0)),
+        (100, 5, -30, (100, 100)),
+        (0, 5, -3, (0, 0)),
+    ],
+)
+def test_no_more_is_lost_than_was_acknowledged(
+    acknowledged: int, unknown: int, found: int, lost: tuple[int, int]
+) -> None:
+    told = crash("few", 1, acknowledged=acknowledged, unknown=unknown, found=found)
+    assert (told.lost_min, told.lost_max) == lost
 
 
 def test_without_a_try_there_is_no_table(run: Run) -> None:

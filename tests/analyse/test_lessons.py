@@ -82,6 +82,52 @@ def test_a_comparison_tells_noise_from_a_difference(
     assert told("comparison", name="another", families=families).verdict == "unknown"
 
 
+@pytest.mark.parametrize(
+    ("kinds", "verdict"),
+    [
+        ({"invalid"}, "unknown"),
+        ({"undecided"}, "unknown"),
+        ({"not_decidable", "faster"}, "unknown"),
+        ({"invalid", "equivalent"}, "caught"),
+        ({"mixed"}, "caught"),
+    ],
+)
+def test_a_comparison_without_a_verdict_caught_nothing(
+    told: Told, studies: ModuleType, synthetic: ModuleType, kinds: set[str], verdict: str
+) -> None:
+    ratios = [(studies.condition(), 1.0), (studies.condition(operation="get"), 1.2)]
+    run = studies.Study(synthetic, ratios).run()
+    family = compare_groups(run, run.trials)[0]
+    (pair,) = family.comparisons
+    judged = [pair.model_copy(update={"primary": pair.primary.model_copy(update={"kind": kind})}) for kind in kinds]
+    assert told("comparison", name="kinds", families=[family.model_copy(update={"comparisons": judged})]).verdict == (
+        verdict
+    )
+
+
+def test_every_store_held_the_same_rows(synthetic: ModuleType, clean: TrialRecord) -> None:
+    columns = {"id": "{number}"}
+    into = [
+        {"server": "redis", "commands": ["SET loadstone:{id} x"]},
+        {"server": "other", "when": {"operation": "get"}},
+    ]
+    posts = {"rows": 390_000, "columns": columns, "into": into}
+    lessons = [{"then": "Different data.", "kind": "data"}]
+    experiment = synthetic.make_experiment(lessons=lessons, data={"posts": posts})
+
+    def found(*trials: TrialRecord, of: Any = experiment) -> LessonAnswer:
+        return learn(Outcome(of, trials, [], [], [], scale=0.1))[0]
+
+    both = found(trial_of(clean, 1), trial_of(clean, 1, operation="get"))
+    assert (both.verdict, both.now) == (
+        "did not happen", "Every store held the same 39,000 rows of posts (other, redis), written before its first trial.",
+    )  # fmt: skip
+    assert "(redis)" in found(trial_of(clean, 1)).now
+    assert found().verdict == "unknown"
+    varied = synthetic.make_experiment(lessons=lessons, data={"posts": posts | {"rows": "${workers}"}})
+    assert found(trial_of(clean, 1), of=varied).verdict == "unknown"
+
+
 def test_a_comparison_of_too_few_blocks_tells_nothing(told: Told, studies: ModuleType, synthetic: ModuleType) -> None:
     ratios = [(studies.condition(), 1.0), (studies.condition(operation="get"), 1.3)]
     run = studies.Study(synthetic, ratios, blocks=2).run()
@@ -94,7 +140,7 @@ def test_failures_are_kept_apart_from_the_rate(told: Told, clean: TrialRecord) -
     found = told("errors", [trial_of(clean, 1), failing.model_copy(update={"verdict": "invalid"})])
     assert found.verdict == "caught"
     assert found.now == (
-        "Operations failed in 1 of 2 conditions, most at set, 1 kB, 1 worker, idle few: 2.60 %. Counted in they would "
+        "Operations failed in 1 of 2 conditions, most at set, 1 kB, 1 worker, few: 2.60 %. Counted in they would "
         "make 270 operations a second of 200 right replies (35.0 % more); only right replies rank."
     )
     assert told("errors", [clean]).verdict == "did not happen"
@@ -124,7 +170,7 @@ def test_the_application_and_not_the_store_is_the_limit(told: Told, clean: Trial
     rows = [row("subject", 0.09, workers=1), row("subject", 0.07, workers=32), row("latency", 0.06, operation="get")]
     trials = [with_users(clean, users) for users in (1, 32)]
     found = told("held_back", trials, rows=rows)
-    assert found.verdict == "caught"
+    assert found.verdict == "did not happen", "it is asked and answered"
     assert found.now == (
         "What held 3 conditions back: the application in 2, nothing but the round trips in 1. As users grow the "
         "store's CPU falls, from 9 % of a core at 1 worker to 7 % at 32 workers (32): the store is not what is full."
@@ -133,6 +179,11 @@ def test_the_application_and_not_the_store_is_the_limit(told: Told, clean: Trial
     assert "falls" not in told("held_back", trials, rows=rising).now
     assert told("held_back", trials, rows=[row("server", 0.9)]).verdict == "did not happen"
     assert told("held_back", trials, rows=[row("unknown")]).verdict == "unknown"
+    without = row("server", 0.9, operation="get").model_copy(update={"bottleneck": None})
+    partly = told("held_back", trials, rows=[row("server", 0.9), without])
+    assert (partly.verdict, partly.now) == (
+        "unknown", "What held 1 condition back: the store in 1. 1 more gave no figure.",
+    )  # fmt: skip
     assert told("held_back").verdict == "unknown"
 
 

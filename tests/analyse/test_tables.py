@@ -45,13 +45,13 @@ def test_rows_stand_in_the_order_of_the_factors(run: Run, judged: list[TrialReco
         "get, 100 B, 32 workers",
         "get, 1 kB, 32 workers",
     ]
-    assert [row.label for row in tables[1].rows] == ["idle few", "idle many"]
+    assert [row.label for row in tables[1].rows] == ["few", "many"]
     assert list(tables[0].vary) == ["operation", "payload", "workers"]
 
 
 def test_a_condition_of_two_tables_stands_in_both(run: Run, judged: list[TrialRecord]) -> None:
     rows = rows_of(run, judged)
-    assert rows["idle few"].trials == rows["set, 1 kB, 32 workers"].trials == ["b01-002", "b02-002"]
+    assert rows["few"].trials == rows["set, 1 kB, 32 workers"].trials == ["b01-002", "b02-002"]
 
 
 def test_a_row_is_over_all_its_trials(run: Run, judged: list[TrialRecord]) -> None:
@@ -111,7 +111,7 @@ def test_what_was_not_planned_has_no_row(synthetic: ModuleType, tmp_path: Path) 
     tables = make_tables(run, [judge_trial(trial) for trial in run.trials])
     assert [[row.label for row in table.rows] for table in tables] == [
         ["set, 100 B, 32 workers", "set, 1 kB, 32 workers"],
-        ["idle few"],
+        ["few"],
     ]
 
 

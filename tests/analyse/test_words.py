@@ -22,6 +22,9 @@ from loadstone.spec.experiment import Factor
         ({"levels": ["json"]}, "json", "json"),
         ({"levels": [True]}, True, "warm-up on"),
         ({"levels": ["off"], "values": {"off": {"s": 0}}}, "off", "warm-up off"),
+        ({"levels": ["0.5"], "values": {"0.5": {"s": 0}}}, "0.5", "warm-up 0.5"),
+        ({"levels": ["db"], "values": {"db": {"s": 0}}}, "db", "warm-up db"),
+        ({"levels": ["jedis-8"], "values": {"jedis-8": {"s": 0}}}, "jedis-8", "jedis-8"),
         ({"levels": [16]}, 16, "warm-up 16"),
         ({"levels": [1000], "unit": "/s"}, 1000, "1,000 /s"),
     ],
@@ -34,8 +37,8 @@ def test_a_condition_is_called_as_in_its_first_table(synthetic: ModuleType) -> N
     experiment = synthetic.make_experiment()
     usual = {"operation": "set", "payload": "1 kB", "workers": 32, "idle": "few"}
     assert label_of(experiment, usual) == "set, 1 kB, 32 workers"
-    assert label_of(experiment, usual | {"idle": "many"}) == "idle many"
-    assert label_of(experiment, usual | {"workers": 1}) == "set, 1 kB, 1 worker, idle few"
+    assert label_of(experiment, usual | {"idle": "many"}) == "many"
+    assert label_of(experiment, usual | {"workers": 1}) == "set, 1 kB, 1 worker, few"
 
 
 def test_levels_of_another_kind_are_other_conditions() -> None:

@@ -19,10 +19,10 @@ from loadstone.deploy.data_writer import DataWriter
 from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.mariadb import find
 from loadstone.deploy.mariadb_control import MariaDbControl
-from loadstone.deploy.provider import DeployContext, silent
+from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.redis_control import RedisControl
 from loadstone.deploy.server_pool import ServerPool
-from loadstone.errors import UserError
+from loadstone.errors import Interrupted, UserError
 from loadstone.plan.wanted import WantedData
 
 from .conftest import UserRedis
@@ -47,7 +47,7 @@ def wanted(rows: int = 120, columns: Mapping[str, str] = COLUMNS, **changed: obj
 
 
 def lines_of(data: WantedData) -> list[bytes]:
-    return [line for part in rows_of(data, silent).lines() for line in part]
+    return [line for part in rows_of(data, DeployContext()).lines() for line in part]
 
 
 def test_templates_make_rows() -> None:
@@ -77,15 +77,15 @@ def test_a_column_does_not_depend_on_what_follows_it() -> None:
 
 
 def test_rows_are_made_once_and_forgotten_when_nobody_uses_them(tmp_path: Path) -> None:
-    rows = rows_of(wanted(), silent)
+    rows = rows_of(wanted(), DeployContext())
     (part,) = rows.parts
     made = part.stat().st_mtime_ns
-    assert rows_of(wanted(), silent).parts[0].stat().st_mtime_ns == made
+    assert rows_of(wanted(), DeployContext()).parts[0].stat().st_mtime_ns == made
     assert part.is_relative_to(tmp_path / "cache/loadstone/data")
     long_ago = time.time() - 31 * 24 * 3600
     os.utime(part.parent, (long_ago, long_ago))
     (part.parent.parent / "0123456789abcdef.making").mkdir()
-    rows_of(wanted(seed=2), silent)
+    rows_of(wanted(seed=2), DeployContext())
     assert not part.exists()
     assert (part.parent.parent / "0123456789abcdef.making").exists(), "another run may be at it"
 
@@ -99,7 +99,7 @@ def test_half_made_rows_are_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(
             UserError, match=r"data\.posts: its 120 rows cannot be kept .*No space left.*free some room"
         ):
-            rows_of(wanted(), silent)
+            rows_of(wanted(), DeployContext())
     assert [path.name for path in (cache_folder() / "data").iterdir() if path.is_dir()] == []
     assert len(lines_of(wanted())) == 120
 
@@ -116,7 +116,7 @@ def test_half_made_rows_are_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_wrong_template_is_one_line(column: str, template: str, said: str) -> None:
     with pytest.raises(UserError) as refused:
-        rows_of(wanted(columns={column: template}), silent)
+        rows_of(wanted(columns={column: template}), DeployContext())
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
 
@@ -125,7 +125,7 @@ def test_progress_is_told_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None
     now = iter([0.0, 0.5, 1.1, 1.1, 1.5, 2.2, 2.2])
     monkeypatch.setattr(module.time, "monotonic", lambda: next(now))
     told: list[str] = []
-    done = each_second(told.append, "posts", 1_000_000)
+    done = each_second(DeployContext(progress=told.append), "posts", 1_000_000)
     for count in (1000, 340_000, 500_000, 900_000):
         done(count)
     assert told == ["posts: 340,000 of 1,000,000 rows", "posts: 900,000 of 1,000,000 rows"]
@@ -161,7 +161,7 @@ def test_rows_become_keys_of_redis(serve: Serve) -> None:
         "SADD loadstone:posts {id}",
         "SET loadstone:json:{id} {json}",
     )
-    DataWriter(silent).write([wanted(2500, commands=commands)], servers)
+    DataWriter(DeployContext()).write([wanted(2500, commands=commands)], servers)
     control = redis_of(servers)
     assert control.count("SCARD loadstone:posts") == 2500
     assert control.keys() == 5001
@@ -177,7 +177,7 @@ def test_rows_become_keys_of_redis(serve: Serve) -> None:
 def test_rows_are_written_once_and_again_after_a_restart_and_over_others(serve: Serve) -> None:
     data = wanted(commands=("RPUSH loadstone:posts {id}",))
     told: list[str] = []
-    writer = DataWriter(told.append)
+    writer = DataWriter(DeployContext(progress=told.append))
     for _ in range(2):
         servers = serve(kind="embedded")
         writer.write([data], servers)
@@ -192,21 +192,36 @@ def test_rows_are_written_once_and_again_after_a_restart_and_over_others(serve: 
     assert redis_of(again).count("LLEN loadstone:posts") == 120
 
 
+def test_a_wish_to_stop_is_heeded_and_what_was_half_made_goes(serve: Serve, tmp_path: Path) -> None:
+    data = wanted(2500, commands=("SET loadstone:post:{id} {json}",))
+    with pytest.raises(Interrupted):
+        rows_of(data, DeployContext(stopped=lambda: True))
+    assert not list((tmp_path / "cache").rglob("*.making"))
+    rows_of(data, DeployContext())
+    with pytest.raises(Interrupted, match="what was finished is kept"):
+        DataWriter(DeployContext(stopped=lambda: True)).write([data], serve(kind="embedded"))
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [
         ("SET post:{id} {json}", "data.posts: 'SET post:{id} {json}': its key must begin with 'loadstone:'"),
+        ("SET loadstone:{id} 1", "it must name these alone: write loadstone:NAME:{id}"),
+        ("SET loadstone:post{id}:x 1", "'SET loadstone:post{id}:x 1': keys are removed by their beginning"),
         ("SET {title} 1", "its key must begin with 'loadstone:'"),
         ("FLUSHALL loadstone:", "begin it with one of APPEND"),
         ("SET", "and its key"),
-        ("SET loadstone:{id} {titel}", "'{titel}' is no column; known are {id}, {title}, {score}, {content}, {json}"),
-        ("SET loadstone:{id} 'x", "no closing quotation"),
+        (
+            "SET loadstone:post:{id} {titel}",
+            "'{titel}' is no column; known are {id}, {title}, {score}, {content}, {json}",
+        ),
+        ("SET loadstone:post:{id} 'x", "no closing quotation"),
     ],
 )
 def test_a_command_that_is_not_ours_is_refused(command: str, said: str, serve: Serve) -> None:
     servers = serve(kind="embedded")
     with pytest.raises(UserError) as refused:
-        DataWriter(silent).write([wanted(commands=(command,))], servers)
+        DataWriter(DeployContext()).write([wanted(commands=(command,))], servers)
     assert said in str(refused.value)
     assert redis_of(servers).keys() == 0
 
@@ -214,20 +229,20 @@ def test_a_command_that_is_not_ours_is_refused(command: str, said: str, serve: S
 def test_a_redis_that_is_full_is_one_line(serve: Serve) -> None:
     servers = serve(kind="embedded", settings={"maxmemory": "3mb"})
     with pytest.raises(UserError, match=r"^data\.posts: server .*OOM command not allowed.*give it more room"):
-        DataWriter(silent).write([wanted(50_000, commands=("SET loadstone:{id} {json}",))], servers)
+        DataWriter(DeployContext()).write([wanted(50_000, commands=("SET loadstone:post:{id} {json}",))], servers)
 
 
 def test_the_users_redis_keeps_its_own_keys(user_redis: Callable[..., UserRedis]) -> None:
     theirs = user_redis()
     with theirs.client() as client:
-        client.mset({"theirs": 1, "loadstone:other": 1, "loadstone:post*x": 1})
-        commands = ("SET loadstone:post*{id} {json}", "SADD loadstone:posts {id}")
+        client.mset({"theirs": 1, "loadstone:other": 1, "loadstone:post*:x": 1, "loadstone:post*2": 1})
+        commands = ("SET loadstone:post*:{id} {json}", "SADD loadstone:posts {id}")
         pool = ServerPool(registry.server, DeployContext(), lambda: None)
         servers = pool.need({"store": {"kind": "url", "url": theirs.url}})
-        DataWriter(silent).write([wanted(3000, commands=commands)], servers)
-        assert client.dbsize() == 3003
+        DataWriter(DeployContext()).write([wanted(3000, commands=commands)], servers)
+        assert client.dbsize() == 3004
         pool.stop()
-        assert sorted(client.keys("*")) == ["loadstone:other", "theirs"]
+        assert sorted(client.keys("*")) == ["loadstone:other", "loadstone:post*2", "theirs"]
 
 
 @needs_mariadb
@@ -238,15 +253,15 @@ def test_rows_become_rows_of_a_table(serve: Serve, monkeypatch: pytest.MonkeyPat
     control.run_script(TABLE)
     told: list[str] = []
     data = wanted(table="post")
-    DataWriter(told.append).write([data], servers)
+    DataWriter(DeployContext(progress=told.append)).write([data], servers)
     rows = control.query("SELECT id, title, score, content FROM post ORDER BY id")
     assert ["\t".join(map(str, row)).encode() for row in rows] == lines_of(data)
     servers["store"].holds.clear()
-    DataWriter(told.append).write([data], servers)
+    DataWriter(DeployContext(progress=told.append)).write([data], servers)
     assert told[-1] == "posts: store holds these rows already"
     control.query("UPDATE post SET title = 'x' WHERE id = 7")
     servers["store"].holds.clear()
-    DataWriter(silent).write([data], servers)
+    DataWriter(DeployContext()).write([data], servers)
     assert control.count("SELECT COUNT(*) FROM post WHERE title = 'x'") == 0
     assert control.count("SELECT COUNT(*) FROM post") == 120
 
@@ -256,7 +271,7 @@ def test_a_server_that_takes_no_files_gets_the_same_rows(serve: Serve) -> None:
     servers = serve(kind="mariadb", settings={"local_infile": False})
     control = mariadb_of(servers)
     control.run_script(TABLE)
-    DataWriter(silent).write([wanted(6000, table="post")], servers)
+    DataWriter(DeployContext()).write([wanted(6000, table="post")], servers)
     rows = control.query("SELECT id, title, score, content FROM post ORDER BY id")
     assert ["\t".join(map(str, row)).encode() for row in rows] == lines_of(wanted(6000))
 
@@ -276,13 +291,13 @@ def test_a_table_that_does_not_fit_is_one_line(serve: Serve, table: str, said: s
     servers = serve(kind="mariadb")
     mariadb_of(servers).run_script(table)
     with pytest.raises(UserError, match=said) as refused:
-        DataWriter(silent).write([wanted(table="post")], servers)
+        DataWriter(DeployContext()).write([wanted(table="post")], servers)
     assert "\n" not in str(refused.value)
 
 
 @needs_mariadb
 def test_data_for_another_kind_of_server_is_refused(serve: Serve) -> None:
     with pytest.raises(UserError, match="is a MariaDB: name a 'table'"):
-        DataWriter(silent).write([wanted(commands=("SET loadstone:{id} 1",))], serve(kind="mariadb"))
+        DataWriter(DeployContext()).write([wanted(commands=("SET loadstone:post:{id} 1",))], serve(kind="mariadb"))
     with pytest.raises(UserError, match="is a Redis: name 'commands'"):
-        DataWriter(silent).write([wanted(table="post")], serve(kind="embedded"))
+        DataWriter(DeployContext()).write([wanted(table="post")], serve(kind="embedded"))

@@ -5,9 +5,11 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -16,9 +18,10 @@ from loadstone.deploy import subject_pool
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.limits import Limits
 from loadstone.deploy.mariadb import find
-from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.provider import DeployContext, Server
 from loadstone.deploy.redis_control import RedisControl
-from loadstone.errors import ServerGone, UserError
+from loadstone.deploy.server_pool import ServerPool
+from loadstone.errors import Interrupted, ServerGone, UserError
 from loadstone.plan.model import Closed, Command, Endpoint, Operation, Plan, Pool
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.wanted import WantedData, WantedSubject
@@ -346,6 +349,91 @@ def test_the_users_mariadb_is_left_as_it_was(shop: WantedSubject, context: Deplo
             with pytest.raises(UserError, match=r"'shop\.post': only tables of the database 'loadstone'"):
                 run.need(trial(None, {"mariadb": {"kind": "mariadb-url", "url": f"{url}/shop"}}, (posts,)))
             run.stop()
-            assert control.count("SELECT COUNT(*) FROM post") == 0
+            assert control.tables() == []
     finally:
         theirs.stop()
+
+
+@needs_mariadb
+def test_tables_of_the_user_are_neither_emptied_nor_removed(
+    shop: WantedSubject, context: DeployContext, tmp_path: Path
+) -> None:
+    posts = replace(DATA, server="mariadb", commands=(), table="post")
+    theirs = registry.server("theirs", {"kind": "mariadb"})
+    endpoint = theirs.start(context)
+    url = f"mariadb://{endpoint.username}:{endpoint.password}@{endpoint.label}/loadstone"
+    servers: dict[str, Mapping[str, object]] = {"mariadb": {"kind": "mariadb-url", "url": url}}
+    schema = tmp_path / "shop/schema.sql"
+    schema.write_text(f"{SCHEMA}CREATE TABLE IF NOT EXISTS row_added (id INT);\n")
+    try:
+        with theirs.control() as control, Deployments(registry.server, context) as run:
+            assert not isinstance(control, RedisControl)
+            control.run_script(f"{SCHEMA}INSERT INTO post VALUES (1000);")
+            run.need(trial(shop, servers))
+            assert sorted(control.tables()) == ["post", "row_added"]
+            with pytest.raises(UserError, match=r"data\.posts: table 'post' was there before and holds 1 other rows"):
+                run.need(trial(None, servers, (posts,)))
+            schema.write_text(f"DROP TABLE IF EXISTS post;\n{SCHEMA}")
+            with pytest.raises(UserError, match="'DROP TABLE IF EXISTS post': table 'post' was there before"):
+                run.need(trial(shop, servers))
+            run.stop()
+            assert control.tables() == ["post"]
+            assert control.count("SELECT id FROM post") == 1000
+            control.query("DELETE FROM post")
+            ready = run.need(trial(None, servers, (posts,)))
+            assert ready.servers["mariadb"].control.count("SELECT COUNT(*) FROM post") == 100
+            run.stop()
+            assert control.tables() == ["post"]
+            assert control.count_rows("post") == 0
+    finally:
+        theirs.stop()
+
+
+class Vanishing:
+    """A server that goes away whenever it is started."""
+
+    def __init__(self, ours: bool) -> None:
+        self.ours = ours
+        self.name = "redis"
+
+    def start(self, _: DeployContext) -> Endpoint:
+        raise ServerGone("server 127.0.0.1:1: it no longer answers")
+
+
+@pytest.mark.parametrize(("ours", "kind"), [(True, UserError), (False, ServerGone)])
+def test_a_server_that_goes_away_while_it_starts_ends_the_run_only_if_it_is_the_users(
+    ours: bool, kind: type[Exception], context: DeployContext
+) -> None:
+    pool = ServerPool(lambda *_: cast(Server, Vanishing(ours)), context, lambda: None)
+    with pytest.raises(kind, match=r"^server 127\.0\.0\.1:1: it no longer answers$"):
+        pool.need({"redis": {}})
+
+
+def test_a_wish_to_stop_is_heeded_and_nothing_is_left(shop: WantedSubject, context: DeployContext) -> None:
+    asked = threading.Event()
+    pids: list[int] = []
+
+    def progress(line: str) -> None:
+        if line.startswith("starting app"):
+            pids.extend(pid for deployed in run._servers.all() for pid in deployed.pids.values())
+            asked.set()
+
+    with Deployments(registry.server, replace(context, progress=progress, stopped=asked.is_set)) as run:
+        with pytest.raises(Interrupted, match=r"^interrupted; what was finished is kept$"):
+            run.need(trial(shop))
+        with pytest.raises(Interrupted):
+            ServerPool(registry.server, replace(context, stopped=asked.is_set), lambda: None).need({"other": REDIS})
+    assert pids
+    assert all(is_gone(pid) for pid in pids)
+
+
+def test_no_two_starts_of_a_subject_share_a_folder_of_logs(
+    run: Deployments, shop: WantedSubject, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    colours = [replace(shop, environment={"COLOUR": colour}) for colour in ("red", "green", "blue")]
+    run.need(trial(colours[0]))
+    run.need(trial(colours[1]))
+    monkeypatch.setattr(subject_pool, "MEMORY_FLOOR_BYTES", 2**62)
+    run.need(trial(colours[2]))
+    found = sorted(path.relative_to(tmp_path / "logs").as_posix() for path in (tmp_path / "logs").rglob("app.log"))
+    assert found == ["2/app.log", "3/app.log", "app.log"]

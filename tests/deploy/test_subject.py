@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from loadstone.deploy import replica as replica_module
+from loadstone.deploy import subject_url
 from loadstone.deploy.build import first_error
 from loadstone.deploy.limits import Limits
 from loadstone.deploy.manifest import Manifest, read_manifest
@@ -22,7 +23,7 @@ from loadstone.deploy.provider import DeployContext, ServerFacts
 from loadstone.deploy.references import Address, address_of
 from loadstone.deploy.subject import LocalSubject, SubjectSettings, local_subject
 from loadstone.deploy.subject_url import UrlSubject, parse_subject_url
-from loadstone.errors import ServerGone, UserError
+from loadstone.errors import Interrupted, ServerGone, UserError
 from loadstone.plan.model import Endpoint
 
 from .conftest import is_gone, wait_until
@@ -139,8 +140,9 @@ def test_two_replicas_have_ports_logs_and_numbers_of_their_own(
 def test_secrets_stand_in_no_command_line_and_no_record(
     shop: Callable[..., LocalSubject], context: DeployContext
 ) -> None:
-    subject = shop()
+    subject = shop(environment={"GITHUB_TOKEN": "secret-of-redis"})
     subject.start(context)
+    assert subject.details["environment.GITHUB_TOKEN"] == "***"
     family = [psutil.Process(subject.pids["shop"]), *psutil.Process().children(recursive=True)]
     assert "secret-of-redis" not in " ".join(" ".join(process.cmdline()) for process in family)
     assert "secret-of-redis" not in repr(subject.details)
@@ -340,7 +342,10 @@ def test_an_application_without_a_build_runs_where_it_is(context: DeployContext,
         subject.stop()
 
 
-def test_one_by_url_is_asked_and_never_stopped(shop: Callable[..., LocalSubject], context: DeployContext) -> None:
+def test_one_by_url_is_asked_and_never_stopped(
+    shop: Callable[..., LocalSubject], context: DeployContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subject_url, "RETURN_S", 1.0)
     ours = shop(replicas=2)
     endpoints = ours.start(context)
     theirs = UrlSubject("app", [f"http://{endpoint.label}/base" for endpoint in endpoints])
@@ -356,7 +361,37 @@ def test_one_by_url_is_asked_and_never_stopped(shop: Callable[..., LocalSubject]
         theirs.restart()
 
 
+def test_one_by_url_that_answers_late_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subject_url, "ASK_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        theirs = UrlSubject("app", [f"http://127.0.0.1:{listener.getsockname()[1]}"])
+        assert theirs.alive()
+        with pytest.raises(UserError, match="timed out; start it"):
+            theirs.start(DeployContext())
+        with pytest.raises(Interrupted):
+            UrlSubject("app", ["http://127.0.0.1:1"]).start(DeployContext(stopped=lambda: True))
+    assert not theirs.alive()
+
+
+def test_a_host_that_is_none_is_told() -> None:
+    with pytest.raises(UserError, match=r"^subject app"):
+        UrlSubject("app", [f"http://{'a' * 70}.example:80"]).start(DeployContext())
+
+
+def test_a_build_ends_when_the_user_asks(
+    shop: Callable[..., LocalSubject], context: DeployContext, folder: Path
+) -> None:
+    told: list[str] = []
+    edit(folder, "cp app.py built.py", "sleep 600")
+    stopping = replace(context, progress=told.append, stopped=lambda: bool(told))
+    with pytest.raises(Interrupted):
+        shop().start(stopping)
+    assert told == ["building shop: sleep"]
+
+
 def test_urls_of_subjects() -> None:
+    assert parse_subject_url("http://m%40e:s%3Aecret@app").username == "m@e"
+    assert parse_subject_url("http://m%40e:s%3Aecret@app").password == "s:ecret"
     assert parse_subject_url("http://app:8080/") == Endpoint(host="app", port=8080)
     secure = parse_subject_url("https://me:secret@app")
     assert (secure.port, secure.username, secure.tls is not None) == (443, "me", True)

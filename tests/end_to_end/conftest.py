@@ -20,7 +20,7 @@ from loadstone.deploy.embedded import EmbeddedSettings
 from loadstone.deploy.local_redis import LocalRedis
 from loadstone.deploy.provider import DeployContext
 
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 
 EXPERIMENT = """\
 format: 1

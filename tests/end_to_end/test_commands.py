@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from loadstone import __version__
+from loadstone.deploy.manifest import read_manifest
 from loadstone.plan.design import make_run_plan
 from loadstone.spec.load import load_experiment
 from tests.end_to_end.conftest import Lab
@@ -43,9 +44,13 @@ def test_every_command_explains_itself(lab: Lab) -> None:
 
 def test_the_tutorials_experiments_can_be_planned(tmp_path: Path) -> None:
     texts = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "tutorial.md").read_text(), re.DOTALL)
-    (tmp_path / "subject.yaml").write_text("name: shop\nrun: {command: start-it}\n")
+    experiments = [text for text in texts if text.startswith("format:")]
+    (manifest,) = [text for text in texts if text not in experiments]
+    (tmp_path / "subject.yaml").write_text(f"name: shop\nrun: {{command: start-it}}\n{manifest}")
+    (tmp_path / "schema.sql").write_text("CREATE TABLE article (id BIGINT PRIMARY KEY)")
+    assert read_manifest(tmp_path)[0].tables == {"mariadb": "schema.sql"}
     plans = {}
-    for text in texts:
+    for text in experiments:
         (tmp_path / "experiment.yaml").write_text(text)
         plan = make_run_plan(load_experiment(tmp_path / "experiment.yaml"))
         plans[plan.experiment] = plan

@@ -224,7 +224,7 @@ workload:
   model: {kind: closed, users: 4}
   pool: {connections: 4}
   phases: {warm_up_s: 0 s, measure_s: 500 ms}
-  keys: {count: 100000, distribution: exactly_once}
+  keys: {count: 1000000, distribution: exactly_once}
   operations:
     - {name: set, commands: [{args: "SET {key} {value}", expect: ok}]}
 design: {table_blocks: 1}

@@ -190,6 +190,37 @@ def test_another_machine_or_server_is_refused(
     assert difference in str(raised.value)
 
 
+SUBJECT = {"ours": True, "source": "a" * 16, "cpu limit": "0.5", "jvm_flags": "-Xmx256m"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "difference"),
+    [
+        ("source", "b" * 16, "subject app: source was aaaaaaaaaaaaaaaa and is now bbbbbbbbbbbbbbbb"),
+        ("cpu limit", "unavailable: no group", "subject app: cpu limit was 0.5 and is now unavailable; run it anew"),
+        ("memory limit in bytes", "1000", "subject app: memory limit in bytes was none and is now 1000"),
+        ("jvm_flags", "-Xmx1g", "subject app: jvm_flags was -Xmx256m and is now -Xmx1g"),
+        ("url", "http://elsewhere", "subject app: url was none and is now http://elsewhere"),
+    ],
+)
+def test_another_subject_is_refused(
+    synthetic: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    key: str,
+    value: str,
+    difference: str,
+) -> None:
+    then = {**synthetic.ENVIRONMENT, "subjects": {"app": SUBJECT}}
+    monkeypatch.setattr(synthetic, "ENVIRONMENT", then)
+    folder = synthetic.write_run(tmp_path, until=0)
+    plan = summarise_plan(synthetic.make_run_plan())
+    require_same_run(folder, plan, then)
+    with pytest.raises(UserError) as raised:
+        require_same_run(folder, plan, {**then, "subjects": {"app": {**SUBJECT, key: value}}})
+    assert difference in str(raised.value)
+
+
 def test_the_machines_identity_is_not_printed(synthetic: ModuleType, path: Path) -> None:
     plan = summarise_plan(synthetic.make_run_plan())
     with pytest.raises(UserError) as raised:

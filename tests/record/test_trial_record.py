@@ -204,6 +204,7 @@ def of_an_application(synthetic: ModuleType, drive) -> TrialFacts:
         target="app",
         settings={"mariadb": {"query_cache_size": "0"}},
         unlike={"mariadb": {"innodb_buffer_pool_size": "64M"}},
+        limits={"mariadb": {"cpu limit": "1"}},
     )
     return TrialFacts.model_validate(json.loads(trial.model_dump_json())["facts"])
 
@@ -231,6 +232,26 @@ def test_a_main_thread_is_told_of_what_works_in_one(of_an_application: TrialFact
     assert (parts["mariadb"].cpu_limit, parts["redis"].cpu_limit) == (1.0, None)
 
 
+@pytest.mark.parametrize(
+    ("told", "kept", "cpus"),
+    [
+        ({"mariadb": {"cpu limit": "0.5"}}, {"cpu limit": "0.5"}, 0.5),
+        ({"mariadb": {"cpu limit": "unavailable: no"}}, {"cpu limit": "unavailable: no"}, None),
+        ({}, {"cpu limit": "unknown: nobody tells"}, None),
+        (None, {"cpu limit": "unknown: nobody tells"}, None),
+    ],
+)
+def test_only_a_limit_in_force_is_one(synthetic: ModuleType, drive, told, kept, cpus) -> None:
+    planned = synthetic.planned_trial("b01-001", {"operation": "set"}, drive.plan)
+    planned.servers["mariadb"] = {"kind": "mariadb", "limits": {"cpu": 1.0}, "settings": {"log_bin": "OFF"}}
+    samples = [*drive.samples, *of_process(synthetic, "mariadb", 0.8, 0.001, threads_connected=12.0)]
+    trial = synthetic.make_trial(drive, planned, samples=samples, limits=told)
+    found = TrialFacts.model_validate(trial.facts)
+    assert found.limits == {"mariadb": kept}
+    assert found.parts["mariadb"].cpu_limit == cpus
+    assert found.settings == {"mariadb": {}}, "it was asked and did not answer"
+
+
 def test_what_monitors_saw_is_kept_as_average_and_maximum(of_an_application: TrialFacts) -> None:
     seen = of_an_application.seen
     assert seen["host"]["id"] == AvgMax(avg=40.0, max=40.0)
@@ -254,7 +275,7 @@ def test_connections_are_followed_through_the_measure_phase(synthetic: ModuleTyp
 
 def test_a_trial_of_an_earlier_version_is_read(trial: TrialRecord) -> None:
     line = json.loads(trial.model_dump_json())
-    for key in ("stored", "subjects", "target", "settings", "unlike", "seen", "server_connections"):
+    for key in ("stored", "subjects", "target", "settings", "unlike", "limits", "seen", "server_connections"):
         del line["facts"][key]
     for side in ("before", "after"):
         del line["facts"]["servers"]["redis"][side]["latency_events"]

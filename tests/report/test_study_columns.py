@@ -46,7 +46,7 @@ def test_columns_stand_in_the_order_of_the_experiment_with_the_published_ones_be
 ) -> None:
     posts, clients = application.tables
     assert headers(posts) == [
-        "TPS (store)", "published", "goodput", "95 % interval", "blocks", "MTT", "executed tests", "stored",
+        "TPS (store)", "published", "goodput", "95 % interval", "blocks", "MTT", "executed tests", "stored / answered",
         "error share", "P99", "held back by",
     ]  # fmt: skip
     assert headers(clients) == [
@@ -95,10 +95,40 @@ def test_cpu_is_average_and_maximum_of_all_replicas(application: Analysis) -> No
 
 
 def test_connections_are_those_of_the_load(application: Analysis) -> None:
-    table = application.tables[1]
+    table = with_columns(application.tables[1], "connections", ours=True)
     assert [int(row.seen["redis"]["connected_clients"].max) for row in table.rows] == [10, 46, 3]
     assert cells(table, "connections") == cells(table, "published_connections") == ["8", "44", "1"]
-    assert cells(with_columns(application.tables[0], "connections"), "connections")[0] == "—"
+    assert cells(with_columns(application.tables[0], "connections", ours=True), "connections")[0] == "—"
+    theirs = with_columns(application.tables[1], "connections", ours=False)
+    assert cells(theirs, "connections") == ["—"] * 3, "others are connected, too"
+
+
+def test_what_was_stored_stands_beside_what_was_answered(application: Analysis) -> None:
+    table = with_columns(one(application.tables[0], 0), "stored", stored=5_310, answered=5_310)
+    assert cells(table, "stored") == ["5,310 of 5,310"]
+    assert cells(with_columns(table, "stored", stored=None), "stored") == ["—"]
+
+
+def test_users_as_driven_are_told_of_a_scaled_run(application: Analysis, analysis: Analysis) -> None:
+    table = with_columns(application.tables[0], "tps", users=300)
+    assert headers(table)[:2] == ["vUsers", "TPS"]
+    assert cells(table, "users")[0] == "300"
+    assert headers(with_columns(table, "tps", users=None))[0] == "TPS"
+    assert headers(with_columns(analysis.tables[1], users=300))[0] == "vUsers"
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [({"store": "redis-json"}, "207 (mariadb 3m)"), ({"store": "mariadb"}, "207 (3m)"), ({}, "207 (mariadb 3m)")],
+)
+def test_of_several_stores_only_the_busiest_stands_beside_the_rate(
+    application: Analysis, condition: dict[str, Any], words: str
+) -> None:
+    used = {"used_memory": AvgMax(avg=1, max=1), "cpu_share": AvgMax(avg=0.001, max=0.002)}
+    busier = {"threads_connected": AvgMax(avg=1, max=1), "cpu_share": AvgMax(avg=0.001, max=0.003)}
+    changes = {"seen": {"redis": used, "mariadb": busier}, "condition": condition}
+    table = with_columns(one(application.tables[0], 0), "tps_store", **changes, throughput_per_s=207, goodput_per_s=207)
+    assert cells(table, "tps_store") == [words]
 
 
 def test_mtt_and_its_published_figure_are_times(application: Analysis) -> None:

@@ -41,7 +41,7 @@ def crash(**changes: int) -> CrashRow:
 
 @pytest.mark.parametrize("shown", FORMATS)
 def test_every_report_says_by_how_much_it_was_scaled(application: Analysis, shown: Callable[[Analysis], str]) -> None:
-    said = "users and rows are 10 % of the original's."
+    said = "users (where the experiment scales them) and rows are 10 % of the original's."
     text = shown(application)
     assert text.index(application.answer) < text.index(said) < text.index("78 valid")
     assert said not in shown(application.model_copy(update={"scale": 1.0}))
@@ -52,7 +52,7 @@ def test_the_scale_is_in_csv_and_json_too(application: Analysis) -> None:
     assert b'"scale": 0.1' in content
     assert csv_report.render(application)["tables.csv"].splitlines()[0].endswith(b",scale")
     assert summary.scaled(application.model_copy(update={"scale": 0.025})).startswith(
-        "Scaled: users and rows are 2.5 %"
+        "Scaled: users (where the experiment scales them) and rows are 2.5 %"
     )
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping
 
 from loadstone.spec.experiment import Experiment, Factor, Table
 from loadstone.spec.levels import Condition, Level
-from loadstone.spec.units import parse_any
 
 _SWITCHES = frozenset({"on", "off", "yes", "no", "true", "false"})
 _WORD = 3
@@ -66,7 +65,7 @@ def prints(experiment: Experiment, table: Table, condition: Condition) -> bool:
 
 def _speaks(level: str) -> bool:
     """Whether a level says what it is without the name of its factor."""
-    return len(level) >= _WORD and level.lower() not in _SWITCHES and parse_any(level) is None
+    return len(level) >= _WORD and level[0].isalpha() and level.lower() not in _SWITCHES
 
 
 def _is_shared(experiment: Experiment, name: str, level: Level) -> bool:

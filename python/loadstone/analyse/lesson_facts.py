@@ -11,6 +11,7 @@ from loadstone.analyse.server_side import facts_of, stored_keys, stored_rows
 from loadstone.record.facts import OF_MARIADB
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import Experiment
+from loadstone.spec.levels import fits
 
 Told = tuple[Literal["caught", "did not happen", "unknown"], str]
 FALLS = 0.05
@@ -70,16 +71,22 @@ def _failed_share(trials: Sequence[TrialRecord]) -> float:
 
 
 def held_back(experiment: Experiment, tables: Sequence[ResultTable], trials: Sequence[TrialRecord]) -> Told:
-    """How often which part was the limit, and whether the store's CPU falls as users grow."""
-    rows = list({identity(row.condition): row for table in tables for row in table.rows if row.bottleneck}.values())
+    """How often which part was the limit, and whether the store's CPU falls as users grow.
+
+    Where it is named for every condition, what was not asked then is answered.
+    """
+    every = {identity(row.condition): row for table in tables for row in table.rows}
+    rows = [row for row in every.values() if row.bottleneck]
     parts = Counter(row.bottleneck.part for row in rows if row.bottleneck is not None)
     known = sum(number for part, number in parts.items() if part != "unknown")
     if not known:
         return "unknown", "What held the conditions back could not be seen."
     listed = ", ".join(f"{_PARTS[part]} in {number}" for part, number in parts.most_common())
     falls = _falling(experiment, rows, trials)
-    words = f"What held {len(rows)} condition{'' if len(rows) == 1 else 's'} back: {listed}.{falls}"
-    return "did not happen" if set(parts) == {"server"} else "caught", words
+    without = len(every) - len(rows)
+    left = f" {without} more gave no figure." if without else ""
+    words = f"What held {len(rows)} condition{'' if len(rows) == 1 else 's'} back: {listed}.{left}{falls}"
+    return "did not happen" if known == len(every) else "unknown", words
 
 
 def _falling(experiment: Experiment, rows: Sequence[Row], trials: Sequence[TrialRecord]) -> str:
@@ -126,6 +133,22 @@ def _store_cpu(row: Row) -> float | None:
     stores = [figures for figures in row.seen.values() if _OF_REDIS in figures or OF_MARIADB in figures]
     shares = [figures["cpu_share"].avg for figures in stores if "cpu_share" in figures]
     return sum(shares) if shares else None
+
+
+def same_data(experiment: Experiment, trials: Sequence[TrialRecord], scale: float) -> Told:
+    """Whether the stores that were driven had been given the same rows."""
+    driven = [members[0].condition for members in _by_condition(trials) if any(one.counts.sent for one in members)]
+    told = []
+    for name, data in experiment.data.items():
+        stores = {place.server for place in data.into if any(fits(condition, place.when) for condition in driven)}
+        if not stores:
+            continue
+        if not isinstance(data.rows, int):
+            return "unknown", f"How many rows of {name} a store held depends on the condition."
+        told.append(f"the same {max(1, round(scale * data.rows)):,} rows of {name} ({', '.join(sorted(stores))})")
+    if not told:
+        return "unknown", "No store that was given rows was driven in this run."
+    return "did not happen", f"Every store held {' and '.join(told)}, written before its first trial."
 
 
 def rows_as_rows(experiment: Experiment, trials: Sequence[TrialRecord]) -> Told:

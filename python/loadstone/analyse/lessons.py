@@ -8,14 +8,16 @@ from typing import Literal
 
 from loadstone.analyse.checks import CHECKS
 from loadstone.analyse.labels import identity
-from loadstone.analyse.lesson_facts import errors_kept_apart, held_back, percent, rows_as_rows
-from loadstone.analyse.model import CheckSummary, Family, Judgement, LessonAnswer, ResultTable
+from loadstone.analyse.lesson_facts import errors_kept_apart, held_back, percent, rows_as_rows, same_data
+from loadstone.analyse.model import CheckSummary, Family, LessonAnswer, ResultTable, VerdictKind
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.experiment import Experiment, Lesson
 
 Verdict = Literal["caught", "did not happen", "unknown"]
 Told = tuple[Verdict, str]
+_DECIDED: frozenset[VerdictKind] = frozenset({"faster", "equivalent", "mixed"})
+"""Verdicts that answer a question: others say that this run cannot."""
 _INFORMATION = {check.name for check in CHECKS if check.information}
 
 
@@ -29,6 +31,7 @@ class Outcome:
     tables: Sequence[ResultTable]
     families: Sequence[Family]
     checks: Sequence[CheckSummary]
+    scale: float = 1.0
 
 
 def learn(outcome: Outcome) -> list[LessonAnswer]:
@@ -53,6 +56,8 @@ def _told(lesson: Lesson, outcome: Outcome) -> Told:
             return held_back(outcome.experiment, outcome.tables, measured)
         case "stored":
             return rows_as_rows(outcome.experiment, measured)
+        case "data":
+            return same_data(outcome.experiment, measured, outcome.scale)
         case "repeats":
             return _repeats(measured)
 
@@ -89,19 +94,15 @@ def _figure(result: CheckResult) -> str:
 
 
 def _comparison(families: Mapping[str, Family], name: str) -> Told:
-    """The verdicts of a comparison: a difference that is not more than noise, or not worth a word, is called so."""
+    """The verdicts of a comparison: a difference that is not worth a word, or cuts both ways, is called so."""
     family = families.get(name)
     if family is None or not family.comparisons:
         return "unknown", "This run did not compare these conditions."
-    told = {pair.primary.kind for pair in family.comparisons if not _has_no_interval(pair.primary)}
-    if not told:
-        return "unknown", family.answer
-    return "did not happen" if told == {"faster"} else "caught", family.answer
-
-
-def _has_no_interval(judged: Judgement) -> bool:
-    """Whether too few blocks were measured to say anything."""
-    return judged.kind == "undecided" and judged.low is None
+    told = [pair.primary for pair in family.comparisons]
+    decided = [judged for judged in told if judged.kind in _DECIDED]
+    if any(judged.kind != "faster" or judged.negligible for judged in decided):
+        return "caught", family.answer
+    return "did not happen" if len(decided) == len(told) else "unknown", family.answer
 
 
 def _repeats(trials: Sequence[TrialRecord]) -> Told:

@@ -48,7 +48,8 @@ def one_sentence(sources: Sequence[str]) -> str:
     if not others:
         return first
     *init, last = others
-    return f"{first}; beside it {f'{", ".join(init)} and {last}' if init else last}"
+    listed = f"{', '.join(init)}, and {last}" if init else last
+    return f"{first}; also {listed}"
 
 
 def notes_of(run: Run, judged: Sequence[TrialRecord]) -> list[str]:
@@ -78,10 +79,8 @@ def _course(run: Run, judged: Sequence[TrialRecord]) -> Iterator[str]:
         trials = "1 trial is" if otherwise == 1 else f"{otherwise} trials are"
         yield f"{trials} judged otherwise by this version than when the run was made."
     if run.plan.scale != 1:
-        yield (
-                f"Scaled: users (where the experiment scales them) and rows are {100 * run.plan.scale:.3g} % of those that "
-                "the experiment writes."
-            )
+        share = f"{100 * run.plan.scale:.3g} %"
+        yield f"Scaled: users (where the experiment scales them) and rows are {share} of those that it writes."
     if run.plan.quick and (left_out := [table.title for table in run.experiment.tables if not table.quick]):
         yield f"Left out of a quick run: {'; '.join(left_out)}."
     if run.plan.as_published and run.experiment.as_published is not None and run.experiment.as_published.note:

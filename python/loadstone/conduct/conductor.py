@@ -13,6 +13,7 @@ from loadstone.conduct.ceiling import CeilingGauge
 from loadstone.conduct.ready_parts import (
     failure,
     held,
+    limits_of,
     settings_of,
     snapshots,
     stored_facts,
@@ -75,6 +76,8 @@ class Conductor:
     live: Live = field(default_factory=Unseen)
     _not_started: Counter[str] = field(default_factory=Counter)
     """How often the parts of a condition could not be started, by its servers' and subjects' settings."""
+    _offered: int | None = None
+    """Operations of the last drive: where each takes a key of its own, in order, there are no keys beyond them."""
 
     def run(self, planned: PlannedTrial, on_interval: OnInterval) -> TrialRecord:
         """Run one trial and record it, whatever became of it.
@@ -92,6 +95,7 @@ class Conductor:
             self._require_going_on()
             return writer.finish(judge_trial(failed_trial_record(planned, planned.plan, str(error), started_unix_ns)))
         plan = _on(planned.plan, ready, planned.target)
+        self._offered = None
         try:
             warm_up(self.driver, ready, planned.target, plan, self.progress)
             self._load(planned, ready)
@@ -161,6 +165,7 @@ class Conductor:
         with sampler:
             sampler.now()
             drive = self.driver.drive(plan, take)
+        self._offered = drive.total.offered
         after = snapshots(ready)
         subjects, held_after = subject_facts(ready, throttled_before), held(ready, planned.stored)
         writer.add_samples(samples)
@@ -179,6 +184,7 @@ class Conductor:
             target=planned.target,
             settings=settings,
             unlike=unlike,
+            limits=limits_of(ready),
         )
 
     def _ceiling(self, plan: Plan, drive: DriveRecord) -> Ceiling | None:
@@ -190,17 +196,19 @@ class Conductor:
         rate_per_s = completed / drive.measure_s if drive.measure_s > 0 else 0.0
         return self.ceiling.measure(plan, rate_per_s, drive.bytes_received / replies)
 
-    @staticmethod
-    def _clean(planned: PlannedTrial, ready: Ready) -> ServerGone | None:
+    def _clean(self, planned: PlannedTrial, ready: Ready) -> ServerGone | None:
         """Remove the trial's keys, and no others; the reason if a server that is not ours does not answer."""
         if planned.plan.protocol == "http1":
             return None
+        keys = planned.plan.keys
+        in_order = keys.distribution == "exactly_once" and planned.load is None and self._offered is not None
+        count = min(keys.count, self._offered or 0) if in_order else keys.count
         gone: ServerGone | None = None
         for one in targets_of(ready, planned.target).values():
             if not isinstance(one.control, RedisControl) or (one.server.ours and not one.server.alive()):
                 continue
             try:
-                one.control.remove_numbered(planned.plan.keys.prefix, planned.plan.keys.count)
+                one.control.remove_numbered(keys.prefix, count)
             except ServerGone as error:
                 gone = gone if one.server.ours else error
         return gone

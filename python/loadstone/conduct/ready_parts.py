@@ -117,6 +117,14 @@ def settings_of(ready: Ready, planned: PlannedTrial) -> tuple[dict[str, dict[str
     return told, wrong
 
 
+def limits_of(ready: Ready) -> dict[str, dict[str, str]]:
+    """Server -> its CPU and memory limits as they are in force, or why they are not."""
+    return {
+        name: {key: text for key, text in one.server.facts.details.items() if "limit" in key}
+        for name, one in ready.servers.items()
+    }
+
+
 def throttled_s(ready: Ready) -> dict[str, float | None]:
     """Subject -> how long its CPU limit held it back since its start, in seconds; None without a limit."""
     told = {name: one.subject.throttling() for name, one in ready.subjects.items()}

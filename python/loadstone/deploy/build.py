@@ -53,13 +53,15 @@ def built(manifest: Manifest, folder: Path, context: DeployContext) -> Path:
 
     Raises:
         UserError: it does not build; with the compiler's first error and the log's place.
+        Interrupted: the user asked to stop.
     """
     if manifest.build is None:
         return folder
     place = cache_folder() / "subjects" / f"{manifest.name}-{source_hash(manifest.build, folder)}"
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with only_one(place.with_suffix(".lock"), lambda: context.progress(f"{manifest.name}: another run builds it")):
+        lock, told = place.with_suffix(".lock"), f"{manifest.name}: another run builds it"
+        with only_one(lock, lambda: context.progress(told), context.heed):
             if not (place / MARK).exists():
                 _build(manifest.name, manifest.build, folder, place, context)
     except OSError as error:
@@ -93,6 +95,7 @@ def _run(name: str, command: Sequence[str], place: Path, log: Path, timeout_s: f
         context.progress(f"building {name}: {command[0]}")
         process.start()
         while process.alive():
+            context.heed()
             now = time.monotonic()
             if now - started > timeout_s:
                 raise UserError(f"subject {name}: build.timeout_s: not built within {timeout_s:g} s; its log is {log}")

@@ -2,9 +2,13 @@
 
 import fcntl
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
+
+POLL_S = 0.1
 
 
 def cache_folder() -> Path:
@@ -14,12 +18,23 @@ def cache_folder() -> Path:
 
 
 @contextmanager
-def only_one(lock: Path, waiting: Callable[[], None]) -> Iterator[None]:
-    """One maker of the same thing at a time, over all runs of this user; `waiting` is called if another is at it."""
+def only_one(lock: Path, waiting: Callable[[], None], heed: Callable[[], None]) -> Iterator[None]:
+    """One maker of the same thing at a time, over all runs of this user.
+
+    `waiting` is called once if another is at it, and `heed` until that one is done; it may raise.
+    """
     with lock.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _held(file):
             waiting()
-            fcntl.flock(file, fcntl.LOCK_EX)
+            while not _held(file):
+                heed()
+                time.sleep(POLL_S)
         yield
+
+
+def _held(file: IO[str]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

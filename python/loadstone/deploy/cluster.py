@@ -145,6 +145,7 @@ class RedisCluster:
         deadline = time.monotonic() + READY_S
         for node in control.nodes:
             while True:
+                self._context.heed()
                 told = {str(name): str(value) for name, value in node.call("CLUSTER INFO").items()}
                 if all(told.get(name) == value for name, value in wanted.items()):
                     break

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from loadstone.deploy import mariadb
 from loadstone.deploy.container_software import ContainedMariaDb, ContainedRedis, Software
-from loadstone.deploy.limits import Limits
+from loadstone.deploy.limits import Limited, Limits, written
 from loadstone.deploy.local_redis import READY_S, check_config, free_port
 from loadstone.deploy.provider import ConfigValue, Control, DeployContext, ServerFacts, ServerSettings
 from loadstone.errors import LoadstoneError, UserError
@@ -109,7 +109,12 @@ class ContainerServer:
         log = context.log_folder.absolute() / f"{self.name}.log" if context.log_folder else None
         unique = f"loadstone-{re.sub('[^A-Za-z0-9_.-]', '-', self.name)}-{secrets.token_hex(6)}"
         self._run = ContainerRun(self.name, engine, unique, log)
-        image = self._run.need_image(settings.image, context.progress)
+
+        def tell(line: str) -> None:
+            context.heed()
+            context.progress(line)
+
+        image = self._run.need_image(settings.image, tell)
         context.progress(f"starting {self.name} ({settings.image} by {engine.name})")
         password = secrets.token_urlsafe(24)
         inside = software.contents(settings.program or software.program, password, image.volumes, settings.settings)
@@ -150,6 +155,7 @@ class ContainerServer:
         deadline = time.monotonic() + patience_s
         with self.control(timeout_s=2.0) as control:
             while True:
+                self._context.heed()
                 try:
                     control.ping()
                 except LoadstoneError as error:
@@ -166,7 +172,8 @@ class ContainerServer:
 
     def _read_back(self) -> None:
         facts, self.settings_read_back, differences = self._software.read_back(self._endpoint, self._settings.settings)
-        told = self._run.details() if self._run is not None else {}
+        refused = written(self._settings.limits, Limited(unavailable="the container engine does not apply it"))
+        told = {**refused, **(self._run.details() if self._run is not None else {})}
         self.facts = dataclasses.replace(facts, process_id=self.pids.get(self.name), details={**facts.details, **told})
         for line in differences:
             self._context.progress(f"{self.name}: {line}")

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from loadstone.deploy.cache import cache_folder, only_one
+from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError
 from loadstone.plan.wanted import WantedData
 
@@ -36,7 +37,7 @@ PIECE = re.compile(
 KNOWN = "{number}, {uniform A..B}, {random N lowercase}; write {{ for a brace"
 LETTERS_MAX = 65_535
 Tell = Callable[[int], None]
-"""Told how many rows are done, as often as one likes."""
+"""Told how many rows are done, as often as one likes. It may raise, which ends the work."""
 
 
 @dataclass(frozen=True)
@@ -111,20 +112,22 @@ class _Column:
         self.draws.append(draw)
 
 
-def rows_of(wanted: WantedData, progress: Callable[[str], None]) -> Rows:
+def rows_of(wanted: WantedData, context: DeployContext) -> Rows:
     """The rows, out of the cache folder or made; a line of progress each second while they are made.
 
     Raises:
         UserError: a template is none, or there is no room.
+        Interrupted: the user asked to stop.
     """
     where = f"data.{wanted.name}.columns"
     columns = [_Column(name, template, where) for name, template in wanted.columns.items()]
     place = cache_folder() / "data" / _hash(wanted)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with only_one(place.with_suffix(".lock"), lambda: progress(f"{wanted.name}: another run makes its rows")):
+        lock, told_of = place.with_suffix(".lock"), f"{wanted.name}: another run makes its rows"
+        with only_one(lock, lambda: context.progress(told_of), context.heed):
             if not (place / SUM).exists():
-                _make(wanted, columns, place, progress)
+                _make(wanted, columns, place, context)
             place.touch()
             told = json.loads((place / SUM).read_text())
         _forget(place)
@@ -137,15 +140,16 @@ def rows_of(wanted: WantedData, progress: Callable[[str], None]) -> Rows:
     return Rows(tuple(wanted.columns), numeric, told["rows"], told["crc32_sum"], tuple(sorted(place.glob("*.tsv"))))
 
 
-def each_second(tell: Callable[[str], None], name: str, rows: int, doing: str = "") -> Tell:
-    """Says `name: 340,000 of 1,000,000 rows`, once a second at most."""
+def each_second(context: DeployContext, name: str, rows: int, doing: str = "") -> Tell:
+    """Says `name: 340,000 of 1,000,000 rows`, once a second at most; raises Interrupted if the user asked to stop."""
     last = time.monotonic()
 
     def done(count: int) -> None:
         nonlocal last
+        context.heed()
         if time.monotonic() - last >= 1.0:
             last = time.monotonic()
-            tell(f"{doing}{name}: {count:,} of {rows:,} rows")
+            context.progress(f"{doing}{name}: {count:,} of {rows:,} rows")
 
     return done
 
@@ -156,13 +160,13 @@ def _hash(wanted: WantedData) -> str:
     return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
-def _make(wanted: WantedData, columns: Sequence[_Column], place: Path, progress: Callable[[str], None]) -> None:
+def _make(wanted: WantedData, columns: Sequence[_Column], place: Path, context: DeployContext) -> None:
     """All parts under another name, which `place` gets when they are whole."""
     making = place.with_suffix(".making")
     shutil.rmtree(making, ignore_errors=True)
     making.mkdir()
     part_rows = max(1, min(PART_ROWS, PART_BYTES // (1 + sum(column.row_bytes for column in columns))))
-    tell = each_second(progress, wanted.name, wanted.rows, "making ")
+    tell = each_second(context, wanted.name, wanted.rows, "making ")
     crc32_sum = 0
     try:
         for number, first in enumerate(range(0, wanted.rows, part_rows)):

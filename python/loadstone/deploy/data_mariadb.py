@@ -1,5 +1,7 @@
 """Rows into a table of MariaDB: as files where the server takes them, otherwise by INSERTs of many rows."""
 
+from collections.abc import Callable
+
 from pymysql.constants import ER
 
 from loadstone.deploy.data import Rows, Tell
@@ -10,8 +12,10 @@ NO_FILES = (ER.NOT_ALLOWED_COMMAND, 3948, 4166)
 """The server, or its user, may not take files; MySQL's and MariaDB's newer numbers for it."""
 
 
-def write_to_table(control: MariaDbControl, table: str, rows: Rows, tell: Tell) -> bool:
+def write_to_table(control: MariaDbControl, table: str, rows: Rows, tell: Tell, claim: Callable[[int], None]) -> bool:
     """Make the table hold exactly these rows; whether anything had to be written.
+
+    `claim` is told how many other rows it holds, before it is changed; it raises where they must stay.
 
     Raises:
         LoadstoneError: the table is not ours, it is missing, or the server does not take a row.
@@ -23,6 +27,7 @@ def write_to_table(control: MariaDbControl, table: str, rows: Rows, tell: Tell) 
         there = _count(writer, table)
         if there == rows.count and _crc32_sum(writer, table, rows) == rows.crc32_sum:
             return False
+        claim(there)
         if there:
             writer.truncate(table)
         try:

@@ -20,6 +20,8 @@ WRITING = frozenset(
 )
 """Commands whose first argument is their one key."""
 PLACE = re.compile(r"(?P<brace>\{\{)|\{(?P<name>\w+)\}")
+NAMED = re.compile(rf"{OUR_PREFIX}[^:]+:")
+"""What a key begins with that differs by row."""
 Row = Sequence[bytes]
 
 
@@ -87,6 +89,11 @@ def writing_of(commands: Sequence[str], rows: Rows) -> Writing:
         beginning = words[1][: place.start() if place else None].replace("{{", "{")
         if not beginning.startswith(OUR_PREFIX):
             raise UserError(f"'{text}': its key must begin with '{OUR_PREFIX}'")
+        if place and not NAMED.match(beginning):
+            raise UserError(
+                f"'{text}': keys are removed by their beginning, so it must name these alone: "
+                f"write {OUR_PREFIX}NAME:{place[0]}"
+            )
         (beginnings if place else keys).add(beginning)
         parsed.append(tuple(_word(word, rows, f"'{text}'") for word in words))
     return Writing(tuple(parsed), frozenset(beginnings), frozenset(keys))

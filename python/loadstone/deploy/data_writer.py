@@ -2,13 +2,15 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
 
 from loadstone.deploy.data import Rows, Tell, each_second, rows_of
 from loadstone.deploy.data_mariadb import write_to_table
 from loadstone.deploy.data_redis import writing_of
 from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.mariadb_control import MariaDbControl
+from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.redis_control import RedisControl
 from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.plan.wanted import WantedData
@@ -21,8 +23,8 @@ FULL = re.compile(r"\bOOM\b|maxmemory|[Nn]o space left|[Dd]isk full|is full|\ber
 class DataWriter:
     """Makes rows, and writes those that a server does not hold yet."""
 
-    def __init__(self, progress: Callable[[str], None]) -> None:
-        self._progress = progress
+    def __init__(self, context: DeployContext) -> None:
+        self._context = context
 
     def write(self, wanted: Iterable[WantedData], servers: Mapping[str, Deployed]) -> None:
         """Write what each server does not hold since its start.
@@ -30,6 +32,7 @@ class DataWriter:
         Raises:
             UserError: a template or a command is none, or a server does not take the rows; names the data.
             ServerGone: a server that is not ours does not answer any more.
+            Interrupted: the user asked to stop.
         """
         missing = [
             (data, servers[data.server])
@@ -37,7 +40,7 @@ class DataWriter:
             if servers[data.server].holds.get(_place(data)) != _identity(data)
         ]
         for data, deployed in missing:
-            rows = rows_of(data, self._progress)
+            rows = rows_of(data, self._context)
             try:
                 self._write(data, rows, deployed)
             except ServerGone as error:
@@ -58,10 +61,9 @@ class DataWriter:
     def _to_table(self, data: WantedData, rows: Rows, deployed: Deployed, control: MariaDbControl) -> None:
         if data.table is None:
             raise UserError(f"'{data.server}' is a MariaDB: name a 'table', and leave 'commands' out")
-        control.require_our_table(data.table)
-        deployed.traces.tables.add(data.table)
-        if not write_to_table(control, data.table, rows, self._telling(data, rows)):
-            self._progress(f"{data.name}: {data.server} holds these rows already")
+        claim = partial(_claim, deployed, data.table)
+        if not write_to_table(control, data.table, rows, self._telling(data, rows), claim):
+            self._context.progress(f"{data.name}: {data.server} holds these rows already")
 
     def _to_keys(self, data: WantedData, rows: Rows, deployed: Deployed, control: RedisControl) -> None:
         if not data.commands:
@@ -74,8 +76,21 @@ class DataWriter:
         writing.write(control, rows, self._telling(data, rows))
 
     def _telling(self, data: WantedData, rows: Rows) -> Tell:
-        self._progress(f"{data.name}: writing {rows.count:,} rows to {data.server}")
-        return each_second(self._progress, data.name, rows.count)
+        self._context.progress(f"{data.name}: writing {rows.count:,} rows to {data.server}")
+        return each_second(self._context, data.name, rows.count)
+
+
+def _claim(deployed: Deployed, table: str, there: int) -> None:
+    """The table may be written to, which holds so many rows. Raises UserError if they are the user's."""
+    traces = deployed.traces
+    if deployed.server.ours or table in traces.filled or traces.made_table(table):
+        return
+    if there:
+        raise UserError(
+            f"table '{table}' was there before and holds {there:,} other rows, which are not touched; "
+            "empty or remove it, or name another database in the server's URL"
+        )
+    traces.filled.add(table)
 
 
 def _place(data: WantedData) -> str:

@@ -24,7 +24,7 @@ class Deployments:
         """`make_server` is `registry.server`: it validates the settings."""
         self._subjects = SubjectPool(context)
         self._servers = ServerPool(make_server, context, self._subjects.make_room)
-        self._data = DataWriter(context.progress)
+        self._data = DataWriter(context)
 
     def need(self, planned: PlannedTrial) -> Ready:
         """What a trial runs on; started if it does not run yet, restarted if it died.
@@ -34,6 +34,7 @@ class Deployments:
         Raises:
             UserError: a part cannot be started, cannot serve, or cannot take its data.
             ServerGone: one that is not ours does not answer any more.
+            Interrupted: the user asked to stop; what runs goes on until `stop`.
         """
         self._subjects.expect(planned.subjects)
         servers = self._servers.need(planned.servers)

@@ -140,6 +140,7 @@ class LocalMariaDb(OwnServer):
         process.start()
         deadline = time.monotonic() + READY_S
         while process.alive():
+            self._context.heed()
             if time.monotonic() > deadline:
                 raise UserError(f"server {self.name}: its data folder was not made within {READY_S:g} s; see its log")
             time.sleep(POLL_S)
@@ -197,6 +198,7 @@ class LocalMariaDb(OwnServer):
         deadline = time.monotonic() + READY_S
         with self.control(timeout_s=2.0) as control:
             while True:
+                self._context.heed()
                 if not process.alive():
                     raise self._why_it_ended(process.log, log_start)
                 try:

@@ -178,6 +178,11 @@ class MariaDbControl:
         self.require_our_table(table)
         self.query(f"TRUNCATE TABLE `{table}`")
 
+    def drop_table(self, table: str) -> None:
+        """Remove a table of ours. Raises UserError as `truncate`."""
+        self.require_our_table(table)
+        self.query(f"DROP TABLE `{table}`")
+
     def is_our_database(self) -> bool:
         """Whether all tables of the database are ours, by its name."""
         return OURS.fullmatch(self.database) is not None

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.deploy.redis_control import RedisControl
+from loadstone.errors import Interrupted
 from loadstone.plan.model import Endpoint
 
 Control = RedisControl | MariaDbControl
@@ -24,6 +25,11 @@ Module = Literal["json"]
 
 def silent(_: str) -> None:
     """A progress callback that says nothing."""
+
+
+def never() -> bool:
+    """Nobody asks to stop."""
+    return False
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,17 @@ class DeployContext:
     """Where `<name>.log` of each server is kept; None: the log goes with the temporary folder."""
     progress: Callable[[str], None] = silent
     """Told what is being done, one short line each."""
+    stopped: Callable[[], bool] = never
+    """Whether the user asked to stop."""
+
+    def heed(self) -> None:
+        """Called by all that waits for long.
+
+        Raises:
+            Interrupted: the user asked to stop.
+        """
+        if self.stopped():
+            raise Interrupted("interrupted; what was finished is kept")
 
 
 @dataclass(frozen=True)
@@ -82,6 +99,7 @@ class Server(Protocol):
 
         Raises:
             UserError: it cannot serve this experiment; one line with the server's words and the remedy.
+            Interrupted: the user asked to stop; nothing of it runs.
         """
 
     def restart(self) -> Endpoint:

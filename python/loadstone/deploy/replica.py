@@ -117,11 +117,13 @@ class Replica:
 
         Raises:
             UserError: it ends, or is not ready in time; with its last lines.
+            Interrupted: the user asked to stop; it still runs.
         """
         run = self._manifest.run
         deadline = time.monotonic() + run.ready_within_s
         tries = PORT_TRIES
         while not self._ready(run.ready):
+            self._context.heed()
             if not self.alive():
                 if tries > 0 and PORT_TAKEN.search(self._tail()):
                     tries -= 1

@@ -71,6 +71,7 @@ class ReplicatedRedis:
         self._primary = primary
         self._replicas = replicas
         self._late = late
+        self._context = DeployContext()
         self._endpoints: dict[str, Endpoint] = {}
 
     @property
@@ -89,6 +90,7 @@ class ReplicatedRedis:
     def start(self, context: DeployContext) -> Endpoint:
         """See `provider.Server.start`."""
         self.stop()
+        self._context = context
         try:
             for server in self._all():
                 self._endpoints[server.name] = server.start(context)
@@ -141,6 +143,7 @@ class ReplicatedRedis:
         deadline = time.monotonic() + READY_S
         with self.control() as control:
             while waiting := self._not_in_sync(control):
+                self._context.heed()
                 dead = next((server.name for server in self._all() if not server.alive()), None)
                 if dead is not None:
                     raise UserError(f"server {dead}: it ended before the replicas were in sync; see its log")

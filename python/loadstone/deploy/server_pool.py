@@ -9,7 +9,7 @@ from typing import Any
 from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.provider import DeployContext, ManyEndpoints, Server
 from loadstone.deploy.traces import Traces
-from loadstone.errors import LoadstoneError
+from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.plan.model import Endpoint
 
 MONITOR_TIMEOUT_S = 0.8
@@ -38,19 +38,29 @@ class ServerPool:
             UserError: one cannot be started or cannot serve.
             ServerGone: one that is not ours does not answer any more.
         """
-        return {name: self._one(name, settings) for name, settings in wanted.items()}
+        return {name: self._served(name, settings) for name, settings in wanted.items()}
 
     def all(self) -> Iterable[Deployed]:
         """Every server that was started."""
         return self._running.values()
 
-    def _one(self, name: str, settings: Mapping[str, Any]) -> Deployed:
+    def _served(self, name: str, settings: Mapping[str, Any]) -> Deployed:
+        """It runs. One of ours that goes away while it starts is no reason to end the run."""
         key = json.dumps([name, settings], sort_keys=True, default=str)
+        found = self._running.get(key)
+        server = self._make(name, settings) if found is None else found.server
+        try:
+            return self._one(key, server)
+        except ServerGone as gone:
+            if server.ours:
+                raise UserError(str(gone)) from None
+            raise
+
+    def _one(self, key: str, server: Server) -> Deployed:
         found = self._running.get(key)
         if found is None:
             self._make_room()
-            server = self._make(name, settings)
-            number = 1 + sum(one.server.name == name for one in self._running.values())
+            number = 1 + sum(one.server.name == server.name for one in self._running.values())
             self._running[key] = _deployed(server, server.start(with_own_log(self._context, number)))
         elif not found.server.alive():
             found.close()

@@ -1,5 +1,6 @@
 """A subject: the application under test, in replicas that each have a port, a log and a guard of their own."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,8 @@ from loadstone.errors import UserError
 from loadstone.plan.model import Endpoint
 
 REPLICAS_MAX = 64
+SECRET = re.compile(r"token|pwd|pass|secret|credential|private_?key|api_?key", re.IGNORECASE)
+"""A variable of such a name is not told."""
 
 
 class Subject(Protocol):
@@ -177,7 +180,7 @@ class LocalSubject:
         settings, manifest = self._settings, self._manifest
         limits = written(settings.limits, self._replicas[0].limited)
         asked = {**manifest.environment, **settings.environment}
-        variables = {f"environment.{name}": value for name, value in asked.items()}
+        variables = {f"environment.{name}": "***" if SECRET.search(name) else value for name, value in asked.items()}
         source = {"source": place.name} if manifest.build is not None else {}
         flags = {"jvm_flags": " ".join(manifest.jvm_flags)} if manifest.jvm_flags else {}
         self._details = {**source, "replicas": str(settings.replicas), **limits, **flags, **variables}

@@ -1,6 +1,7 @@
 """The subjects of a run: one for each way that a condition wants it, kept up as long as there is memory."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -45,6 +46,8 @@ class SubjectPool:
         self._context = context
         self._running: dict[_Key, DeployedSubject] = {}
         self._expected: set[tuple[str, str]] = set()
+        self._starts: Counter[str] = Counter()
+        """Name -> how many were started, so that no two of them have one folder of logs."""
         self._manifests: dict[str, tuple[Manifest, Path]] = {}
 
     def manifest(self, wanted: WantedSubject) -> tuple[Manifest, Path] | None:
@@ -101,9 +104,9 @@ class SubjectPool:
         found = self._running.pop(key, None)
         if found is None:
             self.make_room()
-            number = 1 + sum(other.name == key.name for other in self._running)
             subject = self._subject(key, wanted)
-            endpoints = subject.start(with_own_log(self._context, number))
+            self._starts[key.name] += 1
+            endpoints = subject.start(with_own_log(self._context, self._starts[key.name]))
         else:
             self._running[key] = found  # should it not start again, it is still to be stopped
             subject = found.subject

@@ -1,18 +1,26 @@
 """A subject of the user's by URL: it is never started or stopped."""
 
 import http.client
+import time
 from collections.abc import Mapping, Sequence
-from urllib.parse import urlsplit
+from dataclasses import replace
+from urllib.parse import unquote, urlsplit
 
 from loadstone.deploy.limits import Throttling
 from loadstone.deploy.mariadb_url import listening_pid
-from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.provider import DeployContext, silent
 from loadstone.deploy.redis_control import plain, tls_context
 from loadstone.deploy.url import answering_again, redact
-from loadstone.errors import UserError
+from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Endpoint, Tls
 
 ASK_S = 5.0
+RETURN_S, POLL_S = 30.0, 0.5
+"""How long one that is gone may take to come back, and how often it is asked."""
+
+
+class _Slow(UserError):
+    """It does not answer in time. One that is overloaded does not, either."""
 
 
 def parse_subject_url(url: str) -> Endpoint:
@@ -35,8 +43,8 @@ def parse_subject_url(url: str) -> Endpoint:
             host=parts.hostname,
             port=port or (443 if secure else 80),
             tls=Tls(server_name=parts.hostname) if secure else None,
-            username=parts.username,
-            password=parts.password,
+            username=unquote(parts.username) if parts.username else None,
+            password=unquote(parts.password) if parts.password else None,
             base_path=parts.path.rstrip("/"),
         )
     except ValueError:
@@ -56,11 +64,14 @@ class UrlSubject:
         self.pids: Mapping[str, int] = {}
         self.metrics: Mapping[str, str] = {}
         self.details: Mapping[str, str] = {"url": ", ".join(redact(url) for url in urls)}
+        self._context = DeployContext()
         self._endpoints = tuple(parse_subject_url(url) for url in urls)
 
     def start(self, context: DeployContext) -> tuple[Endpoint, ...]:
         """Ask each whether it answers HTTP, whatever its status; see `subject.Subject.start`."""
+        self._context = context
         for endpoint in self._endpoints:
+            context.heed()
             context.progress(f"asking {self.name} ({endpoint.label})")
             _ask(self.name, endpoint)
         found = [listening_pid(endpoint) for endpoint in self._endpoints]
@@ -73,24 +84,36 @@ class UrlSubject:
         return self._endpoints
 
     def restart(self) -> tuple[Endpoint, ...]:
-        """Go on if it answers again.
+        """Go on if it answers again within `RETURN_S`.
 
         Raises:
             ServerGone: it does not.
+            Interrupted: the user asked to stop.
         """
-        return answering_again(self.start)
+        quiet = replace(self._context, progress=silent)
+        deadline = time.monotonic() + RETURN_S
+        while True:
+            self._context.heed()
+            try:
+                return answering_again(lambda _: self.start(quiet))
+            except ServerGone:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(POLL_S)
 
     def alive(self) -> bool:
-        """Whether every replica answers."""
+        """Whether every replica takes connections; one that answers late is alive."""
         return not self.last_words()
 
     def last_words(self) -> str:
-        """Why it does not answer; see `subject.Subject.last_words`."""
-        try:
-            for endpoint in self._endpoints:
+        """Why one does not take connections; see `subject.Subject.last_words`."""
+        for endpoint in self._endpoints:
+            try:
                 _ask(self.name, endpoint)
-        except UserError as error:
-            return str(error)
+            except _Slow:
+                continue
+            except UserError as error:
+                return str(error)
         return ""
 
     def throttling(self) -> Mapping[str, Throttling]:
@@ -111,7 +134,10 @@ def _ask(name: str, endpoint: Endpoint) -> None:
         connection.request("HEAD", endpoint.base_path or "/")
         connection.getresponse()
     except OSError as error:
-        raise UserError(f"subject {name} ({endpoint.label}): {plain(error)}; start it, or correct its URL") from None
+        kind = _Slow if isinstance(error, TimeoutError) else UserError
+        raise kind(f"subject {name} ({endpoint.label}): {plain(error)}; start it, or correct its URL") from None
+    except ValueError as error:  # a host or a path that cannot be sent
+        raise UserError(f"subject {name} ({endpoint.label}): {error}; correct its URL") from None
     except http.client.HTTPException as error:
         said = type(error).__name__
         raise UserError(

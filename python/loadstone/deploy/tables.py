@@ -10,7 +10,10 @@ from loadstone.deploy.manifest import Manifest
 from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.errors import ServerGone, UserError
 
-CREATED = re.compile(r"\bCREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?`?(\w+)`?", re.IGNORECASE)
+DESTROYING = re.compile(
+    r"\b(?:DROP\s+TABLES?|CREATE\s+OR\s+REPLACE\s+TABLE|TRUNCATE|DELETE\s+FROM)\b[^;(]*", re.IGNORECASE
+)
+CREATED = re.compile(r"\bCREATE\s+(?:OR\s+REPLACE\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?`?(\w+)`?", re.IGNORECASE)
 
 
 def make_tables(name: str, manifest: Manifest, folder: Path, servers: Mapping[str, Deployed]) -> None:
@@ -42,11 +45,29 @@ def _run(name: str, file: Path, server: str, deployed: Deployed) -> None:
             f"{where}: its tables are made in a database of loadstone's only, not in '{deployed.control.database}'; "
             "leave the database out of the server's URL, or name one that begins with 'loadstone_'"
         )
+    if not deployed.server.ours:
+        _note(where, statements, deployed, deployed.control)
     try:
         deployed.control.run_script(statements)
     except ServerGone as error:
         if not deployed.server.alive() and not deployed.server.ours:
             raise
         raise UserError(f"{where}: {error}; correct {file}") from None
-    deployed.traces.tables.update(CREATED.findall(statements))
     deployed.holds[place] = digest
+
+
+def _note(where: str, statements: str, deployed: Deployed, control: MariaDbControl) -> None:
+    """The tables that the statements will make on a server of the user's: those, and no others, are removed later.
+
+    Raises:
+        UserError: the statements would remove, or empty, a table that was there before.
+    """
+    traces = deployed.traces
+    theirs = {table.lower() for table in control.tables()} - traces.made
+    for statement in DESTROYING.findall(statements):
+        for table in sorted(theirs & set(re.findall(r"\w+", statement.lower()))):
+            raise UserError(
+                f"{where}: '{' '.join(statement.split())}': table '{table}' was there before and is not touched; "
+                "remove it, or name another database in the server's URL"
+            )
+    traces.made |= {table.lower() for table in CREATED.findall(statements)} - theirs

@@ -54,8 +54,9 @@ def _lines(run_plan: RunPlan, experiment: Experiment, prospects: Mapping[str, st
 def extent(run_plan: RunPlan) -> list[str]:
     """How much will be measured, how long that takes, and what follows for the figures."""
     lines = [_measured(run_plan), _time(run_plan)]
-    if before := preparation(run_plan):
-        lines.append(f"Of that about {duration(run_plan.preparation_s())} for {before}")
+    before, before_s = preparation(run_plan), run_plan.preparation_s()
+    if before and before_s >= 1:
+        lines.append(f"Of that about {duration(before_s)} for {before}")
     if run_plan.crashes:
         number = _count(len(run_plan.crashes), "crash", "crashes")
         lines.append(f"{number} after all trials, about {duration(run_plan.crashes_s())} of that")

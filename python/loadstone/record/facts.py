@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping
+from math import isfinite
 from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, model_validator

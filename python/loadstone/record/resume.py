@@ -22,6 +22,9 @@ _SAME_MACHINE = (
     ("placement",),
 )
 
+_LIMITS = ("cpu limit", "memory limit in bytes")
+"""As the record names them."""
+
 
 def require_same_run(path: Path, plan: PlanSummary, environment: Mapping[str, Any]) -> None:
     """Refuse to go on with the folder of another experiment, plan or machine.
@@ -113,6 +116,26 @@ def _environment_differences(then: Mapping[str, Any], now: Mapping[str, Any]) ->
             before, after = (_value(side, (name, key)) for side in (servers_then, servers_now))
             if before != after:
                 yield f"server {name}: {key} was {before} and is now {after}"
+        details = (_value(side, (name, "details")) or {} for side in (servers_then, servers_now))
+        yield from _limit_differences(f"server {name}", *details)
+    yield from _subject_differences(then.get("subjects", {}), now.get("subjects", {}))
+
+
+def _limit_differences(what: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """Limits in force; why they are unavailable may be told otherwise."""
+    for limit in _LIMITS:
+        before, after = (str(side.get(limit, "none")).partition(":")[0] for side in (then, now))
+        if before != after:
+            yield f"{what}: {limit} was {before} and is now {after}"
+
+
+def _subject_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    for name in sorted({*then, *now}):
+        before, after = then.get(name, {}), now.get(name, {})
+        for key in ("source", "url", "jvm_flags"):
+            if before.get(key) != after.get(key):
+                yield f"subject {name}: {key} was {before.get(key, 'none')} and is now {after.get(key, 'none')}"
+        yield from _limit_differences(f"subject {name}", before, after)
 
 
 def _value(record: Mapping[str, Any], keys: tuple[str, ...]) -> Any:

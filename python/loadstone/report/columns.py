@@ -4,7 +4,7 @@ from loadstone.analyse.model import ResultTable, Row
 from loadstone.report import format as fmt
 from loadstone.report.column import Column, errors, latency, rate_range
 from loadstone.report.glossary import meaning
-from loadstone.report.study_columns import BOTTLENECKS, study_columns
+from loadstone.report.study_columns import BOTTLENECKS, USERS, study_columns
 
 _OPERATIONS = Column(
     "operations", "operations", "Operations counted in the measure phase.", lambda r: r.operations, fmt.count, drop=4
@@ -77,6 +77,7 @@ _ERRORS = Column(
 )
 
 COLUMNS: tuple[Column, ...] = (
+    USERS,
     _OPERATIONS,
     _ELAPSED,
     _RPS,
@@ -108,6 +109,7 @@ def columns_for(table: ResultTable) -> list[Column]:
     if table.columns:
         return study_columns(table)
     idle = {
+        USERS: not any(row.users for row in table.rows),
         _INTERVAL: not any(row.goodput_interval for row in table.rows),
         _BLOCKS: all(row.blocks <= 1 for row in table.rows),
         _HELD_BACK: not any(row.bottleneck for row in table.rows),

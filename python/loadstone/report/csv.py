@@ -43,8 +43,8 @@ def _of_study(analysis: Analysis, row: Row, original: list[str]) -> dict[str, Ce
     """What only some runs have: rows stored, the original's figures by column, and the scale."""
     found: dict[str, Cell] = {f"published_{key}": row.published_columns.get(key) for key in original}
     if any(one.stored is not None for table in analysis.tables for one in table.rows):
-        found |= {"stored": row.stored, "stored_keys": row.stored_keys}
-    return found if analysis.scale == 1 else {**found, "scale": analysis.scale}
+        found |= {"stored": row.stored, "answered": row.answered, "stored_keys": row.stored_keys}
+    return found if analysis.scale == 1 else {**found, "users": row.users, "scale": analysis.scale}
 
 
 def _written(header: list[str], lines: list[dict[str, Cell]]) -> bytes:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from loadstone.analyse.model import Part, ResultTable, Row
+from loadstone.analyse.model import Level, Part, ResultTable, Row
 from loadstone.report import format as fmt
 from loadstone.report import seen
 from loadstone.report.column import Column, errors, latency, rate_range
@@ -38,6 +38,21 @@ def store_cores(row: Row) -> dict[str, float]:
     return {part: of["cpu_share"].max for part, of in seen.parts(row, *seen.STORES) if "cpu_share" in of}
 
 
+def _busiest(row: Row) -> str:
+    """`380m` of the busiest store; with its name before it where the condition does not name it among several."""
+    cores = store_cores(row)
+    if not cores:
+        return ""
+    part = max(cores, key=lambda name: cores[name])
+    named = len(cores) > 1 and not any(_first_word(part) == _first_word(level) for level in row.condition.values())
+    return f"{fmt.plain(part)} {fmt.millicores(cores[part])}" if named else fmt.millicores(cores[part])
+
+
+def _first_word(level: Level) -> str:
+    """`redis` of `redis-json`: stores and the levels of experiments are called so."""
+    return str(level).split("-")[0]
+
+
 def _stores(row: Row) -> str:
     """`380m`; with its name before it where there are several."""
     cores = store_cores(row)
@@ -50,8 +65,15 @@ def _stores(row: Row) -> str:
 def _tps_and_stores(row: Row) -> str:
     if row.throughput_per_s is None:
         return ""
-    stores = _stores(row)
-    return f"{fmt.rate(row.throughput_per_s)} ({stores})" if stores else fmt.rate(row.throughput_per_s)
+    store = _busiest(row)
+    return f"{fmt.rate(row.throughput_per_s)} ({store})" if store else fmt.rate(row.throughput_per_s)
+
+
+def _stored(row: Row) -> str:
+    """`5,310 of 5,310`: counted on the server, of the right replies in the same span."""
+    if row.stored is None:
+        return ""
+    return fmt.count(row.stored) if row.answered is None else f"{row.stored:,} of {row.answered:,}"
 
 
 def _cpu(kind: seen.Kind) -> Callable[[Row], str]:
@@ -65,7 +87,9 @@ def _cpu(kind: seen.Kind) -> Callable[[Row], str]:
 
 
 def _connections(row: Row) -> float | None:
-    """Connections to Redis at most, without loadstone's own to each."""
+    """Connections to Redis at most, without loadstone's own to each; None where others may be connected, too."""
+    if not row.ours:
+        return None
     highest = [of["connected_clients"].max for _, of in seen.parts(row, "redis") if "connected_clients" in of]
     return sum(max(0.0, clients - CONTROL_CONNECTIONS) for clients in highest) if highest else None
 
@@ -78,7 +102,8 @@ _ALL = (
     Column("tps", "TPS", meaning("TPS"), lambda r: r.throughput_per_s, fmt.rate, ranks=True),
     Column(
         "tps_store", "TPS (store)",
-        "TPS, and in brackets the highest CPU of the store while it was measured, in millicores: 1000m is one core.",
+        "TPS, and in brackets the highest CPU of the busiest store while it was measured, in millicores: 1000m is one "
+        "core.",
         lambda r: r.throughput_per_s, fmt.rate, words=_tps_and_stores, ranks=True,
     ),
     Column(
@@ -109,8 +134,10 @@ _ALL = (
     _quantile("p999", "P99.9", "999 of 1,000 replies came at least this fast.", 4),
     _quantile("max", "max", "The slowest reply.", 5),
     Column(
-        "stored", "stored", "Rows or entities that the trials stored, counted on the server, not as keys.",
-        lambda r: r.stored, fmt.count, drop=2,
+        "stored", "stored / answered",
+        "Rows or entities that the trials stored, counted on the server, not as keys, of those that were answered as "
+        "stored. Both warm-up included, so they are more than the executed tests.",
+        lambda r: r.stored, fmt.count, drop=2, words=_stored,
     ),
     Column(
         "store_cpu", "store CPU",
@@ -127,7 +154,8 @@ _ALL = (
         lambda r: seen.average(r, "redis", "cpu_share"), fmt.percent, drop=3, words=_cpu("redis"),
     ),
     Column(
-        "connections", "connections", "The most connections to Redis, without loadstone's own two.",
+        "connections", "connections",
+        "The most connections to Redis, without loadstone's own two; not told where Redis is not ours.",
         _connections, fmt.count, drop=2,
     ),
     Column(
@@ -148,7 +176,13 @@ _ALL = (
         lambda r: r.published, fmt.rate, drop=3, context=True, optional=True,
     ),
 )  # fmt: skip
+USERS = Column(
+    "users", "vUsers", "Virtual users that made the load: the run was made smaller than the experiment writes it.",
+    lambda r: r.users, fmt.count, optional=True, drop=1,
+)  # fmt: skip
+"""Of a run that was scaled: its rows are called by the users that the experiment writes."""
 STUDY_COLUMNS: dict[str, Column] = {column.key: column for column in _ALL}
+_ORIGINAL = {"stored": "count of what it stored"}
 _PUBLISHED_TEXT: dict[str, Callable[[float | None], str]] = {
     "store_cpu": lambda value: fmt.NONE if value is None else fmt.millicores(value / 1000),
     **dict.fromkeys(
@@ -165,7 +199,7 @@ def study_columns(table: ResultTable) -> list[Column]:
     over.
     """
     keys = list(dict.fromkeys(key for key in table.columns if key in STUDY_COLUMNS))
-    found: list[Column] = []
+    found: list[Column] = [USERS]
     for key in _with_errors(keys, table.rows):
         column = STUDY_COLUMNS[key]
         found += [column, _published(column)]
@@ -196,8 +230,9 @@ def _published(column: Column) -> Column:
         rate, store = value(row), row.published_columns.get("store_cpu")
         return "" if rate is None else fmt.rate(rate) + (f" ({fmt.millicores(store / 1000)})" if store else "")
 
+    header = _ORIGINAL.get(column.key, column.header)
     return Column(
-        f"published_{column.key}", "published", f"The original study's {column.header}: context, not a target.", value,
+        f"published_{column.key}", "published", f"The original study's {header}: context, not a target.", value,
         _PUBLISHED_TEXT.get(column.key, column.text), drop=column.drop + 1, words=with_store if is_store else None,
         context=True, optional=True,
     )  # fmt: skip

@@ -49,9 +49,8 @@ def scaled(analysis: Analysis) -> str:
     """By how much the run was made smaller than the experiment; empty where it was not."""
     if analysis.scale == 1:
         return ""
-    return (
-        f"Scaled: users (where the experiment scales them) and rows are {fmt.percent(analysis.scale)} of the original's."
-    )
+    share = fmt.percent(analysis.scale)
+    return f"Scaled: users (where the experiment scales them) and rows are {share} of the original's."
 
 
 def check_title(name: str) -> str:

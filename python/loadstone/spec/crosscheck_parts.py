@@ -114,6 +114,8 @@ def _lessons(experiment: Experiment) -> None:
         if lesson.kind == "comparison" and lesson.name not in names:
             problem = f"'{lesson.name}' is no comparison; {nearest(lesson.name, names)}comparisons are: {listed(names)}"
             raise experiment.source.error((*at, "name"), problem)
+        if lesson.kind == "data" and not experiment.data:
+            raise experiment.source.error((*at, "kind"), "'data' needs rows that are there before; write data")
         if lesson.kind == "stored" and not experiment.workload.stored:
             raise experiment.source.error((*at, "kind"), "'stored' needs counts; write workload.stored")
 

@@ -285,11 +285,12 @@ class Lesson(SpecPart):
     """What went wrong in the original measurement, and what shows whether it does here.
 
     kind: `check` (named by `name`), `comparison` (its verdicts), `errors` (kept apart from the throughput),
-    `held_back` (which part was the limit), `stored` (rows counted as rows), `repeats` (blocks and intervals).
+    `held_back` (which part was the limit), `stored` (rows counted as rows), `data` (every store held the same rows),
+    `repeats` (blocks and intervals).
     """
 
     then: str
-    kind: Literal["check", "comparison", "errors", "held_back", "stored", "repeats"]
+    kind: Literal["check", "comparison", "errors", "held_back", "stored", "data", "repeats"]
     name: str = ""
 
 

@@ -168,6 +168,11 @@ def has_other_settings(number: int) -> Callable[[Line], None]:
     return inject
 
 
+def limited(*told: str) -> Callable[[Line], None]:
+    """A server with a CPU limit for each text."""
+    return lambda line: put(line, "facts.limits", {f"redis-{n}": {"cpu limit": text} for n, text in enumerate(told)})
+
+
 def opens_connections(*thirds: float) -> Callable[[Line], None]:
     return lambda line: put(line, "facts.server_connections", {"redis": [64 + more for more in thirds]})
 
@@ -228,6 +233,7 @@ TWICE: dict[str, tuple[Callable[[Line], None], str]] = {
     "server_counter": (server_counts(2), "invalid"),
     "stored_rows": (stores(after=2466), "invalid"),
     "settings": (has_other_settings(2), "invalid"),
+    "limits": (limited("unavailable: no control groups", "unavailable: no control groups"), "suspect"),
     "connection_leak": (opens_connections(0, 4, 2 * 4.1), "suspect"),
     "subject_throttled": (throttled(2 * 0.05), "valid"),
     "replies": (setting("facts.drive.total.errors", {"wrong_reply": 2}), "invalid"),

@@ -67,6 +67,32 @@ def test_a_setting_that_is_not_as_asked_is_named(result_of: ResultOf, injectors:
     assert found.reason == "A setting is not as asked for: setting-0 of redis is 0 instead of 1."
     assert result_of("settings", injectors.has_other_settings(0)).verdict == "valid"
     assert result_of("settings") is None
+    silent = result_of("settings", injectors.setting("facts.settings", {"redis": {}, "mariadb": {"log_bin": "OFF"}}))
+    assert (silent.verdict, silent.reason) == ("unknown", "redis did not tell its settings.")
+
+
+def test_a_limit_that_is_not_in_force_is_named(result_of: ResultOf, injectors: ModuleType) -> None:
+    found = result_of("limits", injectors.limited("0.5", "unavailable: no control groups"))
+    assert (found.verdict, found.measured) == ("suspect", 1)
+    assert found.reason == (
+        "Not in force: cpu limit of redis-1 (unavailable: no control groups). The figure is without it."
+    )
+    assert result_of("limits", injectors.limited("0.5")).verdict == "valid"
+    assert result_of("limits") is None
+
+
+def test_the_limits_of_an_application_are_asked_too(result_of: ResultOf, injectors: ModuleType) -> None:
+    def app(text: str) -> Any:
+        limits = {"memory limit in bytes": "512000000", "cpu limit": text}
+        return injectors.setting("facts.subjects", {"app": {"replicas": 1, "ours": True, "limits": limits}})
+
+    assert result_of("limits", app("0.5")).verdict == "valid"
+    assert result_of("limits", app("unavailable: x")).verdict == "suspect"
+    untold = result_of("limits", app("unknown: nobody tells"))
+    assert (untold.verdict, untold.reason) == (
+        "unknown",
+        "Nobody tells whether it is in force: cpu limit of app.",
+    )
 
 
 @pytest.mark.parametrize(

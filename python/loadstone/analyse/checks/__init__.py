@@ -9,7 +9,17 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from loadstone.analyse import limits
-from loadstone.analyse.checks import accounting, application, generator, in_force, keys, load, server, surroundings, time
+from loadstone.analyse.checks import (
+    accounting,
+    application,
+    generator,
+    in_force,
+    keys,
+    load,
+    server,
+    surroundings,
+    time,
+)
 from loadstone.analyse.evidence import TrialEvidence, evidence_of
 from loadstone.analyse.limits import Limit
 from loadstone.record.facts import DRIVER, OWN
