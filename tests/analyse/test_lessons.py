@@ -120,8 +120,9 @@ def test_every_store_held_the_same_rows(synthetic: ModuleType, clean: TrialRecor
 
     both = found(trial_of(clean, 1), trial_of(clean, 1, operation="get"))
     assert (both.verdict, both.now) == (
-        "did not happen", "Every store held the same 39,000 rows of posts (other, redis), written before its first trial.",
-    )  # fmt: skip
+        "did not happen",
+        "Every store held the same 39,000 rows of posts (other, redis), written before its first trial.",
+    )
     assert "(redis)" in found(trial_of(clean, 1)).now
     assert found().verdict == "unknown"
     varied = synthetic.make_experiment(lessons=lessons, data={"posts": posts | {"rows": "${workers}"}})

@@ -7,6 +7,7 @@ import pytest
 
 from loadstone.analyse.labels import identity, label_of, level_words
 from loadstone.analyse.metrics import duration, figure, figure_words, less_is_better, metric_words, rounded
+from loadstone.analyse.summary import one_sentence
 from loadstone.errors import UserError
 from loadstone.spec.experiment import Factor
 
@@ -73,3 +74,16 @@ def test_metrics_in_words() -> None:
 def test_an_unknown_metric_is_one_clear_line() -> None:
     with pytest.raises(UserError, match=r"metric 'tps': there is no such metric; take one of goodput_per_s, "):
         figure(None, "tps")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("sources", "words"),
+    [
+        ([], ""),
+        (["The study:\n one run"], "The study: one run"),
+        (["The study", "its times", "its times"], "The study; also its times"),
+        (["The study", "its times", "its CPU", "its rows"], "The study; also its times, its CPU, and its rows"),
+    ],
+)
+def test_sources_are_one_sentence(sources: list[str], words: str) -> None:
+    assert one_sentence(sources) == words

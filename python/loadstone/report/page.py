@@ -16,7 +16,7 @@ from loadstone.report.page_families import comparison_checks, family_view
 from loadstone.report.page_parts import figure, linked
 from loadstone.report.rates import goodput_word, rate_of
 
-_WIDE_FROM = 13
+_WIDE_FROM = 10
 """A table with more columns is set closer."""
 _OPENED_MAX = 6
 """More invalid trials than this stay folded."""
