@@ -104,7 +104,7 @@ class Bench:
         planned = PlannedTrial("b01-001", {}, 1, 1, {}, plan, None)
         counted = StoredFacts(
             operation="set", server="redis", before=keys, after=more, answered=drive.total.ok, keys_before=keys,
-            keys_after=more,
+            keys_after=more, unknown=sum(drive.total.errors.values()) + drive.total.timeouts + drive.total.in_flight,
         )  # fmt: skip
         record = make_trial_record(
             planned, plan, drive, intervals, snapshots={"redis": (before, after)}, samples=samples, placement=place(),

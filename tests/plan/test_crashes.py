@@ -82,7 +82,7 @@ def test_a_server_of_the_users_is_never_killed(experiment: Experiment) -> None:
         (
             "    server: redis\n    vary",
             "    server: mariadb\n    vary",
-            "145: crashes.0.server: 'mariadb' is not there for {}; vary something else",
+            "150: crashes.0.count: 'DBSIZE' does not count on mariadb, a MariaDB; write SELECT COUNT(*) FROM a table",
         ),
         (
             "  stored:\n",
