@@ -116,8 +116,8 @@ def test_the_users_own_subject_has_nothing_of_ours(app: str) -> None:
          "{server: mariadb, table: post}\n      - {server: mariadb, table: row_added}",
          "87: data.posts.into.1: is written to mariadb twice for {}; narrow one `when`"),
         ("{operation: write, server: mariadb,", "{operation: write, server: redis,",
-         "122: workload.stored.0.count: 'SELECT COUNT(*) FROM post' does not count on redis, a Redis; begin it with one "
-         "of: DBSIZE, EXISTS, GET, HLEN, LLEN, SCARD, STRLEN, XLEN, ZCARD"),
+         "122: workload.stored.0.count: 'SELECT COUNT(*) FROM post' does not count on redis, a Redis; begin it with "
+         "one of: DBSIZE, EXISTS, GET, HLEN, LLEN, SCARD, STRLEN, XLEN, ZCARD"),
         ("server: redis, when: {store: redis-hash}, count", "server: redis, when: {store: mariadb}, count",
          "123: workload.stored.1.server: 'redis' is not there for {}; narrow a `when`"),
         ("server: redis, when: {store: redis-json}, count: DBSIZE",
