@@ -200,7 +200,7 @@ crashes:
   - name: kept
     title: What is kept
     server: redis
-    vary: {aof: ["no", "yes"]}
+    vary: {keys: [exactly_once], aof: ["no", "yes"]}
     count: DBSIZE
     after: 300 ms
     times: 1
@@ -216,6 +216,7 @@ name: crash
 question: What is lost?
 factors:
   aof: {levels: ["no", "yes"]}
+  keys: {levels: [sequential, exactly_once]}
 tables:
   - {name: all, title: Writing, vary: {aof: ["no"]}}
 servers:
@@ -224,7 +225,7 @@ workload:
   model: {kind: closed, users: 4}
   pool: {connections: 4}
   phases: {warm_up_s: 0 s, measure_s: 500 ms}
-  keys: {count: 1000000, distribution: exactly_once}
+  keys: {count: 1000000, distribution: "${keys}"}
   operations:
     - {name: set, commands: [{args: "SET {key} {value}", expect: ok}]}
 design: {table_blocks: 1}

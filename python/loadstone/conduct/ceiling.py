@@ -70,7 +70,7 @@ class CeilingGauge:
                     "endpoints": (endpoint,),
                     "operations": tuple(_answerable(operation) for operation in plan.operations),
                     "verify": plan.verify.model_copy(update={"count_mismatch": False, "read_back_max": 0}),
-                    "keys": plan.keys.model_copy(update={"loaded": True}),
+                    "keys": plan.keys.model_copy(update={"loaded": True, "distribution": _endless(plan)}),
                 }
             )
             busy = _with_users(base, BUSY_USERS * plan.threads, BUSY)
@@ -100,6 +100,11 @@ def _answerable(operation: Operation) -> Operation:
     """HTTP: any status of success is right, since the null server knows nothing of the application's bodies."""
     requests = tuple(request.model_copy(update={"expect": HttpExpect()}) for request in operation.requests)
     return operation.model_copy(update={"requests": requests})
+
+
+def _endless(plan: Plan) -> str:
+    """`exactly_once` goes on until every key was taken; what takes its place costs the driver as much."""
+    return "sequential" if plan.keys.distribution == "exactly_once" else plan.keys.distribution
 
 
 def _rounded(size: float) -> int:
