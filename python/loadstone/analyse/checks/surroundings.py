@@ -25,6 +25,9 @@ def server_wait(evidence: TrialEvidence) -> CheckResult | None:
     if not waits:
         return unknown("server_wait", limits.CPU_WAIT, "How long the server waited for a CPU could not be seen.")
     longest, name = max(waits)
+    if evidence.http:
+        told = f"{name} waited for a CPU for {100 * longest:.0f} % of the time, and the application may have had it."
+        return unknown("server_wait", limits.CPU_WAIT, told, 100 * longest)
     reason = f"Other programs kept {name} waiting for its CPU for {100 * longest:.0f} % of the time: stop them."
     return within("server_wait", 100 * longest, limits.CPU_WAIT, reason)
 
