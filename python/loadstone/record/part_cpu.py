@@ -6,6 +6,7 @@ from loadstone.drive.outcome import DriveRecord
 from loadstone.observe.sample import Sample
 from loadstone.record.facts import DRIVER, OF_MARIADB, OWN, PartCpu, cpus_in_force, owner_of
 from loadstone.record.window import Window
+from loadstone.spec.experiment import is_mariadb
 
 MAIN_THREAD = ("used_cpu_sys_main_thread", "used_cpu_user_main_thread")
 CONNECTIONS = ("connected_clients", OF_MARIADB)
@@ -54,7 +55,12 @@ def parts_of(
     if window.length_s <= 0:
         return {}
     found = {}
-    without = {DRIVER, OWN, *window.parts(OF_MARIADB), *(name for name in servers if is_mariadb(servers, name))}
+    without = {
+        DRIVER,
+        OWN,
+        *window.parts(OF_MARIADB),
+        *(name for name, settings in servers.items() if is_mariadb(settings)),
+    }
     for name, seconds in cpu_s.items():
         mean_share = seconds / window.length_s
         main = None if name in without else _main_thread(window, name)
@@ -68,12 +74,6 @@ def parts_of(
             cpu_limit=cpus_in_force(limits.get(owner_of(name, limits) or "", {})),
         )
     return found
-
-
-def is_mariadb(servers: Mapping[str, Mapping[str, object]], name: str) -> bool:
-    """Whether a server is planned as a MariaDB, which has no counters of a Redis."""
-    settings = servers.get(name, {})
-    return str(settings.get("kind", "")).startswith("mariadb") or settings.get("software") == "mariadb"
 
 
 def connections_by_third(window: Window, samples: Sequence[Sample]) -> dict[str, tuple[float, float, float]]:

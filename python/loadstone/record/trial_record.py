@@ -26,9 +26,10 @@ from loadstone.record.facts import (
     TrialFacts,
 )
 from loadstone.record.histogram import decode, dispersion, merge, quantiles_ns, quantiles_of_summary
-from loadstone.record.part_cpu import connections_by_third, cpu_seconds, is_mariadb, parts_of
+from loadstone.record.part_cpu import connections_by_third, cpu_seconds, parts_of
 from loadstone.record.trial import Quantiles, TrialCounts, TrialRecord
 from loadstone.record.window import Window
+from loadstone.spec.experiment import is_mariadb
 
 _HOST = "host"
 _KERNEL = "kernel"
@@ -74,7 +75,7 @@ def make_trial_record(
         limits: server -> its limits as they are in force, or why they are not; None: nobody asked.
     """
     window = _measure_window(drive, samples)
-    redis = [name for name, pair in snapshots.items() if any(pair) or not is_mariadb(planned.servers, name)]
+    redis = [name for name, pair in snapshots.items() if any(pair) or not is_mariadb(planned.servers.get(name, {}))]
     cpu_s = cpu_seconds(window, drive, redis)
     series = _series(intervals)
     in_force = limits_of(planned, limits or {})
