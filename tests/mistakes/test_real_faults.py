@@ -173,7 +173,8 @@ def test_another_client_that_writes_to_our_keys(bench: Bench) -> None:
 
 
 def test_another_client_that_stores_keys_beside_ours(bench: Bench) -> None:
-    trial = bench.trial(fault=lambda client: client.set(f"{PREFIX}other", "x", px=5000))
+    trial = bench.trial(fault=lambda client: client.set(f"{PREFIX}other", "x"))
+    bench.client.delete(f"{PREFIX}other")
     found = check_of(trial, "key_count")
     assert (found.verdict, found.measured) == ("invalid", 1)
     assert check_of(trial, "server_counter").verdict == "valid"
