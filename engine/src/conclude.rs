@@ -144,6 +144,7 @@ impl WholeDrive {
                 response_ns: Latency::of(&trial.response),
                 service_ns: Latency::of(&trial.service),
                 response_sum_ns: all.response_sum_ns,
+                earlier_ns: all.earlier_ns,
                 response_histogram: encoder.encode(&trial.response),
                 service_histogram: encoder.encode(&trial.service),
             };

@@ -21,10 +21,17 @@ pub struct Control {
     reason: Mutex<Option<String>>,
     working: AtomicUsize,
     draining: AtomicUsize,
-    ready_connections: AtomicUsize,
-    failing_since_ns: AtomicU64,
-    last_failure: Mutex<String>,
+    reach: Mutex<Reach>,
     wakers: Mutex<Vec<Arc<Waker>>>,
+}
+
+/// Whether the server can be reached.
+#[derive(Debug, Default)]
+struct Reach {
+    /// Connections that are ready for operations.
+    ready: usize,
+    /// When the first connection could not be opened while none was ready; None if none has been tried in vain.
+    failing_since_ns: Option<u64>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -44,9 +51,7 @@ impl Control {
             reason: Mutex::new(None),
             working: AtomicUsize::new(threads),
             draining: AtomicUsize::new(threads),
-            ready_connections: AtomicUsize::new(0),
-            failing_since_ns: AtomicU64::new(NEVER),
-            last_failure: Mutex::new(String::new()),
+            reach: Mutex::default(),
             wakers: Mutex::new(Vec::new()),
         }
     }
@@ -129,28 +134,26 @@ impl Control {
 
     /// A connection is ready for operations.
     pub fn connection_ready(&self) {
-        self.ready_connections.fetch_add(1, Ordering::SeqCst);
-        self.failing_since_ns.store(NEVER, Ordering::SeqCst);
+        let mut reach = lock(&self.reach);
+        reach.ready += 1;
+        reach.failing_since_ns = None;
     }
 
-    /// A ready connection was closed on purpose.
+    /// A ready connection was closed, or lost.
     pub fn connection_closed(&self) {
-        self.ready_connections.fetch_sub(1, Ordering::SeqCst);
+        lock(&self.reach).ready -= 1;
     }
 
-    /// A connection could not be opened, or (after `connection_closed`) was lost.
-    pub fn connection_failed(&self, now_ns: u64, why: &str) {
-        lock(&self.last_failure).replace_range(.., why);
-        if self.ready_connections.load(Ordering::SeqCst) == 0 {
-            self.failing_since_ns.fetch_min(now_ns, Ordering::SeqCst);
+    /// A connection could not be opened. Ends the drive if that has been tried in vain for too long, with no
+    /// other connection left; that time has passed alone is no proof, for this process may have slept meanwhile.
+    pub fn opening_failed(&self, now_ns: u64, why: &str) {
+        let mut reach = lock(&self.reach);
+        if reach.ready > 0 {
+            return;
         }
-    }
-
-    /// Ends the drive if there has been no connection at all for too long.
-    pub fn check_gone(&self, now_ns: u64) {
-        let since = self.failing_since_ns.load(Ordering::SeqCst);
-        if since != NEVER && now_ns.saturating_sub(since) > self.gone_ns {
-            let why = lock(&self.last_failure).clone();
+        let since_ns = *reach.failing_since_ns.get_or_insert(now_ns);
+        drop(reach);
+        if now_ns.saturating_sub(since_ns) > self.gone_ns {
             self.stop(format!("server gone: no connection for {:.1} s, last: {why}", to_s(self.gone_ns)));
         }
     }
@@ -175,28 +178,30 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_gone_only_when_no_connection_is_left_for_so_long() {
+    fn a_server_is_gone_when_no_connection_is_left_and_none_could_be_opened_for_so_long() {
         let control = control(1);
         control.connection_ready();
         control.connection_ready();
         control.connection_closed();
-        control.connection_failed(0, "reset");
-        control.check_gone(5 * SECOND_NS);
+        control.opening_failed(0, "refused");
+        control.opening_failed(5 * SECOND_NS, "refused");
         assert!(!control.is_stopped(), "one connection is left");
         control.connection_closed();
-        control.connection_failed(0, "refused");
-        control.check_gone(SECOND_NS / 2);
+        control.opening_failed(9 * SECOND_NS, "reset");
+        assert!(!control.is_stopped(), "it was not tried before");
+        control.opening_failed(9 * SECOND_NS + SECOND_NS / 2, "reset");
         assert!(!control.is_stopped(), "it is gone for half a second only");
-        control.check_gone(2 * SECOND_NS);
+        control.opening_failed(11 * SECOND_NS, "refused");
         assert_eq!(control.reason().unwrap(), "server gone: no connection for 1.0 s, last: refused");
     }
 
     #[test]
     fn a_connection_that_comes_back_ends_the_failure() {
         let control = control(1);
-        control.connection_failed(0, "refused");
+        control.opening_failed(0, "refused");
         control.connection_ready();
-        control.check_gone(9 * SECOND_NS);
+        control.connection_closed();
+        control.opening_failed(9 * SECOND_NS, "refused");
         assert!(!control.is_stopped());
     }
 

@@ -142,6 +142,7 @@ pub struct OperationRecord {
     pub response_ns: Latency,
     pub service_ns: Latency,
     pub response_sum_ns: u64,
+    pub earlier_ns: u64,
     pub response_histogram: String,
     pub service_histogram: String,
 }

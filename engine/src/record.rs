@@ -198,6 +198,15 @@ impl Recorder {
         }
     }
 
+    /// Counts what an operation that began before the measure phase took of it until it ended or was given up.
+    pub fn went_on_until(&mut self, operation: usize, intended_ns: u64, end_ns: u64) {
+        let begin_ns = self.timeline.start_ns(Phase::Measure);
+        if intended_ns < begin_ns {
+            let until_ns = end_ns.min(self.timeline.end_ns(Phase::Measure));
+            self.measured[operation].earlier_ns += until_ns.saturating_sub(begin_ns);
+        }
+    }
+
     /// An operation ended. The border was crossed before if it lies before the completion.
     #[inline]
     pub fn ended(&mut self, operation: usize, member: Phase, end: End, times: Times) {
@@ -213,6 +222,8 @@ impl Recorder {
             measured.tally.end(end);
             measured.response_sum_ns += response_ns;
             self.measured_ended += 1;
+        } else {
+            self.went_on_until(operation, times.intended_ns, times.completed_ns);
         }
         let interval = &mut self.current.operations[operation];
         interval.tally.end(end);
@@ -279,7 +290,7 @@ mod tests {
         let measured = &recorder.measured[0];
         assert_eq!((measured.tally.offered, measured.tally.ok), (2, 2));
         assert_eq!((measured.window_completed, measured.window_ok), (2, 2));
-        assert_eq!(measured.response_sum_ns, 3 * MS);
+        assert_eq!((measured.response_sum_ns, measured.earlier_ns), (3 * MS, MS));
         let told: Vec<_> = intervals(&messages)
             .iter()
             .map(|data| (data.phase, data.number, data.operations[0].tally.ok, data.operations[0].response.len()))
@@ -288,6 +299,18 @@ mod tests {
         let expected = [(Phase::WarmUp, 0, 0, 0), (Phase::Measure, 0, 2, 1), (Phase::Measure, 1, 0, 0)];
         assert_eq!(told[..3], expected);
         assert_eq!(told[3..], [(Phase::Drain, 0, 1, 1)]);
+    }
+
+    #[test]
+    fn what_began_before_the_measure_phase_takes_time_of_it_and_of_nothing_else() {
+        let (mut recorder, _messages) = recorder(0.015);
+        operate(&mut recorder, MS, 9 * MS, End::Right);
+        assert_eq!(recorder.measured[0].earlier_ns, 0);
+        operate(&mut recorder, 9 * MS, 14 * MS, End::TimedOut);
+        assert_eq!(recorder.measured[0].earlier_ns, 4 * MS);
+        recorder.went_on_until(0, 8 * MS, 35 * MS);
+        recorder.went_on_until(0, 12 * MS, 35 * MS);
+        assert_eq!(recorder.measured[0].earlier_ns, (4 + 20) * MS);
     }
 
     #[test]

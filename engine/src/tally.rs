@@ -163,6 +163,8 @@ pub struct Measured {
     pub window_completed: u64,
     pub window_ok: u64,
     pub response_sum_ns: u64,
+    /// Time of the measure phase that went to operations which had begun before it.
+    pub earlier_ns: u64,
 }
 
 impl Measured {
@@ -172,5 +174,6 @@ impl Measured {
         self.window_completed += other.window_completed;
         self.window_ok += other.window_ok;
         self.response_sum_ns += other.response_sum_ns;
+        self.earlier_ns += other.earlier_ns;
     }
 }

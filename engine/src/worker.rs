@@ -1,12 +1,14 @@
 //! The loop of one thread: what is due is begun, what came in is judged, then it waits.
 //!
 //! `worker/dialling.rs` opens connections and gives them up; `worker/dispatch.rs` brings operations to
-//! connections; `worker/receive.rs` takes their replies; `worker/ending.rs` reads back and reports.
+//! connections; `worker/receive.rs` takes their replies; `worker/look.rs` knows up to when they were taken;
+//! `worker/ending.rs` reads back and reports.
 
 mod dialling;
 mod dispatch;
 mod ending;
 mod lines;
+mod look;
 mod receive;
 
 use crate::arrival::Arrivals;
@@ -24,6 +26,7 @@ use crate::timeline::Timeline;
 use crate::users::Users;
 use crate::wait::{WAKER, Waiter};
 use lines::Lines;
+use look::Look;
 use mio::Events;
 use receive::News;
 use std::collections::VecDeque;
@@ -69,6 +72,8 @@ pub struct Worker {
     clock: Clock,
     /// The latest reading of the clock.
     now_ns: u64,
+    /// What deadlines are held against.
+    look: Look,
     waiter: Waiter,
     protocol: Protocol,
     /// Steps of each operation.
@@ -142,6 +147,7 @@ impl Worker {
             counts: Connections { planned: own as u64, ..Connections::default() },
             backlog_max: share(backlog.min(u64::from(u32::MAX)) as usize, thread, threads).max(1),
             now_ns: clock.now(),
+            look: Look::default(),
             unsettled: Vec::with_capacity(own),
             reopening: Vec::new(),
             refused: Vec::new(),
@@ -296,7 +302,7 @@ impl Worker {
     /// Whether everything ended after the measure phase, or there is no more time for it.
     fn has_drained(&self) -> bool {
         let in_drain = self.now_ns >= self.recorder.timeline.start_ns(Phase::Drain);
-        in_drain && (self.is_idle() || self.now_ns >= self.drain_end_ns())
+        in_drain && (self.is_idle() || self.look.done_ns() >= self.drain_end_ns())
     }
 
     fn drain_end_ns(&self) -> u64 {
@@ -320,8 +326,9 @@ impl Worker {
 
     /// Waits for events until an instant at the latest, and handles them.
     fn turn(&mut self, events: &mut Events, until_ns: u64) {
-        let until_ns = if self.unfinished.is_empty() { until_ns } else { self.now_ns };
-        self.waiter.wait(events, self.now_ns, until_ns);
+        let begun_ns = self.now_ns;
+        let until_ns = if self.unfinished.is_empty() { until_ns } else { begun_ns };
+        self.waiter.wait(events, begun_ns, until_ns);
         for event in events.iter().filter(|event| event.token() != WAKER) {
             let closed = event.is_read_closed() || event.is_error();
             let news = News { readable: event.is_readable(), writable: event.is_writable(), closed };
@@ -331,6 +338,11 @@ impl Worker {
             self.read_clock();
         }
         self.continue_unfinished();
+        if until_ns <= begun_ns {
+            // Each connection and the waker.
+            let sources = self.connections.len() + 1;
+            self.look.note(begun_ns, events.iter().count(), EVENTS_AT_ONCE, sources);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Worker;
 use super::lines::ONLY_LANE;
-use crate::clock::{SECOND_NS, to_s};
+use crate::clock::SECOND_NS;
 use crate::connection::State;
 use crate::protocol::ErrorKind;
 use crate::record::Times;
@@ -65,7 +65,7 @@ impl Worker {
 
     fn dial(&mut self, number: usize) {
         let connection = &mut self.connections[number];
-        connection.deadline_ns = self.now_ns + (self.plan.timeouts.connect_ms * 1e6) as u64;
+        connection.deadline_ns = self.clock.now() + (self.plan.timeouts.connect_ms * 1e6) as u64;
         let target = &self.targets[connection.target];
         self.housekeep_ns = self.housekeep_ns.min(self.now_ns + UNSETTLED_TICK_NS);
         match connection.dial(target, self.waiter.registry(), Token(number)) {
@@ -90,7 +90,7 @@ impl Worker {
         let words = format!("{}: {why}", self.targets[self.connections[number].target].endpoint.label());
         self.counts.failed += 1;
         self.back_off(number);
-        self.control.connection_failed(self.now_ns, &words);
+        self.control.opening_failed(self.now_ns, &words);
         self.refusal.get_or_insert(words);
         if self.protocol.is_http() {
             self.refused.push(kind);
@@ -172,8 +172,6 @@ impl Worker {
         self.unsettled.push(number);
         self.pool.lost(number);
         self.control.connection_closed();
-        let words = format!("{}: {why}", self.targets[self.connections[number].target].endpoint.label());
-        self.control.connection_failed(self.now_ns, &words);
         self.end_all_in_flight(number, end);
     }
 
@@ -205,26 +203,27 @@ impl Worker {
         self.control.connection_closed();
     }
 
-    /// Looks after connections that are being opened and requests that are too old, where that is due.
+    /// Looks after connections that are being opened and requests that are too old, where that is due. Too old is
+    /// what had no answer when the answers were looked at, however late that was.
     pub(super) fn housekeep(&mut self) {
-        if self.now_ns < self.housekeep_ns {
+        let looked_ns = self.look.done_ns();
+        if looked_ns < self.housekeep_ns {
             return;
         }
-        self.settle();
-        if self.now_ns >= self.scan_ns {
-            self.scan_for_timeouts();
+        self.settle(looked_ns);
+        if looked_ns >= self.scan_ns {
+            self.scan_for_timeouts(looked_ns);
         }
         self.flush_dirty();
-        self.control.check_gone(self.now_ns);
         let tick_ns = if self.unsettled.is_empty() { u64::MAX } else { self.now_ns + UNSETTLED_TICK_NS };
         self.housekeep_ns = self.scan_ns.min(tick_ns);
     }
 
-    fn settle(&mut self) {
+    fn settle(&mut self, looked_ns: u64) {
         for index in (0..self.unsettled.len()).rev() {
             let number = self.unsettled[index];
             let connection = &self.connections[number];
-            let is_due = self.now_ns >= connection.deadline_ns;
+            let is_due = looked_ns >= connection.deadline_ns;
             match connection.state {
                 State::Ready | State::Closed => {
                     self.unsettled.swap_remove(index);
@@ -242,22 +241,22 @@ impl Worker {
 
     /// Gives up connections whose oldest request is too old. The next scan is due when the oldest of
     /// the others may be.
-    fn scan_for_timeouts(&mut self) {
+    fn scan_for_timeouts(&mut self, looked_ns: u64) {
         let limit_ns = (self.plan.timeouts.request_ms * 1e6) as u64;
-        let mut oldest_ns = self.now_ns;
+        let mut oldest_ns = looked_ns;
         for number in 0..self.connections.len() {
             let connection = &self.connections[number];
             let Some(task) = connection.in_flight.front().filter(|_| connection.state == State::Ready) else {
                 continue;
             };
-            if task.step_sent_ns + limit_ns <= self.now_ns {
-                self.lose(number, End::TimedOut, &format!("no reply within {} s", to_s(limit_ns)));
+            if task.step_sent_ns + limit_ns <= looked_ns {
+                self.lose(number, End::TimedOut, "no reply in time");
                 self.flush_dirty(); // what its user asks next may wait on a connection that is looked at after this one
             } else {
                 oldest_ns = oldest_ns.min(task.step_sent_ns);
             }
         }
-        self.scan_ns = (oldest_ns + limit_ns).max(self.now_ns + TIMEOUT_TICK_NS.min(limit_ns));
+        self.scan_ns = (oldest_ns + limit_ns).max(looked_ns + TIMEOUT_TICK_NS.min(limit_ns));
     }
 }
 

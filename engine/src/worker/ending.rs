@@ -50,7 +50,9 @@ impl Worker {
             while let Some(waiting) = self.lines.pop(lane) {
                 for request in self.lines.requests(lane, waiting.operations) {
                     self.protocol.abandon(&request);
-                    left[usize::from(request.operation)].waited(&waiting);
+                    let operation = usize::from(request.operation);
+                    left[operation].waited(&waiting);
+                    self.recorder.went_on_until(operation, waiting.intended_ns, end_ns);
                 }
             }
         }
@@ -60,9 +62,10 @@ impl Worker {
                 connection.close();
             }
             for task in connection.in_flight.drain(..) {
-                let left = &mut left[usize::from(task.request.operation)];
-                left.in_flight += 1;
-                left.measured_in_flight += u64::from(task.member == Phase::Measure);
+                let operation = usize::from(task.request.operation);
+                left[operation].in_flight += 1;
+                left[operation].measured_in_flight += u64::from(task.member == Phase::Measure);
+                self.recorder.went_on_until(operation, task.intended_ns, end_ns);
             }
         }
         self.outstanding = 0;

@@ -35,7 +35,10 @@ fn a_server_that_does_not_answer_a_command() {
 
 #[test]
 fn a_server_that_is_silent_when_the_drive_ends() {
-    let changes = json!({"phases": {"measure_max_s": 3.0, "drain_s": 0.05}, "pipeline_depth": 3});
+    let changes = json!({
+        "model": {"kind": "closed", "users": 4, "operations_per_user": 10}, "pipeline_depth": 3,
+        "phases": {"measure_max_s": 3.0, "drain_s": 0.05},
+    });
     let outcome = drive_with(Fault::Silence { nth: 20 }, changes);
     assert!((1..=3).contains(&outcome.record.total.in_flight), "{:?}", outcome.record.total);
 }

@@ -9,9 +9,8 @@ use std::time::Duration;
 
 /// A request as it came in.
 pub struct Asked {
-    /// Number of the request, from 1, over all connections and on its own.
+    /// Number of the request, from 1, over all connections.
     pub number: u64,
-    pub on_connection: u64,
     /// Request line and headers.
     pub head: String,
     pub body: String,
@@ -29,6 +28,8 @@ pub enum Answer {
     Pieces(Vec<String>),
     /// The last bytes on this connection.
     Last(String),
+    /// A reply after which the connection idles, until it is closed just before the next reply on another one.
+    Parting(String),
     /// The connection is reset.
     Reset,
     /// No reply, and no more sending; what the client sends is still read.
@@ -63,6 +64,7 @@ impl Server {
         let (stop, sockets) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
         let behaviour: Arc<Behaviour> = Arc::new(behaviour);
         let numbers = Arc::new(AtomicU64::new(0));
+        let parting = Arc::new(Mutex::new(Vec::new()));
         let listening = std::thread::spawn({
             let (stop, sockets) = (stop.clone(), sockets.clone());
             move || {
@@ -72,8 +74,8 @@ impl Server {
                     }
                     let socket = Arc::new(socket);
                     sockets.lock().unwrap().push(Arc::downgrade(&socket));
-                    let (behaviour, numbers) = (behaviour.clone(), numbers.clone());
-                    std::thread::spawn(move || serve(&socket, &*behaviour, &numbers));
+                    let (behaviour, numbers, parting) = (behaviour.clone(), numbers.clone(), parting.clone());
+                    std::thread::spawn(move || serve(&socket, &*behaviour, &numbers, &parting));
                 }
             }
         });
@@ -98,13 +100,17 @@ impl Drop for Server {
     }
 }
 
-fn serve(mut socket: &TcpStream, behaviour: &Behaviour, numbers: &AtomicU64) {
+fn serve(shared: &Arc<TcpStream>, behaviour: &Behaviour, numbers: &AtomicU64, parting: &Mutex<Vec<Arc<TcpStream>>>) {
+    let mut socket = &**shared;
     socket.set_nodelay(true).unwrap();
     let mut held = Vec::new();
-    for on_connection in 1.. {
-        let Some((head, body)) = receive(socket, &mut held) else { return };
+    while let Some((head, body)) = receive(socket, &mut held) {
         let number = numbers.fetch_add(1, Ordering::SeqCst) + 1;
-        match behaviour(&Asked { number, on_connection, head, body }) {
+        let answer = behaviour(&Asked { number, head, body });
+        for idle in parting.lock().unwrap().drain(..) {
+            let _ = idle.shutdown(Shutdown::Both);
+        }
+        match answer {
             Answer::Reply(text) => drop(socket.write_all(text.as_bytes())),
             Answer::Pieces(pieces) => {
                 for piece in pieces {
@@ -116,6 +122,10 @@ fn serve(mut socket: &TcpStream, behaviour: &Behaviour, numbers: &AtomicU64) {
                 let _ = socket.write_all(text.as_bytes());
                 let _ = socket.shutdown(Shutdown::Both);
                 return;
+            }
+            Answer::Parting(text) => {
+                parting.lock().unwrap().push(shared.clone());
+                let _ = socket.write_all(text.as_bytes());
             }
             Answer::Reset => {
                 reset(socket);

@@ -38,6 +38,7 @@ fn arrivals_that_find_the_backlog_full_are_dropped_and_counted() {
     let server = server(|options| options.delay_us = 20_000.0);
     let changes = json!({
         "model": {"kind": "open", "rate_per_s": 1000.0, "backlog_max": 5}, "pool": {"connections": 1},
+        "phases": {"ramp_up_s": 0, "warm_up_s": 0},
     });
     let outcome = drive(plan(server.port(), changes));
     let counts = outcome.counts("get");
@@ -63,7 +64,7 @@ fn a_freeze_of_the_server_shows_in_the_response_times() {
     let server = server(|options| (options.delay_us, options.freeze_every_s, options.freeze_s) = (1000.0, 0.5, 0.2));
     let changes = json!({
         "model": {"kind": "open", "rate_per_s": 500.0},
-        "phases": {"ramp_up_s": 0, "warm_up_s": 0, "measure_s": 1.0, "drain_s": 2.0},
+        "phases": {"ramp_up_s": 0, "warm_up_s": 0, "measure_s": 1.0},
     });
     let outcome = drive(plan(server.port(), changes));
     let response = &outcome.record.operations["get"].response_ns;

@@ -1,12 +1,15 @@
 //! The pool of connections within a drive.
 
-use crate::support::{drive, plan, server};
+use crate::support::{HANGS_S, drive, plan, server};
 use serde_json::json;
 
 #[test]
 fn users_wait_for_a_pool_that_is_too_small_and_the_wait_is_measured_apart() {
     let server = server(|options| options.delay_us = 2000.0);
-    let changes = json!({"model": {"kind": "closed", "users": 4}, "pool": {"connections": 1}});
+    let changes = json!({
+        "model": {"kind": "closed", "users": 4}, "pool": {"connections": 1},
+        "phases": {"measure_operations": 100, "measure_max_s": HANGS_S},
+    });
     let record = drive(plan(server.port(), changes)).record;
     let get = &record.operations["get"];
     assert!(record.pool_wait_ns.p50 >= 5_900_000, "3 others are served first: {} ns", record.pool_wait_ns.p50);
@@ -16,7 +19,8 @@ fn users_wait_for_a_pool_that_is_too_small_and_the_wait_is_measured_apart() {
 #[test]
 fn connections_beyond_the_idle_ones_are_opened_on_demand() {
     let server = server(|options| options.delay_us = 1000.0);
-    let changes = json!({"model": {"kind": "closed", "users": 3}, "pool": {"connections": 10, "min_idle": 1}});
+    let model = json!({"kind": "closed", "users": 3, "operations_per_user": 50});
+    let changes = json!({"model": model, "pool": {"connections": 10, "min_idle": 1}});
     let outcome = drive(plan(server.port(), changes));
     let connections = &outcome.record.connections;
     assert_eq!((connections.planned, connections.opened, connections.closed_idle), (10, 3, 0));
@@ -27,7 +31,9 @@ fn connections_beyond_the_idle_ones_are_opened_on_demand() {
 fn surplus_idle_connections_are_closed() {
     let server = server(|options| options.delay_us = 500.0);
     let changes = json!({
-        "model": {"kind": "closed", "users": 6, "think_time_ms": 5.0, "think_time": "exponential"},
+        "model": {
+            "kind": "closed", "users": 6, "operations_per_user": 30, "think_time_ms": 5.0, "think_time": "exponential",
+        },
         "pool": {"connections": 6, "max_idle": 2, "order": "fifo"},
     });
     let record = drive(plan(server.port(), changes)).record;

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(30);
+/// What takes so long has come to a halt: even a busy machine keeps a thread waiting for some seconds only.
+pub const HANGS_S: f64 = 20.0;
 
 /// A null server that behaves as `change` says.
 pub fn server(change: impl FnOnce(&mut NullOptions)) -> NullServer {
@@ -23,11 +25,10 @@ pub fn plan(port: u16, changes: Value) -> Plan {
         "endpoints": [{"port": port}],
         "model": {"kind": "closed", "users": 4},
         "pool": {"connections": 4},
-        "phases": {"ramp_up_s": 0.02, "warm_up_s": 0.05, "measure_s": 0.2, "drain_s": 5.0},
+        "phases": {"ramp_up_s": 0.02, "warm_up_s": 0.05, "measure_s": 0.2, "drain_s": HANGS_S},
         "operations": [{"name": "get", "commands": [{"args": ["GET", "{key}"]}]}],
         "keys": {"count": 100},
-        // A busy machine may keep a thread waiting for seconds.
-        "timeouts": {"connect_ms": 20_000.0, "request_ms": 20_000.0},
+        "timeouts": {"connect_ms": 1000.0 * HANGS_S, "request_ms": 1000.0 * HANGS_S},
         "interval_s": 0.05,
     });
     lay_over(&mut plan, changes);
@@ -75,6 +76,14 @@ pub fn begin(plan: Plan) -> (Drive, Vec<Value>) {
     drive.start().expect("the server takes connections");
     let first = drive.next_interval(PATIENCE).expect("the load has begun");
     (drive, vec![serde_json::from_str(&first).expect("an interval is JSON")])
+}
+
+/// Takes intervals of a drive until they show enough.
+pub fn take_until((drive, intervals): &mut (Drive, Vec<Value>), is_enough: impl Fn(&[Value]) -> bool) {
+    while !is_enough(intervals) {
+        let text = drive.next_interval(PATIENCE).expect("the drive has not ended by itself");
+        intervals.push(serde_json::from_str(&text).expect("an interval is JSON"));
+    }
 }
 
 /// Waits for the end of a drive some of whose intervals were taken, and checks that every operation is

@@ -1,0 +1,100 @@
+//! An engine thread that has no CPU for a while: the answers that came in meanwhile came in time.
+#![cfg(target_os = "linux")]
+
+use loadstone_engine::drive::Drive;
+use loadstone_engine::outcome::DriveRecord;
+use loadstone_engine::plan::Plan;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The time that the engine gives an answer: enough for a busy machine to get as far as holding it.
+const LIMIT: Duration = Duration::from_secs(1);
+
+static IS_HELD: AtomicBool = AtomicBool::new(false);
+static IS_LET_GO: AtomicBool = AtomicBool::new(false);
+
+/// Keeps the thread that takes the signal from running.
+extern "C" fn hold(_signal: libc::c_int) {
+    IS_HELD.store(true, Ordering::SeqCst);
+    while !IS_LET_GO.load(Ordering::SeqCst) {
+        // SAFETY: it only sleeps, and a signal's handler may call it.
+        unsafe { libc::usleep(1000) };
+    }
+}
+
+/// Does something while the engine's only thread is kept from running.
+fn while_it_is_held(action: impl FnOnce()) {
+    IS_HELD.store(false, Ordering::SeqCst);
+    IS_LET_GO.store(false, Ordering::SeqCst);
+    let thread = engine_thread();
+    let handler = hold as extern "C" fn(libc::c_int);
+    // SAFETY: the handler does nothing that is not allowed in one, and the thread is of this process.
+    unsafe {
+        libc::signal(libc::SIGUSR1, handler as libc::sighandler_t);
+        libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, libc::SIGUSR1);
+    }
+    while !IS_HELD.load(Ordering::SeqCst) {
+        std::thread::yield_now();
+    }
+    action();
+    IS_LET_GO.store(true, Ordering::SeqCst);
+}
+
+fn engine_thread() -> libc::pid_t {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
+    let mut engines =
+        tasks.filter(|task| std::fs::read_to_string(task.join("comm")).is_ok_and(|it| it == "engine-0\n"));
+    engines.next().unwrap().file_name().unwrap().to_str().unwrap().parse().unwrap()
+}
+
+/// A drive of one operation against a server that gives these answers to what it hears, one after the other; while
+/// it gives the one of that number the engine is held.
+fn drive(answers: [&'static str; 2], held_at: usize, plan: &str) -> Arc<DriveRecord> {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let plan = plan.replace("PORT", &listener.local_addr().unwrap().port().to_string());
+    let server = std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let mut heard = [0; 1000];
+        for (number, answer) in answers.iter().enumerate() {
+            assert!(socket.read(&mut heard).unwrap() > 0);
+            if number == held_at {
+                while_it_is_held(|| {
+                    socket.write_all(answer.as_bytes()).unwrap();
+                    std::thread::sleep(LIMIT + LIMIT / 10);
+                });
+            } else {
+                socket.write_all(answer.as_bytes()).unwrap();
+            }
+        }
+        // The client closes.
+        let _ = socket.read(&mut heard);
+    });
+    let drive = Drive::new(Plan::from_json(&plan).unwrap()).unwrap();
+    drive.start().unwrap();
+    let record = drive.result(Duration::from_secs(60)).unwrap().expect("the drive ends in a minute");
+    drop(drive);
+    server.join().unwrap();
+    record
+}
+
+#[test]
+fn what_came_in_while_the_engine_had_no_cpu_came_in_time() {
+    let plan = |timeouts: &str| {
+        format!(
+            r#"{{"endpoints": [{{"port": PORT}}], "pool": {{"connections": 1}}, "timeouts": {{{timeouts}}},
+            "model": {{"kind": "closed", "users": 1, "operations_per_user": 1}}, "phases": {{"warm_up_s": 0}},
+            "operations": [{{"name": "get", "commands": [{{"args": ["GET", "{{key}}"]}}]}}]}}"#
+        )
+    };
+    let limit_ms = LIMIT.as_millis();
+    let long_ms = 60_000;
+    // The first answer is to the greeting, the second to the operation.
+    for (held_at, connect_ms, request_ms) in [(0, limit_ms, long_ms), (1, long_ms, limit_ms)] {
+        let timeouts = format!(r#""connect_ms": {connect_ms}, "request_ms": {request_ms}"#);
+        let record = drive(["+OK\r\n", "$-1\r\n"], held_at, &plan(&timeouts));
+        assert_eq!((record.total.ok, record.total.timeouts, record.connections.failed), (1, 0, 0), "{timeouts}");
+    }
+}
