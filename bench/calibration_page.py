@@ -86,16 +86,12 @@ def quantiles(text: str, date: str) -> str:
             row["scenario"],
             f"P{100 * row['quantile']:g}",
             _design(row["design"]),
-            *(percent(_share(row[key])) for key in ("false", "seen_10", "seen_20", "wrong")),
+            *(percent(row[key]) for key in ("false", "seen_10", "seen_20", "wrong")),
         ]
         for row in told["outcomes"]
     ]
     head = ["latencies", "quantile", "design", "false verdict", "+10 % seen", "+20 % seen", "wrong direction"]
     return f"{told['runs']:,} runs a row, {date}; per cent with 95 % ranges.\n\n{table(head, rows)}"
-
-
-def _share(values: Sequence[float]) -> Row:
-    return dict(zip(("share", "low", "high"), values, strict=True))
 
 
 def saturation(text: str, date: str) -> str:

@@ -9,27 +9,23 @@ generator process (user + system), its start included, divided by the requests t
 collector thread and Python.
 """
 
-import argparse
 import contextlib
-import json
 import os
-import random
 import re
-import resource
 import shutil
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from loadstone.deploy.local_redis import free_port
+from ratios import Figure, Pair, in_turn, options, pinned_to, rounds_of, run_peer, tell
+
 from loadstone.deploy.placement import place
+from loadstone.deploy.ports import free_port
 from loadstone.drive.native import NativeDriver, require_release_engine
 from loadstone.plan.http import HttpRequest
 from loadstone.plan.model import Closed, Endpoint, Operation, Phases, Plan, Pool
@@ -50,13 +46,6 @@ http {{
   server {{ listen 127.0.0.1:{port}; default_type text/plain; location / {{ return 200 "{body}"; }} }}
 }}
 """
-
-
-@dataclass(frozen=True)
-class Figure:
-    rate_per_s: float
-    cpu_us: float
-    """Generator CPU in microseconds a request."""
 
 
 @contextlib.contextmanager
@@ -92,17 +81,10 @@ def needed(program: str, package: str) -> str:
     return found or sys.exit(f"http: {program} was not found; install it (Debian: apt-get install {package})")
 
 
-def pinned_to(cpus: tuple[int, ...]) -> object:
-    return lambda: os.sched_setaffinity(0, cpus) if cpus else None
-
-
 def wrk(url: str, connections: int, cpus: tuple[int, ...], seconds: float) -> Figure:
     """Run wrk, whose seconds are whole; its own rate, and its process's CPU."""
     command = [needed("wrk", "wrk"), "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", url]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    text = subprocess.run(command, check=True, capture_output=True, text=True, preexec_fn=pinned_to(cpus)).stdout
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    text, cpu_s = run_peer(command, cpus)
     done = re.search(r"(\d+) requests in", text)
     rate = re.search(r"Requests/sec:\s*([\d.]+)", text)
     if done is None or rate is None or "Non-2xx" in text or "Socket errors" in text:
@@ -131,53 +113,26 @@ def loadstone(url: str, connections: int, cpus: tuple[int, ...], seconds: float)
     return Figure(record.operations["get"].window_completed / record.measure_s, cpu_s / record.total.ok * 1e6)
 
 
-def rounds(
-    url: str, cases: list[int], cpus: tuple[int, ...], options: argparse.Namespace
-) -> dict[int, list[tuple[Figure, Figure]]]:
-    """Pairs of loadstone's and wrk's figures, by the number of connections."""
-    figures: dict[int, list[tuple[Figure, Figure]]] = {case: [] for case in cases}
-    for case in cases:  # warms all three up
-        loadstone(url, case, cpus, 0.3)
-    for number in range(options.rounds):
-        for case in random.sample(cases, len(cases)):
-            print(f"round {number + 1}/{options.rounds}: {case} connections        ", end="\r", file=sys.stderr)
-            runs = {"ours": loadstone, "theirs": wrk}
-            done = {name: runs[name](url, case, cpus, options.seconds) for name in random.sample(list(runs), 2)}
-            figures[case].append((done["ours"], done["theirs"]))
-    return figures
-
-
-def spread(values: list[float]) -> str:
-    return f"{statistics.median(values):.2f} [{min(values):.2f}, {max(values):.2f}]"
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--url", help="a service of yours; without it an nginx is started")
-    parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--connections", default="1,16,64")
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    if options.url and not options.url.startswith("http://"):
-        parser.error(f"--url '{options.url}' must begin with http://")
+    arguments = parser.parse_args()
+    if arguments.url and not arguments.url.startswith("http://"):
+        parser.error(f"--url '{arguments.url}' must begin with http://")
     require_release_engine()
     placement = place()
-    cases = [int(case) for case in options.connections.split(",")]
-    with contextlib.nullcontext(options.url) if options.url else nginx(placement.server_cpus) as url:
-        figures = rounds(url, cases, placement.generator_cpus, options)
-    print(
-        f"\n{'connections':<12} {'rate, ratio':<22} {'CPU a request, ratio':<22} {'our us':<20} {'wrk us':<20} our rate"
-    )
-    for case, pairs in figures.items():
-        print(
-            f"{case:<12} {spread([a.rate_per_s / b.rate_per_s for a, b in pairs]):<22} "
-            f"{spread([a.cpu_us / b.cpu_us for a, b in pairs]):<22} "
-            f"{spread([a.cpu_us for a, _ in pairs]):<20} {spread([b.cpu_us for _, b in pairs]):<20} "
-            f"{statistics.median([a.rate_per_s for a, _ in pairs]):.0f}/s"
-        )
-    if options.json:
-        options.json.write_text(json.dumps({k: [[vars(a), vars(b)] for a, b in v] for k, v in figures.items()}))
+    cpus, seconds = placement.generator_cpus, arguments.seconds
+    cases = [int(case) for case in arguments.connections.split(",")]
+    with contextlib.nullcontext(arguments.url) if arguments.url else nginx(placement.server_cpus) as url:
+
+        def measure(case: int) -> Pair:
+            return in_turn(lambda: loadstone(url, case, cpus, seconds), lambda: wrk(url, case, cpus, seconds))
+
+        for case in cases:  # warms all three up
+            loadstone(url, case, cpus, 0.3)
+        figures = rounds_of(cases, arguments.rounds, measure)
+    tell("connections", "wrk", figures, arguments.json)
 
 
 if __name__ == "__main__":

@@ -8,17 +8,11 @@ and both generators to another. CPU is that of the whole generator process (user
 run, divided by the requests that it made; loadstone's includes its collector thread and Python.
 """
 
-import argparse
-import json
-import os
-import random
-import resource
-import statistics
-import subprocess
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
+
+from ratios import Figure, Pair, in_turn, options, rounds_of, run_peer, tell
 
 from loadstone.deploy.embedded import EmbeddedSettings
 from loadstone.deploy.placement import place
@@ -36,16 +30,8 @@ class Case:
     connections: int
     pipeline: int
 
-    @property
-    def label(self) -> str:
+    def __str__(self) -> str:
         return f"{self.command} c={self.connections} P={self.pipeline}"
-
-
-@dataclass(frozen=True)
-class Figure:
-    rate_per_s: float
-    cpu_us: float
-    """Generator CPU in microseconds a request."""
 
 
 def redis_benchmark(case: Case, endpoint: Endpoint, cpus: tuple[int, ...], requests: int) -> Figure:
@@ -53,16 +39,7 @@ def redis_benchmark(case: Case, endpoint: Endpoint, cpus: tuple[int, ...], reque
     command = ["redis-benchmark", "-h", endpoint.host, "-p", str(endpoint.port), "-c", str(case.connections),
                "-P", str(case.pipeline), "-n", str(requests), "-r", str(KEYS), "-d", str(VALUE_BYTES),
                "-t", case.command.lower(), "--csv", "-a", endpoint.password or ""]  # fmt: skip
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    text = subprocess.run(
-        command,
-        check=True,
-        capture_output=True,
-        text=True,
-        preexec_fn=lambda: os.sched_setaffinity(0, cpus) if cpus else None,
-    ).stdout
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    text, cpu_s = run_peer(command, cpus)
     rate = float(text.strip().splitlines()[-1].split(",")[1].strip('"'))
     return Figure(rate, cpu_s / requests * 1e6)
 
@@ -90,52 +67,33 @@ def loadstone(case: Case, endpoint: Endpoint, cpus: tuple[int, ...], seconds: fl
     cpu_s = time.process_time() - before
     done = record.operations[operation.name]
     if record.total.ok != record.total.sent:
-        sys.exit(f"{case.label}: {record.total}")
+        sys.exit(f"{case}: {record.total}")
     return Figure(done.window_completed / record.measure_s, cpu_s / record.total.ok * 1e6)
 
 
-def spread(values: list[float]) -> str:
-    return f"{statistics.median(values):.2f} [{min(values):.2f}, {max(values):.2f}]"
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--seconds", type=float, default=3.0)
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    arguments = options(__doc__).parse_args()
     require_release_engine()
     placement = place()
     server = EmbeddedSettings().server("redis")
-    endpoint = server.start(DeployContext(cpus=placement.server_cpus))
+    endpoint, cpus = server.start(DeployContext(cpus=placement.server_cpus)), placement.generator_cpus
+
+    def measure(case: Case) -> Pair:
+        guess = loadstone(case, endpoint, cpus, 0.2).rate_per_s
+        requests = max(1000, int(guess * arguments.seconds * 0.8))
+        return in_turn(
+            lambda: loadstone(case, endpoint, cpus, arguments.seconds),
+            lambda: redis_benchmark(case, endpoint, cpus, requests),
+        )
+
     cases = [Case(command, c, p) for command in ("GET", "SET") for c in (1, 16, 64) for p in (1, 16)]
-    figures: dict[str, list[tuple[Figure, Figure]]] = {case.label: [] for case in cases}
     try:
         for case in cases:  # fills the keys, and warms both up
-            loadstone(case, endpoint, placement.generator_cpus, 0.3)
-        for number in range(options.rounds):
-            for case in random.sample(cases, len(cases)):
-                print(f"round {number + 1}/{options.rounds}: {case.label}        ", end="\r", file=sys.stderr)
-                guess = loadstone(case, endpoint, placement.generator_cpus, 0.2).rate_per_s
-                runs = {
-                    "ours": lambda case=case: loadstone(case, endpoint, placement.generator_cpus, options.seconds),
-                    "theirs": lambda case=case, guess=guess: redis_benchmark(
-                        case, endpoint, placement.generator_cpus, max(1000, int(guess * options.seconds * 0.8))
-                    ),
-                }
-                done = {name: runs[name]() for name in random.sample(list(runs), 2)}
-                figures[case.label].append((done["ours"], done["theirs"]))
+            loadstone(case, endpoint, cpus, 0.3)
+        figures = rounds_of(cases, arguments.rounds, measure)
     finally:
         server.stop()
-    print(f"\n{'case':<16} {'rate, ratio':<22} {'CPU a request, ratio':<22} {'our us':<20} their us")
-    for label, pairs in figures.items():
-        print(
-            f"{label:<16} {spread([a.rate_per_s / b.rate_per_s for a, b in pairs]):<22} "
-            f"{spread([a.cpu_us / b.cpu_us for a, b in pairs]):<22} "
-            f"{spread([a.cpu_us for a, _ in pairs]):<20} {spread([b.cpu_us for _, b in pairs])}"
-        )
-    if options.json:
-        options.json.write_text(json.dumps({k: [[vars(a), vars(b)] for a, b in v] for k, v in figures.items()}))
+    tell("case", "their", figures, arguments.json)
 
 
 if __name__ == "__main__":

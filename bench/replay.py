@@ -6,7 +6,6 @@ Power: one condition really is faster by 2, 5 or 10 %. Rates print with their 95
 (Clopper & Pearson 1934). Exit status 1 if a limit is missed.
 """
 
-import argparse
 import itertools
 import json
 import math
@@ -17,7 +16,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from noise import SCENARIOS, Noise, rates
 from numpy.typing import NDArray
-from scipy.stats import binomtest
+from simulated import Share, options, share_of
 
 from loadstone.analyse.statistics.effect import robust_spread
 from loadstone.analyse.statistics.guard import guard_holds, stall_counts, total_log_ratio
@@ -44,18 +43,6 @@ class Design:
     name: str
     looks: tuple[int, ...]
     alpha: float
-
-
-@dataclass(frozen=True)
-class Share:
-    """A share of the runs with its 95 % range."""
-
-    share: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{100 * self.share:5.1f} [{100 * self.low:4.1f}, {100 * self.high:5.1f}]"
 
 
 @dataclass(frozen=True)
@@ -215,13 +202,6 @@ def outcome(noise: Noise, design: Design, taken: list[Look], effect: float, sign
     )
 
 
-def share_of(hits: NDArray[np.bool_]) -> Share:
-    """Share and range. Pairs of one run are not independent: their range counts runs."""
-    runs, mean = len(hits), float(hits.mean())
-    interval = binomtest(round(mean * runs), runs).proportion_ci(method="exact")
-    return Share(mean, float(interval.low), float(interval.high))
-
-
 def replay(
     runs: int,
     seed: int,
@@ -282,11 +262,7 @@ def line(found: Outcome) -> str:
 
 def main() -> int:
     """Print the table (or JSON) and what was missed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
+    arguments = options(__doc__, runs=10_000).parse_args()
     people = sys.stderr if arguments.json else sys.stdout
     print(HEADER, file=people)
     outcomes = []

@@ -6,17 +6,16 @@ is, its test should not reject it. Power is for B truly slower by 10 and 20 %. R
 95 % ranges. Exit status 1 if a rate misses its limit by more than its range.
 """
 
-import argparse
 import itertools
 import json
 import math
 import sys
 from dataclasses import asdict, dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binomtest, norm
+from scipy.stats import norm
+from simulated import Share, options, share_of
 
 from loadstone.analyse.statistics.histograms import LatencyBlocks
 from loadstone.analyse.statistics.permutation import SwapTest
@@ -50,17 +49,6 @@ SCENARIOS = (
     Latency("mixed", 0.03, 0.02, 0.5, 0.03),
     Latency("stalls", 0.06, 0.02, 0.5, 0.20),
 )
-
-
-class Share(NamedTuple):
-    """A share of the runs with its 95 % range."""
-
-    share: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{100 * self.share:5.1f} [{100 * self.low:4.1f}, {100 * self.high:5.1f}]"
 
 
 @dataclass(frozen=True)
@@ -128,19 +116,9 @@ def replay(latency: Latency, quantile: float, design: str, looks: tuple[int, ...
     return Outcome(latency.name, quantile, design, runs, rates[0], rates[1], rates[2], wrong)
 
 
-def share_of(hits: NDArray[np.bool_]) -> Share:
-    """A share with its 95 % range."""
-    interval = binomtest(int(np.count_nonzero(hits)), len(hits)).proportion_ci(method="exact")
-    return Share(float(hits.mean()), float(interval.low), float(interval.high))
-
-
 def main() -> int:
     """Print the table (or JSON)."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
+    arguments = options(__doc__, runs=400).parse_args()
     people = sys.stderr if arguments.json else sys.stdout
     print("scenario  quantile design    ", *(f"{title:>20}" for title in TITLES), file=people)
     outcomes = []

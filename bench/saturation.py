@@ -8,7 +8,6 @@ that at the machine's speed while the run lasted, and, beside it, at its typical
 a limit is missed under quiet or mixed noise.
 """
 
-import argparse
 import json
 import math
 import sys
@@ -18,7 +17,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from noise import SCENARIOS, Noise, machine_alone, rates
 from queues import CLOSED, OPEN, ClosedQueue, Floats, OpenQueue, UslServer
-from replay import Share, share_of
+from simulated import Share, options, share_of
 
 from loadstone.analyse.statistics.saturation import closed_saturation
 from loadstone.analyse.statistics.saturation_model import Estimate, Probe, Saturation, Sweep
@@ -237,22 +236,19 @@ def line(found: Outcome) -> str:
 
 def main() -> int:
     """Print the table (or JSON) and what was missed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=1000)
+    parser = options(__doc__, runs=1000)
     parser.add_argument("--open-runs", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
-    people = sys.stderr if options.json else sys.stdout
+    arguments = parser.parse_args()
+    people = sys.stderr if arguments.json else sys.stdout
     print(HEADER, file=people)
     outcomes = []
-    for found in replay(options.runs, options.open_runs, options.seed):
+    for found in replay(arguments.runs, arguments.open_runs, arguments.seed):
         outcomes.append(found)
         print(line(found), file=people, flush=True)
     misses = [(found.scenario, miss) for found in outcomes for miss in missed(found)]
-    if options.json:
+    if arguments.json:
         rows = [asdict(found) for found in outcomes]
-        told = {"runs": options.runs, "open_runs": options.open_runs, "seed": options.seed}
+        told = {"runs": arguments.runs, "open_runs": arguments.open_runs, "seed": arguments.seed}
         print(json.dumps({**told, "missed": [miss for _, miss in misses], "outcomes": rows}))
     else:
         print(*(miss for _, miss in misses), sep="\n")

@@ -372,6 +372,18 @@ def test_a_broken_count_or_too_many_invalid_trials_forbid_a_verdict(
     assert found.outcome.status == 3
 
 
+def test_the_check_that_forbids_a_verdict_is_told_with_its_usual_figure(write: Callable[..., Path]) -> None:
+    def finish(trial: TrialRecord) -> TrialRecord:
+        if trial.block % 3:
+            return trial
+        facts = json.loads(json.dumps(trial.facts))
+        facts["host"]["steal_share"] = (20 + trial.block) / 100
+        return trial.model_copy(update={"facts": facts})
+
+    found = told(write(finish=finish), write(seed=2))
+    assert all(words.startswith("INVALID: steal, measured 32 %") for words in found.words), found.words
+
+
 # Damaged folders
 
 

@@ -132,6 +132,16 @@ def test_suspect_figures_are_called_so(synthetic: ModuleType) -> None:
     assert "(suspect; no comparison: one block)" in found
 
 
+def test_a_lone_valid_row_does_not_stand_for_all_levels(synthetic: ModuleType) -> None:
+    rows = tables(
+        row("suspect", goodput=18_432.0),
+        row("suspect", goodput=21_040.0, operation="get"),
+        row(goodput=90_000.0, payload="100 B"),
+    )
+    found = answer_question(synthetic.make_experiment(), rows, [], quick=False)
+    assert found.startswith("At 1 kB, 32 workers: set 18,400 and get 21,000 right replies a second (suspect;")
+
+
 def test_without_a_usable_figure_there_is_none(synthetic: ModuleType) -> None:
     found = answer_question(synthetic.make_experiment(), tables(row("invalid", 18_432.0)), [], quick=False)
     assert found == "No trial gave a figure that may be used; the checks say why (no comparison: one block)."

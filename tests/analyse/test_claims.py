@@ -141,6 +141,18 @@ def test_many_comparisons_are_counted(studies: ModuleType, synthetic: ModuleType
     assert found.endswith("; and 2 more comparisons.")
 
 
+def test_what_was_decided_opens_and_what_is_invalid_comes_last(studies: ModuleType, synthetic: ModuleType) -> None:
+    (invalid,) = families(studies, synthetic, 1.1, changes={(3, 0): studies.with_check("replies")})
+    (undecided,) = families(studies, synthetic, 1.02, sd=0.06)
+    (decided,) = families(studies, synthetic, 1.1)
+    several = [invalid, invalid, undecided, decided]
+    found = answer_question(synthetic.make_experiment(), [], several, quick=False)
+    told = found.split("Compared: ")[1]
+    assert told.index("FASTER") < told.index("UNDECIDED") < told.index("INVALID")
+    assert told.count("INVALID") == 1
+    assert told.endswith("; and 1 more comparison.")
+
+
 def test_the_line_on_what_was_compared(studies: ModuleType, synthetic: ModuleType) -> None:
     decided = families(studies, synthetic, 1.1)
     noisy = families(studies, synthetic, 1.02, sd=0.06)

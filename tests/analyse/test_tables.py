@@ -81,11 +81,14 @@ def test_an_invalid_trial_is_never_used(run: Run, judged: list[TrialRecord]) -> 
     assert row.elapsed_s == 6.0
 
 
-def test_suspect_trials_are_used_only_where_none_is_valid(run: Run, judged: list[TrialRecord]) -> None:
+def test_suspect_trials_are_used_beside_valid_ones_as_a_comparison_does(run: Run, judged: list[TrialRecord]) -> None:
     both = rows_of(run, verdicts(judged, b01_001="suspect", b02_001="suspect"))["set, 100 B, 32 workers"]
     assert (both.verdict, both.elapsed_s) == ("suspect", 12.0)
     one = rows_of(run, verdicts(judged, b01_001="suspect"))["set, 100 B, 32 workers"]
-    assert (one.verdict, one.elapsed_s) == ("valid", 6.0)
+    assert (one.verdict, one.elapsed_s, one.blocks) == ("suspect", 12.0, 2)
+    assert one.goodput_per_s == both.goodput_per_s
+    none = rows_of(run, verdicts(judged))["set, 100 B, 32 workers"]
+    assert (none.verdict, none.elapsed_s) == ("valid", 12.0)
 
 
 def test_a_row_of_invalid_trials_has_no_figure(run: Run, judged: list[TrialRecord]) -> None:

@@ -207,11 +207,24 @@ BLOCK_S = 2 * TRIAL_S
 # Rounds
 
 
-def test_the_table_is_measured_first_and_whole(bench: Bench) -> None:
-    assert bench.run(bench.plan(table(blocks=2), compared())) is None
-    assert bench.ran[:6] == ["b01-001", "b01-002", "b01-003", "b02-001", "b02-002", "b02-003"]
-    assert bench.ran[6:8] == ["storage-b00-001", "storage-b00-002"]
-    assert bench.looks()[0] == ("table", 2, "last look")
+def test_a_block_of_the_table_comes_first_and_the_others_after_the_first_looks(bench: Bench) -> None:
+    assert bench.run(bench.plan(table(blocks=3), compared())) is None
+    assert bench.ran[:3] == ["b01-001", "b01-002", "b01-003"]
+    assert bench.ran[3:5] == ["storage-b00-001", "storage-b00-002"]
+    rest = 3 + 2 * 9
+    assert bench.ran[rest : rest + 6] == ["b02-001", "b02-002", "b02-003", "b03-001", "b03-002", "b03-003"]
+    assert bench.looks()[:3] == [("storage", 8, "go on"), ("table", 3, "last look"), ("storage", 12, "go on")]
+
+
+def test_the_table_never_takes_the_time_of_a_first_look(bench: Bench) -> None:
+    bench.run(bench.plan(table(blocks=9), compared(), budget_s=3 * TRIAL_S + 9 * BLOCK_S + 4 * TRIAL_S))
+    assert bench.looks()[:2] == [("storage", 8, "go on"), ("table", 2, "out of budget")]
+
+
+def test_the_table_is_whole_where_there_is_nothing_to_compare(bench: Bench) -> None:
+    bench.run(bench.plan(table(blocks=2)))
+    assert bench.ran == ["b01-001", "b01-002", "b01-003", "b02-001", "b02-002", "b02-003"]
+    assert bench.looks() == [("table", 2, "last look")]
 
 
 def test_groups_take_turns_look_by_look_until_each_is_decided(bench: Bench) -> None:
@@ -385,11 +398,11 @@ def test_an_interrupted_group_has_no_look_and_goes_on_where_it_was(bench: Bench)
     bench.judge.decides = {"storage": 8}
     plan = bench.plan(table(), compared())
     assert isinstance(bench.run(plan, stop_at("storage-b05-002")), Interrupted)
-    assert bench.looks() == [("table", 2, "last look")]
+    assert bench.looks() == []
     bench.run(plan)
     assert bench.ran[0] == "storage-b05-002"
     assert bench.blocks("storage") == [5, 6, 7, 8]
-    assert bench.looks()[1:] == [("storage", 8, "decided")]
+    assert bench.looks() == [("storage", 8, "decided"), ("table", 2, "last look")]
 
 
 def test_after_a_long_pause_a_half_done_block_is_begun_anew(bench: Bench) -> None:

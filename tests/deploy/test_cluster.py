@@ -45,6 +45,12 @@ def control(cluster: RedisCluster) -> Iterator[ClusterControl]:
         control.remove_beginning("loadstone:")
 
 
+def store(control: ClusterControl, key: str, keys: int) -> None:
+    """The keys `key.format(0...)`, each with its number."""
+    for number in range(keys):
+        control.call("SET", key.format(number), number)
+
+
 def kept(context: DeployContext, nodes: int) -> RedisCluster:
     """A started cluster that keeps its data when it ends."""
     settings = {"kind": "cluster", "nodes": nodes, "settings": {"appendonly": True, "appendfsync": "always"}}
@@ -107,8 +113,8 @@ def test_each_key_is_asked_of_its_node(control: ClusterControl) -> None:
 
 
 def test_commands_are_sent_to_their_nodes_and_a_plans_keys_removed(control: ClusterControl) -> None:
-    control.send([("SET", f"{PREFIX}{number:012d}", number) for number in range(1500)])
-    control.send([(b"SET", b"loadstone:other", b"1")])
+    store(control, f"{PREFIX}{{:012d}}", 1500)
+    control.call("SET", "loadstone:other", 1)
     assert control.remove_numbered(PREFIX, 1400) == 1400
     assert control.remove_numbered(PREFIX, 1500) == 100
     assert control.keys() == 1
@@ -118,7 +124,7 @@ def test_commands_are_sent_to_their_nodes_and_a_plans_keys_removed(control: Clus
 
 def test_its_counters_are_those_of_all_nodes(control: ClusterControl) -> None:
     before = snapshot(control)
-    control.send([("SET", f"loadstone:{number}", 1) for number in range(90)])
+    store(control, "loadstone:{}", 90)
     with pytest.raises(ServerGone, match="WRONGTYPE"):
         control.call("LPUSH", "loadstone:1", 1)
     after = snapshot(control)
@@ -214,7 +220,7 @@ def test_it_keeps_its_data_over_a_restart_after_a_node_died(context: DeployConte
     cluster = kept(context, nodes=2)
     try:
         with cluster.control() as control:
-            control.send([("SET", f"loadstone:{number}", number) for number in range(50)])
+            store(control, "loadstone:{}", 50)
         killed = cluster.pids["store-2"]
         os.kill(killed, signal.SIGKILL)
         wait_until(lambda: not cluster.alive())

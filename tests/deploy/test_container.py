@@ -22,7 +22,7 @@ from loadstone.deploy.redis_control import RedisControl
 from loadstone.errors import UserError
 
 from ..podman import Podman
-from .conftest import is_gone, wait_until
+from .conftest import is_gone, wait_until, words_of
 
 IMAGE = "localhost/redis:8"
 ORPHAN = """\
@@ -250,7 +250,7 @@ def test_killing_loadstone_removes_all(podman_found: Podman, tmp_path: Path) -> 
 
 
 def test_a_guard_that_was_killed_leaves_nothing(server: ContainerServer, podman_found: Podman, tmp_path: Path) -> None:
-    guards = [child for child in psutil.Process().children() if container_guard.__file__ in child.cmdline()]
+    guards = [child for child in psutil.Process().children() if container_guard.__file__ in words_of(child)]
     assert len(guards) == 1
     guards[0].kill()
     server.stop()

@@ -14,7 +14,7 @@ from typing import cast
 import pytest
 
 from loadstone import registry
-from loadstone.deploy import subject_pool
+from loadstone.deploy import subject_pool, subject_url
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.limits import Limits
 from loadstone.deploy.mariadb import find
@@ -75,6 +75,12 @@ needs_mariadb = pytest.mark.skipif(find("mariadbd") is None, reason="no MariaDB:
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture(autouse=True)
+def _much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What others leave free on this machine decides on no subject here."""
+    monkeypatch.setattr(subject_pool, "available_bytes", lambda: 2 * subject_pool.MEMORY_FLOOR_BYTES)
 
 
 @pytest.fixture
@@ -254,7 +260,10 @@ def test_where_memory_is_short_the_subject_that_was_not_used_for_longest_ends(
     assert [subject.alive() for subject in subjects] == [True, False, False], "what the trial needs is never stopped"
 
 
-def test_a_subject_by_url_is_used_and_left_alone(run: Deployments, shop: WantedSubject) -> None:
+def test_a_subject_by_url_is_used_and_left_alone(
+    run: Deployments, shop: WantedSubject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subject_url, "RETURN_S", 1.0)
     ours = run.need(trial(shop)).subjects["app"]
     (endpoint,) = ours.endpoints
     theirs = WantedSubject(urls=(f"http://{endpoint.label}/base",))
@@ -433,7 +442,7 @@ def test_no_two_starts_of_a_subject_share_a_folder_of_logs(
     colours = [replace(shop, environment={"COLOUR": colour}) for colour in ("red", "green", "blue")]
     run.need(trial(colours[0]))
     run.need(trial(colours[1]))
-    monkeypatch.setattr(subject_pool, "MEMORY_FLOOR_BYTES", 2**62)
+    monkeypatch.setattr(subject_pool, "available_bytes", lambda: 0)
     run.need(trial(colours[2]))
     found = sorted(path.relative_to(tmp_path / "logs").as_posix() for path in (tmp_path / "logs").rglob("app.log"))
     assert found == ["2/app.log", "3/app.log", "app.log"]

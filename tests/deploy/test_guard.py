@@ -189,6 +189,18 @@ def test_signals_are_not_ignored_in_the_process(tmp_path: Path) -> None:
         assert int(process.log.read_text().split()[1], 16) & (1 << (signal.SIGINT - 1) | 1 << (signal.SIGTERM - 1)) == 0
 
 
+def test_the_log_is_told_since_the_last_start(tmp_path: Path) -> None:
+    with guarded(tmp_path, "echo", "first") as process:
+        process.start()
+        wait_until(lambda: not process.alive())
+        assert process.log_lines() == ["first\n"]
+        process.become(["echo", "second"])
+        process.start()
+        wait_until(lambda: not process.alive())
+        assert process.log_lines() == ["second\n"]
+        assert process.log.read_text() == "first\nsecond\n"
+
+
 def test_a_command_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
     with guarded(tmp_path, "/nowhere/redis-server") as process, pytest.raises(OSError, match="nowhere"):
         process.start()

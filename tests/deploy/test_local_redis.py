@@ -10,9 +10,10 @@ import psutil
 import pytest
 from pydantic import ValidationError
 
-from loadstone.deploy import local_redis, parts
+from loadstone.deploy import local_redis, own_server, parts
 from loadstone.deploy.embedded import EmbeddedSettings
 from loadstone.deploy.local_redis import LocalRedis
+from loadstone.deploy.ports import free_port
 from loadstone.deploy.process import ProcessSettings
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.redis_control import RedisControl
@@ -91,16 +92,17 @@ def test_a_start_after_a_stop_is_another_server(server: LocalRedis, context: Dep
 
 
 def test_a_taken_port_is_given_up(server: LocalRedis, context: DeployContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    free = local_redis.free_port()
+    free = free_port()
     answers = iter([server._endpoint.port, free])
-    monkeypatch.setattr(local_redis, "free_port", lambda: next(answers))
+    for module in (local_redis, own_server):
+        monkeypatch.setattr(module, "free_port", lambda: next(answers))
     other = EmbeddedSettings().server("other")
     assert other.start(context).port == free
     other.stop()
 
 
 def test_a_port_is_outside_of_those_for_outgoing_connections() -> None:
-    assert all(10_240 <= local_redis.free_port() < 32_768 for _ in range(50))
+    assert all(10_240 <= free_port() < 32_768 for _ in range(50))
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system pins nothing")

@@ -24,11 +24,6 @@ DENIED = (
 )
 
 
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(knock, "KNOCK_S", 0.5)
-
-
 def refusal(url: str, modules: tuple[str, ...] = ()) -> str:
     with pytest.raises(UserError) as refused:
         probe(parse_url(url), modules)
@@ -72,7 +67,8 @@ def test_something_that_is_not_redis(scripted: Script) -> None:
     assert "not Redis (it said 'HTTP/1.1 400 Bad Request')" in text
 
 
-def test_something_that_says_nothing(scripted: Script) -> None:
+def test_something_that_says_nothing(scripted: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(knock, "KNOCK_S", 0.5)
     assert "says nothing" in refusal(scripted(None).url)
 
 

@@ -22,6 +22,10 @@ from loadstone.deploy.provider import DeployContext
 
 PATIENCE_S = 180.0
 
+MANY_CONNECTIONS = 16
+MANY = f"pool: {{connections: 4}} => pool: {{connections: {MANY_CONNECTIONS}}}"
+"""A change of the experiment: more connections than loadstone itself has to a server."""
+
 EXPERIMENT = """\
 format: 1
 name: tiny
@@ -93,6 +97,15 @@ class Command:
                     if "redis-server" in child.name() and child.status() != psutil.STATUS_ZOMBIE:
                         found.append(child)
         return found
+
+    def under_load(self) -> bool:
+        """Whether one of them has the connections of `MANY`, which are there for as long as it is driven."""
+        for server in self.servers():
+            with contextlib.suppress(psutil.Error):
+                found = server.net_connections("tcp")
+                if sum(one.status == psutil.CONN_ESTABLISHED for one in found) >= MANY_CONNECTIONS:
+                    return True
+        return False
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)

@@ -4,8 +4,11 @@ import json
 import signal
 from typing import Any
 
+import pytest
+
 from tests.end_to_end.conftest import Lab
 
+pytestmark = pytest.mark.timeout(600)  # several commands in a row, which take long on a busy machine
 COMPARISON = """servers: => comparisons:
   - name: read-or-write
     question: What does a write cost?
@@ -33,6 +36,12 @@ def blocks(lab: Lab) -> dict[int, set[str]]:
         if trial["group"] == GROUP:
             found.setdefault(trial["block"], set()).add(trial["condition"]["operation"])
     return found
+
+
+def begun_s(lab: Lab) -> list[float]:
+    """When each block began."""
+    trials = [trial for trial in lab.trials() if trial["group"] == GROUP]
+    return [min(trial["started_unix_ns"] for trial in trials if trial["block"] == block) / 1e9 for block in blocks(lab)]
 
 
 def test_a_comparison_survives_a_kill_and_ends_with_a_verdict(lab: Lab) -> None:
@@ -66,13 +75,14 @@ def test_the_budget_ends_a_comparison_and_more_budget_goes_on_with_it(lab: Lab) 
     ended = looks(lab)[-1]
     assert ended["reason"] == "out of budget"
     assert 0 <= ended["blocks"] < 8
-    assert ended["elapsed_s"] <= 5
-    second = lab.loadstone("run", path, *ONLY, "--budget", "11 s", "--resume", lab.run())
+    starts = begun_s(lab)
+    assert max(starts, default=0.0) - min(starts, default=0.0) < 4, "no block begins that does not fit"
+    second = lab.loadstone("run", path, *ONLY, "--budget", "20 s", "--resume", lab.run())
     assert second.status in (0, 3), second.err
     went_on = looks(lab)[-1]
     assert went_on["stop"]
     assert went_on["blocks"] > ended["blocks"]
-    assert json.loads((lab.run() / "plan.json").read_text())["budget_s"] == 11
+    assert json.loads((lab.run() / "plan.json").read_text())["budget_s"] == 20
     conditions = blocks(lab)
     assert all(conditions[block] == {"set", "get"} for block in range(1, went_on["blocks"] + 1))
 

@@ -12,21 +12,24 @@ import redis
 
 from loadstone.deploy.local_redis import LocalRedis
 from loadstone.deploy.placement import place
-from tests.end_to_end.conftest import Lab, check_of
+from tests.end_to_end.conftest import MANY, Lab, check_of
+
+pytestmark = pytest.mark.timeout(600)  # several commands in a row, which take long on a busy machine
 
 
 def test_a_killed_redis_of_ours_spoils_one_trial_and_the_rest_goes_on(lab: Lab) -> None:
-    command = lab.begin("run", lab.experiment(measure="1500 ms"))
+    command = lab.begin("run", lab.experiment(measure="1500 ms", many=MANY))
     lab.until(lambda: lab.runs() and lab.trials())
-    lab.until(command.servers)
+    lab.until(command.under_load)  # between two trials it would only be started again, and no trial be spoiled
     command.servers()[0].kill()
     done = command.wait()
-    trials = lab.trials()
-    spoiled = [trial for trial in trials if "died" in json.dumps(trial["checks"]) or not trial["counts"]["sent"]]
-    assert len(trials) == 6, done.err
+    lines = lab.lines()
+    spoiled = [line for line in lines if "died" in json.dumps(line["checks"]) or not line["counts"]["sent"]]
+    assert len(lab.trials()) == 6, done.err
     assert len(spoiled) == 1, done.err
     assert spoiled[0]["verdict"] == "invalid"
-    assert done.status == 3
+    attempts = sum(line["trial"] == spoiled[0]["trial"] for line in lines)
+    assert done.status == 3 or attempts == 2, "a trial that other programs disturbed, too, is measured again"
     assert "Traceback" not in done.err
 
 

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -15,15 +14,17 @@ from urllib.parse import urlsplit
 import pytest
 
 from loadstone.deploy.local_redis import LocalRedis
+from loadstone.deploy.ports import free_port
 from tests.end_to_end.conftest import Lab, check_of
 
+pytestmark = pytest.mark.timeout(600)  # several commands in a row, which take long on a busy machine
 APP = Path(__file__).parent / "subject" / "app.py"
 MANIFEST = f"""\
 name: app
 run:
   command: {sys.executable} {APP} {{port}}
   ready: /ready
-  ready_within_s: 15
+  ready_within_s: 90
 environment:
   REDIS_HOST: ${{redis.host}}
   REDIS_PORT: ${{redis.port}}
@@ -135,7 +136,7 @@ def test_an_application_that_forgets_is_found_out(lab: Lab) -> None:
 def test_an_application_that_is_never_ready_is_one_line(lab: Lab) -> None:
     path = experiment(lab, behaviours="[unready]")
     manifest = lab.folder / "app" / "subject.yaml"
-    manifest.write_text(manifest.read_text().replace("ready_within_s: 15", "ready_within_s: 2"))
+    manifest.write_text(manifest.read_text().replace("ready_within_s: 90", "ready_within_s: 2"))
     done = lab.loadstone("run", path)
     assert done.status == 2
     assert "/ready is not ready within 2 s" in done.error_line
@@ -146,8 +147,7 @@ def test_an_application_that_is_never_ready_is_one_line(lab: Lab) -> None:
 def users_app(users_redis: tuple[LocalRedis, str]) -> Iterator[str]:
     """An application that plays the user's, on the user's Redis: its URL."""
     where = urlsplit(users_redis[1])
-    with socket.create_server(("127.0.0.1", 0)) as place:
-        port = place.getsockname()[1]
+    port = free_port()
     variables = {"REDIS_HOST": where.hostname, "REDIS_PORT": str(where.port), "REDIS_PASS": where.password}
     with subprocess.Popen([sys.executable, str(APP), str(port)], env={**os.environ, **variables}) as process:
         try:
@@ -179,8 +179,7 @@ def answers(url: str) -> bool:
 
 
 def test_live_figures_for_prometheus(lab: Lab) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as place:
-        port = place.getsockname()[1]
+    port = free_port()
     command = lab.begin("run", experiment(lab), "--set", "workload.phases.measure_s=6", "--prometheus", str(port))
 
     def page() -> str:

@@ -1,7 +1,6 @@
 """MariaDB's own counters, of a real server."""
 
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -11,6 +10,7 @@ from typing import Any
 import pymysql
 import pytest
 
+from loadstone.deploy.ports import free_port
 from loadstone.errors import ServerGone
 from loadstone.observe.mariadb import GAUGES, RATES, MariaDbMonitor
 from loadstone.observe.rates import Rates
@@ -19,13 +19,14 @@ from loadstone.observe.watch import Watch
 from .conftest import values
 
 ROWS = 500
+PATIENCE_S = 100.0
 
 
 class Connection:
     """A `SqlControl` on PyMySQL."""
 
     def __init__(self, port: int) -> None:
-        self.client = pymysql.connect(host="127.0.0.1", port=port, user="root", autocommit=True, read_timeout=5)
+        self.client = pymysql.connect(host="127.0.0.1", port=port, user="root", autocommit=True, read_timeout=60)
 
     def query(self, sql: str) -> Sequence[Sequence[Any]]:
         try:
@@ -41,22 +42,24 @@ class Server:
         data, user = folder / "data", ["--user=root"] if os.geteuid() == 0 else []
         install = ["mariadb-install-db", "--no-defaults", *user, f"--datadir={data}", "--skip-test-db"]
         subprocess.run([*install, "--auth-root-authentication-method=normal"], check=True, capture_output=True)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
+        temporary = folder / "tmp"
+        temporary.mkdir()  # as it starts it removes the temporary tables of others that share this folder
         paths = [f"--datadir={data}", f"--socket={folder / 's'}", f"--pid-file={folder / 'pid'}"]
+        paths.append(f"--tmpdir={temporary}")
         with (folder / "log").open("wb") as log:
             command = ["mariadbd", "--no-defaults", *user, *paths, f"--port={self.port}", "--bind-address=127.0.0.1"]
             self.process = subprocess.Popen(command, stderr=log)
 
     def connect(self) -> Connection:
-        for _ in range(600):
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
             try:
                 return Connection(self.port)
             except pymysql.OperationalError:
                 assert self.process.poll() is None, "mariadbd ended"
+                assert time.monotonic() < deadline, "mariadbd does not answer"
                 time.sleep(0.05)
-        raise AssertionError("mariadbd does not answer")
 
     def stop(self) -> None:
         self.process.kill()

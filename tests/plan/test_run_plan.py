@@ -10,6 +10,7 @@ from loadstone.plan.run_plan import (
     START_S,
     TABLE_GROUP,
     USUAL_WARM_UP_S,
+    WARM_UP_TIMES,
     CrashTrial,
     Group,
     Pair,
@@ -108,8 +109,9 @@ def test_a_run_without_groups_is_all_its_trials() -> None:
     ("budget_s", "looks"),
     [
         (0, {"table": 2, "c": 5, "d": 5}),
-        (10, {"table": None, "c": None, "d": None}),
-        (46.4, {"table": 2, "c": None, "d": None}),
+        (10, {"table": 1, "c": None, "d": None}),
+        (23.3 + 36.8 + 0.1, {"table": 1, "c": 3, "d": None}),
+        (46.5, {"table": 2, "c": None, "d": None}),
         (46.5 + 36.8, {"table": 2, "c": 3, "d": None}),
         (46.5 + 73.6, {"table": 2, "c": 3, "d": 3}),
         (46.5 + 73.6 + 18.4, {"table": 2, "c": 5, "d": 3}),
@@ -145,9 +147,9 @@ def prepared(*trials: PlannedTrial) -> RunPlan:
 def test_subjects_start_once_for_all_trials_that_want_the_same() -> None:
     app, two = WantedSubject(manifest="app", warm_up_s=5), WantedSubject(manifest="app", replicas=2)
     once = prepared(trial("a", 1, {"app": app}), trial("b", 1, {"app": app}), trial("c", 2, {"app": app}))
-    assert once.preparation_s() == START_S + 5
+    assert once.preparation_s() == START_S + 5 * WARM_UP_TIMES
     both = prepared(trial("a", 1, {"app": app}), trial("c", 2, {"app": two}))
-    assert both.preparation_s() == 2 * START_S + 5 + USUAL_WARM_UP_S
+    assert both.preparation_s() == 2 * START_S + (5 + USUAL_WARM_UP_S) * WARM_UP_TIMES
     users = prepared(trial("a", 1, {"app": WantedSubject(urls=("http://host",))}))
     assert users.preparation_s() == 0
     assert prepared(trial("a", 1, {})).preparation_s() == 0
@@ -164,6 +166,6 @@ def test_starts_and_crashes_are_in_the_expected_time() -> None:
     app = trial("a", 1, {"app": WantedSubject(manifest="app", warm_up_s=5)})
     crash = CrashTrial(app, PlannedCrash("durability", "crash-1", "redis", "DBSIZE", 2.0, 1))
     whole = replace(prepared(app), crashes=(crash, crash))
-    beside = START_S + 5 + 2 * (2 + CRASH_S)
+    beside = START_S + 5 * WARM_UP_TIMES + 2 * (2 + CRASH_S)
     assert whole.expected_s() == pytest.approx(bare.expected_s() + beside)
     assert whole.longest_s() == pytest.approx(bare.longest_s() + beside)

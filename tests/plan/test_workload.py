@@ -102,6 +102,21 @@ def test_a_fixed_length_takes_the_place_of_every_count(small: str) -> None:
     assert (fixed.phases.warm_up_s, fixed.phases.drain_s) == (plan.phases.warm_up_s, plan.phases.drain_s)
 
 
+def test_some_conditions_may_have_a_model_of_their_own(small: str) -> None:
+    models = "  models:\n    - when: {workers: 8}\n      model: {kind: open, rate_per_s: %s}\n  pool:\n"
+    found = plans(small.replace("  pool:\n", models % "'${workers}'", 1))
+    assert {type(plan.model) for plan, _ in found} == {Closed, Open}
+    assert next(plan.model for plan, _ in found if isinstance(plan.model, Open)) == Open(rate_per_s=8)
+    with pytest.raises(UserError, match=r"workload\.models\.0\.model\.rate_per_s: '0' must be greater than 0"):
+        plans(small.replace("  pool:\n", models % "0", 1))
+    second = "    - when: {workers: 8}\n      model: {kind: open, rate_per_s: 2}\n  pool:"
+    twice = (models % "1").replace("  pool:", second)
+    with pytest.raises(UserError, match=r"workload\.models\.1\.when: .* has two models; narrow one `when`"):
+        plans(small.replace("  pool:\n", twice, 1))
+    with pytest.raises(UserError, match=r"workload\.models\.0\.when\.workers: "):
+        plans(small.replace("  pool:\n", (models % "1").replace("{workers: 8}", "{workers: 9}"), 1))
+
+
 def test_an_open_model_is_planned_as_well(small: str) -> None:
     text = small.replace("    kind: closed\n    users: ${workers}", "    kind: open\n    rate_per_s: ${workers}")
     text = text.replace("levels: [1, 8]", "levels: [60/min, 8]").replace("workers: [1, 8]", "workers: [60/min, 8]")

@@ -15,7 +15,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 from loadstone.analyse.model import Analysis
 from loadstone.report.write import write_report
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]  # a browser starts slowly on a busy machine
+PATIENCE_S = 60.0
 
 HOSTILE = """</script><script>window.hacked=1</script>"'><img src=x onerror="window.hacked=1">{{7*7}}${7*7}"""
 FLAGS = (
@@ -66,7 +67,8 @@ def open_page(
         browser.get_log(log)
     browser.get(path.as_uri())
     if drawn:
-        WebDriverWait(browser, 60).until(lambda b: ask(b, "document.documentElement.dataset.pictures") == scheme)
+        pictures = "document.documentElement.dataset.pictures"
+        WebDriverWait(browser, PATIENCE_S).until(lambda b: ask(b, pictures) == scheme)
 
 
 def ask(browser: webdriver.Chrome, expression: str) -> Any:
@@ -181,7 +183,7 @@ def test_a_block_leads_to_its_trial(browser: webdriver.Chrome, judged: Analysis,
     browser.execute_script("document.getElementById('basis-1-1').open = true")
     browser.execute_script("arguments[0].click()", browser.find_element(By.LINK_TEXT, name))
     target = f"document.getElementById('trial-{name}').closest('details').open"
-    WebDriverWait(browser, 5).until(lambda b: ask(b, target))
+    WebDriverWait(browser, PATIENCE_S).until(lambda b: ask(b, target))
 
 
 @pytest.mark.parametrize("width", [1280, 400])
@@ -230,7 +232,7 @@ def test_a_row_leads_to_its_trials(browser: webdriver.Chrome, report: Path) -> N
     target = str(link.get_attribute("hash"))
     assert not ask(browser, f"document.querySelector('{target}').open")
     browser.execute_script("arguments[0].click()", link)
-    WebDriverWait(browser, 5).until(lambda b: ask(b, f"document.querySelector('{target}').open"))
+    WebDriverWait(browser, PATIENCE_S).until(lambda b: ask(b, f"document.querySelector('{target}').open"))
     assert (
         "warm-up: the first and the last third differ by 12.5 %" in browser.find_element(By.CSS_SELECTOR, target).text
     )

@@ -93,8 +93,8 @@ def test_a_setting_by_hand_wins_over_quick_and_as_published(experiment: Experime
         (
             "workload.pol.connections=3",
             "--set workload.pol.connections: workload.pol: unknown key; did you mean 'pool'? known here: target, "
-            "scaled, model, pool, pipeline_depth, protocol, threads, phases, keys, documents, verify, timeouts, data, "
-            "operations, load, stored",
+            "scaled, model, models, pool, pipeline_depth, protocol, threads, phases, keys, documents, verify, "
+            "timeouts, data, operations, load, stored",
         ),
         (
             "tables.0.quick=perhaps",

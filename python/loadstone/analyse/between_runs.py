@@ -16,7 +16,8 @@ from loadstone.analyse.judgements import Finding, judgement, refused, settings_o
 from loadstone.analyse.labels import identity, label_of
 from loadstone.analyse.metrics import figure, is_rate, metric_words
 from loadstone.analyse.model import Comparison, Judgement
-from loadstone.analyse.pairs import EXACT, SPOILED_MAX, PairBlock, most_frequent
+from loadstone.analyse.pairs import SPOILED_MAX, PairBlock, exact_failure, usual_failure
+from loadstone.analyse.reasons import failed_checks
 from loadstone.analyse.statistics.comparison import NO_BLOCKS, ComparisonEvidence
 from loadstone.analyse.statistics.guard import guard_holds, stall_counts
 from loadstone.analyse.statistics.judge import judge_pairs, verdict
@@ -304,15 +305,11 @@ def _spoiled(match: Match) -> CheckResult | None:
 
 def _refusal(trials: Sequence[TrialRecord]) -> CheckResult | None:
     """The check that forbids a verdict: an exact one that failed once, or the most frequent of too many others."""
-    failed = [check for trial in trials for check in trial.checks if check.verdict == "invalid"]
-    exact = [check for check in failed if check.name in EXACT]
-    if exact:
-        return min(exact, key=lambda check: EXACT.index(check.name))
+    failed = [check for trial in trials for check in failed_checks(trial, ("invalid",))]
+    if (exact := exact_failure(failed)) is not None:
+        return exact
     invalid = sum(1 for trial in trials if trial.verdict == "invalid")
-    if invalid <= SPOILED_MAX * len(trials):
-        return None
-    name = most_frequent(failed)
-    return sorted((check for check in failed if check.name == name), key=lambda check: check.measured or 0.0)[-1]
+    return usual_failure(failed) if invalid > SPOILED_MAX * len(trials) else None
 
 
 def _warnings(match: Match) -> list[str]:

@@ -14,6 +14,10 @@ from loadstone.spec.experiment import Experiment
 FAMILIES_MAX = 3
 """So many comparisons stand in the answer; the others are counted."""
 _DECIDED: tuple[VerdictKind, ...] = ("faster", "equivalent", "mixed")
+_SAYS: dict[VerdictKind, int] = {
+    "faster": 4, "mixed": 3, "equivalent": 2, "undecided": 1, "not_decidable": 1, "invalid": 0,
+}  # fmt: skip
+"""How much a verdict says."""
 
 
 def answer_question(
@@ -22,7 +26,8 @@ def answer_question(
     """One or two sentences that open the report: the best valid figures of the primary metric, and the main verdicts.
 
     A figure for each level of the first factor that the first table varies, all at the same levels of
-    the other factors: those with the best figures of which every level was measured validly.
+    the other factors: those with the best figures of which every level gave one. Where the valid rows have fewer
+    levels than valid and suspect ones together, those stand there, and are called suspect.
     """
     remarks = ["quick run"] if quick else []
     if not families and measured_once(tables):
@@ -60,14 +65,15 @@ def _figures(experiment: Experiment, tables: Sequence[ResultTable], remarks: Seq
     others = [name for name in vary if name != first]
     alike = [table for table in tables if _alike(table, tables[0])]
     metric = experiment.primary_metric
-    for verdict in ("valid", "suspect"):
-        best = _best_group(alike, first, metric, verdict)
-        if best:
-            place = condition_words(experiment, best[0].condition, others)
-            figures = _listed([_level_figure(experiment, row, first, metric) for row in best])
-            marks = remarks if verdict == "valid" else ["suspect", *remarks]
-            return f"{f'At {place}: ' if place else ''}{figures} {metric_words(metric)}{_remarks(marks)}."
-    return f"No trial gave a figure that may be used; the checks say why{_remarks(remarks)}."
+    valid = _best_group(alike, first, metric, ("valid",))
+    usable = _best_group(alike, first, metric, ("valid", "suspect"))
+    best = valid if len(valid) >= len(usable) else usable
+    if not best:
+        return f"No trial gave a figure that may be used; the checks say why{_remarks(remarks)}."
+    place = condition_words(experiment, best[0].condition, others)
+    figures = _listed([_level_figure(experiment, row, first, metric) for row in best])
+    marks = remarks if best is valid else ["suspect", *remarks]
+    return f"{f'At {place}: ' if place else ''}{figures} {metric_words(metric)}{_remarks(marks)}."
 
 
 def _alike(table: ResultTable, first: ResultTable) -> bool:
@@ -82,11 +88,11 @@ def _remarks(remarks: Sequence[str]) -> str:
     return f" ({'; '.join(remarks)})" if remarks else ""
 
 
-def _best_group(tables: Sequence[ResultTable], first: str, metric: str, verdict: str) -> list[Row]:
+def _best_group(tables: Sequence[ResultTable], first: str, metric: str, verdicts: Sequence[str]) -> list[Row]:
     """Rows that differ in the first factor only: the most levels, then the best figures."""
     groups: dict[str, dict[str, Row]] = {}
     for row in (row for table in tables for row in table.rows):
-        if row.verdict == verdict and figure(row, metric) is not None:
+        if row.verdict in verdicts and figure(row, metric) is not None:
             others = identity({name: level for name, level in row.condition.items() if name != first})
             groups.setdefault(others, {})[json.dumps(row.condition[first])] = row
     sign = -1 if less_is_better(metric) else 1
@@ -107,11 +113,12 @@ def _listed(figures: list[str]) -> str:
 
 
 def _main_verdicts(families: Sequence[Family]) -> str:
-    """The clearest verdict of each of the first comparisons."""
-    told = [_verdict(family) for family in families[:FAMILIES_MAX] if family.comparisons]
+    """The clearest verdict of each of a few comparisons: what was decided first, what is INVALID last."""
+    judged = sorted((family for family in families if family.comparisons), key=_rank, reverse=True)
+    told = [_verdict(family) for family in judged[:FAMILIES_MAX]]
     if not told:
         return ""
-    more = len(families) - FAMILIES_MAX
+    more = len(judged) - FAMILIES_MAX
     rest = f"; and {more} more comparison{'' if more == 1 else 's'}" if more > 0 else ""
     return f"Compared: {'; '.join(told)}{rest}."
 
@@ -126,8 +133,11 @@ def _verdict(family: Family) -> str:
     return f"{judged.b.name} against {judged.a.name}{at}: {short_words(judged)}{of}"
 
 
+def _rank(family: Family) -> int:
+    """How much its clearest verdict says; comparisons that say as much stay in the order they were declared in."""
+    return max(min(2, _SAYS[pair.primary.kind]) for pair in family.comparisons)
+
+
 def _clarity(pair: Comparison) -> tuple[int, float]:
     """What is decided comes before what is not, a large difference before a small one, INVALID last."""
-    judged = pair.primary
-    ranks = {"faster": 4, "mixed": 3, "equivalent": 2, "undecided": 1, "not_decidable": 1, "invalid": 0}
-    return ranks[judged.kind], abs(judged.estimate or 0.0)
+    return _SAYS[pair.primary.kind], abs(pair.primary.estimate or 0.0)

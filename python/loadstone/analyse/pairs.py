@@ -83,31 +83,35 @@ def _refusal(blocks: Sequence[PairBlock]) -> CheckResult | None:
     judge that side by its better ones.
     """
     invalid = [check for block in blocks for trial in (block.a, block.b) for check in _invalid(trial)]
-    exact = [check for check in invalid if check.name in EXACT]
-    if exact:
-        return max(exact, key=lambda check: (-EXACT.index(check.name), check.measured or 0.0))
+    if (exact := exact_failure(invalid)) is not None:
+        return exact
     own = [[check for block in blocks if not block.from_outside for check in _invalid(side(block))] for side in _SIDES]
     lost = [sum(1 for block in blocks if not block.from_outside and _invalid(side(block))) for side in _SIDES]
     if abs(lost[0] - lost[1]) >= ONE_SIDED:
         invalid = own[0] if lost[0] > lost[1] else own[1]
     elif sum(1 for block in blocks if block.why) <= SPOILED_MAX * len(blocks):
         return None
-    return _typical([check for check in invalid if check.name == most_frequent(invalid)])
+    return usual_failure(invalid)
 
 
 _SIDES: tuple[Callable[[PairBlock], TrialRecord], ...] = (lambda block: block.a, lambda block: block.b)
 
 
-def _typical(checks: Sequence[CheckResult]) -> CheckResult:
-    """The one with the median figure."""
-    ranked = sorted(checks, key=lambda check: check.measured or 0.0)
+def exact_failure(failed: Iterable[CheckResult]) -> CheckResult | None:
+    """Of the exact checks among these the first in the order of `EXACT`, where it failed by most; None if none is."""
+    exact = [check for check in failed if check.name in EXACT]
+    return max(exact, key=lambda check: (-EXACT.index(check.name), check.measured or 0.0), default=None)
+
+
+def usual_failure(failed: Sequence[CheckResult]) -> CheckResult:
+    """The check that failed most often, where its figure is the median; of several the first in the alphabet.
+
+    At least one must be given.
+    """
+    counted = Counter(check.name for check in failed)
+    name = min(counted, key=lambda name: (-counted[name], name))
+    ranked = sorted((check for check in failed if check.name == name), key=lambda check: check.measured or 0.0)
     return ranked[len(ranked) // 2]
-
-
-def most_frequent(checks: Iterable[CheckResult]) -> str:
-    """The name that stands there most often; of several the first in the alphabet. At least one must be given."""
-    counted = Counter(check.name for check in checks)
-    return min(counted, key=lambda name: (-counted[name], name))
 
 
 def _invalid(trial: TrialRecord) -> list[CheckResult]:

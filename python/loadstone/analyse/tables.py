@@ -1,4 +1,4 @@
-"""The study's tables: a row a condition, over its valid (or else suspect) trials."""
+"""The study's tables: a row a condition, over its trials that are not invalid, as the comparisons use them."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -65,8 +65,7 @@ def _conditions(experiment: Experiment, table: Table) -> list[Condition]:
 
 
 def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]) -> Row:
-    valid = [trial for trial in trials if trial.verdict == "valid"]
-    used = valid or [trial for trial in trials if trial.verdict == "suspect"]
+    used = [trial for trial in trials if trial.verdict != "invalid"]
     head: dict[str, Any] = {
         "condition": condition,
         "label": condition_words(run.experiment, condition, table.vary),
@@ -81,7 +80,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
     elapsed_s = sum(trial.duration_s for trial in used)
     return Row(
         **{**head, "reasons": [*head["reasons"], *unread]},
-        verdict=used[0].verdict,
+        verdict="valid" if all(trial.verdict == "valid" for trial in used) else "suspect",
         operations=round(sum(trial.throughput_per_s * trial.duration_s for trial in used)),
         elapsed_s=elapsed_s,
         throughput_per_s=_rate([trial.throughput_per_s for trial in used], used),

@@ -1,7 +1,8 @@
 """The campaign: which trial comes next, what is measured again, and when a comparison ends.
 
-The table's group first, all its blocks. Then the comparisons in rounds: each group up to its next look, until
-all are decided or the budget is spent. Ends are decided by looks and by the clock, never by a trial's figures.
+The table's group first, one block of it. Then the comparisons in rounds, each group up to its next look, until all are
+decided or the budget is spent; after the first round the other blocks of the table. Ends are decided by looks and by
+the clock, never by a trial's figures.
 """
 
 import time
@@ -91,11 +92,14 @@ class Campaign:
         self.progress.start()
         try:
             for table in self._tables:
-                self._measure_table(table)
+                self._begin_table(table)
             running = [passes for passes in self._comparisons if self._goes_on(passes)]
+            if running:
+                running = self._round(running)
+            for table in self._tables:
+                self._finish_table(table)
             while running:
-                self._tell_decided()
-                running = [passes for passes in running if self._to_next_look(passes)]
+                running = self._round(running)
         finally:
             self.progress.stop()
 
@@ -107,18 +111,32 @@ class Campaign:
 
     # The table
 
-    def _measure_table(self, table: TableTrials) -> None:
-        """Each block of the table: the first one whatever it takes, the others as far as the budget goes."""
-        look = self._looks.get(table.group.name)
-        if look is not None and look.stop and (look.reason != "out of budget" or not self._fits(table.block_s())):
+    def _begin_table(self, table: TableTrials) -> None:
+        """The first block of a table, whatever it takes; a table of one block is done with it."""
+        if self._table_ended(table):
+            return
+        self._measure_tables_block(table, table.blocks[0])
+        if len(table.blocks) == 1:
+            self._add_look(table.group, table.complete, [], stop=True, reason="last look")
+
+    def _finish_table(self, table: TableTrials) -> None:
+        """The other blocks, as far as the budget goes. Every comparison had its first look before."""
+        if self._table_ended(table):
             return
         reason: Reason = "last look"
-        for block in table.blocks:
-            if table.pending(block) and block != table.blocks[0] and not self._fits(table.block_s()):
+        for block in table.blocks[1:]:
+            if table.pending(block) and not self._fits(table.block_s()):
                 reason = "out of budget"
                 break
             self._measure_tables_block(table, block)
         self._add_look(table.group, table.complete, [], stop=True, reason=reason)
+
+    def _table_ended(self, table: TableTrials) -> bool:
+        """Whether nothing more is to be measured of it: what a budget ended goes on where there is time for it now."""
+        look = self._looks.get(table.group.name)
+        if look is None or not look.stop:
+            return False
+        return look.reason != "out of budget" or not self._fits(table.block_s())
 
     def _measure_tables_block(self, table: TableTrials, block: int) -> None:
         for planned in table.pending(block):
@@ -135,6 +153,11 @@ class Campaign:
         self.progress.finished(record.verdict, _reasons(record))
 
     # The comparisons
+
+    def _round(self, running: list[Passes]) -> list[Passes]:
+        """Each of them up to its next look; those that go on."""
+        self._tell_decided()
+        return [passes for passes in running if self._to_next_look(passes)]
 
     def _goes_on(self, passes: Passes) -> bool:
         """Whether a group is to be measured: ended ones are not, but for want of time that there is now.

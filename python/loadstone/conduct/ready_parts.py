@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from loadstone.deploy import mariadb_words, redis_words
 from loadstone.deploy.asked import unlike
 from loadstone.deploy.deployed import Deployed, Ready
 from loadstone.deploy.mariadb_control import MariaDbControl
@@ -112,7 +113,8 @@ def settings_of(ready: Ready, planned: PlannedTrial) -> tuple[dict[str, dict[str
             told[name] = dict(one.control.settings(asked))
         except LoadstoneError:
             continue
-        if different := unlike(asked, told[name]):
+        spelling = (mariadb_words if isinstance(one.control, MariaDbControl) else redis_words).SPELLING
+        if different := unlike(asked, told[name], spelling):
             wrong[name] = different
     return told, wrong
 

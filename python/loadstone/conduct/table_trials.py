@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 from itertools import pairwise
+from statistics import mean, median
 
 from loadstone.conduct.budget import SESSION_GAP_S
+from loadstone.conduct.passes import ended_unix_s
 from loadstone.conduct.repeats import allowed, spoiled
 from loadstone.plan.run_plan import Group, PlannedTrial
 from loadstone.record.trial import CheckResult, TrialRecord
@@ -60,11 +62,19 @@ class TableTrials:
         return found[: max(0, allowed(len(in_block)) - again)]
 
     def block_s(self) -> float:
-        """Seconds that a block takes, by the trials so far, or by the plan as long as there are fewer than two."""
-        starts = sorted(trial.started_unix_ns / 1e9 for trials in self._attempts.values() for trial in trials)
-        steps = [after - before for before, after in pairwise(starts)]
-        told = [step for step in steps if step <= SESSION_GAP_S]
-        return sum(told) / len(told) * len(self.group.conditions) if told else self.group.block_s
+        """Seconds that a block takes: the trials' own time, and the usual pause between two.
+
+        Before some pauses servers and applications start, each once: the median leaves them out. Before the first
+        block is whole they may be most of them, and no pause is taken for longer than the plan has it.
+        """
+        trials = sorted((t for attempts in self._attempts.values() for t in attempts), key=lambda t: t.started_unix_ns)
+        pauses = [max(0.0, b.started_unix_ns / 1e9 - ended_unix_s(a)) for a, b in pairwise(trials)]
+        told = [pause for pause in pauses if pause <= SESSION_GAP_S]
+        if not told:
+            return self.group.block_s
+        pause_s = median(told) if self.complete else min(median(told), self.group.overhead_s)
+        own_s = mean(ended_unix_s(trial) - trial.started_unix_ns / 1e9 for trial in trials)
+        return (own_s + pause_s) * len(self.group.conditions)
 
     def left_s(self) -> float:
         """Seconds that the trials not measured yet will take."""

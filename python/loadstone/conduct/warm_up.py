@@ -24,9 +24,9 @@ def warm_up(driver: Driver, ready: Ready, target: str | None, plan: Plan, progre
     cold = {name: one for name, one in _loaded(ready, target).items() if one.warm_up_s > 0 and kind not in one.warmed}
     if not cold:
         return
-    best_per_s = 0.0
+    best_per_s, reached = 0.0, ""
     for length_s in stretches(max(one.warm_up_s for one in cold.values())):
-        progress(f"warming {', '.join(cold)} up by {kind} for {length_s:g} s")
+        progress(f"warming {', '.join(cold)} up by {kind} for {length_s:g} s{reached}")
         try:
             done = driver.drive(_for(plan, length_s), lambda _: None)
         except DriveFailed:
@@ -36,7 +36,7 @@ def warm_up(driver: Driver, ready: Ready, target: str | None, plan: Plan, progre
             return
         if rate_per_s < RISING * best_per_s:
             break
-        best_per_s = rate_per_s
+        best_per_s, reached = rate_per_s, f" more, at {rate_per_s:,.0f} right replies a second so far"
     for one in cold.values():
         one.warmed.add(kind)
 

@@ -1,35 +1,58 @@
 """Whether a server has a setting as it was asked for, however either of them writes it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
 
-TRUE, FALSE = frozenset({"yes", "on", "true", "1"}), frozenset({"no", "off", "false", "0"})
-SIZE = re.compile(r"(\d+)([kmgt])(b?)")
-POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
+SWITCH = {"yes": "1", "on": "1", "true": "1", "no": "0", "off": "0", "false": "0"}
+AMOUNT = re.compile(r"([+-]?\d+(?:\.\d+)?)([a-z]*)")
 
 
-def unlike(asked: Mapping[str, object], got: Mapping[str, str]) -> dict[str, str]:
-    """Settings that the server tells otherwise than they were asked for: name -> what was asked.
+@dataclass(frozen=True)
+class Spelling:
+    """How one kind of server writes its settings."""
 
-    Those that it does not tell are left out.
+    true: str
+    false: str
+    nothing: str
+    """An empty value."""
+    units: Mapping[str, int]
+    """What may follow a number, in small letters -> what the number is multiplied by."""
+    name: Callable[[str], str]
+    """A setting's name as the server prints it."""
+
+    def written(self, value: object) -> str:
+        """A value as the server reads it."""
+        if isinstance(value, bool):
+            return self.true if value else self.false
+        return str(value) or self.nothing
+
+    def meaning(self, value: object) -> str | Decimal:
+        """Equal for all that means the same to the server: `64mb` and `67108864`, `yes` and `on`, 75 and `75.000`."""
+        text = " ".join(self.written(value).split()).strip("\"'").lower()
+        amount = AMOUNT.fullmatch(SWITCH.get(text, text))
+        if amount is None or (amount[2] and amount[2] not in self.units):
+            return text
+        return Decimal(amount[1]) * self.units.get(amount[2], 1)
+
+
+def unlike(asked: Mapping[str, object], got: Mapping[str, str], spelling: Spelling) -> dict[str, str]:
+    """Settings that the server tells otherwise than they were asked for: name -> what was asked, as it is written.
+
+    `got`: the settings by the names that they were asked by, or that the server prints. What it does not tell is
+    left out.
     """
-    found = {name: got.get(name, got.get(name.replace("-", "_"))) for name in asked}
-    return {
-        name: str(value)
-        for name, value in asked.items()
-        if (told := found[name]) is not None and not _meanings(value) & _meanings(told)
-    }
+    return {name: wanted for name, _, wanted in _unlike(asked, got, spelling)}
 
 
-def _meanings(value: object) -> set[str]:
-    """What a value may mean: `1g` is 10^9 to Redis and 2^30 to MariaDB; `1gb` is 2^30 to both."""
-    text = " ".join(str(value).split()).strip("\"'").lower()
-    if text in TRUE:
-        return {"true"}
-    if text in FALSE:
-        return {"false"}
-    size = SIZE.fullmatch(text)
-    if size is None:
-        return {text}
-    number, power = int(size[1]), POWERS[size[2]]
-    return {str(number * 1024**power)} if size[3] else {str(number * 1024**power), str(number * 1000**power)}
+def differences(asked: Mapping[str, object], got: Mapping[str, str], spelling: Spelling) -> list[str]:
+    """The same for people: a line each, with what the server tells."""
+    return [f"{name} is {told}, not {wanted} as asked" for name, told, wanted in _unlike(asked, got, spelling)]
+
+
+def _unlike(asked: Mapping[str, object], got: Mapping[str, str], spelling: Spelling) -> Iterator[tuple[str, str, str]]:
+    for name, value in asked.items():
+        told = got.get(name, got.get(spelling.name(name)))
+        if told is not None and spelling.meaning(value) != spelling.meaning(told):
+            yield name, told, spelling.written(value)

@@ -45,7 +45,7 @@ class ClusterControl(RedisControl):
         if name in KEYLESS or len(command) == 1:
             return _together([node.call(*command) for node in self.nodes])
         if name == "UNLINK":
-            return sum(node.call(name, *keys) for node, keys in self._by_node((key, key) for key in command[1:]))
+            return sum(node.call(name, *keys) for node, keys in self._by_node(command[1:]))
         return self.node_of(command[1]).call(*command)
 
     def info(self, *sections: str) -> Mapping[str, Any]:
@@ -61,20 +61,15 @@ class ClusterControl(RedisControl):
                 found.setdefault(name, []).append(value)
         return {name: ", ".join(dict.fromkeys(values)) for name, values in found.items()}
 
-    def send(self, commands: Sequence[Sequence[bytes | str | int]]) -> None:
-        """Send many commands at once, each to the node that has its key; see `RedisControl.send`."""
-        for node, own in self._by_node((command[1], command) for command in commands):
-            node.send(own)
-
     def remove_beginning(self, prefix: str) -> int:
         """Remove every key that begins with `prefix`; how many there were. See `RedisControl.remove_beginning`."""
         return sum(node.remove_beginning(prefix) for node in self.nodes)
 
-    def _by_node(self, keyed: Iterable[tuple[Key, Any]]) -> list[tuple["NodeControl", list[Any]]]:
-        """What goes with each key, by the node that has the key."""
-        found: dict[NodeControl, list[Any]] = {}
-        for key, item in keyed:
-            found.setdefault(self.node_of(key), []).append(item)
+    def _by_node(self, keys: Iterable[Key]) -> list[tuple["NodeControl", list[Key]]]:
+        """The keys by the node that has them."""
+        found: dict[NodeControl, list[Key]] = {}
+        for key in keys:
+            found.setdefault(self.node_of(key), []).append(key)
         return list(found.items())
 
 

@@ -13,7 +13,8 @@ from pydantic import Field, model_validator
 from loadstone.deploy import mariadb
 from loadstone.deploy.container_software import ContainedMariaDb, ContainedRedis, Software
 from loadstone.deploy.limits import Limited, Limits, written
-from loadstone.deploy.local_redis import READY_S, check_config, free_port
+from loadstone.deploy.local_redis import READY_S, check_config
+from loadstone.deploy.ports import PORT_TRIES, free_port
 from loadstone.deploy.provider import ConfigValue, Control, DeployContext, ServerFacts, ServerSettings
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.plan.model import Endpoint
@@ -24,7 +25,6 @@ if TYPE_CHECKING:  # imported when it is needed: half a second that other kinds 
 FIRST_START_S = 5 * READY_S
 """How long a server may take to serve for the first time: an image may make its system tables then."""
 POLL_S = 0.05
-PORT_TRIES = 5
 
 
 class ContainerSettings(ServerSettings):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from loadstone.deploy import mariadb_facts, mariadb_words, probe, redis_words
+from loadstone.deploy.asked import differences
 from loadstone.deploy.mariadb_control import MariaDbControl, canonical
 from loadstone.deploy.provider import ConfigValue, Control, Module, ServerFacts
 from loadstone.deploy.redis_control import RedisControl
@@ -77,7 +78,7 @@ class ContainedRedis:
         facts = probe.probe(endpoint, self._modules)
         with RedisControl(endpoint) as control:
             got = control.config_get(sorted({*probe.READ_BACK, *settings}))
-        return facts, got, redis_words.differences(settings, got)
+        return facts, got, differences(settings, got, redis_words.SPELLING)
 
     def why_it_ended(self, log: Sequence[str]) -> str:
         """See `Software.why_it_ended`."""

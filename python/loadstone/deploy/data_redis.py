@@ -1,17 +1,18 @@
 """Rows into keys of Redis: commands with places for a row's values, sent many at once."""
 
-import json
+import contextlib
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
 
+from loadstone.deploy.cluster_control import ClusterControl, NodeControl
 from loadstone.deploy.data import Rows, Tell
+from loadstone.deploy.data_packed import JSON, Batch, Command, Word, batches
+from loadstone.deploy.data_pipe import Pipe
 from loadstone.deploy.redis_control import OUR_PREFIX, RedisControl
 from loadstone.errors import UserError
 
-BATCH_ROWS = 1000
 WRITING = frozenset(
     {
         *("SET", "SETEX", "SETNX", "PSETEX", "APPEND", "INCR", "INCRBY", "HSET", "HMSET", "HSETNX", "HINCRBY"),
@@ -22,26 +23,13 @@ WRITING = frozenset(
 PLACE = re.compile(r"(?P<brace>\{\{)|\{(?P<name>\w+)\}")
 NAMED = re.compile(rf"{OUR_PREFIX}[^:]+:")
 """What a key begins with that differs by row."""
-Row = Sequence[bytes]
-
-
-@dataclass(frozen=True)
-class _Word:
-    """One argument: text, with places for values of a row."""
-
-    format: bytes
-    values: Callable[[Row], tuple[bytes, ...]] | None
-    """None: it has no places."""
-
-    def filled(self, row: Row) -> bytes:
-        return self.format % (self.values(row) if self.values is not None else ())
 
 
 @dataclass(frozen=True)
 class Writing:
     """Commands for each row, ready to be filled."""
 
-    commands: tuple[tuple[_Word, ...], ...]
+    commands: tuple[Command, ...]
     beginnings: frozenset[str]
     """What their keys begin with, where a key differs by row."""
     keys: frozenset[str]
@@ -55,23 +43,17 @@ class Writing:
             control.remove_beginning(beginning)
 
     def write(self, control: RedisControl, rows: Rows, tell: Tell) -> None:
-        """Send the commands for every row.
+        """Send the commands for every row, in the rows' order. `tell` is told of rows that are sent.
 
         Raises:
             LoadstoneError: the server is gone, or refuses a command.
         """
-        lines = chain.from_iterable(rows.lines())
         done = 0
-        while batch := list(islice(lines, BATCH_ROWS)):
-            control.send(list(self._filled(batch)))
-            done += len(batch)
-            tell(done)
-
-    def _filled(self, lines: Sequence[bytes]) -> Iterator[list[bytes]]:
-        for line in lines:
-            row = line.split(b"\t")
-            for command in self.commands:
-                yield [word.filled(row) for word in command]
+        with _sender(control, self.commands) as send:
+            for batch in batches(rows, len(self.commands)):
+                send(batch)
+                done += batch.rows
+                tell(done)
 
 
 def writing_of(commands: Sequence[str], rows: Rows) -> Writing:
@@ -80,7 +62,7 @@ def writing_of(commands: Sequence[str], rows: Rows) -> Writing:
     Raises:
         UserError: one cannot be sent, or would write to a key that is not ours; names the command.
     """
-    parsed: list[tuple[_Word, ...]] = []
+    parsed: list[Command] = []
     beginnings: set[str] = set()
     keys: set[str] = set()
     for text in commands:
@@ -109,7 +91,7 @@ def _split(text: str) -> list[str]:
     return words
 
 
-def _word(text: str, rows: Rows, where: str) -> _Word:
+def _word(text: str, rows: Rows, where: str) -> Word:
     form, values, end = b"", [], 0
     for found in PLACE.finditer(text):
         form += text[end : found.start()].encode().replace(b"%", b"%%")
@@ -117,28 +99,30 @@ def _word(text: str, rows: Rows, where: str) -> _Word:
         if found["brace"]:
             form += b"{"
             continue
+        if found["name"] not in (*rows.columns, JSON):
+            known = ", ".join(f"{{{column}}}" for column in (*rows.columns, JSON))
+            raise UserError(f"{where}: '{found[0]}' is no column; known are {known}")
         form += b"%b"
-        values.append(_value(found["name"], rows, where))
+        values.append(found["name"])
     form += text[end:].encode().replace(b"%", b"%%")
-    if not values:
-        return _Word(form, None)
-    return _Word(form, lambda row: tuple(value(row) for value in values))
+    return Word(form, tuple(values))
 
 
-def _value(name: str, rows: Rows, where: str) -> Callable[[Row], bytes]:
-    if name == "json":
-        return lambda row: _json(row, rows)
-    if name not in rows.columns:
-        known = ", ".join(f"{{{column}}}" for column in (*rows.columns, "json"))
-        raise UserError(f"{where}: '{{{name}}}' is no column; known are {known}")
-    position = rows.columns.index(name)
-    return lambda row: row[position]
+@contextlib.contextmanager
+def _sender(control: RedisControl, commands: Sequence[Command]) -> Iterator[Callable[[Batch], None]]:
+    """What sends the commands for a batch; the end waits for all replies."""
+    if not isinstance(control, ClusterControl):
+        with Pipe(control) as pipe:
+            yield lambda batch: pipe.send(batch.packed(commands), batch.rows * len(commands))
+        return
+    with contextlib.ExitStack() as stack:
+        pipes = {node: stack.enter_context(Pipe(node)) for node in control.nodes}
 
+        def to_nodes(batch: Batch) -> None:
+            parts: dict[NodeControl, list[bytes]] = {node: [] for node in pipes}
+            for key, packed in batch.keyed(commands):
+                parts[control.node_of(key)].append(packed)
+            for node, own in parts.items():
+                pipes[node].send(b"".join(own), len(own))
 
-def _json(row: Row, rows: Rows) -> bytes:
-    """The row as an object; whole numbers as numbers, all else as texts."""
-    told = {
-        name: int(value) if name in rows.numeric else value.decode()
-        for name, value in zip(rows.columns, row, strict=True)
-    }
-    return json.dumps(told, separators=(",", ":"), ensure_ascii=False).encode()
+        yield to_nodes

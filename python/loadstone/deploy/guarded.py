@@ -7,13 +7,16 @@ import selectors
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from loadstone.deploy import guard
+from loadstone.deploy.limits import Limited, Limits, limit
+from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.workspace import Workspace
+from loadstone.errors import UserError
 
 TELL_S = 10.0
 """How long the guard may take to say that it did as told."""
@@ -52,6 +55,8 @@ class GuardedProcess:
         """The running command's process id; None while it does not run."""
         self.exit_status: int | None = None
         """How the command ended last (negative: by this signal); None before it did."""
+        self.log_start = 0
+        """Where in its log the command's last start began, in bytes."""
         self._heard = b""
         self._guard = subprocess.Popen(
             [sys.executable, "-I", "-S", guard.__file__, str(workspace.path)],
@@ -84,6 +89,7 @@ class GuardedProcess:
 
     def start(self) -> int:
         """Start the command; its process id."""
+        self.log_start = self.log.stat().st_size if self.log.exists() else 0
         self._say("start")
         while True:
             message = self._hear(TELL_S)
@@ -93,6 +99,12 @@ class GuardedProcess:
                 raise OSError(str(message["failed"]))
             if "started" in message:
                 return int(message["started"])
+
+    def log_lines(self) -> list[str]:
+        """What the command wrote since its last start."""
+        with self.log.open(errors="replace") as file:
+            file.seek(self.log_start)
+            return file.readlines()
 
     def alive(self) -> bool:
         """Whether the command runs."""
@@ -154,3 +166,38 @@ class GuardedProcess:
             self.pid = None
             self.exit_status = message["exited"]
         return message
+
+
+def guarded(
+    kind: Literal["server", "subject"],
+    name: str,
+    limits: Limits,
+    context: DeployContext,
+    command: Callable[[Workspace], tuple[Sequence[str], Surroundings]],
+) -> tuple[GuardedProcess, Limited]:
+    """A guard with a folder, a log and limits of its own, and the limits that are in force; nothing runs yet.
+
+    `command` tells what is to run and what it finds around it, once its folder is there; it joins the limits' groups.
+
+    Raises:
+        UserError: there is no room for the folder.
+        OSError: there is none for the log, or the guard does not start.
+    """
+    try:
+        workspace = Workspace(name, context.work_root)
+    except OSError as error:
+        raise UserError(
+            f"{kind} {name}: no temporary folder can be made ({error}); free some room, or set TMPDIR"
+        ) from None
+    try:
+        limited = limit(limits, workspace)
+        if limited.unavailable is not None:
+            context.progress(f"{name}: limits are unavailable: {limited.unavailable}")
+        folder = context.log_folder or workspace.path
+        folder.mkdir(parents=True, exist_ok=True)
+        words, around = command(workspace)
+        around = replace(around, groups=limited.groups)
+        return GuardedProcess(words, workspace, folder.absolute() / f"{name}.log", context.cpus, around), limited
+    except BaseException:
+        workspace.remove()
+        raise

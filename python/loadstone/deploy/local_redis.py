@@ -1,34 +1,29 @@
 """A redis-server that we start: on a free loopback port, with a random password, under a guard."""
 
-import contextlib
 import dataclasses
-import random
 import re
 import secrets
-import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
+from loadstone.deploy.asked import differences
 from loadstone.deploy.guarded import GuardedProcess
 from loadstone.deploy.limits import Limits, written
-from loadstone.deploy.own_server import OwnServer
+from loadstone.deploy.own_server import OwnServer, PortTaken
+from loadstone.deploy.ports import free_port
 from loadstone.deploy.probe import READ_BACK, probe
 from loadstone.deploy.provider import ConfigValue, DeployContext, Module, ServerFacts
 from loadstone.deploy.redis_control import RedisControl
-from loadstone.deploy.redis_words import config_text, differences, why_it_ended
+from loadstone.deploy.redis_words import SPELLING, config_text, why_it_ended
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Endpoint
 
 READY_S = 60.0
 """How long a server may take to load its data."""
-PORT_TRIES = 5
 POLL_S = 0.01
 CONFIG = "redis.conf"
-PORTS = range(10_240, 32_768)
-"""Below the ports that systems give to outgoing connections: a client that reconnects to a dead
-server of ours can neither take its port nor reach itself."""
 OURS = frozenset(
     {
         *("bind", "port", "unixsocket", "protected-mode", "tls-port", "tls-key-file-pass"),
@@ -99,8 +94,8 @@ class LocalRedis(OwnServer):
         self._parts = self._find()
         context.progress(f"starting {self.name} ({self._parts.binary.name})")
         self._endpoint = Endpoint(port=free_port(), password=secrets.token_urlsafe(24))
-        self._process = self._guarded(context, self._limits)
         try:
+            self._process = self._guarded(context, self._limits)
             self._process.become([str(self._parts.binary), str(self._process.workspace.path / CONFIG)])
             return self._run(self._process)
         except OSError as error:
@@ -113,28 +108,7 @@ class LocalRedis(OwnServer):
             self.stop()
             raise
 
-    def _run(self, process: GuardedProcess) -> Endpoint:
-        """Start the process and wait until it serves; on another port where its own is taken."""
-        for _ in range(PORT_TRIES):
-            self._write_config(process.workspace.path)
-            log_start = process.log.stat().st_size if process.log.exists() else 0
-            process.start()
-            try:
-                self._await_ready(process, log_start)
-            except _PortTaken:
-                self._endpoint = self._endpoint.model_copy(update={"port": free_port()})
-                continue
-            facts = self.facts if self._in_cluster else probe(self._endpoint, self._modules)
-            limits = written(self._limits, self.limited)
-            self.facts = dataclasses.replace(facts, details={**facts.details, **limits})
-            with self.control() as control:
-                self.settings_read_back = control.config_get(sorted({*READ_BACK, *self._settings}))
-            for line in differences(self._settings, self.settings_read_back):
-                self._context.progress(f"{self.name}: {line}")
-            return self._endpoint
-        raise UserError(f"server {self.name}: {PORT_TRIES} ports in a row were taken by others; try again")
-
-    def _write_config(self, folder: Path) -> None:
+    def _write_files(self, folder: Path) -> None:
         """The configuration file, for our eyes only: what the experiment sets, then ours."""
         ours: dict[str, ConfigValue] = {
             "bind": "127.0.0.1",
@@ -149,7 +123,17 @@ class LocalRedis(OwnServer):
         config.touch(mode=0o600)
         config.write_text(config_text(self._settings, ours, self._parts.modules))
 
-    def _await_ready(self, process: GuardedProcess, log_start: int) -> None:
+    def _read_back(self) -> None:
+        """Of a node of a cluster that is still to be formed, its settings only."""
+        facts = self.facts if self._in_cluster else probe(self._endpoint, self._modules)
+        limits = written(self._limits, self.limited)
+        self.facts = dataclasses.replace(facts, details={**facts.details, **limits})
+        with self.control() as control:
+            self.settings_read_back = control.config_get(sorted({*READ_BACK, *self._settings}))
+        for line in differences(self._settings, self.settings_read_back, SPELLING):
+            self._context.progress(f"{self.name}: {line}")
+
+    def _await_ready(self, process: GuardedProcess) -> None:
         deadline = time.monotonic() + READY_S
         with RedisControl(self._endpoint, timeout_s=1.0) as control:
             while True:
@@ -158,32 +142,15 @@ class LocalRedis(OwnServer):
                     control.ping()
                 except ServerGone as gone:
                     if not process.alive():
-                        raise self._why_it_ended(process.log, log_start) from None
+                        raise self._why_it_ended(process.log_lines()) from None
                     if time.monotonic() > deadline:
                         raise UserError(f"server {self.name}: not ready within {READY_S:g} s ({gone})") from None
                     time.sleep(POLL_S)
                 else:
                     return
 
-    def _why_it_ended(self, log: Path, log_start: int) -> Exception:
+    def _why_it_ended(self, lines: Sequence[str]) -> Exception:
         """What the log says about an end during the start, as an error for a person."""
-        with log.open(errors="replace") as file:
-            file.seek(log_start)
-            lines = file.readlines()
         if any("Address already in use" in line for line in lines):
-            return _PortTaken()
+            return PortTaken()
         return UserError(f"server {self.name}: {why_it_ended(lines)}")
-
-
-class _PortTaken(Exception):
-    """Another took the port between our choice and the server's start."""
-
-
-def free_port() -> int:
-    """A loopback port on which nothing listens."""
-    for port in random.sample(PORTS, 100):
-        with contextlib.suppress(OSError), socket.socket() as candidate:
-            candidate.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            candidate.bind(("127.0.0.1", port))
-            return port
-    raise UserError(f"no free port found between {PORTS.start} and {PORTS.stop - 1}; end some servers")

@@ -7,7 +7,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,18 +15,17 @@ from pydantic import AfterValidator, Field
 
 from loadstone.deploy.guarded import GuardedProcess
 from loadstone.deploy.limits import Limits, written
-from loadstone.deploy.local_redis import free_port
 from loadstone.deploy.mariadb_control import MariaDbControl, canonical
 from loadstone.deploy.mariadb_facts import READ_BACK, differences, facts_of
 from loadstone.deploy.mariadb_words import DATABASE, errors_in, init_text, options_text, why_it_ended
-from loadstone.deploy.own_server import OwnServer
+from loadstone.deploy.own_server import OwnServer, PortTaken
+from loadstone.deploy.ports import free_port
 from loadstone.deploy.provider import ConfigValue, DeployContext, ServerFacts, ServerSettings
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.plan.model import Endpoint
 
 READY_S = 60.0
 """How long the data folder's making, and the server's start, may take."""
-PORT_TRIES = 5
 POLL_S = 0.02
 OPTIONS, INIT, SOCKET, DATA, TEMPORARY = "my.cnf", "init.sql", "mariadb.sock", "data", "tmp"
 OTHER_PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/libexec", "/opt/homebrew/bin")
@@ -136,7 +135,6 @@ class LocalMariaDb(OwnServer):
                 "--skip-test-db",
             ]
         )
-        log_start = process.log.stat().st_size if process.log.exists() else 0
         process.start()
         deadline = time.monotonic() + READY_S
         while process.alive():
@@ -145,7 +143,7 @@ class LocalMariaDb(OwnServer):
                 raise UserError(f"server {self.name}: its data folder was not made within {READY_S:g} s; see its log")
             time.sleep(POLL_S)
         if process.exit_status != 0:
-            raise self._why_it_ended(process.log, log_start)
+            raise self._why_it_ended(process.log_lines())
         process.become([str(self._need("mariadbd")), options, f"--init-file={process.workspace.path / INIT}"])
 
     def _write_files(self, folder: Path) -> None:
@@ -167,21 +165,6 @@ class LocalMariaDb(OwnServer):
             (folder / file).touch(mode=0o600)
             (folder / file).write_text(text)
 
-    def _run(self, process: GuardedProcess) -> Endpoint:
-        """Start the process and wait until it serves; on another port where its own is taken."""
-        for _ in range(PORT_TRIES):
-            self._write_files(process.workspace.path)
-            log_start = process.log.stat().st_size if process.log.exists() else 0
-            process.start()
-            try:
-                self._await_ready(process, log_start)
-            except _PortTaken:
-                self._endpoint = self._endpoint.model_copy(update={"port": free_port()})
-                continue
-            self._read_back()
-            return self._endpoint
-        raise UserError(f"server {self.name}: {PORT_TRIES} ports in a row were taken by others; try again")
-
     def _read_back(self) -> None:
         asked = self._settings.settings
         with self.control() as control:
@@ -194,38 +177,31 @@ class LocalMariaDb(OwnServer):
         for line in differences(asked, self.settings_read_back):
             self._context.progress(f"{self.name}: {line}")
 
-    def _await_ready(self, process: GuardedProcess, log_start: int) -> None:
+    def _await_ready(self, process: GuardedProcess) -> None:
         deadline = time.monotonic() + READY_S
         with self.control(timeout_s=2.0) as control:
             while True:
                 self._context.heed()
                 if not process.alive():
-                    raise self._why_it_ended(process.log, log_start)
+                    raise self._why_it_ended(process.log_lines())
                 try:
                     control.ping()
                 except LoadstoneError as error:
                     if isinstance(error, UserError) and process.alive():
-                        raise _PortTaken from None  # another server answers, and does not know our user
+                        raise PortTaken from None  # another server answers, and does not know our user
                     if time.monotonic() > deadline:
                         raise UserError(f"server {self.name}: not ready within {READY_S:g} s ({error})") from None
                     time.sleep(POLL_S)
                 else:
                     return
 
-    def _why_it_ended(self, log: Path, log_start: int) -> Exception:
+    def _why_it_ended(self, lines: Sequence[str]) -> Exception:
         """What the log says about an end during the start, as an error for a person."""
-        with log.open(errors="replace") as file:
-            file.seek(log_start)
-            lines = file.readlines()
         errors = errors_in(lines)
         if any(("port" in line and "already" in line) or "Address already in use" in line for line in errors):
-            return _PortTaken()
+            return PortTaken()
         said = why_it_ended(lines, "free some, or set TMPDIR to another disk")
         return UserError(f"server {self.name}: {said}")
-
-
-class _PortTaken(Exception):
-    """Another took the port between our choice and the server's start."""
 
 
 def _own_user() -> str:

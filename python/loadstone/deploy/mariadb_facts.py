@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 
+from loadstone.deploy import asked as as_asked
 from loadstone.deploy.mariadb_control import MariaDbControl, canonical
+from loadstone.deploy.mariadb_words import SPELLING
 from loadstone.deploy.provider import ConfigValue, ServerFacts
 from loadstone.errors import UserError
 
@@ -13,8 +15,6 @@ READ_BACK = (
     *("character_set_server", "performance_schema"),
 )
 """Settings that decide about speed and durability, recorded with every trial."""
-SIZES = {"k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
-TRUTH = {"on": "1", "yes": "1", "true": "1", "off": "0", "no": "0", "false": "0"}
 
 
 def facts_of(control: MariaDbControl) -> ServerFacts:
@@ -38,26 +38,7 @@ def facts_of(control: MariaDbControl) -> ServerFacts:
 
 def differences(asked: Mapping[str, ConfigValue], got: Mapping[str, str]) -> list[str]:
     """What the server took otherwise than asked, and what has no effect: a line each."""
-    lines = []
-    for name, value in asked.items():
-        found = got.get(canonical(name))
-        if found is not None and _meaning(value) != _meaning(found):
-            lines.append(f"{name} is {found}, not {text_of(value)} as asked")
+    lines = as_asked.differences(asked, got, SPELLING)
     if "sync_binlog" in map(canonical, asked) and got.get("log_bin") == "OFF":
         lines.append("sync_binlog has no effect without a binary log (log_bin: true)")
     return lines
-
-
-def text_of(value: ConfigValue) -> str:
-    """A value as an option file has it: booleans as ON and OFF."""
-    if isinstance(value, bool):
-        return "ON" if value else "OFF"
-    return str(value)
-
-
-def _meaning(value: ConfigValue) -> str:
-    """`64M` and `67108864` are the same, and so are ON, yes and 1."""
-    text = text_of(value).strip().lower()
-    if text[:-1].isdecimal() and text[-1] in SIZES:
-        return str(int(text[:-1]) * SIZES[text[-1]])
-    return TRUTH.get(text, text)

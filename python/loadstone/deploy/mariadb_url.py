@@ -5,14 +5,14 @@ from typing import Annotated, Literal
 from urllib.parse import unquote, urlsplit
 
 import psutil
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from loadstone.deploy.mariadb_control import NAME, MariaDbControl
 from loadstone.deploy.mariadb_facts import READ_BACK, facts_of
 from loadstone.deploy.mariadb_words import DATABASE
 from loadstone.deploy.provider import DeployContext, ServerFacts, ServerSettings
 from loadstone.deploy.url import answering_again, redact
-from loadstone.deploy.url_options import TLS_OPTIONS, options_of, password_of, tls_of, truth_of
+from loadstone.deploy.url_options import TLS_OPTIONS, options_of, password_of, tls_of, truth_of, valid_by
 from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.plan.model import Endpoint
 
@@ -56,21 +56,13 @@ def parse_mariadb_url(url: str) -> tuple[Endpoint, str]:
     return endpoint, database
 
 
-def _valid_url(url: str) -> str:
-    try:
-        parse_mariadb_url(url)
-    except UserError as error:
-        raise ValueError(str(error).removeprefix("url ")) from None
-    return url
-
-
 class MariaDbUrlSettings(ServerSettings):
     """`url` as `parse_mariadb_url` takes it."""
 
     model_config = ConfigDict(hide_input_in_errors=True)
 
     kind: Literal["mariadb-url"] = "mariadb-url"
-    url: Annotated[str, AfterValidator(_valid_url), Field(repr=False)]
+    url: Annotated[str, valid_by(parse_mariadb_url), Field(repr=False)]
 
     def server(self, name: str) -> "MariaDbUrl":
         """The server, not asked yet."""

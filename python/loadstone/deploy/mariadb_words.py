@@ -3,12 +3,19 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from loadstone.deploy.asked import Spelling
 from loadstone.deploy.mariadb_control import canonical
-from loadstone.deploy.mariadb_facts import text_of
 from loadstone.deploy.provider import ConfigValue
 
 DATABASE = "loadstone"
 """The database, and the user that the load logs in as."""
+SPELLING = Spelling(
+    true="ON",
+    false="OFF",
+    nothing="",
+    units={unit: 1024**power for power, unit in enumerate("kmgtpe", start=1)},
+    name=canonical,
+)
 
 
 def options_text(asked: Mapping[str, ConfigValue], ours: Mapping[str, ConfigValue]) -> str:
@@ -25,7 +32,7 @@ def options_text(asked: Mapping[str, ConfigValue], ours: Mapping[str, ConfigValu
         del values["log_bin"]  # it would be taken for the name of a file
     if "log_bin" in values:
         del values["skip_log_bin"]
-    lines = (f"{name} = {text_of(value)}" for name, value in (values | dict(ours)).items())
+    lines = (f"{name} = {SPELLING.written(value)}" for name, value in (values | dict(ours)).items())
     return "\n".join(["[mariadbd]", *lines]) + "\n"
 
 

@@ -2,13 +2,18 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from pathlib import Path
 
-from loadstone.deploy.guarded import GuardedProcess, Surroundings
-from loadstone.deploy.limits import Limited, Limits, limit
+from loadstone.deploy.guarded import GuardedProcess, Surroundings, guarded
+from loadstone.deploy.limits import Limited, Limits
+from loadstone.deploy.ports import PORT_TRIES, free_port
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.workspace import Workspace
 from loadstone.errors import UserError
 from loadstone.plan.model import Endpoint
+
+
+class PortTaken(Exception):
+    """Another took the port between our choice and the server's start."""
 
 
 class OwnServer(ABC):
@@ -38,32 +43,35 @@ class OwnServer(ABC):
         """See `provider.Server.start`."""
 
     def _guarded(self, context: DeployContext, limits: Limits) -> GuardedProcess:
-        """A guard with a folder and limits of its own; what it runs is still to be told.
+        """See `guarded`; what it runs is still to be told."""
+        process, self.limited = guarded("server", self.name, limits, context, lambda _: ((), Surroundings()))
+        return process
 
-        Raises:
-            UserError: there is no room for the folder.
-        """
-        try:
-            workspace = Workspace(self.name, context.work_root)
-        except OSError as error:
-            raise UserError(
-                f"server {self.name}: no temporary folder can be made ({error}); free some room, or set TMPDIR"
-            ) from None
-        try:
-            self.limited = limit(limits, workspace)
-            if self.limited.unavailable is not None:
-                context.progress(f"{self.name}: limits are unavailable: {self.limited.unavailable}")
-            folder = context.log_folder or workspace.path
-            folder.mkdir(parents=True, exist_ok=True)
-            around = Surroundings(groups=self.limited.groups)
-            return GuardedProcess([], workspace, folder.absolute() / f"{self.name}.log", context.cpus, around)
-        except BaseException:
-            workspace.remove()
-            raise
-
-    @abstractmethod
     def _run(self, process: GuardedProcess) -> Endpoint:
         """Start the process and wait until it serves; on another port where its own is taken."""
+        for _ in range(PORT_TRIES):
+            self._write_files(process.workspace.path)
+            process.start()
+            try:
+                self._await_ready(process)
+            except PortTaken:
+                self._endpoint = self._endpoint.model_copy(update={"port": free_port()})
+                continue
+            self._read_back()
+            return self._endpoint
+        raise UserError(f"server {self.name}: {PORT_TRIES} ports in a row were taken by others; try again")
+
+    @abstractmethod
+    def _write_files(self, folder: Path) -> None:
+        """What the server reads when it starts, with its port in it."""
+
+    @abstractmethod
+    def _await_ready(self, process: GuardedProcess) -> None:
+        """Return once it serves. Raises PortTaken, or UserError if it ended or is not ready in time."""
+
+    @abstractmethod
+    def _read_back(self) -> None:
+        """Ask the server that serves now what it is, and for its settings."""
 
     def restart(self) -> Endpoint:
         """Start the process again with the data that it wrote to its files, and on its port if that is free."""

@@ -10,7 +10,7 @@ import re
 import shlex
 import ssl
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import redis
@@ -142,19 +142,6 @@ class RedisControl:
             raise
         except ValueError:
             raise UserError(f"count '{text}': the answer is no number; name a key that holds one") from None
-
-    def send(self, commands: Sequence[Sequence[bytes | str | int]]) -> None:
-        """Send many commands at once; the first error among the replies as `ServerGone`."""
-        try:
-            with self._lock, self.client.pipeline(transaction=False) as pipeline:
-                for command in commands:
-                    pipeline.execute_command(*command)  # type: ignore[no-untyped-call]
-                replies = pipeline.execute(raise_on_error=False)
-        except (redis.RedisError, OSError) as error:
-            raise ServerGone(f"server {self.endpoint.label}: {plain(error)}; it no longer answers") from error
-        for reply in replies:
-            if isinstance(reply, Exception):
-                raise ServerGone(f"server {self.endpoint.label}: {plain(reply)}") from reply
 
     def remove_beginning(self, prefix: str) -> int:
         """Remove every key that begins with `prefix`; how many there were. Looks at every key's name.

@@ -3,14 +3,16 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from loadstone.deploy.asked import Spelling
 from loadstone.deploy.provider import ConfigValue
 
-
-def written(value: ConfigValue) -> str:
-    """A value as Redis reads it: booleans as yes and no, nothing as an empty string."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value) or '""'
+SPELLING = Spelling(
+    true="yes",
+    false="no",
+    nothing='""',
+    units={"b": 1, "k": 10**3, "kb": 2**10, "m": 10**6, "mb": 2**20, "g": 10**9, "gb": 2**30},
+    name=str.lower,
+)
 
 
 def config_text(
@@ -18,18 +20,9 @@ def config_text(
 ) -> str:
     """A configuration file: what the experiment asks for, then what loadstone decides."""
     values: dict[str, ConfigValue] = {"save": '""', "appendonly": "no"}
-    values |= {name: written(value) for name, value in asked.items()}
+    values |= {name: SPELLING.written(value) for name, value in asked.items()}
     lines = [f"{name} {value}" for name, value in (values | dict(ours)).items()]
     return "\n".join([*lines, *(f'loadmodule "{path}"' for path in modules)]) + "\n"
-
-
-def differences(asked: Mapping[str, ConfigValue], got: Mapping[str, str]) -> list[str]:
-    """Where the server took another number than asked, as `maxclients` beyond its open files: a line each."""
-    return [
-        f"{name} is {got[name]}, not {written(value)} as asked"
-        for name, value in asked.items()
-        if isinstance(value, (bool, int)) and name in got and got[name] != written(value)
-    ]
 
 
 def why_it_ended(log: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 """One replica of a subject: a process under a guard, with its port, its log and its limits."""
 
+import dataclasses
 import http.client
 import re
 import shlex
@@ -7,16 +8,15 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from loadstone.deploy.guarded import GuardedProcess, Surroundings
-from loadstone.deploy.limits import Limited, Limits, Throttling, limit
-from loadstone.deploy.local_redis import free_port
+from loadstone.deploy.guarded import GuardedProcess, Surroundings, guarded
+from loadstone.deploy.limits import Limited, Limits, Throttling
 from loadstone.deploy.manifest import PLACES, Manifest
-from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.ports import PORT_TRIES, free_port
+from loadstone.deploy.provider import DeployContext, silent
 from loadstone.deploy.workspace import Workspace
 from loadstone.errors import UserError
 from loadstone.plan.model import Endpoint
 
-PORT_TRIES = 5
 POLL_S, ASK_S = 0.05, 5.0
 LAST_LINES, LAST_BYTES = 4, 16_384
 PLACE = re.compile(r"\{(" + "|".join(sorted(PLACES)) + r")\}")
@@ -47,7 +47,6 @@ class Replica:
         self._context = DeployContext()
         self._process: GuardedProcess | None = None
         self._endpoint = Endpoint()
-        self._log_start = 0
 
     @property
     def pid(self) -> int | None:
@@ -75,33 +74,18 @@ class Replica:
         """
         self._limits, self._context = limits, context
         self._endpoint = Endpoint(port=free_port())
+        # The first replica tells for all that there are no limits.
+        heard = context if self._number == 1 else dataclasses.replace(context, progress=silent)
         try:
-            workspace = Workspace(self.name, context.work_root)
+            self._process, self.limited = guarded("subject", self.name, limits, heard, self._command)
+            self._process.start()
         except OSError as error:
-            raise UserError(
-                f"subject {self.name}: no temporary folder can be made ({error}); free some room, or set TMPDIR"
-            ) from None
-        try:
-            self.limited = limit(limits, workspace)
-            if self.limited.unavailable is not None and self._number == 1:
-                context.progress(f"{self.name}: limits are unavailable: {self.limited.unavailable}")
-            log_folder = context.log_folder or workspace.path
-            log_folder.mkdir(parents=True, exist_ok=True)
-            self._process = GuardedProcess(
-                self._command(workspace),
-                workspace,
-                log_folder.absolute() / f"{self.name}.log",
-                context.cpus,
-                Surroundings(self._place, self._variables(workspace), self.limited.groups),
-            )
-            self._start(self._process)
-        except OSError as error:
-            self._abandon(workspace)
+            self.close()
             raise UserError(
                 f"subject {self.name}: run.command cannot be run ({error}); check that the program is installed"
             ) from None
         except BaseException:
-            self._abandon(workspace)
+            self.close()
             raise
 
     def relaunch(self) -> None:
@@ -110,7 +94,7 @@ class Replica:
             self.launch(self._limits, self._context)
         else:
             self._process.end()
-            self._start(self._process)
+            self._process.start()
 
     def await_ready(self) -> Endpoint:
         """Wait until it answers; on another port where its own was taken.
@@ -155,20 +139,12 @@ class Replica:
         if process is not None:
             process.close()
 
-    def _abandon(self, workspace: Workspace) -> None:
-        self.close()
-        workspace.remove()
-
-    def _start(self, process: GuardedProcess) -> None:
-        self._log_start = process.log.stat().st_size if process.log.exists() else 0
-        process.start()
-
     def _tail(self) -> str:
         """The end of its log since its last start."""
         if self._process is None or not self._process.log.exists():
             return ""
         with self._process.log.open("rb") as file:
-            file.seek(max(self._log_start, self._process.log.stat().st_size - LAST_BYTES))
+            file.seek(max(self._process.log_start, self._process.log.stat().st_size - LAST_BYTES))
             return file.read().decode(errors="replace")
 
     def _ready(self, path: str) -> bool:
@@ -202,15 +178,12 @@ class Replica:
 
         return PLACE.sub(value, text)
 
-    def _command(self, workspace: Workspace) -> list[str]:
+    def _command(self, workspace: Workspace) -> tuple[list[str], Surroundings]:
+        """What is run in this workspace, and what it finds around it."""
         places = self._places(workspace)
         words: list[str] = []
         for word in shlex.split(self._manifest.run.command):
             given = self._manifest.jvm_flags if word == "{jvm_flags}" else (word,)
             words += [self._filled(one, places, "run.command") for one in given]
-        return words
-
-    def _variables(self, workspace: Workspace) -> dict[str, str]:
-        places = self._places(workspace)
         filled = {n: self._filled(v, places, f"environment.{n}") for n, v in self._environment.items()}
-        return {"TMPDIR": str(workspace.path), **filled}
+        return words, Surroundings(self._place, {"TMPDIR": str(workspace.path), **filled})

@@ -13,7 +13,7 @@ from loadstone.deploy.local_redis import READY_S, LocalRedis, check_config
 from loadstone.deploy.process import ProcessSettings
 from loadstone.deploy.provider import ConfigValue, DeployContext, ServerFacts, ServerSettings
 from loadstone.deploy.redis_control import RedisControl
-from loadstone.deploy.redis_words import written
+from loadstone.deploy.redis_words import SPELLING
 from loadstone.errors import UserError
 from loadstone.plan.model import Endpoint
 
@@ -124,7 +124,7 @@ class ReplicatedRedis:
         self._await_sync()
         with self.control() as control:
             for name, value in self._late.items():
-                control.call("CONFIG SET", name, written(value))
+                control.call("CONFIG SET", name, SPELLING.written(value))
             names = [*self._primary.settings_read_back, *self._late]
             self.settings_read_back = control.config_get(dict.fromkeys(names))
         self.facts = self._facts()

@@ -7,12 +7,12 @@ from typing import Annotated, Literal, TypeVar
 from urllib.parse import SplitResult, unquote, urlsplit
 
 import psutil
-from pydantic import AfterValidator, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from loadstone.deploy.probe import READ_BACK, probe
 from loadstone.deploy.provider import DeployContext, ServerFacts, ServerSettings
 from loadstone.deploy.redis_control import RedisControl
-from loadstone.deploy.url_options import TLS_OPTIONS, options_of, password_of, tls_of
+from loadstone.deploy.url_options import TLS_OPTIONS, options_of, password_of, tls_of, valid_by
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Endpoint
 
@@ -64,21 +64,13 @@ def redact(url: str) -> str:
     return f"{scheme}{separator}{login.partition(':')[0]}:***@{address}" if at else url
 
 
-def _valid_url(url: str) -> str:
-    try:
-        parse_url(url)
-    except UserError as error:
-        raise ValueError(str(error).removeprefix("url ")) from None
-    return url
-
-
 class UrlSettings(ServerSettings):
     """`url` as `parse_url` takes it."""
 
     model_config = ConfigDict(hide_input_in_errors=True)
 
     kind: Literal["url"] = "url"
-    url: Annotated[str, AfterValidator(_valid_url), Field(repr=False)]
+    url: Annotated[str, valid_by(parse_url), Field(repr=False)]
 
     def server(self, name: str) -> "UrlServer":
         """The server, not asked yet."""

@@ -1,16 +1,31 @@
-"""What stands after the `?` of a server's URL: where its password is, and how TLS is verified."""
+"""What the URLs of servers have in common: how settings hold them, and what stands after their `?`."""
 
 import difflib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote
+
+from pydantic import AfterValidator
 
 from loadstone.errors import UserError
 from loadstone.plan.model import Tls
 
 TLS_OPTIONS = ("ca_file", "verify", "server_name", "cert_file", "key_file")
 TRUTH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+
+def valid_by(parse: Callable[[str], object]) -> AfterValidator:
+    """For a field that holds a URL: what `parse` refuses is an error of the field, in the words of `parse`."""
+
+    def check(url: str) -> str:
+        try:
+            parse(url)
+        except UserError as error:
+            raise ValueError(str(error).removeprefix("url ")) from None
+        return url
+
+    return AfterValidator(check)
 
 
 def options_of(parts: SplitResult, known: Sequence[str], shown: str) -> dict[str, str]:

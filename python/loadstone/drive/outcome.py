@@ -110,6 +110,8 @@ class OperationRecord(Part):
     response_ns: Latency
     service_ns: Latency
     response_sum_ns: int
+    earlier_ns: int = 0
+    """Time of the measure phase that went to operations which had begun before it."""
     response_histogram: str
     service_histogram: str
 

@@ -17,6 +17,9 @@ TABLE_GROUP = "table"
 """The group of the conditions that no comparison needs."""
 START_S, USUAL_WARM_UP_S = 12.0, 20.0
 """What starting a subject is taken to cost (its build is not in it), and its warm-up where only its manifest tells."""
+WARM_UP_TIMES = 2.4
+"""How many times as long as planned a warm-up is taken to last: a JVM with one CPU goes on getting faster. The mean of
+ten of `aof-modes` on two CPUs, 1.5 to 3 (2026-11-22)."""
 ROWS_PER_S = 20_000
 """How fast rows are taken to be written before the first trial."""
 CRASH_S = 4.0
@@ -137,7 +140,7 @@ class RunPlan:
                 warm_ups[f"{place} {operations}"] = usual_s if warm_up_s is None else warm_up_s
             for data in trial.data:
                 rows[f"{data} {trial.servers[data.server]}"] = data.rows
-        return START_S * len(starts) + sum(warm_ups.values()) + sum(rows.values()) / ROWS_PER_S
+        return START_S * len(starts) + WARM_UP_TIMES * sum(warm_ups.values()) + sum(rows.values()) / ROWS_PER_S
 
     def crashes_s(self) -> float:
         """A guess at the seconds that all crashes take."""
@@ -156,17 +159,26 @@ class RunPlan:
         return min(self._budget_s, self.preparation_s() + everything + self.crashes_s())
 
     def looks_within_budget(self) -> dict[str, int | None]:
-        """Group -> blocks of the last look that the budget is expected to allow; None: not even the first.
+        """Group -> blocks that the budget is expected to allow; of a comparison: of its last look, None if of none.
 
-        The tables come first, then the groups take their looks in turns, none of them decided before its last.
+        The first block of a table comes first, whatever it takes, then the groups take their looks in turns, none of
+        them decided before its last; the rest of a table comes after their first ones.
         """
         spent_s, reached = self.preparation_s(), dict.fromkeys((group.name for group in self.groups), 0)
+        tables = [group for group in self.groups if not group.pairs]
+        for table in tables:
+            spent_s, reached[table.name] = spent_s + table.block_s, 1
         for number in range(max((len(group.looks) for group in self.groups), default=0)):
-            for group in (group for group in self.groups if number < len(group.looks)):
+            for group in (group for group in self.groups if group.pairs and number < len(group.looks)):
                 done = reached[group.name] or -int(group.warm_block)
                 cost_s = (group.looks[number] - done) * group.block_s
                 if spent_s + cost_s <= self._budget_s:
                     spent_s, reached[group.name] = spent_s + cost_s, group.looks[number]
+            for table in tables if number == 0 else ():
+                blocks = table.looks[-1] - 1
+                while spent_s + blocks * table.block_s > self._budget_s and blocks > 0:
+                    blocks -= 1
+                spent_s, reached[table.name] = spent_s + blocks * table.block_s, 1 + blocks
         return {name: blocks or None for name, blocks in reached.items()}
 
     @property

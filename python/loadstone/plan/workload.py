@@ -33,7 +33,7 @@ class WorkloadPlanner:
         self._mode = mode
         self._cpus = cpus
         self._deployments = DeploymentPlanner(experiment, mode)
-        apart = {"operations", "load", "stored", "target"}
+        apart = {"operations", "load", "stored", "target", "models"}
         self._words: dict[str, Any] = experiment.workload.model_dump(exclude=apart)
         self._overlays: list[tuple[str, dict[str, Any]]] = []
         if mode.quick:
@@ -58,6 +58,9 @@ class WorkloadPlanner:
         chosen = self._operations(condition)
         written = [operation.model_dump(exclude={"when"}) for _, operation in chosen]
         words = {**self._words, "operations": written}
+        place, model = self._model(condition)
+        if model is not None:
+            words["model"] = model
         if not any(operation.requests for _, operation in chosen) and self._speaks_http():
             words["data"] = None  # it is there for the conditions that have requests
         numbers = tuple(number for number, _ in chosen)
@@ -68,13 +71,13 @@ class WorkloadPlanner:
             finish_words(data, self._mode, prefix, replicas)
             self._finish_data(data)
         except FieldError as error:
-            raise self._error(error.path, error.problem, words, numbers) from None
+            raise self._error(error.path, error.problem, words, numbers, place) from None
         data |= {"endpoints": [NOT_DEPLOYED], "cpus": self._cpus}
         try:
             return _with_intervals(Plan.model_validate(data))
         except ValidationError as error:
             path, problem = self._experiment.source.first_problem(error, Plan, data)
-            raise self._error(path, problem, words, numbers) from None
+            raise self._error(path, problem, words, numbers, place) from None
 
     def check_target(self, condition: Condition, plan: Plan, deployment: Deployment) -> None:
         """A subject is asked by HTTP, a server is not. Raises UserError with the line of the protocol."""
@@ -85,6 +88,20 @@ class WorkloadPlanner:
                 problem = f"'{name}' gets the load and is a {is_a} ({condition_text(condition)})"
                 remedy = f"write protocol {' or '.join(wanted)}, or another target"
                 raise self._experiment.source.error(("workload", "protocol"), f"{problem}; {remedy}")
+
+    def _model(self, condition: Condition) -> tuple[Path, dict[str, Any] | None]:
+        """Where the model of a condition stands below `workload`, and the model if it is not the workload's own."""
+        fitting = [
+            (number, one.model)
+            for number, one in enumerate(self._experiment.workload.models)
+            if fits(condition, one.when)
+        ]
+        if not fitting:
+            return ("model",), None
+        if len(fitting) > 1:
+            problem = f"{condition_text(condition)} has two models; narrow one `when`"
+            raise self._experiment.source.error(("workload", "models", fitting[1][0], "when"), problem)
+        return ("models", fitting[0][0], "model"), dict(fitting[0][1])
 
     def _speaks_http(self) -> bool:
         return any(operation.requests for operation in self._experiment.workload.operations)
@@ -165,13 +182,20 @@ class WorkloadPlanner:
                 raise self._experiment.source.error(path, f"{problem}; rename one or narrow its `when`")
         return chosen
 
-    def _error(self, path: Path, problem: str, words: Mapping[str, Any], numbers: tuple[int, ...]) -> UserError:
-        """A problem at a path of the plan as an error at the place where the user wrote the value."""
+    def _error(
+        self, path: Path, problem: str, words: Mapping[str, Any], numbers: tuple[int, ...], model: Path = ("model",)
+    ) -> UserError:
+        """A problem at a path of the plan as an error at the place where the user wrote the value.
+
+        `model`: where the condition's model stands, below `workload`.
+        """
         reference = _reference_at(words, path)
         if reference is not None:
             problem = f"{problem} (from {reference})"
         if path[:1] == ("operations",) and len(path) > 1 and isinstance(path[1], int):
             path = ("operations", numbers[path[1]], *path[2:])
+        if path[:1] == ("model",) and model != ("model",):
+            return self._experiment.source.error(("workload", *model, *path[1:]), problem)
         for name, parts in reversed(self._overlays):
             if len(path) > 1 and path[1] in parts.get(str(path[0]), {}):
                 return self._experiment.source.error((name, *path), problem)

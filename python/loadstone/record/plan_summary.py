@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from pydantic import BaseModel, ConfigDict
 
-from loadstone.plan.run_plan import TABLE_GROUP, Condition, Group, PlannedTrial, RunPlan
+from loadstone.plan.run_plan import TABLE_GROUP, Condition, PlannedTrial, RunPlan
 from loadstone.plan.wanted import PlannedCrash
 from loadstone.record.redact import redact
 
@@ -95,7 +95,7 @@ def summarise_plan(run_plan: RunPlan) -> PlanSummary:
         expected_s=round(run_plan.expected_s(), 3),
         budget_s=run_plan.budget_s,
         scale=run_plan.scale,
-        groups=tuple(_group_line(group) for group in run_plan.groups),
+        groups=tuple(GroupLine.model_validate(group, from_attributes=True) for group in run_plan.groups),
         trials=tuple(
             PlannedLine(
                 trial=t.name,
@@ -117,20 +117,6 @@ def summarise_plan(run_plan: RunPlan) -> PlanSummary:
             )
             for one in run_plan.crashes
         ),
-    )
-
-
-def _group_line(group: Group) -> GroupLine:
-    return GroupLine(
-        name=group.name,
-        pairs=tuple(PairLine(a=pair.a, b=pair.b) for pair in group.pairs),
-        metric=group.metric,
-        margin=group.margin,
-        looks=group.looks,
-        sequential=group.sequential,
-        warm_block=group.warm_block,
-        trial_s=group.trial_s,
-        overhead_s=group.overhead_s,
     )
 
 

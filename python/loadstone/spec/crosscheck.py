@@ -120,6 +120,8 @@ def _operations(experiment: Experiment) -> None:
     workload = experiment.workload
     for index, operation in enumerate(workload.operations):
         check_when(experiment, ("workload", "operations", index, "when"), operation.when)
+    for index, model in enumerate(workload.models):
+        check_when(experiment, ("workload", "models", index, "when"), model.when)
     names = list(dict.fromkeys(operation.name for operation in workload.operations))
     for index, load in enumerate(workload.load):
         at: Path = ("workload", "load", index)

@@ -212,6 +212,13 @@ class OperationSpec(SpecPart):
     read_back: dict[str, Any] | None = None
 
 
+class ModelSpec(SpecPart):
+    """The model of the conditions `when`, in place of the workload's own."""
+
+    when: dict[str, Level | tuple[Level, ...]] = Field(min_length=1)
+    model: dict[str, Any]
+
+
 class LoadData(SpecPart):
     """Data that must be there before a trial of the conditions `when`: every key once, by `operation`.
 
@@ -330,6 +337,8 @@ class Workload(SpecPart):
     scaled: Any = True
     """Whether `--scale` changes the users and the pool of the condition at hand."""
     model: dict[str, Any]
+    models: tuple[ModelSpec, ...] = ()
+    """Where some conditions need another model, e.g. an open one, which compares latencies at an equal rate."""
     pool: dict[str, Any]
     pipeline_depth: Any = 1
     protocol: Any = "resp2"

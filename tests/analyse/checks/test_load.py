@@ -27,6 +27,27 @@ def test_littles_law(result_of: ResultOf, injectors: ModuleType, ratio: float, v
     assert found.measured == pytest.approx(ratio)
 
 
+@pytest.mark.parametrize(
+    ("ratio", "earlier", "words"),
+    [
+        (0.6, 0.0, "60% of the users' time is accounted for: the driver did not keep its users going."),
+        (0.6, 0.19, "60% of the users' time is accounted for: the driver did not keep its users going."),
+        (0.6, 0.38, "60% of the users' time is accounted for; 38% went to operations that had begun before"),
+        (1.4, 0.0, "140% of the users' time is accounted for: operations went on after the measure phase"),
+    ],
+)
+def test_who_is_to_blame_for_missing_time(
+    result_of: ResultOf, injectors: ModuleType, ratio: float, earlier: float, words: str
+) -> None:
+    def goes_on(line: dict[str, Any]) -> None:
+        users_s = line["facts"]["plan"]["model"]["users"] * line["facts"]["drive"]["measure_s"]
+        injectors.operation(line)["earlier_ns"] = int(earlier * users_s * 1e9)
+
+    found = result_of("little", injectors.little_of(ratio), goes_on)
+    assert found.verdict == "invalid"
+    assert found.reason.startswith(words)
+
+
 def test_think_time_counts_as_busy(result_of: ResultOf, injectors: ModuleType) -> None:
     def thinks(line: dict[str, Any]) -> None:
         ended = injectors.operation(line)["counts"]["ok"]

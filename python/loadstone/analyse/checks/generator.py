@@ -30,7 +30,7 @@ def generator_cpu(evidence: TrialEvidence) -> CheckResult:
         return unknown("generator_cpu", limit, why, round(measured, 6))
     reason = (
         f"The driver's hottest thread used {measured:.0f} % of its core: the rates may be its own; "
-        "give it more threads or fewer users."
+        "give it more threads (workload.threads) or fewer users."
     )
     return within("generator_cpu", measured, limit, reason)
 

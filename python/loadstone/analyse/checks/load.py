@@ -74,14 +74,27 @@ def little(evidence: TrialEvidence) -> CheckResult | None:
         verdict = "invalid"
     elif away > max(1 - limits.LITTLE.valid, limits.LITTLE_TOLERANCE + edges):
         verdict = "suspect"
-    reason = f"{ratio:.0%} of the users' time is accounted for: the driver did not keep its users going."
+    earlier = sum(o.earlier_ns for o in drive.operations.values()) / 1e9 / (closed.users * drive.measure_s)
     return CheckResult(
         name="little",
         verdict=verdict,
         measured=round(ratio, 6),
         limit=limits.LITTLE.invalid if verdict == "invalid" else limits.LITTLE.valid,
         unit="",
-        reason=reason if verdict != "valid" else "",
+        reason=_missing(ratio, earlier) if verdict != "valid" else "",
+    )
+
+
+def _missing(ratio: float, earlier: float) -> str:
+    """Where users were of whose time only `ratio` is accounted for; `earlier` went to what began before the phase."""
+    accounted = f"{ratio:.0%} of the users' time is accounted for"
+    if ratio > 1:
+        return f"{accounted}: operations went on after the measure phase, which was too short for them."
+    if earlier < (1 - ratio) / 2:
+        return f"{accounted}: the driver did not keep its users going."
+    return (
+        f"{accounted}; {earlier:.0%} went to operations that had begun before the measure phase, whose latency is in "
+        "no figure. The warm-up was too short for them, or the trial."
     )
 
 

@@ -1,0 +1,146 @@
+"""What a run opens before its first trial, and closes after its last one, whatever becomes of it."""
+
+import shlex
+import shutil
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from loadstone import registry
+from loadstone.conduct.ceiling import CeilingGauge
+from loadstone.conduct.conductor import Conductor, Unseen
+from loadstone.conduct.crashes import Crashes
+from loadstone.conduct.preflight import start_parts
+from loadstone.deploy.deployed import Ready
+from loadstone.deploy.deployments import Deployments
+from loadstone.deploy.placement import Placement
+from loadstone.deploy.provider import DeployContext
+from loadstone.drive.native import NativeDriver, engine_build
+from loadstone.errors import LoadstoneError
+from loadstone.options import RunOptions
+from loadstone.plan.run_plan import RunPlan
+from loadstone.record.environment import capture
+from loadstone.record.folder import RunFolder, new_directory
+from loadstone.record.names import LOGS, PLAN
+from loadstone.record.plan_summary import summarise_plan
+from loadstone.record.redact import redact
+from loadstone.record.resume import require_same_run
+from loadstone.report.prometheus import LiveExporter
+from loadstone.spec.experiment import Experiment
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A run that may begin: its folder is open and its parts run."""
+
+    folder: RunFolder
+    conductor: Conductor
+    crashes: Crashes
+
+
+@contextmanager
+def opened(
+    options: RunOptions,
+    experiment: Experiment,
+    run_plan: RunPlan,
+    placement: Placement,
+    progress: Callable[[str], None],
+    told: Callable[[str], None],
+) -> Iterator[Opened]:
+    """The run's folder with all that runs for it; closed at the end, or when it is interrupted.
+
+    `progress` hears what is being done just now, `told` what is to stay on the terminal.
+
+    Raises:
+        UserError: a part cannot be started, or the folder to go on with is another run's.
+        ServerGone: a server that is not ours does not answer.
+    """
+    driver, stopping = NativeDriver(), threading.Event()
+    with ExitStack() as held:
+        live = held.enter_context(LiveExporter(options.prometheus)) if options.prometheus is not None else Unseen()
+        held.enter_context(_interruptible(driver, stopping))
+        path = held.enter_context(_folder_of_run(options, experiment))
+        cpus = placement.server_cpus
+        context = DeployContext(cpus, log_folder=path / LOGS, progress=progress, stopped=stopping.is_set)
+        servers = held.enter_context(Deployments(registry.server, context))
+        if isinstance(live, LiveExporter):
+            told(f"live figures for Prometheus: {live.url}")
+        first, passwords = start_parts(servers, run_plan)
+        folder = held.enter_context(_open_folder(options, experiment, run_plan, placement, first, passwords, path))
+        gauge = CeilingGauge(driver, DeployContext(cpus=cpus))
+        yield Opened(
+            folder,
+            Conductor(servers, driver, gauge, folder, placement, stopping, progress, live),
+            Crashes(servers, driver, folder, stopping, progress),
+        )
+
+
+def _open_folder(
+    options: RunOptions,
+    experiment: Experiment,
+    run_plan: RunPlan,
+    placement: Placement,
+    ready: Ready,
+    passwords: Sequence[str],
+    path: Path,
+) -> RunFolder:
+    """The new folder with what is known before the first trial, or the one to go on with. Raises UserError."""
+    summary = summarise_plan(run_plan)
+    environment: dict[str, Any] = {
+        **capture(
+            placement=placement,
+            servers={name: one.server for name, one in ready.servers.items()},
+            endpoints={name: one.endpoint for name, one in ready.servers.items()},
+            engine_build=engine_build(),
+        ),
+        "subjects": {name: {"ours": s.subject.ours, **s.subject.details} for name, s in ready.subjects.items()},
+        "command": redact(shlex.join(["loadstone", *options.command]), passwords),
+    }
+    if options.resume is None:
+        resolved = experiment.model_dump(mode="json", by_alias=True)
+        return RunFolder.create(options.out, experiment.name, resolved, environment, summary, passwords, path)
+    folder = RunFolder.resume(options.resume, passwords)
+    try:
+        require_same_run(options.resume, summary, environment)
+        folder.write_plan(summary)
+    except LoadstoneError:
+        folder.close()
+        raise
+    return folder
+
+
+@contextmanager
+def _folder_of_run(options: RunOptions, experiment: Experiment) -> Iterator[Path]:
+    """Where the run's folder is to be, for the logs of what is started first; removed if the run never began."""
+    if options.resume is not None:
+        yield options.resume
+        return
+    path = new_directory(options.out, experiment.name)
+    try:
+        yield path
+    finally:
+        if not (path / PLAN).exists():
+            shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def _interruptible(driver: NativeDriver, stopping: threading.Event) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the run in order; a second one ends it at once (the servers' guards clean up)."""
+
+    def stop(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 (the signal module's signature)
+        if stopping.is_set():
+            raise KeyboardInterrupt
+        stopping.set()
+        driver.stop()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
