@@ -91,6 +91,19 @@ def test_suspect_trials_are_used_beside_valid_ones_as_a_comparison_does(run: Run
     assert (none.verdict, none.elapsed_s) == ("valid", 12.0)
 
 
+def test_trials_that_do_not_agree_make_a_row_without_an_interval_suspect(run: Run, judged: list[TrialRecord]) -> None:
+    def changed(factor: float) -> list[TrialRecord]:
+        faster = {"b02-001": factor}
+        return [t.model_copy(update={"goodput_per_s": 1000.0 * faster.get(t.trial, 1.0)}) for t in judged]
+
+    alike = rows_of(run, changed(1.24))["set, 100 B, 32 workers"]
+    assert (alike.verdict, alike.reasons) == ("valid", [])
+    apart = rows_of(run, changed(1.5))["set, 100 B, 32 workers"]
+    assert apart.verdict == "suspect"
+    assert apart.reasons == ["Its 2 trials lie 50% apart, and are too few for an interval."]
+    assert apart.goodput_per_s == pytest.approx(1250)
+
+
 def test_a_row_of_invalid_trials_has_no_figure(run: Run, judged: list[TrialRecord]) -> None:
     row = rows_of(run, verdicts(judged, b01_001="invalid", b02_001="invalid"))["set, 100 B, 32 workers"]
     assert row.verdict == "invalid"

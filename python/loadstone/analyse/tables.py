@@ -24,6 +24,9 @@ from loadstone.spec.levels import Condition, is_level
 
 INTERVAL_ALPHA = 0.05
 """Rows describe: each interval holds the typical figure 95 times in 100 for itself."""
+APART_MAX = 0.25
+"""Trials of a row without an interval whose rates differ by more than this share make it suspect. J: on a shared machine
+of two CPUs two trials of one condition differ by 52 % in half of the conditions behind a JVM that is still warming up."""
 _QUANTILE_WORDS = {"p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9"}
 
 
@@ -77,10 +80,12 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
     if not used or _refused(trials):
         return _empty_row(head, "invalid" if trials else "missing")
     response, service, unread = _latencies(run, used)
+    interval = typical_interval([trial.goodput_per_s for trial in used])
+    apart = _apart(used) if interval is None else []
     elapsed_s = sum(trial.duration_s for trial in used)
     return Row(
-        **{**head, "reasons": [*head["reasons"], *unread]},
-        verdict="valid" if all(trial.verdict == "valid" for trial in used) else "suspect",
+        **{**head, "reasons": [*head["reasons"], *unread, *apart]},
+        verdict="suspect" if apart or any(trial.verdict == "suspect" for trial in used) else "valid",
         operations=round(sum(trial.throughput_per_s * trial.duration_s for trial in used)),
         elapsed_s=elapsed_s,
         throughput_per_s=_rate([trial.throughput_per_s for trial in used], used),
@@ -93,12 +98,20 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         cpu_share=_cpu_share(used, elapsed_s),
         unmeasurable=_unmeasurable(response, used),
         blocks=len(used),
-        goodput_interval=typical_interval([trial.goodput_per_s for trial in used]),
+        goodput_interval=interval,
         throughput_interval=typical_interval([trial.throughput_per_s for trial in used]),
         bottleneck=bottleneck_of(used),
         users=users_of(used[0]) if run.plan.scale != 1 else None,
         **server_side(used),
     )
+
+
+def _apart(trials: Sequence[TrialRecord]) -> list[str]:
+    """What is to be said of trials too few for an interval that do not agree: their mean tells little."""
+    rates = [trial.goodput_per_s for trial in trials]
+    if min(rates) <= 0 or max(rates) / min(rates) <= 1 + APART_MAX:
+        return []
+    return [f"Its {len(rates)} trials lie {max(rates) / min(rates) - 1:.0%} apart, and are too few for an interval."]
 
 
 def _refused(trials: Sequence[TrialRecord]) -> bool:

@@ -102,8 +102,8 @@ _MACHINE = {
 _CHECKING = {
     "check": "A rule that a trial or a comparison must pass before its figures may be believed.",
     "valid": "Every check passed, so the figure says something about the server.",
-    "suspect": "A check went beyond its first limit, but not beyond the one that makes a trial invalid: read the "
-    "figure with care.",
+    "suspect": "A check went beyond its first limit, but not beyond the one that makes a trial invalid, or the few "
+    "trials of a row do not agree: read the figure with care.",
     "invalid": "A check failed: the figure says something about the measurement, not about the server.",
     "unknown": "Could not be seen, for instance without access to the server's host. It never counts as valid.",
     "generator_wait, server_wait": "Share of the time in which the load program, or the server, was ready to run while "
