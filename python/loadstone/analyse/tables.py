@@ -25,8 +25,8 @@ from loadstone.spec.levels import Condition, is_level
 INTERVAL_ALPHA = 0.05
 """Rows describe: each interval holds the typical figure 95 times in 100 for itself."""
 APART_MAX = 0.25
-"""Trials of a row without an interval whose rates differ by more than this share make it suspect. J: on a shared machine
-of two CPUs two trials of one condition differ by 52 % in half of the conditions behind a JVM that is still warming up."""
+"""Trials of a row without an interval whose rates differ by more than this share make it suspect. J: on a shared
+machine of two CPUs, behind a JVM that was still warming up, two trials of one condition differed by 52 % typically."""
 _QUANTILE_WORDS = {"p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9"}
 
 
