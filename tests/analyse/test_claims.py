@@ -232,3 +232,19 @@ def test_the_answer_names_every_level_of_the_first_factor_that_varies(synthetic:
     )  # fmt: skip
     answer = answer_question(synthetic.make_experiment(), [writing, reading], [], quick=False)
     assert answer.startswith("At set, 32 workers: 1 kB 100 and 100 B 200 right replies a second")
+
+
+def test_a_table_of_other_levels_adds_none_to_the_answer(synthetic: ModuleType) -> None:
+    """Such as operations at a given rate beside operations at full speed."""
+    levels = {"operation": ["set", "get"], "payload": ["1 kB"], "workers": [32]}
+    fast = ResultTable(
+        name="fast", title="", note="", vary=levels, rows=[row(100, None), row(200, None, operation="get")]
+    )
+    paced = fast.model_copy(
+        update={
+            "name": "paced", "vary": levels | {"operation": ["incr"]},
+            "rows": [row(50, None, operation="incr")],
+        }
+    )  # fmt: skip
+    answer = answer_question(synthetic.make_experiment(), [fast, paced], [], quick=False)
+    assert answer.startswith("At 1 kB, 32 workers: set 100 and get 200 right replies a second")

@@ -63,7 +63,7 @@ def _figures(experiment: Experiment, tables: Sequence[ResultTable], remarks: Seq
     vary = tables[0].vary
     first = next((name for name, levels in vary.items() if len(levels) > 1), next(iter(vary)))
     others = [name for name in vary if name != first]
-    alike = [table for table in tables if _alike(table, tables[0])]
+    alike = [table for table in tables if _alike(table, tables[0], first)]
     metric = experiment.primary_metric
     valid = _best_group(alike, first, metric, ("valid",))
     usable = _best_group(alike, first, metric, ("valid", "suspect"))
@@ -76,9 +76,12 @@ def _figures(experiment: Experiment, tables: Sequence[ResultTable], remarks: Seq
     return f"{f'At {place}: ' if place else ''}{figures} {metric_words(metric)}{_remarks(marks)}."
 
 
-def _alike(table: ResultTable, first: ResultTable) -> bool:
-    """Whether a table may stand in for the first: it varies the same factors, and is about no other kind of work."""
-    if set(table.vary) != set(first.vary):
+def _alike(table: ResultTable, first: ResultTable, shown: str) -> bool:
+    """Whether a table may stand in for the first: it varies the same factors, and is about no other kind of work.
+
+    `shown`: the factor whose levels are told; it must have one of the first table's.
+    """
+    if set(table.vary) != set(first.vary) or not set(table.vary[shown]) & set(first.vary[shown]):
         return False
     fixed = [(levels, table.vary[name]) for name, levels in first.vary.items() if len(levels) == 1]
     return all(theirs == ours for ours, theirs in fixed if len(theirs) == 1)
