@@ -109,9 +109,9 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
 def _apart(trials: Sequence[TrialRecord]) -> list[str]:
     """What is to be said of trials too few for an interval that do not agree: their mean tells little."""
     rates = [trial.goodput_per_s for trial in trials]
-    if min(rates) <= 0 or max(rates) / min(rates) <= 1 + APART_MAX:
+    if min(rates) <= 0 or (spread := max(rates) / min(rates) - 1) <= APART_MAX:
         return []
-    return [f"Its {len(rates)} trials lie {max(rates) / min(rates) - 1:.0%} apart, and are too few for an interval."]
+    return [f"Its {len(rates)} trials lie {spread:.0%} apart, and are too few for an interval."]
 
 
 def _refused(trials: Sequence[TrialRecord]) -> bool:

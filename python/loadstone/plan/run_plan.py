@@ -175,9 +175,8 @@ class RunPlan:
                 if spent_s + cost_s <= self._budget_s:
                     spent_s, reached[group.name] = spent_s + cost_s, group.looks[number]
             for table in tables if number == 0 else ():
-                blocks = table.looks[-1] - 1
-                while spent_s + blocks * table.block_s > self._budget_s and blocks > 0:
-                    blocks -= 1
+                rest = (n for n in range(1, table.looks[-1]) if spent_s + n * table.block_s <= self._budget_s)
+                blocks = max(rest, default=0)
                 spent_s, reached[table.name] = spent_s + blocks * table.block_s, 1 + blocks
         return {name: blocks or None for name, blocks in reached.items()}
 
