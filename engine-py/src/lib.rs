@@ -113,8 +113,18 @@ fn build() -> BTreeMap<&'static str, &'static str> {
     BTreeMap::from([("version", env!("CARGO_PKG_VERSION")), ("profile", profile), ("backend", backend)])
 }
 
+/// Every operation costs the driver so much more CPU time from now on.
+#[cfg(feature = "slowed")]
+#[pyfunction]
+fn set_slowed_ns(nanoseconds: u64) {
+    loadstone_engine::slowed::set_ns(nanoseconds);
+}
+
 #[pymodule]
 mod _engine {
+    #[cfg(feature = "slowed")]
+    #[pymodule_export]
+    use super::set_slowed_ns;
     #[pymodule_export]
     use super::{Engine, NullServer, build};
 }

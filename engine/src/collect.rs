@@ -7,6 +7,7 @@ use crate::hand::Hand;
 use crate::histogram::{self, Encoder};
 use crate::outcome::{Interval, IntervalOperation, Latency, Phase};
 use crate::plan::Plan;
+use crate::protocol::Shared;
 use crate::record::Message;
 use crate::tally::{IntervalData, Tally};
 use std::collections::BTreeMap;
@@ -69,7 +70,7 @@ impl Collector {
     }
 
     /// Collects until every thread has reported its end, or is gone.
-    pub fn run(mut self, origin_ns: u64, messages: &Receiver<Message>) {
+    pub fn run(mut self, origin_ns: u64, messages: &Receiver<Message>, shared: &Shared) {
         let _guard = self.hand.guard();
         let quantum_ns = self.clock.quantum_ns();
         while self.ends.iter().any(Option::is_none) {
@@ -92,6 +93,7 @@ impl Collector {
             clock: self.clock,
             clock_quantum_ns: quantum_ns,
             origin_ns,
+            acknowledged: shared.acknowledged(),
             stopped: self.control.reason(),
         };
         self.hand.finish(drive.record());

@@ -3,8 +3,8 @@
 use crate::clock::{Clock, to_s};
 use crate::histogram::{self, Encoder};
 use crate::outcome::{
-    CommandRecord, Connections, DriveRecord, EndpointRecord, Latency, OperationRecord, Phase, PhaseTimes, ReadBack,
-    ThreadRecord,
+    AcknowledgedRecord, CommandRecord, Connections, DriveRecord, EndpointRecord, Latency, OperationRecord, Phase,
+    PhaseTimes, ReadBack, ThreadRecord,
 };
 use crate::tally::{Measured, Tally};
 use crate::timeline::Timeline;
@@ -70,6 +70,7 @@ pub struct WholeDrive {
     pub clock: Clock,
     pub clock_quantum_ns: u64,
     pub origin_ns: u64,
+    pub acknowledged: Option<AcknowledgedRecord>,
     pub stopped: Option<String>,
 }
 
@@ -107,6 +108,7 @@ impl WholeDrive {
             connections,
             endpoints,
             read_back,
+            acknowledged: self.acknowledged,
             overflowed: self.ends.iter().map(|end| end.overflowed).sum(),
             clock_quantum_ns: self.clock_quantum_ns,
             stopped: self.stopped,

@@ -27,6 +27,7 @@ pub struct Drive {
     plan: Arc<Plan>,
     control: Arc<Control>,
     hand: Arc<Hand>,
+    shared: Arc<Shared>,
     /// What the threads are made of; taken by `start`.
     prepared: Mutex<Option<Prepared>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -71,6 +72,7 @@ impl Drive {
             plan: Arc::new(plan),
             control: Arc::new(control),
             hand: Arc::new(Hand::default()),
+            shared,
             prepared: Mutex::new(Some(Prepared { protocols, tls })),
             threads: Mutex::default(),
         })
@@ -141,7 +143,8 @@ impl Drive {
         let clock = self.control.clock;
         let soon_ns = clock.now() + NOTICE_NS;
         let origin_ns = self.plan.start_at_unix_ns.map_or(soon_ns, |at| clock.from_unix_ns(at).max(soon_ns));
-        self.spawn("collector", move || collector.run(origin_ns, &messages))?;
+        let shared = self.shared.clone();
+        self.spawn("collector", move || collector.run(origin_ns, &messages, &shared))?;
         let phases = &self.plan.phases;
         let before_s = phases.ramp_up_s + phases.warm_up_s;
         self.control.go(origin_ns, origin_ns.saturating_add(from_s(before_s + longest_measure_s(&self.plan))));

@@ -30,6 +30,8 @@ pub mod resp;
 pub mod rng;
 pub mod run_delay;
 pub mod slots;
+#[cfg(feature = "slowed")]
+pub mod slowed;
 pub mod tally;
 pub mod template;
 pub mod timeline;

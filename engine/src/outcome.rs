@@ -215,6 +215,14 @@ impl ReadBack {
     }
 }
 
+/// Versions of all keys, from key 0 on, as runs: so many keys, then the version of each of them; 0 for none.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct AcknowledgedRecord {
+    pub begun: Vec<u32>,
+    pub newest: Vec<u32>,
+    pub certain: Vec<u32>,
+}
+
 /// One command over the whole drive: sent, and answered.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct CommandRecord {
@@ -241,6 +249,9 @@ pub struct DriveRecord {
     pub connections: Connections,
     pub endpoints: Vec<EndpointRecord>,
     pub read_back: ReadBack,
+    /// None if the plan does not require it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acknowledged: Option<AcknowledgedRecord>,
     pub overflowed: u64,
     pub clock_quantum_ns: u64,
     pub stopped: Option<String>,

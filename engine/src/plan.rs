@@ -385,6 +385,8 @@ pub struct Plan {
     #[serde(default)]
     pub verify: Verify,
     #[serde(default)]
+    pub acknowledged: bool,
+    #[serde(default)]
     pub timeouts: Timeouts,
     #[serde(default = "default_interval_s")]
     pub interval_s: f64,

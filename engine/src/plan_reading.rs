@@ -1,6 +1,6 @@
 //! Reading a plan, and the limits of its values: the mirror of the `Field(...)` limits in `plan/model.py`.
 
-use crate::plan::{self, Closed, Model, Open, Plan, PlanError};
+use crate::plan::{self, Closed, Distribution, Model, Open, Plan, PlanError, ProtocolKind, Writes};
 use crate::slots::Slots;
 
 impl Plan {
@@ -37,6 +37,7 @@ fn check(plan: &Plan) -> Result<(), PlanError> {
     plan::http::check(plan)?;
     Slots::new(&plan.endpoints, plan.protocol)?;
     check_data(plan)?;
+    check_acknowledged(plan)?;
     positive("timeouts.connect_ms", plan.timeouts.connect_ms)?;
     positive("timeouts.request_ms", plan.timeouts.request_ms)?;
     positive("timeouts.gone_s", plan.timeouts.gone_s)
@@ -91,6 +92,15 @@ fn check_operations(plan: &Plan) -> Result<(), PlanError> {
         require(!twice, &format!("operations[{index}].name"), name, "is used twice; give each operation its own name")?;
     }
     Ok(())
+}
+
+/// Versions are known of documents that are written, and of keys that are written once.
+fn check_acknowledged(plan: &Plan) -> Result<(), PlanError> {
+    let once = plan.keys.distribution == Distribution::ExactlyOnce;
+    let documents = plan.operations.iter().all(|operation| operation.writes == Writes::Document);
+    let is_known = plan.protocol != ProtocolKind::Http1 && (once || documents);
+    let remedy = "needs Redis's protocol, and keys that are exactly_once or operations that all write a document";
+    require(!plan.acknowledged || is_known, "acknowledged", plan.acknowledged, remedy)
 }
 
 fn check_data(plan: &Plan) -> Result<(), PlanError> {
@@ -149,6 +159,7 @@ mod tests {
         assert_eq!(error(r#", "keys": {"count": "many"}"#).field, "keys.count");
         assert!(error(r#", "colour": 1"#).to_string().contains("unknown field `colour`"));
         assert_eq!(error(r#", "documents": {"payload_bytes": 5}"#).field, "documents.field_bytes");
+        assert_eq!(error(r#", "acknowledged": true"#).field, "acknowledged");
     }
 
     #[test]

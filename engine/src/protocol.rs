@@ -5,6 +5,7 @@
 //! [`Protocol::judge`] says whether it is right. Documents name their key and version, and their text follows
 //! from both (see [`crate::values`]), so a reply is judged without anything having been stored.
 
+mod acknowledged;
 mod compile;
 mod error_kind;
 mod http;
@@ -338,11 +339,18 @@ impl Protocol {
         }
     }
 
-    /// Notes the end of a write: when its last command was answered, or an earlier one wrongly.
+    /// Notes the end of a write: when its last command was answered, or an earlier one wrongly. What is acknowledged
+    /// is noted for every operation.
     #[inline]
     fn after_reply(&mut self, request: &Request, is_right: bool) {
         let operation = &self.operations[usize::from(request.operation)];
         let is_last = usize::from(request.step) + 1 == operation.commands.len();
+        if let Some(acknowledged) = &self.shared.acknowledged
+            && is_right
+            && is_last
+        {
+            acknowledged.note(request.key, request.version, request.alone);
+        }
         if operation.writes == Writes::Nothing || (is_right && !is_last) {
             return;
         }

@@ -41,6 +41,7 @@ fn allocations(
     body_bytes: usize,
     nodes: usize,
     operation: &str,
+    more: &str,
 ) -> u64 {
     let (name, depth) = if protocol == NullProtocol::Http1 { ("http1", 1) } else { ("resp2", 4) };
     let server = NullServer::start(NullOptions { protocol, body_bytes, ..NullOptions::default() }).unwrap();
@@ -53,7 +54,7 @@ fn allocations(
         r#"{{"endpoints": [{endpoints}], "pool": {{"connections": 4}}, "pipeline_depth": {depth},
         "protocol": "{name}",
         "model": {{"kind": "closed", "users": 8, "operations_per_user": {operations_per_user}}},
-        "phases": {{"warm_up_s": 0}}, "interval_s": 1000, "operations": [{operation}]}}"#
+        "phases": {{"warm_up_s": 0}}, "interval_s": 1000, "operations": [{operation}]{more}}}"#
     );
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     let drive = Drive::new(Plan::from_json(&plan).unwrap()).unwrap();
@@ -70,8 +71,9 @@ fn allocates_nothing(
     body_bytes: usize,
     nodes: usize,
     operation: &str,
+    more: &str,
 ) {
-    let of = |operations_per_user| allocations(operations_per_user, protocol, body_bytes, nodes, operation);
+    let of = |operations_per_user| allocations(operations_per_user, protocol, body_bytes, nodes, operation, more);
     of(operations_per_user);
     let (short, long) = (of(operations_per_user), of(6 * operations_per_user));
     let more = 8 * 5 * operations_per_user;
@@ -84,8 +86,11 @@ fn an_operation_allocates_nothing() {
         r#"{"name": "get", "commands": [{"args": ["GET", "{key}"]}]}"#,
         r#"{"name": "set", "writes": "document", "commands": [{"args": ["SET", "{key}", "{document}"], "expect": "ok"}]}"#,
     ] {
-        allocates_nothing(500, NullProtocol::Resp, 0, 1, operation);
-        allocates_nothing(500, NullProtocol::Resp, 0, 2, operation);
+        allocates_nothing(500, NullProtocol::Resp, 0, 1, operation, "");
+        allocates_nothing(500, NullProtocol::Resp, 0, 2, operation, "");
+        if operation.contains("writes") {
+            allocates_nothing(500, NullProtocol::Resp, 0, 1, operation, r#", "acknowledged": true"#);
+        }
     }
     for operation in [
         r#"{"name": "post", "requests": [{"method": "POST", "path": "/{number}?n={uniform 1..9}",
@@ -93,9 +98,9 @@ fn an_operation_allocates_nothing() {
             "expect": {"contains": "xxx", "json_fields": ["null"]}}]}"#,
         r#"{"name": "head", "requests": [{"method": "HEAD", "path": "/{key}"}]}"#,
     ] {
-        allocates_nothing(500, NullProtocol::Http1, 100, 1, operation);
+        allocates_nothing(500, NullProtocol::Http1, 100, 1, operation, "");
     }
     // A body that does not fit the inbox comes in parts, and is kept for its check.
     let checked = r#"{"name": "get", "requests": [{"path": "/", "expect": {"contains": "xxx"}}]}"#;
-    allocates_nothing(50, NullProtocol::Http1, 200_000, 1, checked);
+    allocates_nothing(50, NullProtocol::Http1, 200_000, 1, checked, "");
 }

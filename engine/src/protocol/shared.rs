@@ -3,9 +3,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::data::Data;
+use crate::outcome::AcknowledgedRecord;
 use crate::plan::{Plan, PlanError, Writes};
 use crate::slots::Slots;
 use crate::values::{ID_DIGITS, Values};
+
+use super::acknowledged::Acknowledged;
 
 /// One word a key: the newest version that was begun, the writes in flight, whether a document is stored.
 const IN_FLIGHT_ONE: u64 = 1 << 32;
@@ -25,6 +28,8 @@ pub struct Shared {
     /// Empty if no operation writes: then each key stays as it was at the start.
     words: Box<[AtomicU64]>,
     at_start: u64,
+    /// Kept if the plan requires it.
+    pub(super) acknowledged: Option<Acknowledged>,
 }
 
 /// A key's versions at one moment.
@@ -49,8 +54,8 @@ impl KeyState {
 }
 
 impl Shared {
-    /// Reads the data file. Takes 8 bytes a key if the plan writes, 1 MiB, the payload's length, and the
-    /// length of the data file.
+    /// Reads the data file. Takes 8 bytes a key if the plan writes, as many if it requires what was acknowledged,
+    /// 1 MiB, the payload's length, and the length of the data file.
     pub fn new(plan: &Plan) -> Result<Shared, PlanError> {
         let count = plan.keys.count;
         let largest = 10u64.pow(ID_DIGITS as u32);
@@ -74,7 +79,14 @@ impl Shared {
         let values = Values::new(plan.seed, &plan.documents);
         let data = plan.data.as_ref().map(|file| Data::load(file, plan.seed)).transpose()?;
         let slots = Slots::new(&plan.endpoints, plan.protocol)?;
-        Ok(Shared { values, data, slots, taken: AtomicU64::new(0), words: words.into(), at_start })
+        let acknowledged = Acknowledged::new(plan)?;
+        Ok(Shared { values, data, slots, taken: AtomicU64::new(0), words: words.into(), at_start, acknowledged })
+    }
+
+    /// What was acknowledged, once no thread writes any more; None if the plan does not require it.
+    pub fn acknowledged(&self) -> Option<AcknowledgedRecord> {
+        let taken = self.taken.load(Ordering::Acquire);
+        self.acknowledged.as_ref().map(|kept| kept.record(taken, |key| self.state(key).version()))
     }
 
     /// The key as it is now.

@@ -112,6 +112,8 @@ impl Worker {
         let connection = &mut self.connections[number];
         connection.user = user;
         for request in self.lines.requests(lane, operations) {
+            #[cfg(feature = "slowed")]
+            crate::slowed::spend();
             self.protocol.encode(&request, connection.target, &[], &mut connection.out);
             self.commands[self.protocol.command_index(&request)].sent += 1;
             if is_first {

@@ -1,5 +1,6 @@
 //! Whole drives against the null server: every operation is accounted for, whatever goes wrong.
 
+mod acknowledged;
 mod closed;
 mod cluster;
 mod ending;
