@@ -1,25 +1,27 @@
-"""The `loadstone` command. Human text goes to stderr, `--json` alone to stdout; only this file exits.
+"""The `loadstone` command. Results go to stdout, progress and remarks to stderr; only this file exits.
 
-Exit status: 0 done; 1 a --fail-if objective was missed; 2 bad input; 3 measured, but invalid; 130 interrupted (what
-was finished is kept).
+With `--json` the JSON alone is on stdout. Exit status: 0 done; 1 a --fail-if objective was missed; 2 bad input;
+3 measured, but invalid; 130 interrupted (what was finished is kept). What a command needs is imported in it: a mistake
+on the command line is found before what takes time to load.
 """
 
-import os
+import shutil
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from typer.exceptions import TyperException
 
 from loadstone import __version__
+from loadstone import cli_options as opt
 from loadstone.errors import LoadstoneError, UserError
 
 if TYPE_CHECKING:
     from loadstone.analyse.objectives import Objective
+    from loadstone.options import RunOptions
+    from loadstone.run import Outcome
 
 app = typer.Typer(
     name="loadstone",
@@ -28,94 +30,11 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-
-def _whole(option: str, wrong: str, lowest: int, highest: int | None = None) -> Callable[[str], int]:
-    """Reads an option's whole number; what is none raises UserError, e.g. `--blocks 0: no number of blocks; ...`."""
-
-    def read(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            number = lowest - 1
-        if number < lowest or (highest is not None and number > highest):
-            allowed = f"from {lowest} to {highest}" if highest is not None else f"from {lowest} on"
-            raise UserError(f"{option} {text}: {wrong}; write a number {allowed}")
-        return number
-
-    return read
-
-
-err = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else 120)
-
-Only = Annotated[
-    list[str] | None,
-    typer.Option("--only", metavar="FACTOR=LEVEL[,LEVEL]", help="Run only these levels of a factor. Repeatable."),
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Change a setting, e.g. workload.pool.connections=8. Repeatable."),
-]
-Server = Annotated[
-    list[str] | None,
-    typer.Option("--server", metavar="NAME=URL", help="Use this server, e.g. redis=redis://host:6379/0. Repeatable."),
-]
-Subject = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--subject",
-        metavar="[NAME=]URL[,URL]|PATH",
-        help="Use this application: of yours by URL, or started by a manifest. Repeatable.",
-    ),
-]
-Scale = Annotated[
-    str | None,
-    typer.Option("--scale", metavar="SHARE", help="Make users and rows smaller, e.g. 0.1 or '10 %'."),
-]
-Quick = Annotated[bool, typer.Option("--quick", help="Short trials; the verdicts say that it was quick.")]
-AsPublished = Annotated[
-    bool, typer.Option("--as-published", help="The original's own counts, and what they cannot tell.")
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        "--seed",
-        metavar="NUMBER",
-        parser=_whole("--seed", "not a seed", 0),
-        help="Seed of the order, the keys and the documents; a fresh one if not given.",
-    ),
-]
-Budget = Annotated[
-    str | None,
-    typer.Option("--budget", metavar="TIME", help="How long the run may last, e.g. 20m."),
-]
-Blocks = Annotated[
-    int | None,
-    typer.Option(
-        "--blocks",
-        metavar="NUMBER",
-        parser=_whole("--blocks", "not a number of blocks", 1, 1000),
-        help="Measure so often, and compare once at the end.",
-    ),
-]
-FailIf = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--fail-if", metavar="OBJECTIVE", help="Status 1 if it holds or cannot be told, e.g. 'p99 > 5ms'. Repeatable."
-    ),
-]
-FailIfRatio = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--fail-if",
-        metavar="OBJECTIVE",
-        help="Status 1 if it holds or cannot be told, e.g. 'goodput < -5%' (B against A). Repeatable.",
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print analysis.json to stdout when done.")]
-CompareJson = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON to stdout.")]
-Levels = partial(typer.Option, metavar="FACTOR=LEVEL[,FACTOR=LEVEL]")
+RUN = "RUN"
+"""A run's folder, or `latest`."""
 
 
 @app.callback(invoke_without_command=True)
@@ -130,22 +49,21 @@ def list_command() -> None:
     """The built-in experiments, a line each."""
     from loadstone.overview import list_experiments
 
-    for name, question in list_experiments():
-        typer.echo(f"{name:<20} {question}")
+    _print([f"{name:<20} {question}" for name, question in list_experiments()])
 
 
 @app.command()
 def show(
     experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT|FILE.yaml")],
-    only: Only = None,
-    set_: Set = None,
-    server: Server = None,
-    subject: Subject = None,
-    quick: Quick = False,
-    as_published: AsPublished = False,
-    scale: Scale = None,
-    budget: Budget = None,
-    blocks: Blocks = None,
+    only: opt.Only = None,
+    set_: opt.Set = None,
+    server: opt.Server = None,
+    subject: opt.Subject = None,
+    quick: opt.Quick = False,
+    as_published: opt.AsPublished = False,
+    scale: opt.Scale = None,
+    budget: opt.Budget = None,
+    blocks: opt.Blocks = None,
 ) -> None:
     """What an experiment would do, and how long it takes."""
     from loadstone.options import RunOptions
@@ -163,42 +81,55 @@ def show(
         budget=budget,
         blocks=blocks,
     )
-    typer.echo(describe_experiment(options))
+    _print([describe_experiment(options)])
+
+
+@app.command()
+def init(
+    file: Annotated[Path, typer.Argument(metavar="[FILE]", show_default=False)] = Path("experiment.yaml"),
+) -> None:
+    """Write a commented experiment to start from (experiment.yaml)."""
+    from loadstone.init import write_experiment
+
+    write_experiment(file)
+    _print([f"written: {file}", f"try it: loadstone run {file} --quick"])
 
 
 @app.command()
 def run(
-    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT|FILE.yaml")],
-    only: Only = None,
-    set_: Set = None,
-    server: Server = None,
-    subject: Subject = None,
-    quick: Quick = False,
-    as_published: AsPublished = False,
-    scale: Scale = None,
-    budget: Budget = None,
-    blocks: Blocks = None,
-    seed: Seed = None,
+    experiment: Annotated[str | None, typer.Argument(metavar="EXPERIMENT|FILE.yaml", show_default=False)] = None,
+    only: opt.Only = None,
+    set_: opt.Set = None,
+    server: opt.Server = None,
+    subject: opt.Subject = None,
+    quick: opt.Quick = False,
+    as_published: opt.AsPublished = False,
+    scale: opt.Scale = None,
+    budget: opt.Budget = None,
+    blocks: opt.Blocks = None,
+    seed: opt.Seed = None,
     out: Annotated[Path, typer.Option("--out", help="Where the run's folder is made.")] = Path("runs"),
     resume: Annotated[
-        Path | None, typer.Option("--resume", metavar="DIR", help="Go on with this run's folder.")
+        Path | None,
+        typer.Option("--resume", metavar=RUN, help="Go on with this run; what it was started with need not be said."),
     ] = None,
-    prometheus: Annotated[
-        int | None,
-        typer.Option(
-            "--prometheus",
-            metavar="PORT",
-            parser=_whole("--prometheus", "not a port", 1, 65535),
-            help="Offer live figures to Prometheus there.",
-        ),
-    ] = None,
-    fail_if: FailIf = None,
-    json_: Json = False,
+    prometheus: opt.Prometheus = None,
+    fail_if: opt.FailIf = None,
+    open_: opt.Open = False,
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+    json_: opt.Json = False,
 ) -> None:
     """Run an experiment and print what the data say."""
     from loadstone.options import RunOptions
-    from loadstone.run import run as run_experiment
+    from loadstone.runs import run_folder
 
+    folder = None if resume is None else run_folder(resume, out)
+    if experiment is None:
+        _go_on(folder)
+        return
+    if quiet and verbose:
+        raise UserError("--quiet, --verbose: leave one of them out")
     objectives = _objectives(fail_if)
     options = RunOptions(
         experiment=experiment,
@@ -213,35 +144,47 @@ def run(
         blocks=blocks,
         seed=seed,
         out=out,
-        resume=resume,
+        resume=folder,
         prometheus=prometheus,
+        quiet=quiet,
+        verbose=verbose,
     )
-    outcome = run_experiment(options, err, objectives)
+    outcome = _run(options, objectives, json_=json_)
     if json_:
-        sys.stdout.write((outcome.folder / "analysis.json").read_text())
-    _tell_missed(outcome.missed)
+        _write((outcome.folder / "analysis.json").read_text())
+    _report_missed(outcome.missed)
+    if open_:
+        _open(outcome.folder)
     if outcome.status:
         raise typer.Exit(outcome.status)
 
 
 @app.command()
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="RUN")],
+    folder: Annotated[Path, typer.Argument(metavar=RUN)],
     format_: Annotated[
         str, typer.Option("--format", help="Comma-separated: html, md, csv, json, svg, png.")
     ] = "html,md,csv,json,svg",
-    fail_if: FailIf = None,
-    json_: Json = False,
+    fail_if: opt.FailIf = None,
+    open_: opt.Open = False,
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+    json_: opt.Json = False,
 ) -> None:
     """Write a run's reports again, from its folder."""
+    from loadstone import console
     from loadstone.run import report_run
+    from loadstone.runs import run_folder
 
-    objectives = _objectives(fail_if)
+    objectives, path = _objectives(fail_if), run_folder(folder)
     formats = tuple(part.strip() for part in format_.split(",") if part.strip())
-    missed = report_run(folder, formats, err, objectives)
+    results = console.results(beside_json=json_, quiet=quiet)
+    missed = report_run(path, formats, results, console.remarks(quiet=quiet), objectives, verbose=verbose)
     if json_:
-        sys.stdout.write((folder / "analysis.json").read_text())
-    _tell_missed(missed)
+        _write((path / "analysis.json").read_text())
+    _report_missed(missed)
+    if open_:
+        _open(path)
     if missed:
         raise typer.Exit(1)
 
@@ -249,20 +192,22 @@ def report(
 @app.command()
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN [RUN]", help="A run's folder, or two: A and B.")],
-    a: Annotated[str | None, Levels("--a", help="One run: the conditions A.")] = None,
-    b: Annotated[str | None, Levels("--b", help="One run: the conditions B.")] = None,
+    a: Annotated[str | None, opt.Levels("--a", help="One run: the conditions A.")] = None,
+    b: Annotated[str | None, opt.Levels("--b", help="One run: the conditions B.")] = None,
     metric: Annotated[str | None, typer.Option("--metric", help="What decides, e.g. goodput or p99.")] = None,
     margin: Annotated[str | None, typer.Option("--margin", help="A difference below it does not matter.")] = None,
     across: Annotated[bool, typer.Option("--across", help="Two runs, though machine or versions differ.")] = False,
-    fail_if: FailIfRatio = None,
-    json_: CompareJson = False,
+    fail_if: opt.FailIfRatio = None,
+    json_: opt.CompareJson = False,
 ) -> None:
     """Compare two runs, or conditions of one."""
+    from loadstone import console
     from loadstone.compare import CompareOptions
     from loadstone.compare import compare as compare_runs
+    from loadstone.runs import run_folder
 
     options = CompareOptions(
-        runs=tuple(runs),
+        runs=tuple(run_folder(word) for word in runs),
         a=a,
         b=b,
         metric=metric,
@@ -270,24 +215,41 @@ def compare(
         across=across,
         fail_if=tuple(fail_if or ()),
     )
-    outcome = compare_runs(options, err)
+    outcome = compare_runs(options, console.results(beside_json=json_))
     if json_:
-        sys.stdout.write(outcome.json_text)
+        _write(outcome.json_text)
     if outcome.status:
         raise typer.Exit(outcome.status)
+
+
+@app.command("runs")
+def runs_command(
+    folder: Annotated[Path, typer.Argument(metavar="[DIR]", show_default=False)] = Path("runs"),
+) -> None:
+    """The runs of ./runs, the newest first."""
+    from loadstone.runs import list_runs, run_lines
+
+    found = list_runs(folder)
+    if not found:
+        _remark(f"there is no run in {folder}; `loadstone run EXPERIMENT` makes one")
+    _print(run_lines(found, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
 
 
 @app.command()
 def doctor() -> None:
     """Whether this machine can measure well."""
+    from loadstone import console
     from loadstone.overview import examine
 
-    if not examine(err):
+    if not examine(console.results()):
         raise typer.Exit(1)
 
 
 def main() -> None:
     """Entry point: every error becomes one line and its exit status."""
+    if sys.argv[1:] == ["--version"]:  # nothing need be loaded for it
+        _print([f"loadstone {__version__}"])
+        return
     try:
         status = app(standalone_mode=False)
     except typer.Abort:
@@ -298,31 +260,95 @@ def main() -> None:
         _exit(error.exit_status, str(error))
     except KeyboardInterrupt:
         _exit(130, "interrupted")
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    except BrokenPipeError:  # whoever read the progress went away
+        _discard_output()
+        sys.exit(130)
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
         _exit(UserError.exit_status, f"{error.strerror or error}{place}")
     sys.exit(status if isinstance(status, int) else 0)
 
 
+def _run(options: "RunOptions", objectives: Sequence["Objective"], *, json_: bool) -> "Outcome":
+    """Check all that can be checked at once, and only then load what measures."""
+    from loadstone.prepare import prepare
+
+    prepared = prepare(options)
+    from loadstone import console
+    from loadstone.run import run as run_experiment
+
+    results = console.results(beside_json=json_, quiet=options.quiet)
+    return run_experiment(options, prepared, results, console.remarks(quiet=options.quiet), objectives)
+
+
+def _go_on(folder: Path | None) -> None:
+    """`run` without an experiment: what a folder was started with, and after it what is said now. Raises UserError."""
+    if folder is None:
+        raise UserError(
+            "Missing argument 'EXPERIMENT|FILE.yaml': name an experiment (`loadstone list`), or go on by --resume RUN"
+        )
+    from loadstone.runs import command_of
+
+    given = sys.argv[sys.argv.index("run") + 1 :]
+    status = app(["run", *command_of(folder, given), *given], standalone_mode=False)
+    if isinstance(status, int) and status:
+        raise typer.Exit(status)
+
+
 def _objectives(texts: list[str] | None) -> list["Objective"]:
     """What `--fail-if` states, before anything is measured. Raises UserError."""
+    if not texts:
+        return []
     from loadstone.analyse.objectives import parse_objective, require_absolute
 
-    objectives = [parse_objective(text) for text in texts or ()]
+    objectives = [parse_objective(text) for text in texts]
     require_absolute(objectives)
     return objectives
 
 
-def _tell_missed(missed: Sequence[str]) -> None:
+def _open(folder: Path) -> None:
+    """Open the report in the browser; without one a line says where it is."""
+    import webbrowser
+
+    page = (folder / "report.html").resolve()
+    if not page.is_file() or not webbrowser.open(page.as_uri()):
+        _remark(f"--open: no browser was found; open {page}" if page.is_file() else f"--open: there is no {page}")
+
+
+def _print(lines: Sequence[str]) -> None:
+    if lines:
+        _write("".join(f"{line}\n" for line in lines))
+
+
+def _write(text: str) -> None:
+    """Results, to stdout; a reader that went away is no failure."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        from loadstone.console import discard
+
+        discard(sys.stdout)
+
+
+def _remark(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+
+
+def _report_missed(missed: Sequence[str]) -> None:
     for line in missed:
-        err.print(f"--fail-if: {line}", markup=False, soft_wrap=True)
+        _remark(f"--fail-if: {line}")
+
+
+def _discard_output() -> None:
+    from loadstone.console import discard
+
+    for stream in (sys.stdout, sys.stderr):
+        discard(stream)
 
 
 def _exit(status: int, message: str) -> None:
-    err.print(f"loadstone: {message}", markup=False, soft_wrap=True)
+    _remark(f"loadstone: {message}")
     sys.exit(status)
 
 

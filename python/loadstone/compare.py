@@ -24,10 +24,11 @@ from loadstone.analyse.objectives import (
 from loadstone.analyse.run_differences import differences
 from loadstone.errors import UserError
 from loadstone.plan.run_plan import WARM_BLOCK
+from loadstone.record.names_of_runs import run_names
 from loadstone.record.reading import Run, read_run
 from loadstone.report.compare import ComparedRun, CompareReport, Kind, show, to_json
 from loadstone.spec.experiment import METRICS, Experiment
-from loadstone.spec.levels import Level
+from loadstone.spec.levels import Level, same_level
 from loadstone.spec.overrides import parse_only
 from loadstone.spec.problems import listed, nearest
 from loadstone.spec.units import SHARE, parse
@@ -148,7 +149,14 @@ def _one_run(options: CompareOptions, wanted: Wanted) -> CompareReport:
         kind = "declared"
         comparisons = [one for family in compare_groups(run, judged.trials) for one in family.comparisons]
     _require_some(comparisons, apart)
-    return _report(kind, [("", judged)], [], [*run.notes, *apart], comparisons)
+    return _report(kind, [("", judged)], [], [*run.notes, *_one_note(apart)], comparisons)
+
+
+def _one_note(apart: Sequence[str]) -> list[str]:
+    """The pairs that no block holds together, in one line."""
+    if len(apart) < 2:
+        return list(apart)
+    return [f"{len(apart)} more pairs were chosen by that and cannot be compared, for example: {apart[0]}"]
 
 
 def _require_some(comparisons: Sequence[Comparison], apart: Sequence[str]) -> None:
@@ -171,16 +179,18 @@ def _declared_pairs(run: Run) -> list[PairDesign]:
 
 def _pairs(run: Run, a: str, b: str) -> list[PairDesign]:
     """Every two conditions that differ as `--a` and `--b` say. Raises UserError."""
-    levels_a, levels_b = _levels(run.experiment, "--a", a), _levels(run.experiment, "--b", b)
-    if levels_a.keys() != levels_b.keys():
+    named_a, named_b = _levels(run.experiment, "--a", a), _levels(run.experiment, "--b", b)
+    levels_a, levels_b = named_b | named_a, named_a | named_b  # what one side alone names holds for both
+    apart = [name for name, level in levels_a.items() if not same_level(level, levels_b[name])]
+    if not apart:
+        factor = next(name for name in levels_a)
         raise UserError(
-            f"--a {a} --b {b}: must name the same factors; --a names {listed(levels_a)}, --b names {listed(levels_b)}"
+            f"--a {a} --b {b}: are the same levels; name a factor on both sides, with two levels, for example "
+            f"--a {factor}=... --b {factor}=..., or choose two that differ"
         )
-    if levels_a == levels_b:
-        raise UserError(f"--a {a} --b {b}: are the same levels; choose two that differ")
     pairs = pairs_between(run, levels_a, levels_b)
     if not pairs:
-        raise UserError(f"--a {a} --b {b}: the run has no two conditions that differ only in {listed(levels_a)}")
+        raise UserError(f"--a {a} --b {b}: the run has no two conditions that differ only in {listed(apart)}")
     return pairs
 
 
@@ -205,20 +215,22 @@ def _levels(experiment: Experiment, option: str, text: str) -> dict[str, Level]:
 def _two_runs(options: CompareOptions, wanted: Wanted) -> CompareReport:
     a, b = (_judged(path) for path in options.runs)
     matches = match_runs(a, b)
-    found = differences(a.run, b.run, [(match.a[0], match.b[0]) for match in matches])
+    names = run_names(*options.runs)
+    found = differences(a.run, b.run, [(match.a[0], match.b[0]) for match in matches], names)
     if found and not options.across:
         more = f", and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         raise UserError(
-            f"{options.runs[0]} (A) and {options.runs[1]} (B) are not of the same thing: "
+            f"{options.runs[0]} and {options.runs[1]} are not of the same thing: "
             f"{'; '.join(found[:_NAMED])}{more}; compare them all the same with --across"
         )
     if not matches:
         raise UserError(
             f"{options.runs[0]} and {options.runs[1]}: no condition was measured in both, in the same group"
         )
-    notes = [f"{name}: {note}" for name, judged in (("A", a), ("B", b)) for note in _notes(judged, len(matches))]
-    comparisons = compare_runs(a, b, matches, wanted, ACROSS if found else "")
-    return _report("two runs", [("A", a), ("B", b)], found, notes, comparisons)
+    named = list(zip(names, (a, b), strict=True))
+    notes = [f"{name}: {note}" for name, judged in named for note in _notes(judged, len(matches))]
+    comparisons = compare_runs(a, b, matches, wanted, ACROSS if found else "", names)
+    return _report("two runs", named, found, notes, comparisons)
 
 
 def _notes(judged: JudgedRun, matches: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 import secrets
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,6 +37,12 @@ class RunOptions:
     """By how much users and rows are made smaller, e.g. `0.1`; None: as the experiment says."""
     prometheus: int | None = None
     """The port on which live figures are offered; None: they are not."""
+    quiet: bool = False
+    """No progress and no remarks."""
+    verbose: bool = False
+    """More is said of each trial while it runs."""
+    began_s: float = field(default_factory=time.monotonic)
+    """When the command began: the budget counts from there."""
     command: tuple[str, ...] = field(default_factory=lambda: tuple(sys.argv[1:]))
 
 
@@ -44,8 +51,8 @@ def wanted_experiment(options: RunOptions) -> Experiment:
     return override(find(options.experiment), sets=options.set, servers=options.servers, subjects=options.subjects)
 
 
-def wanted_plan(experiment: Experiment, options: RunOptions, cpus: tuple[int, ...]) -> RunPlan:
-    """The design of the run; `cpus` are the driver's. Raises UserError."""
+def wanted_plan(experiment: Experiment, options: RunOptions, cpus: tuple[int, ...] = (), cpu_count: int = 1) -> RunPlan:
+    """The design of the run; `cpus` are those that the driver may have, of `cpu_count` in all. Raises UserError."""
     return make_run_plan(
         experiment,
         only=parse_only(experiment, options.only),
@@ -55,6 +62,7 @@ def wanted_plan(experiment: Experiment, options: RunOptions, cpus: tuple[int, ..
         blocks=options.blocks,
         budget_s=None if options.budget is None else parse_duration_s(options.budget, "--budget"),
         cpus=cpus,
+        cpu_count=cpu_count,
         scale=None if options.scale is None else parse_scale(options.scale),
     )
 

@@ -26,38 +26,57 @@ def describe_experiment(options: RunOptions) -> str:
 
 
 def announce(run_plan: RunPlan, experiment: Experiment) -> list[str]:
-    """What `loadstone run` prints before it starts: the question, how long it takes, what it will be able to see."""
-    lines = [experiment.question, *extent(run_plan), *prospects(run_plan)]
+    """What `loadstone run` prints before it starts: the question, how long it takes, what can get no verdict.
+
+    No forecast: how far blocks lie apart on this machine is known after the first look, which says what it means.
+    """
+    lines = [experiment.question, *extent(run_plan), *shortcomings(run_plan)]
     return [part for line in lines for part in wrapped(line, then=2)]
 
 
+def shortcomings(run_plan: RunPlan) -> list[str]:
+    """A line for each comparison that may get no verdict: its name, and why."""
+    last = run_plan.looks_within_budget()
+    found = {group.name: _shortcoming(group, last[group.name]) for group in run_plan.groups if group.pairs}
+    return [f"{name}: {sentence}" for name, sentence in found.items() if sentence]
+
+
 def prospects(run_plan: RunPlan) -> list[str]:
-    """A line for each comparison: its name, and what difference it will be able to see."""
+    """A line for each comparison: its name, and what difference it may be able to show, as a guess."""
     return [f"{name}: {sentence}" for name, sentence in _prospects(run_plan).items()]
 
 
 def _prospects(run_plan: RunPlan) -> dict[str, str]:
     last = run_plan.looks_within_budget()
-    return {group.name: _prospect(group, last[group.name]) for group in run_plan.groups if group.pairs}
+    return {
+        group.name: _shortcoming(group, last[group.name]) or _guess(group, last[group.name] or group.looks[0])
+        for group in run_plan.groups
+        if group.pairs
+    }
 
 
-def _prospect(group: Group, last_blocks: int | None) -> str:
-    """What a comparison can see at its first look, and at the last one that the budget allows."""
+def _shortcoming(group: Group, last_blocks: int | None) -> str:
+    """Why a comparison may get no verdict; empty if it should."""
     if group.looks[-1] < BLOCKS_MIN:
         return f"{group.looks[-1]} blocks are too few for a verdict; it takes at least {BLOCKS_MIN}"
     if last_blocks is None:
         return f"the budget may end before its first look, after {group.looks[0]} blocks"
+    if group.metric in RATES and _detectable(group, group.looks[0], expected_spread(group.trial_s)) is None:
+        return f"{group.looks[0]} blocks are too few for {len(group.pairs)} pairs"
+    return ""
+
+
+def _guess(group: Group, last_blocks: int) -> str:
+    """What a comparison would show on a quiet machine, at its first look and at the last one that the budget allows."""
     if group.metric not in RATES:
-        return f"what it can see depends on how {group.metric} spreads, which its first look will tell"
+        return f"what it can show depends on how {group.metric} spreads, which its first look will say"
     spread = expected_spread(group.trial_s)
     first = _detectable(group, group.looks[0], spread)
-    if first is None:
-        return f"{group.looks[0]} blocks are too few for {len(group.pairs)} pairs"
     further = _detectable(group, last_blocks, spread) if last_blocks > group.looks[0] else None
     within = f", after {last_blocks} (as the budget allows) one of {further}" if further else ""
     return (
-        f"after {group.looks[0]} blocks a difference of {first} is seen 8 times in 10{within}, "
-        f"if a block spreads by {100 * spread:.1f} % as in our simulations"
+        f"a guess for a quiet machine: after {group.looks[0]} blocks a difference of {first} shows 8 times in 10"
+        f"{within}; its first look measures how far blocks lie apart on this one"
     )
 
 

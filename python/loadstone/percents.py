@@ -1,9 +1,11 @@
-"""Log ratios as per cent, rounded the same way in verdicts and in pictures."""
+"""Log ratios and bounds as per cent, rounded the same way in verdicts, tables and pictures."""
 
 import math
 from collections.abc import Sequence
 
 DECIMALS_MAX = 3
+SMALL_BOUND = 0.01
+"""A bound below it is left out: the figure is as good as it can be."""
 
 
 def log_percent(log_ratio: float) -> float:
@@ -31,3 +33,8 @@ def decimal(value: float, decimals: int) -> str:
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
     return f"{round(value, decimals) + 0.0:.{decimals}f}"
+
+
+def up_to(share: float) -> str:
+    """A bound as it stands behind a figure, rounded up: 0.042 is `+5 %`; empty where it is too small to matter."""
+    return "" if share < SMALL_BOUND else f"+{math.ceil(100 * share - 1e-6):,} %"

@@ -19,6 +19,7 @@ from loadstone.observe.generator import GeneratorMonitor
 from loadstone.observe.host import HostMonitor
 from loadstone.observe.jvm import JvmMonitor
 from loadstone.observe.mariadb import MariaDbMonitor
+from loadstone.observe.others import OthersMonitor
 from loadstone.observe.process import ProcessMonitor
 from loadstone.observe.redis import RedisMonitor
 from loadstone.observe.sample import Monitor
@@ -37,6 +38,7 @@ SERVERS: dict[str, type[ServerSettings]] = {
 }
 MONITORS: dict[str, Callable[[Watch], list[Monitor]]] = {
     "host": HostMonitor.watching,
+    "others": OthersMonitor.watching,
     "process": ProcessMonitor.watching,
     "generator": GeneratorMonitor.watching,
     "redis": RedisMonitor.watching,  # from here on those that may have to wait for an answer

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -10,21 +10,19 @@ from rich.console import Console
 
 from loadstone.analyse.analysis import analyse
 from loadstone.analyse.comparisons import look_at
-from loadstone.analyse.model import Analysis
+from loadstone.analyse.limits import GAIN
+from loadstone.analyse.model import Analysis, Row
 from loadstone.analyse.objectives import Objective, missed
 from loadstone.conduct.campaign import Campaign
 from loadstone.conduct.crashes import Crashes
 from loadstone.conduct.opening import opened
-from loadstone.conduct.preflight import check_parts
-from loadstone.deploy.placement import place
-from loadstone.drive.native import require_drivable, require_release_engine
 from loadstone.errors import LoadstoneError
-from loadstone.options import RunOptions, wanted_experiment, wanted_plan
+from loadstone.options import RunOptions
 from loadstone.overview import announce
 from loadstone.plan.run_plan import RunPlan
-from loadstone.record.reading import read_histogram, read_plan
+from loadstone.prepare import Prepared
+from loadstone.record.reading import read_histogram
 from loadstone.record.redact import redact
-from loadstone.record.space import check_space, estimate_bytes
 from loadstone.report.progress import RunProgress
 from loadstone.report.terminal import show
 from loadstone.report.write import DEFAULT_FORMATS, write_report
@@ -43,56 +41,52 @@ class Outcome:
     status: int
 
 
-def run(options: RunOptions, console: Console, objectives: Sequence[Objective] = ()) -> Outcome:
-    """Run an experiment from its spec to its report. Raises LoadstoneError; what was finished is kept."""
-    require_release_engine()
-    experiment = wanted_experiment(options)
-    placement = place()
-    run_plan = _with_folders_budget(wanted_plan(experiment, options, placement.generator_cpus), options)
-    for trial in run_plan.trials:
-        if trial.block == 1:
-            require_drivable(trial.plan)
-    check_parts(run_plan)
-    check_space(options.resume or options.out, estimate_bytes(run_plan))
-    for line in announce(run_plan, experiment):
-        _say(console, line)
-    progress = RunProgress(console)
-    with opened(options, experiment, run_plan, placement, progress.note, partial(_say, console)) as parts:
+def run(
+    options: RunOptions, prepared: Prepared, results: Console, remarks: Console, objectives: Sequence[Objective] = ()
+) -> Outcome:
+    """Run a prepared experiment up to its report. Raises LoadstoneError; what was finished is kept.
+
+    The outcome is printed on `results`, and all else on `remarks`.
+    """
+    experiment, run_plan = prepared.experiment, prepared.run_plan
+    announcement = () if options.quiet else announce(run_plan, experiment)
+    progress = RunProgress(remarks, verbose=options.verbose, quiet=options.quiet)
+    opening = opened(options, experiment, run_plan, prepared.placement, progress.step, progress.note, announcement)
+    with progress, opening as parts:
         folder = parts.folder
         judge = partial(look_at, quick=options.quick, histograms=partial(read_histogram, folder.path))
-        campaign = Campaign(parts.conductor, folder, experiment, run_plan, progress, judge)
+        began_s = options.began_s
+        campaign = Campaign(parts.conductor, folder, experiment, run_plan, progress, judge, began_s=began_s)
         ended = _run_all(campaign, parts.crashes, run_plan)
-        progress.note("writing the report")
+        progress.step("writing the report")
         analysis = analyse(folder.path)
         folder.write_analysis(analysis.model_dump(mode="json"))
     write_report(analysis, folder.path, DEFAULT_FORMATS)
-    show(analysis, folder.path / REPORT, console)
+    show(analysis, folder.path / REPORT, results, folder=folder.path, verbose=options.verbose)
     if ended is not None:
         raise _advised(ended, folder.path, options)
     return _outcome(folder.path, analysis, objectives)
 
 
 def report_run(
-    folder: Path, formats: tuple[str, ...], console: Console, objectives: Sequence[Objective] = ()
+    folder: Path,
+    formats: tuple[str, ...],
+    results: Console,
+    remarks: Console,
+    objectives: Sequence[Objective] = (),
+    *,
+    verbose: bool = False,
 ) -> tuple[str, ...]:
     """Analyse a run's folder and write its reports; the objectives that were missed. Raises UserError."""
     analysis = analyse(folder)
     written = write_report(analysis, folder, ("json", *formats))
-    show(analysis, folder / REPORT if "html" in formats else None, console)
-    for path in written:
-        _say(console, f"written: {path}")
+    show(analysis, folder / REPORT if "html" in formats else None, results, folder=folder, verbose=verbose)
+    _say(remarks, f"Written: {len(written)} {'file' if len(written) == 1 else 'files'} in {folder}")
     return tuple(missed(objectives, analysis))
 
 
 def _say(console: Console, line: str) -> None:
     console.print(line, markup=False, soft_wrap=True)
-
-
-def _with_folders_budget(run_plan: RunPlan, options: RunOptions) -> RunPlan:
-    """A resumed run has the budget that it had, if no other one is given. Raises UserError."""
-    if options.resume is None or options.budget is not None:
-        return run_plan
-    return replace(run_plan, budget_s=read_plan(options.resume).budget_s)
 
 
 def _run_all(campaign: Campaign, crashes: Crashes, run_plan: RunPlan) -> LoadstoneError | None:
@@ -107,17 +101,29 @@ def _run_all(campaign: Campaign, crashes: Crashes, run_plan: RunPlan) -> Loadsto
 
 def _advised(error: LoadstoneError, folder: Path, options: RunOptions) -> LoadstoneError:
     """The same error, with the command that goes on where it ended."""
-    given = [word for word in options.command if word != "--resume" and word != str(options.resume)]
-    advice = redact(f"go on with: {shlex.join(['loadstone', *given])} --resume {shlex.quote(str(folder))}")
-    return type(error)(f"{error}; {advice}")
+    words = ["loadstone", "run", "--resume", str(folder)]
+    for server in options.servers:
+        if redact(server) != server:  # the folder keeps no password
+            words += ["--server", f"{server.partition('=')[0]}=URL"]
+    return type(error)(f"{error}; go on with: {shlex.join(words)}")
 
 
 def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[Objective]) -> Outcome:
-    """Status 1 if an objective was missed, else 3 if a condition or a comparison could not be measured, else 0."""
+    """Status 1 if an objective was missed, else 3 if something could not be measured or broke its promise, else 0.
+
+    A row whose bound alone refuses the figure is no failure where comparisons were decided: those hold.
+    """
     lines = tuple(missed(objectives, analysis))
     rows = [row for table in analysis.tables for row in table.rows]
     compared = [comparison for family in analysis.families for comparison in family.comparisons]
-    invalid = any(row.verdict in ("invalid", "missing") for row in rows) or any(
-        comparison.primary.kind == "invalid" for comparison in compared
-    )
-    return Outcome(folder, lines, MISSED_STATUS if lines else INVALID_STATUS if invalid else 0)
+    nothing = bool(rows) and all(row.verdict == "missing" for row in rows)  # some: the budget did not reach them
+    decided = any(one.primary.kind in ("faster", "equivalent", "mixed") for one in compared)
+    refused = [row for row in rows if row.verdict == "invalid" and not (decided and _by_bound(row))]
+    broken = any(row.broken for table in analysis.crashes for row in table.rows)
+    invalid = bool(refused) or broken or any(one.primary.kind == "invalid" for one in compared)
+    return Outcome(folder, lines, MISSED_STATUS if lines else INVALID_STATUS if invalid or nothing else 0)
+
+
+def _by_bound(row: Row) -> bool:
+    """Whether a row has no figure because its bound is too far away."""
+    return row.bound is not None and 100 * row.bound.total > GAIN.invalid

@@ -15,14 +15,13 @@ from loadstone.analyse.comparisons import (
     INTERRUPTED,
     compare_family,
     repeated_blocks,
-    spoiled_by,
 )
 from loadstone.analyse.course import newest_look
 from loadstone.analyse.labels import condition_words, identity
 from loadstone.analyse.latencies import Latencies
 from loadstone.analyse.model import Comparison
-from loadstone.analyse.pairs import repeated_refusal
 from loadstone.analyse.statistics.settings import Settings
+from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.plan.run_plan import TABLE_GROUP, WARM_BLOCK, Condition
 from loadstone.record.look import Look
 from loadstone.record.plan_summary import PairLine
@@ -89,22 +88,30 @@ def compare_pairs(
 
     Without a metric, that of the pair's group counts; without a margin, the usual one of the metric.
     """
-    placed: dict[str, list[PairDesign]] = {}
+    placed: dict[tuple[str, bool], list[PairDesign]] = {}
     apart = []
     for pair in pairs:
-        group = _group_of(judged_trials, pair)
+        group, blocks = _group_of(judged_trials, pair)
         if group is None:
             apart.append(_apart(run, judged_trials, pair))
         else:
-            placed.setdefault(group, []).append(pair)
+            placed.setdefault((group, blocks >= BLOCKS_MIN), []).append(pair)
     latencies = Latencies(partial(read_histogram, run.path))
-    count = sum(map(len, placed.values()))
-    found = [
-        comparison.model_copy(update={"pairs": count})
-        for group, members in placed.items()
-        for comparison in _compare(run, judged_trials, group, members, metric, margin, count, latencies)
-    ]
+    judged = sum(len(members) for (_, enough), members in placed.items() if enough)
+    found = []
+    for (group, enough), members in placed.items():
+        count = judged if enough else len(members)  # what can have no verdict takes no share of the level
+        for one in _compare(run, judged_trials, group, members, metric, margin, count, latencies):
+            place = _place(run, one)
+            found.append(one.model_copy(update={"pairs": count, "place": place}))
     return found, apart
+
+
+def _place(run: Run, one: Comparison) -> str:
+    """All that both conditions have in common, of what the run varied: who picks a pair sees which one it is."""
+    a, b = one.primary.a.condition, one.primary.b.condition
+    several = [name for name, factor in run.experiment.factors.items() if len(factor.levels) > 1 and name in a]
+    return condition_words(run.experiment, a, [name for name in several if name in b and same_level(a[name], b[name])])
 
 
 def _compare(
@@ -124,8 +131,6 @@ def _compare(
     repeated = repeated_blocks(run, group, among)
     newest = newest_look(run, group)
     judged = judged_blocks(design, blocks.complete, newest)
-    again = [trial for trial in run.superseded if trial.group == group]
-    spoiled = spoiled_by([trial for trial in again if among is None or identity(trial.condition) in among])
     case = AdHocCase(
         design=design,
         experiment=run.experiment,
@@ -134,7 +139,6 @@ def _compare(
         latencies=latencies,
         quick=run.plan.quick,
         budget_minutes=run.plan.budget_s / 60 or None,
-        refusal=repeated_refusal(len(repeated), len(blocks.complete), spoiled),
         share=len(pairs) / count,
     )
     return compare_family(case, ended=_ended(design, len(blocks.complete), newest), repeated=len(repeated)).comparisons
@@ -165,12 +169,12 @@ def _design(run: Run, group: str, pairs: Sequence[PairDesign], metric: str | Non
     )
 
 
-def _group_of(trials: Sequence[TrialRecord], pair: PairDesign) -> str | None:
-    """The group with most blocks that hold both conditions; None if no block does."""
+def _group_of(trials: Sequence[TrialRecord], pair: PairDesign) -> tuple[str | None, int]:
+    """The group with most blocks that hold both conditions, and how many; None if no block does."""
     a, b = (_blocks_of(trials, condition) for condition in (pair.a, pair.b))
     common = {group: len(blocks & b.get(group, set())) for group, blocks in a.items()}
     best = max(common, key=lambda group: common[group], default=None)
-    return best if best is not None and common[best] else None
+    return (best, common[best]) if best is not None and common[best] else (None, 0)
 
 
 def _blocks_of(trials: Sequence[TrialRecord], condition: Mapping[str, Level]) -> dict[str, set[int]]:

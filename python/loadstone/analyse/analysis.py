@@ -3,15 +3,17 @@
 from collections import Counter
 from pathlib import Path
 
-from loadstone.analyse.answers import answer_conclusions
+from loadstone.analyse.answers import Planned, answer_conclusions
+from loadstone.analyse.checks import forbidding
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.course import elapsed_s, is_complete, needed_trials
 from loadstone.analyse.crash_tables import make_crash_tables
-from loadstone.analyse.headline import answer_question, comparison_line
+from loadstone.analyse.headline import answer_question, comparison_line, headline
 from loadstone.analyse.judge import judge_trial
 from loadstone.analyse.labels import label_of
 from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.model import Analysis, FactorView, TrialView
+from loadstone.analyse.speed import machine_speed
 from loadstone.analyse.summary import notes_of, one_sentence, summarise_checks
 from loadstone.analyse.tables import make_tables
 from loadstone.analyse.timeline import make_timeline
@@ -42,6 +44,7 @@ def analyse_run(run: Run) -> Analysis:
         run=run.path.resolve().name,
         question=run.experiment.question,
         answer=answer_question(run.experiment, tables, families, quick=run.plan.quick),
+        headline=headline(run.experiment, tables, families, quick=run.plan.quick),
         comparison=comparison_line(tables, families),
         families=families,
         elapsed_s=elapsed_s(run),
@@ -57,21 +60,27 @@ def analyse_run(run: Run) -> Analysis:
         published_source=one_sentence([source.source for source in run.experiment.published]),
         notes=notes_of(run, judged),
         tables=tables,
-        answers=answer_conclusions(run.experiment, tables, families),
+        answers=answer_conclusions(run.experiment, tables, families, _planned(run)),
         checks=checks,
         timeline=make_timeline(run, in_time),
         environment=dict(run.environment),
         trials=[_view(run.experiment, trial) for trial in in_time],
         lessons=learn(Outcome(run.experiment, judged, tables, families, checks, run.plan.scale)),
         crashes=make_crash_tables(run),
+        speed=machine_speed(judged),
         scale=run.plan.scale,
         factors={name: FactorView(title=f.title, unit=f.unit) for name, f in run.experiment.factors.items()},
     )
 
 
+def _planned(run: Run) -> Planned:
+    compared = {group.name for group in run.plan.groups if group.pairs}
+    return Planned([line.condition for line in run.plan.trials], compared, quick=run.plan.quick)
+
+
 def _view(experiment: Experiment, trial: TrialRecord) -> TrialView:
     """A trial as the report shows it; an invalid one has no figures."""
-    usable = trial.verdict != "invalid"
+    usable = not forbidding(trial)
     return TrialView(
         trial=trial.trial,
         label=label_of(experiment, trial.condition),

@@ -4,7 +4,8 @@ What was compared is answered by its verdicts. Everything else stands side by si
 block of trials cannot tell a difference from chance.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from loadstone.analyse.claims import answer_by_verdicts
@@ -20,17 +21,55 @@ NEAR = 0.25
 differ by so much between runs (`docs/checks.md`)."""
 
 
+@dataclass(frozen=True)
+class Planned:
+    """What the run set out to measure: a claim about anything else was left out of it."""
+
+    conditions: Sequence[Condition]
+    comparisons: Collection[str] = ()
+    quick: bool = False
+
+    def holds(self, conclusion: Conclusion) -> bool:
+        """Whether the run planned what answers the conclusion."""
+        where = any(_has(one, conclusion.where) for one in self.conditions)
+        return where and (not conclusion.against or any(_has(one, conclusion.against) for one in self.conditions))
+
+
 def answer_conclusions(
-    experiment: Experiment, tables: Sequence[ResultTable], families: Sequence[Family]
+    experiment: Experiment,
+    tables: Sequence[ResultTable],
+    families: Sequence[Family],
+    planned: Planned | None = None,
 ) -> list[Answer]:
-    """An answer to each conclusion of the experiment."""
+    """An answer to each conclusion of the experiment. `planned`: None where everything was."""
     rows = _measured(tables)
     by_name = {family.name: family for family in families}
     back_to_back = _is_back_to_back(experiment)
-    return [
+    answers = [
         _answer(one, rows, by_name.get(one.comparison or ""), back_to_back=back_to_back)
         for one in experiment.conclusions
     ]
+    if planned is None:
+        return answers
+    pairs = zip(experiment.conclusions, answers, strict=True)
+    return [_or_left_out(conclusion, answer, planned) for conclusion, answer in pairs]
+
+
+def _or_left_out(conclusion: Conclusion, answer: Answer, planned: Planned) -> Answer:
+    """The answer, or that this run did not ask: what was never planned did not fail."""
+    if conclusion.kind == "beyond" or answer.verdict not in ("no valid data", "not answered here", ONE_BLOCK):
+        return answer
+    compared = conclusion.comparison is None or conclusion.comparison in planned.comparisons
+    if planned.holds(conclusion) and (compared or answer.verdict == "no valid data"):
+        return answer
+    what = "--quick" if planned.quick else "this run"
+    if answer.evidence:
+        said = f"{what} leaves out the comparison that answers it; the figures stand side by side."
+    else:
+        said = f"{what} leaves out these conditions."
+    full = " Run it without --quick for an answer." if planned.quick else ""
+    verdict: Literal["left out of --quick", "left out"] = "left out of --quick" if planned.quick else "left out"
+    return answer.model_copy(update={"answer": f"{said[:1].upper()}{said[1:]}{full}", "verdict": verdict})
 
 
 def _is_back_to_back(experiment: Experiment) -> bool:
@@ -163,7 +202,11 @@ def _rest(condition: Condition, named: set[str]) -> str:
 
 
 def _where(rows: list[Row], where: Mapping[str, Level]) -> list[Row]:
-    return [row for row in rows if all(name in row.condition for name in where) and fits(row.condition, where)]
+    return [row for row in rows if _has(row.condition, where)]
+
+
+def _has(condition: Condition, where: Mapping[str, Level]) -> bool:
+    return all(name in condition for name in where) and fits(condition, where)
 
 
 def _wait_share(row: Row) -> float | None:
@@ -195,7 +238,7 @@ def _source(row: Row) -> str:
 
 
 def _no_data(conclusion: Conclusion) -> Answer:
-    answer = "No valid trial of these conditions was measured."
+    answer = "No trial of these conditions gave a figure that may be used; the checks say why."
     return Answer(claim=conclusion.claim, answer=answer, evidence=[], verdict="no valid data")
 
 

@@ -12,12 +12,14 @@ from statistics import median
 import numpy as np
 
 from loadstone.analyse import pair_checks
+from loadstone.analyse.checks import BOUNDS, forbidding
+from loadstone.analyse.exploration import Explored, repeated
+from loadstone.analyse.gain import bound_over, gain_over
 from loadstone.analyse.judgements import Finding, judgement, refused, settings_of_metric
 from loadstone.analyse.labels import identity, label_of
-from loadstone.analyse.metrics import figure, is_rate, metric_words
-from loadstone.analyse.model import Comparison, Judgement
+from loadstone.analyse.metrics import figure, is_rate
+from loadstone.analyse.model import Comparison
 from loadstone.analyse.pairs import SPOILED_MAX, PairBlock, exact_failure, usual_failure
-from loadstone.analyse.reasons import failed_checks
 from loadstone.analyse.statistics.comparison import NO_BLOCKS, ComparisonEvidence
 from loadstone.analyse.statistics.guard import guard_holds, stall_counts
 from loadstone.analyse.statistics.judge import judge_pairs, verdict
@@ -35,7 +37,8 @@ from loadstone.spec.levels import same_level
 
 NAME = "two runs"
 ENDED = "two separate runs"
-_NAMES = ("A", "B")
+Names = tuple[str, str]
+_NAMES: Names = ("A", "B")
 
 
 @dataclass(frozen=True)
@@ -114,19 +117,23 @@ def _by_condition(judged: JudgedRun) -> dict[str, dict[str, list[TrialRecord]]]:
 
 
 def compare_runs(
-    a: JudgedRun, b: JudgedRun, matches: Sequence[Match], wanted: Wanted, across: str = ""
+    a: JudgedRun, b: JudgedRun, matches: Sequence[Match], wanted: Wanted, across: str = "", names: Names = _NAMES
 ) -> list[Comparison]:
-    """A comparison for each condition that both runs have; all of them share the level of 5 %.
+    """A comparison for each condition that both runs have; those with trials enough for a verdict share the 5 %.
 
     `across`: words that stand before every verdict, where the runs differ in more than their time.
+    `names`: what the two runs are called.
     """
     quick = a.run.plan.quick or b.run.plan.quick
     metrics = [wanted.metric or _declared_metric(a.run, match.group) for match in matches]
+    judged = [number for number, match in enumerate(matches) if min(len(match.a), len(match.b)) >= BLOCKS_MIN]
     primary = {
-        number: _sides(match, metric, _settings(metric, wanted.margin, len(matches), quick))
+        number: _sides(match, metric, _settings(metric, wanted.margin, max(1, len(judged)), quick, names))
         for number, (match, metric) in enumerate(zip(matches, metrics, strict=True))
     }
-    verdicts = judge_pairs({number: (sides.evidence, sides.settings) for number, sides in primary.items()})
+    verdicts = judge_pairs({number: (primary[number].evidence, primary[number].settings) for number in judged})
+    for number in primary.keys() - set(judged):
+        verdicts[number] = verdict(primary[number].evidence, primary[number].settings)
     return [
         _comparison(a.run, match, metrics[number], primary[number], verdicts[number], wanted, across)
         for number, match in enumerate(matches)
@@ -138,9 +145,9 @@ def _declared_metric(run: Run, group: str) -> str:
     return declared if declared is not None and group != TABLE_GROUP else run.experiment.primary_metric
 
 
-def _settings(metric: str, margin: float | None, pairs: int, quick: bool) -> Settings:
+def _settings(metric: str, margin: float | None, pairs: int, quick: bool, names: Names) -> Settings:
     usual = usual_margin(metric)
-    base = Settings(alpha=FIXED_ALPHA, pairs=pairs, names=_NAMES, quick=quick)
+    base = Settings(alpha=FIXED_ALPHA, pairs=pairs, names=names, quick=quick)
     return settings_of_metric(base, metric, usual if margin is None else margin)
 
 
@@ -150,53 +157,54 @@ def _comparison(
     pair = PairLine(a=match.condition, b=match.condition)
     judged = _final(found, primary, across)
     explored = () if _spoiled(match) else wanted.exploratory
-    exploratory, left_out = _explore(match, metric, primary.settings, explored, across)
+    found_beside = _explore(match, metric, primary, explored, across)
     return Comparison(
         name=NAME,
         question="",
         place=label_of(run.experiment, match.condition),
         between="run",
         primary=judgement(Finding(metric, "primary", primary.settings, judged, primary.typical), pair),
-        exploratory=exploratory,
+        exploratory=found_beside.judgements,
+        repeats=found_beside.repeats,
+        notes=found_beside.notes(),
         pairs=primary.settings.pairs,
         sequential=False,
         blocks_done=min(len(match.a), len(match.b)),
         blocks_repeated=0,
         ended=ENDED,
         checks=list(primary.checks),
-        warnings=[*_warnings(match), *left_out],
+        warnings=_warnings(match, primary.settings.names),
     )
 
 
-def _explore(
-    match: Match, primary: str, like: Settings, metrics: Sequence[str], across: str
-) -> tuple[list[Judgement], list[str]]:
-    """The other metrics, each at the level of the primary one; and a sentence for each rule that forbids some."""
+def _explore(match: Match, metric: str, primary: _Sides, metrics: Sequence[str], across: str) -> Explored:
+    """The other metrics, each at the level of the primary one."""
     pair = PairLine(a=match.condition, b=match.condition)
-    found: list[Judgement] = []
-    refusals: dict[str, tuple[CheckResult, list[str]]] = {}
-    for metric in metrics:
-        if metric == primary:
+    found = Explored()
+    listed = [metric]
+    for other in metrics:
+        if other == metric:
             continue
-        settings = _settings(metric, None, like.pairs, like.quick)
-        sides = _sides(match, metric, settings)
-        if sides.refusal is None:
-            judged = _final(verdict(sides.evidence, settings), sides, across)
-            found.append(judgement(Finding(metric, "exploratory", settings, judged, sides.typical), pair))
+        like = primary.settings
+        settings = _settings(other, None, like.pairs, like.quick, like.names)
+        sides = _sides(match, other, settings)
+        if sides.refusal is not None:
+            found.refuse(sides.refusal, other)
+        elif (repeats := repeated(other, listed, sides.blocks)) is not None:
+            found.repeats[other] = repeats
         else:
-            refusals.setdefault(sides.refusal.name, (sides.refusal, []))[1].append(metric_words(metric))
-    return found, [_not_compared(check, words) for check, words in refusals.values()]
-
-
-def _not_compared(check: CheckResult, metrics: Sequence[str]) -> str:
-    what = "latencies" if check.name == "offered_rate" else ", ".join(metrics)
-    return f"Not compared: {what}. {check.reason.rstrip('.')}."
+            judged = _final(verdict(sides.evidence, sides.settings), sides, across)
+            finding = Finding(other, "exploratory", sides.settings, judged, sides.typical)
+            found.judgements.append(judgement(finding, pair))
+            listed.append(other)
+    return found
 
 
 def _final(found: Verdict, sides: _Sides, across: str) -> Verdict:
     """The verdict to publish: more minutes of the same would not help, since the drift between the runs stays."""
-    if sides.refusal is not None:
-        found = refused(sides.refusal, len(sides.blocks), sides.settings)
+    refusal = sides.refusal or (pair_checks.one_gain(sides.settings.widening) if found.hidden else None)
+    if refusal is not None:
+        found = refused(refusal, len(sides.blocks), sides.settings)
     elif found.more_minutes is not None:
         found = worded(replace(found, more_minutes=None), sides.settings)
     return replace(found, words=f"{across}{found.words}")
@@ -204,13 +212,24 @@ def _final(found: Verdict, sides: _Sides, across: str) -> Verdict:
 
 def _sides(match: Match, metric: str, settings: Settings) -> _Sides:
     """What the usable trials of both runs say about a metric."""
-    a, b = (tuple(trial for trial in side if trial.verdict != "invalid") for side in (match.a, match.b))
+    a, b = (tuple(trial for trial in side if not forbidding(trial)) for side in (match.a, match.b))
+    settings = replace(settings, gains=(_bound(a, metric), _bound(b, metric)))
     blocks = tuple(PairBlock(number, *both) for number, both in enumerate(zip(a, b, strict=False), start=1))
     typical = (_typical(a, metric), _typical(b, metric))
-    checks = [_replication(a, b), *_pair_checks(blocks, metric, typical, settings.margin), *_untold(a, b, metric)]
+    few = _replication(a, b, settings.names)
+    checks = [few, *_pair_checks(blocks, metric, typical, settings.margin), *_untold(a, b, metric)]
+    if is_rate(metric):
+        checks.append(pair_checks.gain((gain_over(a), gain_over(b))))
     refusal = _spoiled(match) or next((check for check in checks if check.verdict == "invalid"), None)
     evidence = NO_BLOCKS if refusal is not None else _evidence(a, b, metric, settings)
     return _Sides(settings, blocks, evidence, refusal, typical, tuple(checks))
+
+
+def _bound(trials: Sequence[TrialRecord], metric: str) -> float:
+    """How much higher the rate of a run may be at most. What others took counts here, too: between two runs no random
+    order spreads it over both."""
+    bound = bound_over(trials) if is_rate(metric) else None
+    return 0.0 if bound is None else bound.total
 
 
 def _evidence(
@@ -273,9 +292,9 @@ def _pair_checks(
     return checks
 
 
-def _replication(a: Sequence[TrialRecord], b: Sequence[TrialRecord]) -> CheckResult:
+def _replication(a: Sequence[TrialRecord], b: Sequence[TrialRecord], names: Names) -> CheckResult:
     few = min(len(a), len(b))
-    reason = f"{len(a)} usable trials in A and {len(b)} in B: a verdict needs {BLOCKS_MIN} in each."
+    reason = f"{len(a)} usable trials in {names[0]} and {len(b)} in {names[1]}: a verdict needs {BLOCKS_MIN} in each."
     return CheckResult(
         name="replication",
         verdict="suspect" if few < BLOCKS_MIN else "valid",
@@ -305,20 +324,20 @@ def _spoiled(match: Match) -> CheckResult | None:
 
 def _refusal(trials: Sequence[TrialRecord]) -> CheckResult | None:
     """The check that forbids a verdict: an exact one that failed once, or the most frequent of too many others."""
-    failed = [check for trial in trials for check in failed_checks(trial, ("invalid",))]
+    failed = [check for trial in trials for check in forbidding(trial)]
     if (exact := exact_failure(failed)) is not None:
         return exact
-    invalid = sum(1 for trial in trials if trial.verdict == "invalid")
+    invalid = sum(1 for trial in trials if forbidding(trial))
     return usual_failure(failed) if invalid > SPOILED_MAX * len(trials) else None
 
 
-def _warnings(match: Match) -> list[str]:
+def _warnings(match: Match, names: Names) -> list[str]:
     """What was left out or used with doubt, a sentence a run and check."""
     found = []
-    for name, side in zip(_NAMES, (match.a, match.b), strict=True):
+    for name, side in zip(names, (match.a, match.b), strict=True):
         for kind, words in (("invalid", "and left out"), ("suspect", "and used")):
-            trials = [trial for trial in side if trial.verdict == kind]
-            checks = Counter(check.name for trial in trials for check in trial.checks if check.verdict == kind)
+            failed = [check for trial in side for check in trial.checks if check.verdict == kind]
+            checks = Counter(check.name for check in failed if check.name not in BOUNDS)
             found += [
                 f"{times} of {len(side)} trials in {name} {kind} {words}: {check}." for check, times in checks.items()
             ]

@@ -6,7 +6,8 @@ from statistics import median
 
 from pydantic import ValidationError
 
-from loadstone.analyse.busy import POOLS, Busy, busy_parts, of_its_time, place_cpus, typical, unseen_servers
+from loadstone.analyse.busy import POOLS, Busy, busy_parts, of_its_time, typical, unseen_servers
+from loadstone.analyse.cpus import CpuUse, server_cpus
 from loadstone.analyse.evidence import TrialEvidence, evidence_of
 from loadstone.analyse.machine import Disk, disk_of, free_cpu
 from loadstone.analyse.metrics import duration, rounded
@@ -30,6 +31,8 @@ FREE = 0.05
 """J: with less CPU time left on the machine than that, and nothing of ours full, others had it."""
 KEPT = 0.98
 """J: an open model that completes so much of what was due kept its rate; the rest ends in the drain."""
+LOST_MIN = 0.03
+"""Less than that share of the CPUs, taken by others, is not worth a word."""
 SHORTEST_S = 0.5
 """Parts are seen about once a second: of shorter measure phases their CPU says too little."""
 
@@ -43,6 +46,8 @@ class Load:
     """The hottest thread's share of its core; None if it spins and so is always busy."""
     disk: Disk | None
     """The server that waited for it, if one did."""
+    use: CpuUse | None
+    """The CPUs of servers and subjects; None where they were not placed."""
     free: float
     """CPU time of the machine that nobody used, as a share; 1 where it cannot be seen."""
     pool: float
@@ -55,8 +60,6 @@ class Load:
     connections: int
     kept: bool
     """Whether the rate that was asked for was reached; of no meaning in the closed model."""
-    cpus: int
-    """How many CPUs servers and subjects may use, all together; 0: not known."""
     unseen: list[str]
     """Servers and subjects of whose CPU nothing is known."""
 
@@ -89,8 +92,8 @@ def _named(load: Load) -> tuple[Part, str]:
         first = (bound or full)[0]
         also = "".join(f"; {_busy(load, name)}" for name in full if name != first)
         return _kind(load, first), f"{_kind(load, first)}-bound: {_busy(load, first)}{also}{_stores(load, full)}"
-    if len(load.parts) > 1 and load.cpus and sum(busy.cores for busy in load.parts.values()) >= FULL * load.cpus:
-        return _crowded(load)
+    if load.parts and load.use is not None and (load.use.busy or 0.0) >= FULL:
+        return _crowded(load, load.use)
     if load.disk is not None:
         return "server", f"server-bound: {load.disk.words}"
     if load.pool > POOL:
@@ -131,17 +134,20 @@ def _stores(load: Load, full: Sequence[str]) -> str:
     return f"; the {'store' if one else 'stores'} beside it: {listed}"
 
 
-def _crowded(load: Load) -> tuple[Part, str]:
-    """Several parts that fill their CPUs together, though none does alone: the largest is named first."""
+def _crowded(load: Load, use: CpuUse) -> tuple[Part, str]:
+    """CPUs that are full, though no part is alone: the largest user is named first, others among them."""
     by_size = sorted(load.parts, key=lambda name: -load.parts[name].cores)
-    listed = ", ".join(f"{name} {load.parts[name].cores:.2f}" for name in by_size)
+    ours = sum(busy.cores for busy in load.parts.values())
+    used = [f"{name} {load.parts[name].cores:.2f}" for name in by_size]
+    lost = {"other programs": use.number * use.others, "other machines": use.number * use.stolen}
+    lost["other programs"] = max(lost["other programs"], use.number * (use.busy or 0.0) - sum(lost.values()) - ours)
+    used += [f"{who} {cores:.2f}" for who, cores in lost.items() if cores >= LOST_MIN * use.number]
+    cpus = "1 CPU" if use.number == 1 else f"{use.number} CPUs"
+    full = f"{', '.join(used)} of {cpus}, {_per_cent(use.busy or 0.0)} busy"
+    if sum(lost.values()) > ours:
+        return "unknown", f"not the measured system: {full}"
     part = _kind(load, by_size[0])
-    shared = (
-        "1 CPU that they share, which is full"
-        if load.cpus == 1
-        else f"{load.cpus} CPUs that they share, which are full"
-    )
-    return part, f"{part}-bound: {listed} of {shared}"
+    return part, f"{part}-bound: {full}"
 
 
 def _own_pool(parts: Mapping[str, Busy]) -> str | None:
@@ -221,7 +227,7 @@ def _load(trial: TrialRecord) -> Load | None:
         think_s=closed.think_time_ms / 1e3 if closed else 0.0,
         connections=found.plan.pool.connections,
         kept=found.completed >= KEPT * trial.counts.offered,
-        cpus=place_cpus(found),
+        use=server_cpus(found),
         unseen=unseen_servers(found),
     )
 
@@ -249,6 +255,21 @@ def _typical(loads: Sequence[Load]) -> Load:
         think_s=loads[0].think_s,
         connections=loads[0].connections,
         kept=2 * sum(load.kept for load in loads) > len(loads),
-        cpus=loads[0].cpus,
+        use=_typical_use([load.use for load in loads if load.use is not None]),
         unseen=loads[0].unseen,
+    )
+
+
+def _typical_use(uses: Sequence[CpuUse]) -> CpuUse | None:
+    if not uses:
+        return None
+    busy = [use.busy for use in uses if use.busy is not None]
+    return CpuUse(
+        number=uses[0].number,
+        busy=median(busy) if busy else None,
+        stolen=median(use.stolen for use in uses),
+        others=median(use.others for use in uses),
+        worst_stolen=median(use.worst_stolen for use in uses),
+        worst_others=median(use.worst_others for use in uses),
+        observed=all(use.observed for use in uses),
     )

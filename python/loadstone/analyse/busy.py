@@ -29,6 +29,8 @@ class Busy:
     """Pool of its own -> threads that wait for a connection of it, on average."""
     pooled: Mapping[str, float] = field(default_factory=dict)
     """Pool of its own -> the most connections of it that were in use."""
+    filled: Mapping[str, float] = field(default_factory=dict)
+    """Pool of its own -> the share of its connections that was in use, on average."""
 
 
 def busy_parts(found: TrialEvidence) -> dict[str, Busy]:
@@ -87,6 +89,7 @@ def _busy(found: TrialEvidence, name: str, parts: Sequence[str]) -> Busy | None:
         throttled=_throttled(found, name),
         waiting=_pools(found, parts, "pending", lambda figure: figure.avg),
         pooled=_pools(found, parts, "active", lambda figure: figure.max),
+        filled=_filled(found, parts),
     )
 
 
@@ -134,6 +137,16 @@ def _pools(found: TrialEvidence, parts: Sequence[str], what: str, read: Callable
     return {pool: sum(values) for pool, values in told.items() if values}
 
 
+def _filled(found: TrialEvidence, parts: Sequence[str]) -> dict[str, float]:
+    used = _pools(found, parts, "active", lambda figure: figure.avg)
+    idle = _pools(found, parts, "idle", lambda figure: figure.avg)
+    return {
+        pool: used[pool] / (used[pool] + idle[pool])
+        for pool in used
+        if used[pool] + idle.get(pool, 0.0) > 0 and pool in idle
+    }
+
+
 def _median(members: Sequence[Busy]) -> Busy:
     first = members[0]
     return Busy(
@@ -144,6 +157,7 @@ def _median(members: Sequence[Busy]) -> Busy:
         throttled=median(one.throttled for one in members),
         waiting=_medians([one.waiting for one in members]),
         pooled=_medians([one.pooled for one in members]),
+        filled=_medians([one.filled for one in members]),
     )
 
 

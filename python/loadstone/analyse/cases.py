@@ -1,15 +1,16 @@
 """The judging of a group: every pair on the primary metric, the same during a run and after it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loadstone.analyse import pair_checks
 from loadstone.analyse.blocks import GroupBlocks, GroupDesign, PairDesign
+from loadstone.analyse.gain import gain_over
 from loadstone.analyse.judgements import refused
 from loadstone.analyse.latencies import Latencies
 from loadstone.analyse.measure import Measured, measure
 from loadstone.analyse.metrics import less_is_better
-from loadstone.analyse.pairs import PairBlock, PairTrials, pair_trials
+from loadstone.analyse.pairs import SIDES, PairBlock, PairTrials, pair_trials
 from loadstone.analyse.sides import side_names
 from loadstone.analyse.statistics.comparison import NO_BLOCKS
 from loadstone.analyse.statistics.judge import judge_pairs
@@ -33,8 +34,6 @@ class GroupCase:
     quick: bool = False
     budget_minutes: float | None = None
     """None: no limit."""
-    refusal: CheckResult | None = None
-    """What forbids a verdict on any of its pairs."""
 
     @property
     def declared(self) -> Comparison | None:
@@ -95,24 +94,39 @@ def judge_group(case: GroupCase) -> list[JudgedPair]:
 
 def _evidence(case: GroupCase, pair: PairDesign) -> Evidence:
     trials = pair_trials(pair, case.blocks, case.judged)
-    settings = case.settings(pair)
+    settings = replace(case.settings(pair), gains=_gains(trials.used))
     counted = set(case.judged)
-    driven = [block for block in trials.blocks if block.block in counted and not block.from_outside]
-    checks = (pair_checks.replication(trials.used), pair_checks.error_difference(driven))
-    refusal = trials.refusal or case.refusal or _errors(checks)
+    driven = [block for block in trials.blocks if block.block in counted]
+    checks = (
+        pair_checks.replication(trials.used),
+        pair_checks.error_difference(driven),
+        pair_checks.gain(settings.widening),
+        pair_checks.warm_up(trials.used),
+    )
+    refusal = trials.refusal or _errors(checks)
     primary = Measured(NO_BLOCKS)
     if refusal is None:
         primary = measure(case.design.metric, trials.used, settings, case.latencies)
     return Evidence(pair, trials, settings, checks, refusal, primary)
 
 
+def _gains(blocks: Sequence[PairBlock]) -> tuple[float, float]:
+    """What a generator that costs nothing would gain on either side."""
+    a, b = (gain_over([side(block) for block in blocks]) for side in SIDES)
+    return a, b
+
+
 def _errors(checks: Sequence[CheckResult]) -> CheckResult | None:
-    """A difference in failures, under the name that the verdict gives to failures of either kind."""
+    """What forbids a verdict; a difference in failures under the name that it has for failures of either kind."""
     failed = next((check for check in checks if check.verdict == "invalid"), None)
-    return failed and failed.model_copy(update={"name": "errors"})
+    if failed is None or failed.name != "error_difference":
+        return failed
+    return failed.model_copy(update={"name": "errors"})
 
 
 def _verdict(evidence: Evidence, judged: Verdict) -> Verdict:
     """INVALID comes first; else what the statistics say."""
     refusal = evidence.refusal or evidence.primary.refusal
+    if refusal is None and judged.hidden:
+        refusal = pair_checks.one_gain(evidence.settings.widening)
     return judged if refusal is None else refused(refusal, len(evidence.used), evidence.settings)

@@ -1,16 +1,14 @@
 """What the verdicts of a comparison say about a claim."""
 
-from collections.abc import Sequence
 from typing import Literal
 
+from loadstone.analyse.claim_outcomes import NO_DATA, Outcome, claimed_on, outcome, together
+from loadstone.analyse.exploration import MEAN_TIME
 from loadstone.analyse.family_words import family_answer
 from loadstone.analyse.metrics import is_rate
 from loadstone.analyse.model import Answer, Comparison, Family, Judgement
 from loadstone.spec.experiment import Conclusion
 from loadstone.spec.levels import Condition, Level, fits
-
-MEAN_TIME = "response_ns.mean"
-Outcome = Literal["holds", "does not hold", "undecided", "no valid data"]
 
 
 def answer_by_verdicts(conclusion: Conclusion, family: Family, *, back_to_back: bool = False) -> Answer | None:
@@ -34,15 +32,17 @@ def answer_by_verdicts(conclusion: Conclusion, family: Family, *, back_to_back: 
     if conclusion.claims is None:
         return Answer(claim=conclusion.claim, answer=words, evidence=evidence, verdict="not answered here")
     outcomes = [_outcome(conclusion, pair) for pair in meant]
-    verdict = _together(outcomes)
-    times = outcomes.count("holds")
+    known = [one for one in outcomes if one is not None]
+    verdict = together([one or NO_DATA for one in outcomes]) if known else "no valid data"
+    times = sum(one.direction == "holds" for one in known)
     some = f"Holds in {times} of {len(outcomes)}. " if 0 < times < len(outcomes) else ""
-    return Answer(claim=conclusion.claim, answer=f"{some}{words}", evidence=evidence, verdict=verdict)
+    sizes = _sizes([(pair, one) for pair, one in zip(meant, outcomes, strict=True) if one is not None and one.words])
+    return Answer(claim=conclusion.claim, answer=f"{some}{words}{sizes}", evidence=evidence, verdict=verdict)
 
 
 def _on_metric(metric: str, pair: Comparison, *, back_to_back: bool) -> Judgement | None:
     """The judgement of a pair that tells of the metric; None where none does."""
-    found = next((one for one in (pair.primary, *pair.exploratory) if one.metric == metric), None)
+    found = pair.on(metric)
     if found is None and pair.primary.kind == "invalid":
         return pair.primary
     if found is None and metric == MEAN_TIME and back_to_back and is_rate(pair.primary.metric):
@@ -52,6 +52,8 @@ def _on_metric(metric: str, pair: Comparison, *, back_to_back: bool) -> Judgemen
 
 def _remark(metric: str, judged: Judgement) -> str:
     """What a reader must know of a verdict that is not the one that the comparison was made for."""
+    if judged.metric != metric and is_rate(metric):
+        return f" (By the {judged.metric_words}: the ratios of both are the same here.)"
     if judged.metric != metric:
         by_rate = (
             " (In a closed model without pauses the mean time is the users over the rate: it falls as that rises.)"
@@ -60,29 +62,22 @@ def _remark(metric: str, judged: Judgement) -> str:
     return f" (By the {judged.metric_words}; it was not what decided.)" if judged.role == "exploratory" else ""
 
 
-def _together(outcomes: Sequence[Outcome]) -> Outcome:
-    """A claim holds if it does wherever it was put to the test; one place where it does not is enough against it."""
-    known = [outcome for outcome in outcomes if outcome != "no valid data"]
-    if not known:
-        return "no valid data"
-    if "does not hold" in known:
-        return "does not hold"
-    return "holds" if len(known) == len(outcomes) and set(known) == {"holds"} else "undecided"
-
-
-def _outcome(conclusion: Conclusion, pair: Comparison) -> Outcome:
+def _outcome(conclusion: Conclusion, pair: Comparison) -> Outcome | None:
+    """What the pair's verdict says about the claim; None where it is INVALID, or nothing is claimed."""
     judged = pair.primary
-    if judged.kind == "invalid":
-        return "no valid data"
-    if judged.kind == "equivalent":
-        return "holds" if conclusion.claims == "the same" else "does not hold"
-    if judged.kind != "faster":
-        return "undecided"
-    b_larger = (judged.winner == "b") == judged.larger_is_faster
-    if is_rate(judged.metric) != is_rate(conclusion.metric):  # a time, told by the rate
-        b_larger = not b_larger
-    where_larger = b_larger == (_about(conclusion, pair) == "b")
-    return "holds" if conclusion.claims == ("more" if where_larger else "less") else "does not hold"
+    if judged.kind == "invalid" or conclusion.claims is None:
+        return None
+    value = conclusion.value if conclusion.kind == "ratio" else None
+    claimed = claimed_on(conclusion.claims, value, conclusion.metric, judged.metric)
+    return outcome(claimed, judged, where_is_b=_about(conclusion, pair) == "b")
+
+
+def _sizes(found: list[tuple[Comparison, Outcome]]) -> str:
+    """A sentence on the claimed figure, for each place that it was compared in."""
+    if len(found) == 1:
+        words = found[0][1].words
+        return f" {words[:1].upper()}{words[1:]}."
+    return "".join(f" At {pair.place}: {one.words}." if pair.place else f" {one.words}." for pair, one in found)
 
 
 def _about(conclusion: Conclusion, pair: Comparison) -> Literal["a", "b"] | None:

@@ -1,6 +1,5 @@
 """Comparisons: looks during a run, and the families of verdicts after it, by the same rules."""
 
-from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,17 +10,18 @@ from loadstone.analyse import pair_checks
 from loadstone.analyse.blocks import GroupDesign, group_blocks, judged_blocks
 from loadstone.analyse.bottleneck import bottleneck_of
 from loadstone.analyse.cases import GroupCase, JudgedPair, judge_group
-from loadstone.analyse.checks import outside_causes
+from loadstone.analyse.checks import forbidding
 from loadstone.analyse.course import newest_look
-from loadstone.analyse.exploration import explore
+from loadstone.analyse.exploration import Explored, explore
 from loadstone.analyse.family_words import family_answer
 from loadstone.analyse.judgements import Finding, block_points, judgement
 from loadstone.analyse.labels import identity
 from loadstone.analyse.latencies import HistogramReader, Latencies
 from loadstone.analyse.metrics import is_rate, metric_words
 from loadstone.analyse.model import BlockPoint, Comparison, Family
-from loadstone.analyse.pairs import repeated_refusal
 from loadstone.analyse.sides import differing, place_words
+from loadstone.analyse.statistics.effect import forecast
+from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.plan.run_plan import WARM_BLOCK, Group
 from loadstone.record.look import Look
 from loadstone.record.reading import LatencyKind, Run, read_histogram
@@ -46,13 +46,14 @@ class LookOutcome:
     words: list[str]
     decided: bool
     """Pairs that more blocks cannot decide count as decided: those that are INVALID, or NOT DECIDABLE HERE."""
+    forecast: str = ""
+    """What the next look would show, by how far these blocks lie apart; empty where all is decided."""
 
 
 def look_at(
     group: Group,
     experiment: Experiment,
     trials: Sequence[TrialRecord],
-    repeated_blocks: int,
     budget_minutes: float | None,
     *,
     quick: bool = False,
@@ -64,7 +65,6 @@ def look_at(
         group: the group as planned.
         experiment: what was asked, for the words.
         trials: finished and judged trials, of each the newest attempt last; those of other groups are passed over.
-        repeated_blocks: how many of the group's blocks had to be measured again.
         budget_minutes: of the whole run; None: no limit.
         quick: whether the run is a quick one, which its verdicts say.
         histograms: `partial(read_histogram, folder)`; needed where a quantile beyond the median decides.
@@ -81,10 +81,21 @@ def look_at(
         latencies=Latencies(histograms or _no_histograms),
         quick=quick,
         budget_minutes=budget_minutes,
-        refusal=repeated_refusal(repeated_blocks, len(blocks.complete), {}),
     )
     judged = judge_group(case)
-    return LookOutcome([pair.verdict.words for pair in judged], not any(map(_needs_blocks, judged)))
+    words = [pair.verdict.words for pair in judged]
+    return LookOutcome(words, not any(map(_needs_blocks, judged)), _forecast(judged, group, len(blocks.complete)))
+
+
+def _forecast(judged: Sequence[JudgedPair], group: Group, blocks: int) -> str:
+    """By the undecided pair whose blocks lie farthest apart."""
+    undecided = [pair.evidence for pair in judged if pair.verdict.kind == "undecided"]
+    known = [(one.primary.evidence.spread or 0.0, one) for one in undecided if blocks >= BLOCKS_MIN]
+    spread, widest = max(known, key=lambda pair: pair[0], default=(0.0, None))
+    next_blocks = next((look for look in group.looks if look > blocks), None)
+    if widest is None or not spread or next_blocks is None:
+        return ""
+    return forecast(next_blocks, spread, widest.settings.interval_alpha, widest.primary.evidence.outliers)
 
 
 def _needs_blocks(pair: JudgedPair) -> bool:
@@ -112,20 +123,15 @@ def compare_groups(run: Run, judged_trials: Sequence[TrialRecord]) -> list[Famil
 
 
 def repeated_blocks(run: Run, group: str, among: Container[str] | None = None) -> set[int]:
-    """The blocks of a group that were measured again; with `among` because of trials of these conditions alone."""
+    """The blocks of a group that were measured again (older versions did, where something outside disturbed them).
+
+    With `among` those of trials of these conditions alone.
+    """
     return {
         trial.block
         for trial in run.superseded
-        if trial.group == group
-        and trial.block != WARM_BLOCK
-        and (among is None or identity(trial.condition) in among)
-        and spoiled_by([trial])
+        if trial.group == group and trial.block != WARM_BLOCK and (among is None or identity(trial.condition) in among)
     }
-
-
-def spoiled_by(trials: Sequence[TrialRecord]) -> Counter[str]:
-    """How many of these trials failed which of the checks that look outside, as judged when they were measured."""
-    return Counter(check.name for trial in trials for check in outside_causes(trial) if check.verdict == "invalid")
 
 
 def _case(
@@ -133,7 +139,6 @@ def _case(
 ) -> GroupCase:
     conditions = [line.condition for line in run.plan.trials if line.group == group.name]
     blocks = group_blocks(group.name, conditions, trials)
-    spoiled = spoiled_by([trial for trial in run.superseded if trial.group == group.name])
     return GroupCase(
         design=group,
         experiment=run.experiment,
@@ -142,7 +147,6 @@ def _case(
         latencies=latencies,
         quick=run.plan.quick,
         budget_minutes=run.plan.budget_s / 60 or None,
-        refusal=repeated_refusal(len(repeated_blocks(run, group.name)), len(blocks.complete), spoiled),
     )
 
 
@@ -175,7 +179,7 @@ def _comparison(case: GroupCase, pair: JudgedPair, bounds: Mapping[str, str]) ->
     points = block_points(evidence.trials.blocks, case.design.metric, ratios=verdict.kind != "invalid")
     order = _order(points, pair)
     parts = {bounds.get(identity(condition)) for condition in (evidence.pair.a, evidence.pair.b)}
-    exploratory, left_out = ([], []) if evidence.refusal else explore(case.design.metric, evidence, case.latencies)
+    explored = Explored() if evidence.refusal else explore(case.design.metric, evidence, case.latencies)
     primary = Finding(case.design.metric, "primary", evidence.settings, verdict, evidence.primary.typical)
     return Comparison(
         name=case.declared.name if case.declared else AD_HOC,
@@ -183,7 +187,9 @@ def _comparison(case: GroupCase, pair: JudgedPair, bounds: Mapping[str, str]) ->
         place=place_words(case.experiment, case.declared, evidence.pair),
         between=", ".join(differing(evidence.pair)),
         primary=judgement(primary, evidence.pair, points),
-        exploratory=exploratory,
+        exploratory=explored.judgements,
+        repeats=explored.repeats,
+        notes=explored.notes(),
         pairs=len(case.design.pairs),
         sequential=case.design.sequential,
         blocks_done=len(case.blocks.complete),
@@ -194,7 +200,6 @@ def _comparison(case: GroupCase, pair: JudgedPair, bounds: Mapping[str, str]) ->
             *evidence.trials.warnings,
             *([order.reason] if order.verdict == "suspect" else []),
             *_bound_warning(case.design.metric, parts),
-            *left_out,
         ],
     )
 
@@ -210,7 +215,7 @@ def _bounds(case: GroupCase) -> dict[str, str]:
     trials: dict[str, list[TrialRecord]] = {}
     for block in case.judged:
         for condition, trial in case.blocks.trials[block].items():
-            if trial.verdict != "invalid":
+            if not forbidding(trial):
                 trials.setdefault(condition, []).append(trial)
     found = {condition: bottleneck_of(members) for condition, members in trials.items()}
     return {condition: bottleneck.part for condition, bottleneck in found.items() if bottleneck is not None}

@@ -8,7 +8,9 @@ from loadstone.analyse.model import CrashRow, CrashTable
 from loadstone.record.crash import CrashRecord
 from loadstone.record.reading import Run
 from loadstone.spec.experiment import Crash, Experiment
-from loadstone.spec.levels import Condition
+from loadstone.spec.levels import Condition, fits
+
+_NAMED = 3
 
 
 def make_crash_tables(run: Run) -> list[CrashTable]:
@@ -40,20 +42,40 @@ def _conditions(experiment: Experiment, crash: Crash) -> list[Condition]:
 
 def _row(experiment: Experiment, crash: Crash, tries: Sequence[CrashRecord]) -> CrashRow:
     """Tries that told nothing are named, and count for nothing else."""
-    told = [one for one in tries if one.failure is None and one.found is not None and one.restart_s is not None]
+    told = [one for one in tries if one.tells]
+    looked_up = [one.looked_up for one in told if one.looked_up is not None]
     condition = tries[0].condition
     lost = [one.lost_min or 0 for one in told]
+    promised = _promised(crash, condition)
     return CrashRow(
         condition=condition,
         label=condition_words(experiment, condition, [name for name in crash.vary if name in condition]),
         times=len(told),
-        acknowledged=sum(one.acknowledged for one in told),
+        acknowledged=sum(one.looked_up.keys if one.looked_up else one.acknowledged for one in told),
+        writes=sum(one.acknowledged for one in told),
+        looked_up=len(looked_up) == len(told),
+        present=sum(one.present for one in looked_up),
+        unacknowledged_present=sum(one.unacknowledged_present for one in looked_up),
         lost_min=sum(lost),
         lost_max=sum(one.lost_max or 0 for one in told),
         lost_worst=max(lost, default=0),
         restart_s=max((one.restart_s or 0.0 for one in told), default=0.0),
+        promised=promised,
+        broken=promised is not None and (max(lost, default=0) > promised or any(map(_never_again, tries))),
+        lost_keys=[key for one in looked_up for key in one.lost_keys][:_NAMED],
         problems=[_problem(one) for one in tries if one not in told],
     )
+
+
+def _never_again(one: CrashRecord) -> bool:
+    """Whether the server was killed and did not start again: then all that it acknowledged is gone."""
+    return one.killed_after_s > 0 and one.restart_s is None
+
+
+def _promised(crash: Crash, condition: Condition) -> int | None:
+    """How many acknowledged writes a try may lose under this condition; None: nothing is promised."""
+    promise = crash.promise
+    return promise.lost if promise is not None and fits(condition, promise.when) else None
 
 
 def _problem(one: CrashRecord) -> str:

@@ -1,13 +1,13 @@
 """What opens the report: the question's answer in figures and verdicts, and a line on what was compared."""
 
-import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from loadstone.analyse.answers import ONE_BLOCK
 from loadstone.analyse.family_words import short_words
 from loadstone.analyse.labels import condition_words, identity
-from loadstone.analyse.metrics import figure, figure_words, less_is_better, metric_words, range_words
+from loadstone.analyse.metrics import bound_words, figure, figure_words, interval, metric_words, range_words
 from loadstone.analyse.model import Comparison, Family, ResultTable, Row, VerdictKind
 from loadstone.spec.experiment import Experiment
 
@@ -23,17 +23,32 @@ _SAYS: dict[VerdictKind, int] = {
 def answer_question(
     experiment: Experiment, tables: Sequence[ResultTable], families: Sequence[Family], *, quick: bool
 ) -> str:
-    """One or two sentences that open the report: the best valid figures of the primary metric, and the main verdicts.
+    """One or two sentences that open the report: the headline, and the main verdicts."""
+    verdicts = _main_verdicts(families)
+    return f"{headline(experiment, tables, families, quick=quick)}{f' {verdicts}' if verdicts else ''}"
 
-    A figure for each level of the first factor that the first table varies, all at the same levels of
-    the other factors: those with the best figures of which every level gave one. Where the valid rows have fewer
-    levels than valid and suspect ones together, those stand there, and are called suspect.
+
+def headline(
+    experiment: Experiment, tables: Sequence[ResultTable], families: Sequence[Family] = (), *, quick: bool
+) -> str:
+    """One sentence: figures of the primary metric that have an interval, or else what the run can tell.
+
+    A figure for each level of the first factor that a table varies, all at the same levels of the other factors: the
+    place at which the most levels have an interval, the first such place in the order of the tables. It is never
+    chosen by the figures: the best of many is one that chance helped.
     """
     remarks = ["quick run"] if quick else []
-    if not families and measured_once(tables):
-        remarks.append(ONE_BLOCK)
-    verdicts = _main_verdicts(families)
-    return f"{_figures(experiment, tables, remarks)}{f' {verdicts}' if verdicts else ''}"
+    if not tables:
+        return f"Nothing was measured{_remarks(remarks)}."
+    metric = experiment.primary_metric
+    usable = [row for table in tables for row in table.rows if row.verdict in ("valid", "suspect")]
+    if all(figure(row, metric) is None for row in usable):
+        if any(pair.primary.kind in _DECIDED for family in families for pair in family.comparisons):
+            why = "no rate is printed, since it could be half as high again; what was compared holds"
+            return f"Others took CPU time: {why}{_remarks(remarks)}."
+        return f"No trial gave a figure that may be used; the checks say why{_remarks(remarks)}."
+    found = max(_groups(tables, metric), key=lambda group: group.weight, default=None)
+    return _without_interval(usable, remarks) if found is None else _named(experiment, found, metric, remarks)
 
 
 def comparison_line(tables: Sequence[ResultTable], families: Sequence[Family]) -> str:
@@ -57,58 +72,61 @@ def measured_once(tables: Sequence[ResultTable]) -> bool:
     return all(len(row.trials) <= 1 for table in tables for row in table.rows)
 
 
-def _figures(experiment: Experiment, tables: Sequence[ResultTable], remarks: Sequence[str]) -> str:
-    if not tables:
-        return f"Nothing was measured{_remarks(remarks)}."
-    vary = tables[0].vary
-    first = next((name for name, levels in vary.items() if len(levels) > 1), next(iter(vary)))
-    others = [name for name in vary if name != first]
-    alike = [table for table in tables if _alike(table, tables[0], first)]
-    metric = experiment.primary_metric
-    valid = _best_group(alike, first, metric, ("valid",))
-    usable = _best_group(alike, first, metric, ("valid", "suspect"))
-    best = valid if len(valid) >= len(usable) else usable
-    if not best:
-        return f"No trial gave a figure that may be used; the checks say why{_remarks(remarks)}."
-    place = condition_words(experiment, best[0].condition, others)
-    figures = _listed([_level_figure(experiment, row, first, metric) for row in best])
-    marks = remarks if best is valid else ["suspect", *remarks]
+@dataclass(frozen=True)
+class _Group:
+    """Rows with an interval that differ in one factor only."""
+
+    factor: str
+    others: tuple[str, ...]
+    """The other factors that the table varies."""
+    rows: tuple[Row, ...]
+
+    @property
+    def weight(self) -> tuple[bool, int]:
+        """Capacities before round trips of one user, and many levels before few."""
+        return not any(row.bound is not None and row.bound.round_trip for row in self.rows), len(self.rows)
+
+
+def _groups(tables: Sequence[ResultTable], metric: str) -> Iterator[_Group]:
+    for table in tables:
+        first = next((name for name, levels in table.vary.items() if len(levels) > 1), next(iter(table.vary)))
+        places: dict[str, list[Row]] = {}
+        for row in table.rows:
+            if row.verdict in ("valid", "suspect") and interval(row, metric) is not None:
+                place = identity({name: level for name, level in row.condition.items() if name != first})
+                places.setdefault(place, []).append(row)
+        others = tuple(name for name in table.vary if name != first)
+        yield from (_Group(first, others, tuple(rows)) for rows in places.values())
+
+
+def _named(experiment: Experiment, group: _Group, metric: str, remarks: Sequence[str]) -> str:
+    place = condition_words(experiment, group.rows[0].condition, group.others)
+    figures = _listed([_level_figure(experiment, row, group.factor, metric) for row in group.rows])
+    marks = ["suspect", *remarks] if any(row.verdict == "suspect" for row in group.rows) else remarks
     return f"{f'At {place}: ' if place else ''}{figures} {metric_words(metric)}{_remarks(marks)}."
 
 
-def _alike(table: ResultTable, first: ResultTable, shown: str) -> bool:
-    """Whether a table may stand in for the first: it varies the same factors, and is about no other kind of work.
-
-    `shown`: the factor whose levels are told; it must have one of the first table's.
-    """
-    if set(table.vary) != set(first.vary) or not set(table.vary[shown]) & set(first.vary[shown]):
-        return False
-    fixed = [(levels, table.vary[name]) for name, levels in first.vary.items() if len(levels) == 1]
-    return all(theirs == ours for ours, theirs in fixed if len(theirs) == 1)
+def _without_interval(rows: Sequence[Row], remarks: Sequence[str]) -> str:
+    """What a run tells whose primary metric has no interval anywhere."""
+    number = len({identity(row.condition) for row in rows})
+    conditions = "The one condition was" if number == 1 else f"{number} conditions were"
+    often = max(row.blocks for row in rows)
+    how = "once" if often <= 1 else f"{often} times"
+    if any(row.goodput_interval is not None for row in rows):
+        return f"{conditions} measured; the tables say how often, and how sure the rates are{_remarks(remarks)}."
+    return (
+        f"{conditions} measured {how}: the tables describe this run, and no figure has an interval{_remarks(remarks)}."
+    )
 
 
 def _remarks(remarks: Sequence[str]) -> str:
     return f" ({'; '.join(remarks)})" if remarks else ""
 
 
-def _best_group(tables: Sequence[ResultTable], first: str, metric: str, verdicts: Sequence[str]) -> list[Row]:
-    """Rows that differ in the first factor only: the most levels, then the best figures."""
-    groups: dict[str, dict[str, Row]] = {}
-    for row in (row for table in tables for row in table.rows):
-        if row.verdict in verdicts and figure(row, metric) is not None:
-            others = identity({name: level for name, level in row.condition.items() if name != first})
-            groups.setdefault(others, {})[json.dumps(row.condition[first])] = row
-    sign = -1 if less_is_better(metric) else 1
-    ranked = sorted(
-        (list(group.values()) for group in groups.values()),
-        key=lambda group: (len(group), sign * sum(figure(row, metric) or 0.0 for row in group)),
-    )
-    return ranked[-1] if ranked else []
-
-
 def _level_figure(experiment: Experiment, row: Row, first: str, metric: str) -> str:
     level = condition_words(experiment, row.condition, [first])
-    return f"{level} {figure_words(figure(row, metric) or 0.0, metric)}{range_words(row, metric)}"
+    value = figure_words(figure(row, metric) or 0.0, metric)
+    return f"{level} {value}{range_words(row, metric)}{bound_words(row, metric)}"
 
 
 def _listed(figures: list[str]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from loadstone.analyse.blocks import PairDesign
+from loadstone.analyse.checks import forbidding
 from loadstone.analyse.measure import Typical
 from loadstone.analyse.metrics import figure, less_is_better, metric_words, tail_of
 from loadstone.analyse.model import BlockPoint, Judgement, Side
@@ -61,8 +62,8 @@ def judgement(finding: Finding, pair: PairDesign, points: Sequence[BlockPoint] =
         detectable=_finite(found.mde),
         more_minutes=found.more_minutes,
         noise_floor=_finite(found.noise_floor),
-        a=Side(condition=pair.a, name=settings.names[0], typical=typical[0]),
-        b=Side(condition=pair.b, name=settings.names[1], typical=typical[1]),
+        a=Side(condition=pair.a, name=settings.names[0], typical=typical[0], gain=settings.widening[0]),
+        b=Side(condition=pair.b, name=settings.names[1], typical=typical[1], gain=settings.widening[1]),
         points=list(points),
     )
 
@@ -92,7 +93,7 @@ def _point(block: PairBlock, metric: str, *, ratios: bool) -> BlockPoint:
 
 
 def _usable_figure(trial: TrialRecord, metric: str) -> float | None:
-    return None if trial.verdict == "invalid" else figure(trial, metric)
+    return None if forbidding(trial) else figure(trial, metric)
 
 
 def _finite(value: float | None) -> float | None:

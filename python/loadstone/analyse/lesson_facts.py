@@ -45,7 +45,7 @@ def errors_kept_apart(experiment: Experiment, trials: Sequence[TrialRecord]) -> 
     return "caught", (
         f"Operations failed in {len(failing)} of {len(groups)} conditions, most at "
         f"{label_of(experiment, worst[0].condition)}: {percent(_failed_share(worst), 2)}. Counted in they would make "
-        f"{rounded(counted)} operations a second of {rounded(right)} right replies{more}; only right replies rank."
+        f"{rounded(counted)} operations a second of {rounded(right)} correct replies{more}; only correct replies rank."
     )
 
 
@@ -169,7 +169,7 @@ def rows_as_rows(experiment: Experiment, trials: Sequence[TrialRecord]) -> Told:
     if not counted:
         return "unknown", "Nothing that was stored was counted on a server in this run."
     equal = "every trial" if not off else f"{counted - off} of {counted} trials"
-    words = f"Rows counted on the server are the right replies in {equal} ({counted} counted)."
+    words = f"Rows counted on the server are the correct replies in {equal} ({counted} counted)."
     if off:
         words += f" In {off} they are not: these give no figure."
     labels = {identity(trial.condition): label_of(experiment, trial.condition) for trial in trials}

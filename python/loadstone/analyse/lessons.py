@@ -6,7 +6,7 @@ from itertools import combinations
 from statistics import mean, median
 from typing import Literal
 
-from loadstone.analyse.checks import CHECKS
+from loadstone.analyse.checks import CHECKS, forbidding
 from loadstone.analyse.labels import identity
 from loadstone.analyse.lesson_facts import errors_kept_apart, held_back, percent, rows_as_rows, same_data
 from loadstone.analyse.model import CheckSummary, Family, LessonAnswer, ResultTable, VerdictKind
@@ -18,6 +18,11 @@ Verdict = Literal["caught", "did not happen", "unknown"]
 Told = tuple[Verdict, str]
 _DECIDED: frozenset[VerdictKind] = frozenset({"faster", "equivalent", "mixed"})
 """Verdicts that answer a question: others say that this run cannot."""
+RENAMED = {
+    "generator_cpu": "gain", "generator_ceiling": "gain", "generator_wait": "taken", "server_wait": "taken",
+    "steal": "taken",
+}  # fmt: skip
+"""Checks of earlier versions -> what answers their question now: experiments of old folders name them."""
 _INFORMATION = {check.name for check in CHECKS if check.information}
 
 
@@ -47,7 +52,7 @@ def _told(lesson: Lesson, outcome: Outcome) -> Told:
     measured = [trial for trial in outcome.trials if trial.block != WARM_BLOCK]
     match lesson.kind:
         case "check":
-            return _check({summary.name: summary for summary in outcome.checks}, lesson.name)
+            return _check({summary.name: summary for summary in outcome.checks}, RENAMED.get(lesson.name, lesson.name))
         case "comparison":
             return _comparison({family.name: family for family in outcome.families}, lesson.name)
         case "errors":
@@ -109,7 +114,7 @@ def _repeats(trials: Sequence[TrialRecord]) -> Told:
     """How often each condition was measured, and how far its single trials lie apart."""
     by_condition: dict[str, list[float]] = {}
     for trial in trials:
-        if trial.verdict != "invalid" and trial.goodput_per_s > 0:
+        if not forbidding(trial) and trial.goodput_per_s > 0:
             by_condition.setdefault(identity(trial.condition), []).append(trial.goodput_per_s)
     if not by_condition:
         return "unknown", "No trial of this run gave a figure."

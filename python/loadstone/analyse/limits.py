@@ -18,13 +18,8 @@ class Limit:
     source: str
 
 
-GENERATOR_CPU = Limit(70, 85, "%", "S: at 80 % a true +10 % is seen as +9.8 %, at 90 % as +7.4 %")
-GENERATOR_CPU_FEW_USERS = Limit(60, 85, "%", "S: few users wait for each of the driver's steps")
-FEW_USERS = 16
-CPU_WAIT = Limit(
-    5, 20, "%", "J: time that other programs took; 0.1-0.6 % where there are none, 30-50 % with a hot loop"
-)
-CEILING = Limit(70, 85, "%", "J: beyond .7 of its capacity the driver shapes what it measures; .85 as for its CPU")
+GAIN = Limit(10, 50, "%", "J: up to a tenth more is good; a rate that could be half as high again is another one")
+TAKEN = Limit(10, 50, "%", "J: as the gain")
 ROUND_TRIP = Limit(10, inf, "%", "J: a P50 that a server doing nothing would also have says little about the server")
 CLOCK = Limit(2.5, 5, "%", "S: half of the margin of 5 %; a quantum of a whole margin can hide or make a difference")
 SCHEDULE_SENT = Limit(1, 1, "%", "J: 99 % of the schedule must be sent")
@@ -44,10 +39,11 @@ PAYLOAD = Limit(1, 5, "%", "J: what the server read must be what was encoded")
 PAYLOAD_ALLOWED_BYTES = 2_000
 PAYLOAD_ALLOWED_BYTES_PER_S = 200
 """What loadstone itself asks the server beside the load: INFO once a second."""
-STEAL = Limit(2, 25, "%", "J: CPU time that other machines took is missing in every figure: rates are lower bounds")
-WARM_UP = Limit(10, 20, "%", "S: first and last third differ by more than 10 %: not settled; invalid at twice that")
-WARM_UP_NOISE = (2, 3)
-"""J: a change within so many standard errors (suspect, invalid) is the machine's noise, not a trend."""
+WARM_UP = Limit(10, inf, "%", "S: first and last third differ by more than 10 %: not settled. At most suspect")
+WARM_UP_SHORTEST_S = 10.0
+"""J: in a shorter measure phase a change is the machine's noise as often as a warm-up."""
+WARM_UP_NOISE = 2
+"""J: a change within so many standard errors is the machine's noise, not a trend."""
 WARM_UP_CORRELATION = 0.6
 """S: correlation of neighbouring intervals in the noise model."""
 WARM_UP_INTERVALS = 6

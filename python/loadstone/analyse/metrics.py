@@ -1,13 +1,14 @@
 """The metrics that an experiment may name, as figures of a row or a trial and in words."""
 
-from loadstone.analyse.model import Row
+from loadstone.analyse.model import UNBOUNDED, Row
 from loadstone.errors import UserError
+from loadstone.percents import up_to
 from loadstone.record.histogram import PER_MILLE
 from loadstone.record.reading import LatencyKind
 from loadstone.record.trial import TrialRecord
 
 _RATES = {
-    "goodput_per_s": "right replies a second",
+    "goodput_per_s": "correct replies a second",
     "throughput_per_s": "operations a second",
     "peak_per_s": "operations in the best second",
 }
@@ -69,8 +70,16 @@ def range_words(row: Row, metric: str) -> str:
     return "" if known is None else f" [{figure_words(known[0], metric)}, {figure_words(known[1], metric)}]"
 
 
+def bound_words(row: Row, metric: str) -> str:
+    """How much higher a rate may be at most, behind it: ` (up to +4 %)`; nothing where it is small or not known."""
+    if metric not in _RATES or row.bound is None or row.bound.round_trip:
+        return ""
+    said = up_to(row.bound.total)
+    return " (no upper bound)" if row.bound.total >= UNBOUNDED else f" (up to {said})" if said else ""
+
+
 def metric_words(metric: str) -> str:
-    """What the figure counts: `right replies a second`, `P99 of the response time`."""
+    """What the figure counts: `correct replies a second`, `P99 of the response time`."""
     if metric in _RATES:
         return _RATES[metric]
     kind, _, quantile = metric.partition(".")

@@ -14,6 +14,8 @@ class Piece(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+UNBOUNDED = 10.0
+"""A bound from here on is none: eleven times the figure."""
 Part = Literal["generator", "subject", "server", "pool", "network", "latency", "paced", "unknown"]
 
 
@@ -26,6 +28,25 @@ class Bottleneck(Piece):
     """One line with the evidence, e.g. `server-bound: main thread of redis 98 % busy`."""
     evidence: dict[str, float]
     """The figures it rests on, shares of one core or of the response time: `redis`, `generator`, `pool`."""
+
+
+class Bound(Piece):
+    """How much more a condition would do at most if nothing had disturbed it, as shares of its figure.
+
+    0.04: up to 4 % more. `UNBOUNDED` and beyond: nothing is known of the limit. None: it could not be observed.
+    """
+
+    generator: float | None
+    """With a generator that costs nothing (the gain rule)."""
+    taken: float | None
+    """If nothing else had taken time from its CPUs: neighbours on the host, other programs here."""
+    round_trip: bool = False
+    """One user: the figure is the round trip of this client, no capacity, and not judged by the gain."""
+
+    @property
+    def total(self) -> float:
+        """Both together; what is not known counts as nothing."""
+        return (1 + (self.generator or 0.0)) * (1 + (self.taken or 0.0)) - 1
 
 
 class Row(Piece):
@@ -73,6 +94,8 @@ class Row(Piece):
     """Whether loadstone started every server: then nobody else is connected to them."""
     published_columns: dict[str, float] = {}
     """Column's key -> the original's figure, beside `published`."""
+    bound: Bound | None = None
+    """How much higher the rates may be at most; None of an empty row."""
 
 
 class ResultTable(Piece):
@@ -103,15 +126,30 @@ class CrashRow(Piece):
     label: str
     times: int
     acknowledged: int
-    """Writes that were answered as stored, all tries together."""
+    """Writes that were answered as stored, all tries together; of keys that were overwritten: the keys."""
+    writes: int = 0
+    """All writes that were answered as stored: more than `acknowledged` where keys were overwritten."""
+    looked_up: bool = False
+    """Every acknowledged key was looked up; else writes were counted, which gives bounds."""
+    present: int = 0
+    """Of the acknowledged ones, there after the restart; where they were looked up."""
+    unacknowledged_present: int = 0
+    """There after the restart, sent and never acknowledged; where they were looked up."""
     lost_min: int
-    """Of these, lost for certain."""
+    """Of the acknowledged ones, lost for certain."""
     lost_max: int
-    """Lost at most: had everything that was in flight been stored in their place."""
+    """Lost at most: had everything that was in flight been stored in their place. Where they were looked up it is
+    more than `lost_min` only if several writes of a key were in flight at once."""
     lost_worst: int
     """The most of one try (`lost_min`)."""
     restart_s: float
     """The longest time until it served again, in seconds."""
+    promised: int | None = None
+    """How many a try may lose at most, by the experiment; None: nothing is promised."""
+    broken: bool = False
+    """A try lost more than is promised, for certain."""
+    lost_keys: list[str] = []
+    """Some of the lost ones, by name."""
     problems: list[str] = []
     """Tries that told nothing: why, one sentence each."""
 
@@ -134,6 +172,8 @@ class Side(Piece):
     """What tells it from the other one, e.g. `json`: the words of the verdict call it that."""
     typical: float | None
     """Median of its blocks' figures (a quantile: that of all blocks merged), in the metric's unit."""
+    gain: float = 0.0
+    """By how much the interval was widened on this side: what a generator that costs nothing would gain at most."""
 
 
 class BlockPoint(Piece):
@@ -205,13 +245,22 @@ class Comparison(Piece):
     sequential: bool
     blocks_done: int
     blocks_repeated: int
-    """Blocks that were measured again because something outside spoiled them."""
+    """Blocks that were measured again, as earlier versions did where something outside disturbed them."""
     ended: str
     """Why no more blocks were measured: the reason of the group's last look, or `interrupted`."""
     checks: list[CheckResult]
     """Rules that the comparison itself must keep: replication, errors, offered rate, order..."""
     warnings: list[str]
     """One sentence each: what the reader must know beside the verdict."""
+    notes: list[str] = []
+    """Why other metrics are not listed, a sentence each: the verdict does not rest on it."""
+    repeats: dict[str, str] = {}
+    """Metric -> the compared one whose ratios it repeats, so that it is not listed in `exploratory`."""
+
+    def on(self, metric: str) -> Judgement | None:
+        """The judgement of a metric, or of the one that it repeats; None where neither was compared."""
+        by_metric = {one.metric: one for one in (*self.exploratory, self.primary)}
+        return by_metric.get(metric) or by_metric.get(self.repeats.get(metric, ""))
 
 
 class Family(Piece):
@@ -226,6 +275,23 @@ class Family(Piece):
     comparisons: list[Comparison]
 
 
+AnswerVerdict = Literal[
+    "holds",
+    "direction holds, size does not",
+    "direction holds, size undecided",
+    "size does not hold",
+    "does not hold",
+    "undecided",
+    "not answered here",
+    "left out of --quick",
+    "left out",
+    "no comparison: one block",
+    "no valid data",
+]
+"""size does not hold: the claimed figure lies outside the interval, and which side is larger is undecided.
+left out: nothing of the kind was planned in this run."""
+
+
 class Answer(Piece):
     """One conclusion of the original's author, answered with our data."""
 
@@ -233,9 +299,7 @@ class Answer(Piece):
     answer: str
     evidence: list[str]
     """`label: figure` lines, and the trials behind them."""
-    verdict: Literal[
-        "holds", "does not hold", "undecided", "not answered here", "no comparison: one block", "no valid data"
-    ]
+    verdict: AnswerVerdict
 
 
 class CheckSummary(Piece):
@@ -276,6 +340,16 @@ class FactorView(Piece):
     unit: str = ""
 
 
+class MachineSpeed(Piece):
+    """How fast one CPU was during the run, by a fixed piece of work."""
+
+    cpu: str
+    typical_ns: float
+    """Median time of the piece of work."""
+    spread: float
+    """By how much the slow tenth of the times lies above the fast tenth, as a share."""
+
+
 class TimelinePoint(Piece):
     """One second of the run, for the picture: rates, latency, and CPU of each part."""
 
@@ -297,7 +371,9 @@ class Analysis(Piece):
     """Name of the run's folder."""
     question: str
     answer: str
-    """One sentence that opens the report."""
+    """One or two sentences that open the report: the headline, and the main verdicts."""
+    headline: str = ""
+    """The answer without its verdicts: figures that have an interval, or what else the run can tell."""
     comparison: str
     """One line on what was compared, e.g. `8 comparisons: 6 decided, 2 undecided`, or why nothing was."""
     families: list[Family] = []
@@ -324,6 +400,8 @@ class Analysis(Piece):
     """Every finished trial, in the order they ran."""
     lessons: list[LessonAnswer] = []
     crashes: list[CrashTable] = []
+    speed: list[MachineSpeed] = []
+    """Each CPU's speed over the trials; empty where it was not measured."""
     scale: float = 1.0
     """Users and rows were so many times those of the experiment."""
     factors: dict[str, FactorView] = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from loadstone.analyse.labels import identity
-from loadstone.analyse.metrics import figure, figure_words
+from loadstone.analyse.metrics import figure, figure_words, is_rate
 from loadstone.analyse.model import Analysis, Comparison, Judgement, Row
 from loadstone.analyse.statistics.wording import ratio_text
 from loadstone.errors import UserError
@@ -231,7 +231,9 @@ def _asks_both(objective: Objective, judgement: Judgement) -> bool:
 
 def _missed_between(objective: Objective, one: Comparison) -> str | None:
     """The line about one comparison; None if it keeps the objective."""
-    judgement = next((j for j in (one.primary, *one.exploratory) if j.metric == objective.metric), None)
+    judgement = one.on(objective.metric)
+    if judgement is not None and is_rate(judgement.metric) != is_rate(objective.metric):
+        judgement = None  # a time that repeats a rate has that one's ratio the other way round
     pair = f"{one.primary.b.name} against {one.primary.a.name}"
     head = f"{one.place + ', ' if one.place else ''}{pair}: '{objective.text}'"
     if judgement is None:

@@ -1,12 +1,15 @@
 """Rules that a comparison itself must keep, beside those of its trials: each with its figure and its limit."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
+from loadstone.analyse import limits
 from loadstone.analyse.latencies import operations_of
 from loadstone.analyse.pairs import PairBlock
 from loadstone.analyse.statistics.order_effect import WARN_BELOW, order_effect
+from loadstone.analyse.trend import RISE_MIN, rise_within
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.record.histogram import SAMPLES_BEYOND, rank_of
 from loadstone.record.reading import LatencyKind
@@ -36,6 +39,31 @@ def error_difference(blocks: Sequence[PairBlock]) -> CheckResult:
     reason = f"{a:.2g} % of the operations of the one failed, and {b:.2g} % of the other: not the same work."
     verdict: CheckVerdict = "invalid" if measured > ERROR_POINTS_MAX else "valid"
     return _result("error_difference", verdict, measured, ERROR_POINTS_MAX, "points", reason)
+
+
+def gain(gains: tuple[float, float]) -> CheckResult:
+    """The generator was not the limit of both: where it was, the interval has no end, and nothing is compared."""
+    measured, limit = 100 * min(gains), limits.GAIN.invalid
+    verdict: CheckVerdict = "invalid" if measured > limit else "valid"
+    reason = f"The generator limited both: without it each could do {measured:.0f} % more at least."
+    return _result("gain", verdict, measured, limit, "%", reason)
+
+
+def one_gain(gains: tuple[float, float]) -> CheckResult | None:
+    """The same of one side alone, where it hides the answer."""
+    measured, limit = 100 * max(gains), limits.GAIN.invalid
+    if measured <= limit:
+        return None
+    reason = f"The generator limited one of the two: without it that one could do {measured:.0f} % more."
+    return _result("gain", "invalid", measured, limit, "%", reason)
+
+
+def warm_up(blocks: Sequence[PairBlock]) -> CheckResult:
+    """Neither was still warming up within its trials, over all of them: else it is a start that is compared."""
+    rises = [rise for side in _sides(blocks) if (rise := rise_within(side)) is not None]
+    measured, limit = 100 * math.expm1(max(rises, default=0.0)), 100 * math.expm1(RISE_MIN)
+    reason = f"The rate rises by {measured:.0f} % within the trials of one of the two: it was not warm yet."
+    return _result("warm_up", "invalid" if rises else "valid", measured, limit, "%", reason)
 
 
 def offered_rate(blocks: Sequence[PairBlock]) -> CheckResult:

@@ -4,19 +4,19 @@ A block is left out because of the checks of its trials only, never because of i
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from loadstone.analyse.blocks import GroupBlocks, PairDesign
-from loadstone.analyse.checks import OUTSIDE
+from loadstone.analyse.checks import BOUNDS, forbidding
 from loadstone.analyse.labels import identity
-from loadstone.analyse.reasons import counted_reasons, failed_checks
+from loadstone.analyse.reasons import counted_reasons
 from loadstone.record.trial import CheckResult, TrialRecord
 
 EXACT = ("settings", "conservation", "server_counter", "stored_rows", "replies")
 """Checks that hold exactly or not at all: one trial that fails one makes every figure of the pair doubtful."""
 SPOILED_MAX = 0.20
-"""J: if more of the blocks are spoiled or had to be repeated, what is left is no longer a fair sample."""
+"""J: if more of the blocks are left out, what remains is no longer a fair sample."""
 ONE_SIDED = 2
 """J: so many more blocks lost to failures of its own on one side are a difference between the two, not an accident."""
 NAMED_MAX = 3
@@ -36,11 +36,6 @@ class PairBlock:
     @property
     def a_first(self) -> bool:
         return self.a.started_unix_ns < self.b.started_unix_ns
-
-    @property
-    def from_outside(self) -> bool:
-        """Whether something outside spoiled one of the two, so that their failures tell nothing."""
-        return any(check.name in OUTSIDE for trial in (self.a, self.b) for check in _invalid(trial))
 
 
 @dataclass(frozen=True)
@@ -72,7 +67,7 @@ def pair_trials(pair: PairDesign, group: GroupBlocks, judged: Sequence[int]) -> 
 
 
 def _block(number: int, a: TrialRecord, b: TrialRecord) -> PairBlock:
-    why = "; ".join(f"{trial.trial}: {_names(failed)} invalid" for trial in (a, b) if (failed := _invalid(trial)))
+    why = "; ".join(f"{trial.trial}: {_names(failed)} invalid" for trial in (a, b) if (failed := forbidding(trial)))
     return PairBlock(number, a, b, why)
 
 
@@ -82,11 +77,11 @@ def _refusal(blocks: Sequence[PairBlock]) -> CheckResult | None:
     What one side brings on itself (errors, a server that dies) is no accident: leaving those blocks out would
     judge that side by its better ones.
     """
-    invalid = [check for block in blocks for trial in (block.a, block.b) for check in _invalid(trial)]
+    invalid = [check for block in blocks for trial in (block.a, block.b) for check in forbidding(trial)]
     if (exact := exact_failure(invalid)) is not None:
         return exact
-    own = [[check for block in blocks if not block.from_outside for check in _invalid(side(block))] for side in _SIDES]
-    lost = [sum(1 for block in blocks if not block.from_outside and _invalid(side(block))) for side in _SIDES]
+    own = [[check for block in blocks for check in forbidding(side(block))] for side in SIDES]
+    lost = [sum(1 for block in blocks if forbidding(side(block))) for side in SIDES]
     if abs(lost[0] - lost[1]) >= ONE_SIDED:
         invalid = own[0] if lost[0] > lost[1] else own[1]
     elif sum(1 for block in blocks if block.why) <= SPOILED_MAX * len(blocks):
@@ -94,7 +89,7 @@ def _refusal(blocks: Sequence[PairBlock]) -> CheckResult | None:
     return usual_failure(invalid)
 
 
-_SIDES: tuple[Callable[[PairBlock], TrialRecord], ...] = (lambda block: block.a, lambda block: block.b)
+SIDES: tuple[Callable[[PairBlock], TrialRecord], ...] = (lambda block: block.a, lambda block: block.b)
 
 
 def exact_failure(failed: Iterable[CheckResult]) -> CheckResult | None:
@@ -114,11 +109,6 @@ def usual_failure(failed: Sequence[CheckResult]) -> CheckResult:
     return ranked[len(ranked) // 2]
 
 
-def _invalid(trial: TrialRecord) -> list[CheckResult]:
-    """The checks for which a trial may not be used."""
-    return failed_checks(trial, ("invalid",))
-
-
 def _names(checks: Iterable[CheckResult]) -> str:
     return ", ".join(check.name for check in checks)
 
@@ -130,7 +120,9 @@ def _dropped(blocks: Sequence[PairBlock], refusal: CheckResult | None) -> list[s
     if len(dropped) <= NAMED_MAX:
         reasons = "; ".join(f"block {block.block} ({block.why})" for block in dropped)
     else:
-        counted = Counter(check.name for block in dropped for trial in (block.a, block.b) for check in _invalid(trial))
+        counted = Counter(
+            check.name for block in dropped for trial in (block.a, block.b) for check in forbidding(trial)
+        )
         reasons = ", ".join(
             f"{name} invalid in {times} trial{'' if times == 1 else 's'}" for name, times in counted.most_common()
         )
@@ -138,9 +130,9 @@ def _dropped(blocks: Sequence[PairBlock], refusal: CheckResult | None) -> list[s
 
 
 def _suspect(blocks: Sequence[PairBlock]) -> list[str]:
-    """Suspect trials are used: how many, by which check, and the reason of the first."""
+    """Suspect trials are used: how many, by which check, and the reason of the first. What bounds them is no doubt."""
     trials = [trial for block in blocks if not block.why for trial in (block.a, block.b)]
-    return counted_reasons(trials, ("suspect",))
+    return counted_reasons(trials, ("suspect",), without=BOUNDS)
 
 
 def _later(later: Sequence[PairBlock]) -> list[str]:
@@ -148,22 +140,3 @@ def _later(later: Sequence[PairBlock]) -> list[str]:
         return []
     blocks = "1 block was" if len(later) == 1 else f"{len(later)} blocks were"
     return [f"{blocks} measured after the last look and not used: the level allows for no further look."]
-
-
-def repeated_refusal(repeated: int, complete: int, checks: Mapping[str, int]) -> CheckResult | None:
-    """Whether too many of a group's blocks had to be measured again, because of something outside.
-
-    `checks` counts the trials by the outside check that spoiled them; it may be empty.
-    """
-    if repeated <= max(1, int(SPOILED_MAX * complete)):
-        return None
-    share = repeated / complete if complete else 1.0
-    name = min(checks, key=lambda check: (-checks[check], check)) if checks else "repeats"
-    return CheckResult(
-        name=name,
-        verdict="invalid",
-        measured=round(100 * share, 6),
-        limit=100 * SPOILED_MAX,
-        unit="% of the blocks repeated",
-        reason=f"{repeated} of {complete} blocks had to be measured again: this machine is not quiet enough.",
-    )

@@ -1,6 +1,6 @@
 """Why trials are not valid, in sentences."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord
 
@@ -11,13 +11,17 @@ def failed_checks(trial: TrialRecord, verdicts: Iterable[CheckVerdict] = ("inval
 
 
 def counted_reasons(
-    trials: Sequence[TrialRecord], verdicts: Iterable[CheckVerdict] = ("invalid", "suspect")
+    trials: Sequence[TrialRecord],
+    verdicts: Iterable[CheckVerdict] = ("invalid", "suspect"),
+    without: Container[str] = (),
 ) -> list[str]:
-    """A sentence for each check that failed: `steal suspect in 9 of 24 trials: ...`, with the reason of the first."""
+    """A sentence for each check that failed: `swap suspect in 9 of 24 trials: ...`, with the reason of the first."""
     found: dict[tuple[str, str], list[str]] = {}
     verdicts = tuple(verdicts)
     for trial in trials:
         for check in failed_checks(trial, verdicts):
+            if check.name in without:
+                continue
             found.setdefault((check.verdict, check.name), []).append(check.reason)
     ranked = sorted(found.items(), key=lambda item: (verdicts.index(item[0][0]), -len(item[1]), item[0][1]))
     return [

@@ -1,6 +1,6 @@
 """What the two conditions of a pair are called, and what they have in common."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from loadstone.analyse.blocks import PairDesign
 from loadstone.analyse.labels import condition_words
@@ -30,6 +30,16 @@ def place_words(experiment: Experiment, declared: Comparison | None, pair: PairD
         if name in pair.a and name not in apart and (name in named or not _usual(pair.a, name, factor.usual))
     ]
     return condition_words(experiment, pair.a, shown)
+
+
+def pair_names(experiment: Experiment, comparison: str, pairs: Iterable[PairDesign]) -> list[str]:
+    """What the pairs of a comparison are called: `string against json, 1 kB`, B against A as the ratio has it."""
+    declared = next((one for one in experiment.comparisons if one.name == comparison), None)
+    found = []
+    for pair in pairs:
+        a, b = side_names(experiment, pair)
+        found.append(", ".join(filter(None, (f"{b} against {a}", place_words(experiment, declared, pair)))))
+    return found
 
 
 def _usual(condition: Mapping[str, Level], name: str, usual: Level) -> bool:

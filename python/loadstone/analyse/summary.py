@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from loadstone.analyse.checks import CHECKS, Check
-from loadstone.analyse.comparisons import spoiled_by
 from loadstone.analyse.course import is_complete, is_finished, needed_trials
 from loadstone.analyse.model import CheckSummary
+from loadstone.analyse.speed import machine_speed
 from loadstone.record.reading import Run
 from loadstone.record.trial import CheckResult, TrialRecord
 
@@ -57,23 +57,16 @@ def notes_of(run: Run, judged: Sequence[TrialRecord]) -> list[str]:
     return [*run.notes, *_course(run, judged), *_surroundings(run.environment)]
 
 
-def _command(run: Run) -> str:
-    """The command that made the run, without a `--resume` of its own."""
-    given = run.environment.get("command")
-    words = given.split() if isinstance(given, str) and given else ["loadstone", "run", run.experiment.name]
-    if "--resume" in words:
-        place = words.index("--resume")
-        del words[place : place + 2]
-    return " ".join(words)
-
-
 def _course(run: Run, judged: Sequence[TrialRecord]) -> Iterator[str]:
     if not is_complete(run):
         yield (
             f"{len(run.trials)} of {_at_most(run)} trials are finished: the run was cut short; "
-            f"`{_command(run)} --resume {run.path}` goes on with it."
+            f"`loadstone run --resume {run.path}` goes on with it."
         )
+    yield from _beyond_budget(run)
     yield from _repeated(run)
+    if spread := ", ".join(f"{one.cpu} by {one.spread:.0%}" for one in machine_speed(judged)):
+        yield f"The machine's own speed varied between trials (slow tenth over fast tenth): {spread}."
     otherwise = sum(then.verdict != now.verdict for then, now in zip(run.trials, judged, strict=True))
     if otherwise:
         trials = "1 trial is" if otherwise == 1 else f"{otherwise} trials are"
@@ -87,6 +80,19 @@ def _course(run: Run, judged: Sequence[TrialRecord]) -> Iterator[str]:
         yield " ".join(run.experiment.as_published.note.split())
 
 
+def _beyond_budget(run: Run) -> Iterator[str]:
+    """Conditions of a table that the budget did not reach."""
+    done = {trial.trial for trial in run.trials}
+    tables = {group.name for group in run.plan.groups if not group.pairs}
+    first = [line for line in run.plan.trials if line.group in tables and line.block == 1]
+    left = sum(line.trial not in done for line in first)
+    if left and all(is_finished(run, name) for name in tables):
+        yield (
+            f"{left} of {len(first)} conditions of the tables were not measured: budget. "
+            f"`loadstone run --resume {run.path} --budget TIME` measures them."
+        )
+
+
 def _at_most(run: Run) -> str:
     """How many trials the run needs; of a group that may stop early nobody knows beforehand."""
     number = len(needed_trials(run))
@@ -95,15 +101,13 @@ def _at_most(run: Run) -> str:
 
 
 def _repeated(run: Run) -> Iterator[str]:
-    """Trials that were measured again, by what spoiled them."""
+    """Trials that were measured again, in folders of older versions."""
     if not run.superseded:
         return
     blocks = {(trial.group, trial.block) for trial in run.superseded}
-    causes = spoiled_by(run.superseded)
-    why = ", ".join(f"{name} in {number}" for name, number in sorted(causes.items(), key=lambda one: (-one[1], one[0])))
     trials = "1 trial" if len(run.superseded) == 1 else f"{len(run.superseded)} trials"
     where = "1 block" if len(blocks) == 1 else f"{len(blocks)} blocks"
-    yield f"{trials} of {where} measured again{f', spoiled from outside ({why})' if why else ''}: only the last counts."
+    yield f"{trials} of {where} measured again: only the last counts."
 
 
 def _surroundings(environment: Mapping[str, Any]) -> Iterator[str]:

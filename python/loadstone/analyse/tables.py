@@ -1,19 +1,24 @@
 """The study's tables: a row a condition, over its trials that are not invalid, as the comparisons use them."""
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from loadstone.analyse.bottleneck import bottleneck_of
-from loadstone.analyse.checks import OUTSIDE
+from loadstone.analyse.checks import BOUNDS, forbidding
+from loadstone.analyse.gain import bound_over
 from loadstone.analyse.labels import condition_words, identity
-from loadstone.analyse.model import ResultTable, Row
+from loadstone.analyse.limits import GAIN
+from loadstone.analyse.model import Bound, MachineSpeed, ResultTable, Row
 from loadstone.analyse.pairs import EXACT, SPOILED_MAX
 from loadstone.analyse.reasons import counted_reasons, failed_checks
 from loadstone.analyse.server_side import server_side, users_of
+from loadstone.analyse.speed import machine_speed, slower_than_usual
 from loadstone.analyse.statistics.signed_rank import signed_rank
+from loadstone.analyse.trend import rise_over, rise_within
 from loadstone.errors import DriveFailed
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.histogram import PER_MILLE, SAMPLES_BEYOND, measurable
@@ -41,11 +46,11 @@ def make_tables(run: Run, trials: Sequence[TrialRecord]) -> list[ResultTable]:
     for trial in trials:
         if trial.block != WARM_BLOCK:
             by_condition.setdefault(identity(trial.condition), []).append(trial)
-    tables = []
+    tables, usual = [], machine_speed(trials)
     for table in tables_of_mode(run):
         conditions = [c for c in _conditions(run.experiment, table) if identity(c) in planned]
         if conditions:
-            rows = [_row(run, table, c, by_condition.get(identity(c), [])) for c in conditions]
+            rows = [_row(run, table, c, by_condition.get(identity(c), []), usual) for c in conditions]
             vary = {name: list(levels) for name, levels in table.vary.items()}
             head = {"name": table.name, "title": table.title, "note": table.note, "columns": list(table.columns)}
             tables.append(ResultTable(**head, vary=vary, rows=rows))
@@ -67,29 +72,33 @@ def _conditions(experiment: Experiment, table: Table) -> list[Condition]:
     return [usual | dict(zip(table.vary, levels, strict=True)) for levels in product(*table.vary.values())]
 
 
-def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]) -> Row:
-    used = [trial for trial in trials if trial.verdict != "invalid"]
+def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord], usual: Sequence[MachineSpeed]) -> Row:
+    used = [trial for trial in trials if not forbidding(trial)]
     head: dict[str, Any] = {
         "condition": condition,
         "label": condition_words(run.experiment, condition, table.vary),
         "trials": [trial.trial for trial in trials],
         "published": published_figure(run.experiment, condition),
         "published_columns": published_columns(run.experiment, condition),
-        "reasons": _reasons(trials),
     }
-    if not used or _refused(trials):
-        return _empty_row(head, "invalid" if trials else "missing")
+    bound = bound_over(used)
+    head["reasons"] = _reasons(trials, bound)
+    if not used or _refused(trials) or (bound is not None and 100 * bound.total > GAIN.invalid):
+        return _empty_row({**head, "bound": bound}, "invalid" if trials else "missing")
     response, service, unread = _latencies(run, used)
-    interval = typical_interval([trial.goodput_per_s for trial in used])
-    apart = _apart(used) if interval is None else []
+    goodput = _rate([trial.goodput_per_s for trial in used], used)
+    throughput = _rate([trial.throughput_per_s for trial in used], used)
+    interval = _around(goodput, typical_interval([trial.goodput_per_s for trial in used]))
+    doubts = [*(_apart(used) if interval is None else []), *_warming(used)]
+    slower = slower_than_usual(used, usual)
     elapsed_s = sum(trial.duration_s for trial in used)
     return Row(
-        **{**head, "reasons": [*head["reasons"], *unread, *apart]},
-        verdict="suspect" if apart or any(trial.verdict == "suspect" for trial in used) else "valid",
+        **{**head, "reasons": [*head["reasons"], *unread, *doubts, *([slower] if slower else [])]},
+        verdict=_verdict(used, bound, doubts),
         operations=round(sum(trial.throughput_per_s * trial.duration_s for trial in used)),
         elapsed_s=elapsed_s,
-        throughput_per_s=_rate([trial.throughput_per_s for trial in used], used),
-        goodput_per_s=_rate([trial.goodput_per_s for trial in used], used),
+        throughput_per_s=throughput,
+        goodput_per_s=goodput,
         peak_per_s=max(trial.peak_per_s for trial in used),
         response_ns=response,
         service_ns=service,
@@ -99,11 +108,29 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         unmeasurable=_unmeasurable(response, used),
         blocks=len(used),
         goodput_interval=interval,
-        throughput_interval=typical_interval([trial.throughput_per_s for trial in used]),
+        throughput_interval=_around(throughput, typical_interval([trial.throughput_per_s for trial in used])),
         bottleneck=bottleneck_of(used),
         users=users_of(used[0]) if run.plan.scale != 1 else None,
+        bound=bound,
         **server_side(used),
     )
+
+
+def _verdict(used: Sequence[TrialRecord], bound: Bound | None, doubts: Sequence[str]) -> Literal["valid", "suspect"]:
+    """What bounds single trials counts by the bound of the row alone."""
+    failed = any(check.verdict == "suspect" and check.name not in BOUNDS for trial in used for check in trial.checks)
+    wide = bound is not None and 100 * bound.total > GAIN.valid
+    return "suspect" if doubts or failed or wide else "valid"
+
+
+def _warming(trials: Sequence[TrialRecord]) -> list[str]:
+    """What is to be said of a rate that was still rising, over all trials."""
+    found = []
+    if (rise := rise_within(trials)) is not None:
+        found.append(f"The rate rises by {math.expm1(rise):.0%} within its trials: they were not warm yet.")
+    if (rise := rise_over(trials)) is not None:
+        found.append(f"The rate rose by {math.expm1(rise):.0%} from its first trials to its last.")
+    return found
 
 
 def _apart(trials: Sequence[TrialRecord]) -> list[str]:
@@ -115,13 +142,9 @@ def _apart(trials: Sequence[TrialRecord]) -> list[str]:
 
 
 def _refused(trials: Sequence[TrialRecord]) -> bool:
-    """Whether failures forbid a figure, as they forbid a verdict: an exact check once, the others too often.
-
-    Trials that something outside spoiled are merely left out.
-    """
-    failed = [{check.name for check in trial.checks if check.verdict == "invalid"} for trial in trials]
-    own = [names for names in failed if names and not names & OUTSIDE]
-    return any(names & set(EXACT) for names in own) or len(own) > SPOILED_MAX * len(trials)
+    """Whether failures forbid a figure, as they forbid a verdict: an exact check once, the others too often."""
+    failed = [names for trial in trials if (names := {check.name for check in forbidding(trial)})]
+    return any(names & set(EXACT) for names in failed) or len(failed) > SPOILED_MAX * len(trials)
 
 
 def _empty_row(head: Mapping[str, Any], verdict: str) -> Row:
@@ -130,6 +153,15 @@ def _empty_row(head: Mapping[str, Any], verdict: str) -> Row:
         **head, verdict=verdict, operations=None, elapsed_s=None, throughput_per_s=None, goodput_per_s=None,
         peak_per_s=None, response_ns=None, service_ns=None, pool_wait_ns=None, errors={}, cpu_share={}, unmeasurable=[],
     )  # fmt: skip
+
+
+def _around(rate: float, interval: tuple[float, float] | None) -> tuple[float, float] | None:
+    """The interval of the typical trial, as wide as it takes to hold the rate over all trials, too.
+
+    A few slow trials draw the one down and leave the other where it was: printed side by side the rate would lie
+    outside of its own brackets.
+    """
+    return None if interval is None else (min(interval[0], rate), max(interval[1], rate))
 
 
 def typical_interval(rates: Sequence[float]) -> tuple[float, float] | None:
@@ -146,11 +178,15 @@ def typical_interval(rates: Sequence[float]) -> tuple[float, float] | None:
     return float(np.exp(found.low)), float(np.exp(found.high))
 
 
-def _reasons(trials: Sequence[TrialRecord]) -> list[str]:
-    """Why trials are not valid: a sentence a check; with how many trials it is about where there are several."""
+def _reasons(trials: Sequence[TrialRecord], bound: Bound | None) -> list[str]:
+    """Why trials are not valid: a sentence a check; with how many trials it is about where there are several.
+
+    What bounds single trials is no reason where the bound of the row is small.
+    """
+    without = BOUNDS if bound is not None and 100 * bound.total <= GAIN.valid else ()
     if len(trials) == 1:
-        return [check.reason for check in failed_checks(trials[0])]
-    return counted_reasons(trials)
+        return [check.reason for check in failed_checks(trials[0]) if check.name not in without]
+    return counted_reasons(trials, without=without)
 
 
 def _latencies(run: Run, trials: list[TrialRecord]) -> tuple[Quantiles | None, Quantiles | None, list[str]]:

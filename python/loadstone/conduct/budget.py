@@ -14,15 +14,25 @@ one may be the start and the warm-up of an application."""
 
 
 class Budget:
-    """The clock of a run. Earlier sessions of a resumed run count."""
+    """The clock of a run, from its command to its report. Earlier sessions of a resumed run count."""
 
     def __init__(
-        self, budget_s: float, earlier: Iterable[TrialRecord] = (), clock: Callable[[], float] = time.monotonic
+        self,
+        budget_s: float,
+        earlier: Iterable[TrialRecord] = (),
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        began_s: float | None = None,
+        ending_s: float = 0.0,
     ) -> None:
-        """`budget_s` is for all sessions together; 0: there is no end. `earlier` are their trials, every attempt."""
+        """`budget_s` is for all sessions together; 0: there is no end. `earlier` are their trials, every attempt.
+
+        `began_s`: when the command began, by `clock`; None: now. `ending_s`: kept for what comes after the trials.
+        """
         self.budget_s = budget_s
         self._clock = clock
-        self._began_s = clock()
+        self._began_s = clock() if began_s is None else began_s
+        self._ending_s = ending_s
         self._earlier_s = lasted_s(earlier)
 
     def elapsed_s(self) -> float:
@@ -30,8 +40,8 @@ class Budget:
         return self._earlier_s + self._clock() - self._began_s
 
     def left_s(self) -> float:
-        """Seconds that are left, 0 at least; infinite without a budget."""
-        return max(0.0, self.budget_s - self.elapsed_s()) if self.budget_s > 0 else math.inf
+        """Seconds that are left for trials, 0 at least; infinite without a budget."""
+        return max(0.0, self.budget_s - self._ending_s - self.elapsed_s()) if self.budget_s > 0 else math.inf
 
 
 def lasted_s(trials: Iterable[TrialRecord]) -> float:

@@ -1,8 +1,8 @@
-"""The campaign: which trial comes next, what is measured again, and when a comparison ends.
+"""The campaign: which trial comes next, and when a comparison ends.
 
-The table's group first, one block of it. Then the comparisons in rounds, each group up to its next look, until all are
-decided or the budget is spent; after the first round the other blocks of the table. Ends are decided by looks and by
-the clock, never by a trial's figures.
+The table's group first, one block of it, as far as there is time beside the first looks. Then the comparisons in
+rounds, each group up to its next look, until all are decided or the budget is spent; after the first round the
+other blocks of the table. Ends are decided by looks and by the clock, never by a trial's figures.
 """
 
 import time
@@ -10,17 +10,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from loadstone.analyse.checks import forbidding
 from loadstone.analyse.labels import label_of
+from loadstone.analyse.reasons import failed_checks
+from loadstone.analyse.sides import pair_names
 from loadstone.conduct.budget import Budget
 from loadstone.conduct.conductor import OnInterval
 from loadstone.conduct.passes import Passes
 from loadstone.conduct.table_trials import TableTrials
 from loadstone.drive.outcome import Interval
-from loadstone.plan.looks import BLOCKS_MIN
-from loadstone.plan.run_plan import WARM_BLOCK, Group, PlannedTrial, RunPlan
+from loadstone.plan.looks import keeps_last, looks_left
+from loadstone.plan.run_plan import WARM_BLOCK, Group, PlannedTrial, RunPlan, first_looks_s, preparation
 from loadstone.record.folder import RunFolder
 from loadstone.record.look import Look, Reason
-from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.record.trial import TrialRecord
 from loadstone.report.progress import RunProgress
 from loadstone.spec.experiment import Experiment
 
@@ -47,6 +50,10 @@ class LookOutcome(Protocol):
     def decided(self) -> bool:
         """Whether more blocks would change no verdict."""
 
+    @property
+    def forecast(self) -> str:
+        """What the next look would show, by the blocks measured so far; may be empty."""
+
 
 class Judge(Protocol):
     """What judges a group at a look; see `analyse.comparisons.look_at`."""
@@ -56,7 +63,6 @@ class Judge(Protocol):
         group: Group,
         experiment: Experiment,
         trials: Sequence[TrialRecord],
-        repeated_blocks: int,
         budget_minutes: float | None,
     ) -> LookOutcome: ...
 
@@ -73,13 +79,21 @@ class Campaign:
     judge: Judge
     clock: Callable[[], float] = time.monotonic
     unix_s: Callable[[], float] = time.time
+    began_s: float | None = None
+    """When the command began, by `clock`; None: now."""
     _looks: dict[str, Look] = field(init=False, default_factory=dict)
     """The newest look of each group."""
+    _taken: dict[str, list[int]] = field(init=False, default_factory=dict)
+    """At how many blocks each group was looked at, by all sessions of the run."""
 
     def __post_init__(self) -> None:
         earlier = self.folder.earlier_trials
-        self._budget = Budget(self.run_plan.budget_s, earlier, self.clock)
-        self._looks = {look.group: look for look in self.folder.earlier_looks}
+        ending_s = self.run_plan.ending_s()
+        self._budget = Budget(self.run_plan.budget_s, earlier, self.clock, began_s=self.began_s, ending_s=ending_s)
+        self._prepared: set[str] = set()
+        """What was started, warmed up and written for the trials so far, see `RunPlan.preparation`."""
+        for look in self.folder.earlier_looks:
+            self._note_look(look)
         self._tables = [TableTrials(*self._of(group)) for group in self.run_plan.groups if not group.pairs]
         self._comparisons = [Passes(*self._of(group)) for group in self.run_plan.groups if group.pairs]
 
@@ -112,10 +126,11 @@ class Campaign:
     # The table
 
     def _begin_table(self, table: TableTrials) -> None:
-        """The first block of a table, whatever it takes; a table of one block is done with it."""
+        """The first block of a table, as far as there is time for it; a table of one block is done with it."""
         if self._table_ended(table):
             return
-        self._measure_tables_block(table, table.blocks[0])
+        if not self._measure_first_block(table, first_looks_s(self._first_looks(), self._budget.left_s())):
+            return
         if len(table.blocks) == 1:
             self._add_look(table.group, table.complete, [], stop=True, reason="last look")
 
@@ -123,28 +138,41 @@ class Campaign:
         """The other blocks, as far as the budget goes. Every comparison had its first look before."""
         if self._table_ended(table):
             return
-        reason: Reason = "last look"
-        for block in table.blocks[1:]:
-            if table.pending(block) and not self._fits(table.block_s()):
+        reason: Reason = "last look" if self._measure_first_block(table, 0.0) else "out of budget"
+        for block in table.blocks[1:] if reason == "last look" else ():
+            if table.pending(block) and not self._fits(table.block_s(), table.pending(block)):
                 reason = "out of budget"
                 break
             self._measure_tables_block(table, block)
         self._add_look(table.group, table.complete, [], stop=True, reason=reason)
+
+    def _measure_first_block(self, table: TableTrials, kept_s: float) -> bool:
+        """Trial by trial as long as `kept_s` are left after it; whether the block is whole."""
+        for planned in table.pending(table.blocks[0]):
+            if not self._fits(table.trial_s() + kept_s, [planned]):
+                return False
+            self._table_trial(table, planned)
+        self._measure_tables_block(table, table.blocks[0])
+        return True
+
+    def _first_looks(self) -> list[float]:
+        """Seconds up to the first look of each comparison that had none."""
+        return [
+            (passes.group.looks[0] - passes.complete + (not passes.warm)) * passes.block_s()
+            for passes in self._comparisons
+            if passes.group.name not in self._looks
+        ]
 
     def _table_ended(self, table: TableTrials) -> bool:
         """Whether nothing more is to be measured of it: what a budget ended goes on where there is time for it now."""
         look = self._looks.get(table.group.name)
         if look is None or not look.stop:
             return False
-        return look.reason != "out of budget" or not self._fits(table.block_s())
+        first = table.pending(table.blocks[0])
+        return look.reason != "out of budget" or not self._fits(table.trial_s() if first else table.block_s())
 
     def _measure_tables_block(self, table: TableTrials, block: int) -> None:
         for planned in table.pending(block):
-            self._table_trial(table, planned)
-        for planned, cause in table.to_repeat(block):
-            if not self._fits(table.block_s() / len(table.group.conditions)):
-                return
-            self.progress.note(f"{planned.name} is measured again: {_clause(cause)}")
             self._table_trial(table, planned)
 
     def _table_trial(self, table: TableTrials, planned: PlannedTrial) -> None:
@@ -163,44 +191,57 @@ class Campaign:
         """Whether a group is to be measured: ended ones are not, but for want of time that there is now.
 
         A fixed design has had its only look; and what could not be decided within the budget may be with a larger one.
+        Nothing is looked at more often than its level allows for, however often the run is gone on with.
         """
         look = self._looks.get(passes.group.name)
-        if look is None or not look.stop:
+        if look is None:
+            return True
+        if not self._looks_left(passes.group):
+            return False
+        if not look.stop:
             return True
         if passes.complete >= passes.group.looks[-1] or not self._fits(passes.block_s()):
             return False
         if look.reason == "out of budget":
-            return passes.group.sequential or look.blocks < BLOCKS_MIN
+            return True
         return self.folder.more_time and any(words.startswith(NOT_DECIDABLE) for words in look.words)
 
     def _to_next_look(self, passes: Passes) -> bool:
         """Measure a group up to its next look, or as far as the budget goes, and look; whether it goes on."""
         group = passes.group
-        seen = self._looks[group.name].blocks if group.name in self._looks else 0
-        looks = group.looks if group.sequential else group.looks[-1:]
-        target = next((look for look in looks if look > seen), looks[-1])
-        in_time = self._measure_blocks(passes, target)
+        left = self._looks_left(group)
+        in_time = self._measure_blocks(passes, left[0])
         blocks = passes.complete
+        earlier = self._looks.get(group.name)
+        if not in_time and earlier is not None and keeps_last(group.looks, left, blocks):
+            self._add_look(group, earlier.blocks, earlier.words, stop=True, reason="out of budget")
+            return False
         outcome = self.judge(
             group,
             self.experiment,
             passes.upto(blocks),
-            passes.repeated,
             self.run_plan.budget_s / 60 if self.run_plan.budget_s > 0 else None,
         )
-        reason = _reason(passes, outcome, in_time=in_time, last=blocks >= looks[-1])
+        reason = _reason(outcome, in_time=in_time, last=blocks >= left[-1])
         self._add_look(group, blocks, outcome.words, stop=reason != "go on", reason=reason)
         self._tell_decided()
-        self.progress.look(group.name, blocks, reason, outcome.words)
+        names = pair_names(self.experiment, group.name, group.pairs)
+        self.progress.look(group.name, blocks, reason, outcome.words, names)
+        if reason == "go on" and outcome.forecast:
+            self.progress.step(f"{group.name}: {outcome.forecast}")
         return reason == "go on"
+
+    def _looks_left(self, group: Group) -> tuple[int, ...]:
+        planned = group.looks if group.sequential else group.looks[-1:]
+        return looks_left(planned, self._taken.get(group.name, ()))
 
     def _measure_blocks(self, passes: Passes, target: int) -> bool:
         """Measure blocks until there are `target`; False if the budget ends before."""
         given_up = passes.give_up_after_pause(self.unix_s())
         if given_up is not None:
-            self.progress.note(f"block {given_up} of {passes.group.name} is begun anew: it was left too long ago")
+            self.progress.detail(f"block {given_up} of {passes.group.name} is begun anew: it was left too long ago")
         if not passes.warm:
-            if not self._fits(2 * passes.block_s()):
+            if not self._fits(2 * passes.block_s(), passes.pending(WARM_BLOCK)):
                 return False
             self._measure_block(passes, WARM_BLOCK, target)
         while passes.complete < target:
@@ -210,18 +251,11 @@ class Campaign:
         return True
 
     def _measure_block(self, passes: Passes, block: int, target: int) -> None:
-        """One block; begun anew as soon as something outside spoils a trial, where that is allowed and in time."""
+        """What is left of one block."""
         name = passes.group.name
         place = f"{name}: warm-up block" if block == WARM_BLOCK else f"{name}: block {block}, look at {target}"
-        while True:
-            cause = passes.cause(block)
-            if cause is not None and passes.may_repeat(block, target) and self._fits(passes.block_s()):
-                self.progress.note(f"block {block} of {name} is measured again: {_clause(cause)}")
-                passes.begin_anew(block)
-            pending = passes.pending(block)
-            if not pending:
-                break
-            record = self._trial(pending[0], place)
+        for planned in passes.pending(block):
+            record = self._trial(planned, place)
             passes.add(record)
             if block != WARM_BLOCK:
                 self.progress.finished(record.verdict, _reasons(record), in_block=True)
@@ -232,6 +266,7 @@ class Campaign:
     def _trial(self, planned: PlannedTrial, place: str) -> TrialRecord:
         self.progress.left(*self._left())
         self.progress.trial(planned.name, label_of(self.experiment, planned.condition), place)
+        self._prepared |= preparation(planned).keys()
         return self.conductor.run(planned, self._show)
 
     def _show(self, interval: Interval) -> None:
@@ -240,8 +275,11 @@ class Campaign:
         if interval.duration_s > 0:
             self.progress.live(done / interval.duration_s, p99_ns or None, interval.phase)
 
-    def _fits(self, seconds: float) -> bool:
-        return seconds <= self._budget.left_s()
+    def _fits(self, seconds: float, planned: Sequence[PlannedTrial] = ()) -> bool:
+        """Whether there is time for trials of so many seconds, with what must start for `planned`."""
+        needed = {name: cost_s for trial in planned for name, cost_s in preparation(trial).items()}
+        starts_s = sum(cost_s for name, cost_s in needed.items() if name not in self._prepared)
+        return seconds + starts_s <= self._budget.left_s()
 
     def _left(self) -> tuple[float, bool]:
         """Seconds that the run still takes, and whether it may well take less."""
@@ -266,23 +304,24 @@ class Campaign:
             reason=reason,
         )
         self.folder.add_look(look)
-        self._looks[group.name] = look
+        self._note_look(look)
+
+    def _note_look(self, look: Look) -> None:
+        self._looks[look.group] = look
+        self._taken.setdefault(look.group, []).append(look.blocks)
 
 
-def _reason(passes: Passes, outcome: LookOutcome, *, in_time: bool, last: bool) -> Reason:
+def _reason(outcome: LookOutcome, *, in_time: bool, last: bool) -> Reason:
     """Why a group ends at a look, or that it goes on. What is INVALID for want of blocks may go on with more time."""
     invalid = [words.startswith(INVALID) for words in outcome.words]
     if outcome.decided and (in_time or not any(invalid)):
-        return "spoiled" if all(invalid) and passes.left_spoiled else "decided"
+        return "decided"
     if last:
         return "last look"
     return "go on" if in_time else "out of budget"
 
 
-def _clause(check: CheckResult) -> str:
-    """What a check says, as the end of a sentence."""
-    return check.reason[:1].lower() + check.reason[1:]
-
-
 def _reasons(record: TrialRecord) -> list[str]:
-    return [check.reason for check in record.checks if check.verdict in ("suspect", "invalid")]
+    """Why the trial is not valid: what forbids its figures first."""
+    first = forbidding(record)
+    return [check.reason for check in (*first, *(one for one in failed_checks(record) if one not in first))]

@@ -1,6 +1,8 @@
-"""How much load the driver itself can make: the trial's own load against a server that does nothing."""
+"""The trial's own load against a server that does nothing: what one round trip takes, and what the driver can do.
 
-from collections import Counter
+The first is what `round_trip` holds the P50 against; the second is for information, and limits nothing.
+"""
+
 from typing import Any
 
 from loadstone.deploy.null_server import NullServerProcess
@@ -12,12 +14,6 @@ from loadstone.plan.http import HttpExpect
 from loadstone.plan.model import Closed, Operation, Phases, Plan
 from loadstone.record.facts import Ceiling
 
-NEAR = 0.7
-"""Share of the ceiling from which on it is worth measuring again."""
-TRIES = 3
-"""How often it is measured at most for one trial."""
-TRIES_IN_ALL = 9
-"""How often it is measured at most in a run, for each kind of load: what still looks near then is near."""
 BUSY_USERS = 64
 """Enough to keep one thread of a driver busy."""
 BUSY = Phases(warm_up_s=0.05, measure_s=0.2, drain_s=1.0)
@@ -34,32 +30,21 @@ class CeilingGauge:
         self._driver = driver
         self._context = context
         self._known: dict[str, Ceiling] = {}
-        self._tried: Counter[str] = Counter()
 
-    def measure(self, plan: Plan, rate_per_s: float, reply_bytes: float = 0.0) -> Ceiling | None:
+    def measure(self, plan: Plan, reply_bytes: float = 0.0) -> Ceiling | None:
         """The ceiling for this kind of load; None if the driver cannot be driven against the null server.
 
-        Noise can only lower a ceiling: where `rate_per_s` comes near it, it is measured again and the higher
-        one counts. It costs about .4 s each time. `reply_bytes`: mean size of a reply, which an HTTP load takes over.
+        It costs about .4 s, once. `reply_bytes`: mean size of a reply, which an HTTP load takes over.
         """
         body_bytes = _rounded(reply_bytes - HTTP_HEAD_BYTES) if plan.protocol == "http1" else 0
         shape = plan.model_dump_json(
             include={"operations", "documents", "data", "pipeline_depth", "threads", "protocol", "cpus"}
         )
         kind = f"{body_bytes} {shape}"
-        best = self._known.get(kind)
-        for _ in range(TRIES):
-            if best is not None and (rate_per_s <= NEAR * best.capacity_per_s or self._tried[kind] >= TRIES_IN_ALL):
-                break
-            self._tried[kind] += 1
-            found = self._measured(plan, body_bytes)
-            if found is None:
-                return None
-            if best is None or found.capacity_per_s > best.capacity_per_s:
-                best = found
-        if best is not None:
-            self._known[kind] = best
-        return best
+        found = self._known.get(kind) or self._measured(plan, body_bytes)
+        if found is not None:
+            self._known[kind] = found
+        return found
 
     def _measured(self, plan: Plan, body_bytes: int) -> Ceiling | None:
         null = NullServerProcess(_options(plan, body_bytes))

@@ -10,6 +10,7 @@ from typing import Protocol
 from loadstone import registry
 from loadstone.analyse.judge import judge_trial
 from loadstone.conduct.ceiling import CeilingGauge
+from loadstone.conduct.machine_speed import machine_speed, speed_facts
 from loadstone.conduct.ready_parts import (
     failure,
     held,
@@ -97,7 +98,7 @@ class Conductor:
         plan = _on(planned.plan, ready, planned.target)
         self._offered = None
         try:
-            warm_up(self.driver, ready, planned.target, plan, self.progress)
+            warm_up(self.driver, ready, planned.target, plan, self.progress, self._require_going_on)
             self._load(planned, ready)
             record = self._drive(planned, plan, ready, writer, on_interval)
         except (DriveFailed, ServerGone) as error:
@@ -161,10 +162,12 @@ class Conductor:
             self.live.sample(seen)
 
         cpus = (*self.placement.server_cpus, *self.placement.generator_cpus)
+        speed_before = machine_speed(cpus)
         sampler = Sampler(registry.monitors(watch_of(ready, cpus)), deliver)
         with sampler:
             sampler.now()
             drive = self.driver.drive(plan, take)
+        speed_after = machine_speed(cpus)
         self._offered = drive.total.offered
         after = snapshots(ready)
         subjects, held_after = subject_facts(ready, throttled_before), held(ready, planned.stored)
@@ -185,16 +188,15 @@ class Conductor:
             settings=settings,
             unlike=unlike,
             limits=limits_of(ready),
+            speed=speed_facts(speed_before, speed_after),
         )
 
     def _ceiling(self, plan: Plan, drive: DriveRecord) -> Ceiling | None:
         """What the driver can do with this kind of load; None if the drive did not end in order."""
         if self.stopping.is_set() or drive.stopped:
             return None
-        completed = sum(operation.window_completed for operation in drive.operations.values())
         replies = max(1, drive.total.ok + sum(drive.total.errors.values()))
-        rate_per_s = completed / drive.measure_s if drive.measure_s > 0 else 0.0
-        return self.ceiling.measure(plan, rate_per_s, drive.bytes_received / replies)
+        return self.ceiling.measure(plan, drive.bytes_received / replies)
 
     def _clean(self, planned: PlannedTrial, ready: Ready) -> ServerGone | None:
         """Remove the trial's keys, and no others; the reason if a server that is not ours does not answer."""

@@ -1,4 +1,4 @@
-"""Crashes: a server is killed under load, started again, and asked what it kept of what it had acknowledged."""
+"""Crashes: a server is killed under load and started again, and what it had acknowledged is looked up."""
 
 import os
 import signal
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from loadstone.conduct.look_up import LookUp
 from loadstone.deploy.deployed import Deployed, Ready
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.redis_control import RedisControl
@@ -16,7 +17,7 @@ from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed, Interrupted, LoadstoneError, ServerGone, UserError
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import CrashTrial
-from loadstone.record.crash import CrashRecord
+from loadstone.record.crash import CrashRecord, LookedUp
 from loadstone.record.folder import RunFolder
 
 
@@ -43,9 +44,12 @@ class Crashes:
                 continue
             self.progress(f"crash {number} of {len(planned)}: killing {one.crash.server} under load")
             record = self._one(one)
-            if self.stopping.is_set():
-                raise Interrupted("interrupted; what was finished is kept")
+            self._stop_if_requested()
             self.folder.add_crash(record)
+
+    def _stop_if_requested(self) -> None:
+        if self.stopping.is_set():
+            raise Interrupted("interrupted; what was finished is kept")
 
     def _one(self, one: CrashTrial) -> CrashRecord:
         try:
@@ -63,19 +67,30 @@ class Crashes:
             return _told_nothing(one, "the server was dead before the load began")
 
     def _killed(self, one: CrashTrial, ready: Ready, victim: Deployed, pid: int) -> CrashRecord:
+        if one.crash.look_up and (policy := _evicts(victim)):
+            return _told_nothing(
+                one, f"the server may throw keys away by itself ({policy}); set maxmemory-policy noeviction"
+            )
         plan = one.trial.plan.model_copy(update={"endpoints": ready.endpoints(one.trial.target)})
-        before = victim.control.count(one.crash.count)
+        before = None if one.crash.look_up else self._counted(one, victim)
         started_unix_ns = time.time_ns()
         drive, killed_after_s = self._drive_and_kill(plan, one.crash.after_s, pid)
         again_s = time.monotonic()
-        victim.server.restart()
+        try:
+            victim.server.restart()
+        except (ServerGone, UserError) as error:
+            record = _told_nothing(one, f"it did not start again: {error}")
+            return record.model_copy(update={"killed_after_s": round(killed_after_s or 0.0, 3)})
         restart_s = time.monotonic() - again_s
         restarted = self.servers.need(one.trial).servers[one.crash.server]
+        failure = None if killed_after_s is not None else "it ended before it was killed"
         try:
-            found = restarted.control.count(one.crash.count) - before
+            looked_up = self._looked_up(one, plan, restarted, drive)
+            found = None if before is None else self._counted(one, restarted, before)
         finally:
             self._clean(one, restarted, drive.total.offered)
-        failure = None if killed_after_s is not None else "it ended before it was killed"
+        if looked_up is not None:
+            failure = failure or _contradiction(plan, looked_up, drive)
         return CrashRecord(
             name=one.crash.name,
             trial=one.crash.trial,
@@ -84,11 +99,24 @@ class Crashes:
             acknowledged=drive.total.ok,
             unknown=sum(drive.total.errors.values()) + drive.total.timeouts + drive.total.in_flight,
             found=found,
+            looked_up=looked_up,
             restart_s=round(restart_s, 3),
             killed_after_s=round(killed_after_s or 0.0, 3),
             failure=failure,
             started_unix_ns=started_unix_ns,
         )
+
+    @staticmethod
+    def _counted(one: CrashTrial, server: Deployed, before: int = 0) -> int | None:
+        """What the server counts, without what was there before; None: nothing says how to count."""
+        return None if one.crash.count is None else server.control.count(one.crash.count) - before
+
+    def _looked_up(self, one: CrashTrial, plan: Plan, server: Deployed, drive: DriveRecord) -> LookedUp | None:
+        """What became of every acknowledged key; None where keys cannot be looked up."""
+        if not one.crash.look_up or drive.acknowledged is None or not isinstance(server.control, RedisControl):
+            return None
+        look_up = LookUp(server.control, plan, one.crash.look_up, self.progress, self._stop_if_requested)
+        return look_up.run(drive.acknowledged)
 
     def _drive_and_kill(self, plan: Plan, after_s: float, pid: int) -> tuple[DriveRecord, float | None]:
         """The drive, and after how many seconds of load the server was killed; None if the drive ended before."""
@@ -116,11 +144,28 @@ class Crashes:
 
     @staticmethod
     def _clean(one: CrashTrial, server: Deployed, offered: int) -> None:
-        """Remove the keys of the drive: they are taken in order, so there are none beyond what was offered."""
+        """Remove the keys of the drive: those that are taken in order end with what was offered."""
         keys = one.trial.plan.keys
+        count = min(keys.count, offered) if keys.distribution == "exactly_once" else keys.count
         if isinstance(server.control, RedisControl):
             with suppress(LoadstoneError):
-                server.control.remove_numbered(keys.prefix, min(keys.count, offered))
+                server.control.remove_numbered(keys.prefix, count)
+
+
+def _contradiction(plan: Plan, looked_up: LookedUp, drive: DriveRecord) -> str | None:
+    """Why the record of keys cannot be right: each write of a key that is written once has a key of its own."""
+    if plan.keys.distribution != "exactly_once" or looked_up.keys == drive.total.ok:
+        return None
+    return f"{drive.total.ok} writes were acknowledged, of {looked_up.keys} keys; please report this"
+
+
+def _evicts(victim: Deployed) -> str:
+    """By which policy the server may throw away what it acknowledged; empty where it does not."""
+    if not isinstance(victim.control, RedisControl):
+        return ""
+    found = victim.control.settings({"maxmemory": "", "maxmemory-policy": ""})
+    policy = found.get("maxmemory-policy", "noeviction")
+    return policy if found.get("maxmemory", "0") != "0" and policy != "noeviction" else ""
 
 
 def _told_nothing(one: CrashTrial, why: str) -> CrashRecord:

@@ -51,10 +51,12 @@ def opened(
     placement: Placement,
     progress: Callable[[str], None],
     told: Callable[[str], None],
+    announcement: Sequence[str] = (),
 ) -> Iterator[Opened]:
     """The run's folder with all that runs for it; closed at the end, or when it is interrupted.
 
-    `progress` hears what is being done just now, `told` what is to stay on the terminal.
+    `progress` hears what is being done just now, `told` what is to stay on the terminal,
+    and before anything starts, but not before folder and port are found good, the lines of the `announcement`.
 
     Raises:
         UserError: a part cannot be started, or the folder to go on with is another run's.
@@ -68,6 +70,8 @@ def opened(
         cpus = placement.server_cpus
         context = DeployContext(cpus, log_folder=path / LOGS, progress=progress, stopped=stopping.is_set)
         servers = held.enter_context(Deployments(registry.server, context))
+        for line in announcement:
+            told(line)
         if isinstance(live, LiveExporter):
             told(f"live figures for Prometheus: {live.url}")
         first, passwords = start_parts(servers, run_plan)

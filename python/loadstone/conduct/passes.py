@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from itertools import groupby
 from statistics import median
 
-from loadstone.conduct.repeats import allowed, spoiled
 from loadstone.plan.run_plan import WARM_BLOCK, Group, PlannedTrial
-from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.record.trial import TrialRecord
 
 PAUSE_MAX_S = 600.0
 """A block that was interrupted for longer is begun anew: its trials would not be close in time."""
@@ -58,24 +57,6 @@ class Passes:
         """The trials that stand, of the blocks up to this one and of the warm one."""
         return [trial for number in sorted(self._passes) if number <= block for trial in self._last(number)]
 
-    def cause(self, block: int) -> CheckResult | None:
-        """What spoiled the block's last pass from outside; None if nothing did."""
-        return next((check for trial in self._last(block) if (check := spoiled(trial)) is not None), None)
-
-    def may_repeat(self, block: int, blocks: int) -> bool:
-        """Whether the block may be begun anew where `blocks` will be judged: once, and not too many of them."""
-        return block != WARM_BLOCK and not self._was_repeated(block) and self.repeated < allowed(blocks)
-
-    @property
-    def repeated(self) -> int:
-        """Blocks with a pass that was given up because something outside spoiled it."""
-        return sum(map(self._was_repeated, self._passes))
-
-    @property
-    def left_spoiled(self) -> bool:
-        """Whether a block stands although something outside spoiled it."""
-        return any(self.cause(block) is not None for block in self._passes if block != WARM_BLOCK)
-
     def half_done(self) -> int | None:
         """The block that was begun and not ended."""
         return next((block for block in sorted(self._passes) if self._last(block) and self.pending(block)), None)
@@ -99,9 +80,6 @@ class Passes:
                 measured.append((starts[-1] - starts[0]) / (len(starts) - 1) * len(starts))
         return median(measured) if measured else self.group.block_s
 
-    def _was_repeated(self, block: int) -> bool:
-        return block != WARM_BLOCK and any(map(_is_spoiled, self._passes.get(block, [])[:-1]))
-
     def _last(self, block: int) -> list[TrialRecord]:
         passes = self._passes.get(block)
         return passes[-1] if passes else []
@@ -110,7 +88,3 @@ class Passes:
 def ended_unix_s(trial: TrialRecord) -> float:
     """When the trial's last phase ended, in seconds since 1970."""
     return trial.started_unix_ns / 1e9 + max((end for _, end in trial.phases.values()), default=0.0)
-
-
-def _is_spoiled(trials: list[TrialRecord]) -> bool:
-    return any(spoiled(trial) is not None for trial in trials)

@@ -3,18 +3,22 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from loadstone import registry
 from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
-from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.limits import Limits
 from loadstone.deploy.manifest import read_manifest
-from loadstone.deploy.subject_url import parse_subject_url
+from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.subject_url import UrlSubject, parse_subject_url
 from loadstone.errors import UserError
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.spec.problems import first_problem
+
+if TYPE_CHECKING:  # it takes time to load, and bad input needs none of it
+    from loadstone.deploy.deployments import Deployments
 
 
 def check_parts(run_plan: RunPlan) -> None:
@@ -34,6 +38,26 @@ def check_parts(run_plan: RunPlan) -> None:
                 parse_subject_url(url)
 
 
+def ask_users_parts(run_plan: RunPlan) -> None:
+    """Ask the servers and subjects of the user's once whether they can be loaded, and leave them as they were.
+
+    Raises:
+        UserError: one cannot be reached, or cannot serve what the run needs.
+    """
+    asked: set[str] = set()
+    for trial in _distinct(run_plan):
+        for name, settings in trial.servers.items():
+            server = registry.server(name, settings)
+            if not server.ours and repr((name, settings)) not in asked:
+                asked.add(repr((name, settings)))
+                server.start(DeployContext())
+                server.stop()
+        for name, subject in trial.subjects.items():
+            if subject.urls and repr((name, subject.urls)) not in asked:
+                asked.add(repr((name, subject.urls)))
+                UrlSubject(name, subject.urls).start(DeployContext())
+
+
 def _check_limits(name: str, limits: Mapping[str, object]) -> None:
     try:
         Limits.model_validate(limits)
@@ -42,7 +66,7 @@ def _check_limits(name: str, limits: Mapping[str, object]) -> None:
         raise UserError(f"subjects.{name}.limits.{'.'.join(map(str, path))}: {sentence}") from None
 
 
-def start_parts(deployments: Deployments, run_plan: RunPlan) -> tuple[Ready, list[str]]:
+def start_parts(deployments: "Deployments", run_plan: RunPlan) -> tuple[Ready, list[str]]:
     """Start every server that the run needs, and the first application; what runs, by name, and all passwords in use.
 
     Of several servers of one name (a setting is varied) it is the first. The other applications are started when

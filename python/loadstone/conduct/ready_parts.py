@@ -34,6 +34,8 @@ def watch_of(ready: Ready, cpus: Sequence[int]) -> Watch:
     mariadb = {name: one.monitor for name, one in ready.servers.items() if isinstance(one.monitor, MariaDbControl)}
     return Watch(
         pids={part: pid for parts in pids for part, pid in parts.items()},
+        parked=ready.parked,
+        complete=all(pids),
         redis={name: one.monitor for name, one in redis_of(ready).items() if isinstance(one.monitor, RedisControl)},
         cpus=tuple(cpus),
         mariadb=mariadb,
@@ -144,6 +146,7 @@ def subject_facts(ready: Ready, before: Mapping[str, float | None]) -> dict[str,
             ours=one.subject.ours,
             limits={key: text for key, text in one.subject.details.items() if "limit" in key},
             throttled_s=None if first is None or last is None else max(0.0, last - first),
+            restless_cores=one.restless_cores,
         )
     return facts
 

@@ -6,9 +6,8 @@ from statistics import mean, median
 
 from loadstone.conduct.budget import SESSION_GAP_S
 from loadstone.conduct.passes import ended_unix_s
-from loadstone.conduct.repeats import allowed, spoiled
 from loadstone.plan.run_plan import Group, PlannedTrial
-from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.record.trial import TrialRecord
 
 
 class TableTrials:
@@ -50,17 +49,6 @@ class TableTrials:
         """What is left of a block."""
         return [trial for trial in self._of(block) if trial.name not in self._attempts]
 
-    def to_repeat(self, block: int) -> list[tuple[PlannedTrial, CheckResult]]:
-        """The trials of a block that something outside spoiled, as many as may be measured again, each once."""
-        in_block = self._of(block)
-        again = sum(len(self._attempts.get(trial.name, ())) > 1 for trial in in_block)
-        found = [
-            (trial, cause)
-            for trial in in_block
-            if len(attempts := self._attempts.get(trial.name, [])) == 1 and (cause := spoiled(attempts[0])) is not None
-        ]
-        return found[: max(0, allowed(len(in_block)) - again)]
-
     def block_s(self) -> float:
         """Seconds that a block takes: the trials' own time, and the usual pause between two.
 
@@ -76,10 +64,13 @@ class TableTrials:
         own_s = mean(ended_unix_s(trial) - trial.started_unix_ns / 1e9 for trial in trials)
         return (own_s + pause_s) * len(self.group.conditions)
 
+    def trial_s(self) -> float:
+        """Seconds that one of its trials takes."""
+        return self.block_s() / max(1, len(self.group.conditions))
+
     def left_s(self) -> float:
         """Seconds that the trials not measured yet will take."""
-        each_s = self.block_s() / max(1, len(self.group.conditions))
-        return each_s * sum(name not in self._attempts for name in self._planned)
+        return self.trial_s() * sum(name not in self._attempts for name in self._planned)
 
     def _of(self, block: int) -> list[PlannedTrial]:
         return [trial for trial in self._planned.values() if trial.block == block]

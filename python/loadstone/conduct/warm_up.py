@@ -1,8 +1,15 @@
-"""Warming a subject up: before its first trial it is under the trial's own load, and nothing of that counts."""
+"""Warming a subject up: before its first trial it is under the trial's own load, and nothing of that counts.
 
+It is warm when its rate no longer rises, and when it falls quiet without load: a JVM goes on compiling for a while what
+it got to know, and would measure that.
+"""
+
+import time
 from collections.abc import Callable, Iterable
 
 from loadstone.deploy.deployed import DeployedSubject, Ready
+from loadstone.deploy.provider import Remark
+from loadstone.deploy.quiet import Quiet, await_quiet
 from loadstone.drive.driver import Driver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed
@@ -12,13 +19,29 @@ RISING = 1.05
 """A stretch that is so many times as fast as the fastest before it shows that the subject was still cold."""
 LONGEST = 3
 """After so many times the planned length a subject is taken as it is."""
+QUIET_CORES = 0.03
+WINDOW_S, WINDOWS = 0.2, 3
+"""A subject is quiet if it takes no more CPU than that in so many windows in a row."""
+REPORTED_EVERY_S = 3.0
+QUIET_LONGEST_S = 60.0
+"""It is waited for `LONGEST` times the planned length, and no longer than this."""
 
 
-def warm_up(driver: Driver, ready: Ready, target: str | None, plan: Plan, progress: Callable[[str], None]) -> None:
+def warm_up(
+    driver: Driver,
+    ready: Ready,
+    target: str | None,
+    plan: Plan,
+    progress: Callable[[str], None],
+    going_on: Callable[[], None] = lambda: None,
+) -> None:
     """Put the load on the subjects that `plan` goes to, if they never were under this kind of load since their start.
 
-    For the planned length at least, and longer as long as the rate goes on rising. What fails is told by the trial
-    itself, which comes next.
+    For the planned length at least, and longer as long as the rate goes on rising; then wait until they are quiet.
+    What fails is reported by the trial itself, which comes next.
+
+    Raises:
+        Interrupted: by `going_on`, when the user asked to stop.
     """
     kind = " ".join(sorted(operation.name for operation in plan.operations))
     cold = {name: one for name, one in _loaded(ready, target).items() if one.warm_up_s > 0 and kind not in one.warmed}
@@ -36,9 +59,36 @@ def warm_up(driver: Driver, ready: Ready, target: str | None, plan: Plan, progre
             return
         if rate_per_s < RISING * best_per_s:
             break
-        best_per_s, reached = rate_per_s, f" more, at {rate_per_s:,.0f} right replies a second so far"
+        best_per_s, reached = rate_per_s, f" more, at {rate_per_s:,.0f} correct replies a second so far"
     for one in cold.values():
         one.warmed.add(kind)
+    for name, one in cold.items():
+        one.restless_cores = _await_quiet(name, one, progress, going_on)
+
+
+def _await_quiet(
+    name: str, one: DeployedSubject, progress: Callable[[str], None], going_on: Callable[[], None]
+) -> float | None:
+    """Wait until a subject of ours is quiet; None if it is, else the cores that it still takes."""
+    if not one.subject.ours:
+        return None
+    longest_s = min(QUIET_LONGEST_S, LONGEST * one.warm_up_s)
+    next_s = time.monotonic() + REPORTED_EVERY_S
+    ends_s = time.monotonic() + longest_s
+
+    def report(cores: float) -> None:
+        nonlocal next_s
+        now_s = time.monotonic()
+        if now_s < next_s:
+            return
+        next_s, left_s = now_s + REPORTED_EVERY_S, max(0.0, ends_s - now_s)
+        progress(f"waiting for {name} to fall quiet: {cores:.2f} cores without load; for {left_s:.0f} s more at most")
+
+    rule = Quiet(QUIET_CORES, WINDOW_S, WINDOWS, longest_s)
+    cores = await_quiet(list(one.subject.pids.values()), rule, going_on, report)
+    if cores is not None:
+        progress(Remark(f"{name} still takes {cores:.2f} cores without load, {longest_s:.0f} s after its warm-up"))
+    return cores
 
 
 def stretches(length_s: float) -> Iterable[float]:
@@ -51,7 +101,7 @@ def _loaded(ready: Ready, target: str | None) -> dict[str, DeployedSubject]:
 
 
 def _rate_per_s(done: DriveRecord) -> float:
-    """Right replies a second: errors may come fast from a subject that is cold."""
+    """Correct replies a second: errors may come fast from a subject that is cold."""
     right = sum(operation.window_ok for operation in done.operations.values())
     return right / done.measure_s if done.measure_s > 0 else 0.0
 

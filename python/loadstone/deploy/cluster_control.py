@@ -3,12 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import redis
 from redis.crc import key_slot
 
 from loadstone.deploy.cluster_info import merged_info
-from loadstone.deploy.redis_control import RedisControl, plain
-from loadstone.errors import ServerGone
+from loadstone.deploy.redis_control import RedisControl
 from loadstone.plan.model import Endpoint
 
 Key = str | bytes | int
@@ -48,6 +46,20 @@ class ClusterControl(RedisControl):
             return sum(node.call(name, *keys) for node, keys in self._by_node(command[1:]))
         return self.node_of(command[1]).call(*command)
 
+    def pipelined(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """The replies to several commands, each of the node that has its key; see `RedisControl.pipelined`."""
+        places: dict[NodeControl, list[int]] = {}
+        for place, command in enumerate(commands):
+            places.setdefault(self.node_of(command[1]), []).append(place)
+        found: dict[int, Any] = {}
+        for node, own in places.items():
+            found |= dict(zip(own, node.pipelined([commands[place] for place in own]), strict=True))
+        return [found[place] for place in range(len(commands))]
+
+    def present(self, keys: Sequence[str]) -> list[bool]:
+        """See `RedisControl.present`; keys of several slots are looked up one by one."""
+        return [bool(reply) for reply in self.pipelined([("EXISTS", key) for key in keys])]
+
     def info(self, *sections: str) -> Mapping[str, Any]:
         """INFO of all nodes as of one server; see `merged_info`."""
         return merged_info([node.info(*sections) for node in self.nodes])
@@ -80,13 +92,7 @@ class NodeControl(RedisControl):
         """See `RedisControl.call`."""
         if command[0] != "UNLINK":
             return super().call(*command)
-        try:
-            with self._lock, self.client.pipeline(transaction=False) as pipeline:
-                for key in command[1:]:
-                    pipeline.unlink(key)
-                return sum(int(reply) for reply in pipeline.execute())
-        except (redis.RedisError, OSError) as error:
-            raise ServerGone(f"server {self.endpoint.label}: {plain(error)}") from error
+        return sum(int(reply) for reply in self.pipelined([("UNLINK", key) for key in command[1:]]))
 
 
 def _together(replies: Sequence[Any]) -> Any:

@@ -15,7 +15,7 @@ from loadstone.deploy.container_software import ContainedMariaDb, ContainedRedis
 from loadstone.deploy.limits import Limited, Limits, written
 from loadstone.deploy.local_redis import READY_S, check_config
 from loadstone.deploy.ports import PORT_TRIES, free_port
-from loadstone.deploy.provider import ConfigValue, Control, DeployContext, ServerFacts, ServerSettings
+from loadstone.deploy.provider import ConfigValue, Control, DeployContext, Remark, ServerFacts, ServerSettings
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.plan.model import Endpoint
 
@@ -148,7 +148,7 @@ class ContainerServer:
         """See `provider.Server.stop`."""
         run, self._run = self._run, None
         if run is not None and (left := run.close()):
-            self._context.progress(f"{self.name}: its container or network could not be removed: {left}")
+            self._context.progress(Remark(f"{self.name}: its container or network could not be removed: {left}"))
 
     def _await_ready(self, patience_s: float) -> Endpoint:
         """Wait until it serves, and read back what it is."""
@@ -176,7 +176,7 @@ class ContainerServer:
         told = {**refused, **(self._run.details() if self._run is not None else {})}
         self.facts = dataclasses.replace(facts, process_id=self.pids.get(self.name), details={**facts.details, **told})
         for line in differences:
-            self._context.progress(f"{self.name}: {line}")
+            self._context.progress(Remark(f"{self.name}: {line}"))
 
 
 def is_running(process: psutil.Process) -> bool:

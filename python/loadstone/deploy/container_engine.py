@@ -24,6 +24,7 @@ from docker.types import Ulimit
 
 from loadstone.deploy import container_guard
 from loadstone.deploy.limits import Limits
+from loadstone.deploy.provider import Remark
 from loadstone.errors import UserError
 
 ANSWER_S = 120.0
@@ -135,7 +136,7 @@ class Engine:
             except UserError as refused:
                 if not recipe.cpus or "cpuset" not in str(refused):
                     raise
-                progress(f"{recipe.name}: not pinned to CPUs: {refused}")
+                progress(Remark(f"{recipe.name}: not pinned to CPUs: {refused}"))
                 self._drop(recipe.name)
                 with self.telling(what):
                     return self._start(recipe, {})

@@ -47,6 +47,8 @@ class DeployedSubject:
     """How long it is to be under each kind of load before its first trial."""
     warmed: set[str] = field(default_factory=set)
     """What it was warmed up by, in the words of whoever does it."""
+    restless_cores: float | None = None
+    """What it still took without load after a warm-up, when that had been waited for in vain."""
 
 
 @dataclass
@@ -55,6 +57,8 @@ class Ready:
 
     servers: dict[str, Deployed]
     subjects: dict[str, DeployedSubject]
+    parked: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """The processes of what is up and not needed now, by the names of servers and subjects."""
 
     def endpoints(self, target: str | None) -> tuple[Endpoint, ...]:
         """Where the load goes: to that server or subject; None: to the only subject, or else to all servers.

@@ -5,7 +5,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from loadstone.deploy.data_writer import DataWriter
-from loadstone.deploy.deployed import Deployed, Ready
+from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
+from loadstone.deploy.held import by_name
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.deploy.redis_control import RedisControl
 from loadstone.deploy.server_pool import ServerPool
@@ -29,7 +30,8 @@ class Deployments:
     def need(self, planned: PlannedTrial) -> Ready:
         """What a trial runs on; started if it does not run yet, restarted if it died.
 
-        A server that was started holds the subjects' tables and its data when this returns.
+        A server that was started holds the subjects' tables and its data when this returns. What is up for other
+        trials is held still until it is needed again (`held`).
 
         Raises:
             UserError: a part cannot be started, cannot serve, or cannot take its data.
@@ -46,7 +48,18 @@ class Deployments:
         self._subjects.keep_only(self._servers.all())
         if planned.subjects:
             _note_keys(servers)
-        return Ready(servers, self._subjects.need(planned.subjects, servers))
+        subjects = self._subjects.need(planned.subjects, servers)
+        return Ready(servers, subjects, self._hold_the_rest(servers, subjects))
+
+    def _hold_the_rest(
+        self, servers: Mapping[str, Deployed], subjects: Mapping[str, DeployedSubject]
+    ) -> dict[str, tuple[int, ...]]:
+        """Hold still all that this trial does not need, subjects before what they work on; its processes by name.
+
+        `need` lets a part go on before it is used again.
+        """
+        idle = self._subjects.hold_all_but(subjects.values(), servers.values())
+        return by_name([*idle, *self._servers.hold_all_but(servers.values())])
 
     def stop(self) -> None:
         """Stop all that is ours, and leave what is not as it was. May be called more than once."""

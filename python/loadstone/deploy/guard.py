@@ -4,8 +4,14 @@ The server is this program's child, and its standard input is a pipe that loadst
 closes (loadstone ended, however it ended) or on SIGTERM, the server gets SIGTERM, after two seconds
 SIGKILL, and the folder is removed. Should the guard itself be killed, Linux kills the server with it.
 
-Input, a line each: first the `Spec` as JSON, then `start` or `stop`. Output, a line of JSON each:
-`{"started": pid}`, `{"exited": status}` (negative: the signal), `{"failed": text}`.
+Input, a line each: first the `Spec` as JSON, then `start`, `stop`, `hold` or `release`. Output, a line of JSON
+each: `{"started": pid}`, `{"exited": status}` (negative: the signal), `{"failed": text}`, `{"held": true or false}`.
+
+A server that is held does not run: SIGSTOP went to it and to all that it started, and SIGCONT lets it go on.
+The control group's freezer is not used for it: a process in a frozen group of version 1 does not even die of
+SIGKILL, so that a guard that is killed would leave it behind for ever, and version 2 needs rights that most users
+lack. A stopped process ends with its guard as any other, on every system. Before a held server is told to end
+it is let go, so that it can.
 
 What the server starts and leaves behind, even in a session of its own, becomes the guard's child on
 Linux, and ends with the server. A server with limits enters its control groups before its program
@@ -45,6 +51,7 @@ class Guard:
         self.folder = folder
         self.spec: dict[str, Any] = {}
         self.child: subprocess.Popen[bytes] | None = None
+        self.held = False
         self.parent = os.getppid()
         self.libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
         if self.libc is not None:
@@ -75,6 +82,8 @@ class Guard:
             self.start()
         elif line == "stop":
             self.end_child()
+        elif line in ("hold", "release"):
+            self.hold(line == "hold")
         else:
             self.spec = json.loads(line)
 
@@ -94,7 +103,17 @@ class Guard:
         except (OSError, subprocess.SubprocessError) as error:
             tell(failed=str(error))
         else:
+            self.held = False
             tell(started=self.child.pid)
+
+    def hold(self, held: bool) -> None:
+        """Stop the server and all that it started, or let them go on."""
+        self.held = held and self.child is not None
+        if self.child is not None:
+            signal_all(self.child.pid, signal.SIGSTOP if held else signal.SIGCONT)
+            if held:
+                await_stopped(descendants(os.getpid()))
+        tell(held=self.held)
 
     def prepare_child(self) -> None:
         """In the child, before the server's program: limit it, pin it, and tie its life to the guard's."""
@@ -122,6 +141,9 @@ class Guard:
             return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.child.pid, signal.SIGTERM)
+        if self.held:  # the signal to end waits for it
+            signal_all(self.child.pid, signal.SIGCONT)
+            self.held = False
         try:
             self.child.wait(GRACE_S)
         except subprocess.TimeoutExpired:
@@ -140,6 +162,35 @@ def kill_group(leader: subprocess.Popen[bytes]) -> None:
     """Kill what remains of the process group that `leader` led."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(leader.pid, signal.SIGKILL)
+
+
+def await_stopped(pids: Iterable[int]) -> None:
+    """Return when no thread of these runs any more: one that waits for a CPU or a disk stops only after it."""
+    deadline = time.monotonic() + GRACE_S
+    for pid in pids:
+        while not is_stopped(pid) and time.monotonic() < deadline:
+            time.sleep(0.001)
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether no thread of a process runs, where /proc tells."""
+    threads: list[str] = []
+    with contextlib.suppress(OSError):
+        threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208
+    states = (stat_of(f"{pid}/task/{thread}")[:1] for thread in threads)
+    return all(state in ([], [b"T"], [b"t"], [b"Z"], [b"X"]) for state in states)
+
+
+def signal_all(leader: int, number: int) -> None:
+    """Send a signal to the process group of `leader` and to all else that this process has below it."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, number)
+    done = {leader}
+    while new := descendants(os.getpid()) - done:  # until none was started meanwhile
+        for pid in new:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
+        done |= new
 
 
 def end_orphans() -> None:
@@ -163,13 +214,36 @@ def reap_orphans(leader: int) -> None:
 
 def children() -> list[int]:
     """This process's children, where /proc tells."""
-    found = []
+    return [pid for pid, parent in parents().items() if parent == os.getpid()]
+
+
+def descendants(root: int) -> set[int]:
+    """All processes below `root`, where /proc tells."""
+    parent_of = parents()
+    found: set[int] = set()
+    new = {root}
+    while new:
+        new = {pid for pid, parent in parent_of.items() if parent in new} - found
+        found |= new
+    return found
+
+
+def parents() -> dict[int, int]:
+    """Each process's parent, where /proc tells."""
+    found = {}
     for entry in os.listdir("/proc") if sys.platform == "linux" else ():  # noqa: PTH208
         if entry.isdecimal():
-            with contextlib.suppress(OSError), open(f"/proc/{entry}/stat", "rb") as stat:  # noqa: PTH123
-                if int(stat.read().rpartition(b")")[2].split()[1]) == os.getpid():
-                    found.append(int(entry))
+            fields = stat_of(int(entry))
+            if fields:
+                found[int(entry)] = int(fields[1])
     return found
+
+
+def stat_of(pid: int | str) -> list[bytes]:
+    """What /proc tells of a process or thread after its name: state, parent...; empty if it is gone."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as stat:  # noqa: PTH123
+        return stat.read().rpartition(b")")[2].split()
+    return []
 
 
 def remove_groups(folder: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from loadstone.deploy import guard
 from loadstone.deploy.limits import Limited, Limits, limit
-from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.provider import DeployContext, Remark
 from loadstone.deploy.workspace import Workspace
 from loadstone.errors import UserError
 
@@ -57,6 +57,8 @@ class GuardedProcess:
         """How the command ended last (negative: by this signal); None before it did."""
         self.log_start = 0
         """Where in its log the command's last start began, in bytes."""
+        self.held = False
+        """Whether the command is up and does not run."""
         self._heard = b""
         self._guard = subprocess.Popen(
             [sys.executable, "-I", "-S", guard.__file__, str(workspace.path)],
@@ -115,6 +117,24 @@ class GuardedProcess:
             self.pid = None
         return self.pid is not None
 
+    def hold(self) -> None:
+        """Have the command and all that it started stand still; it keeps its memory, files and connections."""
+        if self.alive() and not self.held:
+            self._hold("hold", held=True)
+
+    def release(self) -> None:
+        """Have it go on where it stood; it runs when this returns."""
+        if self.held and self.alive():
+            self._hold("release", held=False)
+
+    def _hold(self, order: str, held: bool) -> None:
+        """Return when the guard did it, or the command is gone."""
+        deadline = time.monotonic() + TELL_S
+        with contextlib.suppress(OSError):  # the guard is gone, and the command with it
+            self._say(order)
+            while self.pid is not None and self.held != held and time.monotonic() < deadline:
+                self._hear(deadline - time.monotonic())
+
     def end(self) -> None:
         """End the command, keep its folder."""
         deadline = time.monotonic() + TELL_S
@@ -162,8 +182,10 @@ class GuardedProcess:
         message: dict[str, Any] = json.loads(line)
         if "started" in message:
             self.pid = message["started"]
+        elif "held" in message:
+            self.held = message["held"]
         elif "exited" in message:
-            self.pid = None
+            self.pid, self.held = None, False
             self.exit_status = message["exited"]
         return message
 
@@ -192,7 +214,7 @@ def guarded(
     try:
         limited = limit(limits, workspace)
         if limited.unavailable is not None:
-            context.progress(f"{name}: limits are unavailable: {limited.unavailable}")
+            context.progress(Remark(f"{name}: limits are unavailable: {limited.unavailable}"))
         folder = context.log_folder or workspace.path
         folder.mkdir(parents=True, exist_ok=True)
         words, around = command(workspace)

@@ -14,7 +14,7 @@ from loadstone.deploy.limits import Limits, written
 from loadstone.deploy.own_server import OwnServer, PortTaken
 from loadstone.deploy.ports import free_port
 from loadstone.deploy.probe import READ_BACK, probe
-from loadstone.deploy.provider import ConfigValue, DeployContext, Module, ServerFacts
+from loadstone.deploy.provider import ConfigValue, DeployContext, Module, Remark, ServerFacts
 from loadstone.deploy.redis_control import RedisControl
 from loadstone.deploy.redis_words import SPELLING, config_text, why_it_ended
 from loadstone.errors import ServerGone, UserError
@@ -131,7 +131,7 @@ class LocalRedis(OwnServer):
         with self.control() as control:
             self.settings_read_back = control.config_get(sorted({*READ_BACK, *self._settings}))
         for line in differences(self._settings, self.settings_read_back, SPELLING):
-            self._context.progress(f"{self.name}: {line}")
+            self._context.progress(Remark(f"{self.name}: {line}"))
 
     def _await_ready(self, process: GuardedProcess) -> None:
         deadline = time.monotonic() + READY_S

@@ -20,7 +20,7 @@ from loadstone.deploy.mariadb_facts import READ_BACK, differences, facts_of
 from loadstone.deploy.mariadb_words import DATABASE, errors_in, init_text, options_text, why_it_ended
 from loadstone.deploy.own_server import OwnServer, PortTaken
 from loadstone.deploy.ports import free_port
-from loadstone.deploy.provider import ConfigValue, DeployContext, ServerFacts, ServerSettings
+from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.plan.model import Endpoint
 
@@ -175,7 +175,7 @@ class LocalMariaDb(OwnServer):
             facts, process_id=self.pids.get(self.name), details={**facts.details, **limits}
         )
         for line in differences(asked, self.settings_read_back):
-            self._context.progress(f"{self.name}: {line}")
+            self._context.progress(Remark(f"{self.name}: {line}"))
 
     def _await_ready(self, process: GuardedProcess) -> None:
         deadline = time.monotonic() + READY_S

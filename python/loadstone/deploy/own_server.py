@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from loadstone.deploy.guarded import GuardedProcess, Surroundings, guarded
+from loadstone.deploy.held import OneProcess
 from loadstone.deploy.limits import Limited, Limits
 from loadstone.deploy.ports import PORT_TRIES, free_port
 from loadstone.deploy.provider import DeployContext
@@ -16,7 +17,7 @@ class PortTaken(Exception):
     """Another took the port between our choice and the server's start."""
 
 
-class OwnServer(ABC):
+class OwnServer(OneProcess, ABC):
     """Base of the servers that loadstone starts; see `provider.Server`."""
 
     ours = True

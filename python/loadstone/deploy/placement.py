@@ -28,6 +28,11 @@ def place(generator_threads: int = 1) -> Placement:
     return split(_cores(os.sched_getaffinity(0)), generator_threads)
 
 
+def usable_cpus() -> int:
+    """How many CPUs this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def split(cores: list[tuple[int, ...]], generator_threads: int = 1) -> Placement:
     """Split `cores`, each the tuple of its CPUs (two where it runs two threads).
 

@@ -32,6 +32,12 @@ def never() -> bool:
     return False
 
 
+class Remark(str):
+    """A line of progress that the user must know: it stays, where others show only what is done just now."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class DeployContext:
     """What a run gives to its servers."""

@@ -1,8 +1,8 @@
 """The control connection to a server: loadstone's own questions, apart from the load.
 
-Commands used: INFO, PING, CONFIG GET, UNLINK, and AUTH and SELECT to connect; SCAN to find keys of ours; what an
-experiment writes as its data and as its counts. While a trial runs only INFO is sent, so the server's counts of the
-load's commands stay exact.
+Commands used: INFO, PING, CONFIG GET, UNLINK, and AUTH and SELECT to connect; SCAN to find keys of ours; EXISTS, GET,
+JSON.GET and HGET to look them up after a crash; what an experiment writes as its data and as its counts. While a trial
+runs only INFO is sent, so the server's counts of the load's commands stay exact.
 """
 
 import contextlib
@@ -10,7 +10,7 @@ import re
 import shlex
 import ssl
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import redis
@@ -88,6 +88,23 @@ class RedisControl:
         except (redis.RedisError, OSError) as error:
             hint = "" if isinstance(error, redis.ResponseError) else "; it no longer answers, its log may say why"
             raise ServerGone(f"server {self.endpoint.label}: {plain(error)}{hint}") from error
+
+    def pipelined(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """The replies to several commands that are sent all at once; the first error as `ServerGone`."""
+        try:
+            with self._lock, self.client.pipeline(transaction=False) as pipeline:
+                for command in commands:
+                    pipeline.execute_command(*command)  # type: ignore[no-untyped-call]
+                return list(pipeline.execute())
+        except (redis.RedisError, OSError) as error:
+            raise ServerGone(f"server {self.endpoint.label}: {plain(error)}") from error
+
+    def present(self, keys: Sequence[str]) -> list[bool]:
+        """Whether the server holds each of these keys."""
+        found = int(self.call("EXISTS", *keys)) if keys else 0
+        if found in (0, len(keys)):
+            return [found > 0] * len(keys)
+        return [bool(reply) for reply in self.pipelined([("EXISTS", key) for key in keys])]
 
     def ping(self) -> None:
         """Returns if the server answers."""

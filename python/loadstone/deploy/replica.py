@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from loadstone.deploy.guarded import GuardedProcess, Surroundings, guarded
+from loadstone.deploy.held import OneProcess
 from loadstone.deploy.limits import Limited, Limits, Throttling
 from loadstone.deploy.manifest import PLACES, Manifest
 from loadstone.deploy.ports import PORT_TRIES, free_port
@@ -23,7 +24,7 @@ PLACE = re.compile(r"\{(" + "|".join(sorted(PLACES)) + r")\}")
 PORT_TAKEN = re.compile(r"EADDRINUSE|[Aa]ddress already in use|[Pp]ort \d+ (is|was) already in use")
 
 
-class Replica:
+class Replica(OneProcess):
     """Started by `launch`, waited for by `await_ready`, so that several start side by side."""
 
     def __init__(

@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 
 from loadstone.deploy.deployed import Deployed
-from loadstone.deploy.provider import DeployContext, ManyEndpoints, Server
+from loadstone.deploy.held import hold, release
+from loadstone.deploy.provider import DeployContext, ManyEndpoints, Remark, Server
 from loadstone.deploy.traces import Traces
 from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.plan.model import Endpoint
@@ -44,11 +45,20 @@ class ServerPool:
         """Every server that was started."""
         return self._running.values()
 
+    def hold_all_but(self, needed: Iterable[Deployed]) -> list[Server]:
+        """Hold those still that are not needed now; these."""
+        kept = {id(one.server) for one in needed}
+        idle = [one.server for one in self._running.values() if id(one.server) not in kept]
+        for server in idle:
+            hold(server)
+        return idle
+
     def _served(self, name: str, settings: Mapping[str, Any]) -> Deployed:
         """It runs. One of ours that goes away while it starts is no reason to end the run."""
         key = json.dumps([name, settings], sort_keys=True, default=str)
         found = self._running.get(key)
         server = self._make(name, settings) if found is None else found.server
+        release(server)
         try:
             return self._one(key, server)
         except ServerGone as gone:
@@ -79,7 +89,7 @@ class ServerPool:
                     step()
                 except LoadstoneError as error:
                     name = deployed.server.name
-                    self._context.progress(f"{name}: not everything of ours could be removed ({error})")
+                    self._context.progress(Remark(f"{name}: not everything of ours could be removed ({error})"))
 
 
 def with_own_log(context: DeployContext, number: int) -> DeployContext:

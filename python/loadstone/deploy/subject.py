@@ -170,6 +170,21 @@ class LocalSubject:
         except OSError:  # a guard was killed, and its folder is nobody's
             return self.start(self._context)
 
+    @property
+    def held(self) -> bool:
+        """See `held.Holdable`."""
+        return any(replica.held for replica in self._replicas)
+
+    def hold(self) -> None:
+        """See `held.Holdable`."""
+        for replica in self._replicas:
+            replica.hold()
+
+    def release(self) -> None:
+        """See `held.Holdable`."""
+        for replica in self._replicas:
+            replica.release()
+
     def stop(self) -> None:
         """See `Subject.stop`."""
         while self._replicas:

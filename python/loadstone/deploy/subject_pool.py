@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -10,9 +10,11 @@ import psutil
 from pydantic import ValidationError
 
 from loadstone.deploy.deployed import Deployed, DeployedSubject
+from loadstone.deploy.held import Holdable, release
 from loadstone.deploy.limits import Limits
 from loadstone.deploy.manifest import REFERENCE, Manifest, read_manifest
 from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.quiet import Quiet, await_quiet
 from loadstone.deploy.references import Address, address_of
 from loadstone.deploy.server_pool import with_own_log
 from loadstone.deploy.subject import LocalSubject, Subject, SubjectSettings
@@ -22,6 +24,9 @@ from loadstone.plan.wanted import WantedSubject
 
 MEMORY_FLOOR_BYTES = 3 * 1024**3 // 2
 """Below it a subject that is not needed at the moment is stopped before another part starts."""
+
+SETTLED = Quiet(cores=0.1, window_s=0.05, windows=2, longest_s=2.0)
+"""When a subject that is to be held has ended what it had in hand."""
 
 
 def available_bytes() -> int:
@@ -87,6 +92,21 @@ class SubjectPool:
             self._context.progress(f"stopping {key.name}: its server moved to another port")
             self._running.pop(key).subject.stop()
 
+    def hold_all_but(self, needed: Collection[DeployedSubject], servers: Iterable[Deployed]) -> list[Subject]:
+        """Hold those still that are not needed now; these.
+
+        One that works on `servers`, which go on running, is first given time to end what it has in hand: it may hold
+        a lock there.
+        """
+        running = {_address(one) for one in servers if one.endpoint.unix_path is None}
+        idle = [(key, one.subject) for key, one in self._running.items() if all(one is not other for other in needed)]
+        for key, subject in idle:
+            if isinstance(subject, Holdable) and not subject.held:
+                if running & {at for _, at in key.addresses}:
+                    await_quiet(list(subject.pids.values()), SETTLED, self._context.heed)
+                subject.hold()
+        return [subject for _, subject in idle]
+
     def stop(self) -> None:
         """Stop every subject that is ours."""
         while self._running:
@@ -110,6 +130,7 @@ class SubjectPool:
         else:
             self._running[key] = found  # should it not start again, it is still to be stopped
             subject = found.subject
+            release(subject)
             if subject.alive() and dict(subject.pids) == found.pids:
                 return found
             endpoints = subject.restart()

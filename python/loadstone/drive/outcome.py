@@ -26,7 +26,7 @@ class Part(BaseModel):
 
 
 class Latency(Part):
-    """A summary in nanoseconds of the right replies; 0 everywhere if there were none."""
+    """A summary in nanoseconds of the correct replies; 0 everywhere if there were none."""
 
     count: int
     min: int
@@ -157,6 +157,21 @@ class ReadBack(Part):
     skipped: int
 
 
+class Acknowledged(Part):
+    """Versions of all keys, from key 0 on, as runs: so many keys, then the version of each of them; 0 for none.
+
+    A key that is written once has version 1. `certain` is the highest acknowledged version that was written while no
+    other write of its key was in flight: no earlier one can stand in its place. A later one that was acknowledged may
+    have been overtaken by a write that was in flight beside it.
+    """
+
+    begun: tuple[int, ...]
+    """The newest version that was begun, acknowledged or not."""
+    newest: tuple[int, ...]
+    """The highest version that was acknowledged."""
+    certain: tuple[int, ...]
+
+
 class CommandRecord(Part):
     """One command or request over the whole drive, every phase and the read-back: sent, and answered."""
 
@@ -187,6 +202,8 @@ class DriveRecord(Part):
     endpoints: list[EndpointRecord] = []
     """In the order of the plan's endpoints."""
     read_back: ReadBack
+    acknowledged: Acknowledged | None = None
+    """None if the plan does not require it."""
     overflowed: int
     clock_quantum_ns: int
     stopped: str | None

@@ -40,6 +40,7 @@ UNITS = {
     "huge_pages_always": "1 if every process is given huge pages unasked, else 0; part `kernel`",
     "overcommit_memory": "0: memory is promised by a guess, 1: all that is asked for, 2: up to a limit; part `kernel`",
     "busy": "% of one CPU, part `cpu<number>`",
+    "stolen": "% of one CPU that other machines took (steal), part `cpu<number>`",
 }
 
 
@@ -62,7 +63,7 @@ class Reading(NamedTuple):
 
 
 class HostMonitor:
-    """vmstat's columns since the sample before; and `busy` of each CPU in `cpus`."""
+    """vmstat's columns since the sample before; and `busy` and `stolen` of each CPU in `cpus`."""
 
     UNITS = UNITS
 
@@ -91,6 +92,7 @@ class HostMonitor:
             shares = _shares(f"cpu{cpu}", rates)
             if shares:
                 yield Sample(unix_s, f"cpu{cpu}", "busy", 100.0 - shares["id"] - shares["wa"])
+                yield Sample(unix_s, f"cpu{cpu}", "stolen", shares["st"])
 
 
 def _shares(cpu: str, rates: Mapping[str, float]) -> dict[str, float]:

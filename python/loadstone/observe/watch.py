@@ -24,7 +24,11 @@ class Watch:
     """Parts are named after the servers and subjects of the experiment."""
 
     pids: Mapping[str, int] = field(default_factory=dict)
-    """Part -> process id on this machine."""
+    """Part -> process id on this machine. All that such a process started belongs to the part, too."""
+    parked: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """Part of other conditions that is up -> its process ids."""
+    complete: bool = True
+    """Whether `pids` holds every part of the condition, so that all other processes are none of it."""
     redis: Mapping[str, Control] = field(default_factory=dict)
     """Part -> a control connection that is used for nothing else, with a time-out below a second."""
     cpus: tuple[int, ...] = ()

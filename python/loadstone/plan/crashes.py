@@ -1,11 +1,13 @@
 """Crashes: a server is killed under load. Each try is a trial of its own, outside of every table and comparison."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from loadstone.errors import UserError
 from loadstone.plan.conditions import NumberedCondition, conditions_varied, identity
 from loadstone.plan.deployment import Deployment
+from loadstone.plan.look_up import look_up_of
 from loadstone.plan.mode import Mode, condition_text
 from loadstone.plan.model import Closed, Plan
 from loadstone.plan.order import derived_seed
@@ -17,6 +19,8 @@ from loadstone.plan.workload import with_fixed_length
 from loadstone.spec.experiment import Crash, Experiment
 from loadstone.spec.units import duration_s
 
+MOST_KEYS_PER_S = 3_000_000
+"""More than any server stores: what was acknowledged is kept for so many keys that are written once."""
 AFTER_THE_KILL_S = 2.0
 """How long the load is planned to go on beyond the kill: it ends with the server's death, as good as always."""
 OF_THE_USER = ("url", "mariadb-url")
@@ -54,7 +58,7 @@ def plan_crashes(
 
 
 def _check(experiment: Experiment, at: Path, crash: Crash, parts: Parts) -> None:
-    """The server must be there, and each operation must store one key that no other one stores."""
+    """The server must be there, and what an operation stores must be found: key by key, or by counting."""
 
     def error(key: str, problem: str, remedy: str) -> UserError:
         text = f"{problem} for {condition_text(parts.one.condition)}; {remedy}"
@@ -63,24 +67,37 @@ def _check(experiment: Experiment, at: Path, crash: Crash, parts: Parts) -> None
     distribution = parts.plan.keys.distribution
     if crash.server not in parts.deployment.servers:
         raise error("server", f"'{crash.server}' is not there", "vary something else")
-    if distribution != "exactly_once":
-        raise error("vary", f"keys are '{distribution}'", "set workload.keys.distribution to exactly_once")
+    looked_up = _look_up(crash, parts)
+    if distribution != "exactly_once" and not looked_up:
+        remedy = "set workload.keys.distribution to exactly_once, or let each operation write {document} to {key}"
+        raise error("vary", f"keys are '{distribution}'", remedy)
+    if crash.count is None and not looked_up:
+        raise error("vary", "keys cannot be looked up", "add `count`, which counts them")
     if parts.load is not None:
         raise error("vary", "workload.load stores the same keys before", "narrow its `when`")
+
+
+def _look_up(crash: Crash, parts: Parts) -> tuple[str, ...]:
+    """The command that looks a key up, where the load goes to the server itself; else empty."""
+    deployment = parts.deployment
+    target = deployment.target or (None if deployment.subjects else ",".join(deployment.servers))
+    return look_up_of(parts.plan) if target == crash.server else ()
 
 
 def _try(experiment: Experiment, crash: Crash, parts: Parts, seed: int, number: int) -> CrashTrial:
     """One try: load without warm-up that outlasts the kill, with a key space and a seed of its own."""
     condition, deployment = parts.one.condition, parts.deployment
     name = f"crash-{crash.name}-{parts.one.number}-{number}"
-    after_s = duration_s(crash.after)
+    after_s, look_up = duration_s(crash.after), _look_up(crash, parts)
     trial = PlannedTrial(
         name=name,
         condition=condition,
         block=number,
         order=1,
         servers=deployment.servers,
-        plan=_plan(parts.plan, after_s, derived_seed(seed, name), f"{crash.name}:{number}:"),
+        plan=_plan(
+            parts.plan, after_s, derived_seed(seed, name), f"{crash.name}:{number}:", acknowledged=bool(look_up)
+        ),
         load=None,
         group=f"crash-{crash.name}",
         subjects=deployment.subjects,
@@ -88,20 +105,33 @@ def _try(experiment: Experiment, crash: Crash, parts: Parts, seed: int, number: 
         stored=deployment.stored,
         target=deployment.target,
     )
-    count = str(substitute(crash.count, condition, experiment.factors))
     planned = PlannedCrash(
-        name=crash.name, trial=name, server=crash.server, count=count, after_s=after_s, number=number
+        name=crash.name,
+        trial=name,
+        server=crash.server,
+        count=None if crash.count is None else str(substitute(crash.count, condition, experiment.factors)),
+        after_s=after_s,
+        number=number,
+        look_up=look_up,
     )
     return CrashTrial(trial, planned)
 
 
-def _plan(plan: Plan, after_s: float, seed: int, suffix: str) -> Plan:
-    long_enough = with_fixed_length(plan, after_s + AFTER_THE_KILL_S)
+def _plan(plan: Plan, after_s: float, seed: int, suffix: str, *, acknowledged: bool) -> Plan:
+    measure_s = after_s + AFTER_THE_KILL_S
+    long_enough = with_fixed_length(plan, measure_s)
+    # Of a cluster the other nodes live on: what waits for the dead one must end, too.
+    phases = {"warm_up_s": 0.0, "ramp_up_s": 0.0, "measure_max_s": measure_s}
+    drain_s = min(plan.phases.drain_s, AFTER_THE_KILL_S)
     model = long_enough.model
+    keys: dict[str, object] = {"prefix": plan.keys.prefix + suffix}
+    if acknowledged and plan.keys.distribution == "exactly_once":
+        keys["count"] = min(plan.keys.count, math.ceil(MOST_KEYS_PER_S * measure_s))
     changed = {
         "seed": seed,
+        "acknowledged": acknowledged,
         "model": model.model_copy(update={"ramp_up": None}) if isinstance(model, Closed) else model,
-        "phases": long_enough.phases.model_copy(update={"warm_up_s": 0.0, "ramp_up_s": 0.0}),
-        "keys": plan.keys.model_copy(update={"prefix": plan.keys.prefix + suffix}),
+        "phases": long_enough.phases.model_copy(update={**phases, "drain_s": drain_s}),
+        "keys": plan.keys.model_copy(update=keys),
     }
     return long_enough.model_copy(update=changed)

@@ -71,7 +71,7 @@ def extent(run_plan: RunPlan) -> list[str]:
         blocks = tables[0].looks[-1]
         lines.append(f"{'One block' if blocks == 1 else f'{blocks} blocks'}: the figures describe, nothing is compared")
     elif tables and tables[0].looks[-1] == 1:
-        lines.append("What only stands in tables is measured once: those figures describe")
+        lines.append("What only stands in tables is measured once: it gets no interval, and no verdict")
     return lines
 
 
@@ -161,24 +161,38 @@ def _measured(run_plan: RunPlan) -> str:
 def _time(run_plan: RunPlan) -> str:
     """From the first looks to the end of the budget."""
     expected_s, longest_s, budget_s = run_plan.expected_s(), run_plan.longest_s(), run_plan.budget_s
+    if budget_s > 0:
+        expected_s += run_plan.ending_s() - run_plan.crashes_s()
     if 0 < budget_s < expected_s:
         return (
             f"Time: {duration(budget_s)}, the budget; about {duration(expected_s)} would be needed: what the "
-            "budget does not reach stays undecided, or is not measured"
+            f"budget does not reach stays undecided, or is not measured{_build(run_plan)}"
         )
     sequential = any(group.sequential for group in run_plan.groups)
     first = " to the first look at every comparison" if sequential else ""
     at_most = f", at most {duration(longest_s)}" if longest_s > 1.01 * expected_s else ""
-    ends = f"; the budget ends it after {duration(budget_s)}" if longest_s == budget_s else at_most
-    return f"Time: about {duration(expected_s)}{first}{ends}; {_on_top(run_plan)}"
+    if longest_s == budget_s:
+        ends = f"; the budget ends it after {duration(budget_s)}, with starts and report"
+        return f"Time: about {duration(expected_s)}{first}{ends}{_build(run_plan)}"
+    return f"Time: about {duration(expected_s)}{first}{at_most}; {_on_top(run_plan)}"
+
+
+def _build(run_plan: RunPlan) -> str:
+    """A first build is in the budget, and in no expectation."""
+    ours = _ours(run_plan)
+    return f"; a first build of {listed(ours)} takes its part of that" if ours else ""
+
+
+def _ours(run_plan: RunPlan) -> list[str]:
+    trials = [*run_plan.trials, *(one.trial for one in run_plan.crashes)]
+    return list(dict.fromkeys(name for trial in trials for name, wanted in trial.subjects.items() if not wanted.urls))
 
 
 def _on_top(run_plan: RunPlan) -> str:
     """What the time does not hold: subjects are started and warmed up in it, and not built."""
-    trials = [*run_plan.trials, *(one.trial for one in run_plan.crashes)]
-    ours = dict.fromkeys(name for trial in trials for name, wanted in trial.subjects.items() if not wanted.urls)
+    ours = _ours(run_plan)
     if ours:
-        return f"starting the servers and a first build of {listed(list(ours))} come on top"
+        return f"starting the servers and a first build of {listed(ours)} come on top"
     return "starting the servers comes on top"
 
 

@@ -8,6 +8,7 @@ from loadstone.plan.crashes import Parts, plan_crashes
 from loadstone.plan.groups import blocks_of, design_of_mode, make_groups
 from loadstone.plan.mode import Mode
 from loadstone.plan.model import Plan
+from loadstone.plan.modules import with_needed_modules
 from loadstone.plan.order import block_order, derived_seed
 from loadstone.plan.pairs import pairs_of_mode
 from loadstone.plan.run_plan import TABLE_GROUP, Group, PlannedTrial, RunPlan
@@ -29,19 +30,20 @@ def make_run_plan(
     blocks: int | None = None,
     budget_s: float | None = None,
     cpus: tuple[int, ...] = (),
+    cpu_count: int = 1,
     scale: float | None = None,
 ) -> RunPlan:
     """All trials that the run may need: group by group, each condition of a group once a block, in random order.
 
-    The same arguments give the same plan. `blocks` fixes the blocks of every group; None: comparisons are looked
-    at as they go, tables have the design's blocks. `budget_s` replaces the design's budget. `cpus` are those that
-    the driver's threads are pinned to. `scale` is by how much users and rows are made smaller; None: as the experiment
-    says. Every condition of the experiment is planned, selected or not, so that a
-    mistake in any of them is found before the run. Raises UserError.
+    The same arguments give the same plan. `blocks` fixes the blocks of every group; None: comparisons are looked at
+    as they go, tables have the design's blocks. `budget_s` replaces the design's budget. `cpus` are those that the
+    driver's threads may be pinned to, `cpu_count` are all that loadstone may use. `scale` is by how much users and
+    rows are made smaller; None: as the experiment says. Every condition of the experiment is planned, selected or
+    not, so that a mistake in any of them is found before the run. Raises UserError.
     """
     _check_options(experiment, as_published=as_published, seed=seed, blocks=blocks, budget_s=budget_s, scale=scale)
     mode = Mode(quick=quick, as_published=as_published, scale=_scale(experiment, scale, quick=quick))
-    planner = WorkloadPlanner(experiment, mode, cpus)
+    planner = WorkloadPlanner(experiment, mode, cpus, cpu_count)
     made = {one.identity: _parts(planner, one, seed) for one in all_conditions(experiment)}
     crashes = plan_crashes(experiment, mode, seed, only or {}, made.__getitem__)
     chosen = select(experiment, only=only or {}, quick=quick, as_published=as_published)
@@ -50,7 +52,7 @@ def make_run_plan(
     groups = make_groups(experiment, design, chosen, pairs, {key: parts.plan for key, parts in made.items()})
     measured = [one.condition for one in chosen] + [one.trial.condition for one in crashes]
     check_started_by_user(experiment, measured)
-    return RunPlan(
+    run_plan = RunPlan(
         experiment=experiment.name,
         seed=seed,
         quick=quick,
@@ -62,6 +64,7 @@ def make_run_plan(
         crashes=crashes,
         scale=mode.scale,
     )
+    return with_needed_modules(run_plan)
 
 
 def _scale(experiment: Experiment, scale: float | None, *, quick: bool) -> float:

@@ -28,7 +28,7 @@ JsonPath = Annotated[str, Field(pattern=r"^[^.]+(\.[^.]+)*$")]
 
 
 class HttpExpect(PlanPart):
-    """What a right reply is: its status, and of the checks on its body all that are given.
+    """What a correct reply is: its status, and of the checks on its body all that are given.
 
     `status`: one, several, or a class as `2xx`; a redirect is not followed, and right only if it is expected here.
     `equals`, `contains`: text that the body is, or holds; placeholders that stand for the same wherever an operation

@@ -2,7 +2,10 @@
 
 Source: Pocock's boundary (Jennison & Turnbull 2000, ch. 2) at five looks, the level found by
 simulation of the exact signed-rank test: alpha' = .0157 at each look gives at most 5 % over all.
+The five are those of a run's whole life, however often it is gone on with: see `looks_left`.
 """
+
+from collections.abc import Iterable, Sequence
 
 LOOKS = (8, 12, 18, 27, 40)
 """Numbers of blocks at which a sequential comparison is judged."""
@@ -29,3 +32,23 @@ def next_look(blocks: int, pairs: int = 1) -> int | None:
 def level(sequential: bool) -> float:
     """Level of one look, to be divided by the number of pairs for an interval."""
     return LOOK_ALPHA if sequential else FIXED_ALPHA
+
+
+def looks_left(planned: Sequence[int], taken: Iterable[int]) -> tuple[int, ...]:
+    """The planned looks that may still be taken after those at `taken` blocks, of all sessions of the run.
+
+    A look that the budget forced between two planned ones stands for the next of them: so there are never more than
+    planned, however often the run is gone on with. One at fewer blocks than get any verdict is none.
+    """
+    left = list(planned)
+    at = sorted(blocks for blocks in set(taken) if blocks >= BLOCKS_MIN)
+    for blocks in at:
+        stands_for = next((look for look in left if look >= blocks), None)
+        if stands_for is not None:
+            left.remove(stands_for)
+    return tuple(look for look in left if not at or look > at[-1])
+
+
+def keeps_last(planned: Sequence[int], left: Sequence[int], blocks: int) -> bool:
+    """Whether the only look that is left is too good for `blocks`, where the budget ends: then none is taken."""
+    return len(planned) > 1 and len(left) == 1 and blocks < planned[-2]

@@ -122,7 +122,7 @@ class Phases(PlanPart):
 
 
 Expect = Literal["any", "ok", "integer", "document", "hash", "field", "field_array", "value", "item", "positive"]
-"""What a right reply is.
+"""What a correct reply is.
 
 any: no error; ok: `OK`; integer: an integer; document: the JSON text of the key's document;
 hash: its fields and values; field: the raw text of the changed field; field_array: the same
@@ -148,7 +148,7 @@ class Command(PlanPart):
 class Operation(PlanPart):
     """One unit of work as the user counts it: one command of Redis or one HTTP request, or several in a row.
 
-    An operation of several goes on only after a right reply. Its next request follows on the same connection,
+    An operation of several goes on only after a correct reply. Its next request follows on the same connection,
     or, if the server closed that with its reply, on another one.
     """
 
@@ -231,6 +231,11 @@ class Plan(PlanPart):
     keys: Keys = Keys()
     documents: Documents = Documents()
     verify: Verify = Verify()
+    acknowledged: bool = Field(
+        default=False,
+        description="hand over which writes were acknowledged, key by key; keys are exactly_once, or all operations "
+        "write a document",
+    )
     timeouts: Timeouts = Timeouts()
     interval_s: float = Field(default=1.0, gt=0)
     start_at_unix_ns: int | None = None
@@ -244,6 +249,8 @@ class Plan(PlanPart):
         return self
 
     def _wrong_in_http(self) -> str | None:
+        if self.acknowledged:
+            return "acknowledged needs the protocol of Redis; set it to false"
         if self.pipeline_depth != 1:
             return f"pipeline_depth {self.pipeline_depth} must be 1 with protocol http1"
         if any(endpoint.slots for endpoint in self.endpoints):
@@ -264,6 +271,10 @@ class Plan(PlanPart):
             return "base_path and secret_headers need protocol http1; leave them out"
         if any(endpoint.slots and endpoint.database for endpoint in self.endpoints):
             return "a cluster has database 0 alone; leave the database out"
+        if self.acknowledged and self.keys.distribution != "exactly_once":
+            loose = [operation.name for operation in self.operations if operation.writes != "document"]
+            if loose:
+                return f"acknowledged needs exactly_once keys, or documents; operation '{loose[0]}' writes none"
         for operation in self.operations:
             if operation.requests:
                 return f"operation '{operation.name}' has HTTP requests; set protocol to http1"

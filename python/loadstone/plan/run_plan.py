@@ -24,6 +24,13 @@ ROWS_PER_S = 20_000
 """How fast rows are taken to be written before the first trial."""
 CRASH_S = 4.0
 """What a crash is taken to cost beside the load until the kill: the server's restart, and counting."""
+REPORT_S, REPORT_TRIAL_S = 5.0, 0.04
+"""What judging a run and writing its report is taken to cost, and what each trial adds: 4.5 s for 20 trials, 9 s for
+119, on two CPUs that others use, too (2026-11-22)."""
+ENDING_SHARE = 1 / 3
+"""The largest share of a budget that is kept for what comes after the trials."""
+TABLE_SHARE = 0.2
+"""The share of what is left that the first block of a table may take from the comparisons' first looks."""
 WARM_BLOCK = 0
 """Warms the machine up; its trials are recorded and never used."""
 
@@ -129,45 +136,48 @@ class RunPlan:
 
     def preparation_s(self) -> float:
         """A guess at the seconds that the subjects' starts and warm-ups take, and writing the rows: each once."""
-        starts, warm_ups, rows = set[str](), dict[str, float](), dict[str, int]()
+        costs: dict[str, float] = {}
         for trial in self._one_of_each_condition():
-            operations = [operation.name for operation in trial.plan.operations]
-            for subject in trial.subjects.items():
-                place = f"{subject} {trial.servers}"
-                starts |= set() if subject[1].urls else {place}
-                usual_s = 0.0 if subject[1].urls else USUAL_WARM_UP_S
-                warm_up_s = subject[1].warm_up_s
-                warm_ups[f"{place} {operations}"] = usual_s if warm_up_s is None else warm_up_s
-            for data in trial.data:
-                rows[f"{data} {trial.servers[data.server]}"] = data.rows
-        return START_S * len(starts) + WARM_UP_TIMES * sum(warm_ups.values()) + sum(rows.values()) / ROWS_PER_S
+            costs |= preparation(trial)
+        return sum(costs.values())
 
     def crashes_s(self) -> float:
         """A guess at the seconds that all crashes take."""
         return sum(one.crash.after_s + CRASH_S for one in self.crashes)
+
+    def ending_s(self) -> float:
+        """Seconds of the budget that are kept for what comes after the trials: crashes, and the report."""
+        if self.budget_s <= 0 or not self.groups:
+            return 0.0
+        conditions = sum(len(group.conditions) for group in self.groups)
+        trial_s = sum(group.block_s for group in self.groups) / max(1, conditions)
+        trials = min(len(self.trials), self.budget_s / max(0.1, trial_s))
+        return min(self.crashes_s() + REPORT_S + REPORT_TRIAL_S * trials, ENDING_SHARE * self.budget_s)
 
     def _one_of_each_condition(self) -> Iterable[PlannedTrial]:
         trials = (*self.trials, *(one.trial for one in self.crashes))
         return {str(trial.condition): trial for trial in trials}.values()
 
     def longest_s(self) -> float:
-        """A guess at the most seconds: of all trials that may be needed, each at its longest, or the budget if less.
-
-        Only the time of blocks that are measured again, because something outside spoiled them, is not in it.
-        """
+        """A guess at the most seconds: of all trials that may be needed, each at its longest, or the budget if less."""
         everything = sum(_longest_measure_s(trial.plan) + expected_overhead_s(trial.plan) for trial in self.trials)
         return min(self._budget_s, self.preparation_s() + everything + self.crashes_s())
 
     def looks_within_budget(self) -> dict[str, int | None]:
         """Group -> blocks that the budget is expected to allow; of a comparison: of its last look, None if of none.
 
-        The first block of a table comes first, whatever it takes, then the groups take their looks in turns, none of
-        them decided before its last; the rest of a table comes after their first ones.
+        The first block of a table comes first, as far as there is time beside the first looks, then the groups take
+        their looks in turns, none of them decided before its last; the rest of a table comes after their first ones.
         """
-        spent_s, reached = self.preparation_s(), dict.fromkeys((group.name for group in self.groups), 0)
+        spent_s = self.preparation_s() + self.ending_s()
+        reached = dict.fromkeys((group.name for group in self.groups), 0)
         tables = [group for group in self.groups if not group.pairs]
+        looks_s = [(group.looks[0] + group.warm_block) * group.block_s for group in self.groups if group.pairs]
         for table in tables:
-            spent_s, reached[table.name] = spent_s + table.block_s, 1
+            left_s = max(0.0, self._budget_s - spent_s)
+            room_s = left_s - first_looks_s(looks_s, left_s)
+            reached[table.name] = int(table.block_s <= room_s)
+            spent_s += min(table.block_s, room_s)
         for number in range(max((len(group.looks) for group in self.groups), default=0)):
             for group in (group for group in self.groups if group.pairs and number < len(group.looks)):
                 done = reached[group.name] or -int(group.warm_block)
@@ -175,14 +185,45 @@ class RunPlan:
                 if spent_s + cost_s <= self._budget_s:
                     spent_s, reached[group.name] = spent_s + cost_s, group.looks[number]
             for table in tables if number == 0 else ():
-                rest = (n for n in range(1, table.looks[-1]) if spent_s + n * table.block_s <= self._budget_s)
+                most = table.looks[-1] - reached[table.name]
+                rest = (n for n in range(1, most + 1) if spent_s + n * table.block_s <= self._budget_s)
                 blocks = max(rest, default=0)
-                spent_s, reached[table.name] = spent_s + blocks * table.block_s, 1 + blocks
+                spent_s, reached[table.name] = spent_s + blocks * table.block_s, reached[table.name] + blocks
         return {name: blocks or None for name, blocks in reached.items()}
 
     @property
     def _budget_s(self) -> float:
         return self.budget_s if self.budget_s > 0 else math.inf
+
+
+def preparation(trial: PlannedTrial) -> dict[str, float]:
+    """What must be started, warmed up and written before a trial, each once in a run, and a guess at its seconds."""
+    costs: dict[str, float] = {}
+    operations = [operation.name for operation in trial.plan.operations]
+    for name, subject in trial.subjects.items():
+        place = f"{name} {subject} {trial.servers}"
+        if not subject.urls:
+            costs[f"start {place}"] = START_S
+        usual_s = 0.0 if subject.urls else USUAL_WARM_UP_S
+        costs[f"warm-up {place} {operations}"] = WARM_UP_TIMES * (
+            usual_s if subject.warm_up_s is None else subject.warm_up_s
+        )
+    for data in trial.data:
+        costs[f"rows {data} {trial.servers[data.server]}"] = data.rows / ROWS_PER_S
+    return costs
+
+
+def first_looks_s(looks_s: Iterable[float], left_s: float) -> float:
+    """Seconds that are kept for the comparisons' first looks where `left_s` are left, while a table begins.
+
+    Of `looks_s`, in their order, as many as there is time for; a table may take `TABLE_SHARE` from them.
+    """
+    kept_s = 0.0
+    for look_s in looks_s:
+        if kept_s + look_s > (1 - TABLE_SHARE) * left_s:
+            break
+        kept_s += look_s
+    return kept_s
 
 
 def expected_measure_s(plan: Plan) -> float:

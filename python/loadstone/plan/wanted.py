@@ -44,14 +44,18 @@ class StoredCount:
 
 @dataclass(frozen=True)
 class PlannedCrash:
-    """One try: drive, kill the server, start it again, count. Its plan stores each key once."""
+    """One try: drive, kill the server, start it again, look the acknowledged keys up."""
 
     name: str
     """Of the crash in the experiment."""
     trial: str
     """Its own name, e.g. `crash-durability-2-1`."""
     server: str
-    count: str
+    count: str | None
+    """What counts the writes where they cannot be looked up; None: nothing needs it."""
     after_s: float
     number: int
     """Which try of its condition, from 1."""
+    look_up: tuple[str, ...] = ()
+    """The command that looks a key up, which goes behind its first word; empty: the writes are counted, which gives
+    bounds of what was lost."""

@@ -11,6 +11,7 @@ from loadstone.plan.finish import finish_operations, finish_words
 from loadstone.plan.mode import Mode, condition_text
 from loadstone.plan.model import Closed, Endpoint, Keys, Operation, Phases, Plan, Pool
 from loadstone.plan.substitute import FieldError, Path, substitute, with_units
+from loadstone.plan.threads import AUTO, threads_for
 from loadstone.spec.experiment import Experiment, OperationSpec
 from loadstone.spec.levels import REFERENCE, Condition, fits
 
@@ -28,10 +29,12 @@ SHORTEST_INTERVAL_S = 0.1
 class WorkloadPlanner:
     """Makes the plan of any condition of one experiment in one mode."""
 
-    def __init__(self, experiment: Experiment, mode: Mode, cpus: tuple[int, ...] = ()) -> None:
+    def __init__(self, experiment: Experiment, mode: Mode, cpus: tuple[int, ...] = (), cpu_count: int = 1) -> None:
+        """`cpus`: those that the driver's threads may be pinned to; `cpu_count`: of all that loadstone may use."""
         self._experiment = experiment
         self._mode = mode
         self._cpus = cpus
+        self._cpu_count = cpu_count
         self._deployments = DeploymentPlanner(experiment, mode)
         apart = {"operations", "load", "stored", "target", "models"}
         self._words: dict[str, Any] = experiment.workload.model_dump(exclude=apart)
@@ -72,12 +75,18 @@ class WorkloadPlanner:
             self._finish_data(data)
         except FieldError as error:
             raise self._error(error.path, error.problem, words, numbers, place) from None
-        data |= {"endpoints": [NOT_DEPLOYED], "cpus": self._cpus}
+        auto = data["threads"] == AUTO
+        data |= {"endpoints": [NOT_DEPLOYED]} | ({"threads": 1} if auto else {})
         try:
-            return _with_intervals(Plan.model_validate(data))
+            return self._on_cpus(_with_intervals(Plan.model_validate(data)), auto=auto)
         except ValidationError as error:
             path, problem = self._experiment.source.first_problem(error, Plan, data)
             raise self._error(path, problem, words, numbers, place) from None
+
+    def _on_cpus(self, plan: Plan, *, auto: bool) -> Plan:
+        """The plan with its threads, each on a CPU of its own where there are enough: the last ones."""
+        threads = threads_for(plan, self._cpu_count) if auto else plan.threads
+        return plan.model_copy(update={"threads": threads, "cpus": self._cpus[-threads:]})
 
     def check_target(self, condition: Condition, plan: Plan, deployment: Deployment) -> None:
         """A subject is asked by HTTP, a server is not. Raises UserError with the line of the protocol."""
@@ -239,5 +248,7 @@ def _load_plan(plan: Plan, operation: Operation) -> Plan:
         "phases": phases,
         "operations": (operation,),
         "keys": keys,
+        "threads": min(plan.threads, users),
+        "cpus": plan.cpus[-min(plan.threads, users) :],
     }
     return plan.model_copy(update=changed)

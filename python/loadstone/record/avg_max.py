@@ -30,7 +30,12 @@ JVM = (
     *("redis_pool_active", "redis_pool_idle", "redis_pool_pending"),
     *("tomcat_busy", "tomcat_threads", "tomcat_connections"),
 )
-SEEN = (*VMSTAT_COLUMNS, *PROCESS, *REDIS, *MARIADB, *JVM)
+OF_A_CPU = ("busy", "stolen", "others")
+OTHERS = "others"
+"""The part that has a metric for each name of who ran beside the condition, in cores."""
+LEAST_CORES = 0.005
+"""Who took less is not kept."""
+SEEN = (*VMSTAT_COLUMNS, *OF_A_CPU, *PROCESS, *REDIS, *MARIADB, *JVM)
 """Gauges, rates and shares of every monitor. What only grows is told by the counters before and after."""
 DIGITS = 6
 """Significant digits that are kept: a trial's line holds a hundred of these figures."""
@@ -55,6 +60,8 @@ def seen_of(window: Window) -> dict[str, dict[str, AvgMax]]:
     """Part -> metric -> average and maximum, of all parts and metrics that were seen; without empty ones."""
     parts = sorted({part for metric in SEEN for part in window.parts(metric)})
     found = {part: avg_max(window, part, SEEN) for part in parts}
+    beside = avg_max(window, OTHERS, window.metrics(OTHERS))
+    found[OTHERS] = {name: cores for name, cores in beside.items() if cores.avg >= LEAST_CORES}
     return {part: figures for part, figures in found.items() if figures}
 
 

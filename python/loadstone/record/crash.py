@@ -5,8 +5,29 @@ from typing import Literal
 from loadstone.record.trial import Level, Line
 
 
+class LookedUp(Line):
+    """What was found when every acknowledged key was looked up on the restarted server.
+
+    `keys = present + lost + unordered`.
+    """
+
+    keys: int
+    """With an acknowledged write."""
+    present: int
+    """Of these, those that hold their highest acknowledged version, or a later one."""
+    lost: int
+    """Of these, those that are gone, or hold a version that an acknowledged one had replaced for certain."""
+    unordered: int = 0
+    """Of these, those that hold an earlier version than the highest acknowledged one, while both were in flight at
+    once: the server may have stored them in either order."""
+    unacknowledged_present: int
+    """Keys that hold a write that was sent and never acknowledged."""
+    lost_keys: tuple[str, ...] = ()
+    """The first of the lost ones, by name."""
+
+
 class CrashRecord(Line):
-    """A server was killed under load, started again, and asked what it kept."""
+    """A server was killed under load and started again, and what it had acknowledged was looked up."""
 
     format: Literal[1] = 1
     name: str
@@ -20,10 +41,12 @@ class CrashRecord(Line):
     unknown: int
     """Writes that were sent and not answered: stored or not."""
     found: int | None
-    """What it held after its restart, without what was there before; None: it could not be counted.
+    """What it held after its restart, without what was there before; None: it was looked up, or could not be counted.
 
     Below 0 where it lost some of what was there before, too: that is none of the acknowledged writes.
     """
+    looked_up: LookedUp | None = None
+    """None: the writes were counted (`found`), which gives bounds of what was lost."""
     restart_s: float | None
     """From its start until it served; None: it did not start."""
     killed_after_s: float
@@ -32,13 +55,23 @@ class CrashRecord(Line):
     started_unix_ns: int
 
     @property
+    def tells(self) -> bool:
+        """Whether it says anything of what was lost."""
+        known = self.looked_up is not None or self.found is not None
+        return self.failure is None and known and self.restart_s is not None
+
+    @property
     def lost_min(self) -> int | None:
-        """Acknowledged writes that are gone for certain: fewer were found than acknowledged."""
+        """Acknowledged writes that are gone for certain: looked up, or fewer were found than acknowledged."""
+        if self.looked_up is not None:
+            return self.looked_up.lost
         return None if self.found is None else max(0, self.acknowledged - max(0, self.found))
 
     @property
     def lost_max(self) -> int | None:
         """Acknowledged writes that may be gone: had everything unanswered been stored in their place."""
+        if self.looked_up is not None:
+            return self.looked_up.lost + self.looked_up.unordered
         return (
             None
             if self.found is None

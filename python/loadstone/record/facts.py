@@ -232,6 +232,8 @@ class SubjectFacts(Facts):
     """As in force, or why not (`unavailable: ...`; `unknown: ...`): `cpu limit`, `memory limit in bytes`."""
     throttled_s: float | None = None
     """How long its CPU limit held it back during the drive, summed over replicas and CPUs; None without a limit."""
+    restless_cores: float | None = None
+    """What it still took without load after its warm-up, when that had been waited for in vain; None: it fell quiet."""
 
 
 class TrialFacts(Facts):
@@ -263,6 +265,8 @@ class TrialFacts(Facts):
     """Server -> its limits as in force, or why not (`unavailable: ...`; `unknown: ...`): `cpu limit`."""
     seen: dict[str, dict[str, AvgMax]] = {}
     """Part -> metric -> average and maximum in the measure phase, of every monitor (`host` has vmstat's columns)."""
+    speed: dict[str, tuple[int, int]] = {}
+    """`cpu<number>` -> nanoseconds that a fixed piece of work took on it right before and right after the drive."""
     server_connections: dict[str, tuple[float, float, float]] = {}
     """Server -> connections that it had open, on average in each third of the measure phase."""
     placement: Placement | None = None

@@ -123,9 +123,11 @@ def summarise_plan(run_plan: RunPlan) -> PlanSummary:
 def _fingerprint(trial: PlannedTrial, crash: PlannedCrash | None = None) -> str:
     """Hash of all that decides what the trial does, whatever the port and wherever it is pinned."""
     apart = {"endpoints", "cpus", "start_at_unix_ns"}
+    if not trial.plan.acknowledged:
+        apart |= {"acknowledged"}  # as plans were before it was there
     settled = {
         "plan": trial.plan.model_dump(mode="json", exclude=apart),
-        "load": trial.load.model_dump(mode="json", exclude=apart) if trial.load else None,
+        "load": trial.load.model_dump(mode="json", exclude=apart | {"acknowledged"}) if trial.load else None,
         "servers": {name: _settings(settings) for name, settings in trial.servers.items()},
         "subjects": {name: redact(asdict(subject)) for name, subject in trial.subjects.items()},
         "data": [asdict(data) for data in trial.data],

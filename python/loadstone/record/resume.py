@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.errors import UserError
+from loadstone.record.names import PLAN
 from loadstone.record.plan_summary import GroupLine, PlanSummary
 from loadstone.record.reading import read_environment, read_plan
 from loadstone.record.redact import redact
@@ -24,6 +25,19 @@ _SAME_MACHINE = (
 
 _LIMITS = ("cpu limit", "memory limit in bytes")
 """As the record names them."""
+
+
+def require_same_plan(path: Path, plan: PlanSummary) -> None:
+    """Refuse to go on with the folder of another experiment or plan, before anything is started.
+
+    Raises:
+        UserError: they differ, or there is no such folder.
+    """
+    if not (path / PLAN).is_file():
+        raise UserError(f"--resume {path}: not a run's folder ({PLAN} is missing); give a folder under runs/")
+    difference = next(_plan_differences(read_plan(path), plan), None)
+    if difference is not None:
+        raise UserError(f"--resume {path}: {difference}; leave the experiment and its options out, or {_ADVICE}")
 
 
 def require_same_run(path: Path, plan: PlanSummary, environment: Mapping[str, Any]) -> None:

@@ -22,7 +22,7 @@ TRIAL_BYTES = 20_000
 def estimate_bytes(run_plan: RunPlan) -> int:
     """Bytes that the run's folder will take, rather too many than too few.
 
-    A table's first block is run whatever it takes, all else as far as the budget goes.
+    A table's first block is counted whole, all else as far as the budget goes.
     """
     first = [trial.plan for trial in run_plan.trials if trial.group == TABLE_GROUP and trial.block == 1]
     others = [trial.plan for trial in run_plan.trials if trial.group != TABLE_GROUP or trial.block != 1]

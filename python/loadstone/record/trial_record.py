@@ -54,6 +54,7 @@ def make_trial_record(
     settings: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
     unlike: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
     limits: Mapping[str, Mapping[str, str]] | None = None,
+    speed: Mapping[str, tuple[int, int]] = MappingProxyType({}),
 ) -> TrialRecord:
     """The record of a trial that was driven; its verdict is `suspect` until it is judged.
 
@@ -73,6 +74,7 @@ def make_trial_record(
         settings: server -> settings that the experiment gives it, as read back right before.
         unlike: server -> those of them that are not as asked: what was asked.
         limits: server -> its limits as they are in force, or why they are not; None: nobody asked.
+        speed: CPU -> what a fixed piece of work took on it right before and right after the drive, in nanoseconds.
     """
     window = _measure_window(drive, samples)
     redis = [name for name, pair in snapshots.items() if any(pair) or not is_mariadb(planned.servers.get(name, {}))]
@@ -97,6 +99,7 @@ def make_trial_record(
         unlike={name: dict(values) for name, values in unlike.items()},
         limits=in_force,
         seen=seen_of(window),
+        speed=dict(speed),
         server_connections=connections_by_third(window, samples),
         placement=placement,
     )

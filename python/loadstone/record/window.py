@@ -30,6 +30,10 @@ class Window:
         """The parts of which this metric was seen at all, in order of their names."""
         return sorted(part for part, name in self._series if name == metric)
 
+    def metrics(self, part: str) -> list[str]:
+        """What was seen of this part at all, in order of names."""
+        return sorted(metric for name, metric in self._series if name == part)
+
     def increase(self, part: str, metric: str) -> float | None:
         """How much a growing counter grew within the stretch; between samples it grows evenly.
 

@@ -1,10 +1,13 @@
 """The columns of a table: one definition for terminal, page and Markdown."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from loadstone.analyse.model import ResultTable, Row
 from loadstone.report import format as fmt
 from loadstone.report.column import Column, errors, latency, rate_range
 from loadstone.report.glossary import meaning
-from loadstone.report.study_columns import BOTTLENECKS, USERS, study_columns
+from loadstone.report.study_columns import STUDY_COLUMNS, USERS, bottleneck_words, study_columns
 
 _OPERATIONS = Column(
     "operations", "operations", "Operations counted in the measure phase.", lambda r: r.operations, fmt.count, drop=4
@@ -55,6 +58,22 @@ _INTERVAL = Column(
     drop=3,
     words=lambda r: rate_range(r.goodput_interval),
 )
+_THROUGHPUT_INTERVAL = replace(
+    _INTERVAL,
+    key="throughput_interval",
+    value=lambda r: None if r.throughput_interval is None else r.throughput_interval[0],
+    words=lambda r: rate_range(r.throughput_interval),
+)
+_BOUND = Column(
+    "bound",
+    "up to",
+    "How much higher the rate would be at most with a generator that costs nothing, and if nothing else had taken "
+    "time from its CPUs.",
+    lambda r: None if r.bound is None else r.bound.total,
+    fmt.percent,
+    drop=1,
+    words=lambda r: fmt.bound_cell(r.bound),
+)
 _BLOCKS = Column(
     "blocks",
     "blocks",
@@ -63,14 +82,14 @@ _BLOCKS = Column(
     fmt.count,
     drop=7,
 )
-_HELD_BACK = Column(
+_BOTTLENECK = Column(
     "bottleneck",
-    "held back by",
-    meaning("held back by"),
+    "bottleneck",
+    meaning("bottleneck"),
     lambda _: None,
     fmt.number,
     drop=2,
-    words=lambda r: "" if r.bottleneck is None else BOTTLENECKS[r.bottleneck.part],
+    words=bottleneck_words,
 )
 _ERRORS = Column(
     "errors", "errors", "Failed, timed-out and wrong replies. They are not part of RPS.", errors, fmt.count, drop=2
@@ -82,6 +101,7 @@ COLUMNS: tuple[Column, ...] = (
     _ELAPSED,
     _RPS,
     _INTERVAL,
+    _BOUND,
     _BLOCKS,
     _PUBLISHED,
     *(
@@ -90,7 +110,7 @@ COLUMNS: tuple[Column, ...] = (
     ),
     _POOL_WAIT,
     _ERRORS,
-    _HELD_BACK,
+    _BOTTLENECK,
 )
 
 MARKS = {"valid": "✓", "suspect": "!", "invalid": "✕", "missing": "–", "unknown": "?"}
@@ -107,17 +127,46 @@ MARK_WORDS = {
 def columns_for(table: ResultTable) -> list[Column]:
     """The study's own columns, or else those of every table that have something to say in this one."""
     if table.columns:
-        return study_columns(table)
+        return _with_bound(study_columns(table), table)
     idle = {
+        _BOUND: not any(fmt.bound(row.bound) for row in table.rows),
         USERS: not any(row.users for row in table.rows),
         _INTERVAL: not any(row.goodput_interval for row in table.rows),
         _BLOCKS: all(row.blocks <= 1 for row in table.rows),
-        _HELD_BACK: not any(row.bottleneck for row in table.rows),
+        _BOTTLENECK: not any(row.bottleneck for row in table.rows),
         _PUBLISHED: not any(row.published for row in table.rows),
         _POOL_WAIT: not any(map(_waits, table.rows)),
         _ERRORS: not any(map(errors, table.rows)),
     }
     return [column for column in COLUMNS if not idle.get(column)]
+
+
+def end_columns(rows: Sequence[Row], tps: bool) -> list[Column]:
+    """The columns of the one table at the end of a run, whatever tables its rows are of.
+
+    `tps`: the run's tables print throughput; then so does this one.
+    """
+    p50, p99 = (column for column in COLUMNS if column.key in ("p50", "p99"))
+    columns = [
+        replace(STUDY_COLUMNS["tps"], drop=0) if tps else _RPS,
+        replace(_THROUGHPUT_INTERVAL if tps else _INTERVAL, drop=1),
+        replace(_BOUND, drop=2),
+        replace(p50, drop=4),
+        replace(p99, drop=3),
+        replace(_BOTTLENECK, drop=5),
+        replace(_PUBLISHED, drop=6),
+    ]
+    idle = {"bound"} if not any(fmt.bound(row.bound) for row in rows) else set()
+    return [c for c in columns if c.key not in idle and any(c.says_something(row) for row in rows)]
+
+
+def _with_bound(columns: list[Column], table: ResultTable) -> list[Column]:
+    """A study's columns with the bound behind its rates, where some row has one that matters."""
+    if not any(fmt.bound(row.bound) for row in table.rows):
+        return columns
+    rates = [place for place, column in enumerate(columns) if column.ranks or column.key == "goodput"]
+    place = rates[-1] + 1 if rates else 0
+    return [*columns[:place], _BOUND, *columns[place:]]
 
 
 def _waits(row: Row) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from math import log
 from typing import Literal
 
 from rich.box import SIMPLE_HEAD
@@ -10,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadstone.analyse.model import Comparison, Piece
+from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 
@@ -26,14 +28,17 @@ _INTERLEAVE = (
     "and declare a comparison of its levels."
 )
 _FIGURES = re.compile(r"[0-9][0-9.,]*")
-_HEADERS = ("condition", "A", "B", "B against A", "verdict")
+_ORDER = ("faster", "mixed", "equivalent", "undecided", "not_decidable")
+"""What is decided stands first, and within each kind the largest difference."""
+UNCERTAIN = log(1.5)
+"""An undecided interval that reaches further than this to both sides of its middle says nothing: half as much again."""
 
 
 class ComparedRun(Piece):
     """One of the runs."""
 
     name: str
-    """A or B; empty where there is one run only."""
+    """What tells it from the other one, e.g. `run 14:30`; empty where there is one run only."""
     run: str
     """Name of its folder."""
     experiment: str
@@ -69,8 +74,10 @@ def show(report: CompareReport, console: Console) -> None:
         console.print(Text(line, style="bold" if line == _TITLES[report.kind] else "dim"))
     for difference in report.differences:
         console.print(Text(f"across: {fmt.plain(difference)}", style="yellow"))
-    if report.comparisons:
+    if told(report):
         console.print(_table(report))
+    for line in folded(report):
+        console.print(Text(line))
     for line in (*warnings(report), *report.notes):
         console.print(Text(fmt.plain(line), style="dim"))
     for line in advice(report):
@@ -83,10 +90,11 @@ def markdown(report: CompareReport) -> str:
     """The same as Markdown, for a comment or a wiki."""
     lines = [f"**{_TITLES[report.kind]}**", "", *(f"- {fmt.plain(line)}" for line in _runs(report))]
     lines += [f"- across: {fmt.plain(difference)}" for difference in report.differences]
-    if report.comparisons:
+    if told(report):
         lines += ["", f"| {' | '.join(_headers(report))} |", "|---|---:|---:|---:|---|"]
-        cells = [_cells(one, report) for one in report.comparisons]
+        cells = [_cells(one, report) for one in told(report)]
         lines += [f"| {' | '.join(map(_cell, row))} |" for row in cells]
+    lines += [f"\n{_cell(line)}" for line in folded(report)]
     for title, found in (
         ("Warnings", [*warnings(report), *report.notes]),
         ("How to decide", advice(report)),
@@ -97,13 +105,71 @@ def markdown(report: CompareReport) -> str:
     return "\n".join(lines) + "\n"
 
 
-def warnings(report: CompareReport) -> list[str]:
-    """The pairs' warnings; those that differ in their figures only become one, with the first as an example."""
-    found: dict[str, list[tuple[str, str]]] = {}
+def told(report: CompareReport) -> list[Comparison]:
+    """The comparisons that say something, largest difference first."""
+    there = [one for one in report.comparisons if _why_folded(one) is None]
+    return sorted(there, key=lambda one: (_ORDER.index(one.primary.kind), -abs(one.primary.estimate or 0.0)))
+
+
+def folded(report: CompareReport) -> list[str]:
+    """All the others in one line, with the reasons; no line without any."""
+    reasons: dict[str, list[Comparison]] = {}
     for one in report.comparisons:
+        if (why := _why_folded(one)) is not None:
+            reasons.setdefault(why, []).append(one)
+    if not reasons:
+        return []
+    number, of = sum(map(len, reasons.values())), len(report.comparisons)
+    if of == 1:
+        ((why, alike),) = reasons.items()
+        example = _example(alike, report)
+        return [f"Nothing can be said: {example if why.startswith('INVALID') else f'{why} ({example})'}."]
+    what = _plural("condition" if report.kind == "two runs" else "pair", of)
+    parts = [
+        f"{len(alike)} {why} ({_example(alike, report)})"
+        for why, alike in sorted(reasons.items(), key=lambda item: -len(item[1]))
+    ]
+    return [f"Nothing can be said of {number} of {of} {what}: {'; '.join(parts)}."]
+
+
+def _why_folded(one: Comparison) -> str | None:
+    """Why a comparison has no line of its own; None if it has one."""
+    primary = one.primary
+    if primary.kind == "invalid":
+        return f"INVALID by {fmt.plain(primary.words).split('INVALID: ')[-1].split(',')[0]}"
+    if primary.low is None or primary.high is None:
+        return "without an interval"
+    if primary.kind not in ("undecided", "not_decidable"):
+        return None
+    return "too uncertain" if primary.high - primary.low > 2 * UNCERTAIN else None
+
+
+def _example(alike: Sequence[Comparison], report: CompareReport) -> str:
+    """What a reader must know of the comparisons that were folded for one reason."""
+    first = alike[0].primary
+    name = f"{_name(alike[0])}: " if len(report.comparisons) > 1 else ""
+    such_as = f"for example {name}" if len(alike) > 1 else name
+    if first.kind == "invalid":
+        return f"{such_as}{fmt.plain(first.words).removesuffix(' (quick)')}"
+    if first.low is not None:
+        return f"{such_as}{verdicts.ratio(first)}"
+    least, most = (pick(one.primary.blocks for one in alike) for pick in (min, max))
+    blocks = f"{least}" if least == most else f"{least} to {most}"
+    thing = "trial a run" if report.kind == "two runs" else "block"
+    return f"{blocks} {_plural(thing.split()[0], most)}{thing[len(thing.split()[0]) :]}; it takes {BLOCKS_MIN} or more"
+
+
+def _plural(word: str, number: int) -> str:
+    return word if number == 1 else f"{word}s"
+
+
+def warnings(report: CompareReport) -> list[str]:
+    """The warnings of what is told; those that differ in their figures only become one, the first as an example."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for one in told(report):
         for warning in one.warnings:
             found.setdefault(_FIGURES.sub("#", warning), []).append((_name(one), warning))
-    return [_together(alike, len(report.comparisons)) for alike in found.values()]
+    return [_together(alike, len(told(report))) for alike in found.values()]
 
 
 def _together(alike: list[tuple[str, str]], pairs: int) -> str:
@@ -135,7 +201,8 @@ def advice(report: CompareReport) -> list[str]:
 
 def _visible(undecided: Sequence[Comparison]) -> list[str]:
     """Which difference the data could have shown."""
-    known = [one.primary.detectable for one in undecided if one.primary.detectable is not None]
+    shown = [one for one in undecided if _why_folded(one) is None]
+    known = [one.primary.detectable for one in shown if one.primary.detectable is not None]
     if not known:
         return []
     return [f"Undecided pairs would show a difference of {fmt.plus_minus(max(known))} or more 8 times in 10."]
@@ -156,31 +223,22 @@ def _runs(report: CompareReport) -> Iterator[str]:
 def _table(report: CompareReport) -> Table:
     grid = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
     for header in _headers(report):
-        right = header not in (_HEADERS[0], _HEADERS[-1])
+        right = header not in ("condition", "verdict")
         grid.add_column(header, justify="right" if right else "left", no_wrap=right, overflow="fold")
-    for one in report.comparisons:
+    for one in told(report):
         *cells, verdict = _cells(one, report)
         grid.add_row(*map(Text, cells), Text(verdict, style=_STYLES.get(one.primary.kind, "")))
     return grid
 
 
 def _headers(report: CompareReport) -> tuple[str, ...]:
-    """The sides by their names where all pairs have the same ones."""
-    sides = _sides(report)
-    if len(sides) != 1:
-        return _HEADERS
-    a, b = map(fmt.plain, sides.pop())
-    return ("condition", a, b, f"{b} against {a}", "verdict")
-
-
-def _sides(report: CompareReport) -> set[tuple[str, str]]:
-    return {(one.primary.a.name, one.primary.b.name) for one in report.comparisons}
+    return ("condition", *verdicts.side_headings(told(report)), "verdict")
 
 
 def _cells(one: Comparison, report: CompareReport) -> tuple[str, str, str, str, str]:
     primary = one.primary
     return (
-        fmt.plain(one.place) if one.place and len(_sides(report)) == 1 else _name(one),
+        fmt.plain(one.place) if one.place and verdicts.common_sides(told(report)) else _name(one),
         verdicts.typical(primary, primary.a),
         verdicts.typical(primary, primary.b),
         verdicts.ratio(primary),

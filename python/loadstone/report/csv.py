@@ -69,6 +69,8 @@ def _cells(table: ResultTable, row: Row, factors: list[str], parts: list[str]) -
         "goodput_per_s": row.goodput_per_s,
         "goodput_low_per_s": row.goodput_interval[0] if row.goodput_interval else None,
         "goodput_high_per_s": row.goodput_interval[1] if row.goodput_interval else None,
+        "bound_generator": row.bound.generator if row.bound else None,
+        "bound_taken": row.bound.taken if row.bound else None,
         "blocks": row.blocks,
         "peak_per_s": row.peak_per_s,
         "published": row.published,

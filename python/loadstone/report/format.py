@@ -3,9 +3,12 @@
 import re
 import unicodedata
 
-from loadstone.percents import decimal, decimals_of, decimals_of_one, log_percent
+from loadstone.analyse.model import UNBOUNDED, Bound
+from loadstone.percents import decimal, decimals_of, decimals_of_one, log_percent, up_to
 
 NONE = "—"
+NO_BOUND = "no upper bound"
+SMALL = "<1 %"
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
@@ -110,6 +113,39 @@ def ratio(estimate: float | None, low: float | None = None, high: float | None =
     text = decimal(log_percent(estimate), decimals)
     text = f"+{text} %" if text != "inf" and float(text) > 0 else f"{text} %"
     return f"{text} [{', '.join(decimal(end, decimals) for end in ends)}]" if ends else text
+
+
+def bound_share(found: Bound) -> float:
+    """How much more at most, as a share. A round trip of one user is no capacity: the generator does not limit it."""
+    return found.taken or 0.0 if found.round_trip else found.total
+
+
+def bound(found: Bound | None) -> str:
+    """How much more a condition would do at most, for a cell: `+4 %`, `no upper bound`; empty where it is small."""
+    if found is None:
+        return ""
+    share = bound_share(found)
+    return NO_BOUND if share >= UNBOUNDED else up_to(share)
+
+
+def bound_cell(found: Bound | None) -> str:
+    """The same where a bound that is too small to matter must not look like one that is not known: `<1 %`."""
+    return "" if found is None or _is_unknown(found) else bound(found) or SMALL
+
+
+def _is_unknown(found: Bound) -> bool:
+    return found.taken is None and (found.generator is None or found.round_trip)
+
+
+def rate_with_bound(per_second: float | None, found: Bound | None) -> str:
+    """A rate with its bound: `97,200 (up to +4 %)`, `97,200 (no upper bound: the generator was the limit)`."""
+    said = bound(found)
+    if per_second is None or found is None or not said:
+        return rate(per_second)
+    if said != NO_BOUND:
+        return f"{rate(per_second)} (up to {said})"
+    why = "the generator was the limit" if (found.generator or 0.0) >= UNBOUNDED else "others took its CPU time"
+    return f"{rate(per_second)} ({NO_BOUND}: {why})"
 
 
 def plus_minus(log_ratio: float | None) -> str:

@@ -4,7 +4,7 @@ from loadstone.analyse.model import Analysis, VerdictKind
 from loadstone.report import seen
 
 _COMPARING = {
-    "comparison": "Two conditions that differ in one thing only, measured again and again in turn: A and B.",
+    "comparison": "Two conditions that differ in one thing only, measured again and again in turn.",
     "metric": "The figure that is compared. It was chosen before anything was measured.",
     "ratio": "How much more (+) or less (-) of the metric B has than A. Twice as much is +100 %, half is -50 %.",
     "typical difference": "The difference that the blocks have in common: the middle one of all averages of two "
@@ -22,8 +22,8 @@ _COMPARING = {
     "10 with so many blocks. Smaller ones can easily hide in the noise.",
     "total work": "All blocks added up. Unlike the typical difference it feels every stall.",
     "noise floor": "The smallest difference that the whole time budget could see on this machine.",
-    "repeated block": "A block that something outside spoiled, such as another virtual machine. It is measured again; "
-    "never because of its result.",
+    "repeated block": "A block that was measured again because something outside disturbed it; never because of its "
+    "result. Earlier versions did so; now what others took widens the bound of a figure.",
     "exploratory": "Not what was asked: many figures, of which some will differ by chance. Good for the next "
     "question, not for an answer.",
 }
@@ -47,13 +47,12 @@ _MEASURING = {
     "block": "The conditions of a comparison once each, in random order and close in time. Only a difference that "
     "returns block after block can be told from chance.",
     "order": "The trial's place in its block, drawn at random.",
-    "attempt": "1, or more where the trial (in a comparison its whole block) was measured again because something "
-    "outside had spoiled it.",
+    "attempt": "1, or more where the trial was measured again because the run was interrupted in its block.",
     "budget": "How long the run may last.",
-    "generator": "The part that makes the load. When it is out of breath, it measures itself and not the server.",
+    "generator": "The part that makes the load. When it is saturated, it measures itself and not the server.",
     "server": "The Redis or the database that is under load.",
     "subject": "The application under test, between the generator and the server.",
-    "held back by": "The part that was full, so that more load would not have given more: its evidence stands in the "
+    "bottleneck": "The part that was full, so that more load would not have given more: its evidence stands in the "
     "list of trials. 'Round trips' means that nothing was full and the users waited for replies.",
     "scaled": "Users and rows are fewer than the original's by the same factor, so that a small machine can bear them. "
     "Compare conditions with each other, not with the original.",
@@ -64,7 +63,7 @@ _FIGURES = {
     "RPS, goodput": "Requests a second that were answered rightly. Failed, late and wrong replies do not count.",
     "TPS": "Operations that ended, a second: right, failed and wrong ones (throughput).",
     "peak TPS": "TPS of the best whole second.",
-    "MTT": "Mean test time: the mean response time of right replies, with any wait for a connection.",
+    "MTT": "Mean test time: the mean response time of correct replies, with any wait for a connection.",
     "executed tests": "Operations that ended in the measure phase, over all trials of the condition.",
     "vUsers": "Virtual users: each waits for its reply before it sends the next request.",
     "response time": "From the moment a request was due until its reply was complete, with any wait for a connection.",
@@ -106,9 +105,12 @@ _CHECKING = {
     "trials of a row do not agree: read the figure with care.",
     "invalid": "A check failed: the figure says something about the measurement, not about the server.",
     "unknown": "Could not be seen, for instance without access to the server's host. It never counts as valid.",
-    "generator_wait, server_wait": "Share of the time in which the load program, or the server, was ready to run while "
-    "another program had its CPU.",
-    "steal": "CPU time that the host gave to other machines while this one wanted it.",
+    "bound": "How much higher the figure could be at most: with a generator that costs nothing, and had others taken "
+    "nothing. `97,200 (up to +4 %)` lies between 97,200 and 101,088.",
+    "gain": "How much more a generator that costs nothing would bring at most: the server cannot do more than its busy "
+    "share leaves, nor a cycle become shorter than without the generator.",
+    "taken": "How much more there would be at most had other programs and other machines on this host (steal) not used "
+    "the condition's CPUs.",
 }
 
 GROUPS: dict[str, dict[str, str]] = {

@@ -12,6 +12,7 @@ from loadstone.report.columns import MARKS, columns_for
 from loadstone.report.markdown_families import family_lines, trial_lines, word_lines
 from loadstone.report.markdown_sections import crash_lines, lesson_lines, seen_lines
 from loadstone.report.markdown_text import link, text
+from loadstone.report.trust import trust_words
 
 
 def render(analysis: Analysis) -> dict[str, bytes]:
@@ -27,7 +28,8 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     if scaled := summary.scaled(analysis):
         yield from (f"*{scaled}*", "")
     badges = [badge for badge, _ in summary.badges(analysis)]
-    yield from (f"{summary.headline(analysis)}. {text(', '.join(badges))}. {summary.time_used(analysis)}".rstrip(), "")
+    yield from (f"{text(trust_words(analysis))}. {summary.trials(analysis)}.", "")
+    yield from (f"{text(', '.join(badges))}. {summary.time_used(analysis)}".strip(), "")
     for note in analysis.notes:
         yield from (text(note), "")
     if analysis.families:

@@ -10,20 +10,25 @@ from loadstone.report.columns import MARKS
 from loadstone.report.markdown_text import link, target, text
 from loadstone.report.rates import goodput_word
 
-_HEAD = "| A | B | B against A [interval] | verdict | blocks | stalls A and B | could see |"
 _RULE = "|---:|---:|---:|---|---:|---:|---:|"
+
+
+def _head(first: str, family: Family) -> Iterator[str]:
+    a, b, ratio = map(text, verdicts.side_headings(family.comparisons))
+    yield f"| {first} | {a} | {b} | {ratio} [interval] | verdict | blocks | stalls of both | could see |"
+    yield f"|---{_RULE}"
 
 
 def family_lines(family: Family, anchors: Anchors) -> Iterator[str]:
     """A family's verdicts, beneath its heading and its picture."""
-    yield f"| pair {_HEAD}"
-    yield f"|---{_RULE}"
+    yield from _head("pair", family)
     for comparison in family.comparisons:
         yield f"| {text(verdicts.title(comparison))} | {_cells(comparison.primary, comparison, anchors)} |"
     yield ""
     for comparison in family.comparisons:
         yield f"- **{text(verdicts.title(comparison))}**: {text(' '.join(verdicts.basis(comparison)))}"
         yield from (f"  - ! {text(warning)}" for warning in comparison.warnings)
+        yield from (f"  - {text(note)}" for note in comparison.notes)
         yield from (
             f"  - {MARKS[check.verdict]} {text(summary.check_title(check.name))} {text(summary.figure(check))}"
             f"{': ' + text(check.reason) if check.reason else ''}"
@@ -35,8 +40,7 @@ def family_lines(family: Family, anchors: Anchors) -> Iterator[str]:
     exploratory = [(one, judgement) for one in family.comparisons for judgement in one.exploratory]
     if exploratory:
         yield from (f"Exploratory. {text(glossary.meaning('exploratory'))}", "")
-        yield f"| pair and metric {_HEAD}"
-        yield f"|---{_RULE}"
+        yield from _head("pair and metric", family)
         for one, judgement in exploratory:
             name = f"{verdicts.title(one)}: {judgement.metric_words}"
             yield f"| {text(name)} | {_cells(judgement, one, anchors)} |"
@@ -62,7 +66,8 @@ def _blocks(comparison: Comparison, anchors: Anchors) -> str:
     primary = comparison.primary
     parts = []
     for point in primary.points:
-        trials = f"{link(anchors.trial(point.trial_a), 'A')} {link(anchors.trial(point.trial_b), 'B')}"
+        sides = ((point.trial_a, primary.a.name), (point.trial_b, primary.b.name))
+        trials = " ".join(link(anchors.trial(trial), name) for trial, name in sides)
         ratio = text(verdicts.blocks_ratio(primary, point.log_ratio))
         part = f"{point.block}: {ratio} {trials}"
         parts.append(part if point.used else f"({part}, not used: {text(point.why)})")

@@ -38,6 +38,7 @@ def crash_lines(tables: list[CrashTable]) -> Iterator[str]:
     if not tables:
         return
     yield from (f"## {crashes.HEADING}", "")
+    yield from (line for alarm in crashes.alarms(tables) for line in (f"**{text(alarm)}**", ""))
     for table in tables:
         yield from (f"### {text(table.title)}", "")
         if table.note:

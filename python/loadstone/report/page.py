@@ -15,6 +15,7 @@ from loadstone.report.columns import MARK_WORDS, MARKS, columns_for
 from loadstone.report.page_families import comparison_checks, family_view
 from loadstone.report.page_parts import figure, linked
 from loadstone.report.rates import goodput_word, rate_of
+from loadstone.report.trust import trust_words
 
 _WIDE_FROM = 10
 """A table with more columns is set closer."""
@@ -27,7 +28,8 @@ def page(analysis: Analysis) -> dict[str, Any]:
     charts, anchors = charts_of(analysis), Anchors(analysis)
     return {
         "analysis": analysis,
-        "headline": summary.headline(analysis),
+        "headline": trust_words(analysis),
+        "trials_line": summary.trials(analysis),
         "badges": summary.badges(analysis),
         "scaled": summary.scaled(analysis),
         "time_used": summary.time_used(analysis),

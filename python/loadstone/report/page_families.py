@@ -23,6 +23,7 @@ def family_view(family: Family, charts: list[Chart], anchors: Anchors) -> dict[s
     return {
         "family": family,
         "margin": verdicts.margin_words(family),
+        "sides": verdicts.side_headings(family.comparisons),
         "figures": {kind: figure(chart) if chart else None for kind, chart in own.items()},
         "pairs": [_pair(comparison, anchors) for comparison in family.comparisons],
         "exploratory": [
@@ -39,7 +40,7 @@ def _pair(comparison: Comparison, anchors: Anchors) -> dict[str, Any]:
         "comparison": comparison,
         "title": verdicts.title(comparison),
         "warnings": [linked(warning, anchors) for warning in comparison.warnings],
-        "basis": verdicts.basis(comparison),
+        "basis": [*verdicts.basis(comparison), *map(fmt.plain, comparison.notes)],
         "checks": sorted(comparison.checks, key=lambda check: _ORDER.index(check.verdict)),
         "blocks": [
             {

@@ -41,7 +41,7 @@ GAUGES = {
     "backlog": "Operations that wait for a connection",
     "phase": "1 for the phase that the load is in",
 }
-RESPONSES = "Response time of right replies, from the intended moment to the last byte"
+RESPONSES = "Response time of correct replies, from the intended moment to the last byte"
 Labels = tuple[tuple[str, str], ...]
 Key = tuple[str, Labels]
 

@@ -71,6 +71,8 @@ SERIES: dict[str, Series] = {
     "throttled_s": Series("generator_throttled_seconds", _THROTTLED, counter=True),
     # the host
     "busy": Series("host_one_cpu_ratio", "Share of the time that one CPU, the part, was busy", PERCENT),
+    "stolen": Series("host_one_cpu_stolen_ratio", "Share of one CPU, the part, that other machines took", PERCENT),
+    "others": Series("host_one_cpu_others_ratio", "Share of one CPU, the part, that other programs took", PERCENT),
     "us": Series("host_cpu_ratio", _MODE, PERCENT, _of("mode", "user")),
     "sy": Series("host_cpu_ratio", _MODE, PERCENT, _of("mode", "system")),
     "id": Series("host_cpu_ratio", _MODE, PERCENT, _of("mode", "idle")),
@@ -165,6 +167,8 @@ SERIES: dict[str, Series] = {
 """A monitor's metric -> its series, to which the label `part` is added."""
 
 NOT_EXPOSED = {
+    "other programs": "host_one_cpu_others_ratio has them for each CPU",
+    "loadstone": "host_one_cpu_others_ratio has it for each CPU",
     "instantaneous_ops_per_sec": "the rate of redis_commands_total",
     "instantaneous_input_kbps": "the rate of redis_received_bytes_total",
     "instantaneous_output_kbps": "the rate of redis_sent_bytes_total",

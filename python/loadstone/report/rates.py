@@ -1,4 +1,4 @@
-"""What the rate of a table is called: RPS are right replies, TPS all completions, as the studies have them."""
+"""What the rate of a table is called: RPS are correct replies, TPS all completions, as the studies have them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,5 +44,5 @@ def rate_of_run(analysis: Analysis) -> Rate:
 
 
 def goodput_word(analysis: Analysis) -> str:
-    """What the right replies of a second are called beside the run's own rate."""
+    """What the correct replies of a second are called beside the run's own rate."""
     return "goodput" if rate_of_run(analysis) is TPS else RPS.unit

@@ -18,11 +18,19 @@ BOTTLENECKS: dict[Part, str] = {
     "paced": "its own pace",
     "unknown": "?",
 }
-"""What held a condition back, in a word or two."""
+"""What limited a condition, in a word or two."""
+ROUND_TRIP = "round trip of this client"
 CONTROL_CONNECTIONS = 2
 """loadstone's own connections to each Redis beside the load: its questions, and its monitor."""
 RATES = ("tps", "tps_store")
 """Columns whose figure counts failed operations, too."""
+
+
+def bottleneck_words(row: Row) -> str:
+    """What limited the condition, in a word or two. One user: its rate is no capacity, and is called what it is."""
+    if row.bound is not None and row.bound.round_trip:
+        return ROUND_TRIP
+    return "" if row.bottleneck is None else BOTTLENECKS[row.bottleneck.part]
 
 
 def error_share(row: Row) -> float | None:
@@ -70,7 +78,7 @@ def _tps_and_stores(row: Row) -> str:
 
 
 def _stored(row: Row) -> str:
-    """`5,310 of 5,310`: counted on the server, of the right replies in the same span."""
+    """`5,310 of 5,310`: counted on the server, of the correct replies in the same span."""
     if row.stored is None:
         return ""
     return fmt.count(row.stored) if row.answered is None else f"{row.stored:,} of {row.answered:,}"
@@ -168,8 +176,8 @@ _ALL = (
         lambda r: None if r.pool_wait_ns is None else r.pool_wait_ns.mean, fmt.duration, drop=4,
     ),
     Column(
-        "held_back", "held back by", meaning("held back by"), lambda _: None, fmt.number, drop=2,
-        words=lambda r: BOTTLENECKS[r.bottleneck.part] if r.bottleneck else "", optional=True,
+        "held_back", "bottleneck", meaning("bottleneck"), lambda _: None, fmt.number, drop=2,
+        words=bottleneck_words, optional=True,
     ),
     Column(
         "published", "published", "The original study's figure, from its author's machine: context, not a target.",

@@ -9,8 +9,8 @@ from loadstone.report.column import unmeasurable
 from loadstone.report.columns import columns_for
 
 
-def headline(analysis: Analysis) -> str:
-    """How far the run can be trusted, in one sentence: `58 valid, 1 suspect and 2 invalid of 61 trials`."""
+def trials(analysis: Analysis) -> str:
+    """What the checks say of the trials, in one sentence: `58 valid, 1 suspect and 2 invalid of 61 trials`."""
     kinds = {
         "valid": analysis.trials_valid,
         "suspect": analysis.trials_suspect,

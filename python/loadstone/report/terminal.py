@@ -1,4 +1,4 @@
-"""The report for a terminal, on stderr: answer, tables, conclusions, what failed, where the rest is."""
+"""The outcome for a terminal: the end in at most 25 lines, or all tables, conclusions and what failed."""
 
 import sys
 import textwrap
@@ -17,10 +17,11 @@ from loadstone.report import format as fmt
 from loadstone.report import seen, summary
 from loadstone.report.column import Column
 from loadstone.report.columns import MARKS, columns_for
+from loadstone.report.ending import ROW_STYLES as STYLES
+from loadstone.report.ending import print_ending
 from loadstone.report.terminal_families import families
 from loadstone.report.terminal_sections import crashes, lessons
-
-STYLES = {"valid": "green", "suspect": "yellow", "invalid": "red", "missing": "dim", "unknown": "dim"}
+from loadstone.report.trust import trust_words
 
 _PIPE_COLUMNS = 120
 _LABEL_MAX = 40
@@ -35,9 +36,22 @@ def make_console() -> Console:
     return Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else _PIPE_COLUMNS)
 
 
-def show(analysis: Analysis, report: Path | None = None, console: Console | None = None) -> None:
-    """Print the whole outcome of a run. Nothing goes to stdout."""
+def show(
+    analysis: Analysis,
+    report: Path | None = None,
+    console: Console | None = None,
+    *,
+    folder: Path | None = None,
+    verbose: bool = False,
+) -> None:
+    """Print the outcome of a run: the end, or with `verbose` everything that the report has for a terminal.
+
+    `report` is the page that was written, `folder` the run's, for the command that goes on with it.
+    """
     console = console or make_console()
+    if not verbose:
+        print_ending(console, analysis, report, folder)
+        return
     for part in _parts(analysis, report, console.width):
         console.print(part)
 
@@ -49,7 +63,7 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
     if scaled := summary.scaled(analysis):
         yield Text(scaled, style="yellow")
     badges = [fmt.plain(badge) for badge, _ in summary.badges(analysis)]
-    yield Text("; ".join([summary.headline(analysis), *badges]), style="dim")
+    yield Text("; ".join([trust_words(analysis), summary.trials(analysis), *badges]), style="dim")
     yield from families(analysis.families, width)
     for table in analysis.tables:
         yield Text()

@@ -19,18 +19,29 @@ _LABEL_SHARE = 3
 _VERDICTS = {"caught": "green", "did not happen": "green", "unknown": "yellow"}
 
 
-def crashes(tables: Sequence[CrashTable], width: int) -> Iterator[RenderableType]:
-    """What was lost when a server was killed."""
+def crashes(tables: Sequence[CrashTable], width: int, *, short: bool = False) -> Iterator[RenderableType]:
+    """What was lost when a server was killed; `short`: a line a condition."""
     if not tables:
         return
     yield Text()
     yield Text(crash_words.HEADING, style="bold")
+    yield from (Text(fmt.plain(alarm), style="bold red") for alarm in crash_words.alarms(tables))
     for table in tables:
+        if short:
+            yield from map(_short, table.rows)
+            continue
         yield Text(fmt.plain(table.title))
         yield _crashes(table.rows, width)
         for row in table.rows:
             yield from (Text(f"  ! {fmt.plain(row.label)}: {fmt.plain(said)}", style="yellow") for said in row.problems)
-    yield Text(crash_words.READING, style="dim")
+    if not short:
+        yield Text(crash_words.READING, style="dim")
+
+
+def _short(row: CrashRow) -> Text:
+    tries = f"{fmt.count(row.times)} {'try' if row.times == 1 else 'tries'}"
+    lost = f"{crash_words.lost(row)} lost" if row.acknowledged else "nothing is known"
+    return Text(f"  {fmt.plain(row.label)}: {lost}, {tries}")
 
 
 def _crashes(rows: list[CrashRow], width: int) -> Table:

@@ -50,6 +50,23 @@ def title(comparison: Comparison) -> str:
     return ", ".join(filter(None, (pair_name(comparison), fmt.plain(comparison.place))))
 
 
+def common_sides(comparisons: Sequence[Comparison]) -> tuple[str, str] | None:
+    """The names of both sides where all comparisons have the same two."""
+    sides = {(one.primary.a.name, one.primary.b.name) for one in comparisons}
+    if len(sides) != 1:
+        return None
+    a, b = sides.pop()
+    return fmt.plain(a), fmt.plain(b)
+
+
+def side_headings(comparisons: Sequence[Comparison]) -> tuple[str, str, str]:
+    """Over the figures of both sides and over their ratio: names, or their roles where the names differ by line."""
+    sides = common_sides(comparisons)
+    if sides is None:
+        return "reference", "compared", "compared against reference"
+    return (*sides, f"{sides[1]} against {sides[0]}")
+
+
 def typical(judgement: Judgement, side: Side) -> str:
     """The side's typical figure in the metric's unit; a dash where a check forbids figures."""
     return fmt.NONE if judgement.kind == "invalid" else metric_figure(judgement.metric, side.typical)
@@ -94,8 +111,8 @@ def basis(comparison: Comparison) -> list[str]:
     again = comparison.blocks_repeated
     if again:
         said.append(
-            f"{again} {_plural('block', again)} had to be measured again, spoiled from outside; "
-            "never because of the result."
+            f"{again} {_plural('block', again)} {'was' if again == 1 else 'were'} measured again by an earlier "
+            "version; never because of the result."
         )
     if primary.level is not None:
         said.append(level_words(comparison))
@@ -147,7 +164,7 @@ def together(comparisons: Sequence[Comparison]) -> list[str]:
 
 
 def margin_words(family: Family) -> str:
-    """`Compared by right replies a second; a difference below 5 % does not matter.`"""
+    """`Compared by correct replies a second; a difference below 5 % does not matter.`"""
     if not family.comparisons:
         return ""
     margins = dict.fromkeys(one.primary.margin for one in family.comparisons)

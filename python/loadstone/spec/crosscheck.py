@@ -154,6 +154,9 @@ def _conclusion(experiment: Experiment, at: Path, conclusion: Conclusion) -> Non
     needed = {"at_least": "value", "ratio": "against", "pool_wait": "against", "beyond": "answer"}[conclusion.kind]
     if getattr(conclusion, needed) in (None, "", {}):
         raise experiment.source.error((*at, needed), f"is missing; a conclusion of kind {conclusion.kind} needs it")
+    if conclusion.kind == "ratio" and conclusion.value is not None and conclusion.value <= -1:
+        problem = f"is {conclusion.value:g}; a ratio less one is above -1: write -0.24 for 24 % less"
+        raise experiment.source.error((*at, "value"), problem)
 
 
 def _texts(data: Any, path: Path) -> Iterator[tuple[Path, str]]:

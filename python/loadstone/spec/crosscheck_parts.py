@@ -128,7 +128,10 @@ def _crashes(experiment: Experiment) -> None:
             raise experiment.source.error((*at, "name"), f"'{crash.name}' is used twice; give each crash its own name")
         names.append(crash.name)
         _server(experiment, (*at, "server"), crash.server)
-        _count(experiment, (*at, "count"), crash.server, crash.count)
+        if crash.count is not None:
+            _count(experiment, (*at, "count"), crash.server, crash.count)
+        if crash.promise is not None:
+            check_when(experiment, (*at, "promise", "when"), crash.promise.when)
         for factor, levels in crash.vary.items():
             check_levels_once(experiment, (*at, "vary", factor), factor, levels)
 

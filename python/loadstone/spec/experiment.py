@@ -177,7 +177,7 @@ class Conclusion(SpecPart):
 
     at_least: does any condition of `where` reach `value` of `metric`?
     ratio: `metric` of conditions `where` against those of `against`, matched on all other factors;
-        the verdicts of `comparison` answer it.
+        the verdicts of `comparison` answer it. `value`: the published ratio less one (.0652 is 6.52 % more).
     beyond: what one server on one machine cannot answer; `answer` says why.
     pool_wait: share of the response time that was spent waiting for a connection, `where` against `against`.
     """
@@ -231,7 +231,7 @@ class LoadData(SpecPart):
 
 
 class StoredSpec(SpecPart):
-    """How a server counts what an operation stores: asked around a trial, and held against right replies.
+    """How a server counts what an operation stores: asked around a trial, and held against correct replies.
 
     Only where the condition has that operation.
     """
@@ -301,19 +301,31 @@ class Lesson(SpecPart):
     name: str = ""
 
 
-class Crash(SpecPart):
-    """A server is killed (SIGKILL) under load, started again, and asked what it kept of what it had acknowledged.
+class Promise(SpecPart):
+    """How many acknowledged writes a server may lose when its process is killed, under these levels."""
 
-    Each operation must store exactly one thing that `count` counts; keys are `exactly_once`. `vary` is as a table's.
-    A server of the user's is never killed: what needs that is left out.
+    when: dict[str, Level | tuple[Level, ...]] = {}
+    """Empty: under all conditions of the crash."""
+    lost: int = Field(default=0, ge=0)
+    """More in one try are an alarm."""
+
+
+class Crash(SpecPart):
+    """A server is killed (SIGKILL) under load and started again, and what it had acknowledged is looked up.
+
+    Every acknowledged key is looked up where the load goes to the server itself, each operation stores `{key}`, and
+    keys are `exactly_once` or hold a `{document}`. Elsewhere `count` counts, which gives bounds: then each operation
+    must store exactly one thing that it counts, and keys are `exactly_once`. `vary` is as a table's. A server of the
+    user's is never killed: what needs that is left out.
     """
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$", max_length=40)
     title: str
     server: str
     vary: dict[str, tuple[Level, ...]]
-    count: str
-    """As `StoredSpec.count`."""
+    count: str | None = None
+    """As `StoredSpec.count`; needed where keys cannot be looked up."""
+    promise: Promise | None = None
     after: Duration = "1 s"
     """How long it is under load when it is killed."""
     times: int = Field(default=3, ge=1, le=100)
@@ -342,7 +354,8 @@ class Workload(SpecPart):
     pool: dict[str, Any]
     pipeline_depth: Any = 1
     protocol: Any = "resp2"
-    threads: Any = 1
+    threads: Any = "auto"
+    """Of the generator. `auto`: as many as the CPUs allow and the load needs, see `plan.threads`."""
     phases: dict[str, Any] = {}
     keys: dict[str, Any] = {}
     documents: dict[str, Any] = {}

@@ -6,12 +6,11 @@ A check answers None where its question does not arise (a schedule in the closed
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pydantic import ValidationError
-
 from loadstone.analyse import limits
 from loadstone.analyse.checks import (
     accounting,
     application,
+    bounds,
     generator,
     in_force,
     keys,
@@ -20,9 +19,8 @@ from loadstone.analyse.checks import (
     surroundings,
     time,
 )
-from loadstone.analyse.evidence import TrialEvidence, evidence_of
+from loadstone.analyse.evidence import TrialEvidence
 from loadstone.analyse.limits import Limit
-from loadstone.record.facts import DRIVER, OWN
 from loadstone.record.trial import CheckResult, TrialRecord
 
 
@@ -35,8 +33,6 @@ class Check:
     explanation: str
     less_is_worse: bool = False
     """Whether the smaller figure is the worse one."""
-    outside: bool = False
-    """Whether only something outside the measured system can make it fail."""
     information: bool = False
     """Whether it is never held against a trial."""
 
@@ -47,19 +43,14 @@ class Check:
 
 CHECKS: tuple[Check, ...] = (
     Check(load.finished, None, "Did the trial run to its planned end?", less_is_worse=True),
-    Check(generator.generator_cpu, limits.GENERATOR_CPU, "Was the program that makes the load itself out of breath?"),
-    Check(
-        generator.generator_wait, limits.CPU_WAIT, "Did other programs take the load program's CPU away?", outside=True
-    ),
-    Check(
-        generator.generator_ceiling, limits.CEILING, "Could the load program have done clearly more than it did here?"
-    ),
+    Check(bounds.gain, limits.GAIN, "How much more would a generator that costs nothing bring at most?"),
+    Check(bounds.taken, limits.TAKEN, "How much did other programs and other machines take at most?"),
     Check(
         generator.round_trip, limits.ROUND_TRIP, "Is the typical latency the server's, or that of any answer at all?"
     ),
     Check(time.clock, limits.CLOCK, "Is the clock fine enough for the latencies that are printed?"),
     Check(time.schedule_sent, limits.SCHEDULE_SENT, "Was everything sent that the schedule asked for?"),
-    Check(time.schedule_lag, limits.SCHEDULE_LAG, "Did the load program send on time?"),
+    Check(time.schedule_lag, limits.SCHEDULE_LAG, "Did the generator send on time?"),
     Check(time.dropped_arrivals, limits.DROPPED, "Was any arrival turned away because too many were waiting?"),
     Check(accounting.errors, limits.ERRORS, "Did operations fail?"),
     Check(accounting.conservation, limits.CONSERVATION, "Does every operation that was begun have exactly one end?"),
@@ -89,16 +80,13 @@ CHECKS: tuple[Check, ...] = (
         "Did the application open ever more connections without giving them back?",
     ),
     Check(surroundings.evicted_keys, limits.EVICTED, "Did the server throw data away?"),
-    Check(surroundings.steal, limits.STEAL, "Did other virtual machines take CPU time away?", outside=True),
-    Check(surroundings.server_wait, limits.CPU_WAIT, "Did other programs take the server's CPU away?", outside=True),
-    Check(surroundings.swap, limits.SWAP, "Was memory moved to the disk and back?", outside=True),
-    Check(surroundings.placement, limits.PLACEMENT, "Did the load program and the server get in each other's way?"),
+    Check(surroundings.swap, limits.SWAP, "Was memory moved to the disk and back?"),
+    Check(surroundings.placement, limits.PLACEMENT, "Did generator and server get in each other's way?"),
     Check(surroundings.background, limits.BACKGROUND, "Did the server save its data while it was measured?"),
     Check(
         server.monitor_clients,
         limits.MONITOR_CLIENTS,
         "Did the server have to show every command to somebody?",
-        outside=True,
     ),
     Check(
         server.slow_log, limits.SLOW_LOG, "Did the server note ordinary commands in its slow log?", less_is_worse=True
@@ -125,41 +113,11 @@ CHECKS: tuple[Check, ...] = (
     ),
 )
 
-OUTSIDE: frozenset[str] = frozenset(check.name for check in CHECKS if check.outside)
-"""Checks whose failure comes from outside the measured system: a trial that fails one is measured again.
-
-A fork or an eviction is not among them: the server's own settings cause it. What the system itself does
-(a server larger than the memory, which swaps) comes again with each attempt, and ends as too many repeats.
-"""
+BOUNDS: frozenset[str] = frozenset({"gain", "taken"})
+"""Checks that bound the figure and do not doubt it: a trial that fails one still takes part in comparisons, where the
+first widens the interval and the second, which falls on both sides by chance, is in it already."""
 
 
-def outside_causes(trial: TrialRecord) -> list[CheckResult]:
-    """The failed checks of a judged trial that something outside the measured system caused; empty if none.
-
-    Waiting for a CPU is not counted where the parts may have waited for each other: on shared CPUs, with
-    more parts than CPUs for them, or with a part of many threads among them; nor while a child of the server
-    was writing.
-    """
-    failed = [check for check in trial.checks if check.verdict in ("suspect", "invalid")]
-    names = {check.name for check in failed}
-    try:
-        evidence = evidence_of(trial) if names & _WAITS else None
-    except ValidationError:  # damaged facts: nothing speaks for the parts themselves
-        evidence = None
-    among_themselves = set[str]()
-    if evidence is not None and _share_cpus(evidence):
-        among_themselves = set(_WAITS)
-    elif "background" in names:
-        among_themselves = {"server_wait"}
-    return [check for check in failed if check.name in OUTSIDE - among_themselves]
-
-
-_WAITS = frozenset({"generator_wait", "server_wait"})
-
-
-def _share_cpus(evidence: TrialEvidence) -> bool:
-    """Whether parts of the measured system may take a CPU from each other."""
-    placed = evidence.facts.placement
-    parts = set(evidence.facts.parts) - {DRIVER, OWN}
-    wide = len(parts) > 1 and any(evidence.subject_of(part) or part in evidence.mariadbs for part in parts)
-    return placed is not None and (placed.shared or wide or len(parts) > max(1, len(placed.server_cpus)))
+def forbidding(trial: TrialRecord) -> list[CheckResult]:
+    """The checks for which no figure of a judged trial may be used; those that bound it are not among them."""
+    return [check for check in trial.checks if check.verdict == "invalid" and check.name not in BOUNDS]

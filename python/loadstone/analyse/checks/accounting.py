@@ -26,7 +26,7 @@ def errors(evidence: TrialEvidence) -> CheckResult:
 
 
 def conservation(evidence: TrialEvidence) -> CheckResult:
-    """Operations without exactly one end, and right replies without a latency."""
+    """Operations without exactly one end, and correct replies without a latency."""
     drive = evidence.drive
     astray = sum(_astray(counts) for counts in (drive.total, *(o.counts for o in drive.operations.values())))
     missing = sum(operation.counts.ok - operation.response_ns.count for operation in drive.operations.values())

@@ -50,7 +50,7 @@ def _astray_words(off: int, one: StoredFacts) -> str:
     grown = _grown(one) or 0
     said = "too few: writes were lost, or one replaced another" if off < 0 else "too many: others write there, too"
     perhaps = f" (and {one.unknown:,} that may have been stored)" if one.unknown else ""
-    return f"{one.server} has {grown:,} more for {one.answered:,} right replies of {one.operation}{perhaps}, {said}."
+    return f"{one.server} has {grown:,} more for {one.answered:,} correct replies of {one.operation}{perhaps}, {said}."
 
 
 def _has_other_keys(one: StoredFacts) -> bool:

@@ -1,67 +1,9 @@
-"""Whether the driver kept out of its own measurement."""
+"""What of a latency is the round trip that any answer would take."""
 
 from loadstone.analyse import limits
 from loadstone.analyse.checks.result import share, unknown, within
 from loadstone.analyse.evidence import TrialEvidence
 from loadstone.record.trial import CheckResult
-
-
-def generator_cpu(evidence: TrialEvidence) -> CheckResult:
-    """CPU of the driver's hottest thread; throttled by a control group, it is invalid."""
-    closed, opened = evidence.closed, evidence.open
-    few = closed is not None and closed.users < limits.FEW_USERS
-    limit = limits.GENERATOR_CPU_FEW_USERS if few else limits.GENERATOR_CPU
-    threads = [thread for thread in evidence.drive.threads if thread.wall_s > 0]
-    if not threads:
-        return unknown("generator_cpu", limit, "The driver did not report its CPU.")
-    measured = max(share(thread.cpu_s, thread.wall_s) for thread in threads)
-    held_back_s = evidence.facts.host.throttled_s or 0.0
-    if held_back_s > 0:
-        return CheckResult(
-            name="generator_cpu",
-            verdict="invalid",
-            measured=round(measured, 6),
-            limit=limit.valid,
-            unit=limit.unit,
-            reason=f"The driver's CPU limit held it back for {held_back_s:.2f} s: give it more CPU.",
-        )
-    if opened is not None and opened.spin_us > 0:
-        why = "The driver spins before each send, so its CPU tells nothing; schedule_lag does."
-        return unknown("generator_cpu", limit, why, round(measured, 6))
-    reason = (
-        f"The driver's hottest thread used {measured:.0f} % of its core: the rates may be its own; "
-        "give it more threads (workload.threads) or fewer users."
-    )
-    return within("generator_cpu", measured, limit, reason)
-
-
-def generator_wait(evidence: TrialEvidence) -> CheckResult:
-    """How long the driver's hottest thread was ready to run and had no CPU: other programs took it."""
-    found = evidence.facts.parts.get("generator")
-    if found is None or found.wait_share is None:
-        return unknown(
-            "generator_wait", limits.CPU_WAIT, "This system does not tell how long the driver waited for a CPU."
-        )
-    measured = 100 * found.wait_share
-    reason = (
-        f"Other programs kept the driver waiting for its CPU for {measured:.0f} % of the time: "
-        "stop them, or give it a core of its own."
-    )
-    return within("generator_wait", measured, limits.CPU_WAIT, reason)
-
-
-def generator_ceiling(evidence: TrialEvidence) -> CheckResult:
-    """Throughput against what the same driver could do if the server cost nothing."""
-    found = evidence.facts.ceiling
-    if found is None or found.throughput_per_s <= 0 or evidence.drive.measure_s <= 0:
-        return unknown("generator_ceiling", limits.CEILING, "The driver was not measured against the null server.")
-    capacity = found.capacity_per_s
-    measured = share(evidence.completed / evidence.drive.measure_s, capacity)
-    reason = (
-        f"The rate is {measured:.0f} % of the {capacity:,.0f} a second that the driver itself can do: "
-        "the server may be able to do more."
-    )
-    return within("generator_ceiling", measured, limits.CEILING, reason)
 
 
 def round_trip(evidence: TrialEvidence) -> CheckResult:

@@ -1,35 +1,10 @@
-"""Whether machine and server were left alone, and who had nothing left."""
+"""Whether the server worked on nothing else, and whether it had anything left."""
 
 from loadstone.analyse import limits
 from loadstone.analyse.checks.result import unknown, within
 from loadstone.analyse.evidence import TrialEvidence
 from loadstone.record.facts import owner_of
 from loadstone.record.trial import CheckResult
-
-
-def steal(evidence: TrialEvidence) -> CheckResult:
-    """CPU time that the host gave to other machines."""
-    stolen = evidence.facts.host.steal_share
-    if stolen is None:
-        return unknown("steal", limits.STEAL, "This system does not tell whether other machines took CPU time.")
-    reason = f"Other machines on this host took {100 * stolen:.1f} % of the CPU time: every figure may be too low."
-    return within("steal", 100 * stolen, limits.STEAL, reason)
-
-
-def server_wait(evidence: TrialEvidence) -> CheckResult | None:
-    """How long the main thread of a Redis was ready to run and had no CPU: other programs took it."""
-    if not evidence.has_redis:
-        return None
-    parts = {name: part.wait_share for name, part in evidence.facts.parts.items() if _is_redis(evidence, name)}
-    waits = [(wait, name) for name, wait in parts.items() if wait is not None]
-    if not waits:
-        return unknown("server_wait", limits.CPU_WAIT, "How long the server waited for a CPU could not be seen.")
-    longest, name = max(waits)
-    if evidence.http:
-        told = f"{name} waited for a CPU for {100 * longest:.0f} % of the time, and the application may have had it."
-        return unknown("server_wait", limits.CPU_WAIT, told, 100 * longest)
-    reason = f"Other programs kept {name} waiting for its CPU for {100 * longest:.0f} % of the time: stop them."
-    return within("server_wait", 100 * longest, limits.CPU_WAIT, reason)
 
 
 def _is_redis(evidence: TrialEvidence, part: str) -> bool:

@@ -21,7 +21,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class ComparisonEvidence:
-    """All ratios are ln(B / A). None: cannot be told from so few blocks, or without a right reply."""
+    """All ratios are ln(B / A). None: cannot be told from so few blocks, or without a correct reply."""
 
     blocks: int
     estimate: float | None

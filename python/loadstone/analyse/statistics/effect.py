@@ -10,6 +10,7 @@ from statistics import NormalDist
 import numpy as np
 
 from loadstone.analyse.statistics.signed_rank import Floats, critical_rank
+from loadstone.analyse.statistics.wording import percent_text
 from loadstone.plan.looks import LOOKS
 
 NORMAL_DIFFERENCE = 0.954
@@ -68,6 +69,20 @@ def detectable_effect(blocks: int, spread: float, alpha: float, outliers: bool =
     share = (z - levels[place - 1]) / (levels[place] - levels[place - 1])
     log_c = at_levels[place - 1] + share * (at_levels[place] - at_levels[place - 1])
     return math.exp(log_c) * spread
+
+
+def forecast(blocks: int, spread: float, alpha: float, outliers: bool = False) -> str:
+    """What the next look, after so many blocks, would show if blocks go on to spread as those measured so far.
+
+    Empty where so few blocks give no interval.
+    """
+    effect = detectable_effect(blocks, spread, alpha, outliers)
+    if effect is None:
+        return ""
+    return (
+        f"its blocks spread by {percent_text(spread)}: with {blocks} of them a difference of {percent_text(effect)} "
+        "or more shows 8 times in 10"
+    )
 
 
 def blocks_needed(estimate: float, spread: float, margin: float, alpha: float) -> int:

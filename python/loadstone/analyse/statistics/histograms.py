@@ -30,10 +30,10 @@ class Buckets:
 
 @dataclass(frozen=True)
 class LatencyBlocks:
-    """Right replies by latency, and failures, of conditions A and B in the same blocks.
+    """Correct replies by latency, and failures, of conditions A and B in the same blocks.
 
     `values_ns` ascends; `counts_*` have the shape (blocks, values); `failed_*` (blocks) are
-    operations that never gave a right reply: latencies without end.
+    operations that never gave a correct reply: latencies without end.
     """
 
     values_ns: Floats

@@ -81,6 +81,19 @@ def cut_at_zero(
     return low, high, np.asarray(excludes | rejected)
 
 
+def widened(
+    low: Floats, high: Floats, real: NDArray[np.bool_], gains: tuple[float, float]
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """The interval of what the systems would do with a generator that costs nothing, and whether it leaves out zero.
+
+    A may be faster by ln(1 + gain of A), which lowers B / A, and B by ln(1 + gain of B).
+    """
+    if not any(gains):
+        return low, high, real
+    low, high = low - math.log1p(gains[0]), high + math.log1p(gains[1])
+    return low, high, np.asarray(real & ((low > 0) | (high < 0)))
+
+
 def classify(
     low: Floats, high: Floats, total: Floats, guard: NDArray[np.bool_], real: NDArray[np.bool_], margin: float
 ) -> NDArray[np.int64]:
@@ -119,6 +132,7 @@ def _decided(base: Verdict, evidence: ComparisonEvidence, settings: Settings, *,
     """The kind of a verdict that has an interval, and who wins."""
     estimate = np.asarray(evidence.estimate)
     low, high, real = cut_at_zero(estimate, np.asarray(evidence.low), np.asarray(evidence.high), np.asarray(rejected))
+    low, high, real = widened(low, high, real, settings.widening)
     total = estimate if evidence.total is None else np.asarray(evidence.total)
     code = classify(low, high, total, np.asarray(evidence.guard), real, settings.log_margin)
     found = replace(base, kind=_KINDS[int(code)], low=float(low), high=float(high))
@@ -144,9 +158,22 @@ def _too_few(base: Verdict, settings: Settings) -> Verdict:
     return replace(base, more_minutes=missing * settings.block_minutes) if missing > 0 else base
 
 
+def _hidden(evidence: ComparisonEvidence, settings: Settings) -> bool:
+    """Whether no number of blocks could decide: wherever in its interval the ratio lies, the gains hide the answer."""
+    if evidence.low is None or evidence.high is None or not any(settings.widening):
+        return False
+    down, up = (math.log1p(gain) for gain in settings.widening)
+    margin = settings.log_margin
+    faster = evidence.high - down > 0 or evidence.low + up < 0
+    equivalent = max(evidence.low, down - margin) <= min(evidence.high, margin - up)
+    return not (faster or equivalent)
+
+
 def _undecided(found: Verdict, evidence: ComparisonEvidence, settings: Settings) -> Verdict:
     """How much longer it would take; not decidable here if that is beyond four budgets."""
     estimate, spread = evidence.estimate, evidence.spread
+    if _hidden(evidence, settings):
+        return replace(found, kind="not_decidable", hidden=True)
     least = next_look(found.blocks, settings.pairs) or math.ceil(LOOK_GROWTH * found.blocks)
     if estimate is None or spread is None or math.isinf(estimate):
         return replace(found, more_minutes=(least - found.blocks) * settings.block_minutes)

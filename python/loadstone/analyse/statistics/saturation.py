@@ -121,7 +121,7 @@ def _spoilt(probe: Probe) -> str:
         return f"the generator gave out: {probe.generator_limit}"
     if probe.error_share > ERRORS_MAX:
         return f"{probe.error_share:.1%} of the replies failed (limit {ERRORS_MAX:.0%})"
-    return "" if probe.goodput_per_s > 0 and probe.response_s > 0 else "there was no right reply"
+    return "" if probe.goodput_per_s > 0 and probe.response_s > 0 else "there was no correct reply"
 
 
 def _tail(curves: _Curves, think_s: float) -> NDArray[np.bool_]:

@@ -20,7 +20,7 @@ class Probe:
     users: int
     goodput_per_s: float
     response_s: float
-    """Mean response time of right replies."""
+    """Mean response time of correct replies."""
     error_share: float = 0.0
     generator_limit: str = ""
     """Why the generator could not have made more load; empty while it could."""

@@ -26,6 +26,13 @@ class Settings:
     budget_minutes: float | None = None
     names: tuple[str, str] = ("A", "B")
     quick: bool = False
+    gains: tuple[float, float] = (0.0, 0.0)
+    """By how much A and B would do more at most with a generator that costs nothing."""
+
+    @property
+    def widening(self) -> tuple[float, float]:
+        """The gains by which the interval is widened: those of a rate; a latency is no matter of them."""
+        return self.gains if self.larger_is_faster else (0.0, 0.0)
 
     @property
     def interval_alpha(self) -> float:

@@ -1,5 +1,6 @@
 """The verdict of a comparison, and its sentence in fixed words."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -41,6 +42,8 @@ class Verdict:
     """Estimate of the time still needed; printed as half to twice of it."""
     noise_floor: float | None = None
     """The log ratio that the whole budget would see 8 times in 10."""
+    hidden: bool = False
+    """Not decidable because of what a generator that costs nothing might gain, however many blocks there are."""
 
 
 def blocks_min(settings: Settings) -> int:
@@ -72,6 +75,9 @@ def _sentence(found: Verdict, settings: Settings) -> str:
     if found.kind == "mixed":
         less = "less total work" if settings.larger_is_faster else "more total time"
         return f"MIXED: typically faster, {less} ({winner} by {_lead(found)}, in total {_total(found)})"
+    if found.kind == "not_decidable" and found.hidden:
+        most = wording.percent_text(math.log1p(max(settings.widening)))
+        return f"NOT DECIDABLE HERE: {_ratio(found)}; the generator may hide up to {most}"
     if found.kind == "not_decidable":
         floor = "unknown" if found.noise_floor is None else f"+-{wording.percent_text(found.noise_floor)}"
         return f"NOT DECIDABLE HERE: noise floor {floor}"

@@ -1,5 +1,6 @@
 """The blocks of every pair in the order of time: a drift, a stall or an effect of the order is seen."""
 
+from itertools import cycle
 from math import ceil, inf, isfinite, log, log1p
 from statistics import median
 from typing import Any
@@ -18,8 +19,9 @@ _PANELS_MAX = 24
 """More pairs than this make a picture that nobody reads; the tables hold them all."""
 _LEAST = log(1.02)
 """Half of the smallest range that a panel shows: noise below 2 % is not blown up."""
-_FIRST = ("A first", "B first", "unknown")
-_SHAPES = ("circle", "triangle-up", "square")
+_UNKNOWN = "unknown"
+_SHAPES = ("circle", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
+"""A shape for each condition that ran first; more than these begin anew."""
 
 
 def blocks_chart(family: Family, analysis: Analysis) -> Chart | None:
@@ -34,10 +36,13 @@ def blocks_chart(family: Family, analysis: Analysis) -> Chart | None:
     for number, comparison in enumerate(panels):
         low, high = _domain(comparison)
         data["points"] += [
-            _point(number, point, orders, low, high) for point in comparison.primary.points if _known(point)
+            _point(number, point, orders, comparison, low, high) for point in comparison.primary.points if _known(point)
         ]
         data["pairs"].append(_pair(number, comparison, low, high))
-        pictures.append(_panel(number, comparison, low, high, data["points"]))
+    shapes = _shapes(panels)
+    for number, comparison in enumerate(panels):
+        low, high = _domain(comparison)
+        pictures.append(_panel(number, comparison, low, high, data["points"], shapes))
     return make(
         "blocks",
         "Block by block",
@@ -47,6 +52,17 @@ def blocks_chart(family: Family, analysis: Analysis) -> Chart | None:
         data,
         family=family,
     )
+
+
+def _first_words(comparison: Comparison) -> tuple[str, str]:
+    """`json first`, `string first`."""
+    return f"{fmt.plain(comparison.primary.a.name)} first", f"{fmt.plain(comparison.primary.b.name)} first"
+
+
+def _shapes(panels: list[Comparison]) -> dict[str, str]:
+    """What ran first in a block -> the shape of its mark, the same in all panels."""
+    names = dict.fromkeys(words for comparison in panels for words in _first_words(comparison))
+    return {**dict(zip(names, cycle(_SHAPES), strict=False)), _UNKNOWN: "square"}
 
 
 def _known(point: BlockPoint) -> bool:
@@ -68,10 +84,12 @@ def _domain(comparison: Comparison) -> tuple[float, float]:
     return low, high
 
 
-def _point(number: int, point: BlockPoint, orders: dict[str, int], low: float, high: float) -> dict[str, Any]:
+def _point(
+    number: int, point: BlockPoint, orders: dict[str, int], comparison: Comparison, low: float, high: float
+) -> dict[str, Any]:
     assert point.log_ratio is not None
-    first, second = orders.get(point.trial_a), orders.get(point.trial_b)
-    order = _FIRST[2] if first is None or second is None or first == second else _FIRST[0 if first < second else 1]
+    a, b = orders.get(point.trial_a), orders.get(point.trial_b)
+    order = _UNKNOWN if a is None or b is None or a == b else _first_words(comparison)[0 if a < b else 1]
     return {
         "pair": number,
         "block": point.block,
@@ -104,7 +122,7 @@ def _pair(number: int, comparison: Comparison, low: float, high: float) -> dict[
     }
 
 
-def _panel(number: int, comparison: Comparison, low: float, high: float, points: Values) -> Any:
+def _panel(number: int, comparison: Comparison, low: float, high: float, points: Values, shapes: dict[str, str]) -> Any:
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
     axis = percent_axis(None, low, high, 6, grid=True, gridDash=[2, 3])
     mine = f"datum.pair === {number}"
@@ -124,38 +142,42 @@ def _panel(number: int, comparison: Comparison, low: float, high: float, points:
     base = named("points").transform_filter(mine).encode(x=x, y=alt.Y("y:Q", scale=scale, axis=axis))
     line = base.transform_filter("datum.used").mark_line(color=theme.NEUTRAL, strokeWidth=1, opacity=0.5)
     marks = base.mark_point(size=46, strokeWidth=1.6, opacity=1).encode(
-        shape=alt.Shape("first:N", scale=alt.Scale(domain=list(_FIRST), range=list(_SHAPES)), legend=_legend(points)),
+        shape=alt.Shape(
+            "first:N", scale=alt.Scale(domain=list(shapes), range=list(shapes.values())), legend=_legend(points, shapes)
+        ),
         color=alt.condition("datum.used", alt.value(theme.SERIES[0]), alt.value(theme.NEUTRAL)),
         fill=alt.condition("datum.used", alt.value(theme.SERIES[0]), alt.value("transparent")),
-        tooltip=_TOOLTIP,
+        tooltip=_tooltip(comparison),
     )
     layers = [zone, band, zero, middle, line, marks]
     if any(point["beyond"] for point in points if point["pair"] == number):
         rings = base.transform_filter("datum.beyond").mark_point(size=190, strokeWidth=1.6, color=theme.SERIES[1])
-        layers.append(rings.encode(tooltip=_TOOLTIP))
+        layers.append(rings.encode(tooltip=_tooltip(comparison)))
     title = alt.Title(verdicts.title(comparison), limit=290, offset=6, fontSize=11.5)
     return alt.layer(*layers).properties(width=255, height=110, title=title)
 
 
-_TOOLTIP = [
-    alt.Tooltip("block:Q", title="block"),
-    alt.Tooltip("ratio:N", title="B against A"),
-    alt.Tooltip("first:N", title="order"),
-    alt.Tooltip("why:N", title="used"),
-    alt.Tooltip("a:N", title="trial of A"),
-    alt.Tooltip("b:N", title="trial of B"),
-]
+def _tooltip(comparison: Comparison) -> list[alt.Tooltip]:
+    a, b = fmt.plain(comparison.primary.a.name), fmt.plain(comparison.primary.b.name)
+    return [
+        alt.Tooltip("block:Q", title="block"),
+        alt.Tooltip("ratio:N", title=verdicts.pair_name(comparison)),
+        alt.Tooltip("first:N", title="order"),
+        alt.Tooltip("why:N", title="used"),
+        alt.Tooltip("a:N", title=f"trial of {a}"),
+        alt.Tooltip("b:N", title=f"trial of {b}"),
+    ]
 
 
-def _legend(points: Values) -> alt.Legend | None:
+def _legend(points: Values, shapes: dict[str, str]) -> alt.Legend | None:
     there = {point["first"] for point in points}
-    shown = [name for name in _FIRST if name in there]
-    return alt.Legend(title="in its block", values=shown) if shown != ["unknown"] else None
+    shown = [words for words in shapes if words in there]
+    return alt.Legend(title="in its block", values=shown) if shown != [_UNKNOWN] else None
 
 
 def _caption(points: Values, left_out: int) -> str:
     sentences = [
-        "A mark is one block's own difference, B against A; the line through all is the typical difference, the "
+        "A mark is one block's own difference; the line through all is the typical difference, the "
         "coloured band its interval, the grey one the margin. Marks that climb or fall together are a drift, a lone "
         "one far off is a stall, and two shapes that lie apart are an effect of the order. Each picture has a scale "
         "of its own."

@@ -1,5 +1,6 @@
 """The picture of a family: each pair's typical difference with its interval, against the margin."""
 
+from collections.abc import Iterable
 from math import inf, log1p
 from typing import Any
 
@@ -18,6 +19,8 @@ _WIDTH = 430
 _WORDS_WIDTH = 430
 _ROW = 28
 _TICKS = 7
+_NAMES_MAX = 3
+"""So many names of one side stand above the axis."""
 
 COLOURS: dict[VerdictKind, str] = {
     "faster": theme.SERIES[0],
@@ -94,17 +97,29 @@ def _pair(comparison: Comparison, low: float, high: float) -> dict[str, Any]:
 def _hints(family: Family) -> Values:
     """Which way is better, and what the zone is, above the axis."""
     larger = family.comparisons[0].primary.larger_is_faster
-    names = {(one.primary.a.name, one.primary.b.name) for one in family.comparisons}
-    a, b = (fmt.plain(name) for name in next(iter(names))) if len(names) == 1 else ("second", "first")
+    a, b = (_together([getattr(one.primary, side).name for one in family.comparisons]) for side in ("a", "b"))
     left, right = (a, b) if larger else (b, a)
     margin = fmt.plus_minus(log1p(family.comparisons[0].primary.margin))
     zone = f"{margin}: does not matter"
     return [{"left": f"← {left} faster", "right": f"{right} faster →", "zone": zone, "zero": 0}]
 
 
+def _together(names: Iterable[str]) -> str:
+    """One side's names: `string or hash`; of many the first ones."""
+    distinct = list(dict.fromkeys(map(fmt.plain, names)))
+    more = " ..." if len(distinct) > _NAMES_MAX else ""
+    return " or ".join(distinct[:_NAMES_MAX]) + more
+
+
+def _ratio_of(family: Family) -> str:
+    """`string against json`; where the pairs' names differ, each row says its own."""
+    sides = verdicts.common_sides(family.comparisons)
+    return f"{sides[1]} against {sides[0]}" if sides else "difference"
+
+
 def _picture(family: Family, pairs: Values, low: float, high: float) -> Any:
     order = [pair["pair"] for pair in pairs]
-    x_title = f"{fmt.plain(family.metric_words)}: first against second (log scale)"
+    x_title = f"{fmt.plain(family.metric_words)}: {_ratio_of(family)} (log scale)"
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
     grid = {"grid": True, "gridDash": [2, 3], "titleLimit": _WIDTH}
     base = named("pairs").encode(
@@ -131,7 +146,7 @@ def _picture(family: Family, pairs: Values, low: float, high: float) -> Any:
 
 _TOOLTIP = [
     alt.Tooltip("pair:N", title="pair"),
-    alt.Tooltip("ratio:N", title="first against second"),
+    alt.Tooltip("ratio:N", title="difference"),
     alt.Tooltip("words:N", title="verdict"),
     alt.Tooltip("blocks:Q", title="blocks"),
     alt.Tooltip("sees:N", title="could see"),

@@ -1,0 +1,122 @@
+"""What one verdict says about a claim: whether its direction holds, and whether the size that it states does."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from loadstone.analyse.metrics import is_rate
+from loadstone.analyse.model import AnswerVerdict, Judgement
+from loadstone.analyse.statistics.wording import ratio_text
+
+Held = Literal["holds", "does not hold", "undecided"]
+Direction = Literal["less", "the same", "more"]
+
+INFORMATIVE = 2.0
+"""An interval that is wider than so many times the claimed size says nothing about that size, although it holds it."""
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """What a conclusion claims of `where` beside `against`, on the metric of the verdict that answers it."""
+
+    direction: Direction
+    log_ratio: float | None
+    """ln(where / against) as published; None where the author states no figure."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a verdict says about a claim."""
+
+    direction: Held
+    size: Held | None = None
+    """None: no figure is claimed."""
+    words: str = ""
+    """The claimed figure beside the measured one; empty without one."""
+
+
+NO_DATA = Outcome("undecided", "undecided")
+
+
+def claimed_on(direction: Direction, value: float | None, metric: str, judged_metric: str) -> Claimed:
+    """The claim on the metric that was judged: what is said of a time means the opposite of the rate."""
+    log_ratio = None if value is None else math.log1p(value)
+    if is_rate(metric) == is_rate(judged_metric):
+        return Claimed(direction, log_ratio)
+    opposite: dict[Direction, Direction] = {"less": "more", "more": "less", "the same": "the same"}
+    return Claimed(opposite[direction], None if log_ratio is None else -log_ratio)
+
+
+def outcome(claimed: Claimed, judged: Judgement, *, where_is_b: bool) -> Outcome:
+    """Direction and size of a claim by a verdict that is not INVALID."""
+    measured = _measured(judged, where_is_b=where_is_b)
+    direction = _direction(claimed, judged, measured)
+    if claimed.log_ratio is None:
+        return Outcome(direction)
+    if measured is None:
+        return Outcome(direction, "undecided")
+    estimate, low, high = measured
+    inside = low <= claimed.log_ratio <= high
+    place = "inside" if inside else "outside"
+    words = (
+        f"claimed {_signed(claimed.log_ratio)}, measured {ratio_text(estimate, low, high, sign=True)}: "
+        f"the claimed figure lies {place}"
+    )
+    size: Held = "holds" if inside else "does not hold"
+    if inside and high - low > INFORMATIVE * abs(claimed.log_ratio):
+        size, words = "undecided", f"{words}, but the interval is too wide to confirm it"
+    return Outcome(direction, size, words)
+
+
+def _measured(judged: Judgement, *, where_is_b: bool) -> tuple[float, float, float] | None:
+    """Estimate and interval of ln(where / against); None without an interval."""
+    if judged.estimate is None or judged.low is None or judged.high is None:
+        return None
+    if where_is_b:
+        return judged.estimate, judged.low, judged.high
+    return -judged.estimate, -judged.high, -judged.low
+
+
+def _direction(claimed: Claimed, judged: Judgement, measured: tuple[float, float, float] | None) -> Held:
+    if judged.kind == "equivalent":
+        return _within_margin(claimed, measured)
+    if judged.kind != "faster" or measured is None:
+        return "undecided"
+    larger = measured[0] > 0
+    return "holds" if claimed.direction == ("more" if larger else "less") else "does not hold"
+
+
+def _within_margin(claimed: Claimed, measured: tuple[float, float, float] | None) -> Held:
+    """EQUIVALENT: against any difference, but for one that is claimed to be as small as what was measured."""
+    if claimed.direction == "the same":
+        return "holds"
+    if claimed.log_ratio is None or measured is None or not measured[1] <= claimed.log_ratio <= measured[2]:
+        return "does not hold"
+    real = measured[1] > 0 or measured[2] < 0
+    return "holds" if real else "undecided"
+
+
+def _signed(log_ratio: float) -> str:
+    """As exact as it was published: `+6.52 %`."""
+    return f"{100 * math.expm1(log_ratio):+.4g} %"
+
+
+def together(outcomes: Sequence[Outcome]) -> AnswerVerdict:
+    """One word for a claim that was put to the test in several places: one where it fails is enough against it."""
+    direction = _all([one.direction for one in outcomes])
+    sizes = [one.size for one in outcomes if one.size is not None]
+    size = _all(sizes) if sizes else None
+    if direction == "does not hold":
+        return "does not hold"
+    if direction == "undecided":
+        return "size does not hold" if size == "does not hold" else "undecided"
+    if size == "does not hold":
+        return "direction holds, size does not"
+    return "direction holds, size undecided" if size == "undecided" else "holds"
+
+
+def _all(found: Sequence[Held]) -> Held:
+    if "does not hold" in found:
+        return "does not hold"
+    return "holds" if found and set(found) == {"holds"} else "undecided"

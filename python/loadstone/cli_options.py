@@ -1,0 +1,106 @@
+"""The options that several commands of the command line share."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from loadstone.errors import UserError
+
+
+def whole(option: str, wrong: str, lowest: int, highest: int | None = None) -> Callable[[str], int]:
+    """Reads an option's whole number; what is none raises UserError, e.g. `--blocks 0: no number of blocks; ...`."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = lowest - 1
+        if number < lowest or (highest is not None and number > highest):
+            allowed = f"from {lowest} to {highest}" if highest is not None else f"from {lowest} on"
+            raise UserError(f"{option} {text}: {wrong}; write a number {allowed}")
+        return number
+
+    return read
+
+
+Only = Annotated[
+    list[str] | None,
+    typer.Option("--only", metavar="FACTOR=LEVEL[,LEVEL]", help="Run only these levels of a factor. Repeatable."),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Change a setting, e.g. workload.pool.connections=8. Repeatable."),
+]
+Server = Annotated[
+    list[str] | None,
+    typer.Option("--server", metavar="NAME=URL", help="Use this server, e.g. redis=redis://host:6379/0. Repeatable."),
+]
+Subject = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--subject",
+        metavar="[NAME=]URL[,URL]|PATH",
+        help="Use this application: of yours by URL, or started by a manifest. Repeatable.",
+    ),
+]
+Scale = Annotated[
+    str | None,
+    typer.Option("--scale", metavar="SHARE", help="Make users and rows smaller, e.g. 0.1 or '10 %'."),
+]
+Quick = Annotated[bool, typer.Option("--quick", help="Short trials; the verdicts say that it was quick.")]
+AsPublished = Annotated[
+    bool, typer.Option("--as-published", help="The original's own counts, and what they cannot tell.")
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        metavar="NUMBER",
+        parser=whole("--seed", "not a seed", 0),
+        help="Seed of the order, the keys and the documents; a fresh one if not given.",
+    ),
+]
+Budget = Annotated[
+    str | None,
+    typer.Option("--budget", metavar="TIME", help="How long the whole run may last, e.g. 20m."),
+]
+Blocks = Annotated[
+    int | None,
+    typer.Option(
+        "--blocks",
+        metavar="NUMBER",
+        parser=whole("--blocks", "not a number of blocks", 1, 1000),
+        help="Measure so often, and compare once at the end.",
+    ),
+]
+Prometheus = Annotated[
+    int | None,
+    typer.Option(
+        "--prometheus",
+        metavar="PORT",
+        parser=whole("--prometheus", "not a port", 1, 65535),
+        help="Offer live figures to Prometheus there.",
+    ),
+]
+FailIf = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-if", metavar="OBJECTIVE", help="Status 1 if it holds or cannot be told, e.g. 'p99 > 5ms'. Repeatable."
+    ),
+]
+FailIfRatio = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-if",
+        metavar="OBJECTIVE",
+        help="Status 1 if it holds or cannot be told, e.g. 'goodput < -5%' (B against A). Repeatable.",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print analysis.json alone to stdout when done.")]
+CompareJson = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON alone to stdout.")]
+Open = Annotated[bool, typer.Option("--open", help="Open the report in the browser when done.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no remarks, only the results.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Say more of each trial while it runs.")]
+Levels = partial(typer.Option, metavar="FACTOR=LEVEL[,FACTOR=LEVEL]")

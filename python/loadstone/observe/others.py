@@ -1,0 +1,217 @@
+"""What runs beside the condition: CPU time that processes which are none of its parts take of the watched CPUs.
+
+All processes are looked at, each second. Those of loadstone that belong to other conditions are told by name, all
+others together. A process's time goes to the CPU that each of its threads ran on last. Processes that came and went
+between two looks are known by the time that their parent has of its children, which is spread over the CPUs that they
+may have run on. Not counted: the kernel's own threads, which work for whoever has them work, and this process.
+"""
+
+import contextlib
+import os
+import time
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from loadstone import process_table
+from loadstone.observe.sample import Monitor, Sample
+from loadstone.observe.watch import Watch
+
+SHORTEST_S = 0.05
+"""Less than for what the kernel counts in ticks: these times come to the nanosecond."""
+PART = "others"
+PROGRAMS = "other programs"
+"""All that is not loadstone's."""
+HELPERS = "loadstone"
+"""What loadstone started beside servers and subjects."""
+UNITS = {
+    "others": "% of one CPU, part `cpu<number>`: by processes that are no parts of the condition",
+    PROGRAMS: "cores, part `others`: of it, by what is not loadstone's",
+    HELPERS: "cores, part `others`: of it, by what loadstone started beside servers and subjects",
+}
+"""Of part `others` there is a metric more for each part of other conditions that is up, by its name; in cores."""
+_OWN = ""
+"""Who owns what is not counted: the condition's parts, this process, and the kernel."""
+
+
+@dataclass
+class _Seen:
+    """A process at the last look, since it began."""
+
+    owner: str
+    parent: int
+    cpu_ns: int
+    children_ns: int
+    threads_ns: dict[int, int] = field(default_factory=dict)
+    """Empty where it has one thread only."""
+
+
+class OthersMonitor:
+    """`others` of each CPU, and of part `others` who took it."""
+
+    UNITS = UNITS
+
+    def __init__(self, cpus: Sequence[int], pids: Collection[int], parked: Mapping[str, Collection[int]]) -> None:
+        """`pids`: the condition's own processes; `parked`: those of other conditions, by the names of their parts."""
+        self._cpus = tuple(dict.fromkeys(cpus))
+        self._names = (*parked, HELPERS, PROGRAMS)
+        self._owners = _owners(pids, parked)
+        self._uncounted: set[int] = set()
+        self._seen: dict[int, _Seen] = {}
+        self._taken = _Taken()
+        self._look()
+        self._before_s = time.monotonic()
+        self._begun = False
+
+    @classmethod
+    def watching(cls, watch: Watch) -> list[Monitor]:
+        """One for the host; none where it could not tell a part of the condition from other programs."""
+        if not watch.cpus or not watch.complete or not process_table.pids():
+            return []
+        return [cls(watch.cpus, set(watch.pids.values()), watch.parked)]
+
+    def sample(self, unix_s: float) -> Iterator[Sample]:
+        """Shares since they were last told."""
+        now_s = time.monotonic()
+        elapsed_s = now_s - self._before_s
+        if elapsed_s < SHORTEST_S and self._begun:  # the first is told in any case: the next one begins there
+            return
+        self._look()
+        self._before_s, self._begun = now_s, True
+        taken, self._taken = self._taken, _Taken()
+        by_cpu = taken.placed(elapsed_s)
+        for cpu in self._cpus:
+            yield Sample(unix_s, f"cpu{cpu}", "others", min(100.0, 100.0 * sum(by_cpu[cpu].values()) / elapsed_s))
+        for name in self._names:
+            yield Sample(unix_s, PART, name, sum(by_cpu[cpu][name] for cpu in self._cpus) / elapsed_s)
+
+    def _look(self) -> None:
+        """Add what every process took since the last look."""
+        found = set(process_table.pids())
+        self._uncounted &= found
+        first = not self._seen
+        ended = _Ended(found, [self._seen.pop(pid) for pid in self._seen.keys() - found])
+        for pid in found - self._uncounted:
+            cpu_ns, before = process_table.cpu_ns(pid), self._seen.get(pid)
+            if cpu_ns is None or (before is not None and cpu_ns <= before.cpu_ns):
+                continue
+            now = process_table.process(pid)
+            if now is None:
+                continue
+            owner = before.owner if before is not None else self._owner(pid, now)
+            if owner == _OWN:
+                self._uncounted.add(pid)
+                continue
+            threads_ns = process_table.threads_ns(pid) if now.threads > 1 else {}
+            base = before or _Seen(owner, now.parent, 0, 0)
+            self._seen[pid] = _Seen(owner, now.parent, cpu_ns, now.children_ns, threads_ns)
+            if not first:
+                by_cpu_ns = _by_cpu(pid, now.cpu, cpu_ns - base.cpu_ns, threads_ns, base.threads_ns)
+                unseen_ns = ended.unknown_ns(pid, now.children_ns - base.children_ns)
+                self._taken.add(owner, pid, by_cpu_ns, unseen_ns)
+
+    def _owner(self, pid: int, one: process_table.Process) -> str:
+        """Whose a process is: the owner of the nearest above it that has one."""
+        if one.kernel:
+            return _OWN
+        while pid not in self._owners:
+            if pid in self._uncounted or pid in self._seen:
+                return _OWN if pid in self._uncounted else self._seen[pid].owner
+            above = process_table.process(pid)
+            if above is None or above.parent == 0:
+                return PROGRAMS
+            if above.parent == os.getpid():
+                return HELPERS
+            pid = above.parent
+        return self._owners[pid]
+
+
+class _Taken:
+    """CPU time since the last sample, by owner and CPU."""
+
+    def __init__(self) -> None:
+        self._pinned: defaultdict[int, Counter[str]] = defaultdict(Counter)
+        """CPU -> owner -> nanoseconds of processes that may run nowhere else."""
+        self._moving: defaultdict[int, Counter[str]] = defaultdict(Counter)
+        """The same of those that may: they ran there last."""
+
+    def add(self, owner: str, pid: int, by_cpu_ns: Mapping[int, int], anywhere_ns: int) -> None:
+        """What a process took, and what others below it took that are gone."""
+        allowed: Collection[int] = by_cpu_ns
+        with contextlib.suppress(OSError):
+            allowed = os.sched_getaffinity(pid)
+        kind = self._pinned if len(allowed) == 1 else self._moving
+        for cpu, spent_ns in by_cpu_ns.items():
+            kind[cpu][owner] += max(0, spent_ns)
+        for cpu in allowed:
+            kind[cpu][owner] += anywhere_ns // len(allowed)
+
+    def placed(self, elapsed_s: float) -> defaultdict[int, defaultdict[str, float]]:
+        """CPU -> owner -> seconds; what a CPU cannot have given ran on others that had time left."""
+        found: defaultdict[int, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
+        room_s = dict.fromkeys(range(os.cpu_count() or 1), elapsed_s)
+        elsewhere_s: defaultdict[str, float] = defaultdict(float)
+        for cpu in {*self._pinned, *self._moving}:
+            pinned_s, moving_s = (sum(kind[cpu].values()) / 1e9 for kind in (self._pinned, self._moving))
+            kept_s = max(0.0, min(moving_s, elapsed_s - pinned_s))
+            room_s[cpu] = max(0.0, elapsed_s - pinned_s - kept_s)
+            for owner, spent_ns in self._pinned[cpu].items():
+                found[cpu][owner] += spent_ns / 1e9
+            for owner, spent_ns in self._moving[cpu].items():
+                found[cpu][owner] += spent_ns / 1e9 * kept_s / moving_s if moving_s else 0.0
+                elsewhere_s[owner] += spent_ns / 1e9 * (1 - kept_s / moving_s) if moving_s else 0.0
+        whole_s = max(sum(room_s.values()), sum(elsewhere_s.values()))
+        for owner, spent_s in elsewhere_s.items():
+            for cpu, left_s in room_s.items():
+                found[cpu][owner] += spent_s * left_s / whole_s if whole_s else 0.0
+        return found
+
+
+class _Ended:
+    """Processes that ended since the last look, and so count among their parents' children."""
+
+    def __init__(self, living: Collection[int], ended: Iterable[_Seen]) -> None:
+        self._known_ns: Counter[int] = Counter()
+        """Parent -> what its ended children are known to have taken before."""
+        self._orphans_ns = 0
+        """The same of those whose parents ended, too: they count with whoever took them over."""
+        for one in ended:
+            spent_ns = one.cpu_ns + one.children_ns
+            if one.parent in living:
+                self._known_ns[one.parent] += spent_ns
+            else:
+                self._orphans_ns += spent_ns
+
+    def unknown_ns(self, parent: int, grown_ns: int) -> int:
+        """Of the growth of a parent's time of ended children, what they took after they were looked at last."""
+        left_ns = max(0, grown_ns - self._known_ns[parent])
+        orphans_ns = min(left_ns, self._orphans_ns)
+        self._orphans_ns -= orphans_ns
+        return left_ns - orphans_ns
+
+
+def _owners(pids: Collection[int], parked: Mapping[str, Collection[int]]) -> dict[int, str]:
+    """Process -> the part that it belongs to. What guards a process is counted with it."""
+    found = {pid: name for name, some in parked.items() for pid in some} | dict.fromkeys(pids, _OWN)
+    for pid, name in list(found.items()):
+        one = process_table.process(pid)
+        guard = process_table.process(one.parent) if one is not None else None
+        if one is not None and guard is not None and guard.parent == os.getpid():
+            found.setdefault(one.parent, name)
+    return found | {os.getpid(): _OWN}
+
+
+def _by_cpu(
+    pid: int, cpu: int, spent_ns: int, threads_ns: Mapping[int, int], before_ns: Mapping[int, int]
+) -> dict[int, int]:
+    """CPU -> what a process took of it: each thread where it ran last, those that ended where the first did."""
+    found: Counter[int] = Counter()
+    left_ns = spent_ns
+    for thread, ran_ns in threads_ns.items():
+        grown_ns = min(left_ns, ran_ns - before_ns.get(thread, 0))
+        if grown_ns > 0:
+            on = process_table.thread_cpu(pid, thread)
+            found[cpu if on is None else on] += grown_ns
+            left_ns -= grown_ns
+    found[cpu] += left_ns
+    return dict(found)

@@ -1,0 +1,61 @@
+"""What can be checked of a run before anything is announced or started: its experiment, plan, parts and servers."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from loadstone.deploy.placement import Placement, place, usable_cpus
+from loadstone.options import RunOptions, wanted_experiment, wanted_plan
+from loadstone.plan.run_plan import RunPlan
+from loadstone.spec.experiment import Experiment
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run that may be started."""
+
+    experiment: Experiment
+    run_plan: RunPlan
+    placement: Placement
+
+
+def prepare(options: RunOptions) -> Prepared:
+    """Plan the run, and check all that needs no start: what loads quickly first. Raises UserError."""
+    experiment = wanted_experiment(options)
+    cpu_count = usable_cpus()
+    run_plan = wanted_plan(experiment, options, place(cpu_count).generator_cpus, cpu_count)
+    run_plan = _with_folders_budget(run_plan, options)
+    if options.resume is not None:
+        _require_same_plan(options.resume, run_plan)
+    _check_parts(run_plan, options)
+    return Prepared(experiment, run_plan, place(max(trial.plan.threads for trial in run_plan.trials)))
+
+
+def _check_parts(run_plan: RunPlan, options: RunOptions) -> None:
+    """The engine, the parts, the room on the disk, and last the user's servers. Raises UserError."""
+    from loadstone.conduct.preflight import ask_users_parts, check_parts  # only now: it takes time to load
+    from loadstone.drive.native import require_drivable, require_release_engine
+    from loadstone.record.space import check_space, estimate_bytes
+
+    require_release_engine()
+    for trial in run_plan.trials:
+        if trial.block == 1:
+            require_drivable(trial.plan)
+    check_parts(run_plan)
+    check_space(options.resume or options.out, estimate_bytes(run_plan))
+    ask_users_parts(run_plan)
+
+
+def _require_same_plan(folder: Path, run_plan: RunPlan) -> None:
+    from loadstone.record.plan_summary import summarise_plan  # only now: it takes time to load
+    from loadstone.record.resume import require_same_plan
+
+    require_same_plan(folder, summarise_plan(run_plan))
+
+
+def _with_folders_budget(run_plan: RunPlan, options: RunOptions) -> RunPlan:
+    """A resumed run has the budget that it had, if no other one is given. Raises UserError."""
+    if options.resume is None or options.budget is not None:
+        return run_plan
+    from loadstone.record.reading import read_plan
+
+    return replace(run_plan, budget_s=read_plan(options.resume).budget_s)

@@ -1,0 +1,198 @@
+"""The end of a run on a terminal, at most 25 lines: what is the case, how far to trust it, what to do next."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from loadstone.analyse.model import Analysis, Comparison, Row
+from loadstone.report import format as fmt
+from loadstone.report import summary, verdicts
+from loadstone.report.column import Column
+from loadstone.report.columns import MARKS, end_columns
+from loadstone.report.next_step import next_step
+from loadstone.report.rates import TPS, rate_of_run
+from loadstone.report.terminal_families import STYLES as VERDICT_STYLES
+from loadstone.report.terminal_sections import crashes
+from loadstone.report.trust import different_rows, identity, is_well_bounded, trust_words
+
+LINES_MAX = 25
+ROWS_MAX = 12
+VERDICT_LINES_MIN = 7
+"""So many lines the verdicts may have where there is little room; rows of the table give way first."""
+_CRASH_LINES_MIN = 6
+_ROWS_MIN = 3
+_TABLE_HEAD = 2
+_LABEL_MAX = 44
+_TITLE_MIN = 24
+ROW_STYLES = {"valid": "green", "suspect": "yellow", "invalid": "red", "missing": "dim", "unknown": "dim"}
+
+
+def print_ending(console: Console, analysis: Analysis, report: Path | None, folder: Path | None) -> None:
+    """Print it. Commands and paths are not broken, so that they can be pasted."""
+    for part in ending(console, analysis, report, folder):
+        console.print(part, soft_wrap=isinstance(part, _Whole))
+
+
+class _Whole(Text):
+    """A line that is printed unbroken, however long."""
+
+
+def ending(console: Console, analysis: Analysis, report: Path | None, folder: Path | None) -> list[RenderableType]:
+    """Question, headline, verdicts, one table, trust, next step, report; shortened so that it has `LINES_MAX` lines."""
+    width = console.width
+    head, foot = _head(analysis), _foot(analysis, report, folder)
+    room = LINES_MAX - sum(_height(console, part) for part in [*head, *foot])
+    most = min(room - 3, max(_CRASH_LINES_MIN, room - VERDICT_LINES_MIN))
+    crashed = _fitting(list(crashes(analysis.crashes, width, short=True)), console, most)
+    room -= sum(_height(console, part) for part in crashed)
+    judged = sorted(verdicts.all_comparisons(analysis), key=_says_little)
+    compared = _verdicts(judged, width, max(3, min(room, VERDICT_LINES_MIN), room - _table_lines_min(analysis)))
+    room -= len(compared)
+    return [*head, *compared, *crashed, *_figures(analysis, width, room), *foot]
+
+
+def _table_lines_min(analysis: Analysis) -> int:
+    """An empty line, the head, a few rows, and how many there are more."""
+    return 1 + _TABLE_HEAD + min(_ROWS_MIN, len(different_rows(analysis))) + 1
+
+
+def _fitting(parts: list[RenderableType], console: Console, lines_max: int) -> list[RenderableType]:
+    """As many of the parts as fit, and that there are more."""
+    kept: list[RenderableType] = []
+    lines = 0
+    for place, part in enumerate(parts):
+        lines += _height(console, part)
+        if lines > lines_max - (place < len(parts) - 1):
+            return [*kept, Text("  … more in the report", style="dim")]
+        kept.append(part)
+    return kept
+
+
+def _height(console: Console, part: RenderableType) -> int:
+    """How many lines it takes on this console; a line that is not broken as many as the terminal breaks it into."""
+    if isinstance(part, _Whole):
+        return max(1, -(-cell_len(part.plain) // console.width))
+    return len(console.render_lines(part, console.options, pad=False))
+
+
+def _head(analysis: Analysis) -> list[RenderableType]:
+    """The question, and what the run answers in figures; the verdicts follow in lines of their own."""
+    parts: list[RenderableType] = [
+        Text(),
+        Text(fmt.plain(analysis.question), style="bold"),
+        Text(fmt.plain(analysis.headline or analysis.answer), style="bold cyan"),
+    ]
+    scaled = summary.scaled(analysis)
+    return [*parts, Text(scaled, style="yellow")] if scaled else parts
+
+
+def _foot(analysis: Analysis, report: Path | None, folder: Path | None) -> list[RenderableType]:
+    said = [f"{trust_words(analysis)}."]
+    if analysis.answers:
+        counted = Counter(answer.verdict for answer in analysis.answers)
+        said.append(f"The author's conclusions: {', '.join(f'{n} {verdict}' for verdict, n in counted.most_common())}.")
+    parts: list[RenderableType] = [Text(), Text(" ".join([*said, summary.time_used(analysis)]).rstrip())]
+    if step := next_step(analysis, folder):
+        parts += [Text(f"Next, {step.why}:"), _Whole(f"  {step.command}", style="bold")]
+    if report is not None:
+        parts.append(_Whole(f"Report: {fmt.plain(str(report))}"))
+    return parts
+
+
+def _says_little(comparison: Comparison) -> tuple[bool, bool]:
+    """What is decided comes first, what is INVALID last; otherwise in their own order."""
+    kind = comparison.primary.kind
+    return kind not in ("faster", "equivalent", "mixed"), kind == "invalid"
+
+
+def _verdicts(judged: Sequence[Comparison], width: int, lines_max: int) -> list[RenderableType]:
+    """A line a comparison, after an empty one; those for which there is no room are counted by their verdicts."""
+    if not judged:
+        return []
+    shown = judged if len(judged) < lines_max else judged[: lines_max - 2]
+    lines: list[RenderableType] = [Text(), *(verdict_line(one, width) for one in shown)]
+    if rest := judged[len(shown) :]:
+        kinds = Counter(one.primary.kind.replace("_", " ") for one in rest)
+        counted = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
+        lines.append(Text(f"… {len(rest)} more comparisons in the report: {counted}"[:width], style="dim"))
+    return lines
+
+
+def verdict_line(comparison: Comparison, width: int) -> Text:
+    """`▲ string against json, 1 kB  string FASTER by 12 % [9, 15]`, in one line; what is too long is cut."""
+    style = VERDICT_STYLES[comparison.primary.kind]
+    words = fmt.plain(comparison.primary.words).removesuffix(" (quick)")
+    name = verdicts.title(comparison)
+    room = width - len("▲ ") - len("  ")
+    if cell_len(name) + cell_len(words) > room:
+        words = words.split("; ")[0].removesuffix(", materially")
+    title = Text(name)
+    title.truncate(max(_TITLE_MIN, room - cell_len(words)), overflow="ellipsis")
+    line = Text.assemble((f"{verdicts.MARKS[comparison.primary.kind]} ", style), title, "  ", (words, style))
+    line.truncate(width, overflow="ellipsis")
+    return line
+
+
+def most_telling(analysis: Analysis, number: int) -> list[Row]:
+    """So many rows in the order of the tables: those that are compared and have an interval, then other intervals.
+
+    Of what has none, what is well bounded comes first and what has no figure last, evenly from all tables.
+    """
+    rows = different_rows(analysis)
+    sides = {
+        identity(side.condition)
+        for one in verdicts.all_comparisons(analysis)
+        for side in (one.primary.a, one.primary.b)
+    }
+    ranks: dict[int, list[int]] = {}
+    for place, row in enumerate(rows):
+        if row.goodput_interval is not None:
+            rank = 0 if identity(row.condition) in sides else 1
+        else:
+            rank = 4 if row.goodput_per_s is None else 2 if is_well_bounded(row) else 3
+        ranks.setdefault(rank, []).append(place)
+    chosen: list[int] = []
+    for rank in sorted(ranks):
+        places, free = ranks[rank], number - len(chosen)
+        step = max(1.0, len(places) / max(1, free))
+        chosen += [places[int(lap * step)] for lap in range(min(free, len(places)))]
+    return [rows[place] for place in sorted(chosen)]
+
+
+def _figures(analysis: Analysis, width: int, room: int) -> list[RenderableType]:
+    """One table of figures with their intervals and bounds, after an empty line."""
+    rows = different_rows(analysis)
+    space = min(ROWS_MAX, room - _TABLE_HEAD - 1)
+    if space < min(2, len(rows)) or not any(row.goodput_per_s is not None for row in rows):
+        return []
+    shown = most_telling(analysis, space if len(rows) <= space else max(1, space - 1))
+    parts: list[RenderableType] = [Text(), _grid(shown, end_columns(shown, tps=rate_of_run(analysis) is TPS), width)]
+    if left := len(rows) - len(shown):
+        parts.append(Text(f"… {left} more {'row' if left == 1 else 'rows'} in the report", style="dim"))
+    return parts
+
+
+def _grid(rows: Sequence[Row], columns: Sequence[Column], width: int) -> Table:
+    """These rows; columns for which there is no room are left out, those that say least first."""
+    longest = max(cell_len(fmt.plain(row.label)) for row in rows)
+    label = max(len("condition"), min(_LABEL_MAX, longest, width // 2))
+    widths = {c.key: 2 + max([cell_len(c.header), *(cell_len(c.cell(row)) for row in rows)]) for c in columns}
+    kept = list(columns)
+    for column in sorted((column for column in columns if column.drop), key=lambda column: -column.drop):
+        if sum(widths[one.key] for one in kept) <= width - label - len("✓ "):
+            break
+        kept.remove(column)
+    grid = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
+    grid.add_column("  condition", no_wrap=True, overflow="ellipsis", width=len("✓ ") + label)
+    for column in kept:
+        grid.add_column(column.header, justify="right", no_wrap=True)
+    for row in rows:
+        name = Text.assemble((f"{MARKS[row.verdict]} ", ROW_STYLES[row.verdict]), fmt.plain(row.label))
+        grid.add_row(name, *(Text(column.cell(row), style="bold" if column.ranks else "") for column in kept))
+    return grid

@@ -1,0 +1,96 @@
+"""What to do after a run, as a command that can be pasted."""
+
+import math
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from loadstone.analyse.model import Analysis, Comparison
+from loadstone.report import format as fmt
+from loadstone.report.trust import different_rows
+from loadstone.report.verdicts import all_comparisons
+
+_WITH_VALUE = {"--resume", "--budget", "--out", "--prometheus"}
+"""Options of the run that the next one has otherwise, or not."""
+_ALONE = {"--json", "--verbose", "--quiet", "--open"}
+_HIDDEN = "***"
+"""What stands where a secret was."""
+_OPEN = ("undecided",)
+
+
+class NextStep(NamedTuple):
+    """Why, in a few words, and the command."""
+
+    why: str
+    command: str
+
+
+def next_step(analysis: Analysis, folder: Path | None) -> NextStep | None:
+    """The command that helps most after this run; None where none is known that would work as it stands."""
+    given = _given(analysis)
+    if given is None:
+        return _tables(folder)
+    if analysis.complete and not any(row.goodput_per_s for row in different_rows(analysis)):
+        return NextStep("what this machine lacks for measuring", "loadstone doctor")
+    open_ones = [one for one in all_comparisons(analysis) if one.primary.kind in _OPEN]
+    if folder is not None and not analysis.complete:
+        return NextStep("the run was cut short; go on with it", _command(given, resume=folder))
+    if folder is not None and (minutes := _more_minutes(analysis, open_ones)) is not None:
+        said = f"more time may decide what is undecided ({_count(open_ones)})"
+        return NextStep(said, _command(given, resume=folder, budget=f"{minutes}m"))
+    if analysis.quick:
+        why = f"what is undecided ({_count(open_ones)})" if open_ones else "longer trials and every table"
+        return NextStep(f"the full study, for {why}", _command(word for word in given if word != "--quick"))
+    return _tables(folder)
+
+
+def _tables(folder: Path | None) -> NextStep | None:
+    if folder is None:
+        return None
+    words = ["loadstone", "report", str(folder), "--format", "html,csv,md"]
+    return NextStep("the figures for other programs and for a repository", fmt.plain(shlex.join(words)))
+
+
+def _more_minutes(analysis: Analysis, undecided: Sequence[Comparison]) -> int | None:
+    """The whole budget with which what the time left undecided may be decided; None if no time would help."""
+    waiting = [one for one in undecided if one.ended == "out of budget" and one.primary.more_minutes is not None]
+    if not waiting:
+        return None
+    each: dict[str, float] = {}
+    for one in waiting:
+        each[one.name] = max(each.get(one.name, 0.0), one.primary.more_minutes or 0.0)
+    return math.ceil(max(analysis.elapsed_s, analysis.budget_s) / 60 + sum(each.values()))
+
+
+def _count(comparisons: Sequence[Comparison]) -> str:
+    return f"{len(comparisons)} {'comparison' if len(comparisons) == 1 else 'comparisons'}"
+
+
+def _given(analysis: Analysis) -> list[str] | None:
+    """The command that made the run, without options that the next one has otherwise; None if it cannot be given again.
+
+    A secret in it was replaced when it was recorded: then it does not work as it stands.
+    """
+    given = analysis.environment.get("command")
+    if not isinstance(given, str) or _HIDDEN in given:
+        return None
+    try:
+        words = shlex.split(given)
+    except ValueError:
+        return None
+    return list(_kept(words)) if words[:2] == ["loadstone", "run"] and len(words) > 2 else None
+
+
+def _kept(words: Sequence[str]) -> Iterator[str]:
+    passed_over = False
+    for word in words:
+        if passed_over or word in _ALONE or word.partition("=")[0] in _WITH_VALUE:
+            passed_over = not passed_over and word in _WITH_VALUE
+        else:
+            yield word
+
+
+def _command(words: Iterable[str], resume: Path | None = None, budget: str = "") -> str:
+    added = [*(["--budget", budget] if budget else []), *(["--resume", str(resume)] if resume is not None else [])]
+    return fmt.plain(shlex.join([*words, *added]))

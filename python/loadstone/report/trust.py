@@ -1,0 +1,125 @@
+"""How far the figures of a run can be trusted: how many are good within 10 %, and why the others are not."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from loadstone.analyse.model import Analysis, Bound, Level, Row
+from loadstone.record.trial import CheckResult
+from loadstone.report import format as fmt
+
+GOOD_WITHIN = 0.10
+"""A figure is good where its bound and, if it has an interval, half of the interval's width are at most this share."""
+_SHOWN_MAX = 2
+_REASONS = {
+    "generator": "the generator may have been the limit",
+    "taken": "other programs took CPU time",
+    "both": "the generator and other programs together",
+    "unknown": "what limited them could not be observed",
+    "interval": "the interval is wider",
+    "suspect": "a check doubts them",
+    "missing": "not measured",
+}
+
+
+_BY_CHECK = {"gain": "generator", "taken": "taken"}
+"""Checks that refuse a figure because its bound is too far away."""
+
+
+@dataclass(frozen=True)
+class Trust:
+    """How many of the run's figures are good, and what keeps the others from it."""
+
+    good: int
+    once: int
+    """Of these, by their bounds alone: too few trials for an interval, and another trial may differ by more."""
+    of: int
+    others: tuple[tuple[str, int], ...]
+    """Why the others are not good, and how many; the commonest reason first."""
+
+
+def different_rows(analysis: Analysis) -> list[Row]:
+    """The rows of all tables, a condition that stands in several of them once."""
+    found: dict[str, Row] = {}
+    for table in analysis.tables:
+        for row in table.rows:
+            found.setdefault(identity(row.condition), row)
+    return list(found.values())
+
+
+def identity(condition: Mapping[str, Level]) -> str:
+    """A condition as text that is the same for equal ones."""
+    return json.dumps(dict(condition), sort_keys=True)
+
+
+def trust(analysis: Analysis) -> Trust:
+    """Count the good figures. A condition without a figure counts as one that is not good."""
+    failed = {view.trial: _failed(view.checks) for view in analysis.trials if view.verdict == "invalid"}
+    rows = different_rows(analysis)
+    reasons = [_why_not(row, failed) for row in rows]
+    once = sum(not why and row.goodput_interval is None for row, why in zip(rows, reasons, strict=True))
+    others = Counter(filter(None, reasons)).most_common()
+    return Trust(reasons.count(""), once, len(rows), tuple(others))
+
+
+def trust_words(analysis: Analysis) -> str:
+    """`3 of 54 figures good within 10 %; 38: their bounds are small, ...; 9: the interval is wider`."""
+    found = trust(analysis)
+    if not found.of:
+        return "No table was measured"
+    sure = found.good - found.once
+    said = f"{sure} of {found.of} {'figure' if found.of == 1 else 'figures'} good within {fmt.percent(GOOD_WITHIN)}"
+    if found.once:
+        said += f"; {found.once}: their bounds are small, measured too seldom for an interval"
+    shown = [f"{number}: {why}" for why, number in found.others[:_SHOWN_MAX]]
+    if len(found.others) > _SHOWN_MAX:
+        shown.append(f"{sum(number for _, number in found.others[_SHOWN_MAX:])}: other reasons")
+    return f"{said}; {'; '.join(shown)}" if shown else said
+
+
+def _why_not(row: Row, failed: Mapping[str, str]) -> str:
+    """Why a row's figure is not good; empty where it is."""
+    if row.verdict in ("missing", "invalid") or row.goodput_per_s is None:
+        check = next((failed[trial] for trial in row.trials if failed.get(trial)), "")
+        if not row.trials:
+            return _REASONS["missing"]
+        return (
+            _REASONS[_BY_CHECK[check]] if check in _BY_CHECK else f"failed the check '{check}'" if check else "invalid"
+        )
+    if row.bound is None or not (_is_bounded(row.bound) or _is_paced(row)):
+        return _REASONS["unknown"]
+    if fmt.bound_share(row.bound) > GOOD_WITHIN:
+        generator = 0.0 if row.bound.round_trip else row.bound.generator or 0.0
+        parts = {"generator": generator, "taken": row.bound.taken or 0.0}
+        alone = [name for name, share in parts.items() if share > GOOD_WITHIN]
+        return _REASONS[max(alone, key=lambda name: parts[name]) if alone else "both"]
+    if row.goodput_interval is not None and half_width(row.goodput_interval) > GOOD_WITHIN:
+        return _REASONS["interval"]
+    return _REASONS["suspect"] if row.verdict == "suspect" else ""
+
+
+def is_well_bounded(row: Row) -> bool:
+    """Whether neither generator nor other programs can have kept the figure more than `GOOD_WITHIN` down."""
+    return row.bound is not None and _is_bounded(row.bound) and fmt.bound_share(row.bound) <= GOOD_WITHIN
+
+
+def _is_bounded(bound: Bound) -> bool:
+    """Whether it is known what the generator cost; the round trip of one user is not judged by it."""
+    return bound.taken is not None and (bound.round_trip or bound.generator is not None)
+
+
+def _is_paced(row: Row) -> bool:
+    """Whether its rate was set from outside, so that there is nothing to gain."""
+    return row.bottleneck is not None and row.bottleneck.part == "paced"
+
+
+def half_width(interval: tuple[float, float]) -> float:
+    """Half of an interval's width as a share of its middle."""
+    low, high = interval
+    return (high - low) / (high + low) if high + low > 0 else 0.0
+
+
+def _failed(checks: Sequence[CheckResult]) -> str:
+    """The first check that a trial failed."""
+    return next((check.name.replace("_", " ") for check in checks if check.verdict == "invalid"), "")
