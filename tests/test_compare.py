@@ -21,9 +21,11 @@ from loadstone.plan.looks import LOOKS
 from loadstone.plan.run_plan import TABLE_GROUP, Group, Pair, PlannedTrial
 from loadstone.record.folder import RunFolder
 from loadstone.record.look import Look
+from loadstone.record.names_of_runs import run_names
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.trial import TrialRecord
-from loadstone.report.compare import CompareReport, markdown, warnings
+from loadstone.report.compare import CompareReport, folded, markdown, warnings
+from loadstone.report.compare import told as lines_of
 
 COMPARISON = {"name": "idle", "question": "Do idle connections cost?", "between": "idle", "levels": ["few", "many"]}
 FEW, MANY = ({"operation": "set", "payload": "1 kB", "workers": 32, "idle": idle} for idle in ("few", "many"))
@@ -230,7 +232,7 @@ def test_a_missing_histogram_forbids_only_what_needs_it(write: Callable[..., Pat
     ("options", "said"),
     [
         ({"a": "idle=few"}, "needs --b too"),
-        ({"a": "idle=few", "b": "payload=1 kB"}, "must name the same factors"),
+        ({"a": "idle=few", "b": "payload=1 kB"}, "name a factor on both sides, with two levels, for example --a "),
         ({"a": "idle=few", "b": "idle=few"}, "same levels"),
         ({"a": "idel=few", "b": "idle=many"}, "did you mean 'idle'"),
         ({"a": "idle=some", "b": "idle=many"}, "levels are: few, many"),
@@ -282,33 +284,37 @@ def test_a_large_difference_between_two_runs_is_decided(write: Callable[..., Pat
     places = {str(one.primary.a.condition["idle"]): one.primary for one in found.report.comparisons}
     assert (places["few"].kind, places["few"].winner) == ("faster", "b")
     assert (places["many"].kind, places["many"].winner) == ("faster", "a")
-    assert "A FASTER by" in found.text
+    one, other = (run.name for run in found.report.runs)
+    assert f"{one} FASTER by" in found.text
+    assert f"{other} FASTER by" in found.text
+    assert f"{other} against {one}" in found.text
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
         ({"environment": {"machine": {"machine_id": "1" * 64}}}, "different machines"),
-        ({"environment": {"machine": {"cpu_count": 4}}}, "machine cpu_count is 2 in A and 4 in B"),
-        ({"environment": {"versions": {"loadstone": "0.2.0"}}}, "versions loadstone is 0.1.0 in A and 0.2.0 in B"),
+        ({"environment": {"machine": {"cpu_count": 4}}}, "machine cpu_count is 2 in {} and 4 in {}"),
+        ({"environment": {"versions": {"loadstone": "0.2.0"}}}, "versions loadstone is 0.1.0 in {} and 0.2.0 in {}"),
         (
             {"environment": {"versions": {"engine": {"version": "9"}}}},
-            "versions engine version is 0.1.0 in A and 9 in B",
+            "versions engine version is 0.1.0 in {} and 9 in {}",
         ),
-        ({"environment": {"servers": {"redis": {"version": "7.0.15"}}}}, "version is 8.2.3 in A and 7.0.15 in B"),
+        ({"environment": {"servers": {"redis": {"version": "7.0.15"}}}}, "version is 8.2.3 in {} and 7.0.15 in {}"),
         (
             {"environment": {"servers": {"redis": {"settings": {"appendonly": "yes"}}}}},
             "settings appendonly is not known",
         ),
-        ({"environment": {"placement": {"shared": True}}}, "placement shared is off in A and on in B"),
-        ({"plan": {"pipeline_depth": 4}}, "load: pipeline_depth is 1 in A and 4 in B (2 conditions)"),
-        ({"name": "other"}, "experiment is small in A and other in B"),
+        ({"environment": {"placement": {"shared": True}}}, "placement shared is off in {} and on in {}"),
+        ({"plan": {"pipeline_depth": 4}}, "load: pipeline_depth is 1 in {} and 4 in {} (2 conditions)"),
+        ({"name": "other"}, "experiment is small in {} and other in {}"),
     ],
 )
 def test_unlike_runs_are_refused_and_compared_across(
     write: Callable[..., Path], changes: dict[str, Any], said: str
 ) -> None:
     runs = write(), write(seed=2, few=2.0, started_s=HOURS_S, **changes)
+    said = said.format(*run_names(*runs))
     message = refused(*runs)
     assert said in message
     assert "--across" in message
@@ -336,7 +342,8 @@ def test_the_same_folder_twice_is_refused(write: Callable[..., Path]) -> None:
 def test_conditions_of_one_run_only_are_counted(write: Callable[..., Path]) -> None:
     found = told(write(), write(seed=2, conditions=(FEW,)))
     assert len(found.report.comparisons) == 1
-    assert "A: 1 condition was not measured in both runs and not compared." in found.report.notes
+    name = found.report.runs[0].name
+    assert f"{name}: 1 condition was not measured in both runs and not compared." in found.report.notes
 
 
 def spoil(name: str, every: int) -> Callable[[TrialRecord], TrialRecord]:
@@ -349,20 +356,20 @@ def spoil(name: str, every: int) -> Callable[[TrialRecord], TrialRecord]:
         if name == "conservation":
             facts["drive"]["total"]["sent"] += 7
         else:
-            facts["host"]["steal_share"] = 0.5
+            facts["servers"]["redis"]["after"]["counters"]["evicted_keys"] = 40.0
         return trial.model_copy(update={"facts": facts})
 
     return finish
 
 
 def test_invalid_trials_are_left_out_and_counted(write: Callable[..., Path]) -> None:
-    found = told(write(finish=spoil("steal", 6)), write(seed=2))
+    found = told(write(finish=spoil("evicted_keys", 6)), write(seed=2))
     (one, _) = found.report.comparisons
-    assert "3 of 18 trials in A invalid and left out: steal." in one.warnings
+    assert f"3 of 18 trials in {found.report.runs[0].name} invalid and left out: evicted_keys." in one.warnings
     assert one.primary.blocks == 15
 
 
-@pytest.mark.parametrize(("name", "every"), [("conservation", 18), ("steal", 3)])
+@pytest.mark.parametrize(("name", "every"), [("conservation", 18), ("evicted_keys", 3)])
 def test_a_broken_count_or_too_many_invalid_trials_forbid_a_verdict(
     write: Callable[..., Path], name: str, every: int
 ) -> None:
@@ -377,11 +384,80 @@ def test_the_check_that_forbids_a_verdict_is_told_with_its_usual_figure(write: C
         if trial.block % 3:
             return trial
         facts = json.loads(json.dumps(trial.facts))
-        facts["host"]["steal_share"] = (20 + trial.block) / 100
+        facts["servers"]["redis"]["after"]["counters"]["evicted_keys"] = 20.0 + trial.block
         return trial.model_copy(update={"facts": facts})
 
     found = told(write(finish=finish), write(seed=2))
-    assert all(words.startswith("INVALID: steal, measured 32 %") for words in found.words), found.words
+    assert all(words.startswith("INVALID: evicted_keys, measured 32") for words in found.words), found.words
+
+
+# What is printed
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "names"),
+    [
+        ("20261121T210000Z-documents", "20261121T223000Z-documents", ("run 21:00", "run 22:30")),
+        ("20261121T210001Z-documents", "20261121T210002Z-documents", ("run 21:00:01", "run 21:00:02")),
+        ("20261121T210000Z-documents", "20261122T210000Z-documents", ("run 2026-11-21", "run 2026-11-22")),
+        ("20261121T210000Z-old", "20261121T223000Z-new", ("20261121T210000Z-old", "20261121T223000Z-new")),
+        ("good", "20261121T223000Z-documents", ("good", "20261121T223000Z-documents")),
+        ("x/documents", "y/documents", ("x", "y")),
+        ("x/20261121T210000Z-documents", "y/20261121T210000Z-documents", ("x", "y")),
+    ],
+)
+def test_runs_are_called_by_what_tells_them_apart(tmp_path: Path, one: str, other: str, names: tuple[str, str]) -> None:
+    assert run_names(tmp_path / one, tmp_path / other) == names
+
+
+SIZES = tuple(condition | {"payload": size} for size in ("100 B", "1 kB") for condition in (FEW, MANY))
+
+
+def test_the_largest_difference_stands_first(write: Callable[..., Path]) -> None:
+    found = told(write(), write(seed=2, few=1.5, many=2.5, started_s=HOURS_S))
+    assert [one.primary.a.condition["idle"] for one in found.report.comparisons] == ["few", "many"]
+    assert [one.primary.a.condition["idle"] for one in lines_of(found.report)] == ["many", "few"]
+    assert found.text.index("\nmany ") < found.text.index("\nset, 1 kB")
+
+
+def test_conditions_with_too_few_trials_are_folded_into_one_line(write: Callable[..., Path]) -> None:
+    found = told(write(blocks=3), write(blocks=3, seed=2, few=2.0))
+    assert found.kinds == ["undecided", "undecided"]
+    assert lines_of(found.report) == []
+    assert folded(found.report) == [
+        "Nothing can be said of 2 of 2 conditions: 2 without an interval (3 trials a run; it takes 8 or more)."
+    ]
+    assert "UNDECIDED" not in found.text
+    assert folded(found.report)[0] in markdown(found.report)
+
+
+def test_what_has_too_few_trials_takes_no_share_of_the_level(write: Callable[..., Path]) -> None:
+    both = told(write(), write(seed=2))
+    assert [one.primary.level for one in both.report.comparisons] == [pytest.approx(0.975)] * 2
+    one = told(write(), write(seed=2, blocks=9, conditions=(MANY,)))
+    assert [pair.primary.level for pair in one.report.comparisons] == [pytest.approx(0.95)]
+
+
+def test_an_interval_so_wide_that_it_says_nothing_is_folded(write: Callable[..., Path]) -> None:
+    found = told(write(noise=0.9), write(noise=0.9, seed=2))
+    assert found.kinds == ["undecided", "undecided"]
+    (line,) = folded(found.report)
+    assert line.startswith("Nothing can be said of 2 of 2 conditions: 2 too uncertain (for example ")
+    assert "invalid" not in line
+
+
+def test_what_is_invalid_is_folded_with_its_check(write: Callable[..., Path]) -> None:
+    found = told(write(seed=2, few=2.0), write(finish=spoil("conservation", 18)))
+    (line,) = folded(found.report)
+    assert line.startswith("Nothing can be said of 2 of 2 conditions: 2 INVALID by conservation (for example ")
+
+
+def test_what_one_side_alone_names_holds_for_both(write: Callable[..., Path]) -> None:
+    found = told(write(groups=(TABLE_GROUP,), conditions=SIZES), a="idle=few,payload=100 B", b="idle=many")
+    (one,) = found.report.comparisons
+    assert (one.primary.a.condition["payload"], one.primary.b.condition["payload"]) == ("100 B", "100 B")
+    assert one.place.startswith("set, 100 B, ")
+    assert "100 B" in found.text
 
 
 # Damaged folders
@@ -405,7 +481,7 @@ def test_a_folder_cut_short_by_kill_is_compared_by_what_is_finished(killed: Path
     assert any("line 6 is not readable" in note for note in found.report.notes)
     both = told(killed, write(seed=2, sequential=True))
     assert len(both.report.comparisons) == 2
-    assert any(note.startswith("A: trials.jsonl") for note in both.report.notes)
+    assert any(note.startswith(f"{both.report.runs[0].name}: trials.jsonl") for note in both.report.notes)
 
 
 def test_a_look_that_stopped_the_run_is_where_it_is_judged(write: Callable[..., Path], tmp_path: Path) -> None:
@@ -452,7 +528,7 @@ def test_the_json_is_the_documented_structure(write: Callable[..., Path]) -> Non
     data = json.loads(told(write(), write(seed=2)).outcome.json_text)
     assert data["format"] == 1
     assert list(data) == ["format", "kind", "runs", "differences", "notes", "comparisons", "objectives", "missed"]
-    assert [run["name"] for run in data["runs"]] == ["A", "B"]
+    assert len({run["name"] for run in data["runs"]}) == 2
     documented = (Path(__file__).parents[1] / "docs" / "compare.md").read_text()
     assert all(f"`{key}`" in documented for key in data)
 

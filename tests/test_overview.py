@@ -6,7 +6,7 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.options import RunOptions, wanted_experiment, wanted_plan
-from loadstone.overview import announce, describe_experiment, prospects
+from loadstone.overview import announce, describe_experiment, prospects, shortcomings
 from loadstone.plan.design import make_run_plan
 from loadstone.spec.catalogue import find
 from loadstone.spec.overrides import override
@@ -18,8 +18,8 @@ def test_every_comparison_says_what_it_can_see() -> None:
     lines = prospects(make_run_plan(find("json-documents"), budget_s=2 * 3600))
     assert [line.partition(":")[0] for line in lines] == ["partial-update", "storage", "small-pool", "warm-up"]
     assert lines[2] == (
-        "small-pool: after 8 blocks a difference of 12 % is seen 8 times in 10, after 40 (as the budget allows) one "
-        "of 4 %, if a block spreads by 7.1 % as in our simulations"
+        "small-pool: a guess for a quiet machine: after 8 blocks a difference of 12 % shows 8 times in 10, after 40 "
+        "(as the budget allows) one of 4 %; its first look measures how far blocks lie apart on this one"
     )
 
 
@@ -42,13 +42,13 @@ def test_more_pairs_and_shorter_trials_see_less() -> None:
         (
             ["comparisons.small-pool.metric=response_ns.p99"],
             {},
-            "small-pool: what it can see depends on how response_ns.p99 spreads, which its first look will tell",
+            "small-pool: what it can show depends on how response_ns.p99 spreads, which its first look will say",
         ),
         (
             [],
             {"blocks": 8},
-            "small-pool: after 8 blocks a difference of 9.3 % is seen 8 times in 10, "
-            "if a block spreads by 7.1 % as in our simulations",
+            "small-pool: a guess for a quiet machine: after 8 blocks a difference of 9.3 % shows 8 times in 10; "
+            "its first look measures how far blocks lie apart on this one",
         ),
     ],
 )
@@ -69,20 +69,30 @@ def test_nothing_compared_nothing_promised() -> None:
     assert announce(run_plan, experiment)[-1] == "One block: the figures describe, nothing is compared"
 
 
-def test_a_run_announces_its_question_its_time_and_its_prospects() -> None:
+def test_a_run_announces_what_may_get_no_verdict() -> None:
+    experiment = find("json-documents")
+    run_plan = make_run_plan(experiment, budget_s=60)
+    found = shortcomings(run_plan)
+    assert "small-pool: the budget may end before its first look, after 8 blocks" in found
+    text = " ".join(" ".join(announce(run_plan, experiment)).split())
+    assert all(line in text for line in found)
+    assert shortcomings(make_run_plan(experiment, budget_s=86_400)) == []
+
+
+def test_a_run_announces_its_question_and_its_time_and_forecasts_nothing() -> None:
     experiment = find("json-documents")
     run_plan = make_run_plan(experiment, quick=True)
     lines = announce(run_plan, experiment)
     text = " ".join(" ".join(lines).split())
     assert text.startswith(experiment.question)
     assert "Time: about 3 min to the first look at every comparison; the budget ends it after 3 min" in text
-    assert all(line in text for line in prospects(run_plan))
+    assert "8 times in 10" not in text, "a forecast before anything was measured"
     assert max(map(len, lines)) <= 110
 
 
 def test_show_holds_the_prospects_beside_the_comparisons() -> None:
     text = describe_experiment(RunOptions(experiment="json-documents"))
-    assert text.count("is seen 8 times in 10") == 4
+    assert text.count("a guess for a quiet machine") == 4
 
 
 def test_the_options_reach_the_plan() -> None:

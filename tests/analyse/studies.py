@@ -42,6 +42,29 @@ def with_check(name: str, verdict: str = "invalid", measured: float | None = 97.
     return change
 
 
+def costs(gain: float) -> Change:
+    """Gives a trial a driver without which it would have done so much more."""
+
+    def change(trial: TrialRecord) -> TrialRecord:
+        drive = trial.facts["drive"]
+        thread = drive["threads"][0] | {"cpu_s": (1 - 1 / (1 + gain)) * drive["threads"][0]["wall_s"], "waited_s": 0.0}
+        return judge_trial(trial.model_copy(update={"facts": trial.facts | {"drive": drive | {"threads": [thread]}}}))
+
+    return change
+
+
+def loses(taken: float) -> Change:
+    """Gives a trial neighbours that kept it from doing so much more."""
+    lost = 100 * taken / (1 + taken)
+    shares = {"busy": 55.0 + lost, "stolen": lost, "others": 0.0}
+    seen = {"cpu0": {name: {"avg": value, "max": value} for name, value in shares.items()}}
+
+    def change(trial: TrialRecord) -> TrialRecord:
+        return judge_trial(trial.model_copy(update={"facts": trial.facts | {"seen": trial.facts["seen"] | seen}}))
+
+    return change
+
+
 def spec(name: str = "kinds", **changes: Any) -> dict[str, Any]:
     """A declared comparison of `set` and `get`."""
     given = {"name": name, "question": "Is a get faster?", "between": "operation", "levels": ["set", "get"]}

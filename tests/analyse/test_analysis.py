@@ -30,7 +30,10 @@ def test_a_clean_run(path: Path) -> None:
     assert found.experiment == "small"
     assert found.run == path.name
     assert found.question == "How many documents a second?"
-    assert found.answer == "At 1 kB, 32 workers: set 210 and get 230 right replies a second (no comparison: one block)."
+    assert found.answer == found.headline
+    assert found.headline == (
+        "5 conditions were measured once: the tables describe this run, and no figure has an interval."
+    )
     assert found.comparison == "no comparison: one block"
     assert found.complete
     assert (found.trials_planned, found.trials_done) == (5, 5)
@@ -64,8 +67,8 @@ def test_it_does_not_depend_on_where_the_folder_stands(path: Path, tmp_path: Pat
 def test_every_check_is_summarised(path: Path) -> None:
     found = {check.name: check for check in analyse(path).checks}
     assert found["conservation"].valid == 5
-    assert found["generator_cpu"].worst.measured == pytest.approx(40)
-    assert found["generator_cpu"].worst_trial
+    assert found["gain"].worst.measured == pytest.approx(0.2, abs=0.01)
+    assert found["gain"].worst_trial
     assert "schedule_sent" not in found
     assert found["samples"].unknown == 5
     assert "P99.9 needs" in found["samples"].worst.reason
@@ -78,27 +81,27 @@ def rewrite(path: Path, number: int, change: Callable[[dict[str, Any]], Any]) ->
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def steals(line: dict[str, Any]) -> None:
-    line["facts"]["host"]["steal_share"] = 0.5
+def evicts(line: dict[str, Any]) -> None:
+    line["facts"]["servers"]["redis"]["after"]["counters"]["evicted_keys"] = 40.0
 
 
 def test_an_invalid_trial_has_no_figure_anywhere(path: Path) -> None:
     goodput = {}
     rewrite(path, 4, lambda line: goodput.update(seen=line["goodput_per_s"]))
-    rewrite(path, 4, steals)
+    rewrite(path, 4, evicts)
     found = analyse(path)
     assert found.trials_invalid == 1
     view = next(trial for trial in found.trials if trial.trial == "b01-005")
     assert (view.verdict, view.goodput_per_s, view.p99_ns) == ("invalid", None, None)
     text = found.model_copy(update={"timeline": []}).model_dump_json()
     assert str(goodput["seen"]) not in text
-    assert next(check for check in found.checks if check.name == "steal").worst_trial == "b01-005"
+    assert next(check for check in found.checks if check.name == "evicted_keys").worst_trial == "b01-005"
 
 
 def test_the_worst_is_what_is_invalid_whatever_its_figure(path: Path) -> None:
-    rewrite(path, 2, steals)
-    steal = next(check for check in analyse(path).checks if check.name == "steal")
-    assert (steal.invalid, steal.valid, steal.worst.verdict, steal.worst_trial) == (1, 4, "invalid", "b01-003")
+    rewrite(path, 2, evicts)
+    found = next(check for check in analyse(path).checks if check.name == "evicted_keys")
+    assert (found.invalid, found.valid, found.worst.verdict, found.worst_trial) == (1, 4, "invalid", "b01-003")
 
 
 def test_trials_are_judged_anew_and_a_change_is_said(path: Path) -> None:

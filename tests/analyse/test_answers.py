@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from loadstone.analyse.answers import answer_conclusions
-from loadstone.analyse.headline import answer_question
 from loadstone.analyse.model import ResultTable, Row
 from loadstone.record.trial import Quantiles
 
@@ -103,53 +102,3 @@ def test_waiting_for_a_connection_is_shown_as_shares(synthetic: ModuleType) -> N
     found = answers(synthetic, row(wait=600.0), row(wait=10.0, idle="many"))[3]
     assert found.verdict == "no comparison: one block"
     assert found.answer == "Waiting for a connection took 60% of the response time, against 1%."
-
-
-def test_the_answer_names_the_best_levels_that_all_operations_share(synthetic: ModuleType) -> None:
-    found = answer_question(
-        synthetic.make_experiment(),
-        tables(
-            row(goodput=18_432.0),
-            row(goodput=21_040.0, operation="get"),
-            row(goodput=90_000.0, payload="100 B"),
-            row("invalid", operation="get", payload="100 B"),
-        ),
-        [],
-        quick=False,
-    )
-    assert found == (
-        "At 1 kB, 32 workers: set 18,400 and get 21,000 right replies a second (no comparison: one block)."
-    )
-
-
-def test_a_quick_run_says_so(synthetic: ModuleType) -> None:
-    found = answer_question(synthetic.make_experiment(), tables(row()), [], quick=True)
-    assert found == "At 1 kB, 32 workers: set 1,000 right replies a second (quick run; no comparison: one block)."
-
-
-def test_suspect_figures_are_called_so(synthetic: ModuleType) -> None:
-    found = answer_question(synthetic.make_experiment(), tables(row("suspect")), [], quick=False)
-    assert "(suspect; no comparison: one block)" in found
-
-
-def test_a_lone_valid_row_does_not_stand_for_all_levels(synthetic: ModuleType) -> None:
-    rows = tables(
-        row("suspect", goodput=18_432.0),
-        row("suspect", goodput=21_040.0, operation="get"),
-        row(goodput=90_000.0, payload="100 B"),
-    )
-    found = answer_question(synthetic.make_experiment(), rows, [], quick=False)
-    assert found.startswith("At 1 kB, 32 workers: set 18,400 and get 21,000 right replies a second (suspect;")
-
-
-def test_without_a_usable_figure_there_is_none(synthetic: ModuleType) -> None:
-    found = answer_question(synthetic.make_experiment(), tables(row("invalid", 18_432.0)), [], quick=False)
-    assert found == "No trial gave a figure that may be used; the checks say why (no comparison: one block)."
-    assert answer_question(synthetic.make_experiment(), [], [], quick=False).startswith("Nothing was measured")
-
-
-def test_of_a_latency_the_shortest_is_the_best(synthetic: ModuleType) -> None:
-    slow = row(payload="100 B").model_copy(update={"response_ns": Quantiles(**NOTHING | {"p99": 9_000_000})})
-    experiment = synthetic.make_experiment(primary_metric="response_ns.p99")
-    found = answer_question(experiment, tables(slow, row()), [], quick=False)
-    assert found == "At 1 kB, 32 workers: set 5.00 us P99 of the response time (no comparison: one block)."

@@ -230,8 +230,10 @@ def test_latencies_at_different_rates_are_refused(base: JudgedRun, trials: Trial
     assert one.primary.kind == "invalid"
     assert one.primary.words.startswith("INVALID: offered_rate")
     (other,) = compared(base, (trials(1), trials(2, level=1.5)), exploratory=("response_ns.p50", "throughput_per_s"))
-    assert [judged.metric for judged in other.exploratory] == ["throughput_per_s"]
-    assert any(warning.startswith("Not compared: latencies.") for warning in other.warnings)
+    assert other.repeats == {"throughput_per_s": "goodput_per_s"}
+    assert other.on("throughput_per_s") == other.primary
+    assert any(note.startswith("Not compared: latencies.") for note in other.notes)
+    assert not any("Not compared" in warning for warning in other.warnings)
 
 
 def test_trials_without_the_figure_are_not_passed_over(base: JudgedRun, trials: Trials) -> None:
@@ -247,3 +249,18 @@ def test_a_difference_in_failures_is_no_fair_comparison(base: JudgedRun, trials:
     failing = counts.model_copy(update={"timeouts": counts.sent // 50, "ok": counts.ok - counts.sent // 50})
     (one,) = compared(base, (trials(1), trials(2, level=3.0, counts=failing)))
     assert one.primary.words.startswith("INVALID: errors")
+
+
+def test_the_generators_gain_widens_the_interval_of_two_runs_too(
+    base: JudgedRun, trials: Trials, studies: ModuleType
+) -> None:
+    def costing(gain: float, seed: int, level: float = 1.0) -> tuple[TrialRecord, ...]:
+        return tuple(map(studies.costs(gain), trials(seed, level=level)))
+
+    (free,) = compared(base, (costing(0.0, 1), costing(0.0, 2, 2.0)))
+    (found,) = compared(base, (costing(0.05, 1), costing(0.03, 2, 2.0)))
+    assert (found.primary.kind, found.primary.winner) == ("faster", "b")
+    assert found.primary.low == pytest.approx(free.primary.low - math.log(1.05), abs=1e-4)
+    assert found.primary.high == pytest.approx(free.primary.high + math.log(1.03), abs=1e-4)
+    (limited,) = compared(base, (costing(0.6, 1), costing(0.6, 2, 2.0)))
+    assert limited.primary.words == "INVALID: gain, measured 60 %, limit 50 %"

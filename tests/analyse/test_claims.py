@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.answers import answer_conclusions
+from loadstone.analyse.answers import Planned, answer_conclusions
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.headline import answer_question, comparison_line
 from loadstone.analyse.model import Family, ResultTable, Row
@@ -128,7 +128,7 @@ def test_the_question_is_answered_by_figures_and_verdicts(studies: ModuleType, s
         quick=False,
     )
     assert found.startswith(
-        "At 1 kB, 32 workers: set 210 [206, 214] right replies a second. Compared: get against set "
+        "At 1 kB, 32 workers: set 210 [206, 214] correct replies a second. Compared: get against set "
     )
     assert "at 1 kB: get FASTER by 1" in found
     assert "no comparison" not in found
@@ -179,6 +179,81 @@ def test_many_pairs_are_put_together_by_their_verdicts(studies: ModuleType, synt
     assert family.answer.endswith("INVALID: replies, measured 2 %, limit 85 % at 1 kB, many.")
 
 
+def higher_peak(trial: Any) -> Any:
+    return trial.model_copy(update={"peak_per_s": 1.05 * trial.peak_per_s})
+
+
+@pytest.mark.parametrize(
+    ("ratio", "claims", "value", "verdict"),
+    [
+        (1.10, "more", 0.10, "holds"),
+        (1.26, "more", 0.0652, "direction holds, size does not"),
+        (1.10, "more", 0.50, "direction holds, size does not"),
+        (0.90, "more", 0.10, "does not hold"),
+        (0.80, "less", -0.20, "holds"),
+        (0.80, "less", -0.50, "direction holds, size does not"),
+        (1.0, "more", 0.30, "does not hold"),
+    ],
+)
+def test_a_claimed_figure_is_put_to_the_test_as_well(
+    studies: ModuleType, synthetic: ModuleType, ratio: float, claims: str, value: float, verdict: str
+) -> None:
+    experiment = synthetic.make_experiment(conclusions=[claim(claims, value=value)])
+    (found,) = answer_conclusions(experiment, [], families(studies, synthetic, ratio))
+    assert found.verdict == verdict
+    place = "inside" if verdict == "holds" else "outside"
+    assert f"Claimed {100 * value:+.4g} %, measured " in found.answer
+    assert f"the claimed figure lies {place}" in found.answer
+
+
+def test_a_wide_interval_that_holds_the_figure_confirms_nothing(studies: ModuleType, synthetic: ModuleType) -> None:
+    wide = families(studies, synthetic, 1.6, sd=0.2)
+    assert wide[0].comparisons[0].primary.kind == "faster"
+    small, large = claim("more", value=0.2), claim("more", value=20.0)
+    experiment = synthetic.make_experiment(conclusions=[small, large])
+    near = wide[0].comparisons[0].primary.model_copy(update={"low": 0.01})
+    pairs = [wide[0].comparisons[0].model_copy(update={"primary": near})]
+    found = answer_conclusions(experiment, [], [wide[0].model_copy(update={"comparisons": pairs})])
+    assert [one.verdict for one in found] == ["direction holds, size undecided", "direction holds, size does not"]
+    assert "too wide to confirm it" in found[0].answer
+
+
+def test_an_undecided_direction_may_still_exclude_the_size(studies: ModuleType, synthetic: ModuleType) -> None:
+    noisy = families(studies, synthetic, 1.02, sd=0.06)
+    assert noisy[0].comparisons[0].primary.kind == "undecided"
+    experiment = synthetic.make_experiment(conclusions=[claim("more", value=2.9255), claim("more", value=0.02)])
+    far, near = answer_conclusions(experiment, [], noisy)
+    assert (far.verdict, near.verdict) == ("size does not hold", "undecided")
+
+
+def test_a_claimed_time_is_turned_round_where_the_rate_answers(studies: ModuleType, synthetic: ModuleType) -> None:
+    """24.04 % less time is 31.6 % more a second."""
+    shorter = of_metric("response_ns.mean", "less") | {"value": -0.2404}
+    experiment = synthetic.make_experiment(conclusions=[shorter])
+    (found,) = answer_conclusions(experiment, [], families(studies, synthetic, 1 / (1 - 0.2404)))
+    assert found.verdict == "holds"
+    assert "Claimed +31.65 %, measured +3" in found.answer
+    (other,) = answer_conclusions(experiment, [], families(studies, synthetic, 1.10))
+    assert other.verdict == "direction holds, size does not"
+
+
+def test_what_was_not_planned_was_left_out(studies: ModuleType, synthetic: ModuleType) -> None:
+    experiment = synthetic.make_experiment(conclusions=[claim("more")])
+    only_set = Planned([studies.condition()], (), quick=True)
+    (quick,) = answer_conclusions(experiment, tables(row(1000.0, None)), [], only_set)
+    assert quick.verdict == "left out of --quick"
+    assert quick.answer == "--quick leaves out these conditions. Run it without --quick for an answer."
+    (full,) = answer_conclusions(experiment, [], [], Planned([studies.condition()], ()))
+    assert (full.verdict, full.answer) == ("left out", "This run leaves out these conditions.")
+    both = Planned([studies.condition(), studies.condition(operation="get")], ("kinds",), quick=True)
+    (failed,) = answer_conclusions(experiment, [], [], both)
+    assert failed.verdict == "no valid data"
+    rows = tables(row(1000.0, None), row(1100.0, None, operation="get"))
+    (beside,) = answer_conclusions(experiment, rows, [], Planned(both.conditions, (), quick=True))
+    assert beside.verdict == "left out of --quick"
+    assert len(beside.evidence) == 1
+
+
 def of_metric(metric: str, claims: str) -> dict[str, Any]:
     return claim(claims, metric=metric)
 
@@ -202,7 +277,11 @@ def test_a_metric_that_did_not_decide_is_answered_by_its_exploratory_verdict(
     studies: ModuleType, synthetic: ModuleType
 ) -> None:
     experiment = synthetic.make_experiment(conclusions=[of_metric("peak_per_s", "more")])
-    (found,) = answer_conclusions(experiment, [], families(studies, synthetic, 1.10))
+    (same,) = answer_conclusions(experiment, [], families(studies, synthetic, 1.10))
+    assert same.verdict == "holds"
+    assert same.answer.endswith("(By the correct replies a second: the ratios of both are the same here.)")
+    peaks = {(block, 1): higher_peak for block in range(1, 13)}
+    (found,) = answer_conclusions(experiment, [], families(studies, synthetic, 1.10, changes=peaks))
     assert found.verdict == "holds"
     assert found.answer.endswith("(By the operations in the best second; it was not what decided.)")
 
@@ -215,36 +294,3 @@ def test_a_claim_about_an_invalid_pair_has_no_data_whatever_its_metric(
     (found,) = answer_conclusions(experiment, [], spoiled)
     assert found.verdict == "no valid data"
     assert "INVALID: stored_rows" in found.answer
-
-
-def test_the_answer_names_every_level_of_the_first_factor_that_varies(synthetic: ModuleType) -> None:
-    """A table about one kind of work: that alone is no comparison, and other work does not stand in for it."""
-    levels = {"operation": ["set"], "payload": ["100 B", "1 kB"], "workers": [32]}
-    writing = ResultTable(
-        name="writing", title="", note="", vary=levels,
-        rows=[row(100, None), row(200, None, payload="100 B")],
-    )  # fmt: skip
-    reading = writing.model_copy(
-        update={
-            "name": "reading", "vary": levels | {"operation": ["get"]},
-            "rows": [row(9000, None, operation="get"), row(9500, None, operation="get", payload="100 B")],
-        }
-    )  # fmt: skip
-    answer = answer_question(synthetic.make_experiment(), [writing, reading], [], quick=False)
-    assert answer.startswith("At set, 32 workers: 1 kB 100 and 100 B 200 right replies a second")
-
-
-def test_a_table_of_other_levels_adds_none_to_the_answer(synthetic: ModuleType) -> None:
-    """Such as operations at a given rate beside operations at full speed."""
-    levels = {"operation": ["set", "get"], "payload": ["1 kB"], "workers": [32]}
-    fast = ResultTable(
-        name="fast", title="", note="", vary=levels, rows=[row(100, None), row(200, None, operation="get")]
-    )
-    paced = fast.model_copy(
-        update={
-            "name": "paced", "vary": levels | {"operation": ["incr"]},
-            "rows": [row(50, None, operation="incr")],
-        }
-    )  # fmt: skip
-    answer = answer_question(synthetic.make_experiment(), [fast, paced], [], quick=False)
-    assert answer.startswith("At 1 kB, 32 workers: set 100 and get 200 right replies a second")

@@ -85,6 +85,47 @@ def test_no_more_is_lost_than_was_acknowledged(
     assert (told.lost_min, told.lost_max) == lost
 
 
+def looked_up(**found: Any) -> dict[str, Any]:
+    given = {"keys": 1000, "present": 1000, "lost": 0, "unacknowledged_present": 0}
+    return {"found": None, "looked_up": given | found}
+
+
+def test_what_was_looked_up_is_exact(run: Run) -> None:
+    first = looked_up(present=997, lost=3, unacknowledged_present=2, lost_keys=["k:1", "k:2", "k:3"])
+    (few,) = rows(run, crash("few", 1, **first), crash("few", 2, **looked_up(unacknowledged_present=1)))
+    assert (few.looked_up, few.times, few.acknowledged, few.writes) == (True, 2, 2000, 2000)
+    assert (few.lost_min, few.lost_max, few.lost_worst, few.present) == (3, 3, 3, 1997)
+    assert (few.unacknowledged_present, few.lost_keys) == (3, ["k:1", "k:2", "k:3"])
+
+
+def test_of_overwritten_keys_the_keys_are_counted(run: Run) -> None:
+    found = looked_up(keys=100, present=97, lost=1, unordered=2)
+    (few,) = rows(run, crash("few", 1, **found))
+    assert (few.acknowledged, few.writes, few.lost_min, few.lost_max) == (100, 1000, 1, 3)
+
+
+def test_a_row_with_a_try_that_was_counted_is_one_of_bounds(run: Run) -> None:
+    (few,) = rows(run, crash("few", 1, **looked_up()), crash("few", 2))
+    assert (few.looked_up, few.lost_min, few.lost_max) == (False, 0, 4)
+
+
+@pytest.mark.parametrize(("when", "lost", "broken"), [({}, 0, True), ({}, 2, False), ({"idle": "few"}, 0, False)])
+def test_a_promise_is_broken_by_what_is_lost_for_certain(
+    run: Run, when: dict[str, str], lost: int, broken: bool
+) -> None:
+    promising = Crash.model_validate(CRASH | {"promise": {"when": when, "lost": lost}})
+    promised = replace(run, experiment=run.experiment.model_copy(update={"crashes": (promising,)}))
+    (many,) = rows(promised, crash("many", 1, **looked_up(present=998, lost=2)), crash("many", 2, found=999, unknown=9))
+    assert (many.promised, many.broken) == (None if when else lost, broken)
+
+
+def test_a_range_breaks_no_promise(run: Run) -> None:
+    promising = Crash.model_validate(CRASH | {"promise": {"lost": 0}})
+    promised = replace(run, experiment=run.experiment.model_copy(update={"crashes": (promising,)}))
+    (few,) = rows(promised, crash("few", 1))
+    assert (few.lost_max, few.promised, few.broken) == (4, 0, False)
+
+
 def test_without_a_try_there_is_no_table(run: Run) -> None:
     assert make_crash_tables(run) == []
     assert make_crash_tables(replace(run, crashes=(crash("few", 1, name="another"),))) == []

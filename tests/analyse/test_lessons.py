@@ -12,7 +12,7 @@ from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.model import Bottleneck, LessonAnswer, ResultTable, Row
 from loadstone.analyse.summary import summarise_checks
 from loadstone.record.facts import AvgMax
-from loadstone.record.trial import TrialRecord
+from loadstone.record.trial import CheckResult, TrialRecord
 
 USUAL = {"operation": "set", "payload": "1 kB", "workers": 32, "idle": "few"}
 Told = Callable[..., LessonAnswer]
@@ -51,15 +51,28 @@ def with_facts(trial: TrialRecord, **facts: Any) -> TrialRecord:
 def test_a_check_that_failed_caught_it(told: Told, clean: TrialRecord) -> None:
     host = clean.facts["host"]
     stolen = with_facts(trial_of(clean, 2), host=host | {"steal_share": 0.3})
-    found = told("check", [trial_of(clean, 1), stolen], name="steal")
+    found = told("check", [trial_of(clean, 1), stolen], name="taken")
     assert (found.verdict, found.now) == (
         "caught",
-        "`steal` is valid in 1 trial, invalid in 1; the worst figure is 30 %, limit 25 % (b02-001). "
+        "`taken` is valid in 1 trial, invalid in 1; the worst figure is 153 %, limit 50 % (b02-001). "
         "Invalid trials give no figure.",
     )
-    assert told("check", [clean], name="steal").verdict == "did not happen"
+    assert told("check", [clean], name="taken").verdict == "did not happen"
     assert told("check", [clean], name="samples").verdict == "unknown"
     assert told("check", [clean], name="no-such-check").verdict == "unknown"
+
+
+@pytest.mark.parametrize("name", ["steal", "server_wait", "generator_wait"])
+def test_a_check_of_an_older_version_is_answered_by_the_one_in_its_place(
+    told: Told, clean: TrialRecord, name: str
+) -> None:
+    stolen = with_facts(clean, host=clean.facts["host"] | {"steal_share": 0.3})
+    assert told("check", [stolen], name=name) == told("check", [stolen], name="taken")
+
+
+@pytest.mark.parametrize("name", ["generator_cpu", "generator_ceiling"])
+def test_the_generators_limits_are_answered_by_its_gain(told: Told, clean: TrialRecord, name: str) -> None:
+    assert told("check", [clean], name=name) == told("check", [clean], name="gain")
 
 
 def test_information_beyond_its_limit_caught_it_too(told: Told, clean: TrialRecord) -> None:
@@ -142,7 +155,7 @@ def test_failures_are_kept_apart_from_the_rate(told: Told, clean: TrialRecord) -
     assert found.verdict == "caught"
     assert found.now == (
         "Operations failed in 1 of 2 conditions, most at set, 1 kB, 1 worker, few: 2.60 %. Counted in they would "
-        "make 270 operations a second of 200 right replies (35.0 % more); only right replies rank."
+        "make 270 operations a second of 200 correct replies (35.0 % more); only correct replies rank."
     )
     assert told("errors", [clean]).verdict == "did not happen"
     assert told("errors").verdict == "unknown"
@@ -195,7 +208,7 @@ def counted(before: int, after: int | None, answered: int, **keys: int) -> list[
 def test_rows_are_counted_as_rows(told: Told, clean: TrialRecord) -> None:
     equal = with_facts(trial_of(clean, 1), stored=counted(0, 100, 100, keys_before=0, keys_after=100))
     assert (told("stored", [equal]).verdict, told("stored", [equal]).now) == (
-        "did not happen", "Rows counted on the server are the right replies in every trial (1 counted).",
+        "did not happen", "Rows counted on the server are the correct replies in every trial (1 counted).",
     )  # fmt: skip
     hashes = with_facts(trial_of(clean, 2), stored=counted(100, 200, 100, keys_before=100, keys_after=400))
     found = told("stored", [equal, hashes])
@@ -205,8 +218,8 @@ def test_rows_are_counted_as_rows(told: Told, clean: TrialRecord) -> None:
     )
     lost = with_facts(trial_of(clean, 3), stored=counted(0, 90, 100))
     assert told("stored", [equal, lost]).now == (
-        "Rows counted on the server are the right replies in 1 of 2 trials (2 counted). In 1 they are not: these give "
-        "no figure."
+        "Rows counted on the server are the correct replies in 1 of 2 trials (2 counted). In 1 they are not: these "
+        "give no figure."
     )
     assert told("stored", [with_facts(clean, stored=counted(0, None, 100))]).verdict == "unknown"
     assert told("stored", [clean]).verdict == "unknown"
@@ -225,4 +238,6 @@ def test_repeats_tell_what_one_run_could_not(told: Told, clean: TrialRecord) -> 
     assert (once.verdict, "measured once here, too" in once.now) == ("caught", True)
     some = told("repeats", [*trials, trial_of(clean, 1, workers=1)])
     assert (some.verdict, "in 1 to 3 blocks" in some.now) == ("caught", True)
-    assert told("repeats", [clean.model_copy(update={"verdict": "invalid"})]).verdict == "unknown"
+    failed = CheckResult(name="finished", verdict="invalid", measured=None, limit=None, unit="", reason="It ended.")
+    ended = clean.model_copy(update={"verdict": "invalid", "checks": [failed]})
+    assert told("repeats", [ended]).verdict == "unknown"

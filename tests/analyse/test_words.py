@@ -63,7 +63,7 @@ def test_times_have_three_digits(value: float, words: str) -> None:
 
 
 def test_metrics_in_words() -> None:
-    assert metric_words("goodput_per_s") == "right replies a second"
+    assert metric_words("goodput_per_s") == "correct replies a second"
     assert metric_words("response_ns.p999") == "P99.9 of the response time"
     assert figure_words(18_432, "goodput_per_s") == "18,400"
     assert figure_words(1_200_000, "response_ns.p99") == "1.20 ms"

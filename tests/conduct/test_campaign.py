@@ -1,11 +1,11 @@
-"""Which trial comes next, what is measured again, and when a comparison ends, by a script.
+"""Which trial comes next, and when a comparison ends, by a script.
 
 Trials take 10 s each by a clock of their own; the folder is a real one.
 """
 
 import io
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from loadstone.analyse.analysis import analyse_run
 from loadstone.conduct.campaign import Campaign
 from loadstone.errors import Interrupted, LoadstoneError
-from loadstone.plan.run_plan import TABLE_GROUP, Group, Pair, PlannedTrial, RunPlan
+from loadstone.plan.run_plan import REPORT_S, TABLE_GROUP, Group, Pair, PlannedTrial, RunPlan
+from loadstone.plan.wanted import WantedSubject
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.reading import read_run
@@ -41,6 +43,7 @@ class Clock:
 class Outcome:
     words: list[str]
     decided: bool
+    forecast: str = ""
 
 
 @dataclass
@@ -49,23 +52,22 @@ class ScriptedJudge:
 
     decides: dict[str, int] = field(default_factory=dict)
     words: str = "A FASTER by 12 % [9, 15]"
-    asked: list[tuple[str, int, int]] = field(default_factory=list)
+    asked: list[tuple[str, int]] = field(default_factory=list)
 
     def __call__(
         self,
         group: Group,
         experiment: Any,  # noqa: ARG002 (the judge's signature)
         trials: Sequence[TrialRecord],
-        repeated_blocks: int,
         budget_minutes: float | None,  # noqa: ARG002
     ) -> Outcome:
         blocks = len({trial.block for trial in trials} - {0})
         assert len(trials) == len({trial.trial for trial in trials})
         assert {trial.group for trial in trials} <= {group.name}
-        self.asked.append((group.name, blocks, repeated_blocks))
+        self.asked.append((group.name, blocks))
         decided = blocks >= self.decides.get(group.name, 10**6)
         words = self.words if decided else "UNDECIDED: 3 % [-1, 7]"
-        return Outcome([words] * len(group.pairs), decided)
+        return Outcome([words] * len(group.pairs), decided, "its blocks spread by 12 %")
 
 
 Script = Callable[[PlannedTrial, int], str | LoadstoneError | None]
@@ -94,7 +96,7 @@ class ScriptedConductor:
         started_s = self.clock.now
         self.clock.now += TRIAL_S
         self.ran.append(planned.name)
-        checks = [outside(happens)] if happens else []
+        checks = [failed(happens)] if happens else []
         record = self.template.model_copy(
             update={
                 "trial": planned.name,
@@ -112,9 +114,8 @@ class ScriptedConductor:
         return writer.finish(record)
 
 
-def outside(name: str) -> CheckResult:
-    reason = "Other machines on this host took 31 % of the CPU time."
-    return CheckResult(name=name, verdict="invalid", measured=31, limit=2, unit="%", reason=reason)
+def failed(name: str) -> CheckResult:
+    return CheckResult(name=name, verdict="invalid", measured=61, limit=50, unit="%", reason="Others took 31 %.")
 
 
 @dataclass
@@ -129,8 +130,12 @@ class Bench:
     ran: list[str] = field(default_factory=list)
 
     def plan(self, *groups: Group, budget_s: float = 1e6) -> RunPlan:
-        trials = [trial for group in groups for trial in self._trials(group)]
-        return self.synthetic.make_run_plan(groups=groups, trials=tuple(trials), budget_s=budget_s)
+        """A plan with a budget that leaves `budget_s` for trials; the rest is kept for the report."""
+        trials = tuple(trial for group in groups for trial in self._trials(group))
+        plan = self.synthetic.make_run_plan(groups=groups, trials=trials, budget_s=budget_s)
+        for _ in range(40):
+            plan = replace(plan, budget_s=budget_s + plan.ending_s() + 1e-6)
+        return plan
 
     def _trials(self, group: Group) -> Iterator[PlannedTrial]:
         plan = self.synthetic.make_plan()
@@ -140,15 +145,17 @@ class Bench:
                 name = f"{prefix}b{block:02d}-{order:03d}"
                 yield PlannedTrial(name, condition, block, order, {}, plan, None, group.name)
 
-    def run(self, plan: RunPlan, script: Script = quiet) -> LoadstoneError | None:
+    def run(self, plan: RunPlan, script: Script = quiet, began_s: float | None = None) -> LoadstoneError | None:
         """Run the plan in the folder, or go on with it; the error that it ended with."""
         template = self.synthetic.make_trial()
         experiment = self.synthetic.make_experiment()
         with self._folder(plan, experiment) as folder:
             conductor = ScriptedConductor(folder, self.clock, template, script)
             console = Console(file=self.out, width=200, color_system=None)
-            progress = RunProgress(console, self.clock)
-            campaign = Campaign(conductor, folder, experiment, plan, progress, self.judge, self.clock, self.clock)
+            progress = RunProgress(console, self.clock, verbose=True)
+            campaign = Campaign(
+                conductor, folder, experiment, plan, progress, self.judge, self.clock, self.clock, began_s
+            )
             try:
                 campaign.run()
             except LoadstoneError as error:
@@ -160,7 +167,9 @@ class Bench:
     def _folder(self, plan: RunPlan, experiment: Any) -> RunFolder:
         existing = list(self.root.glob("*/plan.json"))
         if existing:
-            return RunFolder.resume(existing[0].parent)
+            folder = RunFolder.resume(existing[0].parent)
+            folder.write_plan(summarise_plan(plan))
+            return folder
         resolved = experiment.model_dump(mode="json")
         return RunFolder.create(self.root, "small", resolved, self.synthetic.ENVIRONMENT, summarise_plan(plan))
 
@@ -254,6 +263,12 @@ def test_the_words_of_each_pair_are_recorded_with_the_look(bench: Bench) -> None
     assert "storage, after 8 blocks: decided: A FASTER by 12 % [9, 15]" in bench.said
 
 
+def test_an_undecided_look_says_what_the_next_one_will_show(bench: Bench) -> None:
+    bench.judge.decides = {"storage": 12}
+    bench.run(bench.plan(compared()))
+    assert bench.said.count("storage: its blocks spread by 12 %") == 1
+
+
 def test_a_fixed_design_is_judged_once_at_its_end(bench: Bench) -> None:
     bench.judge.decides = {"storage": 1}
     bench.run(bench.plan(compared(sequential=False, looks=(5,), warm=False)))
@@ -303,87 +318,55 @@ def test_time_is_estimated_by_what_the_blocks_took_not_by_the_plan(bench: Bench)
     assert bench.looks() == [("storage", 8, "decided")]
 
 
-def test_the_first_block_of_a_table_is_measured_whatever_it_takes(bench: Bench) -> None:
+def test_a_block_of_a_table_that_does_not_fit_is_not_begun(bench: Bench) -> None:
     bench.run(bench.plan(table(blocks=6), budget_s=45))
     assert bench.ran == ["b01-001", "b01-002", "b01-003"]
     assert bench.looks() == [("table", 1, "out of budget")]
 
 
+def test_the_first_block_of_a_table_is_cut_short_and_gone_on_with(bench: Bench) -> None:
+    bench.run(bench.plan(table(blocks=1, conditions=5), budget_s=25))
+    assert bench.ran == ["b01-001", "b01-002"]
+    assert bench.looks() == [("table", 0, "out of budget")]
+    found = analyse_run(bench.recorded())
+    assert any(note.startswith("3 of 5 conditions of the tables were not measured: budget.") for note in found.notes)
+    bench.run(bench.plan(table(blocks=1, conditions=5)))
+    assert bench.ran == ["b01-003", "b01-004", "b01-005"]
+    assert bench.looks()[1:] == [("table", 1, "last look")]
+
+
+def test_a_long_table_leaves_the_first_look_its_time(bench: Bench) -> None:
+    bench.judge.decides = {"storage": 8}
+    first_look_s = 9 * BLOCK_S
+    bench.run(bench.plan(table(blocks=1, conditions=9), compared(), budget_s=first_look_s + 5 * TRIAL_S))
+    assert bench.ran[5] == "storage-b00-001", "five trials of the table, then the comparison"
+    assert bench.looks() == [("storage", 8, "decided"), ("table", 0, "out of budget")]
+
+
+def test_what_comes_before_and_after_the_trials_is_in_the_budget(bench: Bench) -> None:
+    plan = bench.plan(table(blocks=6), budget_s=65)
+    assert plan.budget_s > 65 + REPORT_S
+    bench.run(plan, began_s=bench.clock.now - 35)
+    assert len(bench.ran) == 3, "of 65 s the start took 35"
+
+
+def test_what_must_be_started_first_is_in_the_budget(bench: Bench) -> None:
+    plan = bench.plan(table(blocks=1, conditions=2), budget_s=25)
+    app = {"app": WantedSubject(manifest="app", warm_up_s=5)}
+    bench.run(replace(plan, trials=tuple(replace(trial, subjects=app) for trial in plan.trials)))
+    assert bench.ran == [], "its start and warm-up take longer than there is time"
+
+
 # Repeats
 
 
-def spoil(*names: str, check: str = "steal", attempts: int = 1) -> Script:
-    return lambda planned, attempt: check if planned.name in names and attempt <= attempts else None
-
-
-def test_a_block_that_was_spoiled_from_outside_is_measured_again_at_once(bench: Bench) -> None:
+def test_nothing_is_measured_again_because_of_what_a_trial_says(bench: Bench) -> None:
     bench.judge.decides = {"storage": 8}
-    bench.run(bench.plan(compared()), spoil("storage-b03-002"))
-    at = bench.ran.index("storage-b03-001")
-    expected = ["storage-b03-001", "storage-b03-002", "storage-b03-001", "storage-b03-002", "storage-b04-001"]
-    assert bench.ran[at : at + 5] == expected
-    assert bench.judge.asked == [("storage", 8, 1)]
-    run = bench.recorded()
-    assert [(t.trial, t.facts["attempt"], t.verdict) for t in run.superseded] == [
-        ("storage-b03-001", 1, "valid"),
-        ("storage-b03-002", 1, "invalid"),
-    ]
-    assert all(trial.verdict == "valid" for trial in run.trials)
-    assert run.notes == ()
-    assert "block 3 of storage is measured again: other machines on this host took 31 % of the CPU time." in bench.said
-
-
-def test_the_rest_of_a_spoiled_block_is_not_measured_first(bench: Bench) -> None:
-    bench.judge.decides = {"storage": 8}
-    bench.run(bench.plan(compared()), spoil("storage-b03-001"))
-    at = bench.ran.index("storage-b03-001")
-    assert bench.ran[at : at + 3] == ["storage-b03-001", "storage-b03-001", "storage-b03-002"]
-
-
-def test_a_result_is_no_reason_to_measure_again(bench: Bench) -> None:
-    bench.judge.decides = {"storage": 8}
-    bench.run(bench.plan(table(), compared()), spoil("storage-b03-002", "b01-002", check="errors"))
+    doubtful = {"storage-b03-002": "taken", "storage-b04-001": "gain", "b01-002": "errors"}
+    bench.run(bench.plan(table(), compared()), lambda planned, _: doubtful.get(planned.name))
     assert len(bench.ran) == len(set(bench.ran))
     assert bench.recorded().superseded == ()
-
-
-def test_the_warm_block_is_never_measured_again(bench: Bench) -> None:
-    bench.judge.decides = {"storage": 8}
-    bench.run(bench.plan(compared()), spoil("storage-b00-001"))
-    assert bench.recorded().superseded == ()
-
-
-def test_one_block_in_five_may_be_measured_again_and_each_once(bench: Bench) -> None:
-    bench.judge.decides = {"storage": 12}
-    always = [f"storage-b{block:02d}-001" for block in range(1, 13)]
-    bench.run(bench.plan(compared()), spoil(*always, attempts=99))
-    again = [name for name in sorted(set(bench.ran)) if bench.ran.count(name) > 1]
-    assert again == ["storage-b01-001", "storage-b09-001"]  # 1 of 8, 2 of 12
-    assert max(bench.ran.count(name) for name in bench.ran) == 2
-    assert bench.judge.asked == [("storage", 8, 1), ("storage", 12, 2)]
-
-
-def test_a_group_that_is_invalid_because_of_spoiled_blocks_says_so(bench: Bench) -> None:
-    bench.judge.decides, bench.judge.words = {"storage": 8}, "INVALID: steal, measured 31 %, limit 2 %"
-    bench.run(bench.plan(compared()), spoil(*(f"storage-b{n:02d}-001" for n in range(1, 9)), attempts=99))
-    assert bench.looks() == [("storage", 8, "spoiled")]
-
-
-def test_no_block_is_measured_again_beyond_the_budget(bench: Bench) -> None:
-    bench.run(bench.plan(compared(), budget_s=9 * BLOCK_S + 5), spoil("storage-b08-002"))
-    assert bench.ran.count("storage-b08-002") == 1
-
-
-def test_of_a_table_only_the_trial_is_measured_again_at_the_end_of_its_block(bench: Bench) -> None:
-    bench.run(bench.plan(table(blocks=2)), spoil("b01-001", attempts=99))
-    assert bench.ran == ["b01-001", "b01-002", "b01-003", "b01-001", "b02-001", "b02-002", "b02-003"]
-    assert "b01-001 is measured again: other machines on this host took 31 % of the CPU time." in bench.said
-
-
-def test_of_a_tables_block_one_trial_in_five_is_measured_again(bench: Bench) -> None:
-    everything = spoil(*(f"b01-{n:03d}" for n in range(1, 11)))
-    bench.run(bench.plan(table(blocks=1, conditions=10)), everything)
-    assert bench.ran[10:] == ["b01-001", "b01-002"]
+    assert bench.looks()[0] == ("storage", 8, "decided")
 
 
 # Going on
@@ -413,21 +396,7 @@ def test_after_a_long_pause_a_half_done_block_is_begun_anew(bench: Bench) -> Non
     bench.run(plan)
     assert bench.ran[:2] == ["storage-b05-001", "storage-b05-002"]
     assert "block 5 of storage is begun anew: it was left too long ago" in bench.said
-    assert bench.judge.asked == [("storage", 8, 0)]  # nothing was repeated because it was spoiled
-
-
-def test_a_repeat_that_was_interrupted_goes_on(bench: Bench) -> None:
-    bench.judge.decides = {"storage": 8}
-    plan = bench.plan(compared())
-
-    def script(planned: PlannedTrial, attempt: int) -> str | LoadstoneError | None:
-        stopped = stop_at("storage-b03-002", attempt=2)(planned, attempt)
-        return stopped or spoil("storage-b03-002")(planned, attempt)
-
-    assert isinstance(bench.run(plan, script), Interrupted)
-    bench.run(plan, script)
-    assert bench.ran[:2] == ["storage-b03-002", "storage-b04-001"]
-    assert bench.judge.asked == [("storage", 8, 1)]
+    assert bench.judge.asked == [("storage", 8)]
 
 
 def test_ended_groups_are_not_touched(bench: Bench) -> None:
@@ -448,13 +417,53 @@ def test_earlier_sessions_count_in_the_budget_and_the_pause_between_does_not(ben
     assert bench.looks() == [("storage", 8, "go on"), ("storage", 9, "out of budget")]  # a trial was measured twice
 
 
-def test_with_more_budget_an_undecided_group_goes_on_to_the_usual_looks(bench: Bench) -> None:
+def test_a_look_that_the_budget_forced_stands_for_the_next_planned_one(bench: Bench) -> None:
     bench.judge.decides = {"storage": 12}
     bench.run(bench.plan(compared(), budget_s=(1 + 10) * BLOCK_S + 5))
     assert bench.looks()[-1] == ("storage", 10, "out of budget")
     bench.run(bench.plan(compared()))
-    assert bench.blocks("storage") == [11, 12]
-    assert bench.looks()[-1] == ("storage", 12, "decided")
+    assert bench.blocks("storage") == list(range(11, 19))
+    assert bench.looks()[-1] == ("storage", 18, "decided")
+
+
+def test_however_often_a_run_goes_on_there_are_no_more_looks_than_planned(bench: Bench) -> None:
+    for blocks in range(7, 41):
+        bench.run(bench.plan(compared(), budget_s=(1 + blocks) * BLOCK_S + 5))
+    judged = sorted({blocks for _, blocks in bench.judge.asked if blocks >= 8})
+    assert judged == [8, 9, 10, 11, 27]
+    assert bench.looks()[-1] == ("storage", 27, "out of budget")
+    assert len(judged) == len(LOOKS)
+
+
+def test_the_last_look_is_kept_where_the_budget_ends_far_before_it(bench: Bench) -> None:
+    for blocks in (8, 9, 10, 11, 14):
+        bench.run(bench.plan(compared(), budget_s=(1 + blocks) * BLOCK_S + 5))
+    assert bench.looks()[-1] == ("storage", 11, "out of budget")  # 14 blocks are there, and not looked at
+    assert 14 not in {blocks for _, blocks in bench.judge.asked}
+    bench.judge.decides = {"storage": 40}
+    bench.run(bench.plan(compared()))
+    assert bench.looks()[-1] == ("storage", 40, "decided")
+
+
+def test_a_fixed_design_is_looked_at_once_however_much_time_it_gets(bench: Bench) -> None:
+    bench.judge.decides, bench.judge.words = {"storage": 9}, "NOT DECIDABLE HERE: noise floor +-30 %"
+    fixed = compared(sequential=False, looks=(20,))
+    bench.run(bench.plan(fixed, budget_s=(1 + 10) * BLOCK_S + 5))
+    assert bench.looks() == [("storage", 10, "decided")]
+    bench.run(bench.plan(fixed))
+    assert bench.ran == []
+    assert bench.looks() == [("storage", 10, "decided")]
+
+
+def test_what_was_not_decidable_goes_on_with_more_time_to_the_looks_that_are_left(bench: Bench) -> None:
+    bench.judge.decides, bench.judge.words = {"storage": 9}, "NOT DECIDABLE HERE: noise floor +-30 %"
+    bench.run(bench.plan(compared(), budget_s=(1 + 10) * BLOCK_S + 5))
+    assert bench.looks()[-1] == ("storage", 10, "decided")
+    bench.judge.words = "EQUIVALENT within 5 %"
+    bench.run(bench.plan(compared()))
+    assert bench.looks()[-1] == ("storage", 18, "decided")
+    bench.run(bench.plan(compared(), budget_s=2e6))
+    assert bench.ran == []
 
 
 def test_a_table_out_of_budget_goes_on_with_more(bench: Bench) -> None:

@@ -5,13 +5,11 @@ from types import ModuleType
 import pytest
 
 from loadstone.conduct.passes import PAUSE_MAX_S, Passes
-from loadstone.conduct.repeats import allowed, spoiled
 from loadstone.plan.run_plan import Group, Pair, PlannedTrial
-from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.record.trial import TrialRecord
 
 START_S = 1_790_000_000
 CONDITIONS = ({"n": 1}, {"n": 2}, {"n": 3})
-STOLEN = CheckResult(name="steal", verdict="invalid", measured=31, limit=2, unit="%", reason="Stolen.")
 
 
 @pytest.fixture
@@ -33,9 +31,7 @@ def passes(synthetic: ModuleType) -> Passes:
     return Passes(group, planned, [])
 
 
-def trial(
-    template: TrialRecord, block: int, order: int, at_s: float = 0.0, check: CheckResult | None = None
-) -> TrialRecord:
+def trial(template: TrialRecord, block: int, order: int, at_s: float = 0.0) -> TrialRecord:
     return template.model_copy(
         update={
             "trial": f"g-b{block:02d}-{order:03d}",
@@ -44,7 +40,6 @@ def trial(
             "order": order,
             "started_unix_ns": int((START_S + at_s) * 1e9),
             "phases": {"measure": (0.0, 3.0)},
-            "checks": [check] if check else [],
         }
     )
 
@@ -65,33 +60,6 @@ def test_a_block_is_complete_when_its_last_pass_is(template: TrialRecord, passes
     assert [record.trial for record in passes.upto(1)][3:] == ["g-b01-001", "g-b01-002", "g-b01-003"]
 
 
-def test_only_a_pass_that_was_spoiled_counts_as_repeated(template: TrialRecord, passes: Passes) -> None:
-    passes.add(trial(template, 1, 1))
-    passes.begin_anew(1)
-    for order in (1, 2, 3):
-        passes.add(trial(template, 1, order))
-    assert passes.repeated == 0
-    passes.add(trial(template, 2, 1, check=STOLEN))
-    assert passes.cause(2) == STOLEN
-    assert passes.may_repeat(2, 4)
-    passes.begin_anew(2)
-    for order in (1, 2, 3):
-        passes.add(trial(template, 2, order, check=STOLEN))
-    assert passes.repeated == 1
-    assert passes.left_spoiled
-    assert not passes.may_repeat(2, 40)  # each once
-    assert not passes.may_repeat(3, 8)  # one in five
-    assert passes.may_repeat(3, 10)
-
-
-def test_a_suspect_trial_and_a_wrong_reply_spoil_nothing(template: TrialRecord) -> None:
-    assert spoiled(trial(template, 1, 1, check=STOLEN)) == STOLEN
-    suspect = STOLEN.model_copy(update={"verdict": "suspect"})
-    assert spoiled(trial(template, 1, 1, check=suspect)) is None
-    wrong = STOLEN.model_copy(update={"name": "replies"})
-    assert spoiled(trial(template, 1, 1, check=wrong)) is None
-
-
 def test_a_half_done_block_is_given_up_after_a_pause(template: TrialRecord, passes: Passes) -> None:
     assert passes.give_up_after_pause(START_S) is None
     passes.add(trial(template, 1, 1))
@@ -110,7 +78,3 @@ def test_the_length_of_a_block_is_the_plans_then_the_median_of_those_measured(
         for order in (1, 2, 3):
             passes.add(trial(template, block, order, at_s=1000 * block + step_s * order))
     assert passes.block_s() == 18, "servers and subjects start in the warm block, so it is not among them"
-
-
-def test_one_in_five_and_at_least_one() -> None:
-    assert [allowed(number) for number in (1, 4, 8, 12, 18, 40)] == [1, 1, 1, 2, 3, 8]

@@ -1,16 +1,22 @@
-"""How long a subject is warmed up: a driver that tells made-up rates, on the real seam."""
+"""How long a subject is warmed up: a driver that tells made-up rates, on the real seam; real processes that compute."""
 
-from collections.abc import Callable, Sequence
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from loadstone.conduct.warm_up import LONGEST, warm_up
+from loadstone import process_table
+from loadstone.conduct.warm_up import LONGEST, QUIET_CORES, WINDOWS, warm_up
 from loadstone.deploy.deployed import DeployedSubject, Ready
 from loadstone.deploy.subject_url import UrlSubject
 from loadstone.drive.outcome import DriveRecord, Interval
-from loadstone.errors import DriveFailed
+from loadstone.errors import DriveFailed, Interrupted
 from loadstone.plan.model import Plan
 
 LENGTH_S = 4.0
@@ -87,3 +93,102 @@ def test_nothing_but_the_load_of_the_trial_is_driven(synthetic: ModuleType, read
     warm_up(driver, ready, "app", plan, lambda _: None)
     assert {one.operations for one in driver.driven} == {plan.operations}
     assert all(one.phases.warm_up_s == 0 and one.phases.measure_operations is None for one in driver.driven)
+
+
+COMPUTING = """
+import pathlib, sys, time
+while not pathlib.Path(sys.argv[1]).exists():
+    sum(range(10000))
+time.sleep(600)
+"""
+PARENT = "import subprocess, sys; subprocess.call([sys.executable, '-c', *sys.argv[1:]])"
+
+
+class OursUnderLoad(UrlSubject):
+    """A subject of ours that goes on computing without load, until it is done: a process and its child."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__("app", ["http://127.0.0.1:9"])
+        self.ours = True
+        self.done = folder / "done"
+        self.process = subprocess.Popen([sys.executable, "-c", PARENT, COMPUTING, str(self.done)])
+        self.pids = {"app": self.process.pid}
+
+
+@pytest.fixture
+def computing(tmp_path: Path) -> Iterator[OursUnderLoad]:
+    subject = OursUnderLoad(tmp_path)
+    yield subject
+    for pid in process_table.tree(subject.pids.values()):
+        os.kill(pid, signal.SIGKILL)
+    subject.process.wait()
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+@linux
+def test_it_is_waited_for_until_it_falls_quiet(synthetic: ModuleType, computing: OursUnderLoad) -> None:
+    deployed = DeployedSubject(computing, (), dict(computing.pids), 600.0)
+    looks = []
+
+    def going_on() -> None:
+        looks.append(computing.done.exists())
+        if len(looks) == 5:
+            computing.done.touch()
+
+    driver = Rates(drive_of(synthetic), [1000])
+    plan = synthetic.make_plan("set")
+    warm_up(driver, Ready({}, {"app": deployed}), None, plan, lambda _: None, going_on)
+    assert looks[:5] == [False] * 5, "it was waited for as long as it computed"
+    assert len(looks) >= 5 + WINDOWS, "and until it was quiet for some time"
+    assert deployed.restless_cores is None
+    warm_up(driver, Ready({}, {"app": deployed}), None, plan, lambda _: None, going_on)
+    assert len(driver.driven) == 2, "once for each kind of load"
+
+
+@linux
+def test_one_that_never_falls_quiet_is_taken_as_it_is(synthetic: ModuleType, computing: OursUnderLoad) -> None:
+    deployed = DeployedSubject(computing, (), dict(computing.pids), 0.4)
+    said: list[str] = []
+    warm_up(
+        Rates(drive_of(synthetic), [1000]), Ready({}, {"app": deployed}), None, synthetic.make_plan("set"), said.append
+    )
+    assert deployed.restless_cores is not None
+    assert deployed.restless_cores > QUIET_CORES
+    assert said[-1].startswith("app still takes ")
+    assert len(deployed.warmed) == 1
+
+
+@linux
+def test_waiting_for_it_ends_when_the_user_asks_to_stop(synthetic: ModuleType, computing: OursUnderLoad) -> None:
+    deployed = DeployedSubject(computing, (), dict(computing.pids), 600.0)
+
+    def going_on() -> None:
+        raise Interrupted("interrupted")
+
+    with pytest.raises(Interrupted):
+        warm_up(
+            Rates(drive_of(synthetic), [1000]),
+            Ready({}, {"app": deployed}),
+            None,
+            synthetic.make_plan("set"),
+            lambda _: None,
+            going_on,
+        )
+
+
+def test_one_of_the_users_is_not_waited_for(synthetic: ModuleType, computing: OursUnderLoad) -> None:
+    computing.ours = False
+    deployed = DeployedSubject(computing, (), dict(computing.pids), 600.0)
+    looks: list[int] = []
+    ready = Ready({}, {"app": deployed})
+    warm_up(
+        Rates(drive_of(synthetic), [1000]),
+        ready,
+        None,
+        synthetic.make_plan("set"),
+        lambda _: None,
+        lambda: looks.append(1),
+    )
+    assert not looks

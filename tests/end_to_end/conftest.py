@@ -216,6 +216,17 @@ def users_redis(tmp_path: Path) -> Iterator[tuple[LocalRedis, str]]:
     server.stop()
 
 
+@pytest.fixture
+def plain_redis(tmp_path: Path) -> Iterator[tuple[LocalRedis, str]]:
+    """A Redis of the user's without modules, and its URL."""
+    server = EmbeddedSettings().server("plain")
+    root = tmp_path / "plain"
+    root.mkdir()
+    endpoint = server.start(DeployContext(work_root=root))
+    yield server, f"redis://:{endpoint.password}@{endpoint.host}:{endpoint.port}/0"
+    server.stop()
+
+
 def check_of(trial: dict[str, Any], name: str) -> dict[str, Any]:
     """The check of that name."""
     return next(check for check in trial["checks"] if check["name"] == name)

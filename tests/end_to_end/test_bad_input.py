@@ -36,6 +36,11 @@ from tests.end_to_end.conftest import Lab
         (["run", "json-documents", "--budget", "soon"], "--budget"),
         (["run", "json-documents", "--fail-if", "p99 is bad"], "--fail-if 'p99 is bad'"),
         (["run", "json-documents", "--fail-if", "goodput < -5%"], "loadstone compare"),
+        (["run", "json-documents", "--quiet", "--verbose"], "leave one of them out"),
+        (["run", "json-documents", "--set", "workload.threads=some"], "workload.threads"),
+        (["run", "json-documents", "--out", "/dev/null/runs"], "--out /dev/null/runs"),
+        (["report", "latest"], "there is no run in runs"),
+        (["init", "nowhere/experiment.yaml"], "init nowhere/experiment.yaml: cannot be written"),
     ],
 )
 def test_one_line_and_status_2(lab: Lab, arguments: list[str], says: str) -> None:
@@ -43,6 +48,7 @@ def test_one_line_and_status_2(lab: Lab, arguments: list[str], says: str) -> Non
     assert done.status == 2, done.err
     assert says in done.error_line
     assert done.out == ""
+    assert len(done.err.splitlines()) == 1, "nothing is announced before it"
     assert lab.runs() == []
 
 

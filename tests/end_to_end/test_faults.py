@@ -12,7 +12,7 @@ import redis
 
 from loadstone.deploy.local_redis import LocalRedis
 from loadstone.deploy.placement import place
-from tests.end_to_end.conftest import MANY, Lab, check_of
+from tests.end_to_end.conftest import MANY, Lab
 
 pytestmark = pytest.mark.timeout(600)  # several commands in a row, which take long on a busy machine
 
@@ -28,8 +28,8 @@ def test_a_killed_redis_of_ours_spoils_one_trial_and_the_rest_goes_on(lab: Lab) 
     assert len(lab.trials()) == 6, done.err
     assert len(spoiled) == 1, done.err
     assert spoiled[0]["verdict"] == "invalid"
-    attempts = sum(line["trial"] == spoiled[0]["trial"] for line in lines)
-    assert done.status == 3 or attempts == 2, "a trial that other programs disturbed, too, is measured again"
+    assert len(lines) == 6, "no trial is measured again because of what happened in it"
+    assert done.status == 3
     assert "Traceback" not in done.err
 
 
@@ -162,6 +162,7 @@ def test_a_hot_loop_on_the_generators_core_is_seen(lab: Lab) -> None:
     trials = lab.trials()
     assert trials
     for trial in trials:
-        assert trial["verdict"] in ("suspect", "invalid"), trial["checks"]
-        assert check_of(trial, "generator_wait")["verdict"] in ("suspect", "invalid")
-    assert "generator" in done.err
+        bounds = {check["name"]: check for check in trial["checks"] if check["name"] in ("gain", "taken")}
+        assert any(found["verdict"] in ("suspect", "invalid") for found in bounds.values()), bounds
+        assert "other programs" in bounds["taken"]["reason"] or bounds["taken"]["verdict"] == "valid", bounds
+    assert done.status in (0, 3), done.err

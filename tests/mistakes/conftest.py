@@ -53,7 +53,7 @@ class Lab:
             second: the same of the second.
             blocks: how often each was measured.
             users: virtual users of both.
-            per_interval: right replies a second of each.
+            per_interval: correct replies a second of each.
             metric: what the study compares.
             errors: operations of the second condition that failed, by kind.
         """

@@ -69,7 +69,7 @@ def test_the_columns_are_vmstat_s(proc: Path, monkeypatch: pytest.MonkeyPatch) -
         **{("host", "si"): 16, ("host", "so"): 0, ("host", "bi"): 40, ("host", "bo"): 3902},
         **{("host", "in"): 1000, ("host", "cs"): 500},
         **{("host", "us"): 60, ("host", "sy"): 0, ("host", "id"): 30, ("host", "wa"): 0, ("host", "st"): 10},
-        ("cpu0", "busy"): 70,
+        **{("cpu0", "busy"): 70, ("cpu0", "stolen"): 10},
         **{("kernel", "huge_pages_always"): 1, ("kernel", "overcommit_memory"): 2},
     }
     assert {sample.unix_s for sample in samples} == {77.0}
@@ -107,7 +107,7 @@ def test_vmstat_says_the_same() -> None:
     reading = host._read_proc()
     since_s = sum(reading.cpu_times["cpu"]) / os.sysconf("SC_CLK_TCK")  # of all CPUs, as this line of vmstat has it
     shares = host._shares("cpu", reading.growing())
-    assert set(host.UNITS) - {"busy", "huge_pages_always", "overcommit_memory"} <= set(theirs)
+    assert set(host.UNITS) - {"busy", "stolen", "huge_pages_always", "overcommit_memory"} <= set(theirs)
     for name in ("us", "sy", "id", "wa", "st"):
         assert theirs[name] == pytest.approx(shares[name], abs=1.6), name
     for name in ("in", "cs", "bi", "bo", "si", "so"):

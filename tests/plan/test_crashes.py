@@ -6,6 +6,7 @@ from loadstone.errors import UserError
 from loadstone.plan.describe import describe
 from loadstone.plan.design import make_run_plan
 from loadstone.plan.model import Closed
+from loadstone.plan.run_plan import CrashTrial
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.load import load_experiment
 from loadstone.spec.overrides import override
@@ -43,6 +44,7 @@ def test_the_load_has_no_warm_up_and_outlasts_the_kill(app: str) -> None:
     plan = make_run_plan(load_experiment(text), blocks=1, scale=1.0).crashes[0].trial.plan
     assert plan.model == Closed(users=20)
     assert (plan.phases.ramp_up_s, plan.phases.warm_up_s, plan.phases.measure_s) == (0, 0, 7)
+    assert plan.phases.measure_max_s == 7, "what waits for a dead node of a cluster ends, too"
     assert (plan.keys.distribution, plan.keys.count) == ("exactly_once", 1_000_000)
 
 
@@ -77,7 +79,8 @@ def test_a_server_of_the_users_is_never_killed(experiment: Experiment) -> None:
         (
             "keys: exactly_once}",
             "keys: zipf}",
-            "146: crashes.0.vary: keys are 'zipf' for {}; set workload.keys.distribution to exactly_once",
+            "146: crashes.0.vary: keys are 'zipf' for {}; set workload.keys.distribution to exactly_once, or let "
+            "each operation write {document} to {key}",
         ),
         (
             "    server: redis\n    vary",
@@ -96,4 +99,69 @@ def test_what_cannot_be_counted_is_refused(app: str, old: str, new: str, expecte
     condition = "work=direct, store=redis-json, users=20, replicas=1, aof=no"
     with pytest.raises(UserError) as caught:
         make_run_plan(load_experiment(app.replace(old, new), label="app.yaml"), only={"work": ("write",)})
-    assert str(caught.value) == f"app.yaml:{expected.replace('{}', condition)}"
+    assert str(caught.value) == f"app.yaml:{expected.replace('for {}', f'for {condition}')}"
+
+
+SET = '{args: "SET {key} {value}", expect: ok}'
+"""The command of the operation `set` in app.yaml."""
+
+
+def crash_of(text: str) -> CrashTrial:
+    return make_run_plan(load_experiment(text, label="app.yaml"), quick=True).crashes[0]
+
+
+@pytest.mark.parametrize(
+    ("commands", "found"),
+    [
+        (SET, "EXISTS"),
+        ("{args: 'SET {key} {value} NX'}", "EXISTS"),
+        ("{args: 'LPUSH {key} {value}'}, {args: WAIT 1 100, expect: positive}", "EXISTS"),
+        ("{args: 'SET {key} {value} EX 5'}", ""),
+        ("{args: 'SADD all {key}'}", ""),
+        ("{args: 'SET {key} {value}'}, {args: 'EXPIRE {key} 5'}", ""),
+        ("{args: 'GET {key}'}", ""),
+    ],
+)
+def test_a_key_that_is_written_once_is_looked_up_if_it_stays(app: str, commands: str, found: str) -> None:
+    one = crash_of(app.replace(f"- {SET}", f"- {commands}".replace("}, {", "}\n        - {")))
+    assert one.crash.look_up == ((found,) if found else ())
+    assert one.trial.plan.acknowledged is bool(found)
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("SET {key} {document}", ("GET",)),
+        ("JSON.SET {key} $ {document}", ("JSON.GET",)),
+        ("HSET {key} id {id} v {version} body {body}", ("HGET", "v")),
+    ],
+)
+def test_an_overwritten_key_is_looked_up_by_its_version(app: str, command: str, found: tuple[str, ...]) -> None:
+    text = app.replace("keys: exactly_once}", "keys: zipf}").replace("    count: DBSIZE\n    after", "    after")
+    text = text.replace("- name: set\n", "- name: set\n      writes: document\n")
+    one = crash_of(text.replace(SET, f"{{args: '{command}'}}"))
+    assert (one.crash.look_up, one.crash.count) == (found, None)
+    assert one.trial.plan.acknowledged
+
+
+def test_what_cannot_be_looked_up_needs_a_count(app: str) -> None:
+    text = app.replace(SET, "{args: 'SADD all {key}'}")
+    assert crash_of(text).crash.count == "DBSIZE"
+    with pytest.raises(UserError, match=r"crashes\.0\.vary: keys cannot be looked up for .*; add `count`"):
+        crash_of(text.replace("    count: DBSIZE\n    after", "    after"))
+
+
+def test_through_an_application_writes_are_counted(app: str) -> None:
+    text = app.replace("read: {target: app, protocol: http1, count_of: posts, keys: uniform}",
+                       "read: {target: app, protocol: http1, count_of: posts, keys: exactly_once}")  # fmt: skip
+    one = crash_of(text.replace("work: [direct]", "work: [read]"))
+    assert (one.crash.look_up, one.crash.count, one.trial.plan.acknowledged) == ((), "DBSIZE", False)
+
+
+def test_keys_that_no_server_could_store_are_not_kept(app: str) -> None:
+    plan = crash_of(app.replace("count: 1000000,", "count: 1000000000000,")).trial.plan
+    assert plan.keys.count == 9_000_000
+
+
+def test_trials_beside_crashes_keep_nothing(experiment: Experiment) -> None:
+    assert not any(trial.plan.acknowledged for trial in make_run_plan(experiment, blocks=1).trials)

@@ -21,7 +21,7 @@ def test_what_a_run_will_do_in_words(small: str) -> None:
         "  by-users: By users: 4 rows (workers 2 x idle 2, operation set)",
         "",
         "7 conditions; 2 blocks; in random order (seed 1): 14 trials",
-        "Time: about 50 s; starting the servers comes on top",
+        "Time: about 56 s; starting the servers comes on top",
         "2 blocks: the figures describe, nothing is compared",
         "Server redis: embedded",
     ]
@@ -57,8 +57,8 @@ def test_comparisons_in_words(compared: str) -> None:
         "    it can see 100 %",
         "",
         "9 conditions; 3 of them for tables, 3 blocks; 2 comparisons; in random order (seed 1): 79 to 255 trials",
-        "Time: about 7 min to the first look at every comparison; the budget ends it after 20 min; starting the "
-        "servers comes on top",
+        "Time: about 7 min to the first look at every comparison; the budget ends it after 20 min, with starts "
+        "and report",
         "Server redis: embedded",
     ]
 
@@ -68,7 +68,7 @@ def test_comparisons_that_do_not_run_are_named(compared: str) -> None:
     text = describe(make_run_plan(experiment, quick=True), experiment)
     assert "  users: Do more users get more done?" in text
     assert "  not in this run: kinds" in text
-    assert "What only stands in tables is measured once: those figures describe" in text
+    assert "What only stands in tables is measured once: it gets no interval, and no verdict" in text
     text = describe(make_run_plan(experiment, as_published=True), experiment)
     assert "  not in this run: users, kinds" in text
     assert "One block: the figures describe, nothing is compared" in text
@@ -98,7 +98,9 @@ def test_the_json_study_says_how_long_it_takes() -> None:
     experiment = find("json-documents")
     text = describe(make_run_plan(experiment), experiment)
     assert "83 conditions; 67 of them for tables, 6 blocks; 4 comparisons; in random order (seed 1):" in text
-    assert "Time: about 40 min to the first look at every comparison; the budget ends it after 45 min;" in text
+    assert (
+        "Time: about 40 min to the first look at every comparison; the budget ends it after 45 min, with starts" in text
+    )
     words = text[: text.index("83 conditions")].splitlines()
     assert max(map(len, words)) <= 110
 
@@ -113,8 +115,8 @@ def test_what_is_started_filled_and_killed_in_words(app: str) -> None:
         "    no, everysec, always)",
         "",
         "10 conditions; 7 of them for tables, 6 blocks; 1 comparison; in random order (seed 1): 81 to 165 trials",
-        "Time: about 13 min to the first look at every comparison; the budget ends it after 20 min; starting the "
-        "servers and a first build of app come on top",
+        "Time: about 13 min to the first look at every comparison; the budget ends it after 20 min, with starts "
+        "and report; a first build of app takes its part of that",
         "Of that about 4 min for starting and warming up app and writing posts",
         "9 crashes after all trials, about 45 s of that",
         "Scale 50 %: users and rows are 50 % of those written",

@@ -1,10 +1,11 @@
 """The looks: what they promise, and what looking at every block would do."""
 
 import numpy as np
+import pytest
 from scipy.stats import binom
 
 from loadstone.analyse.statistics.signed_rank import signed_rank
-from loadstone.plan.looks import FIXED_ALPHA, LOOK_ALPHA, LOOKS, level, looks, next_look
+from loadstone.plan.looks import FIXED_ALPHA, LOOK_ALPHA, LOOKS, keeps_last, level, looks, looks_left, next_look
 
 RUNS = 3000
 
@@ -38,3 +39,28 @@ def test_looks_by_number_of_pairs() -> None:
     assert next_look(40) is None
     assert level(sequential=True) == 0.0157
     assert level(sequential=False) == 0.05
+
+
+@pytest.mark.parametrize(
+    ("taken", "left"),
+    [
+        ((), LOOKS),
+        ((8,), (12, 18, 27, 40)),
+        ((8, 10), (18, 27, 40)),
+        ((10, 8, 8, 10), (18, 27, 40)),
+        ((8, 9, 10, 11), (40,)),
+        ((8, 20), (40,)),
+        ((8, 9, 10, 11, 13), ()),
+        ((4, 7), LOOKS),
+        ((40,), ()),
+    ],
+)
+def test_a_look_between_two_planned_ones_stands_for_the_next(taken: tuple[int, ...], left: tuple[int, ...]) -> None:
+    assert looks_left(LOOKS, taken) == left
+
+
+def test_the_only_look_left_is_not_given_away_early() -> None:
+    assert keeps_last(LOOKS, (40,), 14)
+    assert not keeps_last(LOOKS, (40,), 27)
+    assert not keeps_last(LOOKS, (27, 40), 14)
+    assert not keeps_last((20,), (20,), 10)

@@ -215,7 +215,7 @@ def _record(
         commands=commands,
         bytes_sent=sent * 100,
         bytes_received=sent * 5,
-        threads=[ThreadRecord(cpu=1, cpu_s=0.4 * measure_s, wall_s=measure_s, waited_s=0.003 * measure_s)],
+        threads=[ThreadRecord(cpu=1, cpu_s=0.002 * measure_s, wall_s=measure_s, waited_s=0.0)],
         connections=Connections(
             planned=plan.pool.connections,
             opened=plan.pool.connections,
@@ -265,7 +265,7 @@ def samples(record: DriveRecord) -> list[Sample]:
     found: list[Sample] = []
     for second in range(-1, int(record.phases["drain"].end_s) + 3):
         now = start_s + second
-        for metric, value in {"st": 0.0, "id": 40.0, "si": 0.0, "so": 0.0, "us": 50.0}.items():
+        for metric, value in {"st": 0.0, "id": 65.0, "si": 0.0, "so": 0.0, "us": 30.0}.items():
             found.append(Sample(now, "host", metric, value))
         found.append(Sample(now, "kernel", "huge_pages_always", 0.0))
         found.append(Sample(now, "kernel", "overcommit_memory", 1.0))
@@ -279,8 +279,8 @@ def samples(record: DriveRecord) -> list[Sample]:
             "used_memory": 2e6,
         }.items():
             found.append(Sample(now, "redis", metric, value))
-        found.append(Sample(now, "generator", "cpu_s", 10 + 0.45 * second))
-        found.append(Sample(now, "generator", "cpu_share", 0.45))
+        found.append(Sample(now, "generator", "cpu_s", 10 + 0.05 * second))
+        found.append(Sample(now, "generator", "cpu_share", 0.05))
         found.append(Sample(now, "generator", "throttled_s", 0.0))
     return found
 

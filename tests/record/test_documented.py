@@ -9,9 +9,9 @@ import pytest
 from pydantic import BaseModel
 
 from loadstone.analyse.model import Analysis, CrashRow, CrashTable, LessonAnswer, ResultTable
-from loadstone.observe import generator, host, jvm, mariadb, process, redis
+from loadstone.observe import generator, host, jvm, mariadb, others, process, redis
 from loadstone.record import environment, facts, machine
-from loadstone.record.crash import CrashRecord
+from loadstone.record.crash import CrashRecord, LookedUp
 from loadstone.record.look import Look, Reason
 from loadstone.record.plan_summary import GroupLine
 
@@ -43,6 +43,10 @@ def test_looks_and_groups(model: type[BaseModel]) -> None:
     assert [reason for reason in get_args(Reason) if not documented(reason)] == []
 
 
+def test_what_is_looked_up_after_a_crash() -> None:
+    assert [key for key in LookedUp.model_fields if not documented(f"looked_up.{key}")] == []
+
+
 def keys_within(value: object) -> list[str]:
     if isinstance(value, list):
         value = value[0]
@@ -66,7 +70,7 @@ def test_the_analysis(model: type[BaseModel]) -> None:
     assert [key for key in model.model_fields if key not in left_out and not documented(key) and key != "format"] == []
 
 
-@pytest.mark.parametrize("monitor", [host, process, redis, mariadb, jvm, generator])
+@pytest.mark.parametrize("monitor", [host, others, process, redis, mariadb, jvm, generator])
 def test_what_monitors_see(monitor: ModuleType) -> None:
     assert [metric for metric in monitor.UNITS if not documented(metric)] == []
 

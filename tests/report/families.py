@@ -23,7 +23,7 @@ from loadstone.analyse.statistics.verdict import Verdict, invalid
 from loadstone.record.trial import CheckResult
 
 LATENCY = "response_ns.p50"
-WORDS = {"goodput_per_s": "right replies a second", LATENCY: "P50 of the response time"}
+WORDS = {"goodput_per_s": "correct replies a second", LATENCY: "P50 of the response time"}
 TOO_MANY_ERRORS = CheckResult(
     name="errors", verdict="invalid", measured=3.4, limit=1.0, unit="%",
     reason="hash: 3.4 % of the operations failed, limit 1 %",

@@ -116,7 +116,7 @@ def test_a_long_run_is_thinned_and_keeps_its_largest_p99(analysis: Analysis) -> 
 def test_the_matrix_shows_the_worst_verdict_of_a_condition(charts: dict[str, Chart]) -> None:
     cells = values_of(charts["checks"], "checks")
     invalid = [(cell["row"], cell["check"]) for cell in cells if cell["verdict"] == "invalid"]
-    assert invalid == [(label, "generator cpu") for label in ("set, 10 kB, 32 workers", "get, 100 B, 32 workers")]
+    assert invalid == [(label, "gain") for label in ("set, 10 kB, 32 workers", "get, 100 B, 32 workers")]
     assert {cell["verdict"] for cell in cells if cell["check"] == "replication"} == {"unknown"}
 
 

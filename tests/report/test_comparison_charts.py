@@ -1,5 +1,6 @@
 """The pictures of comparisons: nothing is claimed that the verdict does not claim."""
 
+import json
 import math
 from typing import Any
 
@@ -113,8 +114,8 @@ def test_blocks_stand_in_the_order_of_time_with_who_ran_first(judged: Analysis, 
     assert [point["block"] for point in first] == list(range(1, 13))
     orders = {view.trial: view.order for view in judged.trials}
     for point in first:
-        assert point["first"] == ("A first" if orders[point["a"]] < orders[point["b"]] else "B first")
-    assert {point["first"] for point in first} == {"A first", "B first"}
+        assert point["first"] == ("json first" if orders[point["a"]] < orders[point["b"]] else "string first")
+    assert {point["first"] for point in first} == {"json first", "string first"}
 
 
 def test_an_invalid_pair_shows_no_block(charts: dict[str, Chart]) -> None:
@@ -143,3 +144,11 @@ def test_the_axis_reaches_as_far_as_what_is_usual() -> None:
     assert reach([0.1, 0.12, 0.2], 0.05) == 0.2
     assert reach([0.1, 0.12, 9.0], 0.05) == 0.12
     assert reach([math.inf], 0.05) == 0.05
+
+
+def test_pictures_name_things_and_no_letters(charts: dict[str, Chart]) -> None:
+    for chart in charts.values():
+        drawn = json.dumps(chart.spec) + chart.caption
+        for word in ("first against second", "B against A", "A first", "trial of A"):
+            assert word not in drawn, (chart.name, word)
+    assert "trial of json" in json.dumps(charts["storage-blocks"].spec)

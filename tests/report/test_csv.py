@@ -18,7 +18,8 @@ def test_a_row_a_condition_a_table_with_units_in_the_header(analysis: Analysis) 
     assert list(rows[0]) == [
         "table", "condition", "factor_operation", "factor_payload", "factor_workers", "factor_storage",
         "verdict", "trials", "operations", "elapsed_s", "throughput_per_s", "goodput_per_s",
-        "goodput_low_per_s", "goodput_high_per_s", "blocks", "peak_per_s", "published",
+        "goodput_low_per_s", "goodput_high_per_s", "bound_generator", "bound_taken", "blocks", "peak_per_s",
+        "published",
         *(
             f"{kind}_{name}_ns"
             for kind in ("response", "service", "pool_wait")

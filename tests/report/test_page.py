@@ -159,10 +159,10 @@ def test_pictures_of_a_study_are_about_tps_and_name_their_conditions_in_full(
 def test_lost_writes_sort_by_their_figures(browser: webdriver.Chrome, study: Path) -> None:
     open_page(browser, study, drawn=False)
     table = "document.querySelector('#crashes table')"
-    browser.execute_script(f"{table}.tHead.rows[0].cells[5].querySelector('button').click()")
+    browser.execute_script(f"{table}.tHead.rows[0].cells[6].querySelector('button').click()")
     names = f"[...{table}.tBodies[0].rows].filter((r) => !r.matches('.why')).map((r) => r.cells[0].textContent.trim())"
     assert ask(browser, names) == ["AOF no", "AOF everysec", "AOF always", "AOF off"]
-    browser.execute_script(f"{table}.tHead.rows[0].cells[5].querySelector('button').click()")
+    browser.execute_script(f"{table}.tHead.rows[0].cells[6].querySelector('button').click()")
     assert ask(browser, names) == ["AOF always", "AOF everysec", "AOF no", "AOF off"]
 
 

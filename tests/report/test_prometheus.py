@@ -25,6 +25,7 @@ from loadstone.observe.generator import GeneratorMonitor
 from loadstone.observe.host import HostMonitor
 from loadstone.observe.jvm import JvmMonitor
 from loadstone.observe.mariadb import MariaDbMonitor
+from loadstone.observe.others import OthersMonitor
 from loadstone.observe.process import ProcessMonitor
 from loadstone.observe.redis import RedisMonitor
 from loadstone.observe.sample import Sample
@@ -35,7 +36,7 @@ from loadstone.report.prometheus import STALE_S, LiveExporter
 from loadstone.report.prometheus_names import NOT_EXPOSED, SERIES
 
 DASHBOARD = Path(__file__).parents[2] / "docs" / "grafana-dashboard.json"
-MONITORS = (HostMonitor, ProcessMonitor, GeneratorMonitor, RedisMonitor, MariaDbMonitor, JvmMonitor)
+MONITORS = (HostMonitor, OthersMonitor, ProcessMonitor, GeneratorMonitor, RedisMonitor, MariaDbMonitor, JvmMonitor)
 SHOWN = ("mariadb_", "jvm_", "pool_", "tomcat_")
 TOLD = {metric for monitor in MONITORS for metric in monitor.UNITS}
 TIMES_NS = (1_000_000, 2_500_000, 2_500_000, 40_000_000)

@@ -47,7 +47,7 @@ def test_columns_stand_in_the_order_of_the_experiment_with_the_published_ones_be
     posts, clients = application.tables
     assert headers(posts) == [
         "TPS (store)", "published", "goodput", "95 % interval", "blocks", "MTT", "executed tests", "stored / answered",
-        "error share", "P99", "held back by",
+        "error share", "P99", "bottleneck",
     ]  # fmt: skip
     assert headers(clients) == [
         "TPS", "published", "peak TPS", "MTT", "published", "executed tests", "errors", "app CPU", "published",

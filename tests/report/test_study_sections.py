@@ -16,7 +16,8 @@ from loadstone.report.json_report import render as json_report
 
 def on_terminal(analysis: Analysis, width: int = 120) -> str:
     out = io.StringIO()
-    terminal.show(analysis, None, Console(file=out, width=width, highlight=False, color_system=None))
+    console = Console(file=out, width=width, highlight=False, color_system=None)
+    terminal.show(analysis, None, console, verbose=True)
     return out.getvalue()
 
 
@@ -34,8 +35,9 @@ def on_the_page(analysis: Analysis) -> str:
 FORMATS = (on_terminal, in_markdown, on_the_page)
 
 
-def crash(**changes: int) -> CrashRow:
-    told = {"times": 3, "acknowledged": 1000, "lost_min": 0, "lost_max": 0, "lost_worst": 0, "restart_s": 0.5}
+def crash(**changes: object) -> CrashRow:
+    told = {"times": 3, "acknowledged": 1000, "writes": 1000, "looked_up": True, "present": 1000, "lost_min": 0,
+            "lost_max": 0, "lost_worst": 0, "restart_s": 0.5}  # fmt: skip
     return CrashRow.model_validate({"condition": {}, "label": "x", **told, **changes})
 
 
@@ -74,22 +76,39 @@ def test_every_report_tells_what_was_lost_and_what_was_not_tried(
     text = " ".join(shown(application).split())
     section = text[text.index(crashes.HEADING) :]
     assert "AOF everysec" in section
-    assert "4,120 to 4,131 (at most 13.6 %)" in section
-    assert "0 to 12 (at most 0.0395 %)" in section
+    assert "4,120 of 30,412 (13.5 %)" in section
+    assert "0 to 12 of 30,412 (bounds)" in section
+    assert "0 of 30,412" in section
+    assert "process killed, not power lost" in section
     assert "try 2: it did not start again" in section
     assert crashes.READING in section
     assert crashes.HEADING not in shown(application.model_copy(update={"crashes": []}))
 
 
 def test_figures_of_a_crash() -> None:
-    assert crashes.cells(crash()) == ["3", "1,000", "0", "0", "0.50 s"]
-    assert crashes.lost(crash(lost_min=20, lost_max=20)) == "20 (2 %)"
-    assert crashes.lost(crash(lost_min=0, lost_max=5)) == "0 to 5 (at most 0.5 %)"
-    assert len(crashes.cells(crash())) == len(crashes.HEADERS) - 1
+    assert crashes.cells(crash(unacknowledged_present=7)) == ["3", "0 of 1,000", "1,000", "7", "0", "0.50 s"]
+    assert crashes.lost(crash(lost_min=20, lost_max=20)) == "20 of 1,000 (2 %)"
+    assert crashes.lost(crash(lost_min=0, lost_max=5)) == "0 to 5 of 1,000 (bounds)"
+    assert crashes.lost(crash(writes=5000)) == "0 of 1,000 keys"
+    counted = crash(looked_up=False, present=0)
+    assert crashes.cells(counted) == ["3", "0 of 1,000 (bounds)", "—", "—", "0", "0.50 s"]
+    assert len(crashes.cells(crash())) == len(crashes.cells(counted)) == len(crashes.HEADERS) - 1
+    assert len(crashes.values(crash())) == len(crashes.HEADERS) - 1
+
+
+@pytest.mark.parametrize("shown", FORMATS)
+def test_a_broken_promise_is_an_alarm(application: Analysis, shown: Callable[[Analysis], str]) -> None:
+    assert "ALARM" not in shown(application)
+    (table,) = application.crashes
+    lost = {"lost_min": 1, "lost_max": 1, "lost_worst": 1, "promised": 0, "broken": True, "lost_keys": ["k:7"]}
+    rows = [row.model_copy(update=lost) if row.label == "AOF always" else row for row in table.rows]
+    broken = application.model_copy(update={"crashes": [table.model_copy(update={"rows": rows})]})
+    said = "ALARM: AOF always promises to lose none of the acknowledged writes, and lost 1 of 30,412 (0.00329 %)."
+    assert f"{said} First: k:7." in " ".join(shown(broken).split())
 
 
 def test_tries_that_told_nothing_have_no_figure() -> None:
-    assert crashes.cells(crash(acknowledged=0, restart_s=0)) == ["3", "0", "—", "—", "—"]
+    assert crashes.cells(crash(acknowledged=0, restart_s=0)) == ["3", "—", "—", "—", "—", "—"]
 
 
 @pytest.mark.parametrize("width", [120, 80, 50])

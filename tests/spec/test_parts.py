@@ -123,6 +123,11 @@ def test_the_example_is_right(app: str) -> None:
         ),
         (
             "    count: DBSIZE\n",
+            "    promise: {when: {aof: sometimes}}\n",
+            "150: crashes.0.promise.when.aof: 'sometimes' is no level of aof; levels are: no, everysec, always",
+        ),
+        (
+            "    count: DBSIZE\n",
             '    count: " "\n',
             f"150: crashes.0.count: is empty; begin it with one of: {', '.join(COUNTING)}",
         ),

@@ -28,8 +28,20 @@ def of_p50(place: str, times: float) -> Callable[[Line], None]:
     return lambda line: put(line, place, int(times * line["response_ns"]["p50"]))
 
 
-def ceiling_at(share: float) -> Callable[[Line], None]:
-    return lambda line: put(line, "facts.ceiling.throughput_per_s", line["throughput_per_s"] / share)
+def cpus(**figures: dict[str, float]) -> Callable[[Line], None]:
+    """What the monitors observed of each CPU in per cent, e.g. `cpu0={"busy": 60, "stolen": 5, "others": 0}`."""
+
+    def inject(line: Line) -> None:
+        for cpu, shares in figures.items():
+            line["facts"]["seen"][cpu] = {name: {"avg": value, "max": value} for name, value in shares.items()}
+
+    return inject
+
+
+def stolen(share: float) -> Callable[[Line], None]:
+    """A share of the server's CPU that the host gave to other machines."""
+    idle = {"busy": 8.0, "stolen": 0.0, "others": 0.0}
+    return cpus(cpu0={"busy": 60.0 + 100 * share, "stolen": 100 * share, "others": 0.0}, cpu1=idle)
 
 
 def fails(share: float) -> Callable[[Line], None]:
@@ -79,12 +91,36 @@ def reads_more(share: float) -> Callable[[Line], None]:
     return inject
 
 
+def long(seconds: int = 12) -> Callable[[Line], None]:
+    """A measure phase of so many seconds, steady, with an interval a second."""
+
+    def inject(line: Line) -> None:
+        point = line["facts"]["series"][0]
+        line["facts"]["drive"]["measure_s"] = float(seconds)
+        line["facts"]["series"] = [
+            {**point, "start_s": float(n), "duration_s": 1.0, "completed": 1000} for n in range(seconds)
+        ]
+
+    return inject
+
+
 def drifts(share: float) -> Callable[[Line], None]:
     def inject(line: Line) -> None:
         series = line["facts"]["series"]
+        third = len(series) // 3
         for number, point in enumerate(series):
-            place = number // 2 * 2 / (len(series) - 2)  # 0 in the first third, 1 in the last
+            place = min(number // third, 2) / 2  # 0 in the first third, 1 in the last
             point["completed"] = round(1000 * (1 + share * (place - 0.5)))
+
+    return inject
+
+
+def cold_start(share: float) -> Callable[[Line], None]:
+    """A long trial whose rate drifts."""
+
+    def inject(line: Line) -> None:
+        long()(line)
+        drifts(share)(line)
 
     return inject
 
@@ -219,10 +255,8 @@ def forks_with_huge_pages(line: Line) -> None:
 
 TWICE: dict[str, tuple[Callable[[Line], None], str]] = {
     "finished": (setting("facts.drive.stopped", "the server went away"), "invalid"),
-    "generator_cpu": (setting("facts.drive.threads.0.cpu_s", 2 * 0.70 * 6), "invalid"),
-    "generator_ceiling": (ceiling_at(2 * 0.70), "invalid"),
-    "generator_wait": (setting("facts.parts.generator.wait_share", 2 * 0.05), "suspect"),
-    "server_wait": (setting("facts.parts.redis.wait_share", 2 * 0.05), "suspect"),
+    "gain": (setting("facts.drive.threads.0.cpu_s", (1 - 1 / 1.2) * 6), "suspect"),
+    "taken": (stolen(0.2 / 1.2), "suspect"),
     "round_trip": (of_p50("facts.ceiling.floor_p50_ns", 2 * 0.10), "unknown"),
     "clock": (of_p50("facts.drive.clock_quantum_ns", 2 * 0.0251), "invalid"),
     "schedule_sent": (opened(never_sent(2 * 0.01)), "invalid"),
@@ -241,9 +275,8 @@ TWICE: dict[str, tuple[Callable[[Line], None], str]] = {
     "little": (little_of(1 - 2 * 0.2), "invalid"),
     "pool_wait": (waits(2 * 0.10), "suspect"),
     "connections": (setting("facts.drive.connections.lost", 2), "suspect"),
-    "warm_up": (drifts(2 * 0.101), "invalid"),
+    "warm_up": (cold_start(2 * 0.101), "suspect"),
     "samples": (setting("counts.ok", 0), "invalid"),
-    "steal": (setting("facts.host.steal_share", 2 * 0.02), "suspect"),
     "swap": (setting("facts.host.swapped_bytes", 4096.0), "suspect"),
     "placement": (lambda line: (put(line, "facts.placement.shared", True), put(line, "facts.host.idle_share", 0.05))[0],
                   "suspect"),

@@ -36,7 +36,7 @@ def test_rows_are_what_was_answered_and_at_most_what_was_sent(
 def test_rows_that_are_missing_and_rows_too_many_are_told_apart(result_of: ResultOf, injectors: ModuleType) -> None:
     missing = result_of("stored_rows", injectors.stores(after=2400))
     assert missing.reason == (
-        "redis has 1,400 more for 1,464 right replies of set, too few: writes were lost, or one replaced another."
+        "redis has 1,400 more for 1,464 correct replies of set, too few: writes were lost, or one replaced another."
     )
     assert "too many" in result_of("stored_rows", injectors.stores(after=3000)).reason
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from loadstone.analyse.checks import CHECKS, OUTSIDE, outside_causes
+from loadstone.analyse.checks import CHECKS
 from loadstone.analyse.judge import judge_trial, verdict_of
 from loadstone.record.trial import CheckResult, TrialRecord
 
@@ -30,7 +30,7 @@ def test_a_clean_trial_is_valid(clean: dict[str, Any]) -> None:
     assert trial.verdict == "valid"
     assert {check.name for check in trial.checks} == set(NAMES) - OPEN_MODEL - OF_READS - OF_APPLICATIONS
     unknown = {check.name for check in trial.checks if check.verdict == "unknown"}
-    assert unknown == {"samples"}, "P99.9 needs more operations"
+    assert unknown == {"samples", "warm_up"}, "P99.9 needs more operations, and a trend a longer phase"
     assert [check.reason for check in trial.checks if check.verdict == "valid" and check.reason] == []
 
 
@@ -130,8 +130,8 @@ def test_what_cannot_be_seen_is_unknown_and_never_valid(clean: dict[str, Any], i
     trial = judged(hidden)
     unknown = {check.name for check in trial.checks if check.verdict == "unknown"}
     assert unknown == {
-        "generator_ceiling", "round_trip", "server_counter", "payload", "connections", "warm_up", "samples",
-        "steal", "generator_wait", "server_wait", "swap", "placement", "background", "evicted_keys", "server_cpu",
+        "round_trip", "server_counter", "payload", "connections", "warm_up", "samples", "taken", "swap",
+        "placement", "background", "evicted_keys", "server_cpu",
         "key_count", "monitor_clients", "slow_log", "log_level", "huge_pages", "overcommit",
     }  # fmt: skip
     assert all(check.reason for check in trial.checks if check.verdict == "unknown")
@@ -144,42 +144,6 @@ def test_a_very_short_trial_is_not_invalid_for_want_of_data(synthetic: ModuleTyp
     trial = judge_trial(synthetic.make_trial(drive))
     assert trial.verdict == "valid"
     assert {"warm_up", "samples"} <= {check.name for check in trial.checks if check.verdict == "unknown"}
-
-
-def with_trial(checks: dict[str, str], trial: TrialRecord, **facts: Any) -> TrialRecord:
-    named = [result(verdict).model_copy(update={"name": name}) for name, verdict in checks.items()]
-    return trial.model_copy(update={"checks": named, "facts": trial.facts | facts})
-
-
-def test_only_what_nobody_in_the_system_causes_is_from_outside() -> None:
-    assert frozenset({"steal", "generator_wait", "server_wait", "swap", "monitor_clients"}) == OUTSIDE
-    assert set(NAMES) >= OUTSIDE
-
-
-def causes(trial: TrialRecord) -> list[str]:
-    return [check.name for check in outside_causes(trial)]
-
-
-def test_a_trial_spoiled_from_outside_says_by_what(clean: dict[str, Any]) -> None:
-    trial = judged(clean)
-    assert causes(trial) == []
-    spoiled = {"errors": "invalid", "steal": "suspect", "server_wait": "invalid", "swap": "unknown"}
-    assert causes(with_trial(spoiled, trial)) == ["steal", "server_wait"]
-
-
-def test_parts_that_wait_for_each_other_are_not_outside(clean: dict[str, Any]) -> None:
-    trial = judged(clean)
-    waits = {"generator_wait": "suspect", "server_wait": "suspect"}
-    assert causes(with_trial(waits, trial)) == ["generator_wait", "server_wait"]
-    assert causes(with_trial(waits | {"background": "suspect"}, trial)) == ["generator_wait"]
-    shared = trial.facts["placement"] | {"shared": True}
-    assert causes(with_trial(waits, trial, placement=shared)) == []
-    second = trial.facts["parts"] | {"app": trial.facts["parts"]["redis"]}
-    assert causes(with_trial(waits, trial, parts=second)) == []
-    roomy = trial.facts["placement"] | {"server_cpus": [0, 2, 3]}
-    assert causes(with_trial(waits, trial, parts=second, placement=roomy)) == ["generator_wait", "server_wait"]
-    app = {"app": {"replicas": 1, "ours": True}}
-    assert causes(with_trial(waits, trial, parts=second, placement=roomy, subjects=app)) == [], "of many threads"
 
 
 @pytest.fixture(scope="module")

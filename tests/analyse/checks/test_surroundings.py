@@ -9,13 +9,6 @@ import pytest
 ResultOf = Callable[..., Any]
 
 
-@pytest.mark.parametrize(
-    ("share", "verdict"), [(0.0, "valid"), (0.019, "valid"), (0.03, "suspect"), (0.24, "suspect"), (0.26, "invalid")]
-)
-def test_steal(result_of: ResultOf, injectors: ModuleType, share: float, verdict: str) -> None:
-    assert result_of("steal", injectors.setting("facts.host.steal_share", share)).verdict == verdict
-
-
 @pytest.mark.parametrize(("idle", "verdict"), [(0.5, "valid"), (0.05, "suspect"), (None, "suspect")])
 def test_shared_cpus_matter_once_none_is_idle(
     result_of: ResultOf, injectors: ModuleType, idle: float | None, verdict: str

@@ -8,6 +8,7 @@ import pytest
 from loadstone.analyse.statistics.effect import (
     blocks_needed,
     detectable_effect,
+    forecast,
     has_outliers,
     robust_spread,
 )
@@ -60,3 +61,11 @@ def test_blocks_needed_by_the_nearer_goal() -> None:
     assert hardest > blocks_needed(0.0, 0.057, margin, 0.0157)
     assert hardest > blocks_needed(margin, 0.057, margin, 0.0157)
     assert blocks_needed(-0.1, 0.057, margin, 0.0157) == blocks_needed(0.1, 0.057, margin, 0.0157)
+
+
+def test_a_forecast_rests_on_the_measured_spread() -> None:
+    quiet, noisy = forecast(12, 0.03, 0.0157), forecast(12, 0.30, 0.0157)
+    assert quiet == "its blocks spread by 3.0 %: with 12 of them a difference of 3.5 % or more shows 8 times in 10"
+    assert "spread by 35 %" in noisy
+    assert "a difference of 42 % or more" in noisy
+    assert forecast(5, 0.03, 0.0157) == ""

@@ -9,7 +9,7 @@ import pytest
 
 from loadstone.analyse.statistics.comparison import block_evidence, common_blocks
 from loadstone.analyse.statistics.histograms import LatencyBlocks
-from loadstone.analyse.statistics.judge import judge, judge_pairs, judge_quantile
+from loadstone.analyse.statistics.judge import judge, judge_pairs, judge_quantile, widened
 from loadstone.analyse.statistics.settings import Settings
 from loadstone.analyse.statistics.verdict import Verdict, invalid
 from loadstone.record.trial import CheckResult
@@ -236,3 +236,59 @@ def test_a_quantile_among_the_failures_is_not_judged_equal() -> None:
     found = judge_quantile(both, 0.99, LATENCY)
     assert found.kind == "undecided"
     assert found.words == "UNDECIDED: both conditions fail so often that the quantile falls among the failures"
+
+
+# The generator's gain
+
+
+def test_the_interval_is_widened_by_each_sides_gain() -> None:
+    """A may be faster by its gain, which lowers B / A, and B by its own."""
+    low, high, real = widened(np.asarray(0.10), np.asarray(0.20), np.asarray(True), (0.05, 0.03))
+    assert float(low) == pytest.approx(0.10 - math.log(1.05))
+    assert float(high) == pytest.approx(0.20 + math.log(1.03))
+    assert bool(real)
+
+
+@pytest.mark.parametrize(("low", "high", "gains", "real"), [
+    (0.02, 0.20, (0.05, 0.0), False),  # A with a free generator might be as fast
+    (0.02, 0.20, (0.0, 0.05), True),  # B would only lead by more
+    (-0.20, -0.02, (0.0, 0.05), False),
+    (-0.20, -0.02, (0.05, 0.0), True),
+])  # fmt: skip
+def test_what_a_gain_may_hide_is_not_real(low: float, high: float, gains: tuple[float, float], real: bool) -> None:
+    assert bool(widened(np.asarray(low), np.asarray(high), np.asarray(True), gains)[2]) is real
+
+
+def test_without_a_gain_nothing_is_widened() -> None:
+    low, high, real = widened(np.asarray(0.0), np.asarray(0.2), np.asarray(True), (0.0, 0.0))
+    assert (float(low), float(high), bool(real)) == (0.0, 0.2, True), "an end at zero that Holm rejected stays real"
+
+
+def test_a_rejected_zero_within_the_gain_is_no_longer_rejected() -> None:
+    assert not bool(widened(np.asarray(0.0), np.asarray(0.2), np.asarray(True), (0.01, 0.0))[2])
+
+
+def test_a_gain_that_hides_the_answer_is_said_so_whatever_the_blocks() -> None:
+    found = judge(*blocks(1.0, sd=0.005, count=40), replace(SETTINGS, gains=(0.08, 0.08)))
+    assert (found.kind, found.hidden, found.more_minutes) == ("not_decidable", True, None)
+    assert found.words.startswith("NOT DECIDABLE HERE: ")
+    assert found.words.endswith("; the generator may hide up to 8 %")
+
+
+def test_a_gain_that_more_blocks_would_clear_hides_nothing() -> None:
+    """+12 % with an interval that reaches from below the gain to far above it."""
+    found = judge(*blocks(1.12, sd=0.25), replace(SETTINGS, gains=(0.03, 0.0)))
+    assert found.kind == "undecided"
+    assert not found.hidden
+
+
+def test_a_difference_beyond_the_gains_is_found_all_the_same() -> None:
+    found = judge(*blocks(1.67), replace(SETTINGS, gains=(0.03, 0.05)))
+    assert (found.kind, found.winner) == ("faster", "b")
+    assert found.low is not None
+    assert found.low < math.log(1.67 / 1.03)
+
+
+def test_a_latency_is_not_widened() -> None:
+    a, b = blocks(1.5, sd=0.04)
+    assert judge(a, b, replace(LATENCY, gains=(0.4, 0.4))) == judge(a, b, LATENCY)

@@ -10,11 +10,11 @@ from scipy.stats import binom
 
 from loadstone.analyse.statistics.judge import judge
 from loadstone.analyse.statistics.settings import Settings
-from loadstone.plan.looks import FIXED_ALPHA
+from loadstone.plan.looks import FIXED_ALPHA, LOOKS
 
 BENCH = Path(__file__).parents[3] / "bench"
 RUNS = 400
-TESTS = 5 * 7
+TESTS = 5 * 11
 """Scenarios times designs: the bound is set so that all of them together fail once in 10,000."""
 
 
@@ -54,6 +54,14 @@ def test_a_wrong_level_would_be_noticed(replay: ModuleType, level: float, looks:
     outcomes = replay.replay(RUNS, 1, (2,), level, looks, scenarios)
     found = [outcome for outcome in outcomes if outcome.design == "sequential" and outcome.effect == 0]
     assert found[0].false_verdict.share * RUNS > bound(TESTS)
+
+
+def test_a_run_that_is_resumed_is_looked_at_as_often_as_one_that_is_not(replay: ModuleType) -> None:
+    assert replay.looks_of_life(LOOKS, 1) == (8, 9, 10, 11, 27)
+    assert replay.looks_of_life(LOOKS, 3) == (8, 9, 12, 15, 27)
+    assert replay.looks_of_life(LOOKS, 40) == LOOKS
+    assert max(len(replay.looks_of_life(LOOKS, step)) for step in range(1, 41)) == len(LOOKS)
+    assert max(len(replay.looks_of_life(LOOKS[1:], step)) for step in range(1, 41)) == len(LOOKS) - 1
 
 
 def test_power_grows_with_the_effect(replay: ModuleType) -> None:

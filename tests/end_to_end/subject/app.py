@@ -54,5 +54,13 @@ class Handler(BaseHTTPRequestHandler):
         """Say nothing of each request."""
 
 
+def burn() -> None:
+    """Work of its own, load or not."""
+    while True:
+        sum(range(10_000))
+
+
+if BEHAVIOUR == "burns":
+    threading.Thread(target=burn, daemon=True).start()
 socketserver.TCPServer.request_queue_size = 128
 ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()

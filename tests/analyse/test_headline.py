@@ -1,0 +1,105 @@
+"""The headline names figures that have an interval, and never the best of many."""
+
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from loadstone.analyse.headline import answer_question, headline
+from loadstone.analyse.model import UNBOUNDED, Bound, ResultTable, Row
+from loadstone.record.trial import Quantiles
+
+NOTHING = dict.fromkeys(("min", "mean", "p50", "p90", "p95", "p99", "p999", "max"))
+VARY: dict[str, list[Any]] = {"operation": ["set", "get"], "payload": ["100 B", "1 kB"], "workers": [32]}
+
+
+def row(goodput: float, width: float | None = 0.02, verdict: str = "valid", **changes: Any) -> Row:
+    """A row whose interval reaches `width` to both sides; None: it has none."""
+    fields = {name: changes.pop(name) for name in ("bound", "blocks") if name in changes}
+    condition = {"operation": "set", "payload": "1 kB", "workers": 32, "idle": "few"} | changes
+    usable = verdict in ("valid", "suspect")
+    return Row(
+        condition=condition, label=", ".join(map(str, condition.values())), trials=["b01-001"], verdict=verdict,
+        reasons=[], operations=1, elapsed_s=1.0, throughput_per_s=goodput if usable else None,
+        goodput_per_s=goodput if usable else None, peak_per_s=None,
+        response_ns=Quantiles(**NOTHING | {"p99": 5000}), service_ns=None, pool_wait_ns=None, errors={}, cpu_share={},
+        published=None, unmeasurable=[], goodput_interval=width and (goodput * (1 - width), goodput * (1 + width)),
+        **{"blocks": 1 if width is None else 12} | fields,
+    )  # fmt: skip
+
+
+def table(*rows: Row, **vary: Any) -> ResultTable:
+    return ResultTable(name="by-size", title="", note="", vary=VARY | vary, rows=list(rows))
+
+
+def of(synthetic: ModuleType, *tables: ResultTable, quick: bool = False, **changes: Any) -> str:
+    return headline(synthetic.make_experiment(**changes), tables, quick=quick)
+
+
+def test_it_names_the_rows_that_have_an_interval(synthetic: ModuleType) -> None:
+    found = of(synthetic, table(row(200.0), row(400.0, operation="get")))
+    assert found == "At 1 kB, 32 workers: set 200 [196, 204] and get 400 [392, 408] correct replies a second."
+
+
+def test_a_single_trial_is_never_named_however_good(synthetic: ModuleType) -> None:
+    best = row(97_200.0, None, payload="100 B")
+    found = of(synthetic, table(row(200.0), row(400.0, operation="get"), best), quick=True)
+    assert "97" not in found
+    assert found.endswith("correct replies a second (quick run).")
+
+
+@pytest.mark.parametrize("better", ["100 B", "1 kB"])
+def test_which_place_is_named_does_not_depend_on_the_figures(synthetic: ModuleType, better: str) -> None:
+    rows = [row(900.0 if payload == better else 300.0, payload=payload) for payload in ("100 B", "1 kB")]
+    assert of(synthetic, table(*rows)).startswith("At 100 B, 32 workers: set ")
+
+
+def test_the_place_with_the_most_levels_is_named(synthetic: ModuleType) -> None:
+    rows = [row(900.0, payload="100 B"), row(200.0), row(300.0, operation="get")]
+    assert of(synthetic, table(*rows)).startswith("At 1 kB, 32 workers: set 200 [196, 204] and get 300 ")
+
+
+def test_a_table_of_one_kind_of_work_is_told_by_what_it_varies(synthetic: ModuleType) -> None:
+    found = of(synthetic, table(row(100.0), row(200.0, payload="100 B"), operation=["set"]))
+    assert found.startswith("At set, 32 workers: 1 kB 100 [98, 102] and 100 B 200 [196, 204] correct")
+
+
+def test_a_figure_carries_its_bound(synthetic: ModuleType) -> None:
+    bounds = [Bound(generator=0.03, taken=0.01), Bound(generator=0.004, taken=0.0), Bound(generator=12.0, taken=None)]
+    words = [of(synthetic, table(row(200.0, bound=bound))) for bound in bounds]
+    assert words[0].startswith("At 1 kB, 32 workers: set 200 [196, 204] (up to +5 %) correct")
+    assert words[1].startswith("At 1 kB, 32 workers: set 200 [196, 204] correct")
+    assert words[2].startswith("At 1 kB, 32 workers: set 200 [196, 204] (no upper bound) correct")
+    assert bounds[2].total >= UNBOUNDED
+
+
+def test_round_trips_of_one_user_do_not_stand_for_a_capacity(synthetic: ModuleType) -> None:
+    alone = Bound(generator=None, taken=0.0, round_trip=True)
+    single = [row(10.0, bound=alone, workers=1), row(11.0, bound=alone, workers=1, operation="get")]
+    assert of(synthetic, table(*single, row(200.0), workers=[1, 32])).startswith("At 1 kB, 32 workers: set 200")
+
+
+def test_without_an_interval_it_says_what_the_run_can_tell(synthetic: ModuleType) -> None:
+    once = table(row(200.0, None), row(300.0, None, payload="100 B"))
+    assert of(synthetic, once, quick=True) == (
+        "2 conditions were measured once: the tables describe this run, and no figure has an interval (quick run)."
+    )
+    thrice = table(row(200.0, None, blocks=3))
+    assert of(synthetic, thrice) == (
+        "The one condition was measured 3 times: the tables describe this run, and no figure has an interval."
+    )
+
+
+def test_a_latency_has_no_interval_in_a_row_and_is_left_to_its_verdicts(synthetic: ModuleType) -> None:
+    found = of(synthetic, table(row(200.0)), primary_metric="response_ns.p99")
+    assert found == "The one condition was measured; the tables say how often, and how sure the rates are."
+
+
+def test_suspect_figures_are_called_so(synthetic: ModuleType) -> None:
+    assert of(synthetic, table(row(200.0, verdict="suspect"))).endswith("correct replies a second (suspect).")
+
+
+def test_without_a_usable_figure_there_is_none(synthetic: ModuleType) -> None:
+    found = answer_question(synthetic.make_experiment(), [table(row(1.0, None, "invalid"))], [], quick=False)
+    assert found == "No trial gave a figure that may be used; the checks say why."
+    assert of(synthetic).startswith("Nothing was measured")

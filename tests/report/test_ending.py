@@ -1,0 +1,174 @@
+"""The end of a run: at most 25 lines, of a whole run at most 60."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from loadstone.analyse.model import Analysis, Bound, CrashRow, CrashTable, Row
+from loadstone.options import RunOptions, wanted_experiment, wanted_plan
+from loadstone.overview import announce
+from loadstone.report import csv, html, markdown, terminal
+from loadstone.report.ending import LINES_MAX, most_telling
+from loadstone.report.progress import RunProgress
+
+FOLDER = Path("runs/20261114T091502Z-json-documents")
+COMMAND = "loadstone run json-documents --quick --seed 7"
+
+
+def change_rows(analysis: Analysis, change: Callable[[int, Row], dict[str, object]]) -> Analysis:
+    """The same with changes to each row that has figures, by its number."""
+    tables = [
+        table.model_copy(
+            update={
+                "rows": [
+                    row.model_copy(update=change(place, row)) if row.goodput_per_s is not None else row
+                    for place, row in enumerate(table.rows)
+                ]
+            }
+        )
+        for table in analysis.tables
+    ]
+    return analysis.model_copy(update={"tables": tables})
+
+
+@pytest.fixture
+def bounded(judged: Analysis) -> Analysis:
+    """The judged analysis with a bound on every figure, and with the command that made it."""
+    bounds = (Bound(generator=0.03, taken=0.004), Bound(generator=0.31, taken=0.0), Bound(generator=0.0, taken=0.002))
+    told = judged.model_copy(
+        update={"environment": {**judged.environment, "command": COMMAND}, "headline": "set 1,000 [900, 1,100]."}
+    )
+    return change_rows(told, lambda place, _: {"bound": bounds[place % 3]})
+
+
+def printed(analysis: Analysis, width: int) -> str:
+    out = io.StringIO()
+    console = Console(file=out, width=width, highlight=False, color_system=None)
+    terminal.show(analysis, FOLDER / "report.html", console, folder=FOLDER)
+    return out.getvalue()
+
+
+def lines_of(text: str, width: int) -> int:
+    """Lines on a terminal of this width, which breaks what is longer."""
+    return sum(max(1, -(-cell_len(line) // width)) for line in text.splitlines())
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_the_end_has_at_most_25_lines(bounded: Analysis, width: int) -> None:
+    text = printed(bounded, width)
+    assert LINES_MAX - 5 <= lines_of(text, width) <= LINES_MAX
+    assert text.splitlines()[1].startswith("How many JSON documents a second")
+    assert max(cell_len(line) for line in text.splitlines() if "runs/" not in line) <= width
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_so_it_has_with_many_comparisons_and_crashes_and_a_long_answer(bounded: Analysis, width: int) -> None:
+    crash = CrashRow(
+        condition={}, label="always", times=3, acknowledged=9, lost_min=0, lost_max=0, lost_worst=0, restart_s=0.5
+    )
+    table = CrashTable(name="x", title="Lost", note="", rows=[crash] * 4)
+    full = bounded.model_copy(
+        update={"families": bounded.families * 5, "crashes": [table], "headline": "word " * 40, "scale": 0.1}
+    )
+    text = printed(full, width)
+    assert lines_of(text, width) <= LINES_MAX
+    assert "more comparisons in the report: " in text
+    assert "always" in text
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_each_verdict_has_a_line_and_what_is_decided_comes_first(bounded: Analysis, width: int) -> None:
+    family = bounded.families[0]
+    lines = printed(bounded.model_copy(update={"families": [family]}), width).splitlines()
+    marks = [line[0] for line in lines if line[:1] in "▲=~?✕" and " against " in line]
+    assert len(marks) == len(family.comparisons)
+    assert marks[-1] == "✕"
+    assert any(line.startswith("▲ string against json, 1 kB, 8 workers  string FASTER by 13 %") for line in lines)
+
+
+def test_compared_rows_and_intervals_come_before_single_trials(bounded: Analysis) -> None:
+    rows = bounded.tables[0].rows
+    for row in most_telling(bounded, 5):
+        assert row.goodput_interval is not None
+    few = change_rows(bounded, lambda _, row: {"goodput_interval": row.goodput_interval if row is rows[0] else None})
+    shown = most_telling(few, 8)
+    assert rows[0].label in [row.label for row in shown]
+    assert all(row.bound is not None and row.bound.total <= 0.1 for row in shown)
+    assert len({row.label for row in shown}) == 8
+    order = [row.label for table in few.tables for row in table.rows]
+    assert [order.index(row.label) for row in shown] == sorted(order.index(row.label) for row in shown)
+
+
+def test_the_table_says_how_many_rows_are_left_to_the_report(bounded: Analysis) -> None:
+    lines = printed(bounded, 120).splitlines()
+    [left] = [line for line in lines if line.endswith("more rows in the report")]
+    shown = [line for line in lines if line[:2] in ("✓ ", "! ")]
+    conditions = {str(sorted(row.condition.items(), key=str)) for table in bounded.tables for row in table.rows}
+    assert left == f"… {len(conditions) - len(shown)} more rows in the report"
+    head = next(line for line in lines if line.strip().startswith("condition"))
+    assert head.split()[:5] == ["condition", "RPS", "95", "%", "interval"]
+    assert "up to" in head
+
+
+def test_a_run_without_a_figure_points_to_the_doctor(build: Callable[..., Analysis]) -> None:
+    nothing = build(all_invalid=True)
+    text = printed(nothing.model_copy(update={"environment": {"command": COMMAND}, "complete": True}), 100)
+    assert "condition" not in text
+    assert "0 of 74 figures good within 10 %; 74: the generator may have been the limit." in text
+    assert "\n  loadstone doctor\n" in text
+
+
+def test_the_command_and_the_report_are_not_broken(bounded: Analysis) -> None:
+    deep = Path("/a/very/long/way") / "to/where/the/runs/of/this/machine/are/kept/for/ever" / FOLDER
+    out = io.StringIO()
+    terminal.show(bounded, deep / "report.html", Console(file=out, width=80, color_system=None), folder=deep)
+    lines = out.getvalue().splitlines()
+    assert f"Report: {deep / 'report.html'}" in lines
+    assert any(line.startswith("  loadstone run json-documents ") for line in lines)
+    assert lines_of(out.getvalue(), 80) <= LINES_MAX
+
+
+def test_every_report_shows_the_bounds(bounded: Analysis) -> None:
+    row = next(row for row in bounded.tables[0].rows if row.bound is not None and row.bound.generator == 0.31)
+    text = markdown.render(bounded)["report.md"].decode()
+    assert any(row.label in line and "| +31 % |" in line for line in text.splitlines())
+    rows = csv.render(bounded)["tables.csv"].decode().splitlines()
+    assert any(row.label in line and ",0.31,0.0," in line for line in rows)
+    [page] = html.render(bounded).values()
+    assert ">+31 %</td>" in page.decode()
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_whole_run_has_at_most_60_lines_where_there_is_no_terminal(bounded: Analysis, width: int) -> None:
+    """The demo: 52 trials of tables and two comparisons within 3 minutes, half of it with remarks."""
+    now = [0.0]
+    out = io.StringIO()
+    console = Console(file=out, width=width, highlight=False, color_system=None)
+    options = RunOptions("json-documents", quick=True, seed=1)
+    experiment = wanted_experiment(options)
+    plan = wanted_plan(experiment, options, (1,))
+    for line in announce(plan, experiment):
+        console.print(line, markup=False, soft_wrap=True)
+    with RunProgress(console, lambda: now[0]) as progress:
+        progress.step("starting redis (redis-server)")
+        progress.start()
+        trials = [trial for trial in plan.trials if trial.block <= 18]
+        for number, trial in enumerate(trials):
+            progress.left(180 - now[0], True)
+            progress.trial(trial.name, f"set, {number} kB", f"trial {number} of {len(trials)}")
+            progress.live(100_000.0 + number, 1_000_000, "measure")
+            now[0] += 180 / len(trials)
+            reasons = [f"The rate rose from {number} a second to {2 * number}.", f"{number} % of the time was lost."]
+            progress.finished(("valid", "suspect", "invalid")[number % 3], reasons, in_block=number > 52)
+            if number in (80, 120):
+                said = ["string FASTER by 12 % [9, 15]", "UNDECIDED: 3 % [-1, 7]"]
+                progress.look("storage", 8, "go on" if number == 80 else "last look", said, ["a against b", "c"])
+        progress.step("writing the report")
+    terminal.show(bounded, FOLDER / "report.html", console, folder=FOLDER)
+    assert lines_of(out.getvalue(), width) <= 60
+    remarks = [line for line in out.getvalue().splitlines() if line.startswith("✕ set, ")]
+    assert len(remarks) == 1  # the same reason came with every third trial

@@ -1,0 +1,85 @@
+"""The runs of a folder: their list, the newest, and how one was started."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from loadstone.errors import UserError
+from loadstone.record.folder import RunFolder
+from loadstone.runs import command_of, list_runs, run_folder, run_lines
+
+
+def run(root: Path, name: str, command: str = "loadstone run tiny.yaml --quick", **analysis: object) -> Path:
+    path = root / name
+    path.mkdir(parents=True)
+    (path / "plan.json").write_text(json.dumps({"format": 1, "experiment": "tiny"}))
+    (path / "environment.json").write_text(json.dumps({"format": 1, "command": command}))
+    if analysis:
+        (path / "analysis.json").write_text(json.dumps({"experiment": "tiny", **analysis}))
+    return path
+
+
+def test_the_newest_comes_first_and_is_called_latest(tmp_path: Path) -> None:
+    run(tmp_path, "20260102T000000Z-tiny", complete=True, answer="It\nis so.")
+    run(tmp_path, "20260103T000000Z-tiny", trials_done=3, trials_planned=9, complete=False, answer="Not yet.")
+    run(tmp_path, "20260103T000000Z-tiny-2")
+    (tmp_path / "no-run").mkdir()
+    found = list_runs(tmp_path)
+    assert [(one.name, one.state, one.headline) for one in found] == [
+        ("20260103T000000Z-tiny-2", "not ended", ""),
+        ("20260103T000000Z-tiny", "3 of 9 trials", "Not yet."),
+        ("20260102T000000Z-tiny", "complete", "It is so."),
+    ]
+    assert {one.experiment for one in found} == {"tiny"}
+    assert run_folder("latest", tmp_path) == tmp_path / "20260103T000000Z-tiny-2"
+    assert run_folder("runs/other", tmp_path) == Path("runs/other")
+    lines = run_lines(found, 60)
+    assert re.match(r"20260102T000000Z-tiny +2026-01-0\d \d\d:\d\d  tiny  complete ", lines[2])
+    assert max(map(len, lines)) <= 60
+
+
+def test_a_renamed_folder_counts_by_its_age(tmp_path: Path) -> None:
+    run(tmp_path, "20260102T000000Z-tiny")
+    renamed = run(tmp_path, "baseline")
+    assert run_folder("latest", tmp_path) == renamed
+    os.utime(renamed / "plan.json", (0, 0))
+    assert run_folder("latest", tmp_path).name == "20260102T000000Z-tiny"
+
+
+def test_no_run_is_said(tmp_path: Path) -> None:
+    assert list_runs(tmp_path / "nowhere") == []
+    with pytest.raises(UserError, match="latest: there is no run in"):
+        run_folder("latest", tmp_path)
+
+
+def test_a_run_that_goes_on_is_running(tmp_path: Path) -> None:
+    path = run(tmp_path, "20260102T000000Z-tiny")
+    plan = {"format": 1, "experiment": "tiny", "seed": 1, "quick": True, "as_published": False, "expected_s": 1.0}
+    (path / "plan.json").write_text(json.dumps(plan | {"trials": []}))
+    with RunFolder.resume(path):
+        assert list_runs(tmp_path)[0].state == "running"
+    assert list_runs(tmp_path)[0].state == "not ended"
+
+
+def test_how_a_run_was_started_without_how_it_was_shown(tmp_path: Path) -> None:
+    path = run(tmp_path, "a", "loadstone run json-documents --quick --json --only 'payload=1 kB' --quiet --open")
+    assert command_of(path) == ["json-documents", "--quick", "--only", "payload=1 kB"]
+    gone = run(tmp_path, "b", "loadstone run gone/tiny.yaml --blocks 3")
+    assert command_of(gone) == [str(gone / "experiment.yaml"), "--blocks", "3"]
+
+
+def test_a_password_is_asked_for_again(tmp_path: Path) -> None:
+    path = run(tmp_path, "a", "loadstone run tiny --server 'redis=redis://***@host:1/0' --quick")
+    with pytest.raises(UserError, match="the password of redis is not kept; add --server redis=URL"):
+        command_of(path, ["--resume", str(path)])
+    assert command_of(path, ["--server", "redis=redis://:secret@host:1/0"]) == ["tiny", "--quick"]
+
+
+def test_what_is_no_run_and_what_does_not_say_how_it_was_started(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"--resume .*nowhere: not a run's folder"):
+        command_of(tmp_path / "nowhere")
+    with pytest.raises(UserError, match="name the experiment, too"):
+        command_of(run(tmp_path, "a", ""))
