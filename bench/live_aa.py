@@ -21,12 +21,9 @@ from pathlib import Path
 from pairwise import Design, claims_a_difference, counted, counts_text, judged_alone, pair_of, table, unchecked
 from scipy.stats import binomtest
 
-from loadstone.analyse.checks import OUTSIDE
-from loadstone.analyse.comparisons import repeated_blocks, spoiled_by
+from loadstone.analyse.checks import BOUNDS
 from loadstone.analyse.judge import judge_trial
-from loadstone.analyse.pairs import repeated_refusal
 from loadstone.analyse.statistics.verdict import Verdict
-from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.reading import Run, read_run
 from loadstone.record.trial import TrialRecord
 
@@ -63,7 +60,7 @@ class Trials:
     invalid_by: dict[str, int]
     suspect_by: dict[str, int]
     clean: int
-    """Trials that nothing from outside touched."""
+    """Trials that their bounds leave valid: others took little, and the generator cost little."""
     clean_invalid: int
     """Of these, invalid nevertheless: false alarms of the checks."""
     clean_invalid_by: dict[str, int]
@@ -106,15 +103,12 @@ def pairs_of(number: int, run: Run) -> list[Pair]:
     group = next(group for group in run.plan.groups if group.name == GROUP)
     design = Design(GROUP, sequential=False, trial_s=group.trial_s, overhead_s=group.overhead_s)
     trials = [judge_trial(trial) for trial in run.trials]
-    repeats = [trial for trial in run.superseded if trial.group == GROUP]
-    blocks = {trial.block for trial in trials if trial.block != WARM_BLOCK}
-    refusal = repeated_refusal(len(repeated_blocks(run, GROUP)), len(blocks), spoiled_by(repeats))
     levels = [str(level) for level in run.experiment.factors["copy"].levels]
     disjoint = set(zip(levels[::2], levels[1::2], strict=False))
     found = []
     for a, b in itertools.combinations(levels, 2):
         pair = pair_of({"copy": a}, {"copy": b})
-        checked = judged_alone(run.experiment, design, pair, trials, refusal)
+        checked = judged_alone(run.experiment, design, pair, trials)
         pure = judged_alone(run.experiment, design, pair, unchecked(trials))
         found.append(_pair(number, f"{a}-{b}", (a, b) in disjoint, checked, pure))
     return found
@@ -154,7 +148,7 @@ def trials_of(runs: Sequence[Run]) -> Trials:
 
 
 def _touched(trial: TrialRecord) -> bool:
-    return any(check.name in OUTSIDE and check.verdict in ("suspect", "invalid") for check in trial.checks)
+    return any(check.name in BOUNDS and check.verdict in ("suspect", "invalid") for check in trial.checks)
 
 
 def _by_check(trials: Sequence[TrialRecord], verdict: str) -> dict[str, int]:

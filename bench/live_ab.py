@@ -28,9 +28,7 @@ from null_trials import NullBench
 from pairwise import Design, claims_a_difference, counted, counts_text, judged_alone, pair_of, table, unchecked
 from scipy.stats import binomtest
 
-from loadstone.analyse.pairs import repeated_refusal
 from loadstone.analyse.statistics.verdict import Verdict
-from loadstone.conduct.repeats import allowed, spoiled
 from loadstone.drive.native import require_release_engine
 from loadstone.plan.looks import LOOKS
 from loadstone.plan.model import Phases
@@ -90,7 +88,6 @@ class Repetition:
 
     def __post_init__(self) -> None:
         self.trials: list[TrialRecord] = []
-        self.repeated = 0
         self.decided: dict[tuple[str, str], Decided] = {}
 
     def measure(self, progress: str) -> None:
@@ -98,31 +95,27 @@ class Repetition:
         for block in range(LOOKS[-1] + 1):
             if sys.stderr.isatty():
                 print(f"\r{progress}: block {block} ", end="", file=sys.stderr, flush=True)
-            self._block(block, attempt=1)
+            self._block(block)
             if block in LOOKS and self._look(block):
                 break
         print(f"\r{progress}: {block} blocks", file=sys.stderr)
 
-    def _block(self, block: int, attempt: int) -> None:
-        """One block; again, where something outside spoiled it, as often as a run would."""
+    def _block(self, block: int) -> None:
+        """One block, in random order."""
         names = self.dice.sample([BASE, *EFFECTS], 1 + len(EFFECTS))
-        found = [self.bench.trial(name, block, order, attempt) for order, name in enumerate(names, start=1)]
+        found = [self.bench.trial(name, block, order) for order, name in enumerate(names, start=1)]
         self.file.writelines(trial.model_dump_json() + "\n" for trial in found)
         self.file.flush()
         self.trials += found
-        if block and any(spoiled(trial) for trial in found) and self.repeated < allowed(max(block, LOOKS[0])):
-            self.repeated += 1
-            self._block(block, attempt + 1)
 
     def _look(self, block: int) -> bool:
         """Judge every pair that is not decided yet, with the checks and without; whether all are."""
         design = Design(FACTOR, sequential=True, trial_s=TRIAL_S, overhead_s=OVERHEAD_S)
-        refusal = repeated_refusal(self.repeated, block, {})
         for name in EFFECTS:
             pair = pair_of({FACTOR: BASE}, {FACTOR: name})
-            for how, trials, refused in (("checked", self.trials, refusal), ("pure", unchecked(self.trials), None)):
+            for how, trials in (("checked", self.trials), ("pure", unchecked(self.trials))):
                 if self.decided.get((name, how), _OPEN).kind == "undecided":
-                    self.decided[name, how] = _decided(judged_alone(EXPERIMENT, design, pair, trials, refused), block)
+                    self.decided[name, how] = _decided(judged_alone(EXPERIMENT, design, pair, trials), block)
         return all(found.kind != "undecided" for found in self.decided.values())
 
 

@@ -55,7 +55,7 @@ class NullBench:
         for server in self._servers.values():
             server.stop()
 
-    def trial(self, name: str, block: int, order: int, attempt: int) -> TrialRecord:
+    def trial(self, name: str, block: int, order: int) -> TrialRecord:
         """Drive one trial of a condition and judge it. Raises DriveFailed."""
         plan = self._plan(name, seed=1000 * block + order)
         planned = PlannedTrial(
@@ -69,7 +69,7 @@ class NullBench:
             group=self._factor,
         )
         record = self._driven(planned, name)
-        return judge_trial(record.model_copy(update={"facts": {**record.facts, "attempt": attempt}}))
+        return judge_trial(record)
 
     def _driven(self, planned: PlannedTrial, name: str) -> TrialRecord:
         intervals: list[Interval] = []
@@ -91,9 +91,8 @@ class NullBench:
                 intervals.append(interval)
 
             drive = self._driver.drive(planned.plan, take)
-        rate_per_s = sum(one.window_completed for one in drive.operations.values()) / drive.measure_s
         if self._ceiling is None:
-            self._ceiling = self._gauge.measure(planned.plan, rate_per_s)
+            self._ceiling = self._gauge.measure(planned.plan)
         return make_trial_record(
             planned,
             planned.plan,

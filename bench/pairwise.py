@@ -13,7 +13,7 @@ from loadstone.plan.looks import LOOKS
 from loadstone.plan.run_plan import Condition
 from loadstone.record.plan_summary import GroupLine, PairLine
 from loadstone.record.reading import LatencyKind
-from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import RATE_MARGIN, Experiment
 
 
@@ -27,13 +27,7 @@ class Design:
     overhead_s: float
 
 
-def judged_alone(
-    experiment: Experiment,
-    design: Design,
-    pair: PairDesign,
-    trials: Iterable[TrialRecord],
-    refusal: CheckResult | None = None,
-) -> Verdict:
+def judged_alone(experiment: Experiment, design: Design, pair: PairDesign, trials: Iterable[TrialRecord]) -> Verdict:
     """The verdict on goodput after all blocks of `trials`, at the level of an only comparison."""
     blocks = group_blocks(design.group, (pair.a, pair.b), trials)
     line = GroupLine(
@@ -47,13 +41,13 @@ def judged_alone(
         trial_s=design.trial_s,
         overhead_s=design.overhead_s,
     )
-    case = GroupCase(line, experiment, blocks, blocks.complete, Latencies(_no_histogram), refusal=refusal)
+    case = GroupCase(line, experiment, blocks, blocks.complete, Latencies(_no_histogram))
     return judge_group(case)[0].verdict
 
 
 def unchecked(trials: Iterable[TrialRecord]) -> list[TrialRecord]:
-    """The same trials as if no check had been made: what the statistics alone would say."""
-    return [trial.model_copy(update={"checks": [], "verdict": "valid"}) for trial in trials]
+    """The same trials as if no check had been made, and no bound known: what the statistics alone would say."""
+    return [trial.model_copy(update={"checks": [], "verdict": "valid", "facts": {}}) for trial in trials]
 
 
 def claims_a_difference(found: Verdict) -> bool:

@@ -23,13 +23,15 @@ from loadstone.analyse.statistics.guard import guard_holds, stall_counts, total_
 from loadstone.analyse.statistics.holm import holm_rejected
 from loadstone.analyse.statistics.judge import EQUIVALENT, FASTER, MIXED, UNDECIDED, classify, cut_at_zero
 from loadstone.analyse.statistics.signed_rank import critical_rank, p_value, signed_rank, walsh_averages
-from loadstone.plan.looks import FIXED_ALPHA, LOOK_ALPHA, LOOKS, looks
+from loadstone.plan.looks import BLOCKS_MIN, FIXED_ALPHA, LOOK_ALPHA, LOOKS, keeps_last, looks, looks_left
 from loadstone.spec.experiment import RATE_MARGIN
 
 Floats = NDArray[np.float64]
 EFFECTS = (0.0, 0.02, 0.05, 0.10)
 FIXED_BLOCKS = (8, 12, 20)
 CONDITIONS = (2, 6)
+RESUMED = (1, 3)
+"""Runs whose budget ends after every so many blocks, and that are gone on with each time until decided."""
 FALSE_MAX = 0.055
 COVERAGE_MIN = 0.945
 MARGIN = math.log1p(RATE_MARGIN)
@@ -90,9 +92,24 @@ class Look:
 
 
 def designs(pairs: int, look_alpha: float, sequence: Sequence[int] | None) -> list[Design]:
-    """Fixed numbers of blocks, and the looks of the sequential design."""
+    """Fixed numbers of blocks, the looks of the sequential design, and those of one that is resumed again and again."""
     fixed = [Design(f"fixed {blocks}", (blocks,), FIXED_ALPHA) for blocks in FIXED_BLOCKS]
-    return [*fixed, Design("sequential", tuple(sequence or looks(pairs)), look_alpha)]
+    planned = tuple(sequence or looks(pairs))
+    resumed = [Design(f"resumed every {step}", looks_of_life(planned, step), look_alpha) for step in RESUMED]
+    return [*fixed, Design("sequential", planned, look_alpha), *resumed]
+
+
+def looks_of_life(planned: Sequence[int], step: int) -> tuple[int, ...]:
+    """Where a run is looked at that gets time for `step` more blocks again and again, as `conduct.campaign` does it."""
+    taken: list[int] = []
+    for end in range(step, planned[-1] + step, step):
+        for look in looks_left(planned, taken):
+            if look <= end:
+                taken.append(look)
+        left = looks_left(planned, taken)
+        if left and end >= BLOCKS_MIN and end not in taken and not keeps_last(planned, left, end):
+            taken.append(end)
+    return tuple(sorted(taken))
 
 
 def signs_of(conditions: int) -> Floats:
@@ -245,7 +262,7 @@ def missed(found: Outcome) -> list[str]:
 
 
 HEADER = (
-    f"{'scenario':10}{'K':>2} {'design':11}{'true':>6} {'spread':>6} {'false verdict %':>20} {'coverage %':>20} "
+    f"{'scenario':10}{'K':>2} {'design':15}{'true':>6} {'spread':>6} {'false verdict %':>20} {'coverage %':>20} "
     f"{'faster %':>20} {'wrong %':>20} {'equiv. %':>9} {'undec. %':>9} {'blocks':>7} {'false at any look %':>20}"
 )
 
@@ -254,7 +271,7 @@ def line(found: Outcome) -> str:
     """One row of the table for people."""
     false, ever = str(found.false_verdict or ""), str(found.ever_false or "")
     return (
-        f"{found.scenario:10}{found.conditions:2} {found.design:11}{found.effect:+6.0%} {100 * found.spread:6.1f} "
+        f"{found.scenario:10}{found.conditions:2} {found.design:15}{found.effect:+6.0%} {100 * found.spread:6.1f} "
         f"{false:>20} {found.coverage!s:>20} {found.faster!s:>20} {found.wrong!s:>20} "
         f"{100 * found.equivalent.share:9.1f} {100 * found.undecided.share:9.1f} {found.mean_blocks:7.1f} {ever:>20}"
     )

@@ -31,6 +31,10 @@ COUNT_OF = {
     "type": "string",
     "description": "A data set whose rows are the count; where it is empty, `count` holds.",
 }
+AUTO_THREADS = {
+    "default": "auto",
+    "description": "Of the load generator; `auto`: as many as the CPUs allow and the load needs.",
+}
 REPEAT = {
     "anyOf": [{"type": "integer", "minimum": 1}, REFERENCE],
     "description": "How often the last argument is sent.",
@@ -58,6 +62,7 @@ def experiment_schema() -> Schema:
     workload, operation = definitions["Workload"]["properties"], definitions["OperationSpec"]["properties"]
     for part in PARTS:
         workload[part] = loosened(part, plan["properties"][part])
+    workload["threads"] = AUTO_THREADS | {"anyOf": [{"const": "auto"}, *workload["threads"]["anyOf"]]}
     for replaced in ("Quick", "AsPublished"):
         definitions[replaced]["properties"]["phases"] = workload["phases"]
     definitions["AsPublished"]["properties"]["model"] = {"type": "object"}
