@@ -16,12 +16,23 @@ import redis
 from loadstone.deploy import parts
 from loadstone.deploy.ports import PORT_TRIES, free_port
 from loadstone.deploy.provider import DeployContext
+from loadstone.plan.model import Closed, Command, Endpoint, Operation, Plan, Pool
 
 PATIENCE_S = 100.0
 """How long a busy machine may take for what is sure to come."""
 
 READY = "Ready to accept connections"
 """What a redis-server writes to its log once it listens."""
+
+PLAN = Plan(
+    endpoints=(Endpoint(),),
+    model=Closed(users=1),
+    pool=Pool(connections=1),
+    operations=(Operation(name="ping", commands=(Command(args=("PING",)),)),),
+)
+"""A trial's load, where any will do."""
+REDIS: dict[str, object] = {"kind": "embedded"}
+"""A trial's server, where any will do."""
 
 
 def wait_until(what: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:

@@ -22,11 +22,11 @@ from loadstone.deploy.provider import DeployContext, Server
 from loadstone.deploy.redis_control import RedisControl
 from loadstone.deploy.server_pool import ServerPool
 from loadstone.errors import Interrupted, ServerGone, UserError
-from loadstone.plan.model import Closed, Command, Endpoint, Operation, Plan, Pool
+from loadstone.plan.model import Endpoint
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.wanted import WantedData, WantedSubject
 
-from .conftest import UserRedis, is_gone, wait_until
+from .conftest import PLAN, REDIS, UserRedis, is_gone, wait_until
 
 APPLICATION = """
 import http.server, json, os, sys
@@ -61,13 +61,6 @@ tables: {{mariadb: schema.sql}}
 warm_up_s: 3
 """
 SCHEMA = "CREATE TABLE IF NOT EXISTS post (id INT PRIMARY KEY);\n"
-PLAN = Plan(
-    endpoints=(Endpoint(),),
-    model=Closed(users=1),
-    pool=Pool(connections=1),
-    operations=(Operation(name="ping", commands=(Command(args=("PING",)),)),),
-)
-REDIS: dict[str, object] = {"kind": "embedded"}
 DATA = WantedData("posts", 100, {"id": "{number}"}, "redis", commands=("SADD loadstone:posts {id}",))
 needs_mariadb = pytest.mark.skipif(find("mariadbd") is None, reason="no MariaDB: scripts/apt installs it where it can")
 

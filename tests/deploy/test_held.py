@@ -14,15 +14,16 @@ import psutil
 import pytest
 
 from loadstone import process_table, registry
+from loadstone.deploy import guarded
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.embedded import EmbeddedSettings
 from loadstone.deploy.held import Holdable
 from loadstone.deploy.provider import DeployContext
-from loadstone.plan.model import Closed, Command, Endpoint, Operation, Plan, Pool
+from loadstone.plan.model import Endpoint
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.wanted import WantedSubject
 
-from .conftest import is_gone, wait_until
+from .conftest import PLAN, REDIS, is_gone, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 BUSY = """
@@ -52,13 +53,6 @@ run:
 environment:
   STORE: ${{redis.address}}
 """
-PLAN = Plan(
-    endpoints=(Endpoint(),),
-    model=Closed(users=1),
-    pool=Pool(connections=1),
-    operations=(Operation(name="ping", commands=(Command(args=("PING",)),)),),
-)
-REDIS: dict[str, object] = {"kind": "embedded"}
 OTHER_REDIS: dict[str, object] = {"kind": "embedded", "settings": {"hz": 100}}
 
 
@@ -125,6 +119,27 @@ def test_what_a_trial_does_not_need_stands_still_and_serves_again(run: Deploymen
     assert server.control.count("DBSIZE") == 0
     assert not stands_still(pid)
     assert stands_still(*second.servers["redis"].pids.values())
+
+
+@pytest.mark.parametrize("held_before", [True, False])
+def test_a_part_whose_guard_does_not_obey_is_started_anew(
+    run: Deployments, monkeypatch: pytest.MonkeyPatch, held_before: bool
+) -> None:
+    server = run.need(trial()).servers["redis"]
+    (old,) = server.pids.values()
+    if held_before:
+        run.need(trial(OTHER_REDIS))
+    monkeypatch.setattr(guarded, "TELL_S", 3.0)
+    guard = psutil.Process(old).ppid()
+    os.kill(guard, signal.SIGSTOP)
+    if not held_before:
+        run.need(trial(OTHER_REDIS))
+
+    again = run.need(trial()).servers["redis"]
+    assert again.server.pids != {"redis": old}
+    assert again.control.count("DBSIZE") == 0, "it serves"
+    assert is_gone(old)
+    assert is_gone(guard)
 
 
 def test_a_server_that_the_trial_shares_goes_on(run: Deployments, busy: WantedSubject) -> None:

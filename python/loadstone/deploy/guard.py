@@ -110,9 +110,9 @@ class Guard:
         """Stop the server and all that it started, or let them go on."""
         self.held = held and self.child is not None
         if self.child is not None:
-            signal_all(self.child.pid, signal.SIGSTOP if held else signal.SIGCONT)
+            signalled = signal_all(self.child.pid, signal.SIGSTOP if held else signal.SIGCONT)
             if held:
-                await_stopped(descendants(os.getpid()))
+                await_stopped(signalled)
         tell(held=self.held)
 
     def prepare_child(self) -> None:
@@ -181,8 +181,8 @@ def is_stopped(pid: int) -> bool:
     return all(state in ([], [b"T"], [b"t"], [b"Z"], [b"X"]) for state in states)
 
 
-def signal_all(leader: int, number: int) -> None:
-    """Send a signal to the process group of `leader` and to all else that this process has below it."""
+def signal_all(leader: int, number: int) -> set[int]:
+    """Send a signal to the process group of `leader` and to all else that this process has below it; all of them."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, number)
     done = {leader}
@@ -191,6 +191,7 @@ def signal_all(leader: int, number: int) -> None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
         done |= new
+    return done
 
 
 def end_orphans() -> None:

@@ -128,20 +128,23 @@ class GuardedProcess:
             self._hold("release", held=False)
 
     def _hold(self, order: str, held: bool) -> None:
-        """Return when the guard did it, or the command is gone."""
-        deadline = time.monotonic() + TELL_S
         with contextlib.suppress(OSError):  # the guard is gone, and the command with it
-            self._say(order)
-            while self.pid is not None and self.held != held and time.monotonic() < deadline:
-                self._hear(deadline - time.monotonic())
+            self._order(order, lambda: self.held == held)
 
     def end(self) -> None:
         """End the command, keep its folder."""
-        deadline = time.monotonic() + TELL_S
         if self.alive():
-            self._say("stop")
-            while self.pid is not None and time.monotonic() < deadline:
-                self._hear(deadline - time.monotonic())
+            self._order("stop", lambda: False)
+
+    def _order(self, order: str, done: Callable[[], bool]) -> None:
+        """Return when the guard did it, or the command is gone. A guard that does neither ends, and its command."""
+        deadline = time.monotonic() + TELL_S
+        self._say(order)
+        while self.pid is not None and not done():
+            if self._hear(max(0.0, deadline - time.monotonic())) is None:
+                self._guard.kill()
+                self._guard.wait()
+                raise OSError(f"{self.workspace.path}: the guard of the process did not {order} it in {TELL_S:g} s")
 
     def close(self) -> None:
         """End the command and its guard, remove the folder. May be called more than once."""
