@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::outcome::AcknowledgedRecord;
 use crate::plan::{Distribution, Plan, PlanError};
 
-/// Keys whose acknowledged versions can be kept: 8 bytes each, 4 GiB in all.
-const KEYS_MAX: u64 = 1 << 29;
+use super::shared::{TRACKED_KEYS_MAX, per_key};
+
 /// The version of a key that is written once, by an operation whose versions are not followed.
 const ONLY_VERSION: u32 = 1;
 
@@ -29,10 +29,11 @@ impl Acknowledged {
         }
         let count = plan.keys.count;
         let exactly_once = plan.keys.distribution == Distribution::ExactlyOnce;
-        let (newest, certain) = zeros(count).zip(zeros(count)).ok_or_else(|| {
+        let zeros = || per_key(count, AtomicU32::default);
+        let (newest, certain) = zeros().zip(zeros()).ok_or_else(|| {
             let message = format!(
                 "{count}: keeping what was acknowledged of so many keys takes {count} times 8 bytes; use at most \
-                 {KEYS_MAX} keys and what the memory holds, or set `acknowledged` to false"
+                 {TRACKED_KEYS_MAX} keys and what the memory holds, or set `acknowledged` to false"
             );
             PlanError::new("keys.count", message)
         })?;
@@ -64,14 +65,6 @@ impl Acknowledged {
             certain: read(&self.certain),
         }
     }
-}
-
-fn zeros(count: u64) -> Option<Box<[AtomicU32]>> {
-    let room = usize::try_from(count).ok().filter(|_| count <= KEYS_MAX)?;
-    let mut versions = Vec::new();
-    versions.try_reserve_exact(room).ok()?;
-    versions.resize_with(room, AtomicU32::default);
-    Some(versions.into())
 }
 
 /// Equal neighbours put together: their number, then what each of them is.

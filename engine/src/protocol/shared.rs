@@ -14,7 +14,16 @@ use super::acknowledged::Acknowledged;
 const IN_FLIGHT_ONE: u64 = 1 << 32;
 const STORED: u64 = 1 << 63;
 /// Keys whose versions can be followed: 8 bytes each, 4 GiB in all.
-const TRACKED_KEYS_MAX: u64 = 1 << 29;
+pub(super) const TRACKED_KEYS_MAX: u64 = 1 << 29;
+
+/// A value for each key; None if these are too many, or the memory does not hold them.
+pub(super) fn per_key<T>(count: u64, value: impl FnMut() -> T) -> Option<Box<[T]>> {
+    let room = usize::try_from(count).ok().filter(|_| count <= TRACKED_KEYS_MAX)?;
+    let mut values = Vec::new();
+    values.try_reserve_exact(room).ok()?;
+    values.resize_with(room, value);
+    Some(values.into())
+}
 
 /// The versions of every key, and what else all threads of a drive use.
 #[derive(Debug)]
@@ -63,24 +72,21 @@ impl Shared {
             return Err(PlanError::new("keys.count", format!("{count}: must be at most {largest} (12 digits)")));
         }
         let at_start = if plan.keys.loaded { STORED | 1 } else { 0 };
-        let mut words = Vec::new();
+        let mut words = Box::default();
         if plan.operations.iter().any(|operation| operation.writes != Writes::Nothing) {
-            let room = usize::try_from(count).ok().filter(|_| count <= TRACKED_KEYS_MAX);
-            let room = room.filter(|&room| words.try_reserve_exact(room).is_ok());
-            let room = room.ok_or_else(|| {
+            words = per_key(count, || AtomicU64::new(at_start)).ok_or_else(|| {
                 let message = format!(
                     "{count}: following the versions of so many keys takes {count} times 8 bytes; use at most \
                      {TRACKED_KEYS_MAX} keys and what the memory holds, or operations that write nothing"
                 );
                 PlanError::new("keys.count", message)
             })?;
-            words.resize_with(room, || AtomicU64::new(at_start));
         }
         let values = Values::new(plan.seed, &plan.documents);
         let data = plan.data.as_ref().map(|file| Data::load(file, plan.seed)).transpose()?;
         let slots = Slots::new(&plan.endpoints, plan.protocol)?;
         let acknowledged = Acknowledged::new(plan)?;
-        Ok(Shared { values, data, slots, taken: AtomicU64::new(0), words: words.into(), at_start, acknowledged })
+        Ok(Shared { values, data, slots, taken: AtomicU64::new(0), words, at_start, acknowledged })
     }
 
     /// What was acknowledged, once no thread writes any more; None if the plan does not require it.
