@@ -121,7 +121,6 @@ def run(
     json_: opt.Json = False,
 ) -> None:
     """Run an experiment and print what the data say."""
-    from loadstone.options import RunOptions
     from loadstone.runs import run_folder
 
     folder = None if resume is None else run_folder(resume, out)
@@ -131,6 +130,8 @@ def run(
     if quiet and verbose:
         raise UserError("--quiet, --verbose: leave one of them out")
     objectives = _objectives(fail_if)
+    from loadstone.options import RunOptions
+
     options = RunOptions(
         experiment=experiment,
         only=tuple(only or ()),
@@ -172,11 +173,12 @@ def report(
     json_: opt.Json = False,
 ) -> None:
     """Write a run's reports again, from its folder."""
-    from loadstone import console
-    from loadstone.run import report_run
     from loadstone.runs import run_folder
 
     objectives, path = _objectives(fail_if), run_folder(folder)
+    from loadstone import console
+    from loadstone.run import report_run
+
     formats = tuple(part.strip() for part in format_.split(",") if part.strip())
     results = console.results(beside_json=json_, quiet=quiet)
     missed = report_run(path, formats, results, console.remarks(quiet=quiet), objectives, verbose=verbose)
@@ -201,13 +203,15 @@ def compare(
     json_: opt.CompareJson = False,
 ) -> None:
     """Compare two runs, or conditions of one."""
+    from loadstone.runs import run_folder
+
+    folders = tuple(run_folder(word) for word in runs)
     from loadstone import console
     from loadstone.compare import CompareOptions
     from loadstone.compare import compare as compare_runs
-    from loadstone.runs import run_folder
 
     options = CompareOptions(
-        runs=tuple(run_folder(word) for word in runs),
+        runs=folders,
         a=a,
         b=b,
         metric=metric,

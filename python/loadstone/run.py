@@ -10,9 +10,9 @@ from rich.console import Console
 
 from loadstone.analyse.analysis import analyse
 from loadstone.analyse.comparisons import look_at
-from loadstone.analyse.limits import GAIN
-from loadstone.analyse.model import Analysis, Row
+from loadstone.analyse.model import DECIDED, Analysis
 from loadstone.analyse.objectives import Objective, missed
+from loadstone.analyse.tables import is_too_far
 from loadstone.conduct.campaign import Campaign
 from loadstone.conduct.crashes import Crashes
 from loadstone.conduct.opening import opened
@@ -117,13 +117,8 @@ def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[Objective]) 
     rows = [row for table in analysis.tables for row in table.rows]
     compared = [comparison for family in analysis.families for comparison in family.comparisons]
     nothing = bool(rows) and all(row.verdict == "missing" for row in rows)  # some: the budget did not reach them
-    decided = any(one.primary.kind in ("faster", "equivalent", "mixed") for one in compared)
-    refused = [row for row in rows if row.verdict == "invalid" and not (decided and _by_bound(row))]
+    decided = any(one.primary.kind in DECIDED for one in compared)
+    refused = [row for row in rows if row.verdict == "invalid" and not (decided and is_too_far(row.bound))]
     broken = any(row.broken for table in analysis.crashes for row in table.rows)
     invalid = bool(refused) or broken or any(one.primary.kind == "invalid" for one in compared)
     return Outcome(folder, lines, MISSED_STATUS if lines else INVALID_STATUS if invalid or nothing else 0)
-
-
-def _by_bound(row: Row) -> bool:
-    """Whether a row has no figure because its bound is too far away."""
-    return row.bound is not None and 100 * row.bound.total > GAIN.invalid

@@ -20,7 +20,7 @@ RUNS = Path("runs")
 LATEST = "latest"
 """Names the newest run wherever a run's folder is expected."""
 _NAME = re.compile(r"(?P<time>\d{8}T\d{6}Z)-(?P<experiment>.+?)(?:-(?P<number>\d+))?")
-_OF_ONE_START = {"--json", "--open", "--quiet", "--verbose"}
+OF_ONE_START = {"--json", "--open", "--quiet", "--verbose"}
 """Switches that say how a run is shown, and not what it measures."""
 
 
@@ -79,18 +79,32 @@ def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:
     """
     if not (folder / PLAN).is_file():
         raise UserError(f"--resume {folder}: not a run's folder ({PLAN} is missing); give a folder under runs/")
-    words = shlex.split(str(_document(folder / ENVIRONMENT).get("command", "")))
-    if words[:2] != ["loadstone", "run"]:
+    words = options_given(_document(folder / ENVIRONMENT).get("command"))
+    if words is None:
         raise UserError(f"--resume {folder}: it does not say how it was started; name the experiment, too")
     kept: list[str] = []
-    for word in words[2:]:
+    for word in words:
         if HIDDEN in word:
             _require_given(folder, word, given)
             if kept and kept[-1] in ("--server", "--subject"):
                 kept.pop()
-        elif word not in _OF_ONE_START:
+        elif word not in OF_ONE_START:
             kept.append(_copy_if_gone(word, folder))
     return kept
+
+
+def options_given(command: object) -> list[str] | None:
+    """What stood behind `loadstone run` in a recorded command; None where it does not say so."""
+    try:
+        words = shlex.split(command) if isinstance(command, str) else []
+    except ValueError:
+        return None
+    return words[2:] if words[:2] == ["loadstone", "run"] else None
+
+
+def hides_secret(words: Sequence[str]) -> bool:
+    """Whether a secret in a recorded command was replaced: then it does not work as it stands."""
+    return any(HIDDEN in word for word in words)
 
 
 def _require_given(folder: Path, word: str, given: Sequence[str]) -> None:

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.labels import identity, label_of, level_words
+from loadstone.analyse.labels import label_of, level_words
 from loadstone.analyse.metrics import duration, figure, figure_words, less_is_better, metric_words, rounded
 from loadstone.analyse.summary import one_sentence
 from loadstone.errors import UserError
 from loadstone.spec.experiment import Factor
+from loadstone.spec.levels import identity
 
 
 @pytest.mark.parametrize(

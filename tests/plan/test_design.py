@@ -4,12 +4,12 @@ from dataclasses import replace
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.plan.conditions import identity
 from loadstone.plan.design import make_run_plan
 from loadstone.plan.model import Closed, Plan
 from loadstone.plan.run_plan import TABLE_GROUP
 from loadstone.spec.catalogue import find
 from loadstone.spec.experiment import Experiment
+from loadstone.spec.levels import identity
 from loadstone.spec.load import load_experiment
 from loadstone.spec.overrides import override
 

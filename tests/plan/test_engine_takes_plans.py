@@ -4,11 +4,12 @@ import pytest
 
 from loadstone._engine import Engine
 from loadstone.plan.commands import with_arguments
-from loadstone.plan.conditions import all_conditions, identity
+from loadstone.plan.conditions import all_conditions
 from loadstone.plan.design import make_run_plan
 from loadstone.plan.model import Command, Operation
 from loadstone.plan.substitute import FieldError
 from loadstone.spec.catalogue import find, names
+from loadstone.spec.levels import identity
 
 
 @pytest.mark.parametrize("name", names())

@@ -2,12 +2,12 @@
 
 import pytest
 
-from loadstone.plan.conditions import identity
 from loadstone.plan.design import make_run_plan
 from loadstone.plan.looks import LOOKS
 from loadstone.plan.run_plan import Group, RunPlan
 from loadstone.plan.trial_length import trial_length_s
 from loadstone.spec.catalogue import find
+from loadstone.spec.levels import identity
 from loadstone.spec.load import load_experiment
 from loadstone.spec.overrides import override
 

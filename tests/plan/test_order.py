@@ -6,11 +6,11 @@ from itertools import pairwise
 import pytest
 from scipy.stats import binom
 
-from loadstone.plan.conditions import identity
 from loadstone.plan.design import make_run_plan
 from loadstone.plan.order import block_order, derived_seed
 from loadstone.plan.run_plan import TABLE_GROUP, Group, RunPlan
 from loadstone.spec.catalogue import find
+from loadstone.spec.levels import identity
 from loadstone.spec.load import load_experiment
 
 BLOCKS = 400

@@ -17,7 +17,7 @@ from loadstone.analyse.comparisons import (
     repeated_blocks,
 )
 from loadstone.analyse.course import newest_look
-from loadstone.analyse.labels import condition_words, identity
+from loadstone.analyse.labels import condition_words
 from loadstone.analyse.latencies import Latencies
 from loadstone.analyse.model import Comparison
 from loadstone.analyse.statistics.settings import Settings
@@ -28,7 +28,7 @@ from loadstone.record.plan_summary import PairLine
 from loadstone.record.reading import Run, read_histogram
 from loadstone.record.trial import Level, TrialRecord
 from loadstone.spec.experiment import usual_margin
-from loadstone.spec.levels import same_level
+from loadstone.spec.levels import identity, same_level
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loadstone.analyse.claims import answer_by_verdicts
-from loadstone.analyse.labels import identity
 from loadstone.analyse.metrics import figure, figure_words, interval, less_is_better, metric_words, range_words
 from loadstone.analyse.model import Answer, Family, ResultTable, Row
 from loadstone.spec.experiment import Conclusion, Experiment
-from loadstone.spec.levels import Condition, Level, fits
+from loadstone.spec.levels import Condition, Level, fits, identity
 
 ONE_BLOCK: Literal["no comparison: one block"] = "no comparison: one block"
 NEAR = 0.25

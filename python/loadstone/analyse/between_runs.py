@@ -16,7 +16,7 @@ from loadstone.analyse.checks import BOUNDS, forbidding
 from loadstone.analyse.exploration import Explored, repeated
 from loadstone.analyse.gain import bound_over, gain_over
 from loadstone.analyse.judgements import Finding, judgement, refused, settings_of_metric
-from loadstone.analyse.labels import identity, label_of
+from loadstone.analyse.labels import label_of
 from loadstone.analyse.metrics import figure, is_rate
 from loadstone.analyse.model import Comparison
 from loadstone.analyse.pairs import SPOILED_MAX, PairBlock, exact_failure, usual_failure
@@ -33,7 +33,7 @@ from loadstone.record.plan_summary import PairLine
 from loadstone.record.reading import Run
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.experiment import usual_margin
-from loadstone.spec.levels import same_level
+from loadstone.spec.levels import identity, same_level
 
 NAME = "two runs"
 ENDED = "two separate runs"

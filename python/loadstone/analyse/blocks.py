@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from loadstone.analyse.labels import identity
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.plan.run_plan import TABLE_GROUP, WARM_BLOCK
 from loadstone.record.look import Look
 from loadstone.record.trial import Level, TrialRecord
+from loadstone.spec.levels import identity
 
 
 class PairDesign(Protocol):

@@ -15,7 +15,6 @@ from loadstone.analyse.course import newest_look
 from loadstone.analyse.exploration import Explored, explore
 from loadstone.analyse.family_words import family_answer
 from loadstone.analyse.judgements import Finding, block_points, judgement
-from loadstone.analyse.labels import identity
 from loadstone.analyse.latencies import HistogramReader, Latencies
 from loadstone.analyse.metrics import is_rate, metric_words
 from loadstone.analyse.model import BlockPoint, Comparison, Family
@@ -27,6 +26,7 @@ from loadstone.record.look import Look
 from loadstone.record.reading import LatencyKind, Run, read_histogram
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.experiment import Experiment
+from loadstone.spec.levels import identity
 
 AD_HOC = "ad hoc"
 """The name of a comparison that the experiment does not declare."""

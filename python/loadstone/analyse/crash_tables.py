@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from itertools import product
 
-from loadstone.analyse.labels import condition_words, identity
+from loadstone.analyse.labels import condition_words
 from loadstone.analyse.model import CrashRow, CrashTable
 from loadstone.record.crash import CrashRecord
 from loadstone.record.reading import Run
 from loadstone.spec.experiment import Crash, Experiment
-from loadstone.spec.levels import Condition, fits
+from loadstone.spec.levels import Condition, fits, identity
 
 _NAMED = 3
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from loadstone.analyse.answers import ONE_BLOCK
 from loadstone.analyse.family_words import short_words
-from loadstone.analyse.labels import condition_words, identity
+from loadstone.analyse.labels import condition_words
 from loadstone.analyse.metrics import bound_words, figure, figure_words, interval, metric_words, range_words
-from loadstone.analyse.model import Comparison, Family, ResultTable, Row, VerdictKind
+from loadstone.analyse.model import DECIDED, Comparison, Family, ResultTable, Row, VerdictKind
 from loadstone.spec.experiment import Experiment
+from loadstone.spec.levels import identity
 
 FAMILIES_MAX = 3
 """So many comparisons stand in the answer; the others are counted."""
-_DECIDED: tuple[VerdictKind, ...] = ("faster", "equivalent", "mixed")
 _SAYS: dict[VerdictKind, int] = {
     "faster": 4, "mixed": 3, "equivalent": 2, "undecided": 1, "not_decidable": 1, "invalid": 0,
 }  # fmt: skip
@@ -43,7 +43,7 @@ def headline(
     metric = experiment.primary_metric
     usable = [row for table in tables for row in table.rows if row.verdict in ("valid", "suspect")]
     if all(figure(row, metric) is None for row in usable):
-        if any(pair.primary.kind in _DECIDED for family in families for pair in family.comparisons):
+        if any(pair.primary.kind in DECIDED for family in families for pair in family.comparisons):
             why = "no rate is printed, since it could be half as high again; what was compared holds"
             return f"Others took CPU time: {why}{_remarks(remarks)}."
         return f"No trial gave a figure that may be used; the checks say why{_remarks(remarks)}."
@@ -58,7 +58,7 @@ def comparison_line(tables: Sequence[ResultTable], families: Sequence[Family]) -
         return ONE_BLOCK if measured_once(tables) else "no comparison was declared"
     total = sum(kinds.values())
     parts = {
-        "decided": sum(kinds[kind] for kind in _DECIDED),
+        "decided": sum(kinds[kind] for kind in DECIDED),
         "undecided": kinds["undecided"],
         "not decidable here": kinds["not_decidable"],
         "invalid": kinds["invalid"],

@@ -1,6 +1,5 @@
 """Levels and conditions in words, as rows and answers name them."""
 
-import json
 from collections.abc import Iterable, Mapping
 
 from loadstone.spec.experiment import Experiment, Factor, Table
@@ -10,11 +9,6 @@ _SWITCHES = frozenset({"on", "off", "yes", "no", "true", "false"})
 _WORD = 3
 """Letters from which on a name can be a word."""
 _SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
-
-
-def identity(condition: Mapping[str, Level]) -> str:
-    """A condition as canonical text, which tells `1` from `"1"` and from `true`."""
-    return json.dumps(dict(condition), sort_keys=True, ensure_ascii=False)
 
 
 def level_words(name: str, level: Level, factor: Factor | None, *, shared: bool = False) -> str:

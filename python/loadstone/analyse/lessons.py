@@ -7,17 +7,15 @@ from statistics import mean, median
 from typing import Literal
 
 from loadstone.analyse.checks import CHECKS, forbidding
-from loadstone.analyse.labels import identity
 from loadstone.analyse.lesson_facts import errors_kept_apart, held_back, percent, rows_as_rows, same_data
-from loadstone.analyse.model import CheckSummary, Family, LessonAnswer, ResultTable, VerdictKind
+from loadstone.analyse.model import DECIDED, CheckSummary, Family, LessonAnswer, ResultTable
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.experiment import Experiment, Lesson
+from loadstone.spec.levels import identity
 
 Verdict = Literal["caught", "did not happen", "unknown"]
 Told = tuple[Verdict, str]
-_DECIDED: frozenset[VerdictKind] = frozenset({"faster", "equivalent", "mixed"})
-"""Verdicts that answer a question: others say that this run cannot."""
 RENAMED = {
     "generator_cpu": "gain", "generator_ceiling": "gain", "generator_wait": "taken", "server_wait": "taken",
     "steal": "taken",
@@ -104,7 +102,7 @@ def _comparison(families: Mapping[str, Family], name: str) -> Told:
     if family is None or not family.comparisons:
         return "unknown", "This run did not compare these conditions."
     told = [pair.primary for pair in family.comparisons]
-    decided = [judged for judged in told if judged.kind in _DECIDED]
+    decided = [judged for judged in told if judged.kind in DECIDED]
     if any(judged.kind != "faster" or judged.negligible for judged in decided):
         return "caught", family.answer
     return "did not happen" if len(decided) == len(told) else "unknown", family.answer

@@ -162,6 +162,8 @@ class CrashTable(Piece):
 
 
 VerdictKind = Literal["invalid", "equivalent", "faster", "mixed", "undecided", "not_decidable"]
+DECIDED: frozenset[VerdictKind] = frozenset({"faster", "equivalent", "mixed"})
+"""Verdicts that answer a question: others say that this run cannot."""
 
 
 class Side(Piece):

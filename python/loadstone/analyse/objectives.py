@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from loadstone.analyse.labels import identity
 from loadstone.analyse.metrics import figure, figure_words, is_rate
 from loadstone.analyse.model import Analysis, Comparison, Judgement, Row
 from loadstone.analyse.statistics.wording import ratio_text
 from loadstone.errors import UserError
-from loadstone.spec.levels import Level, level_text
+from loadstone.spec.levels import Level, identity, level_text
 from loadstone.spec.units import parse_any
 
 Operator = Literal[">", ">=", "<", "<="]

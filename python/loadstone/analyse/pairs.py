@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from loadstone.analyse.blocks import GroupBlocks, PairDesign
 from loadstone.analyse.checks import BOUNDS, forbidding
-from loadstone.analyse.labels import identity
 from loadstone.analyse.reasons import counted_reasons
 from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.spec.levels import identity
 
 EXACT = ("settings", "conservation", "server_counter", "stored_rows", "replies")
 """Checks that hold exactly or not at all: one trial that fails one makes every figure of the pair doubtful."""

@@ -10,7 +10,7 @@ import numpy as np
 from loadstone.analyse.bottleneck import bottleneck_of
 from loadstone.analyse.checks import BOUNDS, forbidding
 from loadstone.analyse.gain import bound_over
-from loadstone.analyse.labels import condition_words, identity
+from loadstone.analyse.labels import condition_words
 from loadstone.analyse.limits import GAIN
 from loadstone.analyse.model import Bound, MachineSpeed, ResultTable, Row
 from loadstone.analyse.pairs import EXACT, SPOILED_MAX
@@ -25,7 +25,7 @@ from loadstone.record.histogram import PER_MILLE, SAMPLES_BEYOND, measurable
 from loadstone.record.reading import Run, mean_of
 from loadstone.record.trial import Quantiles, TrialRecord
 from loadstone.spec.experiment import Experiment, Published, Table
-from loadstone.spec.levels import Condition, is_level
+from loadstone.spec.levels import Condition, identity, is_level
 
 INTERVAL_ALPHA = 0.05
 """Rows describe: each interval holds the typical figure 95 times in 100 for itself."""
@@ -72,6 +72,11 @@ def _conditions(experiment: Experiment, table: Table) -> list[Condition]:
     return [usual | dict(zip(table.vary, levels, strict=True)) for levels in product(*table.vary.values())]
 
 
+def is_too_far(bound: Bound | None) -> bool:
+    """Whether a row's bound is so far away that it refuses the figure."""
+    return bound is not None and 100 * bound.total > GAIN.invalid
+
+
 def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord], usual: Sequence[MachineSpeed]) -> Row:
     used = [trial for trial in trials if not forbidding(trial)]
     head: dict[str, Any] = {
@@ -83,7 +88,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
     }
     bound = bound_over(used)
     head["reasons"] = _reasons(trials, bound)
-    if not used or _refused(trials) or (bound is not None and 100 * bound.total > GAIN.invalid):
+    if not used or _refused(trials) or is_too_far(bound):
         return _empty_row({**head, "bound": bound}, "invalid" if trials else "missing")
     response, service, unread = _latencies(run, used)
     goodput = _rate([trial.goodput_per_s for trial in used], used)

@@ -138,12 +138,8 @@ class Campaign:
         """The other blocks, as far as the budget goes. Every comparison had its first look before."""
         if self._table_ended(table):
             return
-        reason: Reason = "last look" if self._measure_first_block(table, 0.0) else "out of budget"
-        for block in table.blocks[1:] if reason == "last look" else ():
-            if table.pending(block) and not self._fits(table.block_s(), table.pending(block)):
-                reason = "out of budget"
-                break
-            self._measure_tables_block(table, block)
+        whole = self._measure_first_block(table, 0.0) and self._measure_other_blocks(table)
+        reason: Reason = "last look" if whole else "out of budget"
         self._add_look(table.group, table.complete, [], stop=True, reason=reason)
 
     def _measure_first_block(self, table: TableTrials, kept_s: float) -> bool:
@@ -152,7 +148,16 @@ class Campaign:
             if not self._fits(table.trial_s() + kept_s, [planned]):
                 return False
             self._table_trial(table, planned)
-        self._measure_tables_block(table, table.blocks[0])
+        return True
+
+    def _measure_other_blocks(self, table: TableTrials) -> bool:
+        """Block by block as long as there is time for a whole one; whether all are measured."""
+        for block in table.blocks[1:]:
+            pending = table.pending(block)
+            if pending and not self._fits(table.block_s(), pending):
+                return False
+            for planned in pending:
+                self._table_trial(table, planned)
         return True
 
     def _first_looks(self) -> list[float]:
@@ -170,10 +175,6 @@ class Campaign:
             return False
         first = table.pending(table.blocks[0])
         return look.reason != "out of budget" or not self._fits(table.trial_s() if first else table.block_s())
-
-    def _measure_tables_block(self, table: TableTrials, block: int) -> None:
-        for planned in table.pending(block):
-            self._table_trial(table, planned)
 
     def _table_trial(self, table: TableTrials, planned: PlannedTrial) -> None:
         record = self._trial(planned, f"trial {table.number(planned)} of {table.planned}")

@@ -147,6 +147,8 @@ class Conductor:
         intervals: list[Interval] = []
         samples: list[Sample] = []
         settings, unlike = settings_of(ready, planned)
+        cpus = (*self.placement.server_cpus, *self.placement.generator_cpus)
+        speed_before = machine_speed(cpus)
         held_before, throttled_before, before = held(ready, planned.stored), throttled_s(ready), snapshots(ready)
 
         def take(interval: Interval) -> None:
@@ -161,16 +163,14 @@ class Conductor:
             samples.extend(seen)
             self.live.sample(seen)
 
-        cpus = (*self.placement.server_cpus, *self.placement.generator_cpus)
-        speed_before = machine_speed(cpus)
         sampler = Sampler(registry.monitors(watch_of(ready, cpus)), deliver)
         with sampler:
             sampler.now()
             drive = self.driver.drive(plan, take)
-        speed_after = machine_speed(cpus)
         self._offered = drive.total.offered
         after = snapshots(ready)
         subjects, held_after = subject_facts(ready, throttled_before), held(ready, planned.stored)
+        speed_after = machine_speed(cpus)
         writer.add_samples(samples)
         return make_trial_record(
             planned,

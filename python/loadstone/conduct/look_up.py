@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from loadstone.deploy.redis_control import RedisControl
+from loadstone.deploy.redis_control import RedisControl, numbered
 from loadstone.drive.outcome import Acknowledged
 from loadstone.plan.look_up import EXISTS
 from loadstone.plan.model import Plan
@@ -74,7 +74,7 @@ class LookUp:
         return [_version(reply) for reply in self.control.pipelined([(name, key, *rest) for key in keys])]
 
     def _key(self, number: int) -> str:
-        return f"{self.plan.keys.prefix}{number:012d}"
+        return numbered(self.plan.keys.prefix, number)
 
 
 def _versions(runs: Sequence[int]) -> Versions:

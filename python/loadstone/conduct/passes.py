@@ -33,10 +33,6 @@ class Passes:
             passes.append([])
         passes[-1].append(trial)
 
-    def begin_anew(self, block: int) -> None:
-        """The next trial of the block is the first of another pass."""
-        self._passes.setdefault(block, []).append([])
-
     def pending(self, block: int) -> tuple[PlannedTrial, ...]:
         """What is left of the block's last pass."""
         done = {trial.trial for trial in self._last(block)}
@@ -66,7 +62,7 @@ class Passes:
         block = self.half_done()
         if block is None or now_unix_s - ended_unix_s(self._last(block)[-1]) <= PAUSE_MAX_S:
             return None
-        self.begin_anew(block)
+        self._passes[block].append([])
         return block
 
     def block_s(self) -> float:

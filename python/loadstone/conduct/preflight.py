@@ -94,7 +94,7 @@ def start_parts(deployments: "Deployments", run_plan: RunPlan) -> tuple[Ready, l
 def _distinct(run_plan: RunPlan) -> Iterator[PlannedTrial]:
     """One trial for each combination of parts, in the order in which they run."""
     seen: set[str] = set()
-    for trial in (*run_plan.trials, *(one.trial for one in run_plan.crashes)):
+    for trial in run_plan.every_trial:
         parts = repr((trial.servers, trial.subjects))
         if parts not in seen:
             seen.add(parts)

@@ -43,7 +43,7 @@ class ClusterControl(RedisControl):
         if name in KEYLESS or len(command) == 1:
             return _together([node.call(*command) for node in self.nodes])
         if name == "UNLINK":
-            return sum(node.call(name, *keys) for node, keys in self._by_node(command[1:]))
+            return sum(int(reply) for reply in self.pipelined([(name, key) for key in command[1:]]))
         return self.node_of(command[1]).call(*command)
 
     def pipelined(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
@@ -76,13 +76,6 @@ class ClusterControl(RedisControl):
     def remove_beginning(self, prefix: str) -> int:
         """Remove every key that begins with `prefix`; how many there were. See `RedisControl.remove_beginning`."""
         return sum(node.remove_beginning(prefix) for node in self.nodes)
-
-    def _by_node(self, keys: Iterable[Key]) -> list[tuple["NodeControl", list[Key]]]:
-        """The keys by the node that has them."""
-        found: dict[NodeControl, list[Key]] = {}
-        for key in keys:
-            found.setdefault(self.node_of(key), []).append(key)
-        return list(found.items())
 
 
 class NodeControl(RedisControl):

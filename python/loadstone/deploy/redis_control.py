@@ -193,9 +193,14 @@ class RedisControl:
         _require_ours(prefix)
         removed = 0
         for start in range(0, count, BATCH):
-            keys = [f"{prefix}{number:012d}" for number in range(start, min(start + BATCH, count))]
+            keys = [numbered(prefix, number) for number in range(start, min(start + BATCH, count))]
             removed += self.call("UNLINK", *keys)
         return removed
+
+
+def numbered(prefix: str, number: int) -> str:
+    """The key of a plan with this number, as the engine names it."""
+    return f"{prefix}{number:012d}"
 
 
 def _require_ours(prefix: str) -> None:

@@ -2,13 +2,13 @@
 
 import contextlib
 import os
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 
+from loadstone import process_table
 from loadstone.observe import tasks
 from loadstone.observe.rates import Rates
 from loadstone.observe.sample import Monitor, Sample
@@ -17,8 +17,6 @@ from loadstone.observe.watch import Watch
 PROC = Path("/proc")
 SOCKETS_SHARE = 0.02
 """Looking at each open file takes time: sockets are counted so rarely that it takes at most this share of a CPU."""
-PROCESS_CPU_CLOCK = 2
-"""The kernel's number for the clock of all threads of a process, as clock_getcpuclockid(3) makes it."""
 UNITS = {
     "alive": "1 or 0",
     "cpu_s": "s since the process began, all its threads",
@@ -124,9 +122,9 @@ def cpu_seconds(process: psutil.Process | int | None) -> float | None:
         process = psutil.Process(process) if isinstance(process, int) else process
         if process is None or not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
             return None
-        if sys.platform == "linux":
-            with contextlib.suppress(OSError):
-                return time.clock_gettime(~process.pid << 3 | PROCESS_CPU_CLOCK)
+        spent_ns = process_table.cpu_ns(process.pid)
+        if spent_ns is not None:
+            return spent_ns / 1e9
         times = process.cpu_times()
     except psutil.Error:
         return None

@@ -1,14 +1,13 @@
 """Factors, tables and comparisons become conditions: a level for each factor, each condition once."""
 
 import itertools
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from loadstone.errors import UserError
 from loadstone.plan.pairs import Only, conditions_of, every_condition, has_levels, pairs_of_mode
 from loadstone.spec.experiment import Experiment, Table
-from loadstone.spec.levels import Condition, Level, level_text
+from loadstone.spec.levels import Condition, Level, identity, level_text
 
 
 @dataclass(frozen=True)
@@ -24,11 +23,6 @@ class NumberedCondition:
     def identity(self) -> str:
         """The condition as text: the same for the same levels, whatever else the experiment holds."""
         return identity(self.condition)
-
-
-def identity(condition: Condition) -> str:
-    """A condition as canonical JSON, which tells `1` from `"1"` and from `true`."""
-    return json.dumps(condition, sort_keys=True, ensure_ascii=False)
 
 
 def conditions_varied(experiment: Experiment, vary: Mapping[str, tuple[Level, ...]]) -> list[Condition]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loadstone.errors import UserError
-from loadstone.plan.conditions import NumberedCondition, conditions_varied, identity
+from loadstone.plan.conditions import NumberedCondition, conditions_varied
 from loadstone.plan.deployment import Deployment
 from loadstone.plan.look_up import look_up_of
 from loadstone.plan.mode import Mode, condition_text
@@ -17,6 +17,7 @@ from loadstone.plan.substitute import Path, substitute
 from loadstone.plan.wanted import PlannedCrash
 from loadstone.plan.workload import with_fixed_length
 from loadstone.spec.experiment import Crash, Experiment
+from loadstone.spec.levels import identity
 from loadstone.spec.units import duration_s
 
 MOST_KEYS_PER_S = 3_000_000
@@ -79,9 +80,7 @@ def _check(experiment: Experiment, at: Path, crash: Crash, parts: Parts) -> None
 
 def _look_up(crash: Crash, parts: Parts) -> tuple[str, ...]:
     """The command that looks a key up, where the load goes to the server itself; else empty."""
-    deployment = parts.deployment
-    target = deployment.target or (None if deployment.subjects else ",".join(deployment.servers))
-    return look_up_of(parts.plan) if target == crash.server else ()
+    return look_up_of(parts.plan) if parts.deployment.targets == (crash.server,) else ()
 
 
 def _try(experiment: Experiment, crash: Crash, parts: Parts, seed: int, number: int) -> CrashTrial:

@@ -3,12 +3,12 @@
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 
-from loadstone.plan.conditions import identity, table_conditions, tables_of_mode
+from loadstone.plan.conditions import table_conditions, tables_of_mode
 from loadstone.plan.describe_parts import crashes, listed, parts, preparation
 from loadstone.plan.pairs import conditions_of, places
 from loadstone.plan.run_plan import TABLE_GROUP, Group, RunPlan
 from loadstone.spec.experiment import Comparison, Experiment, Factor, Table
-from loadstone.spec.levels import Level, level_text, same_level
+from loadstone.spec.levels import Level, identity, level_text, same_level
 
 _GLUE = "\0%"
 """Stands for ` %` while lines are broken."""
@@ -184,7 +184,7 @@ def _build(run_plan: RunPlan) -> str:
 
 
 def _ours(run_plan: RunPlan) -> list[str]:
-    trials = [*run_plan.trials, *(one.trial for one in run_plan.crashes)]
+    trials = run_plan.every_trial
     return list(dict.fromkeys(name for trial in trials for name, wanted in trial.subjects.items() if not wanted.urls))
 
 

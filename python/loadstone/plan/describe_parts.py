@@ -14,7 +14,7 @@ from loadstone.spec.levels import level_text
 
 def parts(run_plan: RunPlan, experiment: Experiment) -> Iterator[str]:
     """A line for each server, subject and data set that a trial of the run needs."""
-    trials = [*run_plan.trials, *(one.trial for one in run_plan.crashes)]
+    trials = run_plan.every_trial
     needed = {name for trial in trials for name in trial.servers}
     for name, settings in experiment.servers.items():
         if name in needed:
@@ -75,7 +75,7 @@ def crashes(run_plan: RunPlan, experiment: Experiment) -> Iterator[str]:
 
 def preparation(run_plan: RunPlan) -> str:
     """What comes before the trials, for a sentence; empty if nothing does."""
-    trials = [*run_plan.trials, *(one.trial for one in run_plan.crashes)]
+    trials = run_plan.every_trial
     subjects = listed(dict.fromkeys(name for trial in trials for name in trial.subjects))
     data = listed(dict.fromkeys(data.name for trial in trials for data in trial.data))
     doing = [f"starting and warming up {subjects}"] if subjects else []

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from loadstone.errors import UserError
-from loadstone.plan.conditions import NumberedCondition, all_conditions, identity, select
+from loadstone.plan.conditions import NumberedCondition, all_conditions, select
 from loadstone.plan.crashes import Parts, plan_crashes
 from loadstone.plan.groups import blocks_of, design_of_mode, make_groups
 from loadstone.plan.mode import Mode
@@ -15,7 +15,7 @@ from loadstone.plan.run_plan import TABLE_GROUP, Group, PlannedTrial, RunPlan
 from loadstone.plan.started_by_user import check_started_by_user
 from loadstone.plan.workload import WorkloadPlanner, with_fixed_length
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.levels import Level
+from loadstone.spec.levels import Level, identity
 
 _LARGEST_SEED = 2**63 - 1
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from loadstone.plan.conditions import NumberedCondition, identity
+from loadstone.plan.conditions import NumberedCondition
 from loadstone.plan.looks import looks
 from loadstone.plan.model import Plan
 from loadstone.plan.pairs import conditions_of
@@ -19,6 +19,7 @@ from loadstone.plan.run_plan import (
 )
 from loadstone.plan.trial_length import trial_length_s
 from loadstone.spec.experiment import Comparison, Experiment, usual_margin
+from loadstone.spec.levels import identity
 from loadstone.spec.units import duration_s, margin_share
 
 

@@ -17,7 +17,7 @@ def with_needed_modules(run_plan: RunPlan) -> RunPlan:
 
     An application may use any module of its servers: beside one they are left as they are.
     """
-    trials = (*run_plan.trials, *(one.trial for one in run_plan.crashes))
+    trials = run_plan.every_trial
     if not any(settings.get("modules") for trial in trials for settings in trial.servers.values()):
         return run_plan
     counts = {(one.crash.server, one.crash.count) for one in run_plan.crashes if one.crash.count is not None}

@@ -124,6 +124,11 @@ class RunPlan:
     scale: float = 1.0
     """Users and rows are so many times those that the experiment writes."""
 
+    @property
+    def every_trial(self) -> tuple[PlannedTrial, ...]:
+        """All trials, and those of the crashes."""
+        return (*self.trials, *(one.trial for one in self.crashes))
+
     def expected_s(self) -> float:
         """A guess at the seconds until the tables are measured and every comparison had its first look.
 
@@ -155,8 +160,7 @@ class RunPlan:
         return min(self.crashes_s() + REPORT_S + REPORT_TRIAL_S * trials, ENDING_SHARE * self.budget_s)
 
     def _one_of_each_condition(self) -> Iterable[PlannedTrial]:
-        trials = (*self.trials, *(one.trial for one in self.crashes))
-        return {str(trial.condition): trial for trial in trials}.values()
+        return {str(trial.condition): trial for trial in self.every_trial}.values()
 
     def longest_s(self) -> float:
         """A guess at the most seconds: of all trials that may be needed, each at its longest, or the budget if less."""

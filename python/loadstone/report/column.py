@@ -1,7 +1,9 @@
 """One column of a table: the same figure and words for terminal, page and Markdown."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from rich.cells import cell_len
 
 from loadstone.analyse.model import Row
 from loadstone.report import format as fmt
@@ -44,6 +46,20 @@ class Column:
         if row.verdict in ("missing", "invalid"):
             return " ".join(fmt.plain(reason) for reason in row.reasons) or "not measured"
         return next((why for name, why in unmeasurable(row) if name == self.quantile), "")
+
+
+def fitting(columns: Sequence[Column], rows: Sequence[Row], width: int, gap: int) -> list[Column]:
+    """The columns that fit into `width`, each after `gap` spaces; those that say least are left out first."""
+    widths = {
+        column.key: max([cell_len(column.header), *(cell_len(column.cell(row)) for row in rows)]) + gap
+        for column in columns
+    }
+    kept = list(columns)
+    for column in sorted((column for column in columns if column.drop), key=lambda column: -column.drop):
+        if sum(widths[one.key] for one in kept) <= width:
+            break
+        kept = [one for one in kept if one is not column]
+    return kept
 
 
 def unmeasurable(row: Row) -> list[tuple[str, str]]:

@@ -10,16 +10,17 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.analyse.model import Analysis, Comparison, Row
+from loadstone.analyse.model import DECIDED, Analysis, Comparison, Row
 from loadstone.report import format as fmt
 from loadstone.report import summary, verdicts
-from loadstone.report.column import Column
+from loadstone.report.column import Column, fitting
 from loadstone.report.columns import MARKS, end_columns
 from loadstone.report.next_step import next_step
 from loadstone.report.rates import TPS, rate_of_run
 from loadstone.report.terminal_families import STYLES as VERDICT_STYLES
 from loadstone.report.terminal_sections import crashes
-from loadstone.report.trust import different_rows, identity, is_well_bounded, trust_words
+from loadstone.report.trust import different_rows, is_well_bounded, trust_words
+from loadstone.spec.levels import identity
 
 LINES_MAX = 25
 ROWS_MAX = 12
@@ -108,7 +109,7 @@ def _foot(analysis: Analysis, report: Path | None, folder: Path | None) -> list[
 def _says_little(comparison: Comparison) -> tuple[bool, bool]:
     """What is decided comes first, what is INVALID last; otherwise in their own order."""
     kind = comparison.primary.kind
-    return kind not in ("faster", "equivalent", "mixed"), kind == "invalid"
+    return kind not in DECIDED, kind == "invalid"
 
 
 def _verdicts(judged: Sequence[Comparison], width: int, lines_max: int) -> list[RenderableType]:
@@ -182,12 +183,7 @@ def _grid(rows: Sequence[Row], columns: Sequence[Column], width: int) -> Table:
     """These rows; columns for which there is no room are left out, those that say least first."""
     longest = max(cell_len(fmt.plain(row.label)) for row in rows)
     label = max(len("condition"), min(_LABEL_MAX, longest, width // 2))
-    widths = {c.key: 2 + max([cell_len(c.header), *(cell_len(c.cell(row)) for row in rows)]) for c in columns}
-    kept = list(columns)
-    for column in sorted((column for column in columns if column.drop), key=lambda column: -column.drop):
-        if sum(widths[one.key] for one in kept) <= width - label - len("✓ "):
-            break
-        kept.remove(column)
+    kept = fitting(columns, rows, width - label - len("✓ "), 2)
     grid = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
     grid.add_column("  condition", no_wrap=True, overflow="ellipsis", width=len("✓ ") + label)
     for column in kept:

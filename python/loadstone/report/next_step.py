@@ -10,13 +10,10 @@ from loadstone.analyse.model import Analysis, Comparison
 from loadstone.report import format as fmt
 from loadstone.report.trust import different_rows
 from loadstone.report.verdicts import all_comparisons
+from loadstone.runs import OF_ONE_START, hides_secret, options_given
 
 _WITH_VALUE = {"--resume", "--budget", "--out", "--prometheus"}
 """Options of the run that the next one has otherwise, or not."""
-_ALONE = {"--json", "--verbose", "--quiet", "--open"}
-_HIDDEN = "***"
-"""What stands where a secret was."""
-_OPEN = ("undecided",)
 
 
 class NextStep(NamedTuple):
@@ -33,7 +30,7 @@ def next_step(analysis: Analysis, folder: Path | None) -> NextStep | None:
         return _tables(folder)
     if analysis.complete and not any(row.goodput_per_s for row in different_rows(analysis)):
         return NextStep("what this machine lacks for measuring", "loadstone doctor")
-    open_ones = [one for one in all_comparisons(analysis) if one.primary.kind in _OPEN]
+    open_ones = [one for one in all_comparisons(analysis) if one.primary.kind == "undecided"]
     if folder is not None and not analysis.complete:
         return NextStep("the run was cut short; go on with it", _command(given, resume=folder))
     if folder is not None and (minutes := _more_minutes(analysis, open_ones)) is not None:
@@ -72,20 +69,14 @@ def _given(analysis: Analysis) -> list[str] | None:
 
     A secret in it was replaced when it was recorded: then it does not work as it stands.
     """
-    given = analysis.environment.get("command")
-    if not isinstance(given, str) or _HIDDEN in given:
-        return None
-    try:
-        words = shlex.split(given)
-    except ValueError:
-        return None
-    return list(_kept(words)) if words[:2] == ["loadstone", "run"] and len(words) > 2 else None
+    words = options_given(analysis.environment.get("command"))
+    return None if not words or hides_secret(words) else ["loadstone", "run", *_kept(words)]
 
 
 def _kept(words: Sequence[str]) -> Iterator[str]:
     passed_over = False
     for word in words:
-        if passed_over or word in _ALONE or word.partition("=")[0] in _WITH_VALUE:
+        if passed_over or word in OF_ONE_START or word.partition("=")[0] in _WITH_VALUE:
             passed_over = not passed_over and word in _WITH_VALUE
         else:
             yield word

@@ -11,20 +11,19 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from loadstone.console import remarks
 from loadstone.deploy.provider import Remark
 from loadstone.record.look import Reason
 from loadstone.report import format as fmt
 from loadstone.report.columns import MARKS
 from loadstone.report.ending import ROW_STYLES as STYLES
 from loadstone.report.progress_view import View, phase_words
-from loadstone.report.terminal import make_console
 
 _ENDS: dict[Reason, str] = {
     "go on": "not decided yet, more blocks follow",
     "decided": "decided",
     "last look": "not decided, and this was the last look",
     "out of budget": "not decided, and the budget is spent",
-    "spoiled": "given up, too many blocks were spoiled from outside",
 }
 _OPEN = "UNDECIDED"
 """How the verdict of a pair begins that more blocks may decide."""
@@ -54,7 +53,7 @@ class RunProgress:
         verbose: bool = False,
         quiet: bool = False,
     ) -> None:
-        self._console = console or make_console()
+        self._console = console or remarks()
         self._clock = clock
         self._verbose, self._quiet = verbose, quiet
         self._screen: Live | None = None

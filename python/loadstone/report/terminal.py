@@ -1,6 +1,5 @@
 """The outcome for a terminal: the end in at most 25 lines, or all tables, conclusions and what failed."""
 
-import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from loadstone.analyse.model import Analysis, Answer, CheckSummary, ResultTable, Row
+from loadstone.console import remarks
 from loadstone.report import format as fmt
 from loadstone.report import seen, summary
-from loadstone.report.column import Column
+from loadstone.report.column import Column, fitting
 from loadstone.report.columns import MARKS, columns_for
 from loadstone.report.ending import ROW_STYLES as STYLES
 from loadstone.report.ending import print_ending
@@ -23,17 +23,11 @@ from loadstone.report.terminal_families import families
 from loadstone.report.terminal_sections import crashes, lessons
 from loadstone.report.trust import trust_words
 
-_PIPE_COLUMNS = 120
 _LABEL_MAX = 40
 ROWS_MAX = 36
 """A longer table is shortened on a terminal."""
 ROWS_KEPT = 24
 _ANSWERS = {"holds": "green", "does not hold": "red"}
-
-
-def make_console() -> Console:
-    """A console on stderr; 120 columns wide where it is no terminal."""
-    return Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else _PIPE_COLUMNS)
 
 
 def show(
@@ -48,7 +42,7 @@ def show(
 
     `report` is the page that was written, `folder` the run's, for the command that goes on with it.
     """
-    console = console or make_console()
+    console = console or remarks()
     if not verbose:
         print_ending(console, analysis, report, folder)
         return
@@ -119,8 +113,10 @@ def _table(table: ResultTable, rows: list[Row], width: int) -> Table:
     longest = max((cell_len(fmt.plain(row.label)) for row in rows), default=0)
     label = max(len("condition"), min(_LABEL_MAX, longest, max(8, width // 3)))
     room = width - len("✓ ") - label
-    gap = 2 if fitting(table, room, 2) == columns_for(table) else 1
-    columns = fitting(table, room, gap)
+    every = columns_for(table)
+    gap, columns = 2, fitting(every, table.rows, room, 2)
+    if columns != every:
+        gap, columns = 1, fitting(every, table.rows, room, 1)
     grid = Table(box=SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
     labels = _told_apart([fmt.plain(row.label) for row in rows], label)
     grid.add_column("  condition", no_wrap=True, overflow="ellipsis", width=len("✓ ") + label)
@@ -147,20 +143,6 @@ def _parts_groups(table: ResultTable, row: Row, following: Row) -> bool:
     first = next((name for name, levels in table.vary.items() if len(levels) > 1), "")
     has_groups = len(table.rows) > len(table.vary.get(first, table.rows))
     return has_groups and row.condition.get(first) != following.condition.get(first)
-
-
-def fitting(table: ResultTable, width: int, gap: int) -> list[Column]:
-    """The columns that fit into `width`, each after `gap` spaces; those that say least are left out first."""
-    columns = columns_for(table)
-    widths = {
-        column.key: max([cell_len(column.header), *(cell_len(column.cell(row)) for row in table.rows)]) + gap
-        for column in columns
-    }
-    for column in sorted((column for column in columns if column.drop), key=lambda column: -column.drop):
-        if sum(widths[kept.key] for kept in columns) <= width:
-            break
-        columns = [kept for kept in columns if kept is not column]
-    return columns
 
 
 def _style(row: Row, column: Column) -> str:

@@ -1,13 +1,13 @@
 """How far the figures of a run can be trusted: how many are good within 10 %, and why the others are not."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from loadstone.analyse.model import Analysis, Bound, Level, Row
+from loadstone.analyse.model import Analysis, Bound, Row
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
+from loadstone.spec.levels import identity
 
 GOOD_WITHIN = 0.10
 """A figure is good where its bound and, if it has an interval, half of the interval's width are at most this share."""
@@ -46,11 +46,6 @@ def different_rows(analysis: Analysis) -> list[Row]:
         for row in table.rows:
             found.setdefault(identity(row.condition), row)
     return list(found.values())
-
-
-def identity(condition: Mapping[str, Level]) -> str:
-    """A condition as text that is the same for equal ones."""
-    return json.dumps(dict(condition), sort_keys=True)
 
 
 def trust(analysis: Analysis) -> Trust:

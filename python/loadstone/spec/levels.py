@@ -1,5 +1,6 @@
 """Levels of factors: how they are told apart, and the references to them in a text."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -21,6 +22,11 @@ def same_level(one: Level, other: Level) -> bool:
     """Whether two levels are one: `true` is not 1, and `1` in quotes is not the number."""
     kinds = {bool: "bool", int: "number", float: "number", str: "text"}
     return kinds[type(one)] == kinds[type(other)] and one == other
+
+
+def identity(condition: Mapping[str, Level]) -> str:
+    """A condition as canonical text, which tells `1` from `"1"` and from `true`."""
+    return json.dumps(dict(condition), sort_keys=True, ensure_ascii=False)
 
 
 def is_level(level: Level, levels: Iterable[Level]) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from loadstone.analyse.model import Comparison, Family, Judgement, VerdictKind
+from loadstone.analyse.model import DECIDED, Comparison, Family, Judgement, VerdictKind
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
@@ -38,7 +38,6 @@ _SHAPES: dict[VerdictKind, str] = {
     "not_decidable": "circle",
     "invalid": "cross",
 }
-_FILLED = ("faster", "equivalent", "mixed")
 
 
 def forest_chart(family: Family) -> Chart | None:
@@ -78,7 +77,7 @@ def _pair(comparison: Comparison, low: float, high: float) -> dict[str, Any]:
     return {
         "pair": verdicts.title(comparison),
         "kind": VERDICT_TERMS[primary.kind],
-        "filled": primary.kind in _FILLED,
+        "filled": primary.kind in DECIDED,
         "estimate": min(max(estimate, low), high) if there and estimate is not None else None,
         "low": max(ends.low, low) if ends and there else None,
         "high": min(ends.high, high) if ends and there else None,
@@ -170,7 +169,7 @@ def _colour(pairs: Values) -> alt.Color:
 def _look(pairs: Values) -> dict[str, Any]:
     """Colour and shape tell the kind, which stands in words beside it; only what claims something is filled."""
     kinds = _kinds(pairs)
-    fills = [COLOURS[kind] if kind in _FILLED else "transparent" for kind in kinds]
+    fills = [COLOURS[kind] if kind in DECIDED else "transparent" for kind in kinds]
     return {
         "color": _colour(pairs),
         "shape": alt.Shape("kind:N", scale=_scale(kinds, [_SHAPES[kind] for kind in kinds]), legend=None),
