@@ -14,12 +14,13 @@ import numpy as np
 from loadstone.analyse import pair_checks
 from loadstone.analyse.checks import BOUNDS, forbidding
 from loadstone.analyse.exploration import Explored, repeated
-from loadstone.analyse.gain import bound_over, gain_over
+from loadstone.analyse.gain import bound_over
 from loadstone.analyse.judgements import Finding, judgement, refused, settings_of_metric
 from loadstone.analyse.labels import label_of
 from loadstone.analyse.metrics import figure, is_rate
-from loadstone.analyse.model import Comparison
-from loadstone.analyse.pairs import SPOILED_MAX, PairBlock, exact_failure, usual_failure
+from loadstone.analyse.model import Bound, Comparison
+from loadstone.analyse.pairs import PairBlock, refusal_of
+from loadstone.analyse.reasons import failed_checks
 from loadstone.analyse.statistics.comparison import NO_BLOCKS, ComparisonEvidence
 from loadstone.analyse.statistics.guard import guard_holds, stall_counts
 from loadstone.analyse.statistics.judge import judge_pairs, verdict
@@ -31,7 +32,7 @@ from loadstone.plan.looks import BLOCKS_MIN, FIXED_ALPHA
 from loadstone.plan.run_plan import TABLE_GROUP, WARM_BLOCK, Condition
 from loadstone.record.plan_summary import PairLine
 from loadstone.record.reading import Run
-from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord
 from loadstone.spec.experiment import usual_margin
 from loadstone.spec.levels import identity, same_level
 
@@ -181,22 +182,19 @@ def _explore(match: Match, metric: str, primary: _Sides, metrics: Sequence[str],
     """The other metrics, each at the level of the primary one."""
     pair = PairLine(a=match.condition, b=match.condition)
     found = Explored()
-    listed = [metric]
     for other in metrics:
         if other == metric:
             continue
-        like = primary.settings
-        settings = _settings(other, None, like.pairs, like.quick, like.names)
+        settings = settings_of_metric(primary.settings, other, usual_margin(other))
         sides = _sides(match, other, settings)
         if sides.refusal is not None:
             found.refuse(sides.refusal, other)
-        elif (repeats := repeated(other, listed, sides.blocks)) is not None:
+        elif (repeats := repeated(other, [metric, *found.listed], sides.blocks)) is not None:
             found.repeats[other] = repeats
         else:
             judged = _final(verdict(sides.evidence, sides.settings), sides, across)
             finding = Finding(other, "exploratory", sides.settings, judged, sides.typical)
             found.judgements.append(judgement(finding, pair))
-            listed.append(other)
     return found
 
 
@@ -213,23 +211,24 @@ def _final(found: Verdict, sides: _Sides, across: str) -> Verdict:
 def _sides(match: Match, metric: str, settings: Settings) -> _Sides:
     """What the usable trials of both runs say about a metric."""
     a, b = (tuple(trial for trial in side if not forbidding(trial)) for side in (match.a, match.b))
-    settings = replace(settings, gains=(_bound(a, metric), _bound(b, metric)))
+    bounds = (_bound(a, metric), _bound(b, metric))
+    settings = replace(settings, gains=(bounds[0].total, bounds[1].total))
     blocks = tuple(PairBlock(number, *both) for number, both in enumerate(zip(a, b, strict=False), start=1))
     typical = (_typical(a, metric), _typical(b, metric))
     few = _replication(a, b, settings.names)
     checks = [few, *_pair_checks(blocks, metric, typical, settings.margin), *_untold(a, b, metric)]
     if is_rate(metric):
-        checks.append(pair_checks.gain((gain_over(a), gain_over(b))))
+        checks.append(pair_checks.gain((bounds[0].generator or 0.0, bounds[1].generator or 0.0)))
     refusal = _spoiled(match) or next((check for check in checks if check.verdict == "invalid"), None)
     evidence = NO_BLOCKS if refusal is not None else _evidence(a, b, metric, settings)
     return _Sides(settings, blocks, evidence, refusal, typical, tuple(checks))
 
 
-def _bound(trials: Sequence[TrialRecord], metric: str) -> float:
+def _bound(trials: Sequence[TrialRecord], metric: str) -> Bound:
     """How much higher the rate of a run may be at most. What others took counts here, too: between two runs no random
     order spreads it over both."""
     bound = bound_over(trials) if is_rate(metric) else None
-    return 0.0 if bound is None else bound.total
+    return Bound(generator=0.0, taken=0.0) if bound is None else bound
 
 
 def _evidence(
@@ -319,25 +318,16 @@ def _untold(a: Sequence[TrialRecord], b: Sequence[TrialRecord], metric: str) -> 
 
 def _spoiled(match: Match) -> CheckResult | None:
     """What forbids a verdict on any metric."""
-    return _refusal(match.a) or _refusal(match.b)
-
-
-def _refusal(trials: Sequence[TrialRecord]) -> CheckResult | None:
-    """The check that forbids a verdict: an exact one that failed once, or the most frequent of too many others."""
-    failed = [check for trial in trials for check in forbidding(trial)]
-    if (exact := exact_failure(failed)) is not None:
-        return exact
-    invalid = sum(1 for trial in trials if forbidding(trial))
-    return usual_failure(failed) if invalid > SPOILED_MAX * len(trials) else None
+    return refusal_of(match.a) or refusal_of(match.b)
 
 
 def _warnings(match: Match, names: Names) -> list[str]:
     """What was left out or used with doubt, a sentence a run and check."""
     found = []
+    kinds: dict[CheckVerdict, str] = {"invalid": "and left out", "suspect": "and used"}
     for name, side in zip(names, (match.a, match.b), strict=True):
-        for kind, words in (("invalid", "and left out"), ("suspect", "and used")):
-            failed = [check for trial in side for check in trial.checks if check.verdict == kind]
-            checks = Counter(check.name for check in failed if check.name not in BOUNDS)
+        for kind, words in kinds.items():
+            checks = Counter(check.name for trial in side for check in failed_checks(trial, (kind,), without=BOUNDS))
             found += [
                 f"{times} of {len(side)} trials in {name} {kind} {words}: {check}." for check, times in checks.items()
             ]

@@ -6,7 +6,7 @@ from statistics import median
 from typing import Literal
 
 from loadstone.analyse.evidence import TrialEvidence
-from loadstone.record.facts import DRIVER, OWN, AvgMax, PartCpu, cpus_in_force
+from loadstone.record.facts import AvgMax, PartCpu, cpus_in_force
 
 Kind = Literal["redis", "mariadb", "subject"]
 POOLS = {"hikari": "to the database", "redis_pool": "to Redis"}
@@ -36,9 +36,8 @@ class Busy:
 def busy_parts(found: TrialEvidence) -> dict[str, Busy]:
     """Servers and subjects whose CPU was seen, replicas of a subject together, nodes of a Redis for themselves."""
     groups: dict[str, list[str]] = {}
-    for part in found.facts.parts:
-        if part not in (DRIVER, OWN):
-            groups.setdefault(found.subject_of(part) or part, []).append(part)
+    for part in found.server_parts:
+        groups.setdefault(found.subject_of(part) or part, []).append(part)
     told = {name: _busy(found, name, parts) for name, parts in groups.items()}
     return {name: busy for name, busy in told.items() if busy is not None}
 

@@ -10,7 +10,7 @@ from loadstone.analyse.judgements import refused
 from loadstone.analyse.latencies import Latencies
 from loadstone.analyse.measure import Measured, measure
 from loadstone.analyse.metrics import less_is_better
-from loadstone.analyse.pairs import SIDES, PairBlock, PairTrials, pair_trials
+from loadstone.analyse.pairs import PairBlock, PairTrials, pair_trials
 from loadstone.analyse.sides import side_names
 from loadstone.analyse.statistics.comparison import NO_BLOCKS
 from loadstone.analyse.statistics.judge import judge_pairs
@@ -94,29 +94,25 @@ def judge_group(case: GroupCase) -> list[JudgedPair]:
 
 def _evidence(case: GroupCase, pair: PairDesign) -> Evidence:
     trials = pair_trials(pair, case.blocks, case.judged)
-    settings = replace(case.settings(pair), gains=_gains(trials.used))
+    used = trials.used
+    gains = (gain_over([block.a for block in used]), gain_over([block.b for block in used]))
+    settings = replace(case.settings(pair), gains=gains)
     counted = set(case.judged)
     driven = [block for block in trials.blocks if block.block in counted]
     checks = (
-        pair_checks.replication(trials.used),
+        pair_checks.replication(used),
         pair_checks.error_difference(driven),
         pair_checks.gain(settings.widening),
-        pair_checks.warm_up(trials.used),
+        pair_checks.warm_up(used),
     )
-    refusal = trials.refusal or _errors(checks)
+    refusal = trials.refusal or _refusal(checks)
     primary = Measured(NO_BLOCKS)
     if refusal is None:
-        primary = measure(case.design.metric, trials.used, settings, case.latencies)
+        primary = measure(case.design.metric, used, settings, case.latencies)
     return Evidence(pair, trials, settings, checks, refusal, primary)
 
 
-def _gains(blocks: Sequence[PairBlock]) -> tuple[float, float]:
-    """What a generator that costs nothing would gain on either side."""
-    a, b = (gain_over([side(block) for block in blocks]) for side in SIDES)
-    return a, b
-
-
-def _errors(checks: Sequence[CheckResult]) -> CheckResult | None:
+def _refusal(checks: Sequence[CheckResult]) -> CheckResult | None:
     """What forbids a verdict; a difference in failures under the name that it has for failures of either kind."""
     failed = next((check for check in checks if check.verdict == "invalid"), None)
     if failed is None or failed.name != "error_difference":

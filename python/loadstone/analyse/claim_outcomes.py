@@ -8,6 +8,7 @@ from typing import Literal
 from loadstone.analyse.metrics import is_rate
 from loadstone.analyse.model import AnswerVerdict, Judgement
 from loadstone.analyse.statistics.wording import ratio_text
+from loadstone.percents import log_percent
 
 Held = Literal["holds", "does not hold", "undecided"]
 Direction = Literal["less", "the same", "more"]
@@ -99,7 +100,7 @@ def _within_margin(claimed: Claimed, measured: tuple[float, float, float] | None
 
 def _signed(log_ratio: float) -> str:
     """As exact as it was published: `+6.52 %`."""
-    return f"{100 * math.expm1(log_ratio):+.4g} %"
+    return f"{log_percent(log_ratio):+.4g} %"
 
 
 def together(outcomes: Sequence[Outcome]) -> AnswerVerdict:

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from loadstone.analyse.evidence import TrialEvidence
-from loadstone.record.facts import DRIVER, OWN, AvgMax
-
-HOST = "host"
+from loadstone.analyse.machine import free_cpu
+from loadstone.record.facts import AvgMax
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ def server_cpus(found: TrialEvidence) -> CpuUse | None:
             return None
         return _of(found, placed.server_cpus) or _from_totals(found, placed.server_cpus, placed.generator_cpus)
     watched = [int(part[3:]) for part in found.facts.seen if part[:3] == "cpu" and part[3:].isdecimal()]
-    on_this_host = any(part not in (DRIVER, OWN) for part in found.facts.parts)
+    on_this_host = bool(found.server_parts)
     return _of(found, watched) if on_this_host and watched else None
 
 
@@ -79,15 +78,11 @@ def _share(figures: Mapping[str, AvgMax], name: str) -> float:
 
 def _from_totals(found: TrialEvidence, servers: Sequence[int], generator: Sequence[int]) -> CpuUse | None:
     """From the machine's totals, as older runs have them: what the driver's side did not use was the servers'."""
-    idle = found.facts.host.idle_share
     everything = len({*servers, *generator})
     stolen = min(1.0, (found.facts.host.steal_share or 0.0) * everything / len(servers))
-    if idle is None:
+    if found.facts.host.idle_share is None:
         return CpuUse(len(servers), None, stolen, 0.0, stolen, 0.0, observed=False) if stolen else None
-    wait = found.facts.seen.get(HOST, {}).get("wa")
-    idle += wait.avg / 100 if wait is not None else 0.0
-    ours = sum(part.mean_share for name, part in found.facts.parts.items() if name in (DRIVER, OWN))
-    busy = min(1.0, max(0.0, (everything * (1 - idle) - ours) / len(servers)))
+    busy = min(1.0, max(0.0, (everything * (1 - free_cpu(found)) - found.own_share) / len(servers)))
     stolen = min(stolen, busy)
     return CpuUse(len(servers), busy, stolen, 0.0, stolen, 0.0, observed=False)
 

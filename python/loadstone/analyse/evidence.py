@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from loadstone.drive.outcome import DriveRecord
 from loadstone.plan.model import Closed, Open, Plan
-from loadstone.record.facts import OF_MARIADB, ServerCounters, ServerTrial, TrialFacts, owner_of
+from loadstone.record.facts import DRIVER, OF_MARIADB, OWN, PartCpu, ServerCounters, ServerTrial, TrialFacts, owner_of
 from loadstone.record.trial import TrialRecord
 
 
@@ -59,6 +59,16 @@ class TrialEvidence:
     def mariadbs(self) -> set[str]:
         """The servers that run many threads alike."""
         return {part for part, figures in self.facts.seen.items() if OF_MARIADB in figures}
+
+    @property
+    def server_parts(self) -> dict[str, PartCpu]:
+        """The CPU of servers and subjects, by part."""
+        return {name: part for name, part in self.facts.parts.items() if name not in (DRIVER, OWN)}
+
+    @property
+    def own_share(self) -> float:
+        """CPU of the driver and of loadstone itself, in cores."""
+        return sum(part.mean_share for name, part in self.facts.parts.items() if name in (DRIVER, OWN))
 
     @property
     def ours(self) -> bool:

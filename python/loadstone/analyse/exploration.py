@@ -43,6 +43,11 @@ class Explored:
     refused: dict[str, tuple[CheckResult, list[str]]] = field(default_factory=dict)
     """Name of a check -> itself, and the metrics that it forbids to compare."""
 
+    @property
+    def listed(self) -> list[str]:
+        """The metrics that have a judgement of their own."""
+        return [one.metric for one in self.judgements]
+
     def refuse(self, check: CheckResult, metric: str) -> None:
         self.refused.setdefault(check.name, (check, []))[1].append(metric)
 
@@ -63,7 +68,6 @@ def explore(primary: str, evidence: Evidence, latencies: Latencies) -> Explored:
     Each interval has the level of the primary one; there is no correction for looking at many.
     """
     found = Explored()
-    listed = [primary]
     for metric in METRICS:
         if metric == primary or not evidence.used:
             continue
@@ -71,11 +75,10 @@ def explore(primary: str, evidence: Evidence, latencies: Latencies) -> Explored:
         measured = measure(metric, evidence.used, settings, latencies)
         if measured.refusal is not None:
             found.refuse(measured.refusal, metric)
-        elif (like := repeated(metric, listed, evidence.used)) is not None:
+        elif (like := repeated(metric, [primary, *found.listed], evidence.used)) is not None:
             found.repeats[metric] = like
         elif measured.evidence.blocks:
             found.judgements.append(_judgement(metric, evidence, settings, measured))
-            listed.append(metric)
     return found
 
 

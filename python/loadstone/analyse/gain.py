@@ -18,7 +18,7 @@ from loadstone.analyse.busy import Busy, busy_parts
 from loadstone.analyse.cpus import CpuUse, generator_cpus, server_cpus
 from loadstone.analyse.evidence import TrialEvidence, evidence_of
 from loadstone.analyse.model import UNBOUNDED, Bound
-from loadstone.record.facts import DRIVER, OWN, PartCpu
+from loadstone.record.facts import DRIVER, PartCpu
 from loadstone.record.trial import TrialRecord
 
 FULL = 0.9
@@ -141,11 +141,11 @@ def _cheaper(server: float, generator: float) -> float:
 def _fullest(found: TrialEvidence, cpus: CpuUse | None, parts: Mapping[str, Busy]) -> float | None:
     """The fullest of threads, quotas, pools and the CPUs together."""
     shares = [part.cores / part.cpus for part in parts.values() if part.cpus]
-    shares += [part.mean_share / part.cpu_limit for part in _server_parts(found) if part.cpu_limit]
-    shares += [ready for part in _server_parts(found) if (ready := _ready(found, part)) is not None]
+    shares += [part.mean_share / part.cpu_limit for part in found.server_parts.values() if part.cpu_limit]
+    shares += [ready for part in found.server_parts.values() if (ready := _ready(found, part)) is not None]
     shares += [full for part in parts.values() if (full := _full_pool(part)) is not None]
     if cpus is not None and cpus.busy is not None:
-        shares.append(cpus.busy - (_driver_share(found) if _shared(found) else 0.0))
+        shares.append(cpus.busy - (found.own_share if _shared(found) else 0.0))
     return min(1.0, max(shares)) if shares else None
 
 
@@ -165,16 +165,8 @@ def _full_pool(part: Busy) -> float | None:
     return max((part.filled[pool] for pool in queued if pool in part.filled), default=None)
 
 
-def _server_parts(found: TrialEvidence) -> list[PartCpu]:
-    return [part for name, part in found.facts.parts.items() if name not in (DRIVER, OWN)]
-
-
 def _shared(found: TrialEvidence) -> bool:
     return found.facts.placement is not None and found.facts.placement.shared
-
-
-def _driver_share(found: TrialEvidence) -> float:
-    return sum(part.mean_share for name, part in found.facts.parts.items() if name in (DRIVER, OWN))
 
 
 def _driver(found: TrialEvidence, lost: float) -> float | None:
@@ -220,7 +212,7 @@ def _lost_by_servers(found: TrialEvidence, cpus: CpuUse) -> float:
     A part of one thread loses to others no more than the time for which that thread waited for a CPU; it may have run
     on the CPU from which most was stolen.
     """
-    parts = _server_parts(found)
+    parts = list(found.server_parts.values())
     alone = len(parts) == 1 and parts[0].main_thread_share is not None and parts[0].wait_share is not None
     if alone and not _shared(found):
         waited = parts[0].wait_share or 0.0
@@ -234,7 +226,7 @@ def _unexplained(found: TrialEvidence, cpus: CpuUse, parts: Sequence[PartCpu]) -
     if cpus.busy is None or not parts:
         return 0.0
     ours = sum(part.mean_share for part in parts) / cpus.number
-    ours += _driver_share(found) / cpus.number if _shared(found) else 0.0
+    ours += found.own_share / cpus.number if _shared(found) else 0.0
     allowed = UNEXPLAINED if cpus.observed else 0.0
     return max(0.0, cpus.busy - cpus.stolen - ours - allowed)
 

@@ -1,6 +1,5 @@
 """Rules that a comparison itself must keep, beside those of its trials: each with its figure and its limit."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,6 +9,7 @@ from loadstone.analyse.latencies import operations_of
 from loadstone.analyse.pairs import PairBlock
 from loadstone.analyse.statistics.order_effect import WARN_BELOW, order_effect
 from loadstone.analyse.trend import RISE_MIN, rise_within
+from loadstone.percents import log_percent
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.record.histogram import SAMPLES_BEYOND, rank_of
 from loadstone.record.reading import LatencyKind
@@ -61,7 +61,7 @@ def one_gain(gains: tuple[float, float]) -> CheckResult | None:
 def warm_up(blocks: Sequence[PairBlock]) -> CheckResult:
     """Neither was still warming up within its trials, over all of them: else it is a start that is compared."""
     rises = [rise for side in _sides(blocks) if (rise := rise_within(side)) is not None]
-    measured, limit = 100 * math.expm1(max(rises, default=0.0)), 100 * math.expm1(RISE_MIN)
+    measured, limit = log_percent(max(rises, default=0.0)), log_percent(RISE_MIN)
     reason = f"The rate rises by {measured:.0f} % within the trials of one of the two: it was not warm yet."
     return _result("warm_up", "invalid" if rises else "valid", measured, limit, "%", reason)
 

@@ -80,8 +80,8 @@ def _refusal(blocks: Sequence[PairBlock]) -> CheckResult | None:
     invalid = [check for block in blocks for trial in (block.a, block.b) for check in forbidding(trial)]
     if (exact := exact_failure(invalid)) is not None:
         return exact
-    own = [[check for block in blocks for check in forbidding(side(block))] for side in SIDES]
-    lost = [sum(1 for block in blocks if forbidding(side(block))) for side in SIDES]
+    own = [[check for block in blocks for check in forbidding(side(block))] for side in _SIDES]
+    lost = [sum(1 for block in blocks if forbidding(side(block))) for side in _SIDES]
     if abs(lost[0] - lost[1]) >= ONE_SIDED:
         invalid = own[0] if lost[0] > lost[1] else own[1]
     elif sum(1 for block in blocks if block.why) <= SPOILED_MAX * len(blocks):
@@ -89,7 +89,16 @@ def _refusal(blocks: Sequence[PairBlock]) -> CheckResult | None:
     return usual_failure(invalid)
 
 
-SIDES: tuple[Callable[[PairBlock], TrialRecord], ...] = (lambda block: block.a, lambda block: block.b)
+_SIDES: tuple[Callable[[PairBlock], TrialRecord], ...] = (lambda block: block.a, lambda block: block.b)
+
+
+def refusal_of(trials: Sequence[TrialRecord]) -> CheckResult | None:
+    """The check that forbids a figure: an exact one that failed once, or the most frequent of too many others."""
+    failed = [check for trial in trials for check in forbidding(trial)]
+    if (exact := exact_failure(failed)) is not None:
+        return exact
+    invalid = sum(1 for trial in trials if forbidding(trial))
+    return usual_failure(failed) if invalid > SPOILED_MAX * len(trials) else None
 
 
 def exact_failure(failed: Iterable[CheckResult]) -> CheckResult | None:

@@ -5,9 +5,12 @@ from collections.abc import Container, Iterable, Sequence
 from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord
 
 
-def failed_checks(trial: TrialRecord, verdicts: Iterable[CheckVerdict] = ("invalid", "suspect")) -> list[CheckResult]:
+def failed_checks(
+    trial: TrialRecord, verdicts: Iterable[CheckVerdict] = ("invalid", "suspect"), without: Container[str] = ()
+) -> list[CheckResult]:
     """The checks that the trial did not pass, those of the first verdict first."""
-    return [check for verdict in verdicts for check in trial.checks if check.verdict == verdict]
+    failed = [check for verdict in verdicts for check in trial.checks if check.verdict == verdict]
+    return [check for check in failed if check.name not in without]
 
 
 def counted_reasons(
@@ -19,9 +22,7 @@ def counted_reasons(
     found: dict[tuple[str, str], list[str]] = {}
     verdicts = tuple(verdicts)
     for trial in trials:
-        for check in failed_checks(trial, verdicts):
-            if check.name in without:
-                continue
+        for check in failed_checks(trial, verdicts, without):
             found.setdefault((check.verdict, check.name), []).append(check.reason)
     ranked = sorted(found.items(), key=lambda item: (verdicts.index(item[0][0]), -len(item[1]), item[0][1]))
     return [

@@ -13,7 +13,7 @@ from loadstone.analyse.gain import bound_over
 from loadstone.analyse.labels import condition_words
 from loadstone.analyse.limits import GAIN
 from loadstone.analyse.model import Bound, MachineSpeed, ResultTable, Row
-from loadstone.analyse.pairs import EXACT, SPOILED_MAX
+from loadstone.analyse.pairs import refusal_of
 from loadstone.analyse.reasons import counted_reasons, failed_checks
 from loadstone.analyse.server_side import server_side, users_of
 from loadstone.analyse.speed import machine_speed, slower_than_usual
@@ -88,7 +88,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
     }
     bound = bound_over(used)
     head["reasons"] = _reasons(trials, bound)
-    if not used or _refused(trials) or is_too_far(bound):
+    if not used or refusal_of(trials) is not None or is_too_far(bound):
         return _empty_row({**head, "bound": bound}, "invalid" if trials else "missing")
     response, service, unread = _latencies(run, used)
     goodput = _rate([trial.goodput_per_s for trial in used], used)
@@ -123,7 +123,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
 
 def _verdict(used: Sequence[TrialRecord], bound: Bound | None, doubts: Sequence[str]) -> Literal["valid", "suspect"]:
     """What bounds single trials counts by the bound of the row alone."""
-    failed = any(check.verdict == "suspect" and check.name not in BOUNDS for trial in used for check in trial.checks)
+    failed = any(failed_checks(trial, ("suspect",), without=BOUNDS) for trial in used)
     wide = bound is not None and 100 * bound.total > GAIN.valid
     return "suspect" if doubts or failed or wide else "valid"
 
@@ -144,12 +144,6 @@ def _apart(trials: Sequence[TrialRecord]) -> list[str]:
     if min(rates) <= 0 or (spread := max(rates) / min(rates) - 1) <= APART_MAX:
         return []
     return [f"Its {len(rates)} trials lie {spread:.0%} apart, and are too few for an interval."]
-
-
-def _refused(trials: Sequence[TrialRecord]) -> bool:
-    """Whether failures forbid a figure, as they forbid a verdict: an exact check once, the others too often."""
-    failed = [names for trial in trials if (names := {check.name for check in forbidding(trial)})]
-    return any(names & set(EXACT) for names in failed) or len(failed) > SPOILED_MAX * len(trials)
 
 
 def _empty_row(head: Mapping[str, Any], verdict: str) -> Row:
@@ -190,7 +184,7 @@ def _reasons(trials: Sequence[TrialRecord], bound: Bound | None) -> list[str]:
     """
     without = BOUNDS if bound is not None and 100 * bound.total <= GAIN.valid else ()
     if len(trials) == 1:
-        return [check.reason for check in failed_checks(trials[0]) if check.name not in without]
+        return [check.reason for check in failed_checks(trials[0], without=without)]
     return counted_reasons(trials, without=without)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from loadstone.record.facts import AvgMax
+from loadstone.record.facts import OTHERS, AvgMax
 from loadstone.record.window import Window
 
 VMSTAT_COLUMNS = (
@@ -31,7 +31,6 @@ JVM = (
     *("tomcat_busy", "tomcat_threads", "tomcat_connections"),
 )
 OF_A_CPU = ("busy", "stolen", "others")
-OTHERS = "others"
 """The part that has a metric for each name of who ran beside the condition, in cores."""
 LEAST_CORES = 0.005
 """Who took less is not kept."""

@@ -15,8 +15,8 @@ DRIVER = "generator"
 """The part that makes the load: the driver's own threads."""
 OWN = "loadstone"
 """The rest of loadstone's process: monitors, progress, record."""
-
-
+OTHERS = "others"
+"""The part under which the monitors record, by name, who else used the servers' CPUs."""
 OF_MARIADB = "threads_connected"
 """The metric by which a MariaDB is told from a Redis and from an application."""
 _NUMBERED = re.compile(r"(-replica)?-\d+$")

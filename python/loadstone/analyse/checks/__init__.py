@@ -21,6 +21,7 @@ from loadstone.analyse.checks import (
 )
 from loadstone.analyse.evidence import TrialEvidence
 from loadstone.analyse.limits import Limit
+from loadstone.analyse.reasons import failed_checks
 from loadstone.record.trial import CheckResult, TrialRecord
 
 
@@ -120,4 +121,4 @@ first widens the interval and the second, which falls on both sides by chance, i
 
 def forbidding(trial: TrialRecord) -> list[CheckResult]:
     """The checks for which no figure of a judged trial may be used; those that bound it are not among them."""
-    return [check for check in trial.checks if check.verdict == "invalid" and check.name not in BOUNDS]
+    return failed_checks(trial, ("invalid",), without=BOUNDS)

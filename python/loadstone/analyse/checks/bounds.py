@@ -6,10 +6,9 @@ from loadstone.analyse.cpus import server_cpus
 from loadstone.analyse.evidence import TrialEvidence
 from loadstone.analyse.gain import limits_of
 from loadstone.analyse.model import UNBOUNDED
+from loadstone.record.facts import OTHERS
 from loadstone.record.trial import CheckResult
 
-OTHERS = "others"
-"""The part under which the monitors record, by name, who else used the servers' CPUs."""
 NAMED = 0.02
 """A program that took less of a CPU is not named."""
 
@@ -34,10 +33,10 @@ def gain(evidence: TrialEvidence) -> CheckResult | None:
 
 def taken(evidence: TrialEvidence) -> CheckResult:
     """How much more the same system would do at most had neighbours and other programs taken nothing."""
-    found = limits_of(evidence)
-    if found.taken is None:
+    found, cpus = limits_of(evidence), server_cpus(evidence)
+    if found.taken is None or cpus is None:
         return unknown("taken", limits.TAKEN, "What others took of the CPUs could not be observed.")
-    reason = f"{_who(evidence)} used the CPUs of this condition: without them {_up_to(found.taken)}."
+    reason = f"{_who(evidence, cpus.stolen)} used the CPUs of this condition: without them {_up_to(found.taken)}."
     return within("taken", 100 * found.taken, limits.TAKEN, reason)
 
 
@@ -47,12 +46,10 @@ def _up_to(share: float) -> str:
     )
 
 
-def _who(evidence: TrialEvidence) -> str:
-    """Who took it, the largest first."""
+def _who(evidence: TrialEvidence, stolen: float) -> str:
+    """Who took it, the largest first; `stolen`: by other machines."""
     named = evidence.facts.seen.get(OTHERS, {})
     found = [(figure.avg, f"{name} {figure.avg:.2f} CPU") for name, figure in named.items() if figure.avg >= NAMED]
-    cpus = server_cpus(evidence)
-    stolen = cpus.stolen if cpus is not None else evidence.facts.host.steal_share or 0.0
     if stolen >= NAMED:
         found.append((stolen, f"other machines on this host {stolen:.2f}"))
     return ", ".join(text for _, text in sorted(found, reverse=True)) or "Other programs"
