@@ -1,4 +1,4 @@
-"""Rows into a table of MariaDB: as files where the server takes them, otherwise by INSERTs of many rows."""
+"""Rows into a table of MariaDB: by LOAD DATA where the server takes it, otherwise by INSERTs of many rows."""
 
 from collections.abc import Callable
 
@@ -23,7 +23,7 @@ def write_to_table(control: MariaDbControl, table: str, rows: Rows, tell: Tell, 
     control.require_our_table(table)
     for column in rows.columns:
         require_name(column)
-    with control.patient(sends_files=True) as writer:
+    with control.patient(loads=True) as writer:
         there = _count(writer, table)
         if there == rows.count and _crc32_sum(writer, table, rows) == rows.crc32_sum:
             return False
@@ -31,7 +31,7 @@ def write_to_table(control: MariaDbControl, table: str, rows: Rows, tell: Tell, 
         if there:
             writer.truncate(table)
         try:
-            _send_files(writer, table, rows, tell)
+            _load(writer, table, rows, tell)
         except LoadstoneError as error:
             if error_code(error.__cause__) not in NO_FILES:
                 raise
@@ -45,19 +45,20 @@ def write_to_table(control: MariaDbControl, table: str, rows: Rows, tell: Tell, 
     return True
 
 
-def _send_files(writer: MariaDbControl, table: str, rows: Rows, tell: Tell) -> None:
+def _load(writer: MariaDbControl, table: str, rows: Rows, tell: Tell) -> None:
     columns = ", ".join(f"`{column}`" for column in rows.columns)
     done = 0
     for part in rows.parts:
-        writer.query(
+        content = part.read_bytes()
+        writer.load(
             f"LOAD DATA LOCAL INFILE %s INTO TABLE `{table}` CHARACTER SET utf8mb4 "
             rf"FIELDS TERMINATED BY '\t' ESCAPED BY '' LINES TERMINATED BY '\n' ({columns})",
-            str(part),
+            content,
         )
-        warnings = [text for level, _, text in writer.query("SHOW WARNINGS") if level != "Note"]
+        warnings = [text for level, _, text in writer.table(3, "SHOW WARNINGS") if level != "Note"]
         if warnings:
             raise UserError(f"table '{table}': {warnings[0]}; make its columns and the data's fit")
-        done = min(rows.count, done + part.read_bytes().count(b"\n"))
+        done = min(rows.count, done + content.count(b"\n"))
         tell(done)
 
 
@@ -75,10 +76,9 @@ def _insert(writer: MariaDbControl, table: str, rows: Rows, tell: Tell) -> None:
 
 
 def _count(writer: MariaDbControl, table: str) -> int:
-    return int(writer.query(f"SELECT COUNT(*) FROM `{table}`")[0][0])
+    return writer.number(f"SELECT COUNT(*) FROM `{table}`")
 
 
 def _crc32_sum(writer: MariaDbControl, table: str, rows: Rows) -> int:
     columns = ", ".join(f"`{column}`" for column in rows.columns)
-    answer = writer.query(rf"SELECT SUM(CRC32(CONCAT_WS('\t', {columns}))) FROM `{table}`")
-    return int(answer[0][0] or 0)
+    return writer.number(rf"SELECT SUM(CRC32(CONCAT_WS('\t', {columns}))) FROM `{table}`")

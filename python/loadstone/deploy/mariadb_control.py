@@ -15,7 +15,7 @@ from typing import Any, Self
 import pymysql
 from pymysql.constants import CR, ER
 
-from loadstone.deploy.redis_control import tls_context
+from loadstone.deploy.mariadb_client import MariaDbClient, Untrusted
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Endpoint
 
@@ -40,17 +40,15 @@ class MariaDbControl:
         UserError: it refuses the login, or the right to do what is asked.
     """
 
-    def __init__(
-        self, endpoint: Endpoint, database: str = "", timeout_s: float = 5.0, *, sends_files: bool = False
-    ) -> None:
-        """`sends_files`: whether the server may ask for files of this machine, as LOAD DATA LOCAL needs it."""
+    def __init__(self, endpoint: Endpoint, database: str = "", timeout_s: float = 5.0, *, loads: bool = False) -> None:
+        """`loads`: whether `load` will be used."""
         self.endpoint = endpoint
         self.database = database
         """Where our tables are; empty: none is needed."""
         self._timeout_s = timeout_s
-        self._sends_files = sends_files
+        self._loads = loads
         self._lock = threading.Lock()
-        self._connection: pymysql.Connection[Any] | None = None
+        self._connection: MariaDbClient | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -70,9 +68,23 @@ class MariaDbControl:
                 cursor.execute(statement, values or None)
                 return list(cursor.fetchall())
         except (pymysql.Error, OSError) as error:
-            if not isinstance(error, pymysql.Error) or (error.args[:1] and error.args[0] in GONE):
-                self.close()
-            raise self._told(error) from error
+            raise self._failed(error) from error
+
+    def table(self, columns: int, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """As `query`, for an answer of so many columns: a server may answer with anything."""
+        rows = self.query(statement, *values)
+        if any(len(row) != columns for row in rows):
+            raise ServerGone(f"server {self.endpoint.label}: it answers '{statement}' as no MariaDB does")
+        return rows
+
+    def number(self, statement: str) -> int:
+        """The one whole number that a statement answers, as SELECT COUNT(*) does; 0 for NULL."""
+        rows = self.table(1, statement)
+        try:
+            (answer,) = rows
+            return int(answer[0] or 0)
+        except (ValueError, TypeError, OverflowError):
+            raise ServerGone(f"server {self.endpoint.label}: it answers '{statement}' as no MariaDB does") from None
 
     def query_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
         """Run an INSERT for each row, many rows in one statement."""
@@ -80,11 +92,22 @@ class MariaDbControl:
             with self._lock, self._connected().cursor() as cursor:
                 cursor.executemany(statement, rows)
         except (pymysql.Error, OSError) as error:
-            raise self._told(error) from error
+            raise self._failed(error) from error
 
-    def patient(self, *, sends_files: bool = False) -> "MariaDbControl":
+    def load(self, statement: str, content: bytes) -> None:
+        """Run a LOAD DATA LOCAL INFILE whose file's name is written `%s`; `content` is sent as that file.
+
+        No file of this machine is read: the server can ask for these bytes alone.
+        """
+        try:
+            with self._lock:
+                self._connected().load(statement, content)
+        except (pymysql.Error, OSError) as error:
+            raise self._failed(error) from error
+
+    def patient(self, *, loads: bool = False) -> "MariaDbControl":
         """Another connection to the same database, for statements that may take minutes."""
-        return MariaDbControl(self.endpoint, self.database, PATIENCE_S, sends_files=sends_files)
+        return MariaDbControl(self.endpoint, self.database, PATIENCE_S, loads=loads)
 
     def ping(self) -> None:
         """Returns if the server answers."""
@@ -92,18 +115,18 @@ class MariaDbControl:
 
     def settings(self, names: Iterable[str]) -> dict[str, str]:
         """The server's settings under the names that they are asked by; without those that it does not have."""
-        told = {str(name): str(value) for name, value in self.query("SHOW GLOBAL VARIABLES")}
+        told = {str(name): str(value) for name, value in self.table(2, "SHOW GLOBAL VARIABLES")}
         return {name: told[canonical(name)] for name in names if canonical(name) in told}
 
     def status(self) -> dict[str, int | float | str]:
         """SHOW GLOBAL STATUS, numbers as numbers. Counters count since the server's start."""
-        return {name: _number(value) for name, value in self.query("SHOW GLOBAL STATUS")}
+        return {str(name): _number(str(value)) for name, value in self.table(2, "SHOW GLOBAL STATUS")}
 
     def set_global(self, name: str, value: str | int | float | bool) -> str:
         """Change a setting of a server of ours while it runs; what the server then says it is."""
         require_name(name)
         self.query(f"SET GLOBAL {name} = %s", value)
-        return str(self.query("SHOW GLOBAL VARIABLES LIKE %s", name.replace("_", r"\_"))[0][1])
+        return self.settings([name]).get(name, "")
 
     def create_database(self) -> bool:
         """Make our database where there is none; whether it was made.
@@ -141,7 +164,7 @@ class MariaDbControl:
 
     def tables(self) -> list[str]:
         """The tables of our database."""
-        return [str(row[0]) for row in self.query("SHOW TABLES")]
+        return [str(name) for (name,) in self.table(1, "SHOW TABLES")]
 
     def count(self, text: str) -> int:
         """The number that a SELECT answers; may take minutes.
@@ -167,7 +190,7 @@ class MariaDbControl:
     def count_rows(self, table: str) -> int:
         """How many rows a table has, counted."""
         require_name(table)
-        return int(self.query(f"SELECT COUNT(*) FROM `{table}`")[0][0])
+        return self.number(f"SELECT COUNT(*) FROM `{table}`")
 
     def truncate(self, table: str) -> None:
         """Empty a table of ours; its ids begin anew.
@@ -205,29 +228,12 @@ class MariaDbControl:
             self.close()
         return bool(found)
 
-    def _connected(self) -> "pymysql.Connection[Any]":
+    def _connected(self) -> MariaDbClient:
         if self._connection is None:
-            endpoint, tls = self.endpoint, self.endpoint.tls
-            connection = pymysql.Connection(
-                # The certificate's name; where it is another than the host's, the socket is made here.
-                host=(tls.server_name if tls is not None else None) or endpoint.host,
-                port=endpoint.port,
-                unix_socket=endpoint.unix_path,
-                user=endpoint.username,
-                password=endpoint.password or "",
-                database=self.database or None,
-                connect_timeout=max(1, round(self._timeout_s)),
-                read_timeout=self._timeout_s,
-                write_timeout=self._timeout_s,
-                autocommit=True,
-                charset="utf8mb4",
-                local_infile=self._sends_files,
-                ssl=tls_context(tls) if tls is not None else None,
-                ssl_disabled=tls is None,
-                defer_connect=True,
-            )
+            endpoint = self.endpoint
+            connection = MariaDbClient(endpoint, self.database, self._timeout_s, loads=self._loads)
             where = (endpoint.host, endpoint.port)
-            connection.connect(socket.create_connection(where, self._timeout_s) if tls is not None else None)
+            connection.connect(socket.create_connection(where, self._timeout_s) if endpoint.tls is not None else None)
             self._connection = connection
         return self._connection
 
@@ -237,12 +243,21 @@ class MariaDbControl:
             with contextlib.suppress(pymysql.Error, OSError):
                 connection.close()
 
+    def _failed(self, error: Exception) -> UserError | ServerGone:
+        """The error as one line for a person; a connection that it broke is not used again."""
+        broken = not isinstance(error, pymysql.Error) or isinstance(error, Untrusted) or error_code(error) in GONE
+        if broken or (self._connection is not None and not self._connection.open):
+            self.close()
+        return self._told(error)
+
     def _told(self, error: Exception) -> UserError | ServerGone:
         """The error as one line for a person."""
         code = error_code(error)
         words = " ".join(str(error.args[-1] if error.args else error).split()).rstrip(".") or type(error).__name__
         where = f"server {self.endpoint.label}"
         cause = getattr(error, "original_exception", None)
+        if isinstance(error, Untrusted):
+            return UserError(f"{where}: {words}")
         if isinstance(cause, ssl.SSLCertVerificationError):
             return UserError(
                 f"{where}: its certificate is not accepted ({cause.verify_message.rstrip('.')}); "

@@ -102,10 +102,9 @@ class MariaDbMonitor:
     def _status(self) -> dict[str, float]:
         """The server's own names and values; empty while it does not answer."""
         try:
-            rows = self._control.query(QUESTION)
-        except LoadstoneError:
+            return {str(name): float(value) for name, value in self._control.query(QUESTION)}
+        except (LoadstoneError, ValueError, TypeError):  # no answer, or one that holds no numbers
             return {}
-        return {str(name): float(value) for name, value in rows}
 
 
 def _counters(status: Mapping[str, float]) -> dict[str, float]:
