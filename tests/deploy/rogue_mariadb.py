@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterator
@@ -9,7 +10,8 @@ from dataclasses import dataclass, field
 
 OK = b"\0\0\0" + struct.pack("<HH", 2, 0)
 EOF = b"\xfe" + struct.pack("<HH", 0, 2)
-CAPABILITIES = 0x0200_0000 - 1 & ~0x0800  # everything of old protocols; no TLS
+CAPABILITIES = 0x0200_0000 - 1 & ~0x0800  # all that is old, and no TLS
+TLS = 0x0800
 QUERY, QUIT = 3, 1
 Answer = Callable[[str], list[bytes]]
 """Statement -> the packets that answer it."""
@@ -47,6 +49,7 @@ class Rogue:
     """What follows the client's log-in; then one packet of the client's is awaited if it is no `OK`."""
     plugin: str = "mysql_native_password"
     version: str = "10.11.6-MariaDB"
+    tls: ssl.SSLContext | None = None
     statements: list[str] = field(default_factory=list)
     capabilities: list[int] = field(default_factory=list)
     """What each client said that it can do."""
@@ -55,12 +58,17 @@ class Rogue:
     given: list[bytes] = field(default_factory=list)
     """Packets that came in reply to `login`."""
 
-    def serve(self, connection: socket.socket) -> None:
-        with connection, contextlib.suppress(OSError, EOFError):
+    def serve(self, plain: socket.socket) -> None:
+        with plain, contextlib.ExitStack() as open_, contextlib.suppress(OSError, EOFError):
+            connection = plain
+            capabilities = CAPABILITIES | (TLS if self.tls is not None else 0)
             hello = b"\x0a" + self.version.encode() + b"\0" + struct.pack("<I", 7) + b"12345678\0"
-            hello += struct.pack("<HBHHB", CAPABILITIES & 0xFFFF, 45, 2, CAPABILITIES >> 16, 21) + b"\0" * 10
+            hello += struct.pack("<HBHHB", capabilities & 0xFFFF, 45, 2, capabilities >> 16, 21) + b"\0" * 10
             _send(connection, 0, hello + b"901234567890\0" + self.plugin.encode() + b"\0")
             number, response = _receive(connection)
+            if self.tls is not None:
+                connection = open_.enter_context(self.tls.wrap_socket(plain, server_side=True))
+                number, response = _receive(connection)
             self.capabilities.append(struct.unpack("<I", response[:4])[0])
             for packet in self.login:
                 number = _send(connection, number + 1, packet)
@@ -111,10 +119,12 @@ def _exactly(connection: socket.socket, count: int) -> bytes:
 
 
 @contextlib.contextmanager
-def rogue(answer: Answer = lambda _: [OK], login: list[bytes] | None = None, **changed: str) -> Iterator[Rogue]:
+def rogue(
+    answer: Answer = lambda _: [OK], login: list[bytes] | None = None, tls: ssl.SSLContext | None = None, **changed: str
+) -> Iterator[Rogue]:
     """One that listens on loopback, with a thread for each client; all of them have ended afterwards."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = Rogue(listener.getsockname()[1], answer, [OK] if login is None else login, **changed)
+        server = Rogue(listener.getsockname()[1], answer, [OK] if login is None else login, tls=tls, **changed)
         threads: list[threading.Thread] = []
         connections: list[socket.socket] = []
 

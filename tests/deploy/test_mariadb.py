@@ -259,10 +259,10 @@ def test_a_user_without_rights_is_told(server: LocalMariaDb) -> None:
 
 def test_urls(monkeypatch: pytest.MonkeyPatch) -> None:
     assert parse_mariadb_url("mariadb://me:p%40ss@db:3307/shop") == (
-        Endpoint(host="db", port=3307, username="me", password="p@ss"),
+        Endpoint(host="db", port=3307, username="me", password="p@ss", tls=Tls()),
         "shop",
     )
-    assert parse_mariadb_url("mariadb://db") == (Endpoint(host="db", port=3306), "loadstone")
+    assert parse_mariadb_url("mariadb://db") == (Endpoint(host="db", port=3306, tls=Tls()), "loadstone")
     assert parse_mariadb_url("mariadb://db?ssl=yes")[0].tls == Tls()
     assert parse_mariadb_url("mariadb://db?verify=no&server_name=x")[0].tls == Tls(verify=False, server_name="x")
     monkeypatch.setenv("DB_PASSWORD", "secret")

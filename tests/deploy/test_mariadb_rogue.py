@@ -171,9 +171,12 @@ def test_answers_of_another_shape_raise_errors_of_ours_alone(
     packets: list[bytes], question: Callable[[MariaDbControl], object]
 ) -> None:
     """An error of ours, or taken for what they say where that can be meant; nothing else is raised."""
-    with rogue(lambda s: packets if "NAMES" not in s else [OK]) as server, control_of(server) as control:
-        with contextlib.suppress(LoadstoneError):
-            question(control)
+    with (
+        rogue(lambda s: packets if "NAMES" not in s else [OK]) as server,
+        control_of(server) as control,
+        contextlib.suppress(LoadstoneError),
+    ):
+        question(control)
 
 
 def test_replies_without_end_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:

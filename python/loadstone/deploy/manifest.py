@@ -17,8 +17,8 @@ PLACES = frozenset({"port", "output", "folder", "replica", "jvm_flags", "memory_
 """What a command may ask for: its port, the build's output, a folder of its own that is removed with it, its number
 from 1, the manifest's JVM flags, and its memory limit in MB (10^6 bytes)."""
 REFERENCE = re.compile(r"\$\{(\w[\w-]*)\.(\w+)\}")
-FACTS = ("host", "port", "user", "password", "database", "address")
-"""What can be asked of a server as `${server.fact}`; `address` is host:port."""
+FACTS = ("host", "port", "user", "password", "database", "address", "tls", "ca_file", "jdbc_options")
+"""What can be asked of a server as `${server.fact}`; see `references.Address`."""
 
 
 def _known_places(command: str) -> str:

@@ -261,7 +261,13 @@ class MariaDbControl:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return UserError(
                 f"{where}: its certificate is not accepted ({cause.verify_message.rstrip('.')}); "
-                "name the CA that signed it with ?ca_file=FILE, or give up verification with ?verify=no"
+                "name the CA that signed it with ?ca_file=FILE, the name that it is made for with ?server_name=NAME, "
+                "or give up verification with ?verify=no"
+            )
+        if code == CR.CR_SSL_CONNECTION_ERROR:
+            return UserError(
+                f"{where}: {words}; turn TLS on there, or add ?ssl=no to its URL: then whoever is on the way can read "
+                "the log-in and the data"
             )
         if code in REFUSED:
             tls = "" if self.endpoint.tls is not None else "; if it takes TLS only, add ?ssl=yes"

@@ -11,22 +11,29 @@ from loadstone.deploy.mariadb_control import NAME, MariaDbControl
 from loadstone.deploy.mariadb_facts import READ_BACK, facts_of
 from loadstone.deploy.mariadb_words import DATABASE
 from loadstone.deploy.provider import DeployContext, ServerFacts, ServerSettings
+from loadstone.deploy.transport import is_loopback, remark_on_exposure
 from loadstone.deploy.url import answering_again, redact
 from loadstone.deploy.url_options import TLS_OPTIONS, options_of, password_of, tls_of, truth_of, valid_by
 from loadstone.errors import LoadstoneError, ServerGone, UserError
-from loadstone.plan.model import Endpoint
+from loadstone.plan.model import Endpoint, Tls
 
 SCHEMES = ("mariadb", "mysql")
-OPTIONS = ("password_env", "ssl", *TLS_OPTIONS)
+OPTIONS = ("password_env", "ssl", "ssl-mode", *TLS_OPTIONS)
+MODES = {
+    "DISABLED": {"ssl": "no"},
+    "REQUIRED": {"ssl": "yes", "verify": "no"},
+    "VERIFY_IDENTITY": {"ssl": "yes", "verify": "yes"},
+}
+"""MySQL's own words for TLS, and ours."""
 PING_TIMEOUT_S = 2.0
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def parse_mariadb_url(url: str) -> tuple[Endpoint, str]:
     """`mariadb://user:password@host:port/database?option=value` as an endpoint and the database (default: `loadstone`).
 
-    Options: `password_env` (a variable that holds the password), `ssl` (yes or no), and for TLS `ca_file`, `verify`,
-    `server_name`, `cert_file`, `key_file`, each of which means `ssl=yes`.
+    Options: `password_env` (a variable that holds the password), `ssl` (yes or no; without it yes on every host that
+    is not loopback), and for TLS `ca_file`, `verify`, `server_name`, `cert_file`, `key_file`, each of which means
+    `ssl=yes`; `ssl-mode` (DISABLED, REQUIRED, VERIFY_IDENTITY) in the place of `ssl` and `verify`.
 
     Raises:
         UserError: it is no such URL; the message never holds the password.
@@ -43,17 +50,33 @@ def parse_mariadb_url(url: str) -> tuple[Endpoint, str]:
     database = unquote(parts.path.strip("/")) or DATABASE
     if not NAME.fullmatch(database):
         raise UserError(f"url '{shown}': database '{database}' may hold letters, digits and _ only")
-    encrypted = any(name in options for name in TLS_OPTIONS)
-    if "ssl" in options and not truth_of("ssl", options["ssl"], shown) and encrypted:
-        raise UserError(f"url '{shown}': ssl={options['ssl']} forbids TLS, and others of its options are for TLS")
     endpoint = Endpoint(
         host=host or "127.0.0.1",
         port=port or 3306,
         username=unquote(parts.username) if parts.username else None,
         password=password_of(parts, options, shown),
-        tls=tls_of(options, shown) if encrypted or truth_of("ssl", options.get("ssl", "no"), shown) else None,
+        tls=_tls(options, host or "127.0.0.1", shown),
     )
     return endpoint, database
+
+
+def _tls(options: dict[str, str], host: str, shown: str) -> Tls | None:
+    """With a verified certificate on every host that is not loopback, unless the options say otherwise."""
+    if "ssl-mode" in options:
+        mode = MODES.get(options["ssl-mode"].upper())
+        if mode is None:
+            raise UserError(f"url '{shown}': ssl-mode '{options['ssl-mode']}' is none of {', '.join(MODES)}")
+        if "ssl" in options or "verify" in options:
+            raise UserError(f"url '{shown}': ssl-mode says what ssl and verify say; leave these out")
+        options = options | mode
+    encrypted = any(name in options for name in TLS_OPTIONS)
+    if "ssl" not in options:
+        return tls_of(options, shown) if encrypted or not is_loopback(host) else None
+    if truth_of("ssl", options["ssl"], shown):
+        return tls_of(options, shown)
+    if encrypted:
+        raise UserError(f"url '{shown}': ssl={options['ssl']} forbids TLS, and others of its options are for TLS")
+    return None
 
 
 class MariaDbUrlSettings(ServerSettings):
@@ -89,6 +112,7 @@ class MariaDbUrl:
     def start(self, context: DeployContext) -> Endpoint:
         """Ask the server whether it can serve, and make our database; see `provider.Server.start`."""
         context.progress(f"asking {self.name} ({self._endpoint.label})")
+        remark_on_exposure(context, self.name, self._endpoint)
         try:
             with self.control() as control:
                 self._made = control.create_database() or self._made
@@ -127,7 +151,7 @@ class MariaDbUrl:
 
 def listening_pid(endpoint: Endpoint) -> int | None:
     """The one process of this machine that listens at a loopback endpoint, where that can be seen."""
-    if endpoint.host not in LOOPBACK:
+    if not is_loopback(endpoint.host):
         return None
     try:
         listening = (c for c in psutil.net_connections("tcp") if c.status == psutil.CONN_LISTEN)

@@ -9,8 +9,8 @@ from typing import Protocol
 from loadstone.deploy.build import built
 from loadstone.deploy.limits import Limits, Throttling, written
 from loadstone.deploy.manifest import Manifest, read_manifest
-from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.references import Address, resolved
+from loadstone.deploy.provider import DeployContext, Remark
+from loadstone.deploy.references import Address, resolved, unencrypted
 from loadstone.deploy.replica import Replica
 from loadstone.errors import UserError
 from loadstone.plan.model import Endpoint
@@ -135,12 +135,15 @@ class LocalSubject:
         self.stop()
         self._context = context
         settings = self._settings
-        environment = resolved(
-            {**self._manifest.environment, **settings.environment},
-            settings.servers,
-            self._manifest.optional_servers,
-            self.name,
-        )
+        written_as = {**self._manifest.environment, **settings.environment}
+        environment = resolved(written_as, settings.servers, self._manifest.optional_servers, self.name)
+        for server in unencrypted(written_as, settings.servers):
+            context.progress(
+                Remark(
+                    f"{self.name}: {server} takes TLS, and nothing in the application's environment says so; unless it "
+                    f"is set to TLS by itself it logs in readably: add ${{{server}.tls}} or ${{{server}.jdbc_options}}"
+                )
+            )
         place = built(self._manifest, self._folder, context)
         several = settings.replicas > 1
         names = [f"{self.name}-{number}" if several else self.name for number in range(1, settings.replicas + 1)]

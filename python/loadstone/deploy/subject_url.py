@@ -10,6 +10,7 @@ from loadstone.deploy.limits import Throttling
 from loadstone.deploy.mariadb_url import listening_pid
 from loadstone.deploy.provider import DeployContext, silent
 from loadstone.deploy.redis_control import plain, tls_context
+from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.url import answering_again, redact
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Endpoint, Tls
@@ -73,6 +74,7 @@ class UrlSubject:
         for endpoint in self._endpoints:
             context.heed()
             context.progress(f"asking {self.name} ({endpoint.label})")
+            remark_on_exposure(context, self.name, endpoint)
             _ask(self.name, endpoint)
         found = [listening_pid(endpoint) for endpoint in self._endpoints]
         several = len(found) > 1

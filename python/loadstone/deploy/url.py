@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field, ValidationError
 from loadstone.deploy.probe import READ_BACK, probe
 from loadstone.deploy.provider import DeployContext, ServerFacts, ServerSettings
 from loadstone.deploy.redis_control import RedisControl
+from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.url_options import TLS_OPTIONS, options_of, password_of, tls_of, valid_by
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Endpoint
@@ -97,6 +98,7 @@ class UrlServer:
     def start(self, context: DeployContext) -> Endpoint:
         """Ask the server whether it can be loaded; see `provider.Server.start`."""
         context.progress(f"asking {self.name} ({self._endpoint.label})")
+        remark_on_exposure(context, self.name, self._endpoint)
         self.facts = probe(self._endpoint, self._settings.modules)
         if self.facts.mode == "cluster":
             raise UserError(
