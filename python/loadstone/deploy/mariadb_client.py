@@ -107,8 +107,8 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
             self._upload = None
 
     def send_upload(self, name: bytes) -> None:
-        """Send the upload of the statement that runs, if it is that which the server asks for; once."""
-        upload, self._upload = self._upload, None
+        """Send the upload of the statement that runs, if it is that which the server asks for."""
+        upload = self._upload
         if upload is None or upload.name != name:
             shown = ascii(name.decode(errors="backslashreplace")[:300])
             raise self.refuse(
