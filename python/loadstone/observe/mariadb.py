@@ -102,9 +102,10 @@ class MariaDbMonitor:
     def _status(self) -> dict[str, float]:
         """The server's own names and values; empty while it does not answer."""
         try:
-            return {str(name): float(value) for name, value in self._control.query(QUESTION)}
-        except (LoadstoneError, ValueError, TypeError):  # no answer, or one that holds no numbers
+            rows = self._control.query(QUESTION)
+        except LoadstoneError:
             return {}
+        return {str(name): float(value) for name, value in rows}
 
 
 def _counters(status: Mapping[str, float]) -> dict[str, float]:
