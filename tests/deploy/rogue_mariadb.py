@@ -50,6 +50,9 @@ class Rogue:
     plugin: str = "mysql_native_password"
     version: str = "10.11.6-MariaDB"
     tls: ssl.SSLContext | None = None
+    pause_s: float = 0.0
+    """How long it waits before each byte that it sends; 0: it sends all at once."""
+    ended: threading.Event = field(default_factory=threading.Event)
     statements: list[str] = field(default_factory=list)
     capabilities: list[int] = field(default_factory=list)
     """What each client said that it can do."""
@@ -64,21 +67,28 @@ class Rogue:
             capabilities = CAPABILITIES | (TLS if self.tls is not None else 0)
             hello = b"\x0a" + self.version.encode() + b"\0" + struct.pack("<I", 7) + b"12345678\0"
             hello += struct.pack("<HBHHB", capabilities & 0xFFFF, 45, 2, capabilities >> 16, 21) + b"\0" * 10
-            _send(connection, 0, hello + b"901234567890\0" + self.plugin.encode() + b"\0")
+            self._send(connection, 0, hello + b"901234567890\0" + self.plugin.encode() + b"\0")
             number, response = _receive(connection)
             if self.tls is not None:
                 connection = open_.enter_context(self.tls.wrap_socket(plain, server_side=True))
                 number, response = _receive(connection)
             self.capabilities.append(struct.unpack("<I", response[:4])[0])
             for packet in self.login:
-                number = _send(connection, number + 1, packet)
+                number = self._send(connection, number + 1, packet)
                 if packet != OK:
                     number, got = _receive(connection)
                     self.given.append(got)
             if self.login[-1:] != [OK]:
-                _send(connection, number + 1, OK)
+                self._send(connection, number + 1, OK)
             while True:
                 self._one_command(connection)
+
+    def _send(self, connection: socket.socket, number: int, payload: bytes) -> int:
+        packet = _packet(number, payload)
+        for start in range(0, len(packet), 1 if self.pause_s else len(packet)):
+            self.ended.wait(self.pause_s)
+            connection.sendall(packet[start : start + (1 if self.pause_s else len(packet))])
+        return number
 
     def _one_command(self, connection: socket.socket) -> None:
         number, command = _receive(connection)
@@ -88,19 +98,18 @@ class Rogue:
         self.statements.append(statement)
         packets = self.answer(statement) if command[0] == QUERY else [OK]
         for packet in packets:
-            number = _send(connection, number + 1, packet)
+            number = self._send(connection, number + 1, packet)
         if packets[-1][:1] == b"\xfb":
             while True:
                 number, got = _receive(connection)
                 if not got:
                     break
                 self.uploads.append(got)
-            _send(connection, number + 1, OK)
+            self._send(connection, number + 1, OK)
 
 
-def _send(connection: socket.socket, number: int, payload: bytes) -> int:
-    connection.sendall(struct.pack("<I", len(payload))[:3] + bytes([number % 256]) + payload)
-    return number
+def _packet(number: int, payload: bytes) -> bytes:
+    return struct.pack("<I", len(payload))[:3] + bytes([number % 256]) + payload
 
 
 def _receive(connection: socket.socket) -> tuple[int, bytes]:
@@ -141,6 +150,7 @@ def rogue(
         try:
             yield server
         finally:
+            server.ended.set()
             with contextlib.suppress(OSError):
                 listener.shutdown(socket.SHUT_RDWR)
             accepting.join()

@@ -190,6 +190,17 @@ def test_replies_without_end_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> Non
         control.query("SHOW TABLES")
 
 
+def test_replies_that_come_in_drops_end_in_their_time() -> None:
+    """Each drop comes within the time of one receive; all of them would take longer than the test may."""
+    with rogue(lambda s: one_value("x" * 200) if "NAMES" not in s else [OK]) as server, control_of(server) as control:
+        control.ping()
+        server.pause_s = 1.0
+        control._timeout_s = 2.0
+        control.close()
+        with pytest.raises(LoadstoneError, match=r"in drops|timed out"):
+            control.ping()
+
+
 def test_a_password_may_hold_any_letter() -> None:
     with rogue() as server:
         with MariaDbControl(Endpoint(port=server.port, username="me", password="пароль")) as control:

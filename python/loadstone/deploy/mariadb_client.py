@@ -7,6 +7,7 @@ PyMySQL's.
 """
 
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -59,6 +60,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
     """A connection to `endpoint`, not made yet. Sends no file; `load` sends bytes."""
 
     _auth_plugin_name: str
+    _rfile: Any
 
     def __init__(self, endpoint: Endpoint, database: str, timeout_s: float, *, loads: bool) -> None:
         """`loads`: whether `load` will be used; without it the server is not offered to ask for anything.
@@ -68,7 +70,8 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
         """
         tls = endpoint.tls
         self._upload: _Upload | None = None
-        self._received_bytes = 0
+        self._timeout_s = timeout_s
+        self._begin_reply()
         self._knows_server = endpoint.unix_path is not None or (tls is not None and tls.verify)
         """Whether the one that answers is the server that was meant, and nobody listens."""
         super().__init__(
@@ -135,6 +138,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
     # What follows takes the place of methods of PyMySQL's.
 
     def connect(self, sock: Any = None) -> None:
+        self._begin_reply()
         with self._only_its_errors():
             super().connect(sock)
 
@@ -149,14 +153,36 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
             raise self.refuse_plugin(plugin)
 
     def _execute_command(self, command: int, sql: Any) -> None:
-        self._received_bytes = 0
+        self._begin_reply()
         super()._execute_command(command, sql)  # type: ignore[misc]
+
+    def _begin_reply(self) -> None:
+        self._received_bytes = 0
+        self._deadline_s = time.monotonic() + 2 * self._timeout_s
 
     def _read_bytes(self, num_bytes: int) -> bytes:
         self._received_bytes += num_bytes
         if self._received_bytes > REPLY_BYTES_MAX:
             raise self.refuse(f"its reply has more than {REPLY_BYTES_MAX:,} bytes, which no statement of ours asks for")
-        return bytes(super()._read_bytes(num_bytes))  # type: ignore[misc]
+        data = bytearray()
+        while len(data) < num_bytes:
+            if time.monotonic() > self._deadline_s:
+                raise self.refuse(f"its reply comes in drops, and is not whole within {2 * self._timeout_s:g} s")
+            try:
+                more = self._rfile.read1(num_bytes - len(data))  # one receive at most, of `read_timeout` at most
+            except OSError as error:
+                raise self._lost(str(error)) from error
+            except BaseException:
+                self._force_close()  # type: ignore[attr-defined]  # what follows would be taken for another's reply
+                raise
+            if not more:
+                raise self._lost("it closed the connection")
+            data += more
+        return bytes(data)
+
+    def _lost(self, why: str) -> pymysql.OperationalError:
+        self._force_close()  # type: ignore[attr-defined]
+        return pymysql.OperationalError(CR.CR_SERVER_LOST, f"Lost connection to MySQL server during query ({why})")
 
     def _read_query_result(self, unbuffered: bool = False) -> int | None:  # noqa: ARG002  # never used here
         self._result = None
