@@ -23,6 +23,7 @@ from loadstone.conduct.ready_parts import (
     throttled_s,
     watch_of,
 )
+from loadstone.conduct.starts import part_starts, prepare_anew, starts_before
 from loadstone.conduct.warm_up import warm_up
 from loadstone.deploy.deployed import Ready
 from loadstone.deploy.deployments import Deployments
@@ -107,6 +108,8 @@ class Conductor:
             gone = self._clean(planned, ready)
         self._require_going_on()
         written = writer.finish(judge_trial(record))
+        if any(check.name == "restarted" and check.verdict == "invalid" for check in written.checks):
+            prepare_anew(ready)
         if gone is not None:
             raise gone
         return written
@@ -150,6 +153,7 @@ class Conductor:
         cpus = (*self.placement.server_cpus, *self.placement.generator_cpus)
         speed_before = machine_speed(cpus)
         held_before, throttled_before, before = held(ready, planned.stored), throttled_s(ready), snapshots(ready)
+        began_with = starts_before(ready, before)
 
         def take(interval: Interval) -> None:
             writer.add_interval(interval)
@@ -189,6 +193,7 @@ class Conductor:
             unlike=unlike,
             limits=limits_of(ready),
             speed=speed_facts(speed_before, speed_after),
+            starts=part_starts(ready, began_with, after),
         )
 
     def _ceiling(self, plan: Plan, drive: DriveRecord) -> Ceiling | None:
