@@ -187,7 +187,3 @@ def test_every_part_that_was_restarted_is_named(synthetic: Any) -> None:
     )
     assert found.measured == 2
     assert found.reason.startswith("app-2, db were restarted")
-
-
-def replace_after(start: PartStart) -> PartStart:
-    return start.model_copy(update={"after": "c"})

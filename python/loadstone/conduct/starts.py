@@ -74,7 +74,7 @@ def prepare_anew(ready: Ready) -> None:
 
 
 def _of_processes(ready: Ready) -> dict[str, Start]:
-    pids = [one.pids for one in (*ready.servers.values(), *ready.subjects.values())]
+    pids = [*(one.pids for one in ready.servers.values()), *(one.pids for one in ready.subjects.values())]
     found = {part: _process_start(pid) for parts in pids for part, pid in parts.items()}
     return {part: start for part, start in found.items() if start is not None}
 
