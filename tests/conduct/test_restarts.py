@@ -183,7 +183,8 @@ def test_every_part_that_was_restarted_is_named(synthetic: Any) -> None:
 
     other = PartStart(before="a", after="b")
     found = check_of(
-        judge_trial(synthetic.make_trial(starts={"db": other, "app-2": replace_after(other)})), "restarted"
+        judge_trial(synthetic.make_trial(starts={"db": other, "app-2": other.model_copy(update={"after": "c"})})),
+        "restarted",
     )
     assert found.measured == 2
     assert found.reason.startswith("app-2, db were restarted")

@@ -12,7 +12,8 @@ from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.redis_control import RedisControl
-from loadstone.errors import LoadstoneError, ServerGone, UserError
+from loadstone.deploy.room_watch import RoomWatch
+from loadstone.errors import LoadstoneError, OutOfRoom, ServerGone, UserError
 from loadstone.plan.wanted import WantedData
 
 PATIENCE_S = 60.0
@@ -32,6 +33,7 @@ class DataWriter:
         Raises:
             UserError: a template or a command is none, or a server does not take the rows; names the data.
             ServerGone: a server that is not ours does not answer any more.
+            OutOfRoom: a server that is not ours is full, or threw keys away.
             Interrupted: the user asked to stop.
         """
         missing = [
@@ -46,6 +48,8 @@ class DataWriter:
             except ServerGone as error:
                 if not deployed.server.ours and not deployed.server.alive():
                     raise
+                if not deployed.server.ours and FULL.search(str(error)):
+                    raise OutOfRoom(_told(data, error)) from None
                 raise UserError(_told(data, error)) from None
             except UserError as error:
                 raise UserError(_told(data, error)) from None
@@ -73,7 +77,15 @@ class DataWriter:
             writing.remove(control)  # of an earlier run, or of other rows under these keys
         deployed.traces.keys |= writing.keys
         deployed.traces.beginnings |= writing.beginnings
-        writing.write(control, rows, self._telling(data, rows))
+        telling = self._telling(data, rows)
+
+        def tell(done: int) -> None:
+            room.require()
+            telling(done)
+
+        with RoomWatch([deployed]) as room:
+            writing.write(control, rows, tell)
+        room.require()
 
     def _telling(self, data: WantedData, rows: Rows) -> Tell:
         self._context.progress(f"{data.name}: writing {rows.count:,} rows to {data.server}")
