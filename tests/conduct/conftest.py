@@ -44,6 +44,7 @@ workload:
   model: {kind: closed, users: 4, think_time_ms: 2}
   pool: {connections: 4}
   phases: {warm_up_s: 100 ms, measure_s: MEASURE, drain_s: 1 s}
+  timeouts: {gone_s: 60}
   keys: {count: COUNT}
   documents: {payload_bytes: BYTES}
   operations:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from loadstone.conduct.ready_parts import snapshots
 from loadstone.conduct.starts import part_starts, starts_before
 from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
+from loadstone.deploy.mariadb import find
 from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.deploy.subject_url import UrlSubject
 from loadstone.drive.outcome import Interval
@@ -123,6 +125,21 @@ def test_an_application_that_came_back_as_another_process_is_seen() -> None:
     gone = part_starts(ready, before, {})["app"]
     assert gone.after is not None
     assert gone.before != gone.after
+
+
+@pytest.mark.skipif(find("mariadbd") is None, reason="no MariaDB: scripts/apt installs it where it can")
+def test_a_mariadb_that_was_restarted_is_seen_by_its_process(rig: Open) -> None:
+    run = rig(experiment_text("{kind: embedded}"))
+    ready = run.servers.need(replace(run.planned(), servers={"db": {"kind": "mariadb"}}, data=(), target=None))
+    server = ready.servers["db"].server
+    before = starts_before(ready, {})
+    same = part_starts(ready, before, {})["db"]
+    assert same.before == same.after is not None
+    os.kill(server.pids["db"], signal.SIGKILL)
+    server.restart()
+    again = part_starts(ready, before, {})["db"]
+    assert again.after is not None
+    assert again.after != again.before
 
 
 class Uptime(MariaDbControl):

@@ -46,10 +46,10 @@ class _Watched:
         return None
 
     def _is_nearly_full(self, now: MemoryUse) -> bool:
-        """Before anything is lost. A cache that holds keys of ours alone may fill: that is not seen as a loss."""
+        """Before anything is lost. A cache with keys of ours alone may fill; what was full before is not our doing."""
         if not now.limit_bytes or (now.evicts(self.foreign) and not self.foreign):
             return False
-        return now.free_bytes < min(now.reserve_bytes, self.first.free_bytes) / 2
+        return self.first.free_bytes >= self.first.reserve_bytes and now.free_bytes < now.reserve_bytes / 2
 
 
 class RoomWatch:
