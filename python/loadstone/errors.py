@@ -1,6 +1,6 @@
 """Typed errors. Each says in one line what is wrong and what helps; only `cli` exits.
 
-`UserError`: bad input, exit status 2. `ServerGone`: the user's server went away, status 3.
+`UserError`: bad input, exit status 2. `ServerGone`: the user's server went away, `OutOfRoom`: it is full, status 3.
 """
 
 
@@ -18,6 +18,12 @@ class UserError(LoadstoneError):
 
 class ServerGone(LoadstoneError):
     """A server that is not ours stopped answering: what was finished is kept."""
+
+    exit_status = 3
+
+
+class OutOfRoom(LoadstoneError):
+    """A server that is not ours has no room left: the run ends, before more of what others hold there is lost."""
 
     exit_status = 3
 

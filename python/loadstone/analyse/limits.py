@@ -25,6 +25,9 @@ CLOCK = Limit(2.5, 5, "%", "S: half of the margin of 5 %; a quantum of a whole m
 SCHEDULE_SENT = Limit(1, 1, "%", "J: 99 % of the schedule must be sent")
 SCHEDULE_LAG = Limit(5, 50, "%", "J: its P99 against the P50; invalid: its P50 is half of the P50")
 DROPPED = Limit(0, 0, "arrivals", "J: an arrival that was dropped has no latency")
+RESTARTED = Limit(0, 0, "parts", "X: what was started again in the trial is not the part that it began with")
+RESTARTED_TOLERANCE_S = 2.0
+"""J: a server tells its uptime in whole seconds, at both ends."""
 ERRORS = Limit(0.5, 1, "%", "J: an error is an infinite latency; beyond 1 % throughput means nothing")
 CONSERVATION = Limit(0, 0, "operations", "X: every operation has exactly one end")
 SERVER_COUNTER = Limit(0, 0, "commands", "X: the server counted what was sent, no more and no less")

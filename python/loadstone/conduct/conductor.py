@@ -23,14 +23,16 @@ from loadstone.conduct.ready_parts import (
     throttled_s,
     watch_of,
 )
+from loadstone.conduct.starts import part_starts, prepare_anew, starts_before
 from loadstone.conduct.warm_up import warm_up
 from loadstone.deploy.deployed import Ready
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.placement import Placement
 from loadstone.deploy.redis_control import RedisControl
+from loadstone.deploy.room_watch import RoomWatch
 from loadstone.drive.driver import Driver
 from loadstone.drive.outcome import DriveRecord, Interval
-from loadstone.errors import DriveFailed, Interrupted, ServerGone, UserError
+from loadstone.errors import DriveFailed, Interrupted, OutOfRoom, ServerGone, UserError
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.plan.model import Plan
@@ -86,27 +88,37 @@ class Conductor:
         Raises:
             Interrupted: the user asked to stop; nothing of the trial counts.
             ServerGone: a part that is not ours stopped answering; the trial is recorded as invalid.
+            OutOfRoom: a server that is not ours threw keys away, or is full; the trial is recorded as invalid.
             UserError: the disk is full.
         """
         writer = self.folder.begin_trial(planned.name)
         started_unix_ns = time.time_ns()
         try:
             ready = self._ready(planned)
-        except UserError as error:
+        except (UserError, OutOfRoom) as error:
             self._require_going_on()
-            return writer.finish(judge_trial(failed_trial_record(planned, planned.plan, str(error), started_unix_ns)))
+            failed = failed_trial_record(planned, planned.plan, str(error), started_unix_ns)
+            written = writer.finish(judge_trial(failed))
+            if isinstance(error, OutOfRoom):
+                raise
+            return written
         plan = _on(planned.plan, ready, planned.target)
         self._offered = None
+        room = RoomWatch(ready.servers.values(), self.driver.stop)
         try:
-            warm_up(self.driver, ready, planned.target, plan, self.progress, self._require_going_on)
-            self._load(planned, ready)
-            record = self._drive(planned, plan, ready, writer, on_interval)
+            with room:
+                warm_up(self.driver, ready, planned.target, plan, self.progress, self._require_going_on)
+                self._load(planned, ready, room)
+                record = self._drive(planned, plan, ready, writer, on_interval, room)
         except (DriveFailed, ServerGone) as error:
-            record = failed_trial_record(planned, plan, _first(str(error), ready), started_unix_ns)
+            record = failed_trial_record(planned, plan, room.reason or _first(str(error), ready), started_unix_ns)
         finally:  # an interrupted trial and a full disk leave no key behind either
             gone = self._clean(planned, ready)
         self._require_going_on()
         written = writer.finish(judge_trial(record))
+        if any(check.name == "restarted" and check.verdict == "invalid" for check in written.checks):
+            prepare_anew(ready)
+        room.require()
         if gone is not None:
             raise gone
         return written
@@ -128,11 +140,14 @@ class Conductor:
         self._not_started.pop(kind, None)
         return ready
 
-    def _load(self, planned: PlannedTrial, ready: Ready) -> None:
-        """Store the data that the trial needs. Raises DriveFailed if not all of it was stored."""
+    def _load(self, planned: PlannedTrial, ready: Ready, room: RoomWatch) -> None:
+        """Store the data that the trial needs. Raises DriveFailed if not all of it was stored, or at a loss."""
         if planned.load is None:
             return
-        done = self.driver.drive(_on(planned.load, ready, planned.target), lambda _: None)
+        load = _on(planned.load, ready, planned.target)
+        done = self.driver.drive(load, lambda interval: room.note_refused(_refused(interval)))
+        if room.reason is not None:
+            raise DriveFailed(room.reason)
         keys = planned.load.keys.count
         if done.total.ok != keys and not self.stopping.is_set():
             why = done.stopped or ", ".join(f"{kind} {number}" for kind, number in done.total.errors.items())
@@ -141,7 +156,13 @@ class Conductor:
             )
 
     def _drive(
-        self, planned: PlannedTrial, plan: Plan, ready: Ready, writer: TrialWriter, on_interval: OnInterval
+        self,
+        planned: PlannedTrial,
+        plan: Plan,
+        ready: Ready,
+        writer: TrialWriter,
+        on_interval: OnInterval,
+        room: RoomWatch,
     ) -> TrialRecord:
         """Drive the load with all monitors beside it. The counters are read right before and right after."""
         intervals: list[Interval] = []
@@ -150,6 +171,7 @@ class Conductor:
         cpus = (*self.placement.server_cpus, *self.placement.generator_cpus)
         speed_before = machine_speed(cpus)
         held_before, throttled_before, before = held(ready, planned.stored), throttled_s(ready), snapshots(ready)
+        began_with = starts_before(ready, before)
 
         def take(interval: Interval) -> None:
             writer.add_interval(interval)
@@ -157,6 +179,7 @@ class Conductor:
             if not intervals or interval.phase != intervals[-1].phase:
                 sampler.now()
             intervals.append(interval)
+            room.note_refused(_refused(interval))
             on_interval(interval)
 
         def deliver(seen: list[Sample]) -> None:
@@ -168,6 +191,7 @@ class Conductor:
             sampler.now()
             drive = self.driver.drive(plan, take)
         self._offered = drive.total.offered
+        room.end()
         after = snapshots(ready)
         subjects, held_after = subject_facts(ready, throttled_before), held(ready, planned.stored)
         speed_after = machine_speed(cpus)
@@ -179,9 +203,9 @@ class Conductor:
             intervals,
             snapshots={name: (before[name], after[name]) for name in before},
             samples=samples,
-            ceiling=self._ceiling(plan, drive),
+            ceiling=None if room.reason else self._ceiling(plan, drive),
             placement=self.placement if _all_ours(ready) else None,
-            failure=failure(drive, ready),
+            failure=room.reason or failure(drive, ready),
             stored=stored_facts(planned, drive, intervals, held_before, held_after),
             subjects=subjects,
             target=planned.target,
@@ -189,6 +213,7 @@ class Conductor:
             unlike=unlike,
             limits=limits_of(ready),
             speed=speed_facts(speed_before, speed_after),
+            starts=part_starts(ready, began_with, after),
         )
 
     def _ceiling(self, plan: Plan, drive: DriveRecord) -> Ceiling | None:
@@ -223,6 +248,11 @@ def _on(plan: Plan, ready: Ready, target: str | None) -> Plan:
         return plan.model_copy(update={"endpoints": endpoints})
     pool = plan.pool.model_copy(update={"connections": plan.pool.connections * len(endpoints)})
     return plan.model_copy(update={"endpoints": endpoints, "pool": pool})
+
+
+def _refused(interval: Interval) -> int:
+    """Commands that a server refused for want of memory."""
+    return sum(operation.errors.get("server_oom", 0) for operation in interval.operations.values())
 
 
 def _all_ours(ready: Ready) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from loadstone import registry
+from loadstone.conduct.room import require_room
 from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
 from loadstone.deploy.limits import Limits
 from loadstone.deploy.manifest import read_manifest
@@ -42,7 +43,7 @@ def ask_users_parts(run_plan: RunPlan) -> None:
     """Ask the servers and subjects of the user's once whether they can be loaded, and leave them as they were.
 
     Raises:
-        UserError: one cannot be reached, or cannot serve what the run needs.
+        UserError: one cannot be reached, cannot serve what the run needs, or has no room for it.
     """
     asked: set[str] = set()
     for trial in _distinct(run_plan):
@@ -51,7 +52,10 @@ def ask_users_parts(run_plan: RunPlan) -> None:
             if not server.ours and repr((name, settings)) not in asked:
                 asked.add(repr((name, settings)))
                 server.start(DeployContext())
-                server.stop()
+                try:
+                    require_room(server, [one for one in run_plan.every_trial if one.servers.get(name) == settings])
+                finally:
+                    server.stop()
         for name, subject in trial.subjects.items():
             if subject.urls and repr((name, subject.urls)) not in asked:
                 asked.add(repr((name, subject.urls)))

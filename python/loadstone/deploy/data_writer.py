@@ -5,19 +5,25 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import partial
 
+from pymysql.constants import ER
+
 from loadstone.deploy.data import Rows, Tell, each_second, rows_of
 from loadstone.deploy.data_mariadb import write_to_table
 from loadstone.deploy.data_redis import writing_of
 from loadstone.deploy.deployed import Deployed
-from loadstone.deploy.mariadb_control import MariaDbControl
+from loadstone.deploy.mariadb_control import MariaDbControl, error_code
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.redis_control import RedisControl
-from loadstone.errors import LoadstoneError, ServerGone, UserError
+from loadstone.deploy.room_watch import RoomWatch
+from loadstone.errors import LoadstoneError, OutOfRoom, ServerGone, UserError
 from loadstone.plan.wanted import WantedData
 
 PATIENCE_S = 60.0
 """How long a Redis may take for one batch, or one step of a removal."""
 FULL = re.compile(r"\bOOM\b|maxmemory|[Nn]o space left|[Dd]isk full|is full|\berrno: 28\b|Errcode: 28")
+
+NO_ROOM = (ER.RECORD_FILE_FULL, ER.DISK_FULL)
+"""MariaDB's numbers for it."""
 
 
 class DataWriter:
@@ -32,6 +38,7 @@ class DataWriter:
         Raises:
             UserError: a template or a command is none, or a server does not take the rows; names the data.
             ServerGone: a server that is not ours does not answer any more.
+            OutOfRoom: a server that is not ours is full, or threw keys away.
             Interrupted: the user asked to stop.
         """
         missing = [
@@ -46,6 +53,8 @@ class DataWriter:
             except ServerGone as error:
                 if not deployed.server.ours and not deployed.server.alive():
                     raise
+                if not deployed.server.ours and _is_full(error):
+                    raise OutOfRoom(_told(data, error)) from None
                 raise UserError(_told(data, error)) from None
             except UserError as error:
                 raise UserError(_told(data, error)) from None
@@ -73,7 +82,15 @@ class DataWriter:
             writing.remove(control)  # of an earlier run, or of other rows under these keys
         deployed.traces.keys |= writing.keys
         deployed.traces.beginnings |= writing.beginnings
-        writing.write(control, rows, self._telling(data, rows))
+        telling = self._telling(data, rows)
+
+        def tell(done: int) -> None:
+            room.require()
+            telling(done)
+
+        with RoomWatch([deployed]) as room:
+            writing.write(control, rows, tell)
+        room.require()
 
     def _telling(self, data: WantedData, rows: Rows) -> Tell:
         self._context.progress(f"{data.name}: writing {rows.count:,} rows to {data.server}")
@@ -102,8 +119,13 @@ def _identity(data: WantedData) -> str:
     return json.dumps([data.rows, list(data.columns.items()), data.seed])
 
 
+def _is_full(error: LoadstoneError) -> bool:
+    """Whether a server has no room left; some tell it in their users' language, beside a number."""
+    return error_code(error.__cause__) in NO_ROOM or FULL.search(str(error)) is not None
+
+
 def _told(data: WantedData, error: LoadstoneError) -> str:
     """The server's words with the data's name, and what helps where there is no room."""
     words = str(error).rstrip(".")
-    help_ = "; give it more room, or ask for fewer rows (--scale)" if FULL.search(words) else ""
+    help_ = "; give it more room, or ask for fewer rows (--scale)" if _is_full(error) else ""
     return f"data.{data.name}: {words}{help_}"

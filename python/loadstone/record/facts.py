@@ -236,6 +236,19 @@ class SubjectFacts(Facts):
     """What it still took without load after its warm-up, when that had been waited for in vain; None: it fell quiet."""
 
 
+class PartStart(Facts):
+    """Which start of a part answered right before the drive, and which right after it. None: it is not known."""
+
+    before: str | None = None
+    """Another text for each start: a Redis's run id, or a process and when it began."""
+    after: str | None = None
+    uptime_before_s: float | None = None
+    """How long it had been running, by its own clock."""
+    uptime_after_s: float | None = None
+    between_s: float = 0.0
+    """From the one to the other, by loadstone's monotonic clock."""
+
+
 class TrialFacts(Facts):
     """Everything about a trial that its checks need."""
 
@@ -247,6 +260,8 @@ class TrialFacts(Facts):
     """As the driver handed it over, with its histograms left out."""
     servers: dict[str, ServerTrial] = {}
     """Every Redis, by its name; a MariaDB has no such counters."""
+    starts: dict[str, PartStart] = {}
+    """Every process that can be seen and every server, by its part."""
     ceiling: Ceiling | None = None
     series: tuple[SeriesPoint, ...] = ()
     response_dispersion: float | None = None

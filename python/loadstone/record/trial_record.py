@@ -17,6 +17,7 @@ from loadstone.record.facts import (
     DRIVER,
     Ceiling,
     HostFacts,
+    PartStart,
     SeriesPoint,
     ServerCounters,
     ServerTrial,
@@ -55,6 +56,7 @@ def make_trial_record(
     unlike: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
     limits: Mapping[str, Mapping[str, str]] | None = None,
     speed: Mapping[str, tuple[int, int]] = MappingProxyType({}),
+    starts: Mapping[str, PartStart] = MappingProxyType({}),
 ) -> TrialRecord:
     """The record of a trial that was driven; its verdict is `suspect` until it is judged.
 
@@ -75,6 +77,7 @@ def make_trial_record(
         unlike: server -> those of them that are not as asked: what was asked.
         limits: server -> its limits as they are in force, or why they are not; None: nobody asked.
         speed: CPU -> what a fixed piece of work took on it right before and right after the drive, in nanoseconds.
+        starts: part -> which start of it answered right before and right after the drive.
     """
     window = _measure_window(drive, samples)
     redis = [name for name, pair in snapshots.items() if any(pair) or not is_mariadb(planned.servers.get(name, {}))]
@@ -88,6 +91,7 @@ def make_trial_record(
         drive=_without_histograms(drive),
         response_dispersion=dispersion([decode(o.response_histogram) for o in drive.operations.values()]),
         servers={name: _server_trial(snapshots[name]) for name in redis},
+        starts=dict(starts),
         ceiling=ceiling,
         series=series,
         host=_host(window),

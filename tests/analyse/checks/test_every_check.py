@@ -132,7 +132,7 @@ def test_what_cannot_be_seen_is_unknown_and_never_valid(clean: dict[str, Any], i
     assert unknown == {
         "round_trip", "server_counter", "payload", "connections", "warm_up", "samples", "taken", "swap",
         "placement", "background", "evicted_keys", "server_cpu",
-        "key_count", "monitor_clients", "slow_log", "log_level", "huge_pages", "overcommit",
+        "restarted", "key_count", "monitor_clients", "slow_log", "log_level", "huge_pages", "overcommit",
     }  # fmt: skip
     assert all(check.reason for check in trial.checks if check.verdict == "unknown")
     assert trial.verdict == "valid"

@@ -15,6 +15,7 @@ from loadstone.analyse.checks import (
     in_force,
     keys,
     load,
+    restarts,
     server,
     surroundings,
     time,
@@ -44,6 +45,7 @@ class Check:
 
 CHECKS: tuple[Check, ...] = (
     Check(load.finished, None, "Did the trial run to its planned end?", less_is_worse=True),
+    Check(restarts.restarted, limits.RESTARTED, "Did every part run on, from the beginning of the trial to its end?"),
     Check(bounds.gain, limits.GAIN, "How much more would a generator that costs nothing bring at most?"),
     Check(bounds.taken, limits.TAKEN, "How much did other programs and other machines take at most?"),
     Check(

@@ -1,0 +1,289 @@
+"""How much a run stores: an upper bound in bytes of a Redis's memory, or of a database's disk, from the plan alone.
+
+The constants are bounds of what was measured on Redis 8.2 with RedisJSON 2.8 (jemalloc, 2026-11-22; growth of
+`used_memory`, key spaces just beyond a doubling of the key table); `tests/plan/test_footprint.py` measures them again.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from loadstone.plan.model import Closed, Command, Open, Plan
+from loadstone.plan.run_plan import ASSUMED_RATE_PER_S, PlannedTrial
+from loadstone.plan.wanted import WantedData
+
+PER_KEY_BYTES = 128
+"""Entry, object, headers, the key table's place while it doubles, and an expiry: 56 to 106 measured."""
+PER_ITEM_BYTES = 32
+"""Of a field's name or value in a hash: 24 measured."""
+PER_ELEMENT_BYTES = 96
+"""Of an element in a list, set or sorted set beside its text: up to 88 measured."""
+PER_JSON_BYTES = 256
+"""Of a JSON document: 196 to 324 measured, with what a key takes."""
+PER_JSON_LITERAL = 8
+"""Memory for each byte of JSON text, where it may be of small values: 4 to 7 measured."""
+GROWTH = 1.25
+"""The allocator's classes are a quarter apart at most: 1.03 to 1.15 measured of large values."""
+PER_CONNECTION_BYTES = 20 * 1024
+"""17.5 kB measured, idle; of large values 1.13 times a value beside it."""
+FIRST_OF_KEY_BYTES = {"XADD": 4500, "PFADD": 14_500}
+"""What the first element of a key takes: a stream's first block (4,368 measured), a HyperLogLog of 12 KiB at most."""
+DOCUMENT_BYTES = 122
+"""Of a generated document beside its payload."""
+NUMBER_BYTES = 20
+KEY_NUMBER_BYTES = 12
+
+STORES_NOTHING = frozenset(
+    {
+        *("GET", "MGET", "STRLEN", "GETRANGE", "SUBSTR", "GETDEL", "GETEX", "EXISTS", "TYPE", "TTL", "PTTL", "TOUCH"),
+        *("DEL", "UNLINK", "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "PERSIST", "OBJECT", "DUMP", "MEMORY"),
+        *("HGET", "HMGET", "HGETALL", "HKEYS", "HVALS", "HLEN", "HEXISTS", "HSTRLEN", "HSCAN", "HDEL", "HRANDFIELD"),
+        *("LLEN", "LINDEX", "LRANGE", "LPOS", "LPOP", "RPOP", "LREM", "LTRIM", "LSET"),
+        *("SCARD", "SISMEMBER", "SMISMEMBER", "SMEMBERS", "SRANDMEMBER", "SSCAN", "SREM", "SPOP", "SINTER", "SUNION"),
+        *("ZCARD", "ZCOUNT", "ZRANGE", "ZRANGEBYSCORE", "ZRANK", "ZREVRANGE", "ZREVRANK", "ZSCORE", "ZMSCORE", "ZREM"),
+        *("ZSCAN", "ZPOPMIN", "ZPOPMAX", "XLEN", "XRANGE", "XREVRANGE", "XREAD", "XDEL", "XTRIM", "XINFO"),
+        *("GETBIT", "BITCOUNT", "BITPOS", "PFCOUNT", "GEODIST", "GEOPOS", "GEOSEARCH"),
+        *("JSON.GET", "JSON.MGET", "JSON.DEL", "JSON.TYPE", "JSON.STRLEN", "JSON.OBJKEYS", "JSON.OBJLEN", "JSON.RESP"),
+        *("JSON.ARRLEN", "JSON.ARRINDEX", "JSON.ARRPOP", "JSON.CLEAR", "JSON.NUMINCRBY", "JSON.TOGGLE"),
+        *("PING", "ECHO", "TIME", "WAIT", "WAITAOF", "INFO", "DBSIZE", "SCAN", "SELECT", "PUBLISH", "ROLE", "LASTSAVE"),
+    }
+)
+"""Commands after which a server holds no more than before."""
+VALUES = frozenset(
+    {
+        *("SET", "SETEX", "PSETEX", "SETNX", "GETSET", "INCR", "DECR", "INCRBY", "DECRBY", "INCRBYFLOAT"),
+        *("JSON.SET", "JSON.MERGE"),
+    }
+)
+"""Commands that put one value in the place of the one before."""
+FIELDS = frozenset({"HSET", "HMSET", "HSETNX", "HINCRBY", "HINCRBYFLOAT"})
+"""Commands that put values in the places of those of the same fields."""
+MEMBERS = {"SADD": 2, "PFADD": 2, "ZADD": 3, "GEOADD": 4}
+"""Commands that add what is not there yet, and which argument is the first that says what."""
+RANGES = {"SETRANGE": 1, "SETBIT": 8}
+"""Commands that make a text as long as they say, in bytes and in bits."""
+_PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
+_RANDOM = re.compile(r"\{random (\d+) lowercase\}")
+_UNIFORM = re.compile(r"\{uniform (-?\d+)\.\.(-?\d+)\}")
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What is stored at most."""
+
+    bytes: int = 0
+    grows: bool = False
+    """Whether more may come: the number of operations, or what an application stores, is not known beforehand."""
+
+    def __add__(self, other: "Footprint") -> "Footprint":
+        return Footprint(self.bytes + other.bytes, self.grows or other.grows)
+
+    def __or__(self, other: "Footprint") -> "Footprint":
+        """The greater of both."""
+        return Footprint(max(self.bytes, other.bytes), self.grows or other.grows)
+
+
+def memory_of(trials: Iterable[PlannedTrial], server: str) -> Footprint:
+    """What a Redis of this name holds at most at one time, of all these trials: their keys, rows and connections.
+
+    A trial's keys are removed before the next one; rows stay, and other rows for one place take the place of these.
+    """
+    keys, rows = Footprint(), dict[str, Footprint]()
+    for trial in trials:
+        for data in trial.data:
+            if data.server == server and data.commands:
+                place = repr(data.commands)
+                rows[place] = rows.get(place, Footprint()) | _of_rows(data)
+        if trial.subjects:
+            keys |= Footprint(grows=True)
+        elif trial.target in (None, server) and trial.plan.protocol != "http1":
+            keys |= _of_trial(trial)
+    return sum(rows.values(), keys)
+
+
+def disk_of(trials: Iterable[PlannedTrial], server: str, *, binary_log: bool) -> int:
+    """Bytes that the rows for a database's tables take there: half as much again as the bare rows, for its pages.
+
+    Indexes beside the primary key are not in it. With a binary log every row is written once more.
+    """
+    rows: dict[str, int] = {}
+    for trial in trials:
+        for data in trial.data:
+            if data.server == server and data.table is not None:
+                bare = data.rows * (_row_bytes(data.columns) + PER_ITEM_BYTES)
+                rows[data.table] = max(rows.get(data.table, 0), int(bare * (2.5 if binary_log else 1.5)))
+    return sum(rows.values())
+
+
+def _of_trial(trial: PlannedTrial) -> Footprint:
+    plan = trial.plan
+    stored = _of_plans([plan] if trial.load is None else [trial.load, plan])
+    largest = max(_command_bytes(command, plan) for one in plan.operations for command in one.commands)
+    reply = _document_bytes(plan)
+    each = PER_CONNECTION_BYTES + int(GROWTH * plan.pipeline_depth * max(largest, reply))
+    return stored + Footprint(plan.pool.connections * each)
+
+
+def _of_plans(plans: Iterable[Plan]) -> Footprint:
+    """What plans on one key space leave together."""
+    replaced: dict[tuple[str, ...], int] = {}
+    added, grows = 0, False
+    for plan in plans:
+        operations, known = _operations(plan)
+        weights = sum(operation.weight for operation in plan.operations)
+        for operation in plan.operations:
+            executed = math.ceil(operations * operation.weight / weights)
+            for command in operation.commands:
+                if command.args[0].upper() in STORES_NOTHING:
+                    continue
+                place, times = _place(command), _different(_naming(command), plan)
+                if times is None:
+                    added += executed * _element_bytes(command, plan)
+                    grows = grows or not known
+                else:
+                    stored = (min(times, executed) if known else times) * _stored_bytes(command, plan)
+                    replaced[place] = max(replaced.get(place, 0), stored)
+    return Footprint(sum(replaced.values(), added), grows)
+
+
+def _place(command: Command) -> tuple[str, ...]:
+    """What is the same of two commands of which the second stores in the place of the first."""
+    name = command.args[0].upper()
+    if name in VALUES:
+        return command.args[1:2]
+    return command.args[1::2] if name == "MSET" else command.args
+
+
+def _naming(command: Command) -> Sequence[str] | None:
+    """The arguments that say where a command stores; None: each time it is executed it may store more."""
+    name, args = command.args[0].upper(), command.args
+    if name in VALUES or name in RANGES:
+        return args[1:2]
+    if name == "MSET":
+        return args[1::2]
+    if name in FIELDS:
+        return (*args[1:2], *args[2::2])
+    first = MEMBERS.get(name)
+    return None if first is None else (*args[1:2], *args[first:])
+
+
+def _different(texts: Sequence[str] | None, plan: Plan) -> int | None:
+    """How many different fillings these arguments have at most; None: as many as one likes."""
+    places = None if texts is None else {found[0] for text in texts for found in _PLACE.finditer(text) if found[1]}
+    if places is None:
+        return None
+    number = 1
+    for place in places:
+        uniform = _UNIFORM.fullmatch(place)
+        if uniform is None and place != "{key}":
+            return None
+        number *= plan.keys.count if uniform is None else max(1, int(uniform[2]) - int(uniform[1]) + 1)
+    return number
+
+
+def _operations(plan: Plan) -> tuple[int, bool]:
+    """How many operations a plan does at most, and whether that is known; else a guess."""
+    phases, model = plan.phases, plan.model
+    length_s = phases.ramp_up_s + phases.warm_up_s + max(phases.measure_s, phases.measure_max_s or 0.0)
+    if isinstance(model, Open):
+        rate_per_s = max([model.rate_per_s, *(step.rate_per_s for step in model.schedule)])
+        return int(rate_per_s * length_s) + 1, True
+    if isinstance(model, Closed) and model.operations_per_user is not None:
+        return model.users * model.operations_per_user, True
+    if plan.keys.distribution == "exactly_once":
+        return plan.keys.count, True
+    if model.think_time_ms > 0 and model.think_time == "constant":
+        return int(model.users * (length_s * 1000 / model.think_time_ms + 1)), True
+    return int(ASSUMED_RATE_PER_S * length_s), False
+
+
+def _stored_bytes(command: Command, plan: Plan) -> int:
+    """What one execution of a command stores, its key with it."""
+    name, args = command.args[0].upper(), command.args
+    if name in MEMBERS and _different(args[1:2], plan) == 1:
+        return _element_bytes(command, plan)
+    stored = PER_KEY_BYTES + FIRST_OF_KEY_BYTES.get(name, 0) + int(GROWTH * _command_bytes(command, plan))
+    if name == "MSET":
+        return stored + PER_KEY_BYTES * len(args[1::2])
+    if name in FIELDS or name in MEMBERS:
+        return stored + (PER_ITEM_BYTES if name in FIELDS else PER_ELEMENT_BYTES) * len(args[2:])
+    if name in RANGES:
+        return stored + _highest(args[2] if len(args) > 2 else "") // RANGES[name]
+    if name.startswith("JSON."):
+        literal = [text for text in args[2:] if not _PLACE.search(text)]
+        return stored + PER_JSON_BYTES + PER_JSON_LITERAL * sum(map(len, literal))
+    return stored
+
+
+def _element_bytes(command: Command, plan: Plan) -> int:
+    """What one more execution of a command adds; to a key of its own, if its key differs each time."""
+    added = PER_ELEMENT_BYTES + int(GROWTH * _command_bytes(command, plan, first=2))
+    if _different(command.args[1:2], plan) == 1:
+        return added
+    key = _text_bytes(command.args[1] if len(command.args) > 1 else "", plan)
+    return added + PER_KEY_BYTES + FIRST_OF_KEY_BYTES.get(command.args[0].upper(), 0) + int(GROWTH * key)
+
+
+def _highest(text: str) -> int:
+    """The highest offset that an argument names; 0 where it cannot be told."""
+    uniform = _UNIFORM.fullmatch(text)
+    number = uniform[2] if uniform else text
+    return int(number) if number.isdecimal() else 0
+
+
+def _command_bytes(command: Command, plan: Plan, first: int = 1) -> int:
+    """The bytes of a command's arguments from the `first` on, at most."""
+    return sum(_text_bytes(text, plan) for text in command.args[first:])
+
+
+def _text_bytes(text: str, plan: Plan) -> int:
+    """The bytes of an argument with its placeholders filled, at most."""
+    documents = plan.documents
+    sizes = {
+        "key": len(plan.keys.prefix.encode()) + KEY_NUMBER_BYTES,
+        "document": _document_bytes(plan),
+        "changed": _document_bytes(plan),
+        "value": documents.payload_bytes,
+        "body": documents.payload_bytes,
+        "field": documents.field_bytes,
+        "field_json": documents.field_bytes + 2,
+    }
+    size = len(_PLACE.sub("", text).encode())
+    for place in _PLACE.finditer(text):
+        random = _RANDOM.fullmatch(place[0])
+        size += int(random[1]) if random else sizes.get(place[1] or "", NUMBER_BYTES)
+    return size
+
+
+def _document_bytes(plan: Plan) -> int:
+    return plan.documents.payload_bytes + DOCUMENT_BYTES
+
+
+def _of_rows(data: WantedData) -> Footprint:
+    """The rows of a data set in keys: each command makes a key, or adds an element to one."""
+    sizes = {name: _template_bytes(template) for name, template in data.columns.items()}
+    json_bytes = _row_bytes(data.columns) + sum(len(name.encode()) + 6 for name in data.columns)
+    each = 0
+    for text in data.commands:
+        name, key, *rest = (*text.split(), "", "")
+        filled = int(GROWTH * sum(_filled_bytes(word, sizes, json_bytes) for word in rest))
+        if _PLACE.search(key):
+            filled += PER_KEY_BYTES + int(GROWTH * _filled_bytes(key, sizes, json_bytes))
+        items = PER_ITEM_BYTES if name.upper() in FIELDS else PER_ELEMENT_BYTES
+        each += filled + (PER_JSON_BYTES if name.upper().startswith("JSON.") else items * len(text.split()[2:]))
+    return Footprint(data.rows * each)
+
+
+def _filled_bytes(word: str, sizes: Mapping[str, int], json_bytes: int) -> int:
+    size = len(_PLACE.sub("", word).encode())
+    return size + sum(sizes.get(place[1], json_bytes) for place in _PLACE.finditer(word) if place[1])
+
+
+def _row_bytes(columns: Mapping[str, str]) -> int:
+    return sum(_template_bytes(template) + 1 for template in columns.values())
+
+
+def _template_bytes(template: str) -> int:
+    """A column's values: a template is no shorter than its numbers, and random letters come beside it."""
+    return len(template.encode()) + sum(int(found[1]) for found in _RANDOM.finditer(template))
