@@ -15,7 +15,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from loadstone.deploy.guard import GROUP_PREFIX, GROUPS, remove_groups
+from loadstone.deploy.clearing import note_group, remove_noted_groups
+from loadstone.deploy.control_groups import group_name
 from loadstone.deploy.workspace import Workspace
 from loadstone.spec.units import BYTES, parse
 
@@ -113,7 +114,7 @@ def _limited(limits: Limits, workspace: Workspace) -> Limited:
             _write_memory(groups[-1], limits.memory)
         in_force = _read_back(limits, groups)
     except OSError as error:
-        remove_groups(str(workspace.path))
+        remove_noted_groups(str(workspace.path))
         raise LimitUnavailable(
             f"a control group cannot be made or set ({error.strerror}: {error.filename}); {REMEDY}"
         ) from None
@@ -123,9 +124,8 @@ def _limited(limits: Limits, workspace: Workspace) -> Limited:
 
 def _make(parent: Path, workspace: Workspace) -> Path:
     """A group below `parent`, noted before it is made so that it ends with the workspace, come what may."""
-    group = parent / (GROUP_PREFIX + workspace.path.name.removeprefix(GROUP_PREFIX))
-    with (workspace.path / GROUPS).open("a") as notes:
-        notes.write(f"{group}\n")
+    group = parent / group_name(workspace.path.name)
+    note_group(str(workspace.path), str(group))
     group.mkdir()
     return group
 
