@@ -17,6 +17,7 @@ from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed, Interrupted, LoadstoneError, ServerGone, UserError
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import CrashTrial
+from loadstone.process_identity import signal_if, started
 from loadstone.record.crash import CrashRecord, LookedUp
 from loadstone.record.folder import RunFolder
 
@@ -123,12 +124,12 @@ class Crashes:
         began, over = threading.Event(), threading.Event()
         began_s, killed_s = [0.0], [0.0]
         os.kill(pid, 0)  # raises where it may not be killed, as a container of another user
+        begun = started(pid)
 
         def kill() -> None:
             began.wait()
             if not over.wait(after_s):
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+                if signal_if(pid, signal.SIGKILL, lambda: started(pid) == begun):
                     killed_s[0] = time.monotonic()
 
         killer = threading.Thread(target=kill, name="killer", daemon=True)

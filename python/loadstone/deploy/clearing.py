@@ -65,7 +65,7 @@ def clear(folder: str, *, without_mark: bool = False) -> None:
         opened = open_own_folder(folder)
         try:
             end_what_runs(opened, name)
-            if not without_mark and MARK not in os.listdir(opened):
+            if not without_mark and MARK not in os.listdir(opened):  # noqa: PTH208 (of a file descriptor)
                 return
             empty_folder(opened)
         finally:

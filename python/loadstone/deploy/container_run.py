@@ -1,6 +1,7 @@
 """One container and its network, from their making to their removal."""
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from loadstone.deploy.limits import CPU, MEMORY
 from loadstone.errors import UserError
 
 LAST_LINES = 100
+CONTAINER_ID = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ class ContainerRun:
         container = self._need()
         with contextlib.suppress(OSError, psutil.Error):
             pid = int(container.attrs["State"]["Pid"])
-            if pid > 0 and str(container.id) in Path(f"/proc/{pid}/cgroup").read_text():
+            if pid > 1 and CONTAINER_ID.fullmatch(named := str(container.id)) and named in _groups(pid):
                 return psutil.Process(pid)
         return None
 
@@ -144,3 +146,8 @@ class ContainerRun:
             yield
         except UserError as error:
             raise UserError(f"server {self._server}: {error}") from None
+
+
+def _groups(pid: int) -> str:
+    """The control groups that a process is in. Raises OSError."""
+    return Path(f"/proc/{pid}/cgroup").read_text()

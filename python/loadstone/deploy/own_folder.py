@@ -28,7 +28,7 @@ def open_own_folder(path: str, within: int | None = None, owner: int | None = No
     """
     fd = os.open(path, FOLDER_FLAGS, dir_fd=within)
     try:
-        _require_own(os.fstat(fd), path, owner)
+        _require_closed(os.fstat(fd), path, owner)
     except OSError:
         os.close(fd)
         raise
@@ -45,7 +45,7 @@ def open_own_file(name: str, folder: int, flags: int, owner: int | None = None) 
     try:
         status = os.fstat(fd)
         _require_plain_file(status, name)
-        _require_own(status, name, owner)
+        _require_closed(status, name, owner)
     except OSError:
         os.close(fd)
         raise
@@ -102,9 +102,14 @@ def _require_plain_file(status: os.stat_result, name: str) -> None:
         raise OSError(errno.EPERM, "it is no plain file", name)
 
 
-def _require_own(status: os.stat_result, path: str, owner: int | None) -> None:
+def require_own(status: os.stat_result, path: str, owner: int | None = None) -> None:
+    """It belongs to `owner` (None: this process's user). Raises OSError."""
     if status.st_uid != (os.geteuid() if owner is None else owner):
         raise OSError(errno.EPERM, f"it belongs to another user, {status.st_uid}", path)
+
+
+def _require_closed(status: os.stat_result, path: str, owner: int | None) -> None:
+    require_own(status, path, owner)
     if status.st_mode & WRITABLE_BY_OTHERS:
         raise OSError(errno.EPERM, "other users may write to it", path)
 
