@@ -128,9 +128,8 @@ class Crashes:
 
         def kill() -> None:
             began.wait()
-            if not over.wait(after_s):
-                if signal_if(pid, signal.SIGKILL, lambda: started(pid) == begun):
-                    killed_s[0] = time.monotonic()
+            if not over.wait(after_s) and signal_if(pid, signal.SIGKILL, lambda: started(pid) == begun):
+                killed_s[0] = time.monotonic()
 
         killer = threading.Thread(target=kill, name="killer", daemon=True)
         killer.start()
