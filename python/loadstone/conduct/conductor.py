@@ -15,6 +15,7 @@ from loadstone.conduct.ready_parts import (
     failure,
     held,
     limits_of,
+    port_facts,
     settings_of,
     snapshots,
     stored_facts,
@@ -168,7 +169,7 @@ class Conductor:
             sampler.now()
             drive = self.driver.drive(plan, take)
         self._offered = drive.total.offered
-        after = snapshots(ready)
+        ports, after = port_facts(), snapshots(ready)
         subjects, held_after = subject_facts(ready, throttled_before), held(ready, planned.stored)
         speed_after = machine_speed(cpus)
         writer.add_samples(samples)
@@ -189,6 +190,7 @@ class Conductor:
             unlike=unlike,
             limits=limits_of(ready),
             speed=speed_facts(speed_before, speed_after),
+            ports=ports,
         )
 
     def _ceiling(self, plan: Plan, drive: DriveRecord) -> Ceiling | None:

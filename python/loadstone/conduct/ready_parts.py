@@ -10,11 +10,12 @@ from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.deploy.redis_control import RedisControl
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import LoadstoneError
+from loadstone.local_ports import local_ports, tcp_sockets
 from loadstone.observe.redis import RedisSnapshot, snapshot
 from loadstone.observe.watch import Watch
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.wanted import StoredCount
-from loadstone.record.facts import StoredFacts, SubjectFacts
+from loadstone.record.facts import PortFacts, StoredFacts, SubjectFacts
 
 
 def redis_of(ready: Ready) -> dict[str, Deployed]:
@@ -127,6 +128,14 @@ def limits_of(ready: Ready) -> dict[str, dict[str, str]]:
         name: {key: text for key, text in one.server.facts.details.items() if "limit" in key}
         for name, one in ready.servers.items()
     }
+
+
+def port_facts() -> PortFacts | None:
+    """The ports for connections that this machine makes, and what has them; None where the system does not tell."""
+    ports, sockets = local_ports(), tcp_sockets()
+    if ports is None or sockets is None:
+        return None
+    return PortFacts(first=ports.first, last=ports.last, count=ports.count, **sockets._asdict())
 
 
 def throttled_s(ready: Ready) -> dict[str, float | None]:

@@ -236,6 +236,19 @@ class SubjectFacts(Facts):
     """What it still took without load after its warm-up, when that had been waited for in vain; None: it fell quiet."""
 
 
+class PortFacts(Facts):
+    """The ports for connections that this machine makes, right after the drive."""
+
+    first: int
+    last: int
+    count: int
+    """Less than the range where some are reserved."""
+    in_use: int
+    """TCP sockets that were open."""
+    time_wait: int
+    """Connections that were closed here and still kept their ports."""
+
+
 class TrialFacts(Facts):
     """Everything about a trial that its checks need."""
 
@@ -269,6 +282,8 @@ class TrialFacts(Facts):
     """`cpu<number>` -> nanoseconds that a fixed piece of work took on it right before and right after the drive."""
     server_connections: dict[str, tuple[float, float, float]] = {}
     """Server -> connections that it had open, on average in each third of the measure phase."""
+    ports: PortFacts | None = None
+    """None where the system does not tell."""
     placement: Placement | None = None
     """Which CPUs servers and driver were given; None: nobody placed them."""
 
