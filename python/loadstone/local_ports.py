@@ -1,6 +1,7 @@
-"""The ports that this machine gives to connections it makes, and how many of them are taken. Linux; elsewhere unknown."""
+"""The ports that this machine gives to connections it makes, and how many are taken. Linux; elsewhere unknown."""
 
 import contextlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +13,8 @@ NEARLY = 0.9
 """From this share of the range on the next connection may find no port: its address may have none left."""
 
 
-class LocalPorts(NamedTuple):
+@dataclass(frozen=True)
+class LocalPorts:
     """The range of ports, of which a connection to one address gets one of its own."""
 
     first: int

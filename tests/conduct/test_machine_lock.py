@@ -39,12 +39,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def other(place: Path) -> Iterator[subprocess.Popen[str]]:
     """Another run of this user, which measures now."""
-    yield from other_run("runs/other")
-
-
-def other_run(folder: str) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-c", OTHER, folder]
+    command = [sys.executable, "-c", OTHER, "runs/other"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert place.exists()
         assert process.stdout is not None
         assert process.stdout.readline() == "measuring\n"
         yield process
@@ -197,9 +194,8 @@ def test_a_link_in_place_of_the_lock_makes_no_file_elsewhere(place: Path, tmp_pa
     assert not (tmp_path / "made").exists()
 
 
-def test_a_run_of_another_user_stops_an_ordinary_one(
-    place: Path, other: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("other")
+def test_a_run_of_another_user_stops_an_ordinary_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("loadstone.deploy.own_folder._trusted", lambda _: {0, os.getuid()})
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     with pytest.raises(UserError, match="another run measures"):

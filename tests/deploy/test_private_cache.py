@@ -1,7 +1,6 @@
 """What is built in the cache is run later: nobody else may have put it there."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,9 +15,9 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a fol
 
 
 @pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    yield tmp_path
+    return tmp_path
 
 
 def planted(root: Path) -> Path:
@@ -95,7 +94,7 @@ def test_after_sudo_the_home_of_root_is_taken(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("HOME", str(theirs))
     assert cache_folder() == theirs / ".cache" / "loadstone"
     monkeypatch.setattr(cache.pwd, "getpwuid", lambda _: SimpleNamespace(pw_dir=str(own)))
-    monkeypatch.setattr(Path, "stat", lambda path, **_: SimpleNamespace(st_uid=NOBODY, st_mode=0o700))
+    monkeypatch.setattr(Path, "stat", lambda *_, **__: SimpleNamespace(st_uid=NOBODY, st_mode=0o700))
     assert cache._home() == own
 
 

@@ -1,4 +1,4 @@
-"""Local ports that run out are named as the cause, with figures; what cannot do with them is refused before it starts."""
+"""Local ports that run out are named as the cause, with figures; what needs more of them is refused beforehand."""
 
 import shutil
 import subprocess

@@ -11,6 +11,7 @@ from loadstone import registry
 from loadstone.analyse.judge import judge_trial
 from loadstone.conduct.ceiling import CeilingGauge
 from loadstone.conduct.machine_speed import machine_speed, speed_facts
+from loadstone.conduct.memory_ends import OomKills, count_oom_kills, killed_for_memory
 from loadstone.conduct.ready_parts import (
     failure,
     held,
@@ -32,6 +33,7 @@ from loadstone.deploy.redis_control import RedisControl
 from loadstone.drive.driver import Driver
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import DriveFailed, Interrupted, ServerGone, UserError
+from loadstone.local_ports import ports_running_out
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.plan.model import Plan
@@ -97,13 +99,13 @@ class Conductor:
             self._require_going_on()
             return writer.finish(judge_trial(failed_trial_record(planned, planned.plan, str(error), started_unix_ns)))
         plan = _on(planned.plan, ready, planned.target)
-        self._offered = None
+        self._offered, oom_before = None, count_oom_kills(ready)
         try:
             warm_up(self.driver, ready, planned.target, plan, self.progress, self._require_going_on)
             self._load(planned, ready)
-            record = self._drive(planned, plan, ready, writer, on_interval)
+            record = self._drive(planned, plan, ready, writer, on_interval, oom_before)
         except (DriveFailed, ServerGone) as error:
-            record = failed_trial_record(planned, plan, _first(str(error), ready), started_unix_ns)
+            record = failed_trial_record(planned, plan, _first(str(error), ready, oom_before), started_unix_ns)
         finally:  # an interrupted trial and a full disk leave no key behind either
             gone = self._clean(planned, ready)
         self._require_going_on()
@@ -142,7 +144,13 @@ class Conductor:
             )
 
     def _drive(
-        self, planned: PlannedTrial, plan: Plan, ready: Ready, writer: TrialWriter, on_interval: OnInterval
+        self,
+        planned: PlannedTrial,
+        plan: Plan,
+        ready: Ready,
+        writer: TrialWriter,
+        on_interval: OnInterval,
+        oom_before: OomKills,
     ) -> TrialRecord:
         """Drive the load with all monitors beside it. The counters are read right before and right after."""
         intervals: list[Interval] = []
@@ -182,7 +190,7 @@ class Conductor:
             samples=samples,
             ceiling=self._ceiling(plan, drive),
             placement=self.placement if _all_ours(ready) else None,
-            failure=failure(drive, ready),
+            failure=failure(drive, ready, oom_before),
             stored=stored_facts(planned, drive, intervals, held_before, held_after),
             subjects=subjects,
             target=planned.target,
@@ -233,8 +241,10 @@ def _all_ours(ready: Ready) -> bool:
     return servers and all(one.subject.ours for one in ready.subjects.values())
 
 
-def _first(error: str, ready: Ready) -> str:
-    """The driver's words, and after them why a subject of ours is gone, if one is."""
+def _first(error: str, ready: Ready, oom_before: OomKills) -> str:
+    """The driver's words, and after them what explains them, if something does."""
+    if explained := killed_for_memory(ready, oom_before) or ports_running_out():
+        return f"{error}; {explained}"
     for name, one in ready.subjects.items():
         if one.subject.ours and not one.subject.alive():
             return f"{error}; subject {name} has ended, and its last lines are: {one.subject.last_words() or 'none'}"

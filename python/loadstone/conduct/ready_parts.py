@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from loadstone.conduct.memory_ends import OomKills, how_it_ended, killed_for_memory
 from loadstone.deploy import mariadb_words, redis_words
 from loadstone.deploy.asked import unlike
 from loadstone.deploy.deployed import Deployed, Ready
@@ -160,15 +161,19 @@ def subject_facts(ready: Ready, before: Mapping[str, float | None]) -> dict[str,
     return facts
 
 
-def failure(drive: DriveRecord, ready: Ready) -> str | None:
-    """Why the trial does not count although it was driven."""
+def failure(drive: DriveRecord, ready: Ready, before: OomKills) -> str | None:
+    """Why the trial does not count although it was driven; `before`: what the OOM killer had ended by then."""
     because = f" ({drive.stopped})" if drive.stopped else ""
+    if out_of_memory := killed_for_memory(ready, before):
+        return f"{out_of_memory}{because}"
     dead = [name for name, one in ready.servers.items() if not one.server.alive()]
     if dead:
-        return f"server {', '.join(dead)} died during the trial{because}"
+        told = how_it_ended(ready, f"server {dead[0]}", before)
+        return f"server {', '.join(dead)} died during the trial{told}{because}"
     for name, subject in ready.subjects.items():
         if not subject.subject.alive():
             words = subject.subject.last_words()
             said = f"; its last lines are: {words}" if words else ""
-            return f"subject {name} died during the trial{because}{said}"
+            told = how_it_ended(ready, f"subject {name}", before)
+            return f"subject {name} died during the trial{told}{because}{said}"
     return drive.stopped
