@@ -1,13 +1,12 @@
 """One trial from its plan to its record: deploy, warm up, load the data, drive while observing, judge, record."""
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from loadstone import registry
+from loadstone import registry, steady_clock
 from loadstone.analyse.judge import judge_trial
 from loadstone.conduct.ceiling import CeilingGauge
 from loadstone.conduct.machine_speed import machine_speed, speed_facts
@@ -92,7 +91,7 @@ class Conductor:
             UserError: the disk is full.
         """
         writer = self.folder.begin_trial(planned.name)
-        started_unix_ns = time.time_ns()
+        started_unix_ns = steady_clock.unix_ns()
         try:
             ready = self._ready(planned)
         except UserError as error:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from loadstone import steady_clock
 from loadstone.conduct.look_up import LookUp
 from loadstone.deploy.deployed import Deployed, Ready
 from loadstone.deploy.deployments import Deployments
@@ -74,7 +75,7 @@ class Crashes:
             )
         plan = one.trial.plan.model_copy(update={"endpoints": ready.endpoints(one.trial.target)})
         before = None if one.crash.look_up else self._counted(one, victim)
-        started_unix_ns = time.time_ns()
+        started_unix_ns = steady_clock.unix_ns()
         drive, killed_after_s = self._drive_and_kill(plan, one.crash.after_s, pid)
         again_s = time.monotonic()
         try:
@@ -180,5 +181,5 @@ def _told_nothing(one: CrashTrial, why: str) -> CrashRecord:
         restart_s=None,
         killed_after_s=0.0,
         failure=why,
-        started_unix_ns=time.time_ns(),
+        started_unix_ns=steady_clock.unix_ns(),
     )
