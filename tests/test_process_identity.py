@@ -51,6 +51,8 @@ def test_a_process_that_got_the_number_later_is_not_ended(
 @pytest.mark.parametrize("pid", [-1, 0, 1])
 def test_numbers_that_mean_many_processes_are_never_signalled(pid: int, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[int] = []
+    monkeypatch.setattr(process_identity, "_own_line", set)
+    monkeypatch.setattr(process_identity.os, "getpgid", lambda _: os.getpgrp() + 1)
     monkeypatch.setattr(process_identity.os, "kill", lambda target, _: sent.append(target))
     monkeypatch.setattr(process_identity.signal, "pidfd_send_signal", lambda *_: sent.append(pid))
     assert not signal_if(pid, signal.SIGKILL, lambda: True)

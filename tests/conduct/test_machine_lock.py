@@ -167,12 +167,14 @@ def test_a_note_of_this_user_that_names_anothers_process_is_not_believed(place: 
 @as_root
 def test_an_ordinary_user_cannot_stop_roots_runs(place: Path) -> None:
     process = subprocess.Popen(["sleep", "600"], user=NOBODY, group=NOBODY)
-    with process:
+    try:
         note = write_note(place, process, uid=NOBODY)
         os.chown(note, NOBODY, NOBODY)
         (line,) = enter()
         assert f"process {process.pid}, user {NOBODY}" in line
+    finally:
         process.kill()
+        process.wait()
 
 
 @as_root

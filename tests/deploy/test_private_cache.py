@@ -94,7 +94,7 @@ def test_after_sudo_the_home_of_root_is_taken(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("HOME", str(theirs))
     assert cache_folder() == theirs / ".cache" / "loadstone"
     monkeypatch.setattr(cache.pwd, "getpwuid", lambda _: SimpleNamespace(pw_dir=str(own)))
-    monkeypatch.setattr(Path, "stat", lambda *_, **__: SimpleNamespace(st_uid=NOBODY, st_mode=0o700))
+    monkeypatch.setattr(Path, "stat", lambda *_, **__: SimpleNamespace(st_uid=os.geteuid() + 1, st_mode=0o700))
     assert cache._home() == own
 
 
