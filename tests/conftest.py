@@ -2,7 +2,7 @@
 
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -34,6 +34,14 @@ design:
   table_blocks: 3
   trial: 4 s
 """
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _lock_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The tests measure nothing: they run beside others on the same machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOADSTONE_LOCK_FOLDER", str(tmp_path_factory.mktemp("lock")))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -166,6 +166,8 @@ pub struct Connections {
     pub open_at_end: u64,
     pub lost: u64,
     pub failed: u64,
+    /// Those of `failed` for which the system had no port of its own left.
+    pub no_local_port: u64,
     pub closed_idle: u64,
     pub closed_by_server: u64,
 }
@@ -178,6 +180,7 @@ impl Connections {
         self.open_at_end += other.open_at_end;
         self.lost += other.lost;
         self.failed += other.failed;
+        self.no_local_port += other.no_local_port;
         self.closed_idle += other.closed_idle;
         self.closed_by_server += other.closed_by_server;
     }

@@ -114,6 +114,7 @@ def run(
         typer.Option("--resume", metavar=RUN, help="Go on with this run; what it was started with need not be said."),
     ] = None,
     prometheus: opt.Prometheus = None,
+    share_machine: opt.ShareMachine = False,
     fail_if: opt.FailIf = None,
     open_: opt.Open = False,
     quiet: opt.Quiet = False,
@@ -147,6 +148,7 @@ def run(
         out=out,
         resume=folder,
         prometheus=prometheus,
+        share_machine=share_machine,
         quiet=quiet,
         verbose=verbose,
     )

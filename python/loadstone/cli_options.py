@@ -100,6 +100,10 @@ FailIfRatio = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print analysis.json alone to stdout when done.")]
 CompareJson = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON alone to stdout.")]
+ShareMachine = Annotated[
+    bool,
+    typer.Option("--share-machine", help="Measure beside another run on this machine; the figures of both suffer."),
+]
 Open = Annotated[bool, typer.Option("--open", help="Open the report in the browser when done.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no remarks, only the results.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Say more of each trial while it runs.")]

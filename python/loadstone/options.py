@@ -37,6 +37,8 @@ class RunOptions:
     """By how much users and rows are made smaller, e.g. `0.1`; None: as the experiment says."""
     prometheus: int | None = None
     """The port on which live figures are offered; None: they are not."""
+    share_machine: bool = False
+    """Measure although another run measures on this machine."""
     quiet: bool = False
     """No progress and no remarks."""
     verbose: bool = False

@@ -32,6 +32,7 @@ def prepare(options: RunOptions) -> Prepared:
 
 def _check_parts(run_plan: RunPlan, options: RunOptions) -> None:
     """The engine, the parts, the room on the disk, and last the user's servers. Raises UserError."""
+    from loadstone.conduct.connections_needed import check_local_ports
     from loadstone.conduct.preflight import ask_users_parts, check_parts  # only now: it takes time to load
     from loadstone.drive.native import require_drivable, require_release_engine
     from loadstone.record.space import check_space, estimate_bytes
@@ -41,6 +42,7 @@ def _check_parts(run_plan: RunPlan, options: RunOptions) -> None:
         if trial.block == 1:
             require_drivable(trial.plan)
     check_parts(run_plan)
+    check_local_ports(run_plan)
     check_space(options.resume or options.out, estimate_bytes(run_plan))
     ask_users_parts(run_plan)
 

@@ -20,8 +20,8 @@ RUNS = Path("runs")
 LATEST = "latest"
 """Names the newest run wherever a run's folder is expected."""
 _NAME = re.compile(r"(?P<time>\d{8}T\d{6}Z)-(?P<experiment>.+?)(?:-(?P<number>\d+))?")
-OF_ONE_START = {"--json", "--open", "--quiet", "--verbose"}
-"""Switches that say how a run is shown, and not what it measures."""
+OF_ONE_START = {"--json", "--open", "--quiet", "--share-machine", "--verbose"}
+"""Switches that say how a run is shown, and not what it measures; and what must be meant each time."""
 
 
 @dataclass(frozen=True)

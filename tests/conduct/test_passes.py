@@ -78,3 +78,8 @@ def test_the_length_of_a_block_is_the_plans_then_the_median_of_those_measured(
         for order in (1, 2, 3):
             passes.add(trial(template, block, order, at_s=1000 * block + step_s * order))
     assert passes.block_s() == 18, "servers and subjects start in the warm block, so it is not among them"
+
+
+def test_a_pause_of_unknown_length_is_too_long(template: TrialRecord, passes: Passes) -> None:
+    passes.add(trial(template, 1, 1, at_s=3600.0))  # and then the clock was set back
+    assert passes.give_up_after_pause(START_S) == 1

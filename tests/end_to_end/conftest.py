@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -133,10 +133,10 @@ class Lab:
         path.write_text(text)
         return path
 
-    def begin(self, *arguments: str | Path, **environment: str) -> Command:
-        """Start `loadstone arguments...` in the folder."""
+    def begin(self, *arguments: str | Path, within: Sequence[str] = (), **environment: str) -> Command:
+        """Start `loadstone arguments...` in the folder; `within`: the command that starts it."""
         process = subprocess.Popen(
-            [sys.executable, "-m", "loadstone.cli", *map(str, arguments)],
+            [*within, sys.executable, "-m", "loadstone.cli", *map(str, arguments)],
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -62,6 +62,7 @@ error_kinds! {
     ConnectionClosed = "connection_closed",
     ConnectionRefused = "connection_refused",
     ConnectionFailed = "connection_failed",
+    NoLocalPort = "no_local_port",
     Protocol = "protocol",
 }
 

@@ -89,6 +89,7 @@ impl Worker {
     pub(super) fn fail(&mut self, number: usize, kind: ErrorKind, why: &str) {
         let words = format!("{}: {why}", self.targets[self.connections[number].target].endpoint.label());
         self.counts.failed += 1;
+        self.counts.no_local_port += u64::from(kind == ErrorKind::NoLocalPort);
         self.back_off(number);
         self.control.opening_failed(self.now_ns, &words);
         self.refusal.get_or_insert(words);
@@ -262,6 +263,13 @@ impl Worker {
 
 /// What the system says, without its number.
 fn words(error: &io::Error) -> String {
+    if kind(error) == ErrorKind::NoLocalPort {
+        return format!("no local port is free ({})", plain_words(error));
+    }
+    plain_words(error)
+}
+
+fn plain_words(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_string()
 }
@@ -274,12 +282,14 @@ pub(super) fn loss(error: &io::Error) -> (End, String) {
 /// The kind under which operations are counted that an error of the system ended.
 fn kind(error: &io::Error) -> ErrorKind {
     use io::ErrorKind::{
-        BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, NotConnected, UnexpectedEof,
+        AddrNotAvailable, BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, NotConnected, UnexpectedEof,
     };
     match error.kind() {
         UnexpectedEof => ErrorKind::ConnectionClosed,
         ConnectionRefused => ErrorKind::ConnectionRefused,
         ConnectionReset | BrokenPipe | ConnectionAborted | NotConnected => ErrorKind::ConnectionReset,
+        // The system's own: a name without an address has no number.
+        AddrNotAvailable if error.raw_os_error().is_some() => ErrorKind::NoLocalPort,
         _ => ErrorKind::ConnectionFailed,
     }
 }

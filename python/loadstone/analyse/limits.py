@@ -38,6 +38,7 @@ LITTLE = Limit(0.95, 0.80, "", "S: below .95 users are missing, below .8 the dri
 POOL_WAIT = Limit(10, inf, "%", "J: beyond a tenth the pool is what is measured; that is named, not refused")
 CONNECTIONS = Limit(1, 10, "%", "J: the planned number in 99 % of the seconds; beyond a tenth it is another experiment")
 RECONNECTS = Limit(0, inf, "connections", "J: a connection that was lost had to be made again within the measurement")
+LOCAL_PORTS = Limit(0, 0, "connections", "X: what waits for a port of the generator's says nothing of the server")
 PAYLOAD = Limit(1, 5, "%", "J: what the server read must be what was encoded")
 PAYLOAD_ALLOWED_BYTES = 2_000
 PAYLOAD_ALLOWED_BYTES_PER_S = 200

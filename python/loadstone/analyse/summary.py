@@ -127,6 +127,10 @@ def _surroundings(environment: Mapping[str, Any]) -> Iterator[str]:
         yield f"The CPU's frequency governor is `{governor}`: its clock changes with the load."
     if _part(environment, "placement").get("shared"):
         yield "Driver and servers share CPUs on this machine: each takes time from the other."
+    others = environment.get("other_runs")
+    if isinstance(others, list) and others:
+        names = ", ".join(str(one.get("run")) for one in others if isinstance(one, Mapping))
+        yield f"Another run measured on this machine at the same time ({names}): each took time from the other."
 
 
 def _part(record: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from loadstone import steady_clock
 from loadstone.analyse.checks import forbidding
 from loadstone.analyse.labels import label_of
 from loadstone.analyse.reasons import failed_checks
@@ -78,7 +79,7 @@ class Campaign:
     progress: RunProgress
     judge: Judge
     clock: Callable[[], float] = time.monotonic
-    unix_s: Callable[[], float] = time.time
+    unix_s: Callable[[], float] = steady_clock.unix_s
     began_s: float | None = None
     """When the command began, by `clock`; None: now."""
     _looks: dict[str, Look] = field(init=False, default_factory=dict)

@@ -1,20 +1,21 @@
 """One trial from its plan to its record: deploy, warm up, load the data, drive while observing, judge, record."""
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from loadstone import registry
+from loadstone import registry, steady_clock
 from loadstone.analyse.judge import judge_trial
 from loadstone.conduct.ceiling import CeilingGauge
 from loadstone.conduct.machine_speed import machine_speed, speed_facts
+from loadstone.conduct.memory_ends import OomKills, count_oom_kills, killed_for_memory
 from loadstone.conduct.ready_parts import (
     failure,
     held,
     limits_of,
+    port_facts,
     settings_of,
     snapshots,
     stored_facts,
@@ -33,6 +34,7 @@ from loadstone.deploy.room_watch import RoomWatch
 from loadstone.drive.driver import Driver
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import DriveFailed, Interrupted, OutOfRoom, ServerGone, UserError
+from loadstone.local_ports import ports_running_out
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.plan.model import Plan
@@ -92,7 +94,7 @@ class Conductor:
             UserError: the disk is full.
         """
         writer = self.folder.begin_trial(planned.name)
-        started_unix_ns = time.time_ns()
+        started_unix_ns = steady_clock.unix_ns()
         try:
             ready = self._ready(planned)
         except (UserError, OutOfRoom) as error:
@@ -103,15 +105,16 @@ class Conductor:
                 raise
             return written
         plan = _on(planned.plan, ready, planned.target)
-        self._offered = None
+        self._offered, oom_before = None, count_oom_kills(ready)
         room = RoomWatch(ready.servers.values(), self.driver.stop)
         try:
             with room:
                 warm_up(self.driver, ready, planned.target, plan, self.progress, self._require_going_on)
                 self._load(planned, ready, room)
-                record = self._drive(planned, plan, ready, writer, on_interval, room)
+                record = self._drive(planned, plan, ready, writer, on_interval, room, oom_before)
         except (DriveFailed, ServerGone) as error:
-            record = failed_trial_record(planned, plan, room.reason or _first(str(error), ready), started_unix_ns)
+            why = room.reason or _first(str(error), ready, oom_before)
+            record = failed_trial_record(planned, plan, why, started_unix_ns)
         finally:  # an interrupted trial and a full disk leave no key behind either
             gone = self._clean(planned, ready)
         self._require_going_on()
@@ -163,6 +166,7 @@ class Conductor:
         writer: TrialWriter,
         on_interval: OnInterval,
         room: RoomWatch,
+        oom_before: OomKills,
     ) -> TrialRecord:
         """Drive the load with all monitors beside it. The counters are read right before and right after."""
         intervals: list[Interval] = []
@@ -192,7 +196,7 @@ class Conductor:
             drive = self.driver.drive(plan, take)
         self._offered = drive.total.offered
         room.end()
-        after = snapshots(ready)
+        ports, after = port_facts(), snapshots(ready)
         subjects, held_after = subject_facts(ready, throttled_before), held(ready, planned.stored)
         speed_after = machine_speed(cpus)
         writer.add_samples(samples)
@@ -205,7 +209,7 @@ class Conductor:
             samples=samples,
             ceiling=None if room.reason else self._ceiling(plan, drive),
             placement=self.placement if _all_ours(ready) else None,
-            failure=room.reason or failure(drive, ready),
+            failure=room.reason or failure(drive, ready, oom_before),
             stored=stored_facts(planned, drive, intervals, held_before, held_after),
             subjects=subjects,
             target=planned.target,
@@ -214,6 +218,7 @@ class Conductor:
             limits=limits_of(ready),
             speed=speed_facts(speed_before, speed_after),
             starts=part_starts(ready, began_with, after),
+            ports=ports,
         )
 
     def _ceiling(self, plan: Plan, drive: DriveRecord) -> Ceiling | None:
@@ -261,8 +266,10 @@ def _all_ours(ready: Ready) -> bool:
     return servers and all(one.subject.ours for one in ready.subjects.values())
 
 
-def _first(error: str, ready: Ready) -> str:
-    """The driver's words, and after them why a subject of ours is gone, if one is."""
+def _first(error: str, ready: Ready, oom_before: OomKills) -> str:
+    """The driver's words, and after them what explains them, if something does."""
+    if explained := killed_for_memory(ready, oom_before) or ports_running_out():
+        return f"{error}; {explained}"
     for name, one in ready.subjects.items():
         if one.subject.ours and not one.subject.alive():
             return f"{error}; subject {name} has ended, and its last lines are: {one.subject.last_words() or 'none'}"

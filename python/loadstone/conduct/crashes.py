@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from loadstone import steady_clock
 from loadstone.conduct.look_up import LookUp
 from loadstone.deploy.deployed import Deployed, Ready
 from loadstone.deploy.deployments import Deployments
@@ -17,6 +18,7 @@ from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed, Interrupted, LoadstoneError, ServerGone, UserError
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import CrashTrial
+from loadstone.process_identity import signal_if, started
 from loadstone.record.crash import CrashRecord, LookedUp
 from loadstone.record.folder import RunFolder
 
@@ -73,7 +75,7 @@ class Crashes:
             )
         plan = one.trial.plan.model_copy(update={"endpoints": ready.endpoints(one.trial.target)})
         before = None if one.crash.look_up else self._counted(one, victim)
-        started_unix_ns = time.time_ns()
+        started_unix_ns = steady_clock.unix_ns()
         drive, killed_after_s = self._drive_and_kill(plan, one.crash.after_s, pid)
         again_s = time.monotonic()
         try:
@@ -123,13 +125,12 @@ class Crashes:
         began, over = threading.Event(), threading.Event()
         began_s, killed_s = [0.0], [0.0]
         os.kill(pid, 0)  # raises where it may not be killed, as a container of another user
+        begun = started(pid)
 
         def kill() -> None:
             began.wait()
-            if not over.wait(after_s):
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-                    killed_s[0] = time.monotonic()
+            if not over.wait(after_s) and signal_if(pid, signal.SIGKILL, lambda: started(pid) == begun):
+                killed_s[0] = time.monotonic()
 
         killer = threading.Thread(target=kill, name="killer", daemon=True)
         killer.start()
@@ -180,5 +181,5 @@ def _told_nothing(one: CrashTrial, why: str) -> CrashRecord:
         restart_s=None,
         killed_after_s=0.0,
         failure=why,
-        started_unix_ns=time.time_ns(),
+        started_unix_ns=steady_clock.unix_ns(),
     )

@@ -15,6 +15,7 @@ from loadstone import registry
 from loadstone.conduct.ceiling import CeilingGauge
 from loadstone.conduct.conductor import Conductor, Unseen
 from loadstone.conduct.crashes import Crashes
+from loadstone.conduct.machine_lock import OtherRun, measuring
 from loadstone.conduct.preflight import start_parts
 from loadstone.deploy.deployed import Ready
 from loadstone.deploy.deployments import Deployments
@@ -67,6 +68,7 @@ def opened(
         live = held.enter_context(LiveExporter(options.prometheus)) if options.prometheus is not None else Unseen()
         held.enter_context(_interruptible(driver, stopping))
         path = held.enter_context(_folder_of_run(options, experiment))
+        others = held.enter_context(measuring(path, share=options.share_machine, remark=told))
         cpus = placement.server_cpus
         context = DeployContext(cpus, log_folder=path / LOGS, progress=progress, stopped=stopping.is_set)
         servers = held.enter_context(Deployments(registry.server, context))
@@ -75,7 +77,9 @@ def opened(
         if isinstance(live, LiveExporter):
             told(f"live figures for Prometheus: {live.url}")
         first, passwords = start_parts(servers, run_plan)
-        folder = held.enter_context(_open_folder(options, experiment, run_plan, placement, first, passwords, path))
+        folder = held.enter_context(
+            _open_folder(options, experiment, run_plan, placement, first, passwords, path, others)
+        )
         gauge = CeilingGauge(driver, DeployContext(cpus=cpus))
         yield Opened(
             folder,
@@ -92,6 +96,7 @@ def _open_folder(
     ready: Ready,
     passwords: Sequence[str],
     path: Path,
+    others: Sequence[OtherRun],
 ) -> RunFolder:
     """The new folder with what is known before the first trial, or the one to go on with. Raises UserError."""
     summary = summarise_plan(run_plan)
@@ -104,6 +109,7 @@ def _open_folder(
         ),
         "subjects": {name: {"ours": s.subject.ours, **s.subject.details} for name, s in ready.subjects.items()},
         "command": redact(shlex.join(["loadstone", *options.command]), passwords),
+        "other_runs": [one.recorded for one in others],
     }
     if options.resume is None:
         resolved = experiment.model_dump(mode="json", by_alias=True)
@@ -112,6 +118,7 @@ def _open_folder(
     try:
         require_same_run(options.resume, summary, environment)
         folder.write_plan(summary)
+        folder.add_other_runs(environment["other_runs"])
     except LoadstoneError:
         folder.close()
         raise

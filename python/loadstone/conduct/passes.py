@@ -11,6 +11,10 @@ PAUSE_MAX_S = 600.0
 """A block that was interrupted for longer is begun anew: its trials would not be close in time."""
 
 
+CLOCKS_APART_S = 60.0
+"""A trial that seems to end by more in the future was measured before the clock was set: nobody knows how long ago."""
+
+
 class Passes:
     """The passes through the blocks of one group.
 
@@ -60,7 +64,7 @@ class Passes:
     def give_up_after_pause(self, now_unix_s: float) -> int | None:
         """Begin the half done block anew if it was left too long ago; its number if so."""
         block = self.half_done()
-        if block is None or now_unix_s - ended_unix_s(self._last(block)[-1]) <= PAUSE_MAX_S:
+        if block is None or -CLOCKS_APART_S <= now_unix_s - ended_unix_s(self._last(block)[-1]) <= PAUSE_MAX_S:
             return None
         self._passes[block].append([])
         return block

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from loadstone.conduct.memory_ends import OomKills, how_it_ended, killed_for_memory
 from loadstone.deploy import mariadb_words, redis_words
 from loadstone.deploy.asked import unlike
 from loadstone.deploy.deployed import Deployed, Ready
@@ -10,11 +11,12 @@ from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.deploy.redis_control import RedisControl
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import LoadstoneError
+from loadstone.local_ports import local_ports, tcp_sockets
 from loadstone.observe.redis import RedisSnapshot, snapshot
 from loadstone.observe.watch import Watch
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.wanted import StoredCount
-from loadstone.record.facts import StoredFacts, SubjectFacts
+from loadstone.record.facts import PortFacts, StoredFacts, SubjectFacts
 
 
 def redis_of(ready: Ready) -> dict[str, Deployed]:
@@ -129,6 +131,14 @@ def limits_of(ready: Ready) -> dict[str, dict[str, str]]:
     }
 
 
+def port_facts() -> PortFacts | None:
+    """The ports for connections that this machine makes, and what has them; None where the system does not tell."""
+    ports, sockets = local_ports(), tcp_sockets()
+    if ports is None or sockets is None:
+        return None
+    return PortFacts(first=ports.first, last=ports.last, count=ports.count, **sockets._asdict())
+
+
 def throttled_s(ready: Ready) -> dict[str, float | None]:
     """Subject -> how long its CPU limit held it back since its start, in seconds; None without a limit."""
     told = {name: one.subject.throttling() for name, one in ready.subjects.items()}
@@ -151,15 +161,19 @@ def subject_facts(ready: Ready, before: Mapping[str, float | None]) -> dict[str,
     return facts
 
 
-def failure(drive: DriveRecord, ready: Ready) -> str | None:
-    """Why the trial does not count although it was driven."""
+def failure(drive: DriveRecord, ready: Ready, before: OomKills) -> str | None:
+    """Why the trial does not count although it was driven; `before`: what the OOM killer had ended by then."""
     because = f" ({drive.stopped})" if drive.stopped else ""
+    if out_of_memory := killed_for_memory(ready, before):
+        return f"{out_of_memory}{because}"
     dead = [name for name, one in ready.servers.items() if not one.server.alive()]
     if dead:
-        return f"server {', '.join(dead)} died during the trial{because}"
+        told = how_it_ended(ready, f"server {dead[0]}", before)
+        return f"server {', '.join(dead)} died during the trial{told}{because}"
     for name, subject in ready.subjects.items():
         if not subject.subject.alive():
             words = subject.subject.last_words()
             said = f"; its last lines are: {words}" if words else ""
-            return f"subject {name} died during the trial{because}{said}"
+            told = how_it_ended(ready, f"subject {name}", before)
+            return f"subject {name} died during the trial{told}{because}{said}"
     return drive.stopped

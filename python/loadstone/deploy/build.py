@@ -57,15 +57,16 @@ def built(manifest: Manifest, folder: Path, context: DeployContext) -> Path:
     """
     if manifest.build is None:
         return folder
-    place = cache_folder() / "subjects" / f"{manifest.name}-{source_hash(manifest.build, folder)}"
+    name = f"{manifest.name}-{source_hash(manifest.build, folder)}"
     try:
+        place = cache_folder() / "subjects" / name
         place.parent.mkdir(parents=True, exist_ok=True)
         lock, told = place.with_suffix(".lock"), f"{manifest.name}: another run builds it"
         with only_one(lock, lambda: context.progress(told), context.heed):
             if not (place / MARK).exists():
                 _build(manifest.name, manifest.build, folder, place, context)
     except OSError as error:
-        raise UserError(f"subject {manifest.name}: it cannot be built in {place} ({error}); free some room") from None
+        raise UserError(f"subject {manifest.name}: it cannot be built ({error}); free some room") from None
     return place
 
 

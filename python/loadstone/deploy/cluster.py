@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field
 
 from loadstone.deploy.cluster_control import ClusterControl
 from loadstone.deploy.embedded import EmbeddedSettings
+from loadstone.deploy.endings import oom_kills_of
 from loadstone.deploy.limits import Limits
 from loadstone.deploy.local_redis import READY_S, LocalRedis, check_config
 from loadstone.deploy.probe import ask
@@ -69,6 +70,14 @@ class RedisCluster:
     def alive(self) -> bool:
         """Whether every node's process runs."""
         return all(node.alive() for node in self._nodes)
+
+    def oom_kills(self) -> int | None:
+        """See `endings.Examinable`."""
+        return oom_kills_of(self._nodes)
+
+    def how_it_ended(self) -> str:
+        """See `endings.Examinable`."""
+        return next((f"{one.name}: {said}" for one in self._nodes if (said := one.how_it_ended())), "")
 
     def control(self, timeout_s: float = 5.0) -> ClusterControl:
         """See `provider.Server.control`."""

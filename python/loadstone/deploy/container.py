@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from loadstone.deploy import mariadb
 from loadstone.deploy.container_software import ContainedMariaDb, ContainedRedis, Software
+from loadstone.deploy.endings import ending_of_process
 from loadstone.deploy.limits import Limited, Limits, written
 from loadstone.deploy.local_redis import READY_S, check_config
 from loadstone.deploy.ports import PORT_TRIES, free_port
@@ -80,6 +81,14 @@ class ContainerServer:
     def alive(self) -> bool:
         """Whether the container runs."""
         return self._run is not None and self._run.running()
+
+    def oom_kills(self) -> int | None:
+        """See `endings.Examinable`; 1 for any number."""
+        return None if self._run is None else self._run.oom_kills()
+
+    def how_it_ended(self) -> str:
+        """See `endings.Examinable`."""
+        return "" if self._run is None else ending_of_process(self._run.exit_status())
 
     def control(self, timeout_s: float = 5.0) -> Control:
         """See `provider.Server.control`."""

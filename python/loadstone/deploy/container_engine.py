@@ -35,11 +35,11 @@ PULL_TELL_S = 2.0
 STOP_S = 10
 """How long a server may take to end by itself before it is started again."""
 LABEL = "loadstone"
+ENGINE_VARIABLES = ("DOCKER_HOST", "CONTAINER_HOST")
 PODMAN_GIVES_FILES = 1_048_576
 """Open files that Podman allows a container unless it is asked for another number."""
 HOW_TO_START = (
-    "start one (Docker: systemctl start docker; Podman: podman system service --time=0 unix:///tmp/podman.sock, "
-    "then export DOCKER_HOST=unix:///tmp/podman.sock)"
+    "start one (Docker: systemctl start docker; Podman: systemctl start podman.socket, as an ordinary user with --user)"
 )
 
 
@@ -199,12 +199,15 @@ def find_engine() -> Engine:
         UserError: there is none; says where it looked, and the remedy.
     """
     looked = []
+    named = any(os.environ.get(name) for name in ENGINE_VARIABLES)
     for place in places():
         path = Path(place.removeprefix("unix://"))
         if not place.startswith(("unix://", "/")):
             looked.append(f"{place}: not a Unix socket of this machine")
         elif not is_socket(path):
             looked.append(f"{path}: no socket")
+        elif not named and path.stat().st_uid not in (0, os.geteuid()):
+            looked.append(f"{path}: it belongs to another user; name it by DOCKER_HOST if you trust them")
         else:
             try:
                 return Engine(docker.DockerClient(base_url=f"unix://{path}", timeout=round(ANSWER_S)), path)
@@ -217,7 +220,7 @@ def find_engine() -> Engine:
 
 def places() -> list[str]:
     """Where an engine may listen: what the user names, and nothing else then, or the usual sockets."""
-    named = [os.environ[name] for name in ("DOCKER_HOST", "CONTAINER_HOST") if os.environ.get(name)]
+    named = [os.environ[name] for name in ENGINE_VARIABLES if os.environ.get(name)]
     if named:
         return named[:1]
     home, runtime = Path.home(), Path(os.environ.get("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}"))

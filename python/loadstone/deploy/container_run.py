@@ -1,9 +1,11 @@
 """One container and its network, from their making to their removal."""
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 import requests
@@ -15,6 +17,9 @@ from loadstone.deploy.limits import CPU, MEMORY
 from loadstone.errors import UserError
 
 LAST_LINES = 100
+SHELL_SIGNAL = 128
+"""A container's exit status is so much more than the number of the signal that killed it."""
+CONTAINER_ID = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,19 @@ class ContainerRun:
         """Whether the container runs."""
         return self._status() == "running"
 
+    def oom_kills(self) -> int | None:
+        """1 if the kernel's OOM killer ended something in it, 0 if not; None where the engine does not say."""
+        killed = self._state().get("OOMKilled")
+        return None if killed is None else int(bool(killed))
+
+    def exit_status(self) -> int | None:
+        """How it ended (negative: by this signal); None while it runs, or where the engine does not say."""
+        state = self._state()
+        status = state.get("ExitCode")
+        if state.get("Status") != "exited" or not isinstance(status, int):
+            return None
+        return SHELL_SIGNAL - status if status > SHELL_SIGNAL else status
+
     def output(self) -> list[str]:
         """The last lines that it printed."""
         with contextlib.suppress(DockerException, requests.RequestException):
@@ -120,12 +138,16 @@ class ContainerRun:
         return self._container
 
     def _status(self) -> str | None:
+        return self._state().get("Status")
+
+    def _state(self) -> dict[str, Any]:
+        """What the engine says of it now; empty if it says nothing."""
         try:
             container = self._need()
             container.reload()
         except (UserError, DockerException, requests.RequestException):
-            return None
-        return str(container.attrs["State"]["Status"])
+            return {}
+        return dict(container.attrs["State"])
 
     def _find_process(self) -> psutil.Process | None:
         """The main process, if it is one of this machine: an engine in a virtual machine counts its own."""
@@ -134,7 +156,7 @@ class ContainerRun:
         container = self._need()
         with contextlib.suppress(OSError, psutil.Error):
             pid = int(container.attrs["State"]["Pid"])
-            if pid > 0 and str(container.id) in Path(f"/proc/{pid}/cgroup").read_text():
+            if pid > 1 and CONTAINER_ID.fullmatch(named := str(container.id)) and named in _groups(pid):
                 return psutil.Process(pid)
         return None
 
@@ -144,3 +166,8 @@ class ContainerRun:
             yield
         except UserError as error:
             raise UserError(f"server {self._server}: {error}") from None
+
+
+def _groups(pid: int) -> str:
+    """The control groups that a process is in. Raises OSError."""
+    return Path(f"/proc/{pid}/cgroup").read_text()

@@ -121,8 +121,8 @@ def rows_of(wanted: WantedData, context: DeployContext) -> Rows:
     """
     where = f"data.{wanted.name}.columns"
     columns = [_Column(name, template, where) for name, template in wanted.columns.items()]
-    place = cache_folder() / "data" / _hash(wanted)
     try:
+        place = cache_folder() / "data" / _hash(wanted)
         place.parent.mkdir(parents=True, exist_ok=True)
         lock, told_of = place.with_suffix(".lock"), f"{wanted.name}: another run makes its rows"
         with only_one(lock, lambda: context.progress(told_of), context.heed):
@@ -133,7 +133,7 @@ def rows_of(wanted: WantedData, context: DeployContext) -> Rows:
         _forget(place)
     except OSError as error:
         raise UserError(
-            f"data.{wanted.name}: its {wanted.rows:,} rows cannot be kept in {place.parent} "
+            f"data.{wanted.name}: its {wanted.rows:,} rows cannot be kept in {error.filename or 'the cache folder'} "
             f"({error.strerror}); free some room, or set XDG_CACHE_HOME to another disk"
         ) from None
     numeric = frozenset(column.name for column in columns if column.numeric)

@@ -23,25 +23,26 @@ import ctypes
 import json
 import os
 import selectors
-import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
+
+if __name__ == "__main__":  # nothing but the standard library is found so far, and it goes before this
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100, PTH120
+
+from loadstone.deploy.clearing import clear, note_process
+from loadstone.process_identity import signal_if, started
 
 GRACE_S = 2.0
 """How long the server may take to end after SIGTERM."""
+END_POLL_S = 0.002
 PARENT_CHECK_S = 1.0
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-MARK = "loadstone.lock"
-"""A folder is removed only if it holds this file."""
-GROUPS = "loadstone.groups"
-"""A file of the folder that names the control groups made for the server, one a line."""
-GROUP_PREFIX = "loadstone-"
-"""A control group is emptied and removed only if its name begins so."""
 
 
 class Guard:
@@ -104,6 +105,7 @@ class Guard:
             tell(failed=str(error))
         else:
             self.held = False
+            note_process(self.folder, self.child.pid)
             tell(started=self.child.pid)
 
     def hold(self, held: bool) -> None:
@@ -130,8 +132,9 @@ class Guard:
         """Tell of a server that ended by itself, and end what it left behind."""
         if self.child is not None and self.libc is not None:
             reap_orphans(self.child.pid)
-        if self.child is not None and self.child.poll() is not None:
+        if self.child is not None and has_ended(self.child):
             kill_group(self.child)
+            self.child.wait()
             end_orphans()
             tell(exited=self.child.returncode)
             self.child = None
@@ -144,22 +147,29 @@ class Guard:
         if self.held:  # the signal to end waits for it
             signal_all(self.child.pid, signal.SIGCONT)
             self.held = False
-        try:
-            self.child.wait(GRACE_S)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.child.pid, signal.SIGKILL)
-            self.child.wait()
+        deadline = time.monotonic() + GRACE_S
+        while not has_ended(self.child) and time.monotonic() < deadline:
+            time.sleep(END_POLL_S)
+        kill_group(self.child)
+        self.child.wait()
         self.reap()
 
     def close(self) -> None:
         self.end_child()
-        remove_groups(self.folder)
-        if os.path.exists(os.path.join(self.folder, MARK)):  # noqa: PTH110, PTH118
-            shutil.rmtree(self.folder, ignore_errors=True)
+        clear(self.folder)
+
+
+def has_ended(child: subprocess.Popen[bytes]) -> bool:
+    """Whether a child ended. Its process id stays its own until it is waited for, where the system can look so."""
+    if child.returncode is not None or not hasattr(os, "waitid"):
+        return child.poll() is not None
+    with contextlib.suppress(ChildProcessError):
+        return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    return True
 
 
 def kill_group(leader: subprocess.Popen[bytes]) -> None:
-    """Kill what remains of the process group that `leader` led."""
+    """Kill what remains of the process group that `leader` leads, which was not waited for yet."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(leader.pid, signal.SIGKILL)
 
@@ -187,11 +197,17 @@ def signal_all(leader: int, number: int) -> set[int]:
         os.killpg(leader, number)
     done = {leader}
     while new := descendants(os.getpid()) - done:  # until none was started meanwhile
-        for pid in new:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, number)
+        begun = {pid: ticks for pid in new if (ticks := started(pid)) is not None}
+        below = descendants(os.getpid())  # read after its start: the process that started then is one of ours
+        for pid in begun.keys() & below:
+            signal_if(pid, number, partial(is_still, pid, begun[pid]))
         done |= new
     return done
+
+
+def is_still(pid: int, started_ticks: int) -> bool:
+    """Whether a process id is that of the process which started then."""
+    return started(pid) == started_ticks
 
 
 def end_orphans() -> None:
@@ -245,37 +261,6 @@ def stat_of(pid: int | str) -> list[bytes]:
     with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as stat:  # noqa: PTH123
         return stat.read().rpartition(b")")[2].split()
     return []
-
-
-def remove_groups(folder: str) -> None:
-    """Empty and remove the control groups that were made for the server of `folder`."""
-    with contextlib.suppress(OSError), open(os.path.join(folder, GROUPS)) as names:  # noqa: PTH118, PTH123
-        for name in names.read().splitlines():
-            if os.path.basename(name).startswith(GROUP_PREFIX):  # noqa: PTH119
-                remove_group(name)
-
-
-def remove_group(group: str) -> None:
-    """Kill what runs in a control group, and remove it."""
-    deadline = time.monotonic() + GRACE_S
-    while time.monotonic() < deadline:
-        with contextlib.suppress(OSError), open(os.path.join(group, "cgroup.procs")) as procs:  # noqa: PTH118, PTH123
-            kill(int(pid) for pid in procs.read().split())
-        try:
-            os.rmdir(group)  # noqa: PTH106
-        except FileNotFoundError:
-            return
-        except OSError:  # its processes have not ended yet
-            time.sleep(0.01)
-        else:
-            return
-
-
-def kill(pids: Iterable[int]) -> None:
-    """SIGKILL to each that runs."""
-    for pid in pids:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
 
 
 def wake_on_signals() -> int:

@@ -15,7 +15,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from loadstone.deploy.guard import GROUP_PREFIX, GROUPS, remove_groups
+from loadstone.deploy.clearing import note_group, remove_noted_groups
+from loadstone.deploy.control_groups import group_name
+from loadstone.deploy.endings import oom_kills_of_group
 from loadstone.deploy.workspace import Workspace
 from loadstone.spec.units import BYTES, parse
 
@@ -71,6 +73,7 @@ class Limited:
     in_force: Mapping[str, str] = field(default_factory=dict)
     """`cpu limit` (CPUs) and `memory limit in bytes`, as the kernel tells them."""
     _cpu_stat: Path | None = field(default=None, repr=False)
+    _memory_group: Path | None = field(default=None, repr=False)
 
     def throttling(self) -> Throttling | None:
         """The kernel's own figures; None without a CPU limit, and after the group's end."""
@@ -83,6 +86,10 @@ class Limited:
             return None
         waited_ns = told.get("throttled_time", 1000 * told.get("throttled_usec", 0))
         return Throttling(told["nr_periods"], told["nr_throttled"], waited_ns / 1e9)
+
+    def oom_kills(self) -> int | None:
+        """Processes of the group that the kernel's OOM killer ended; None without a memory limit."""
+        return oom_kills_of_group(self._memory_group)
 
 
 def limit(limits: Limits, workspace: Workspace) -> Limited:
@@ -113,19 +120,19 @@ def _limited(limits: Limits, workspace: Workspace) -> Limited:
             _write_memory(groups[-1], limits.memory)
         in_force = _read_back(limits, groups)
     except OSError as error:
-        remove_groups(str(workspace.path))
+        remove_noted_groups(str(workspace.path))
         raise LimitUnavailable(
             f"a control group cannot be made or set ({error.strerror}: {error.filename}); {REMEDY}"
         ) from None
     stat = groups[0] / "cpu.stat" if limits.cpu is not None else None
-    return Limited(tuple(groups), in_force=in_force, _cpu_stat=stat)
+    memory = groups[-1] if limits.memory is not None else None
+    return Limited(tuple(groups), in_force=in_force, _cpu_stat=stat, _memory_group=memory)
 
 
 def _make(parent: Path, workspace: Workspace) -> Path:
     """A group below `parent`, noted before it is made so that it ends with the workspace, come what may."""
-    group = parent / (GROUP_PREFIX + workspace.path.name.removeprefix(GROUP_PREFIX))
-    with (workspace.path / GROUPS).open("a") as notes:
-        notes.write(f"{group}\n")
+    group = parent / group_name(workspace.path.name)
+    note_group(str(workspace.path), str(group))
     group.mkdir()
     return group
 

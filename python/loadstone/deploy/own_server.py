@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 
+from loadstone.deploy.endings import ending_of_process
 from loadstone.deploy.guarded import GuardedProcess, Surroundings, guarded
 from loadstone.deploy.held import OneProcess
 from loadstone.deploy.limits import Limited, Limits
@@ -38,6 +39,14 @@ class OwnServer(OneProcess, ABC):
     def alive(self) -> bool:
         """Whether the server's process runs."""
         return bool(self.pids)
+
+    def oom_kills(self) -> int | None:
+        """See `endings.Examinable`."""
+        return self.limited.oom_kills()
+
+    def how_it_ended(self) -> str:
+        """See `endings.Examinable`."""
+        return ending_of_process(self._process.exit_status) if self._process is not None and not self.alive() else ""
 
     @abstractmethod
     def start(self, context: DeployContext) -> Endpoint:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from loadstone.deploy.endings import ending_of_process
 from loadstone.deploy.guarded import GuardedProcess, Surroundings, guarded
 from loadstone.deploy.held import OneProcess
 from loadstone.deploy.limits import Limited, Limits, Throttling
@@ -62,6 +63,14 @@ class Replica(OneProcess):
     def alive(self) -> bool:
         """Whether its process runs."""
         return self._process is not None and self._process.alive()
+
+    def oom_kills(self) -> int | None:
+        """See `endings.Examinable`."""
+        return self.limited.oom_kills()
+
+    def how_it_ended(self) -> str:
+        """See `endings.Examinable`."""
+        return ending_of_process(self._process.exit_status) if self._process is not None and not self.alive() else ""
 
     def throttling(self) -> Throttling | None:
         """See `Limited.throttling`."""

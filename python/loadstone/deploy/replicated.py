@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from loadstone.deploy.embedded import EmbeddedSettings
+from loadstone.deploy.endings import oom_kills_of
 from loadstone.deploy.limits import Limits
 from loadstone.deploy.local_redis import READY_S, LocalRedis, check_config
 from loadstone.deploy.process import ProcessSettings
@@ -82,6 +83,14 @@ class ReplicatedRedis:
     def alive(self) -> bool:
         """Whether all of them run."""
         return all(server.alive() for server in self._all())
+
+    def oom_kills(self) -> int | None:
+        """See `endings.Examinable`."""
+        return oom_kills_of(self._all())
+
+    def how_it_ended(self) -> str:
+        """See `endings.Examinable`."""
+        return next((f"{one.name}: {said}" for one in self._all() if (said := one.how_it_ended())), "")
 
     def control(self, timeout_s: float = 5.0) -> RedisControl:
         """Asks the primary; see `provider.Server.control`."""

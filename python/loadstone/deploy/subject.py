@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from loadstone.deploy.build import built
+from loadstone.deploy.endings import oom_kills_of
 from loadstone.deploy.limits import Limits, Throttling, written
 from loadstone.deploy.manifest import Manifest, read_manifest
 from loadstone.deploy.provider import DeployContext, Remark
@@ -121,6 +122,14 @@ class LocalSubject:
         """See `Subject.throttling`."""
         told = {replica.name: replica.throttling() for replica in self._replicas}
         return {name: throttling for name, throttling in told.items() if throttling is not None}
+
+    def oom_kills(self) -> int | None:
+        """See `endings.Examinable`."""
+        return oom_kills_of(self._replicas)
+
+    def how_it_ended(self) -> str:
+        """See `endings.Examinable`."""
+        return next((said for replica in self._replicas if (said := replica.how_it_ended())), "")
 
     def alive(self) -> bool:
         """Whether every replica runs."""

@@ -3,11 +3,13 @@
 import threading
 from collections.abc import Callable
 
-from loadstone import _engine
+from loadstone import _engine, steady_clock
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import DriveFailed, UserError
 from loadstone.plan.model import Plan
 
+NOISE_NS = 10_000_000
+"""The wall clock may be slowed or hurried by so much without anybody having set it."""
 POLL_S = 0.2
 """How long one wait for an interval lasts: the time after which a signal is seen."""
 
@@ -49,6 +51,7 @@ class NativeDriver:
 
     def drive(self, share: Plan, on_interval: Callable[[Interval], None]) -> DriveRecord:
         """See `Driver.drive`."""
+        ahead_ns = _ahead_of_wall_ns()
         try:
             engine = _engine.Engine(share.model_dump_json())
             engine.start()
@@ -60,12 +63,21 @@ class NativeDriver:
         while not engine.finished():
             text = engine.next_interval(POLL_S)
             if text is not None:
-                on_interval(Interval.model_validate_json(text))
+                interval = Interval.model_validate_json(text)
+                moved = {"start_unix_ns": interval.start_unix_ns + ahead_ns}
+                on_interval(interval.model_copy(update=moved) if ahead_ns else interval)
         self._engine = None
-        return DriveRecord.model_validate_json(engine.result())
+        record = DriveRecord.model_validate_json(engine.result())
+        return record.model_copy(update={"started_unix_ns": record.started_unix_ns + ahead_ns}) if ahead_ns else record
 
     def stop(self) -> None:
         """See `Driver.stop`. Later drives of this driver stop at once, too."""
         self._stopped.set()
         if self._engine is not None:
             self._engine.stop()
+
+
+def _ahead_of_wall_ns() -> int:
+    """What is to be added to the engine's times: it reads the wall clock once, when it starts, and then its own."""
+    ahead_ns = steady_clock.ahead_of_wall_ns()
+    return ahead_ns if abs(ahead_ns) > NOISE_NS else 0

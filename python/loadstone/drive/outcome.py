@@ -10,8 +10,8 @@ Kinds of errors: `server_*` (the first word of a Redis error), `wrong_reply`, `w
 `nil_reply`, `not_positive`, `protocol` (no RESP); of HTTP `status_2xx`, `status_4xx`, `status_5xx` and `redirect`
 (a status that was not expected), `body_mismatch`, `truncated_reply`, `malformed_reply` (no HTTP); of both
 `connection_reset`, `connection_closed` (before a reply began), `connection_failed`. A connection that cannot be opened
-is the failure of the HTTP operation that waits for it: `connection_refused`, `connect_timeout`, `connection_failed`;
-an operation on Redis waits on.
+is the failure of the HTTP operation that waits for it: `connection_refused`, `connect_timeout`, `no_local_port` (this
+machine had none left), `connection_failed`; an operation on Redis waits on.
 """
 
 from typing import Literal
@@ -129,6 +129,8 @@ class ThreadRecord(Part):
 class Connections(Part):
     """`planned` is the size of the pool; `lost` ended without being told to.
 
+    `no_local_port`: those of `failed` for which this machine had no port of its own left.
+
     `closed_by_server`: closed by an HTTP server in good order, with a reply that said so or while nothing was
     asked for, and opened again.
     """
@@ -138,6 +140,7 @@ class Connections(Part):
     open_at_end: int
     lost: int
     failed: int
+    no_local_port: int = 0
     closed_idle: int
     closed_by_server: int = 0
 

@@ -1,10 +1,10 @@
 """A Redis server as it tells of itself: a monitor for each second, and snapshots before and after a trial."""
 
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from loadstone import steady_clock
 from loadstone.errors import LoadstoneError
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Control, Watch
@@ -162,7 +162,7 @@ def snapshot(control: SnapshotControl) -> RedisSnapshot:
         if name.startswith("errorstat_")
     }
     return RedisSnapshot(
-        unix_s=time.time(),
+        unix_s=steady_clock.unix_s(),
         run_id=str(info.get("run_id", "")),
         uptime_s=int(info.get("uptime_in_seconds", 0)),
         figures=_figures(info),
@@ -199,7 +199,7 @@ def difference(before: RedisSnapshot, after: RedisSnapshot) -> RedisDifference:
     errors = {name: count - before.errors.get(name, 0) for name, count in after.errors.items()}
     return RedisDifference(
         elapsed_s=after.unix_s - before.unix_s,
-        restarted=before.run_id != after.run_id or after.uptime_s < before.uptime_s,
+        restarted=_restarted(before, after),
         commands={name: stat for name, stat in commands.items() if stat.calls or stat.rejected_calls},
         counters={
             name: after.figures[name] - before.figures[name]
@@ -208,6 +208,13 @@ def difference(before: RedisSnapshot, after: RedisSnapshot) -> RedisDifference:
         },
         errors={name: count for name, count in errors.items() if count},
     )
+
+
+def _restarted(before: RedisSnapshot, after: RedisSnapshot) -> bool:
+    """By the id that each start gets; a server's uptime falls also where somebody sets its clock back."""
+    if before.run_id and after.run_id:
+        return before.run_id != after.run_id
+    return after.uptime_s < before.uptime_s
 
 
 def _figures(info: Mapping[str, Any]) -> dict[str, float]:

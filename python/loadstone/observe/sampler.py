@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Self
 
+from loadstone import steady_clock
 from loadstone.observe.sample import Monitor, Sample
 
 
@@ -82,7 +83,7 @@ class Sampler:
             self._failure = error
 
     def _ask(self) -> list[Sample]:
-        unix_s = time.time()
+        unix_s = steady_clock.unix_s()
         samples: list[Sample] = []
         for index, monitor in enumerate(self._monitors):
             try:

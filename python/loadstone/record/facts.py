@@ -249,6 +249,19 @@ class PartStart(Facts):
     """From the one to the other, by loadstone's monotonic clock."""
 
 
+class PortFacts(Facts):
+    """The ports for connections that this machine makes, right after the drive."""
+
+    first: int
+    last: int
+    count: int
+    """Less than the range where some are reserved."""
+    in_use: int
+    """TCP sockets that were open."""
+    time_wait: int
+    """Connections that were closed here and still kept their ports."""
+
+
 class TrialFacts(Facts):
     """Everything about a trial that its checks need."""
 
@@ -284,6 +297,8 @@ class TrialFacts(Facts):
     """`cpu<number>` -> nanoseconds that a fixed piece of work took on it right before and right after the drive."""
     server_connections: dict[str, tuple[float, float, float]] = {}
     """Server -> connections that it had open, on average in each third of the measure phase."""
+    ports: PortFacts | None = None
+    """None where the system does not tell."""
     placement: Placement | None = None
     """Which CPUs servers and driver were given; None: nobody placed them."""
 

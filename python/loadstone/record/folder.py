@@ -8,7 +8,7 @@ import fcntl
 import io
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from itertools import groupby
@@ -39,7 +39,7 @@ from loadstone.record.names import (
     TRIALS,
 )
 from loadstone.record.plan_summary import PlanSummary
-from loadstone.record.reading import read_crashes, read_looks, read_plan, read_trials
+from loadstone.record.reading import read_crashes, read_environment, read_looks, read_plan, read_trials
 from loadstone.record.redact import redact
 from loadstone.record.trial import TrialRecord
 
@@ -136,6 +136,13 @@ class RunFolder:
         before_s = read_plan(self.path).budget_s
         self.more_time = before_s > 0 and not 0 < plan_summary.budget_s <= before_s
         write_file(self.path / PLAN, dump_document(redact(plan_summary.model_dump(mode="json"), self.secrets)))
+
+    def add_other_runs(self, others: Sequence[Mapping[str, Any]]) -> None:
+        """Note in `environment.json` what measured beside this session, too; whole or not at all."""
+        if others:
+            before = read_environment(self.path)
+            noted = {**before, "other_runs": [*before.get("other_runs", ()), *others]}
+            write_file(self.path / ENVIRONMENT, dump_document(redact(noted, self.secrets)))
 
     def write_analysis(self, analysis: Mapping[str, Any]) -> None:
         """Write `analysis.json`, whole or not at all. May be called again."""

@@ -18,6 +18,7 @@ from loadstone.record.facts import (
     Ceiling,
     HostFacts,
     PartStart,
+    PortFacts,
     SeriesPoint,
     ServerCounters,
     ServerTrial,
@@ -57,6 +58,7 @@ def make_trial_record(
     limits: Mapping[str, Mapping[str, str]] | None = None,
     speed: Mapping[str, tuple[int, int]] = MappingProxyType({}),
     starts: Mapping[str, PartStart] = MappingProxyType({}),
+    ports: PortFacts | None = None,
 ) -> TrialRecord:
     """The record of a trial that was driven; its verdict is `suspect` until it is judged.
 
@@ -78,6 +80,7 @@ def make_trial_record(
         limits: server -> its limits as they are in force, or why they are not; None: nobody asked.
         speed: CPU -> what a fixed piece of work took on it right before and right after the drive, in nanoseconds.
         starts: part -> which start of it answered right before and right after the drive.
+        ports: the ports for connections that this machine makes, right after the drive.
     """
     window = _measure_window(drive, samples)
     redis = [name for name, pair in snapshots.items() if any(pair) or not is_mariadb(planned.servers.get(name, {}))]
@@ -105,6 +108,7 @@ def make_trial_record(
         seen=seen_of(window),
         speed=dict(speed),
         server_connections=connections_by_third(window, samples),
+        ports=ports,
         placement=placement,
     )
     completed = sum(operation.window_completed for operation in drive.operations.values())

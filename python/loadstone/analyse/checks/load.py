@@ -115,6 +115,12 @@ def pool_wait(evidence: TrialEvidence) -> CheckResult:
 def connections(evidence: TrialEvidence) -> CheckResult:
     """Whether the planned number of connections was there, without a reconnect."""
     found, plan = evidence.drive.connections, evidence.plan.pool
+    if found.no_local_port:
+        reason = (
+            f"{found.no_local_port:,} connections could not be made, for no local port was free{_ports(evidence)}. "
+            "Use fewer connections, keep them open, or widen net.ipv4.ip_local_port_range."
+        )
+        return within("connections", found.no_local_port, limits.LOCAL_PORTS, reason)
     broken = found.lost + found.failed
     if broken:
         reason = f"{found.lost:,} connections were lost and {found.failed:,} could not be made during the trial."
@@ -128,6 +134,17 @@ def connections(evidence: TrialEvidence) -> CheckResult:
     without = sum(point.connections != plan.connections for point in series)
     reason = f"In {without} of {len(series)} intervals there were not {plan.connections} connections."
     return within("connections", share(without, len(series)), limits.CONNECTIONS, reason)
+
+
+def _ports(evidence: TrialEvidence) -> str:
+    """How many there are, and what had them."""
+    ports = evidence.facts.ports
+    if ports is None:
+        return ""
+    return (
+        f": this machine has {ports.count:,} ({ports.first} to {ports.last}); afterwards {ports.in_use:,} TCP sockets "
+        f"were open and {ports.time_wait:,} in TIME_WAIT"
+    )
 
 
 def warm_up(evidence: TrialEvidence) -> CheckResult | None:

@@ -1,0 +1,200 @@
+"""One run measures on a machine at a time: two at once take CPUs, caches and disks from each other.
+
+Each run leaves a note in a folder that all users of the machine share: who it is, and where it writes. A note is
+believed only if it belongs to the user in its name, and if the process that it names is that user's and started when
+the note says. So what a killed run left stops nobody, and nobody can speak for another. A run of an ordinary user does
+not stop root's, which would give every user a way to stop it for ever; it is named all the same.
+
+A note can be read by everyone and is written by its owner alone. What must be locked, between looking for others and
+leaving the own note, is a file that its owner alone can open: whoever may read a file may lock it, too.
+"""
+
+import contextlib
+import fcntl
+import os
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from loadstone.deploy.own_folder import open_own_file, require_safe_parents
+from loadstone.errors import UserError
+from loadstone.process_identity import boot_id, started
+
+FOLDERS = ("/run/lock", "/tmp")
+"""Where the notes are, the first one that can be written to; TMPDIR may differ between users."""
+VARIABLE = "LOADSTONE_LOCK_FOLDER"
+"""Names another folder for the notes: runs that do not share it do not notice each other."""
+NAME = re.compile(r"loadstone-(?P<uid>0|[1-9]\d{0,9})-(?P<pid>[1-9]\d{0,9})-[0-9a-f]{16}\.run")
+NOTE = re.compile(r"loadstone 1 (?P<started>\d{1,19}) (?P<boot>[0-9a-f-]{36}) (?P<space>\d{1,19}) (?P<folder>.+)\n")
+NOTE_BYTES_MAX = 4096
+FOLDER_LETTERS_MAX = 500
+PATIENCE_S = 5.0
+"""How long another run of the same user may take between looking for others and leaving its own note."""
+
+
+class OtherRun(NamedTuple):
+    """A run that measures on this machine now."""
+
+    uid: int
+    pid: int
+    folder: str
+    """Where it writes; only letters that may be printed."""
+
+    @property
+    def label(self) -> str:
+        """As printed for people."""
+        return f"{self.folder} (process {self.pid}, user {self.uid})"
+
+    @property
+    def recorded(self) -> dict[str, object]:
+        """For the environment's record: without folders, which name users."""
+        return {"run": os.path.basename(self.folder), "process": self.pid}  # noqa: PTH119
+
+
+@contextmanager
+def measuring(folder: Path, *, share: bool, remark: Callable[[str], None]) -> Iterator[list[OtherRun]]:
+    """The only run on this machine while it lasts, or with `share` one of several; the others, each named by `remark`.
+
+    Raises:
+        UserError: another run measures; names its folder and process.
+    """
+    with contextlib.ExitStack() as held:
+        places = _shared_folders()
+        for place in places:
+            held.callback(os.close, place)
+        own = next((place for place in places if os.access(".", os.W_OK, dir_fd=place, effective_ids=True)), None)
+        with _one_of_this_user(own):
+            others = [one for place in places for one in _other_runs(place)]
+            stopping = next((one for one in others if one.uid in (0, os.geteuid()) or os.geteuid() != 0), None)
+            if stopping is not None and not share:
+                raise UserError(
+                    f"another run measures on this machine: {stopping.label}; wait until it ends, or run beside it "
+                    "with --share-machine, which spoils the figures of both"
+                )
+            if own is not None and (note := _leave_note(own, folder)) is not None:
+                held.callback(_remove, own, note)
+        for one in others:
+            remark(f"another run measures on this machine at the same time: {one.label}; the figures of both suffer")
+        yield others
+
+
+def _shared_folders() -> list[int]:
+    """File descriptors of the folders with notes, as far as they can be trusted. Raises UserError."""
+    if started(os.getpid()) is None:  # a system that does not say when a process started
+        return []
+    if named := os.environ.get(VARIABLE):
+        try:
+            return [_open_folder(named)]
+        except OSError as error:
+            raise UserError(
+                f"{VARIABLE}={named}: {error.strerror}; name a folder of your own, or leave it out"
+            ) from None
+    found = []
+    for path in FOLDERS:
+        with contextlib.suppress(OSError):
+            found.append(_open_folder(path))
+    return found
+
+
+def _open_folder(path: str) -> int:
+    require_safe_parents(path)
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+@contextmanager
+def _one_of_this_user(place: int | None) -> Iterator[None]:
+    """Runs of this user look for others one after another, so that of two that start at once one goes on."""
+    if place is None:
+        yield
+        return
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError):  # another user took the name: then without
+            fd = open_own_file(f"loadstone-{os.geteuid()}.lock", place, os.O_RDWR | os.O_CREAT)
+            held.callback(os.close, fd)
+            deadline = time.monotonic() + PATIENCE_S
+            while not _locked(fd) and time.monotonic() < deadline:
+                time.sleep(0.02)
+        yield
+
+
+def _locked(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _leave_note(place: int, folder: Path) -> str | None:
+    """Its name; None if there is no room for it."""
+    pid = os.getpid()
+    name = f"loadstone-{os.geteuid()}-{pid}-{secrets.token_hex(8)}.run"
+    text = f"loadstone 1 {started(pid)} {boot_id()} {_process_space()} {_printable(str(folder.absolute()))}\n"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        fd = os.open(name, flags, 0o600, dir_fd=place)
+        with os.fdopen(fd, "w", encoding="utf-8") as file:
+            file.write(text)
+            os.fchmod(fd, 0o644)
+    except OSError:
+        _remove(place, name)
+        return None
+    return name
+
+
+def _remove(place: int, name: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(name, dir_fd=place)
+
+
+def _other_runs(place: int) -> list[OtherRun]:
+    """The runs that measure now, in the order of their processes. Notes of this user's that are out of date go."""
+    found: dict[int, OtherRun] = {}
+    for name in os.listdir(place):
+        named = NAME.fullmatch(name)
+        if named is None:
+            continue
+        uid, pid = int(named["uid"]), int(named["pid"])
+        if pid == os.getpid():
+            continue
+        other = _run_of(place, name, uid, pid) if _user_of(pid) == uid else None
+        if other is not None:
+            found[pid] = other
+        elif uid == os.geteuid():
+            _remove(place, name)
+    return [found[pid] for pid in sorted(found)]
+
+
+def _run_of(place: int, name: str, uid: int, pid: int) -> OtherRun | None:
+    """The run that a note tells of; None if it ended, or the note is not to be believed."""
+    try:
+        with os.fdopen(open_own_file(name, place, os.O_RDONLY, uid), "rb") as file:
+            note = NOTE.fullmatch(file.read(NOTE_BYTES_MAX).decode(errors="replace"))
+    except OSError:
+        return None
+    if note is None or (note["boot"], int(note["space"])) != (boot_id(), _process_space()):
+        return None
+    return OtherRun(uid, pid, _printable(note["folder"])) if started(pid) == int(note["started"]) else None
+
+
+def _user_of(pid: int) -> int | None:
+    """Whose process it is; None if there is none that can be seen."""
+    with contextlib.suppress(OSError):
+        return os.stat(f"/proc/{pid}").st_uid  # noqa: PTH116
+    return None
+
+
+def _process_space() -> int:
+    """The namespace that process ids are counted in: a container has its own; 0 where there are none."""
+    with contextlib.suppress(OSError):
+        return os.stat("/proc/self/ns/pid").st_ino  # noqa: PTH116
+    return 0
+
+
+def _printable(text: str) -> str:
+    """On one line, without what a terminal would obey."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text[:FOLDER_LETTERS_MAX])

@@ -1,0 +1,83 @@
+"""The ports that this machine gives to connections it makes, and how many are taken. Linux; elsewhere unknown."""
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
+RESERVED = Path("/proc/sys/net/ipv4/ip_local_reserved_ports")
+SOCKETS = (Path("/proc/net/sockstat"), Path("/proc/net/sockstat6"))
+WIDEN = "widen the range as root (sysctl -w net.ipv4.ip_local_port_range='10240 65535')"
+NEARLY = 0.9
+"""From this share of the range on the next connection may find no port: its address may have none left."""
+
+
+@dataclass(frozen=True)
+class LocalPorts:
+    """The range of ports, of which a connection to one address gets one of its own."""
+
+    first: int
+    last: int
+    reserved: int
+    """Those within that are given to nobody."""
+
+    @property
+    def count(self) -> int:
+        return self.last - self.first + 1 - self.reserved
+
+    @property
+    def label(self) -> str:
+        """As printed for people."""
+        return f"{self.count:,} local ports (net.ipv4.ip_local_port_range {self.first} to {self.last})"
+
+
+class TcpSockets(NamedTuple):
+    """TCP sockets of the machine, or of the container that this process is in."""
+
+    in_use: int
+    time_wait: int
+    """Connections that this side closed: each keeps its port for a minute, or on the loopback for a second."""
+
+
+def local_ports() -> LocalPorts | None:
+    """The range now; None where the system does not say."""
+    try:
+        first, last = map(int, RANGE.read_text().split())
+    except (OSError, ValueError):
+        return None
+    return LocalPorts(first, last, sum(max(0, min(b, last) - max(a, first) + 1) for a, b in _reserved()))
+
+
+def tcp_sockets() -> TcpSockets | None:
+    """The sockets now; None where the system does not say."""
+    in_use = time_wait = 0
+    found = False
+    for path in SOCKETS:
+        with contextlib.suppress(OSError, ValueError):
+            for line in path.read_text().splitlines():
+                name, *fields = line.split()
+                if name in ("TCP:", "TCP6:"):
+                    figures = dict(zip(fields[::2], map(int, fields[1::2]), strict=False))
+                    in_use, time_wait = in_use + figures.get("inuse", 0), time_wait + figures.get("tw", 0)
+                    found = True
+    return TcpSockets(in_use, time_wait) if found else None
+
+
+def ports_running_out() -> str:
+    """That the local ports are nearly all taken, with figures and the remedy; empty while they are not."""
+    ports, sockets = local_ports(), tcp_sockets()
+    if ports is None or sockets is None or sockets.in_use + sockets.time_wait < NEARLY * ports.count:
+        return ""
+    return (
+        f"this machine has {ports.label}, and {sockets.in_use:,} TCP sockets are open and {sockets.time_wait:,} "
+        f"in TIME_WAIT; wait for those, use fewer connections, or {WIDEN}"
+    )
+
+
+def _reserved() -> list[tuple[int, int]]:
+    """Ranges of ports, both ends included."""
+    with contextlib.suppress(OSError, ValueError):
+        parts = [part.partition("-") for part in RESERVED.read_text().strip().split(",") if part]
+        return [(int(low), int(high or low)) for low, _, high in parts]
+    return []

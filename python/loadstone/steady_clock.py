@@ -1,0 +1,31 @@
+"""The time since 1970 that no setting of the wall clock changes: for all that is subtracted from each other later.
+
+The wall clock is read once, when the process starts; from there on the machine's own clock counts, which goes on
+while the machine sleeps where the system has such a one.
+"""
+
+import time
+
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+def _ticks_ns() -> int:
+    return time.clock_gettime_ns(_CLOCK)
+
+
+_BASE_NS = time.time_ns() - _ticks_ns()
+
+
+def unix_ns() -> int:
+    """Nanoseconds since 1970, as the wall clock would say had nobody set it since this process started."""
+    return _BASE_NS + _ticks_ns()
+
+
+def unix_s() -> float:
+    """The same in seconds."""
+    return unix_ns() / 1e9
+
+
+def ahead_of_wall_ns() -> int:
+    """What is to be added to a reading of the wall clock made now; 0 but for noise if nobody set it."""
+    return unix_ns() - time.time_ns()

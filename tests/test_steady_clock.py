@@ -1,0 +1,103 @@
+"""Times that are subtracted from each other later do not follow a wall clock that somebody sets."""
+
+import time
+from typing import ClassVar
+
+import pytest
+
+from loadstone import steady_clock
+from loadstone.deploy.null_server import NullServerProcess
+from loadstone.deploy.provider import DeployContext
+from loadstone.drive.native import NativeDriver
+from loadstone.drive.outcome import Interval
+from loadstone.observe.redis import CommandStat, RedisSnapshot, difference
+from loadstone.observe.sample import Sample
+from loadstone.observe.sampler import Sampler
+from loadstone.plan.model import Closed, Command, Operation, Phases, Plan, Pool
+
+HOUR_NS = 3600 * 10**9
+
+
+@pytest.mark.parametrize("step_ns", [HOUR_NS, -HOUR_NS])
+def test_it_goes_on_evenly_where_the_wall_clock_is_set(monkeypatch: pytest.MonkeyPatch, step_ns: int) -> None:
+    real = time.time_ns
+    before = steady_clock.unix_ns()
+    monkeypatch.setattr(time, "time_ns", lambda: real() + step_ns)
+    monkeypatch.setattr(time, "time", lambda: (real() + step_ns) / 1e9)
+    after = steady_clock.unix_ns()
+    assert 0 <= after - before < HOUR_NS / 2
+    assert abs(steady_clock.ahead_of_wall_ns() + step_ns) < HOUR_NS / 2
+
+
+def test_samples_do_not_follow_the_wall_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    class OneFigure:
+        UNITS: ClassVar = {"figure": ""}
+
+        def sample(self, unix_s: float) -> list[Sample]:
+            return [Sample(unix_s, "part", "figure", 1.0)]
+
+    seen: list[Sample] = []
+    real = time.time
+    with Sampler([OneFigure()], seen.extend, interval_s=600) as sampler:
+        sampler.now()
+        while not seen:
+            time.sleep(0.001)
+        monkeypatch.setattr(time, "time", lambda: real() - 3600)
+    assert 0 <= seen[-1].unix_s - seen[0].unix_s < 1800
+
+
+@pytest.mark.parametrize("ahead_ns", [HOUR_NS, -HOUR_NS])
+def test_a_drive_is_placed_by_the_steady_clock(monkeypatch: pytest.MonkeyPatch, ahead_ns: int) -> None:
+    # As if the wall clock had been set by as much since this process started; the engine reads the wall clock.
+    monkeypatch.setattr(steady_clock, "_BASE_NS", steady_clock._BASE_NS + ahead_ns)
+    server = NullServerProcess()
+    intervals: list[Interval] = []
+    try:
+        plan = Plan(
+            endpoints=(server.start(DeployContext()),),
+            model=Closed(users=1),
+            pool=Pool(connections=1),
+            phases=Phases(warm_up_s=0, measure_s=0.2),
+            operations=(Operation(name="ping", commands=(Command(args=("PING",)),)),),
+        )
+        before = steady_clock.unix_ns()
+        record = NativeDriver().drive(plan, intervals.append)
+    finally:
+        server.stop()
+    after = steady_clock.unix_ns()
+    slack_ns = 10**9  # the wall clock itself may be corrected a little
+    assert before - slack_ns <= record.started_unix_ns <= after + slack_ns
+    assert all(before - slack_ns <= interval.start_unix_ns <= after + slack_ns for interval in intervals)
+    assert intervals
+
+
+def snapshot(run_id: str, uptime_s: int) -> RedisSnapshot:
+    never: dict[str, CommandStat] = {}
+    return RedisSnapshot(
+        unix_s=0.0,
+        run_id=run_id,
+        uptime_s=uptime_s,
+        figures={},
+        commands=never,
+        errors={},
+        settings={},
+        monitor_clients=0,
+        slow_log_entries=0,
+        latency_events={},
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "restarted"),
+    [
+        (("a", 7200), ("a", 10), False),
+        (("a", 10), ("b", 20), True),
+        (("", 10), ("", 5), True),
+        (("", 10), ("", 20), False),
+    ],
+    ids=["its clock was set back", "another start", "no id, and it is younger", "no id"],
+)
+def test_a_server_whose_clock_was_set_back_was_not_restarted(
+    before: tuple[str, int], after: tuple[str, int], restarted: bool
+) -> None:
+    assert difference(snapshot(*before), snapshot(*after)).restarted is restarted
