@@ -14,6 +14,8 @@ from loadstone.errors import LoadstoneError, UserError
 FORMAT = 1
 """The format of the run's folder that this version writes and reads (history: `docs/run-folder.md`)."""
 
+_ODD = "backslashreplace"
+"""Half a character, as in a name that is not UTF-8, becomes JSON's escape of it."""
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -28,12 +30,12 @@ def write_error(error: OSError, path: Path) -> LoadstoneError:
 
 def dump_line(record: Mapping[str, Any]) -> bytes:
     """`record` as one line of JSON with its newline. Raises ValueError for NaN and infinity."""
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(errors=_ODD) + b"\n"
 
 
 def dump_document(record: Mapping[str, Any]) -> bytes:
     """`record` as a JSON document for people and programs. Raises ValueError for NaN and infinity."""
-    return json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
+    return json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False).encode(errors=_ODD) + b"\n"
 
 
 def write_file(path: Path, data: bytes) -> None:
