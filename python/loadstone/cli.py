@@ -154,13 +154,7 @@ def run(
         verbose=verbose,
     )
     outcome = _run(options, objectives, json_=json_)
-    if json_:
-        _print_analysis(outcome.folder)
-    _report_missed(outcome.missed)
-    if open_:
-        _open(outcome.folder)
-    if outcome.status:
-        raise typer.Exit(outcome.status)
+    _tell(outcome, json_=json_, open_=open_)
 
 
 @app.command()
@@ -184,14 +178,8 @@ def report(
 
     formats = tuple(part.strip() for part in format_.split(",") if part.strip())
     results = console.results(beside_json=json_, quiet=quiet)
-    missed = report_run(path, formats, results, console.remarks(quiet=quiet), objectives, verbose=verbose)
-    if json_:
-        _print_analysis(path)
-    _report_missed(missed)
-    if open_:
-        _open(path)
-    if missed:
-        raise typer.Exit(1)
+    outcome = report_run(path, formats, results, console.remarks(quiet=quiet), objectives, verbose=verbose)
+    _tell(outcome, json_=json_, open_=open_)
 
 
 @app.command()
@@ -329,17 +317,20 @@ def _print(lines: Sequence[str]) -> None:
         terminal.result("".join(f"{line}\n" for line in lines))
 
 
-def _print_analysis(folder: Path) -> None:
-    """The JSON of a run's `analysis.json`. Raises UserError."""
-    from loadstone.files import read_text
-    from loadstone.record.names import ANALYSIS
+def _tell(outcome: "Outcome", *, json_: bool, open_: bool) -> None:
+    """What follows the result: the JSON, what was missed, what is not written; and the exit status."""
+    if json_:
+        from loadstone.record.lines import dump_document
 
-    terminal.result_json(read_text(folder / ANALYSIS))
-
-
-def _report_missed(missed: Sequence[str]) -> None:
-    for line in missed:
+        terminal.result_json(dump_document(outcome.analysis.model_dump(mode="json")).decode())
+    for line in outcome.missed:
         terminal.remark(f"--fail-if: {line}")
+    if outcome.unwritten:
+        terminal.remark(f"loadstone: {outcome.unwritten}")
+    if open_:
+        _open(outcome.folder)
+    if outcome.status:
+        raise typer.Exit(outcome.status)
 
 
 def _exit(status: int, message: str) -> None:

@@ -1,14 +1,16 @@
 """Replies that are not what they should be: how they are shown, and the one error that they become."""
 
 import contextlib
+import functools
 import struct
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar, cast
 
 from loadstone.errors import BadReply, LoadstoneError
 from loadstone.output.terminal import plain
 
 SHOWN_MAX = 80
+Method = TypeVar("Method", bound=Callable[..., Any])
 MISREAD = (
     *(ValueError, TypeError, KeyError, IndexError, AttributeError, AssertionError, ArithmeticError),
     *(struct.error, RecursionError, MemoryError),
@@ -39,6 +41,17 @@ def read_as(server: str, command: str, expected: str) -> Iterator[None]:
         raise
     except MISREAD as error:
         raise bad_reply(server, command, expected, _came(error)) from error
+
+
+def typed(method: Method) -> Method:
+    """A method that sends a command to `self.endpoint`: what goes wrong with reading its reply is a `BadReply`."""
+
+    @functools.wraps(method)
+    def read(self: Any, command: str, *rest: Any, **named: Any) -> Any:
+        with read_as(self.endpoint.label, command, "rows of a MariaDB"):
+            return method(self, command, *rest, **named)
+
+    return cast(Method, read)
 
 
 def bad_reply(server: str, command: str, expected: str, came: object) -> BadReply:

@@ -145,6 +145,8 @@ class LineReader:
         """
         if not self.path.exists():
             return
+        if not self.path.is_file():  # a named pipe would be waited for, a device read without end
+            raise UserError(f"{self.path}: not a regular file; give a folder that loadstone wrote")
         with self.path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 if not line.endswith(b"\n"):
