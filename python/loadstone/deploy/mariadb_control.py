@@ -162,7 +162,7 @@ class MariaDbControl:
                     raise
                 raise UserError(f"count '{text}': {gone}") from None
         value = answer[0][0] if len(answer) == 1 and len(answer[0]) == 1 else None
-        if not _is_whole(value):
+        if value is None or not _is_whole(value):
             raise UserError(f"count '{text}': it does not answer one whole number; write SELECT COUNT(*) FROM ...")
         return int(value)
 
