@@ -120,10 +120,9 @@ def _unwritten(error: Exception | None, folder: Path) -> str:
         return ""
     if not isinstance(error, LoadstoneError | OSError):
         raise error
-    return (
-        f"the report is not written: {error}; what was measured is kept: free some space there, and then "
-        f"{shlex.join(['loadstone', 'report', str(folder)])}"
-    )
+    again = shlex.join(["loadstone", "report", str(folder)])
+    why = str(error).partition(";")[0]
+    return f"the report is not written: {why}; what was measured is kept: free some space there, and then {again}"
 
 
 def _say(console: Console, line: str) -> None:
