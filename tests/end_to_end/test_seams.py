@@ -40,9 +40,9 @@ def deserved(lab: Lab) -> int:
 
 def test_a_full_disk_at_the_report_hides_no_result(lab: Lab) -> None:
     full = f'ulimit -f {SPACE_BLOCKS}; exec "$@"'
-    done = shell(lab, full, "run", lab.experiment(), "--only", "operation=set", "--json", "--fail-if", "tps < 0")
+    done = shell(lab, full, "run", lab.experiment(), "--only", "operation=set", "--json")
     assert done.status == (deserved(lab) or 2), done.err
-    assert "Does the whole way work?" in done.err.partition("Took ")[0]
+    assert "Took " in done.err, "the result stands on the terminal"
     assert json.loads(done.out)["trials_done"] == 2
     assert "the report is not written: cannot write" in done.error_line
     assert f"loadstone report runs/{lab.run().name}" in done.error_line
@@ -72,7 +72,8 @@ def test_a_reader_of_the_progress_that_goes_away_ends_nothing(lab: Lab) -> None:
     assert command.process.stderr is not None
     command.process.stderr.close()
     assert command.process.stdout is not None
-    out = command.process.stdout.read()
+    with command.process.stdout as stdout:
+        out = stdout.read()
     assert command.process.wait(PATIENCE_S) == deserved(lab)
     assert "Does the whole way work?" in out
 
