@@ -9,6 +9,8 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.files import read_bytes, read_json, read_text, why
+from loadstone.record import lines
+from loadstone.record.lines import LineReader
 from loadstone.record.reading import read_experiment, read_plan, read_run
 from loadstone.runs import list_runs
 
@@ -79,3 +81,21 @@ def test_a_named_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
     done.start()
     done.join(60)
     assert not done.is_alive()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "long line"])
+def test_lines_of_a_folder_are_bounded(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "LINE_MAX_BYTES", 100)
+    path = tmp_path / "trials.jsonl"
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.write_text('{"format": 1}\n' + "x" * 200 + "\n")
+    with pytest.raises(UserError, match=r"trials\.jsonl(: not a regular file|, line 2: longer than any)"):
+        list(LineReader(path))
+
+
+def test_half_a_character_is_written_as_an_escape() -> None:
+    name = os.fsdecode(b"x\xff")
+    for dump in (lines.dump_line, lines.dump_document):
+        assert json.loads(dump({"name": name})) == {"name": name}
