@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python" / "loadstone"
 STAGES = ["spec", "plan", "deploy", "drive", "observe", "record", "analyse", "report"]
 DATA_TYPES = {
-    "spec": {"spec.experiment", "spec.levels", "spec.units"},
+    "spec": {"spec.counting", "spec.experiment", "spec.levels", "spec.units"},
     "plan": {"plan.looks", "plan.model", "plan.run_plan", "plan.slots", "plan.wanted"},
     "deploy": {"deploy.provider", "deploy.placement"},
     "drive": {"drive.outcome"},

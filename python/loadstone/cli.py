@@ -1,8 +1,10 @@
 """The `loadstone` command. Results go to stdout, progress and remarks to stderr; only this file exits.
 
-With `--json` the JSON alone is on stdout. Exit status: 0 done; 1 a --fail-if objective was missed; 2 bad input;
-3 measured, but invalid; 130 interrupted (what was finished is kept). What a command needs is imported in it: a mistake
-on the command line is found before what takes time to load.
+With `--json` the JSON alone is on stdout. Exit status: 0 done; 1 a --fail-if objective was missed; 2 bad input, or a
+report or result that cannot be written; 3 measured, but invalid, or a server that went away or answers nonsense;
+70 a defect of loadstone (`defect.py`); 130 interrupted (what was finished is kept). All text goes through
+`output.terminal`. What a command needs is imported in it: a mistake on the command line is found before what takes time
+to load.
 """
 
 import shutil
@@ -14,9 +16,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer.exceptions import TyperException
 
-from loadstone import __version__
+from loadstone import __version__, defect
 from loadstone import cli_options as opt
 from loadstone.errors import LoadstoneError, UserError
+from loadstone.output import terminal
 
 if TYPE_CHECKING:
     from loadstone.analyse.objectives import Objective
@@ -40,7 +43,7 @@ RUN = "RUN"
 @app.callback(invoke_without_command=True)
 def _root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     if version:
-        typer.echo(f"loadstone {__version__}")
+        _print([f"loadstone {__version__}"])
         raise typer.Exit
 
 
@@ -153,13 +156,7 @@ def run(
         verbose=verbose,
     )
     outcome = _run(options, objectives, json_=json_)
-    if json_:
-        _write((outcome.folder / "analysis.json").read_text())
-    _report_missed(outcome.missed)
-    if open_:
-        _open(outcome.folder)
-    if outcome.status:
-        raise typer.Exit(outcome.status)
+    _tell(outcome, json_=json_, open_=open_)
 
 
 @app.command()
@@ -183,14 +180,8 @@ def report(
 
     formats = tuple(part.strip() for part in format_.split(",") if part.strip())
     results = console.results(beside_json=json_, quiet=quiet)
-    missed = report_run(path, formats, results, console.remarks(quiet=quiet), objectives, verbose=verbose)
-    if json_:
-        _write((path / "analysis.json").read_text())
-    _report_missed(missed)
-    if open_:
-        _open(path)
-    if missed:
-        raise typer.Exit(1)
+    outcome = report_run(path, formats, results, console.remarks(quiet=quiet), objectives, verbose=verbose)
+    _tell(outcome, json_=json_, open_=open_)
 
 
 @app.command()
@@ -223,7 +214,7 @@ def compare(
     )
     outcome = compare_runs(options, console.results(beside_json=json_))
     if json_:
-        _write(outcome.json_text)
+        terminal.result_json(outcome.json_text)
     if outcome.status:
         raise typer.Exit(outcome.status)
 
@@ -237,7 +228,7 @@ def runs_command(
 
     found = list_runs(folder)
     if not found:
-        _remark(f"there is no run in {folder}; `loadstone run EXPERIMENT` makes one")
+        terminal.remark(f"there is no run in {folder}; `loadstone run EXPERIMENT` makes one")
     _print(run_lines(found, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
 
 
@@ -253,25 +244,25 @@ def doctor() -> None:
 
 def main() -> None:
     """Entry point: every error becomes one line and its exit status."""
+    terminal.prepare()
     if sys.argv[1:] == ["--version"]:  # nothing need be loaded for it
         _print([f"loadstone {__version__}"])
         return
+    defect.report_those_of_threads()
     try:
         status = app(standalone_mode=False)
-    except typer.Abort:
+    except (typer.Abort, KeyboardInterrupt):
         _exit(130, "interrupted")
     except TyperException as error:
         _exit(UserError.exit_status, error.format_message())
     except LoadstoneError as error:
         _exit(error.exit_status, str(error))
-    except KeyboardInterrupt:
-        _exit(130, "interrupted")
-    except BrokenPipeError:  # whoever read the progress went away
-        _discard_output()
-        sys.exit(130)
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
         _exit(UserError.exit_status, f"{error.strerror or error}{place}")
+    except Exception as error:
+        _exit(defect.STATUS, defect.report(error))
+    terminal.finish()
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -318,43 +309,35 @@ def _open(folder: Path) -> None:
 
     page = (folder / "report.html").resolve()
     if not page.is_file() or not webbrowser.open(page.as_uri()):
-        _remark(f"--open: no browser was found; open {page}" if page.is_file() else f"--open: there is no {page}")
+        terminal.remark(
+            f"--open: no browser was found; open {page}" if page.is_file() else f"--open: there is no {page}"
+        )
 
 
 def _print(lines: Sequence[str]) -> None:
     if lines:
-        _write("".join(f"{line}\n" for line in lines))
+        terminal.result("".join(f"{line}\n" for line in lines))
 
 
-def _write(text: str) -> None:
-    """Results, to stdout; a reader that went away is no failure."""
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        from loadstone.console import discard
+def _tell(outcome: "Outcome", *, json_: bool, open_: bool) -> None:
+    """What follows the result: the JSON, what was missed, what is not written; and the exit status."""
+    if json_:
+        from loadstone.record.lines import dump_document
 
-        discard(sys.stdout)
-
-
-def _remark(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
-
-
-def _report_missed(missed: Sequence[str]) -> None:
-    for line in missed:
-        _remark(f"--fail-if: {line}")
-
-
-def _discard_output() -> None:
-    from loadstone.console import discard
-
-    for stream in (sys.stdout, sys.stderr):
-        discard(stream)
+        terminal.result_json(dump_document(outcome.analysis.model_dump(mode="json")).decode())
+    for line in outcome.missed:
+        terminal.remark(f"--fail-if: {line}")
+    if outcome.unwritten:
+        terminal.remark(f"loadstone: {outcome.unwritten}")
+    if open_:
+        _open(outcome.folder)
+    if outcome.status:
+        raise typer.Exit(outcome.status)
 
 
 def _exit(status: int, message: str) -> None:
-    _remark(f"loadstone: {message}")
+    terminal.remark(f"loadstone: {' '.join(message.split())}")
+    terminal.finish()
     sys.exit(status)
 
 

@@ -1,13 +1,18 @@
 """Typed errors. Each says in one line what is wrong and what helps; only `cli` exits.
 
-`UserError`: bad input, exit status 2. `ServerGone`: the user's server went away, `OutOfRoom`: it is full, status 3.
+| status | |
+|---|---|
+| 2 | `UserError`: bad input |
+| 3 | `ServerGone`, `BadReply`, `OutOfRoom`: a server went away, answers nonsense, or is full; `DriveFailed` |
+| 70 | what is none of these: a defect of loadstone (`defect.py`) |
+| 130 | `Interrupted` |
 """
 
 
 class LoadstoneError(Exception):
     """Base of all that loadstone raises on purpose. The message is one line for a person."""
 
-    exit_status = 1
+    exit_status = 3
 
 
 class UserError(LoadstoneError):
@@ -26,6 +31,10 @@ class OutOfRoom(LoadstoneError):
     """A server that is not ours has no room left: the run ends, before more of what others hold there is lost."""
 
     exit_status = 3
+
+
+class BadReply(ServerGone):
+    """A server answered what is no answer to the command: names server, command, what came and what was expected."""
 
 
 class DriveFailed(LoadstoneError):

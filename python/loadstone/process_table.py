@@ -60,15 +60,6 @@ def process(pid: int) -> Process | None:
     )
 
 
-def started_ticks(pid: int) -> int | None:
-    """When a process began, in the kernel's ticks since it booted: no step of a clock changes it. None if it is gone.
-
-    One that has ended and still waits for its parent is gone.
-    """
-    fields = _fields(f"{PROC}/{pid}/stat")
-    return None if fields is None or fields[0] == b"Z" else int(fields[19])
-
-
 def threads_ns(pid: int) -> dict[int, int]:
     """Thread of a process -> how long it ran; empty where the kernel does not count that."""
     found: dict[int, int] = {}

@@ -1,13 +1,14 @@
 """The run of an experiment: its top function is the design, the eight stages in a line each."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
+from loadstone import defect
 from loadstone.analyse.analysis import analyse
 from loadstone.analyse.comparisons import look_at
 from loadstone.analyse.model import DECIDED, Analysis
@@ -25,20 +26,25 @@ from loadstone.record.reading import read_histogram
 from loadstone.record.redact import redact
 from loadstone.report.progress import RunProgress
 from loadstone.report.terminal import show
-from loadstone.report.write import DEFAULT_FORMATS, write_report
+from loadstone.report.write import DEFAULT_FORMATS, require_formats, write_report
 
-MISSED_STATUS = 1
+MISSED_STATUS, UNWRITTEN_STATUS = 1, 2
 INVALID_STATUS = 3
 REPORT = "report.html"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where the run's folder is, the objectives that were missed in a line each, and the exit status it deserves."""
+    """What became of a run that was shown."""
 
     folder: Path
+    analysis: Analysis
     missed: tuple[str, ...]
+    """The objectives that were missed, in a line each."""
     status: int
+    """The exit status that the data deserve; `UNWRITTEN_STATUS` where that is 0 and a report could not be written."""
+    unwritten: str = ""
+    """Why a report could not be written, and what helps; empty if all were."""
 
 
 def run(
@@ -54,18 +60,21 @@ def run(
     opening = opened(options, experiment, run_plan, prepared.placement, progress.step, progress.note, announcement)
     with progress, opening as parts:
         folder = parts.folder
+        defect.happens_in(folder.path)
         judge = partial(look_at, quick=options.quick, histograms=partial(read_histogram, folder.path))
         began_s = options.began_s
         campaign = Campaign(parts.conductor, folder, experiment, run_plan, progress, judge, began_s=began_s)
         ended = _run_all(campaign, parts.crashes, run_plan)
         progress.step("writing the report")
         analysis = analyse(folder.path)
-        folder.write_analysis(analysis.model_dump(mode="json"))
-    write_report(analysis, folder.path, DEFAULT_FORMATS)
-    show(analysis, folder.path / REPORT, results, folder=folder.path, verbose=options.verbose)
+        kept = _attempt(lambda: folder.write_analysis(analysis.model_dump(mode="json")))
+    written = kept or _attempt(lambda: write_report(analysis, folder.path, DEFAULT_FORMATS))
+    report = folder.path / REPORT if written is None else None
+    show(analysis, report, results, folder=folder.path, verbose=options.verbose)
+    unwritten = _unwritten(written, folder.path)
     if ended is not None:
-        raise _advised(ended, folder.path, options)
-    return _outcome(folder.path, analysis, objectives)
+        raise _advised(ended, folder.path, options, unwritten)
+    return _outcome(folder.path, analysis, objectives, unwritten)
 
 
 def report_run(
@@ -76,13 +85,44 @@ def report_run(
     objectives: Sequence[Objective] = (),
     *,
     verbose: bool = False,
-) -> tuple[str, ...]:
-    """Analyse a run's folder and write its reports; the objectives that were missed. Raises UserError."""
+) -> Outcome:
+    """Analyse a run's folder, show it, and write its reports. Raises UserError.
+
+    Its `status` is that of the objectives alone: whether the run was valid is said by the run.
+    """
+    defect.happens_in(folder)
+    require_formats(formats)
     analysis = analyse(folder)
-    written = write_report(analysis, folder, ("json", *formats))
-    show(analysis, folder / REPORT if "html" in formats else None, results, folder=folder, verbose=verbose)
-    _say(remarks, f"Written: {len(written)} {'file' if len(written) == 1 else 'files'} in {folder}")
-    return tuple(missed(objectives, analysis))
+    files: list[Path] = []
+    written = _attempt(lambda: files.extend(write_report(analysis, folder, ("json", *formats))))
+    report = folder / REPORT if "html" in formats and written is None else None
+    show(analysis, report, results, folder=folder, verbose=verbose)
+    unwritten = _unwritten(written, folder)
+    if not unwritten:
+        _say(remarks, f"Written: {len(files)} {'file' if len(files) == 1 else 'files'} in {folder}")
+    lines = tuple(missed(objectives, analysis))
+    status = MISSED_STATUS if lines else UNWRITTEN_STATUS if unwritten else 0
+    return Outcome(folder, analysis, lines, status, unwritten)
+
+
+def _attempt(write: Callable[[], object]) -> Exception | None:
+    """Write; what went wrong is kept until the result was shown: that stands for the terminal, and must not be lost."""
+    try:
+        write()
+    except Exception as error:
+        return error
+    return None
+
+
+def _unwritten(error: Exception | None, folder: Path) -> str:
+    """Why a report could not be written, and what helps. Raises what is a defect."""
+    if error is None:
+        return ""
+    if not isinstance(error, LoadstoneError | OSError):
+        raise error
+    again = shlex.join(["loadstone", "report", str(folder)])
+    why = str(error).partition(";")[0]
+    return f"the report is not written: {why}; what was measured is kept: free some space there, and then {again}"
 
 
 def _say(console: Console, line: str) -> None:
@@ -99,17 +139,20 @@ def _run_all(campaign: Campaign, crashes: Crashes, run_plan: RunPlan) -> Loadsto
     return None
 
 
-def _advised(error: LoadstoneError, folder: Path, options: RunOptions) -> LoadstoneError:
-    """The same error, with the command that goes on where it ended."""
+def _advised(error: LoadstoneError, folder: Path, options: RunOptions, unwritten: str) -> LoadstoneError:
+    """The same error, with the command that goes on where it ended, and what could not be written."""
     words = ["loadstone", "run", "--resume", str(folder)]
     for server in options.servers:
         if redact(server) != server:  # the folder keeps no password
             words += ["--server", f"{server.partition('=')[0]}=URL"]
-    return type(error)(f"{error}; go on with: {shlex.join(words)}")
+    also = f" ({unwritten})" if unwritten else ""
+    return type(error)(f"{error}; go on with: {shlex.join(words)}{also}")
 
 
-def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[Objective]) -> Outcome:
+def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[Objective], unwritten: str = "") -> Outcome:
     """Status 1 if an objective was missed, else 3 if something could not be measured or broke its promise, else 0.
+
+    Where that is 0 and a report could not be written, it is 2.
 
     A row whose bound alone refuses the figure is no failure where comparisons were decided: those hold.
     """
@@ -121,4 +164,5 @@ def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[Objective]) 
     refused = [row for row in rows if row.verdict == "invalid" and not (decided and is_too_far(row.bound))]
     broken = any(row.broken for table in analysis.crashes for row in table.rows)
     invalid = bool(refused) or broken or any(one.primary.kind == "invalid" for one in compared)
-    return Outcome(folder, lines, MISSED_STATUS if lines else INVALID_STATUS if invalid or nothing else 0)
+    status = MISSED_STATUS if lines else INVALID_STATUS if invalid or nothing else UNWRITTEN_STATUS if unwritten else 0
+    return Outcome(folder, analysis, lines, status, unwritten)

@@ -4,11 +4,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from loadstone import process_table
 from loadstone.deploy.deployed import Ready
 from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.errors import LoadstoneError
 from loadstone.observe.redis import RedisSnapshot
+from loadstone.process_identity import started
 from loadstone.record.facts import PartStart
 
 ENDED = "ended"
@@ -81,7 +81,7 @@ def _of_processes(ready: Ready) -> dict[str, Start]:
 
 def _process_start(pid: int) -> Start | None:
     """None: there is no such process, or none that can be seen."""
-    ticks = process_table.started_ticks(pid)
+    ticks = started(pid)
     return None if ticks is None else Start(f"process {pid}, tick {ticks}", pid=pid)
 
 

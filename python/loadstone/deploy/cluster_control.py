@@ -8,6 +8,7 @@ from redis.crc import key_slot
 from loadstone.deploy.cluster_info import merged_info
 from loadstone.deploy.redis_control import RedisControl
 from loadstone.plan.model import Endpoint
+from loadstone.replies import read_as, whole
 
 Key = str | bytes | int
 KEYLESS = frozenset({"CLIENT", "CLUSTER", "CONFIG", "INFO", "LATENCY", "MEMORY", "SLOWLOG"})
@@ -41,9 +42,12 @@ class ClusterControl(RedisControl):
         """
         name = str(command[0]).upper().split()[0]
         if name in KEYLESS or len(command) == 1:
-            return _together([node.call(*command) for node in self.nodes])
+            replies = [node.call(*command) for node in self.nodes]
+            with read_as(self.endpoint.label, name, "the same kind of reply from every node"):
+                return _together(replies)
         if name == "UNLINK":
-            return sum(int(reply) for reply in self.pipelined([(name, key) for key in command[1:]]))
+            replies = self.pipelined([(name, key) for key in command[1:]])
+            return sum(whole(self.endpoint.label, name, reply) for reply in replies)
         return self.node_of(command[1]).call(*command)
 
     def pipelined(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
@@ -62,7 +66,9 @@ class ClusterControl(RedisControl):
 
     def info(self, *sections: str) -> Mapping[str, Any]:
         """INFO of all nodes as of one server; see `merged_info`."""
-        return merged_info([node.info(*sections) for node in self.nodes])
+        nodes = [node.info(*sections) for node in self.nodes]
+        with read_as(self.endpoint.label, "INFO", "figures of every node"):
+            return merged_info(nodes)
 
     def config_get(self, names: Iterable[str]) -> dict[str, str]:
         """The settings of these names; where the nodes differ, what each has, with commas between."""
@@ -85,7 +91,8 @@ class NodeControl(RedisControl):
         """See `RedisControl.call`."""
         if command[0] != "UNLINK":
             return super().call(*command)
-        return sum(int(reply) for reply in self.pipelined([("UNLINK", key) for key in command[1:]]))
+        replies = self.pipelined([("UNLINK", key) for key in command[1:]])
+        return sum(whole(self.endpoint.label, "UNLINK", reply) for reply in replies)
 
 
 def _together(replies: Sequence[Any]) -> Any:

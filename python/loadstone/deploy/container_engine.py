@@ -26,6 +26,7 @@ from loadstone.deploy import container_guard
 from loadstone.deploy.limits import Limits
 from loadstone.deploy.provider import Remark
 from loadstone.errors import UserError
+from loadstone.replies import MISREAD, shortened
 
 ANSWER_S = 120.0
 """How long the engine may take to answer; making a container is slow on a busy disk."""
@@ -41,6 +42,10 @@ PODMAN_GIVES_FILES = 1_048_576
 HOW_TO_START = (
     "start one (Docker: systemctl start docker; Podman: systemctl start podman.socket, as an ordinary user with --user)"
 )
+
+
+ENGINE_ERRORS = (DockerException, requests.RequestException, *MISREAD)
+"""What the engine refuses, and what reading an answer raises that is none of its answers."""
 
 
 class PortTaken(Exception):
@@ -93,7 +98,7 @@ class Engine:
         try:
             self._pull(image, progress)
             return dict(self._client.images.get(image).attrs)
-        except (DockerException, requests.RequestException) as error:
+        except ENGINE_ERRORS as error:
             raise UserError(
                 f"image '{image}' is not on this machine and cannot be pulled ({words(error)}); name one that "
                 "'docker images' or 'podman images' lists, or make a registry reachable that has it"
@@ -173,7 +178,7 @@ class Engine:
         """Errors of the engine within, as a `UserError` about `what`."""
         try:
             yield
-        except (DockerException, requests.RequestException) as error:
+        except ENGINE_ERRORS as error:
             raise UserError(f"the {what} cannot be made or started ({self.name}: {words(error)})") from None
 
 
@@ -211,7 +216,7 @@ def find_engine() -> Engine:
         else:
             try:
                 return Engine(docker.DockerClient(base_url=f"unix://{path}", timeout=round(ANSWER_S)), path)
-            except (DockerException, requests.RequestException) as error:
+            except ENGINE_ERRORS as error:
                 looked.append(f"{path}: {words(error)}")
     raise UserError(
         f"no container engine answers ({'; '.join(looked)}); {HOW_TO_START}, or take a server of another kind"
@@ -247,6 +252,8 @@ def words(error: Exception) -> str:
     for known in ("Permission denied", "Connection refused", "No such file or directory", "timed out"):
         if known in text:
             return known
+    if isinstance(error, MISREAD) and not isinstance(error, requests.RequestException):
+        return f"it answers what is no answer of Docker's or Podman's ({type(error).__name__}: {shortened(text)})"
     return text[:400] or type(error).__name__
 
 

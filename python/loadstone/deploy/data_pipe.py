@@ -7,8 +7,10 @@ from typing import Any, Self
 
 import redis
 
+from loadstone.deploy.redis_connection import LastReply, is_bad_reply
 from loadstone.deploy.redis_control import RedisControl, plain
 from loadstone.errors import ServerGone
+from loadstone.replies import bad_reply
 
 UNANSWERED_MAX = 6000
 """Commands without a reply, beyond which no more are sent. As many replies, a number or OK each, fit into the system's
@@ -19,6 +21,8 @@ RUN = re.compile(rb"(?:[+:][^\r\n]*+\r\n)++")
 REFUSED = re.compile(rb"-([^\r\n]*)\r\n")
 TEXT = re.compile(rb"\$(-1|\d{1,10})\r\n")
 """How a reply begins that is a text of so many bytes, or nothing."""
+TEXT_MAX_BYTES, LINE_MAX_BYTES = 1 << 20, 1 << 16
+"""Commands that write answer with little."""
 
 
 class Replies:
@@ -53,9 +57,11 @@ class Replies:
             self.refused = self.refused or redis.ResponseError(found[1].decode(errors="replace"))
             return found.end()
         if found := TEXT.match(data, at):
-            end = found.end() + (0 if found[1] == b"-1" else int(found[1]) + 2)
-            return end if end <= len(data) else None
-        if data[at] not in b"+-:$" or data.find(b"\r\n", at) >= 0:
+            size = 0 if found[1] == b"-1" else int(found[1]) + 2
+            if size > TEXT_MAX_BYTES:
+                raise redis.InvalidResponse(f"Protocol Error: a text of {size - 2:,} bytes")
+            return found.end() + size if found.end() + size <= len(data) else None
+        if data[at] not in b"+-:$" or data.find(b"\r\n", at) >= 0 or len(data) - at > LINE_MAX_BYTES:
             raise redis.InvalidResponse(f"Protocol Error: {data[at : at + 80]!r}")
         return None
 
@@ -95,12 +101,14 @@ class Pipe:
         An error may be that of an earlier command.
         """
         with self._or_gone():
+            self._connection.begin_reply()
             self._connection._sock.sendall(packed)
         self._unanswered += commands
         self._read(UNANSWERED_MAX)
 
     def _read(self, unanswered_max: int) -> None:
         with self._or_gone():
+            self._connection.begin_reply()
             while self._unanswered > unanswered_max:
                 received = self._connection._sock.recv(READ_BYTES)
                 if not received:
@@ -119,4 +127,7 @@ class Pipe:
                 self._connection.disconnect()
             if not isinstance(error, (redis.RedisError, OSError)):
                 raise
+            if is_bad_reply(error):
+                came = LastReply().came(error)
+                raise bad_reply(self._label, "the commands of the data", "a short reply to each", came) from error
             raise ServerGone(f"server {self._label}: {plain(error)}; it no longer answers") from error

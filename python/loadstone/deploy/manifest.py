@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
+from loadstone.bounded_yaml import load_yaml
 from loadstone.errors import UserError
+from loadstone.files import read_bytes, why
+from loadstone.replies import shortened
+from loadstone.spec.units import LONGEST_S
 
 FILE = "subject.yaml"
+LARGEST_BYTES = 1_000_000
 PLACES = frozenset({"port", "output", "folder", "replica", "jvm_flags", "memory_mb"})
 """What a command may ask for: its port, the build's output, a folder of its own that is removed with it, its number
 from 1, the manifest's JVM flags, and its memory limit in MB (10^6 bytes)."""
@@ -49,7 +52,7 @@ class Build(_Part):
     """Patterns of files below the manifest's folder, as `src/**/*`."""
     output: str
     """What the commands make, and what `{output}` stands for in the run's command."""
-    timeout_s: float = Field(default=900.0, gt=0)
+    timeout_s: float = Field(default=900.0, gt=0, le=LONGEST_S)
 
 
 class Run(_Part):
@@ -60,7 +63,7 @@ class Run(_Part):
     """Path that answers with a status of 200 to 399 once the application is ready."""
     metrics: str | None = Field(default=None, pattern=r"^/")
     """Path of a page in Prometheus's format, where a JVM tells its heap, collections and threads."""
-    ready_within_s: float = Field(default=120.0, gt=0)
+    ready_within_s: float = Field(default=120.0, gt=0, le=LONGEST_S)
 
 
 class Manifest(_Part):
@@ -78,7 +81,7 @@ class Manifest(_Part):
     optional_servers: tuple[str, ...] = ()
     tables: dict[str, str] = Field(default_factory=dict)
     jvm_flags: tuple[str, ...] = ()
-    warm_up_s: float = Field(default=5.0, ge=0)
+    warm_up_s: float = Field(default=5.0, ge=0, le=LONGEST_S)
     """How long it is under load before measuring makes sense."""
 
     @field_validator("environment", mode="before")
@@ -109,16 +112,16 @@ def read_manifest(path: Path) -> tuple[Manifest, Path]:
     """
     file = path / FILE if path.is_dir() else path
     try:
-        data = YAML(typ="safe").load(file.read_text())
+        data = load_yaml(read_bytes(file, LARGEST_BYTES).decode("utf-8-sig"))
         return Manifest.model_validate(data), file.absolute().parent
     except OSError as error:
         raise UserError(
             f"subject '{path}': {file} cannot be read ({error.strerror}); write one, see docs/subjects.md"
         ) from None
-    except YAMLError as error:
-        raise UserError(f"{file}: it is not YAML: {' '.join(str(error).split())}") from None
     except ValidationError as error:
         first = min(error.errors(include_url=False), key=lambda found: found["type"] != "extra_forbidden")
-        where = ".".join(str(part) for part in first["loc"]) or "manifest"
+        where = shortened(".".join(str(part) for part in first["loc"])) or "manifest"
         said = "unknown key" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
-        raise UserError(f"{file}: {where}: {said}; see docs/subjects.md") from None
+        raise UserError(f"{file}: {where}: {shortened(said, 200)}; see docs/subjects.md") from None
+    except (ValueError, OverflowError) as error:  # not UTF-8, too large, no regular file, no YAML, endless aliases
+        raise UserError(f"{file}: {shortened(why(error), 200)}; see docs/subjects.md") from None

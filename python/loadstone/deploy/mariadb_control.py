@@ -18,6 +18,7 @@ from pymysql.constants import CR, ER
 from loadstone.deploy.mariadb_client import MariaDbClient, Untrusted
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Endpoint
+from loadstone.replies import typed
 
 OURS = re.compile(r"loadstone(_\w*)?", re.ASCII)
 NAME = re.compile(r"\w{1,64}", re.ASCII)
@@ -61,6 +62,7 @@ class MariaDbControl:
         with self._lock:
             self._drop()
 
+    @typed
     def query(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows that a statement gives; `values` take the places of its `%s`."""
         try:
@@ -183,7 +185,7 @@ class MariaDbControl:
                     raise
                 raise UserError(f"count '{text}': {gone}") from None
         value = answer[0][0] if len(answer) == 1 and len(answer[0]) == 1 else None
-        if isinstance(value, bool) or not isinstance(value, int | Decimal) or value != int(value):
+        if value is None or not _is_whole(value):
             raise UserError(f"count '{text}': it does not answer one whole number; write SELECT COUNT(*) FROM ...")
         return int(value)
 
@@ -280,6 +282,14 @@ class MariaDbControl:
 def error_code(error: BaseException | None) -> int:
     """The number that the server, or its library, gives to an error; 0 if none."""
     return error.args[0] if error is not None and error.args and isinstance(error.args[0], int) else 0
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether it is a whole number that fits into the record."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        return False
+    finite = isinstance(value, int) or value.is_finite()
+    return finite and -(2**63) < value < 2**63 and value == int(value)
 
 
 def _number(value: str) -> int | float | str:

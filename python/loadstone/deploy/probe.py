@@ -9,8 +9,9 @@ import redis
 from loadstone.deploy.knock import knock
 from loadstone.deploy.provider import ServerFacts
 from loadstone.deploy.redis_control import OUR_PREFIX, RedisControl, plain
-from loadstone.errors import ServerGone, UserError
+from loadstone.errors import BadReply, ServerGone, UserError
 from loadstone.plan.model import Endpoint
+from loadstone.replies import read_as, shortened
 
 READ_BACK = (
     "appendfsync",
@@ -56,7 +57,10 @@ def ask(control: RedisControl, modules: Collection[str] = ()) -> ServerFacts:
         _require_writable(control)
         if "json" in modules:
             _require_json(control)
-        return _facts(control)
+        with read_as(control.endpoint.label, "INFO", "what a Redis says of itself"):
+            return _facts(control)
+    except BadReply as bad:
+        raise UserError(str(bad)) from None
     except ServerGone as gone:
         raise UserError(_explain(control, gone)) from None
 
@@ -78,7 +82,7 @@ def _require_json(control: RedisControl) -> None:
 
 def _said(gone: ServerGone) -> str:
     """The server's own words, shortened."""
-    return plain(gone.__cause__ or gone).split(", with args")[0]
+    return shortened(plain(gone.__cause__ or gone).split(", with args")[0], 200)
 
 
 def _explain(control: RedisControl, gone: ServerGone) -> str:
@@ -131,7 +135,8 @@ def _loading(control: RedisControl) -> str:
     told = _tell(control, "persistence")
     if "loading_loaded_perc" not in told:
         return ""
-    return f", {float(told['loading_loaded_perc']):.0f} % done, {told.get('loading_eta_seconds', '?')} s left"
+    done, left = (shortened(str(told.get(f"loading_{name}", "?")), 12) for name in ("loaded_perc", "eta_seconds"))
+    return f", {done.partition('.')[0]} % done, {left} s left"
 
 
 def _primary(control: RedisControl) -> str:

@@ -14,15 +14,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import redis
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
+from loadstone.deploy.redis_connection import LastReply, connection_options, is_bad_reply
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Endpoint, Tls
+from loadstone.replies import MISREAD, bad_reply, read_as, whole
 from loadstone.spec.experiment import COUNTING
 
 OUR_PREFIX = "loadstone:"
 BATCH = 1000
+NUMBERED_MAX = 100_000_000
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext:
@@ -44,18 +45,6 @@ def tls_context(tls: Tls) -> ssl.SSLContext:
     return context
 
 
-class _TlsConnection(redis.SSLConnection):
-    """redis-py's TLS connection with our context: `server_name`, and no root but those asked for."""
-
-    def __init__(self, *, context: ssl.SSLContext, server_name: str | None, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._context = context
-        self._server_name = server_name
-
-    def _wrap_socket_with_ssl(self, sock: Any) -> ssl.SSLSocket:
-        return self._context.wrap_socket(sock, server_hostname=self._server_name or self.host)
-
-
 class RedisControl:
     """One connection to `endpoint`, made when first needed; safe to use from several threads.
 
@@ -66,7 +55,9 @@ class RedisControl:
     def __init__(self, endpoint: Endpoint, timeout_s: float = 5.0) -> None:
         self.endpoint = endpoint
         self._lock = threading.Lock()
-        pool = redis.ConnectionPool(max_connections=1, **_connection(endpoint, timeout_s))
+        self._last = LastReply()
+        options = connection_options(endpoint, timeout_s, lambda: tls_context(endpoint.tls or Tls()))
+        pool = redis.ConnectionPool(max_connections=1, last_reply=self._last, **options)
         self.client = redis.Redis(connection_pool=pool)
 
     def __enter__(self) -> Self:
@@ -85,9 +76,8 @@ class RedisControl:
         try:
             with self._lock:
                 return self.client.execute_command(*command)  # type: ignore[no-untyped-call]
-        except (redis.RedisError, OSError) as error:
-            hint = "" if isinstance(error, redis.ResponseError) else "; it no longer answers, its log may say why"
-            raise ServerGone(f"server {self.endpoint.label}: {plain(error)}{hint}") from error
+        except (redis.RedisError, OSError, *MISREAD) as error:
+            raise self._failed(error, str(command[0]), "; it no longer answers, its log may say why") from error
 
     def pipelined(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """The replies to several commands that are sent all at once; the first error as `ServerGone`."""
@@ -96,12 +86,25 @@ class RedisControl:
                 for command in commands:
                     pipeline.execute_command(*command)  # type: ignore[no-untyped-call]
                 return list(pipeline.execute())
-        except (redis.RedisError, OSError) as error:
-            raise ServerGone(f"server {self.endpoint.label}: {plain(error)}") from error
+        except (redis.RedisError, OSError, *MISREAD) as error:
+            raise self._failed(error, str(commands[0][0]), "") from error
+
+    def number(self, *command: Any) -> int:
+        """The whole number that a command answers. Raises BadReply if it is none."""
+        return whole(self.endpoint.label, str(command[0]), self.call(*command))
+
+    def _failed(self, error: BaseException, command: str, hint: str) -> ServerGone:
+        """The error as one line for a person."""
+        if is_bad_reply(error):
+            return bad_reply(
+                self.endpoint.label, command, "a reply of the Redis protocol to it", self._last.came(error)
+            )
+        hint = "" if isinstance(error, redis.ResponseError) else hint
+        return ServerGone(f"server {self.endpoint.label}: {plain(error)}{hint}")
 
     def present(self, keys: Sequence[str]) -> list[bool]:
         """Whether the server holds each of these keys."""
-        found = int(self.call("EXISTS", *keys)) if keys else 0
+        found = self.number("EXISTS", *keys) if keys else 0
         if found in (0, len(keys)):
             return [found > 0] * len(keys)
         return [bool(reply) for reply in self.pipelined([("EXISTS", key) for key in keys])]
@@ -112,19 +115,24 @@ class RedisControl:
 
     def info(self, *sections: str) -> Mapping[str, Any]:
         """INFO as redis-py parses it; of `sections`: `all`, `everything`, `commandstats`..."""
-        return dict(self.call("INFO", *sections))
+        reply = self.call("INFO", *sections)
+        with read_as(self.endpoint.label, "INFO", "its sections"):
+            return dict(reply)
 
     def commandstats(self) -> dict[str, int]:
         """Command as commandstats names it (`json.set`, `config|get`) -> calls since the server's start."""
         stats = self.info("commandstats")
-        return {name.removeprefix("cmdstat_"): int(values["calls"]) for name, values in stats.items()}
+        with read_as(self.endpoint.label, "INFO commandstats", "counts of calls"):
+            return {name.removeprefix("cmdstat_"): int(values["calls"]) for name, values in stats.items()}
 
     def config_get(self, names: Iterable[str]) -> dict[str, str]:
         """The server's settings of these names; without those that it does not have or does not tell."""
         found: dict[str, str] = {}
         for name in names:
             try:
-                found |= self.call("CONFIG GET", name)
+                reply = self.call("CONFIG GET", name)
+                with read_as(self.endpoint.label, "CONFIG GET", "names and values"):
+                    found |= {str(setting): str(value) for setting, value in reply.items()}
             except ServerGone as gone:
                 if not isinstance(gone.__cause__, redis.ResponseError):
                     raise
@@ -136,7 +144,7 @@ class RedisControl:
 
     def keys(self) -> int:
         """How many keys the database holds."""
-        return int(self.call("DBSIZE"))
+        return self.number("DBSIZE")
 
     def count(self, text: str) -> int:
         """The number that a reading command answers, written as in a shell: `SCARD loadstone:posts`.
@@ -170,31 +178,38 @@ class RedisControl:
         pattern = re.sub(r"([\\*?\[\]^])", r"\\\1", prefix) + "*"
         removed, cursor = 0, "0"
         while True:
-            found, keys = self.call("SCAN", cursor, "MATCH", pattern, "COUNT", BATCH)
+            reply = self.call("SCAN", cursor, "MATCH", pattern, "COUNT", BATCH)
+            with read_as(self.endpoint.label, "SCAN", "a cursor and keys"):
+                found, keys = int(reply[0]), [bytes(key) for key in reply[1]]
+                if not all(key.startswith(prefix.encode()) for key in keys):
+                    raise ValueError("keys that do not begin as they must")
             if keys:
-                removed += int(self.call("UNLINK", *keys))
-            cursor = found.decode() if isinstance(found, bytes) else str(found)
+                removed += self.number("UNLINK", *keys)
+            cursor = str(found)
             if cursor == "0":
                 return removed
 
     def remove_key(self, key: str) -> int:
         """Remove one key of ours; how many there were. Raises UserError as `remove_beginning`."""
         _require_ours(key)
-        return int(self.call("UNLINK", key))
+        return self.number("UNLINK", key)
 
     def remove_numbered(self, prefix: str, count: int) -> int:
         """Remove the keys of a plan, `prefix` and a 12-digit number below `count`; how many there were.
 
-        Looks at no other key, so it takes the same time in a large database as in a small one.
+        Looks at no other key, so it takes the same time in a large database as in a small one; of more than
+        `NUMBERED_MAX`, where a look at every key is shorter, it looks at all.
 
         Raises:
             UserError: `prefix` does not begin with `loadstone:`.
         """
         _require_ours(prefix)
+        if count > NUMBERED_MAX:
+            return self.remove_beginning(prefix)
         removed = 0
         for start in range(0, count, BATCH):
             keys = [numbered(prefix, number) for number in range(start, min(start + BATCH, count))]
-            removed += self.call("UNLINK", *keys)
+            removed += self.number("UNLINK", *keys)
         return removed
 
 
@@ -218,25 +233,3 @@ def plain(error: BaseException) -> str:
     if isinstance(code, str) and not text.startswith(code):
         text = f"{code} {text}"
     return text.rstrip(".") or type(error).__name__
-
-
-def _connection(endpoint: Endpoint, timeout_s: float) -> dict[str, Any]:
-    """What redis-py is told: RESP2, nothing sent but what we ask, nothing tried twice."""
-    common: dict[str, Any] = {
-        "db": endpoint.database,
-        "username": endpoint.username,
-        "password": endpoint.password,
-        "socket_timeout": timeout_s,
-        "socket_connect_timeout": timeout_s,
-        "retry": Retry(NoBackoff(), 0),
-        "protocol": 2,
-        "driver_info": None,
-        "decode_responses": False,
-    }
-    if endpoint.unix_path is not None:
-        return common | {"connection_class": redis.UnixDomainSocketConnection, "path": endpoint.unix_path}
-    common |= {"host": endpoint.host, "port": endpoint.port}
-    if endpoint.tls is None:
-        return common
-    context = tls_context(endpoint.tls)
-    return common | {"connection_class": _TlsConnection, "context": context, "server_name": endpoint.tls.server_name}

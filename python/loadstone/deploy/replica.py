@@ -1,7 +1,6 @@
 """One replica of a subject: a process under a guard, with its port, its log and its limits."""
 
 import dataclasses
-import http.client
 import re
 import shlex
 import time
@@ -17,6 +16,7 @@ from loadstone.deploy.ports import PORT_TRIES, free_port
 from loadstone.deploy.provider import DeployContext, silent
 from loadstone.deploy.workspace import Workspace
 from loadstone.errors import UserError
+from loadstone.http_exchange import NotHttp, exchange
 from loadstone.plan.model import Endpoint
 
 POLL_S, ASK_S = 0.05, 5.0
@@ -160,14 +160,11 @@ class Replica(OneProcess):
     def _ready(self, path: str) -> bool:
         if not self.alive():
             return False
-        connection = http.client.HTTPConnection(self._endpoint.host, self._endpoint.port, timeout=ASK_S)
         try:
-            connection.request("GET", path)
-            return 200 <= connection.getresponse().status < 400
-        except (OSError, http.client.HTTPException):
+            answer = exchange(self._endpoint.host, self._endpoint.port, path, within_s=ASK_S)
+        except (OSError, NotHttp):
             return False
-        finally:
-            connection.close()
+        return 200 <= answer.status < 400
 
     def _places(self, workspace: Workspace) -> dict[str, str]:
         build = self._manifest.build

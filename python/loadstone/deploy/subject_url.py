@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
+from loadstone.bounded_socket import TooMuch
 from loadstone.deploy.limits import Throttling
 from loadstone.deploy.mariadb_url import listening_pid
 from loadstone.deploy.provider import DeployContext, silent
@@ -13,6 +14,7 @@ from loadstone.deploy.redis_control import plain, tls_context
 from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.url import answering_again, redact
 from loadstone.errors import ServerGone, UserError
+from loadstone.http_exchange import NotHttp, exchange
 from loadstone.plan.model import Endpoint, Tls
 
 ASK_S = 5.0
@@ -127,23 +129,18 @@ class UrlSubject:
 
 
 def _ask(name: str, endpoint: Endpoint) -> None:
-    connection = (
-        http.client.HTTPConnection(endpoint.host, endpoint.port, timeout=ASK_S)
-        if endpoint.tls is None
-        else http.client.HTTPSConnection(endpoint.host, endpoint.port, timeout=ASK_S, context=tls_context(endpoint.tls))
-    )
+    where = f"subject {name} ({endpoint.label})"
+    context = None if endpoint.tls is None else tls_context(endpoint.tls)
     try:
-        connection.request("HEAD", endpoint.base_path or "/")
-        connection.getresponse()
+        exchange(
+            endpoint.host, endpoint.port, endpoint.base_path or "/", method="HEAD", within_s=ASK_S, context=context
+        )
+    except TooMuch:
+        raise UserError(f"{where}: the head of its answer has no end; correct its URL") from None
     except OSError as error:
         kind = _Slow if isinstance(error, TimeoutError) else UserError
-        raise kind(f"subject {name} ({endpoint.label}): {plain(error)}; start it, or correct its URL") from None
-    except ValueError as error:  # a host or a path that cannot be sent
-        raise UserError(f"subject {name} ({endpoint.label}): {error}; correct its URL") from None
-    except http.client.HTTPException as error:
-        said = type(error).__name__
-        raise UserError(
-            f"subject {name} ({endpoint.label}): it does not speak HTTP ({said}); correct its URL"
-        ) from None
-    finally:
-        connection.close()
+        raise kind(f"{where}: {plain(error)}; start it, or correct its URL") from None
+    except NotHttp as error:
+        raise UserError(f"{where}: it does not speak HTTP ({error}); correct its URL") from None
+    except (ValueError, http.client.HTTPException) as error:  # a host or a path that cannot be sent
+        raise UserError(f"{where}: {error}; correct its URL") from None

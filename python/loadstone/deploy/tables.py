@@ -9,7 +9,9 @@ from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.manifest import Manifest
 from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.errors import ServerGone, UserError
+from loadstone.files import read_bytes, why
 
+STATEMENTS_MAX_BYTES = 16 * 1024 * 1024
 DESTROYING = re.compile(
     r"\b(?:DROP\s+TABLES?|CREATE\s+OR\s+REPLACE\s+TABLE|TRUNCATE|DELETE\s+FROM)\b[^;(]*", re.IGNORECASE
 )
@@ -31,9 +33,9 @@ def make_tables(name: str, manifest: Manifest, folder: Path, servers: Mapping[st
 def _run(name: str, file: Path, server: str, deployed: Deployed) -> None:
     where = f"subject {name}: tables.{server}"
     try:
-        statements = file.read_text()
-    except OSError as error:
-        raise UserError(f"{where}: {file} cannot be read ({error.strerror}); correct the path") from None
+        statements = read_bytes(file, STATEMENTS_MAX_BYTES).decode("utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise UserError(f"{where}: {file} cannot be read ({why(error)}); correct the path, or the file") from None
     digest = hashlib.sha256(statements.encode()).hexdigest()
     place = f"tables of {file}"
     if deployed.holds.get(place) == digest:

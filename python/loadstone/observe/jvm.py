@@ -3,21 +3,23 @@
 import math
 import threading
 import time
-import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
-from http.client import HTTPException
+from urllib.parse import urlsplit
 
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample as Figure
 
+from loadstone.errors import LoadstoneError
+from loadstone.http_exchange import NotHttp, exchange
 from loadstone.observe.rates import Rates
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
+from loadstone.replies import read_as
 
 WAIT_S = 0.2
 """How long a sample waits for the answer. One that comes later belongs to the next sample."""
 GIVE_UP_S = 5.0
-"""How long the JVM may take at each step of an answer. It is asked one question at a time."""
+"""How long the JVM may take for a whole answer. It is asked one question at a time."""
 ANSWER_BYTES = 4 << 20
 HEAP = {"area": "heap"}
 OUTSIDE = {"area": "nonheap"}
@@ -63,7 +65,6 @@ UNITS = {
     "tomcat_connections": "connections from clients",
 }
 _WANTED = (LONGEST_PAUSE, *{name for name, _ in GAUGES.values()})
-_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Round:
@@ -134,10 +135,12 @@ class JvmMonitor:
 
     def _ask(self) -> None:
         try:
-            with _DIRECT.open(self._url, timeout=GIVE_UP_S) as reply:
-                text = reply.read(ANSWER_BYTES).decode()
-            self._answer = figures(text)
-        except (OSError, HTTPException, ValueError):
+            url = urlsplit(self._url)
+            path = url.path or "/"
+            answer = exchange(url.hostname or "", url.port or 80, path, within_s=GIVE_UP_S, body_max_bytes=ANSWER_BYTES)
+            with read_as(self._part, path, "figures in Prometheus's format"):
+                self._answer = figures(answer.body.decode()) if answer.status == 200 else {}
+        except (OSError, NotHttp, ValueError, LoadstoneError):
             self._answer = {}
 
 

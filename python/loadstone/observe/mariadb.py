@@ -6,6 +6,7 @@ from loadstone.errors import LoadstoneError
 from loadstone.observe.rates import Rates
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import SqlControl, Watch
+from loadstone.replies import read_as
 
 ROWS_READ = tuple(
     f"Handler_read_{way}" for way in ("first", "key", "last", "next", "prev", "rnd", "rnd_deleted", "rnd_next")
@@ -103,9 +104,10 @@ class MariaDbMonitor:
         """The server's own names and values; empty while it does not answer."""
         try:
             rows = self._control.query(QUESTION)
+            with read_as(self._part, "SHOW GLOBAL STATUS", "names and figures"):
+                return {str(name): float(value) for name, value in rows}
         except LoadstoneError:
             return {}
-        return {str(name): float(value) for name, value in rows}
 
 
 def _counters(status: Mapping[str, float]) -> dict[str, float]:

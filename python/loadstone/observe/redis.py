@@ -8,6 +8,7 @@ from loadstone import steady_clock
 from loadstone.errors import LoadstoneError
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Control, Watch
+from loadstone.replies import read_as
 
 COUNT = "count since the server began"
 UNITS = {
@@ -74,7 +75,9 @@ class RedisMonitor:
     def sample(self, unix_s: float) -> Iterator[Sample]:
         """What INFO says; sends INFO and no other command."""
         try:
-            values = _figures(self._control.info())
+            info = self._control.info()
+            with read_as(self._part, "INFO", "figures"):
+                values = _figures(info)
         except LoadstoneError:
             values = {}
         yield Sample(unix_s, self._part, "answers", float(bool(values)))
@@ -145,8 +148,13 @@ def snapshot(control: SnapshotControl) -> RedisSnapshot:
     Sends INFO, CONFIG GET, CLIENT LIST, SLOWLOG LEN and LATENCY LATEST; of these only INFO must be answered.
 
     Raises:
-        ServerGone: the server does not answer.
+        ServerGone: the server does not answer, or answers what is no answer (BadReply).
     """
+    with read_as("of Redis", "INFO", "figures"):
+        return _snapshot(control)
+
+
+def _snapshot(control: SnapshotControl) -> RedisSnapshot:
     clients = int(control.info("clients").get("connected_clients", CLIENTS_MAX + 1))
     settings = control.config_get(SETTINGS)
     monitors = _monitor_clients(control) if clients <= CLIENTS_MAX else None
@@ -181,7 +189,7 @@ def _monitor_clients(control: SnapshotControl) -> int | None:
 
 
 def _text(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
 def _asked(control: SnapshotControl, command: str) -> Any:

@@ -1,5 +1,6 @@
 """Asks all monitors on a steady schedule, in a thread of its own."""
 
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -7,6 +8,7 @@ from typing import Self
 
 from loadstone import steady_clock
 from loadstone.observe.sample import Monitor, Sample
+from loadstone.replies import shortened
 
 
 class Sampler:
@@ -87,9 +89,11 @@ class Sampler:
         samples: list[Sample] = []
         for index, monitor in enumerate(self._monitors):
             try:
-                samples.extend(monitor.sample(unix_s))
+                samples.extend(one for one in monitor.sample(unix_s) if math.isfinite(one.value))
             except Exception as error:
                 if index not in self._told:
                     self._told.add(index)
-                    self.problems.append(f"{type(monitor).__name__}: {type(error).__name__}: {error}")
+                    self.problems.append(
+                        f"{type(monitor).__name__}: {type(error).__name__}: {shortened(str(error), 200)}"
+                    )
         return samples

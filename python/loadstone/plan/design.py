@@ -14,6 +14,7 @@ from loadstone.plan.pairs import pairs_of_mode
 from loadstone.plan.run_plan import TABLE_GROUP, Group, PlannedTrial, RunPlan
 from loadstone.plan.started_by_user import check_started_by_user
 from loadstone.plan.workload import WorkloadPlanner, with_fixed_length
+from loadstone.spec.counting import TRIALS_MAX
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import Level, identity
 
@@ -50,6 +51,7 @@ def make_run_plan(
     pairs = pairs_of_mode(experiment, only=only or {}, quick=quick, as_published=as_published)
     design = design_of_mode(experiment, quick=quick, as_published=as_published, blocks=blocks, budget_s=budget_s)
     groups = make_groups(experiment, design, chosen, pairs, {key: parts.plan for key, parts in made.items()})
+    _check_trials(groups, blocks)
     measured = [one.condition for one in chosen] + [one.trial.condition for one in crashes]
     check_started_by_user(experiment, measured)
     run_plan = RunPlan(
@@ -93,6 +95,18 @@ def _check_options(
         raise UserError(f"--scale {scale}: must be more than 0 and at most 1; write for example 0.1 or 10 %")
     if as_published and experiment.as_published is None:
         raise UserError(f"--as-published: {experiment.name} has no published counts; leave the option out")
+
+
+def _check_trials(groups: tuple[Group, ...], blocks: int | None) -> None:
+    """Count before building. Raises UserError where there are more trials than a run can hold."""
+    counts = {group.name: len(group.conditions) * len(blocks_of(group)) for group in groups}
+    if sum(counts.values()) > TRIALS_MAX:
+        largest = max(groups, key=lambda group: counts[group.name])
+        of = f"{largest.name}: {len(largest.conditions):,} conditions in {len(blocks_of(largest)):,} blocks"
+        remedy = "lower --blocks" if blocks is not None else "lower design.table_blocks, or vary fewer levels"
+        raise UserError(
+            f"{sum(counts.values()):,} trials are planned, and a run has at most {TRIALS_MAX:,} ({of}); {remedy}"
+        )
 
 
 def _parts(planner: WorkloadPlanner, one: NumberedCondition, seed: int) -> Parts:

@@ -13,6 +13,13 @@ from loadstone.plan.http import DataFile, Headers, HttpRequest
 from loadstone.plan.part import PlanPart
 from loadstone.plan.slots import wrong_in_slots
 
+LONGEST_S = 30 * 24 * 3600
+"""The longest time that a plan may hold: 30 days. No number alone may make a run loop or allocate without end."""
+KEYS_MAX = 10**12
+"""Their number has 12 digits."""
+OPERATIONS_MAX = 10**15
+RATE_MAX_PER_S = 1e9
+
 
 class Tls(PlanPart):
     """How a TLS connection is verified. Without `ca_file` the machine's own roots are used."""
@@ -38,7 +45,7 @@ class Endpoint(PlanPart):
     tls: Tls | None = None
     username: str | None = None
     password: str | None = Field(default=None, repr=False)
-    database: int = Field(default=0, ge=0)
+    database: int = Field(default=0, ge=0, lt=2**31)
     base_path: str = Field(default="", pattern=r"^(/[!-\"$-~]*[!-\"$-.0-~])?$")
     secret_headers: Headers = Field(default={}, repr=False)
     slots: tuple[tuple[int, int], ...] = Field(
@@ -54,9 +61,9 @@ class Endpoint(PlanPart):
 class RampUp(PlanPart):
     """Users start in steps, as nGrinder does it."""
 
-    initial_users: int = Field(ge=0)
-    step_users: int = Field(gt=0)
-    step_every_s: float = Field(gt=0)
+    initial_users: int = Field(ge=0, le=1_000_000)
+    step_users: int = Field(gt=0, le=1_000_000)
+    step_every_s: float = Field(gt=0, le=LONGEST_S)
 
 
 class Closed(PlanPart):
@@ -64,17 +71,17 @@ class Closed(PlanPart):
 
     kind: Literal["closed"] = "closed"
     users: int = Field(gt=0, le=1_000_000)
-    think_time_ms: float = Field(default=0.0, ge=0)
+    think_time_ms: float = Field(default=0.0, ge=0, le=LONGEST_S * 1000)
     think_time: Literal["constant", "exponential"] = "constant"
     ramp_up: RampUp | None = None
-    operations_per_user: int | None = Field(default=None, gt=0)
+    operations_per_user: int | None = Field(default=None, gt=0, le=OPERATIONS_MAX)
 
 
 class RateStep(PlanPart):
     """One stretch of a schedule of arrival rates; the last one lasts until the end."""
 
-    rate_per_s: float = Field(gt=0)
-    duration_s: float = Field(gt=0)
+    rate_per_s: float = Field(gt=0, le=RATE_MAX_PER_S)
+    duration_s: float = Field(gt=0, le=LONGEST_S)
 
 
 class Open(PlanPart):
@@ -85,10 +92,10 @@ class Open(PlanPart):
     """
 
     kind: Literal["open"] = "open"
-    rate_per_s: float = Field(gt=0)
-    schedule: tuple[RateStep, ...] = ()
+    rate_per_s: float = Field(gt=0, le=RATE_MAX_PER_S)
+    schedule: tuple[RateStep, ...] = Field(default=(), max_length=10_000)
     arrivals: Literal["constant", "poisson"] = "constant"
-    backlog_max: int = Field(default=1_000_000, gt=0)
+    backlog_max: int = Field(default=1_000_000, gt=0, le=100_000_000)
     spin_us: float = Field(default=0.0, ge=0, le=1000)
 
 
@@ -101,8 +108,8 @@ class Pool(PlanPart):
     """
 
     connections: int = Field(gt=0, le=100_000)
-    min_idle: int | None = Field(default=None, ge=0)
-    max_idle: int | None = Field(default=None, ge=0)
+    min_idle: int | None = Field(default=None, ge=0, le=100_000)
+    max_idle: int | None = Field(default=None, ge=0, le=100_000)
     order: Literal["lifo", "fifo"] = "lifo"
 
 
@@ -113,12 +120,12 @@ class Phases(PlanPart):
     completed, and ends at `measure_max_s` at the latest (default: `measure_s`).
     """
 
-    ramp_up_s: float = Field(default=0.0, ge=0)
-    warm_up_s: float = Field(default=1.0, ge=0)
-    measure_s: float = Field(default=5.0, gt=0)
-    measure_operations: int | None = Field(default=None, gt=0)
-    measure_max_s: float | None = Field(default=None, gt=0)
-    drain_s: float = Field(default=2.0, ge=0)
+    ramp_up_s: float = Field(default=0.0, ge=0, le=LONGEST_S)
+    warm_up_s: float = Field(default=1.0, ge=0, le=LONGEST_S)
+    measure_s: float = Field(default=5.0, gt=0, le=LONGEST_S)
+    measure_operations: int | None = Field(default=None, gt=0, le=OPERATIONS_MAX)
+    measure_max_s: float | None = Field(default=None, gt=0, le=LONGEST_S)
+    drain_s: float = Field(default=2.0, ge=0, le=LONGEST_S)
 
 
 Expect = Literal["any", "ok", "integer", "document", "hash", "field", "field_array", "value", "item", "positive"]
@@ -152,7 +159,7 @@ class Operation(PlanPart):
     or, if the server closed that with its reply, on another one.
     """
 
-    name: str = Field(min_length=1, pattern=r"^[a-z][a-z0-9_-]*$")
+    name: str = Field(min_length=1, max_length=80, pattern=r"^[a-z][a-z0-9_-]*$")
     weight: float = Field(default=1.0, gt=0)
     commands: tuple[Command, ...] = ()
     requests: tuple[HttpRequest, ...] = ()
@@ -164,7 +171,7 @@ class Keys(PlanPart):
     """The key space: `prefix` followed by a 12-digit number from 0 to `count` - 1."""
 
     prefix: str = "loadstone:"
-    count: int = Field(default=1000, gt=0)
+    count: int = Field(default=1000, gt=0, le=KEYS_MAX)
     distribution: Literal["sequential", "uniform", "zipf", "gaussian", "exactly_once"] = "uniform"
     zipf_exponent: float = Field(default=0.99, gt=0, lt=10)
     gaussian_sd: float = Field(default=0.15, gt=0, description="as a share of the key space")
@@ -193,15 +200,17 @@ class Verify(PlanPart):
 
     replies: bool = True
     count_mismatch: bool = True
-    read_back_max: int = Field(default=64, ge=0, description="keys read back after the drain")
+    read_back_max: int = Field(default=64, ge=0, le=1_000_000, description="keys read back after the drain")
 
 
 class Timeouts(PlanPart):
     """Limits after which waiting is given up and counted."""
 
-    connect_ms: float = Field(default=2000.0, gt=0)
-    request_ms: float = Field(default=5000.0, gt=0)
-    gone_s: float = Field(default=2.0, gt=0, description="no connection at all for so long ends the drive")
+    connect_ms: float = Field(default=2000.0, gt=0, le=LONGEST_S * 1000)
+    request_ms: float = Field(default=5000.0, gt=0, le=LONGEST_S * 1000)
+    gone_s: float = Field(
+        default=2.0, gt=0, le=LONGEST_S, description="no connection at all for so long ends the drive"
+    )
 
 
 class Plan(PlanPart):
@@ -226,7 +235,7 @@ class Plan(PlanPart):
     pool: Pool
     pipeline_depth: int = Field(default=1, gt=0, le=10_000)
     phases: Phases = Phases()
-    operations: tuple[Operation, ...] = Field(min_length=1)
+    operations: tuple[Operation, ...] = Field(min_length=1, max_length=1000)
     data: DataFile | None = Field(default=None, description="HTTP: rows for {data.FIELD}")
     keys: Keys = Keys()
     documents: Documents = Documents()
@@ -237,7 +246,7 @@ class Plan(PlanPart):
         "write a document",
     )
     timeouts: Timeouts = Timeouts()
-    interval_s: float = Field(default=1.0, gt=0)
+    interval_s: float = Field(default=1.0, gt=0, le=LONGEST_S)
     start_at_unix_ns: int | None = None
 
     @model_validator(mode="after")

@@ -6,6 +6,7 @@ which: `set.response`, `set.service`, and with the phase before it outside the m
 the measure phase, so all lines with the tag `set.response` together are the trial's histogram.
 """
 
+import errno
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -46,6 +47,8 @@ def _tagged(interval: Interval) -> Iterator[tuple[str, str]]:
 def read_log(path: Path) -> dict[str, list[str]]:
     """The encoded histograms of each tag, an interval after the other. Raises OSError if there is no such file."""
     encoded: dict[str, list[str]] = {}
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
     with path.open(encoding="utf-8", errors="replace") as file:
         for line in file:
             if line.startswith("Tag=") and line.endswith("\n"):

@@ -6,6 +6,7 @@ import json
 import os
 import threading
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from loadstone.errors import LoadstoneError, UserError
 FORMAT = 1
 """The format of the run's folder that this version writes and reads (history: `docs/run-folder.md`)."""
 
+LINE_MAX_BYTES = 64 * 1024 * 1024
+_ODD = "backslashreplace"
+"""Half a character, as in a name that is not UTF-8, becomes JSON's escape of it."""
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -28,12 +32,12 @@ def write_error(error: OSError, path: Path) -> LoadstoneError:
 
 def dump_line(record: Mapping[str, Any]) -> bytes:
     """`record` as one line of JSON with its newline. Raises ValueError for NaN and infinity."""
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(errors=_ODD) + b"\n"
 
 
 def dump_document(record: Mapping[str, Any]) -> bytes:
     """`record` as a JSON document for people and programs. Raises ValueError for NaN and infinity."""
-    return json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
+    return json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False).encode(errors=_ODD) + b"\n"
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -143,8 +147,12 @@ class LineReader:
         """
         if not self.path.exists():
             return
+        if not self.path.is_file():  # a named pipe would be waited for, a device read without end
+            raise UserError(f"{self.path}: not a regular file; give a folder that loadstone wrote")
         with self.path.open("rb") as file:
-            for number, line in enumerate(file, 1):
+            for number, line in enumerate(iter(partial(file.readline, LINE_MAX_BYTES), b""), 1):
+                if len(line) == LINE_MAX_BYTES:
+                    raise UserError(f"{self.path}, line {number}: longer than any that loadstone writes; restore it")
                 if not line.endswith(b"\n"):
                     self.cut_off = number
                     return

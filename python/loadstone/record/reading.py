@@ -1,6 +1,5 @@
 """The run's folder as later stages read it: what was finished, whatever a crash left beside it."""
 
-import json
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -9,11 +8,11 @@ from typing import Any, Literal, TypeVar
 
 from hdrh.histogram import HdrHistogram
 from pydantic import BaseModel, ConfigDict, ValidationError
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
+from loadstone.bounded_yaml import load_yaml
 from loadstone.drive.outcome import Latency, Phase
 from loadstone.errors import DriveFailed, UserError
+from loadstone.files import read_bytes, read_json, why
 from loadstone.observe.sample import Sample
 from loadstone.record.crash import CrashRecord
 from loadstone.record.histogram import merge, quantiles_ns
@@ -23,6 +22,7 @@ from loadstone.record.look import Look
 from loadstone.record.names import CRASHES, ENVIRONMENT, EXPERIMENT, INTERVALS, LATENCY, LOOKS, PLAN, SAMPLES, TRIALS
 from loadstone.record.plan_summary import PlanSummary
 from loadstone.record.trial import Line, Quantiles, TrialRecord
+from loadstone.replies import shortened
 from loadstone.spec.experiment import Experiment
 
 LatencyKind = Literal["response", "service"]
@@ -170,10 +170,10 @@ def read_experiment(path: Path) -> Experiment:
     """The experiment of a run's folder, as resolved. Raises UserError if the file is damaged."""
     file = path / EXPERIMENT
     try:
-        record = YAML(typ="safe", pure=True).load(file)
+        record = load_yaml(read_bytes(file).decode())
         require_format(record if isinstance(record, dict) else {}, str(file))
         return Experiment.model_validate(record)
-    except (OSError, YAMLError, ValidationError) as error:
+    except (OSError, ValueError, OverflowError) as error:
         raise UserError(f"{file}: cannot be read: {_first_line(error)}") from None
 
 
@@ -188,13 +188,13 @@ def read_plan(path: Path) -> PlanSummary:
     file = path / PLAN
     try:
         return PlanSummary.model_validate(_read_document(file))
-    except ValidationError as error:
+    except (ValidationError, OverflowError) as error:
         raise UserError(f"{file}: cannot be read: {_first_line(error)}") from None
 
 
 def _read_document(file: Path) -> dict[str, Any]:
     try:
-        record = json.loads(file.read_bytes())
+        record = read_json(file)
     except (OSError, ValueError) as error:
         raise UserError(f"{file}: cannot be read: {_first_line(error)}") from None
     document = record if isinstance(record, dict) else {}
@@ -283,7 +283,7 @@ def _read_samples(file: Path, attempts: dict[str, int], notes: list[str]) -> dic
         try:
             unix_s, part = float(record["unix_s"]), str(record["part"])
             values = [Sample(unix_s, part, str(name), float(value)) for name, value in record["values"].items()]
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             reader.damaged.append(number)
             continue
         found.setdefault(record["trial"], []).extend(values)
@@ -294,5 +294,5 @@ def _read_samples(file: Path, attempts: dict[str, int], notes: list[str]) -> dic
 def _first_line(error: Exception) -> str:
     if isinstance(error, ValidationError):
         first = error.errors()[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    return " ".join(str(error).split())
+        return shortened(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", 200)
+    return shortened(why(error), 200)

@@ -1,15 +1,12 @@
 """Figures as people read them. What is not known prints as a dash, never as zero."""
 
-import re
-import unicodedata
-
 from loadstone.analyse.model import UNBOUNDED, Bound
+from loadstone.output.terminal import plain as plain
 from loadstone.percents import decimal, decimals_of, decimals_of_one, log_percent, up_to
 
 NONE = "—"
 NO_BOUND = "no upper bound"
 SMALL = "<1 %"
-_INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
 SCALED_UNITS = ("ns", "s", "bytes", "B", "per_s", "/s", "%")
@@ -173,9 +170,3 @@ def quantity(value: float | None, unit: str) -> str:
             return number(value)
     one = value == 1 and len(unit) > 3 and unit.endswith("s")
     return f"{number(value)} {unit[:-1] if one else unit}"
-
-
-def plain(text: str) -> str:
-    """`text` on one line, without control or direction characters that could repaint a terminal or a page."""
-    kept = "".join(" " if unicodedata.category(c) in _INVISIBLE else c for c in text)
-    return re.sub(r"\s+", " ", kept).strip()

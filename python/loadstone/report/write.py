@@ -44,14 +44,19 @@ def write_report(analysis: Analysis, folder: Path, formats: Iterable[str] = DEFA
     written, and for a folder that cannot be written to.
     """
     chosen = list(dict.fromkeys(formats))
-    for name in chosen:
-        if name not in REPORTERS:
-            raise UserError(_unknown(name))
+    require_formats(chosen)
     written: dict[Path, None] = {}
     for name in chosen:
         for relative, content in REPORTERS[name](analysis).items():
             written[_write(folder / relative, content)] = None
     return list(written)
+
+
+def require_formats(formats: Iterable[str]) -> None:
+    """Returns if each format exists. Raises UserError."""
+    for name in formats:
+        if name not in REPORTERS:
+            raise UserError(_unknown(name))
 
 
 def _unknown(name: str) -> str:

@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from loadstone.replies import shortened
+from loadstone.spec.counting import check_counts
 from loadstone.spec.crosscheck_levels import check_levels, check_levels_once, check_when, no_level
 from loadstone.spec.crosscheck_parts import check_parts
 from loadstone.spec.experiment import Comparison, Conclusion, Experiment, Factor
 from loadstone.spec.levels import REFERENCE, is_level, level_text
-from loadstone.spec.problems import listed, nearest
+from loadstone.spec.problems import listed, nearest, shown
 from loadstone.spec.yaml_text import Path
 
 _TAKEN = "table"
@@ -25,6 +27,7 @@ def cross_check(experiment: Experiment) -> None:
             _references(experiment, path, text)
     _operations(experiment)
     _comparisons(experiment)
+    check_counts(experiment)
     _published(experiment)
     for index, conclusion in enumerate(experiment.conclusions):
         _conclusion(experiment, ("conclusions", index), conclusion)
@@ -33,8 +36,10 @@ def cross_check(experiment: Experiment) -> None:
 
 def _factor(experiment: Experiment, name: str, factor: Factor) -> None:
     error, at = experiment.source.error, ("factors", name)
-    if not name.replace("_", "").isalnum() or not name.isascii() or not name[0].isalpha():
-        raise error(at, f"'{name}' is not a factor's name; use letters, digits and underscores, a letter first")
+    if len(name) > 80 or not name.replace("_", "").isalnum() or not name.isascii() or not name[0].isalpha():
+        at = ("factors", shortened(name, 40))
+        remedy = "use letters, digits and underscores, a letter first"
+        raise error(at, f"{shown(name)} is not a factor's name; {remedy}{', at most 80' if len(name) > 80 else ''}")
     texts = [level_text(level) for level in factor.levels]
     for index, text in enumerate(texts):
         if not text or text in texts[:index]:

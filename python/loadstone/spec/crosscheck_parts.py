@@ -2,6 +2,7 @@
 
 import re
 
+from loadstone.replies import shortened
 from loadstone.spec.crosscheck_levels import check_levels_once, check_when
 from loadstone.spec.experiment import COUNTING, DataInto, DataSpec, Experiment, SubjectSpec, is_mariadb
 from loadstone.spec.levels import REFERENCE
@@ -12,11 +13,16 @@ _PLACES = re.compile(r"\{([^{}]*)\}")
 _DRAWN = re.compile(r"number|uniform -?[0-9]{1,18}\.\.-?[0-9]{1,18}|random [1-9][0-9]{0,5} lowercase")
 _COLUMN_REMEDY = "write {number}, {uniform 1..100} or {random 10 lowercase}"
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
+NAME_MAX = 80
+_KINDS = {"servers": "server", "subjects": "subject", "data": "data set"}
 _OWN_KEYS = "loadstone:"
 
 
 def check_parts(experiment: Experiment) -> None:
     """Raises UserError for the first thing that does not fit, with its line."""
+    for section, kind in _KINDS.items():
+        for name in getattr(experiment, section):
+            _name(experiment, (section, name), name, kind)
     for name, settings in experiment.servers.items():
         check_when(experiment, ("servers", name, "when"), settings.get("when", {}))
     for name, subject in experiment.subjects.items():
@@ -30,12 +36,20 @@ def check_parts(experiment: Experiment) -> None:
     _crashes(experiment)
 
 
+def _name(experiment: Experiment, at: Path, name: str, kind: str) -> None:
+    """The one rule for the names of parts: they become names of files and processes, and stand on command lines."""
+    if not _NAME.fullmatch(name):
+        problem = f"{shown(name)} is not the name of a {kind}; use letters, digits, - and _, a letter first"
+        raise experiment.source.error((at[0], shortened(name, 40)), problem)
+    if len(name) > NAME_MAX:
+        problem = f"{shown(name)} has {len(name):,} characters; the name of a {kind} has at most {NAME_MAX}"
+        raise experiment.source.error((at[0], shortened(name, 40)), problem)
+
+
 def _subject(experiment: Experiment, at: Path, name: str, subject: SubjectSpec) -> None:
     error = experiment.source.error
     if name in experiment.servers:
         raise error(at, f"'{name}' is a server, too; give each part its own name")
-    if not _NAME.fullmatch(name):
-        raise error(at, f"'{name}' is not a subject's name; use letters, digits, - and _, a letter first")
     if (subject.manifest is None) == (subject.url is None):
         said = "has neither manifest nor url" if subject.url is None else "has both manifest and url"
         raise error(at, f"{said}; write one of them: manifest: spring, or url: http://HOST:PORT")

@@ -19,6 +19,8 @@ from loadstone.spec.units import duration_s, margin_share
 RATES = ("goodput_per_s", "throughput_per_s", "peak_per_s")
 LATENCIES = ("response_ns", "service_ns", "pool_wait_ns")
 QUANTILES = ("mean", "p50", "p90", "p95", "p99", "p999", "max")
+LEVELS_MAX, PARTS_MAX = 1000, 1000
+"""Levels of a factor; tables, comparisons, crashes, operations. How many conditions they make is in `counting`."""
 RATE_MARGIN, LATENCY_MARGIN = 0.05, 0.10
 """Shares below which a difference does not matter, unless the experiment says otherwise."""
 METRICS = (*RATES, *(f"{latency}.{quantile}" for latency in LATENCIES for quantile in QUANTILES))
@@ -80,7 +82,7 @@ class SpecPart(BaseModel):
 class Factor(SpecPart):
     """What is varied. `default` is the level where a table does not vary it; the first one if none is given."""
 
-    levels: tuple[Level, ...] = Field(min_length=1)
+    levels: tuple[Level, ...] = Field(min_length=1, max_length=LEVELS_MAX)
     default: Level | None = None
     unit: str = ""
     title: str = ""
@@ -118,7 +120,7 @@ class Comparison(SpecPart):
     question: str
     between: str
     """The factor whose levels are compared."""
-    levels: tuple[Level, ...] = Field(min_length=2)
+    levels: tuple[Level, ...] = Field(min_length=2, max_length=LEVELS_MAX)
     baseline: Level | None = None
     at: dict[str, tuple[Level, ...]] = {}
     quick_at: dict[str, tuple[Level, ...]] | None = None
@@ -363,7 +365,7 @@ class Workload(SpecPart):
     timeouts: dict[str, Any] = {}
     data: dict[str, Any] | None = None
     """Rows of a file for `{data.FIELD}` of HTTP requests (`plan.http.DataFile`); a path counts from this file."""
-    operations: tuple[OperationSpec, ...] = Field(min_length=1)
+    operations: tuple[OperationSpec, ...] = Field(min_length=1, max_length=PARTS_MAX)
     load: tuple[LoadData, ...] = ()
     stored: tuple[StoredSpec, ...] = ()
 
@@ -398,12 +400,12 @@ class Experiment(SpecPart):
     """One experiment: a question, factors, the load, and what the original found."""
 
     format: Literal[1] = 1
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=80)
     question: str
     description: str = ""
     primary_metric: Metric = "goodput_per_s"
     factors: dict[str, Factor]
-    tables: tuple[Table, ...] = Field(min_length=1)
+    tables: tuple[Table, ...] = Field(min_length=1, max_length=PARTS_MAX)
     servers: dict[str, dict[str, Any]]
     """Name -> settings of a provider (`kind: embedded | process | url | mariadb...`), see `registry.SERVERS`.
 
@@ -412,12 +414,12 @@ class Experiment(SpecPart):
     subjects: dict[str, SubjectSpec] = {}
     data: dict[str, DataSpec] = {}
     workload: Workload
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[Comparison, ...] = Field(default=(), max_length=PARTS_MAX)
     design: Design = Design()
     published: tuple[PublishedSet, ...] = ()
     conclusions: tuple[Conclusion, ...] = ()
     lessons: tuple[Lesson, ...] = ()
-    crashes: tuple[Crash, ...] = ()
+    crashes: tuple[Crash, ...] = Field(default=(), max_length=PARTS_MAX)
     scale: float = Field(default=1.0, gt=0, le=1)
     """By how much users and rows are made smaller than they are written, if `--scale` is not given."""
     quick: Quick = Quick()

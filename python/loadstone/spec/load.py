@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from loadstone.errors import UserError
+from loadstone.files import read_bytes
 from loadstone.spec.crosscheck import cross_check
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.source import Source
@@ -51,12 +52,12 @@ def _read(path: Path) -> str:
         size = path.stat().st_size
         if size > LARGEST_BYTES:
             raise UserError(f"{path}: {size / 1e6:.1f} MB is too much for an experiment; the limit is 1 MB")
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_bytes(path, LARGEST_BYTES).decode("utf-8-sig")
     except FileNotFoundError:
         raise UserError(f"{path}: there is no such file; `loadstone list` names the built-in experiments") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
-    except UnicodeDecodeError:
+    except ValueError:
         text = "\0"
     if "\0" in text:
         raise UserError(f"{path}: not a text file; write an experiment as YAML in UTF-8")

@@ -102,6 +102,8 @@ def _sentence(details: list[ErrorDetails], model: type[BaseModel], path: Path, d
     if kind in ("too_short", "string_too_short"):
         least = context.get("min_length", 1)
         return "is empty; write at least one entry" if least == 1 else f"has too few entries; write at least {least}"
+    if kind == "too_long" and "max_length" in context:
+        return f"has too many entries; write at most {context['max_length']:,}"
     if kind in ("too_long", "string_too_long", "less_than_max"):
         return f"{shown(value)} is too long"
     nouns = list(dict.fromkeys(_NOUNS[d["type"]] for d in details if d["type"] in _NOUNS))

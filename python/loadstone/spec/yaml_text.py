@@ -12,8 +12,14 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from loadstone.replies import shortened
+
 Path = tuple[str | int, ...]
 
+DEPTH_MAX = 32
+NUMBER_MAX = 2**63 - 1
+"""A whole number beyond it fits neither the driver nor the record."""
+_TOO_DEEP = "is nested too deeply; an experiment needs about six levels"
 _PLAIN_TAGS = {f"tag:yaml.org,2002:{tag}" for tag in ("str", "int", "float", "bool", "null", "map", "seq")}
 
 
@@ -42,8 +48,10 @@ def read_yaml(text: str) -> tuple[Any, Mapping[Path, int]]:
     except YAMLError as error:
         line = text.count("\n", 0, getattr(error, "position", 0) or 0) + 1
         raise YamlTextError(line, (), "is not valid YAML: it holds a control character; write plain text") from error
-    except RecursionError as error:
-        raise YamlTextError(1, (), "is nested too deeply; an experiment needs about six levels") from error
+    except (ValueError, OverflowError) as error:  # of an escape in a text, such as "\\UFFFFFFFF"
+        raise YamlTextError(1, (), f"is not valid YAML: {error}") from error
+    except RecursionError:
+        raise YamlTextError(1, (), _TOO_DEEP) from None
     if node is None:
         return None, {}
     lines: dict[Path, int] = {}
@@ -53,6 +61,8 @@ def read_yaml(text: str) -> tuple[Any, Mapping[Path, int]]:
 def _data(node: Node, path: Path, lines: dict[Path, int], parser: YAML) -> Any:
     """The plain data of a node; the lines of what it holds are put into `lines`."""
     line = node.start_mark.line + 1
+    if len(path) > DEPTH_MAX:
+        raise YamlTextError(line, path[:3], _TOO_DEEP)
     if node.anchor is not None:
         raise YamlTextError(line, path, f"the anchor `&{node.anchor}` is not supported; write the value out")
     if isinstance(node, MappingNode):
@@ -86,14 +96,20 @@ def _mapping(node: MappingNode, path: Path, lines: dict[Path, int], parser: YAML
 def _scalar(node: Node, path: Path, parser: YAML) -> Any:
     line = node.start_mark.line + 1
     if node.tag == "tag:yaml.org,2002:timestamp":
-        raise YamlTextError(line, path, f"'{node.value}' would be read as a date; put it in quotes")
+        raise YamlTextError(line, path, f"'{shortened(node.value)}' would be read as a date; put it in quotes")
     _only_plain(node, path)
     try:
         value = parser.constructor.construct_object(node)
-    except (YAMLError, ValueError) as error:
-        raise YamlTextError(line, path, f"'{node.value}' cannot be read; put it in quotes if it is text") from error
+    except (YAMLError, ValueError, OverflowError) as error:
+        raise YamlTextError(
+            line, path, f"'{shortened(node.value)}' cannot be read; put it in quotes if it is text"
+        ) from error
     if isinstance(value, float) and not math.isfinite(value):
-        raise YamlTextError(line, path, f"'{node.value}' is not a finite number")
+        raise YamlTextError(line, path, f"'{shortened(node.value)}' is not a finite number")
+    if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
+        raise YamlTextError(line, path, "holds half a character (\\uD800 to \\uDFFF); write the whole one")
+    if isinstance(value, int) and abs(value) > NUMBER_MAX:
+        raise YamlTextError(line, path, f"'{shortened(node.value)}' is too large a number; write a smaller one")
     return value
 
 

@@ -13,6 +13,8 @@ from loadstone.analyse.model import Family, ResultTable
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
 
+_NAME_MAX = 100
+"""A file's name has at most 255 bytes."""
 _VEGA_LITE = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
 
 
@@ -100,7 +102,7 @@ def make(
     spec.pop("config", None)
     subject = table.name if table else family.name if family else ""
     above = table.title if table else family.question if family else ""
-    name = re.sub(r"[^a-z0-9]+", "-", f"{subject} {kind}".lower()).strip("-")
+    name = re.sub(r"[^a-z0-9]+", "-", f"{subject[:_NAME_MAX]} {kind}".lower()).strip("-")
     return Chart(
         name=name,
         title=_titled(fmt.plain(above), heading),

@@ -1,0 +1,133 @@
+"""redis-py's connections, with our way of TLS, and with a bound on every reply: its time and its size."""
+
+import ssl
+from collections.abc import Callable
+from typing import Any
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from loadstone.bounded_socket import BoundedSocket, TooMuch
+from loadstone.plan.model import Endpoint
+from loadstone.replies import MISREAD, shortened
+
+REPLY_TIMES = 12.0
+"""A whole reply may take so many times as long as one step of it."""
+REPLY_MAX_BYTES = 80 * 1024 * 1024
+"""More than the largest document."""
+
+
+class LastReply:
+    """The last reply that came, before anybody read it as what it should be."""
+
+    def __init__(self) -> None:
+        self.value: Any = None
+
+    def came(self, error: BaseException) -> str:
+        """What came, for a message: the reply, or why there is none."""
+        value, self.value = self.value, None
+        for origin in _origins(error):
+            if isinstance(origin, TooMuch):
+                return f"more than {REPLY_MAX_BYTES / 2**20:.0f} MiB"
+            if isinstance(origin, RecursionError):
+                return "lists in lists without end"
+            if isinstance(origin, MemoryError):
+                return "more than fits into memory"
+            if isinstance(origin, redis.InvalidResponse):
+                return shortened(str(origin).removeprefix("Protocol Error: "))
+        if value is None:  # it broke off on the way
+            said = str(error)
+            return "a number of thousands of digits" if "limit" in said and "digits" in said else said
+        return f"{type(value).__name__} {shortened(value, 60)}"
+
+
+def is_bad_reply(error: BaseException) -> bool:
+    """Whether the server answered, and what it answered is no reply to the command."""
+    kinds = (*MISREAD, redis.InvalidResponse, TooMuch)
+    of_library = isinstance(error, redis.RedisError) and not isinstance(error, redis.InvalidResponse)
+    return any(isinstance(one, TooMuch) for one in _origins(error)) or (not of_library and isinstance(error, kinds))
+
+
+def _origins(error: BaseException) -> list[BaseException]:
+    """The error and those that it was raised from, the latest first."""
+    found: list[BaseException] = []
+    at: BaseException | None = error
+    while at is not None and at not in found:
+        found.append(at)
+        at = at.__cause__ or at.__context__
+    return found
+
+
+class _Bounded:
+    """What all three kinds of connection have in common."""
+
+    def __init__(self, *, last_reply: LastReply, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._last_reply = last_reply
+
+    def _connect(self) -> BoundedSocket:
+        step_s: float = self.socket_timeout  # type: ignore[attr-defined]
+        bounded = BoundedSocket(super()._connect(), step_s)  # type: ignore[misc]
+        bounded.begin(REPLY_TIMES * step_s, REPLY_MAX_BYTES)
+        return bounded
+
+    def begin_reply(self) -> None:
+        """From now on there is a reply's time, and a reply's room."""
+        bounded = self._sock  # type: ignore[attr-defined]
+        if bounded is not None:
+            bounded.begin(REPLY_TIMES * self.socket_timeout, REPLY_MAX_BYTES)  # type: ignore[attr-defined]
+
+    def send_packed_command(self, *args: Any, **kwargs: Any) -> None:
+        """See `redis.Connection`."""
+        self.begin_reply()
+        super().send_packed_command(*args, **kwargs)  # type: ignore[misc]
+
+    def read_response(self, *args: Any, **kwargs: Any) -> Any:
+        """See `redis.Connection`."""
+        self._last_reply.value = None
+        self.begin_reply()
+        self._last_reply.value = super().read_response(*args, **kwargs)  # type: ignore[misc]
+        return self._last_reply.value
+
+
+class _PlainConnection(_Bounded, redis.Connection):
+    """TCP."""
+
+
+class _UnixConnection(_Bounded, redis.UnixDomainSocketConnection):
+    """A socket of this machine."""
+
+
+class _TlsConnection(_Bounded, redis.SSLConnection):
+    """TLS with our context: `server_name`, and no root but those that the user named."""
+
+    def __init__(self, *, context: ssl.SSLContext, server_name: str | None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._context = context
+        self._server_name = server_name
+
+    def _wrap_socket_with_ssl(self, sock: Any) -> ssl.SSLSocket:
+        return self._context.wrap_socket(sock, server_hostname=self._server_name or self.host)
+
+
+def connection_options(endpoint: Endpoint, timeout_s: float, context: Callable[[], ssl.SSLContext]) -> dict[str, Any]:
+    """What redis-py is given: RESP2, nothing sent but what we send, nothing tried twice."""
+    common: dict[str, Any] = {
+        "db": endpoint.database,
+        "username": endpoint.username,
+        "password": endpoint.password,
+        "socket_timeout": timeout_s,
+        "socket_connect_timeout": timeout_s,
+        "retry": Retry(NoBackoff(), 0),
+        "protocol": 2,
+        "driver_info": None,
+        "decode_responses": False,
+    }
+    if endpoint.unix_path is not None:
+        return common | {"connection_class": _UnixConnection, "path": endpoint.unix_path}
+    common |= {"host": endpoint.host, "port": endpoint.port}
+    if endpoint.tls is None:
+        return common | {"connection_class": _PlainConnection}
+    server_name = endpoint.tls.server_name
+    return common | {"connection_class": _TlsConnection, "context": context(), "server_name": server_name}

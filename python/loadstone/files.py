@@ -1,0 +1,65 @@
+"""Reading files that others may have written: regular ones, not larger than expected, in UTF-8."""
+
+import errno
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+from loadstone.errors import UserError
+
+LARGEST_BYTES = 512 * 1024 * 1024
+"""Of a file in a run's folder."""
+
+
+def read_bytes(path: Path, largest_bytes: int = LARGEST_BYTES) -> bytes:
+    """The content of a regular file.
+
+    Never waits, as for a named pipe without a writer, and never reads a device.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no regular file, or too large.
+    """
+    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    with os.fdopen(number, "rb") as file:
+        found = os.fstat(file.fileno())
+        if stat.S_ISDIR(found.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError("it is not a regular file")
+        content = file.read(largest_bytes + 1)
+    if len(content) > largest_bytes:
+        raise ValueError(f"it is larger than {largest_bytes / 1e6:,.0f} MB")
+    return content
+
+
+def read_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> str:
+    """The text of a file, in UTF-8. Raises UserError: it names the file and what is wrong with it."""
+    try:
+        return read_bytes(path, largest_bytes).decode("utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read: {why(error)}") from None
+
+
+def read_json(path: Path, largest_bytes: int = LARGEST_BYTES) -> Any:
+    """The value in a JSON file.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no regular file, too large, or no JSON of bounded depth and bounded numbers.
+    """
+    try:
+        return json.loads(read_bytes(path, largest_bytes))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def why(error: Exception) -> str:
+    """What is wrong with a file, for the end of a line."""
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is not text in UTF-8 (byte {error.start})"
+    return " ".join(str(error).split())

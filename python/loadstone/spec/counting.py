@@ -1,0 +1,44 @@
+"""How many conditions, pairs and trials an experiment makes: counted before any of them is made."""
+
+import math
+from collections.abc import Collection, Mapping
+
+from loadstone.spec.experiment import Comparison, Experiment
+from loadstone.spec.yaml_text import Path
+
+CONDITIONS_MAX = 10_000
+"""Of all tables, comparisons and crashes together: each is planned before the run."""
+TRIALS_MAX = 100_000
+"""Of a run, if every comparison goes on to its last look."""
+
+
+def check_counts(experiment: Experiment) -> None:
+    """Raises UserError where the levels multiply to more conditions than can be planned; with the factors."""
+    found = 0
+    for index, table in enumerate(experiment.tables):
+        found = _within(experiment, ("tables", index, "vary"), found, table.vary)
+    for index, comparison in enumerate(experiment.comparisons):
+        for key, places in (("at", comparison.at), ("quick_at", comparison.quick_at or {})):
+            found = _within(experiment, ("comparisons", index, key), found, places, _pairs(comparison))
+    for index, crash in enumerate(experiment.crashes):
+        found = _within(experiment, ("crashes", index, "vary"), found, crash.vary, crash.times)
+
+
+def _pairs(comparison: Comparison) -> int:
+    """How often two levels are compared at each place."""
+    levels = len(comparison.levels)
+    return math.comb(levels, 2) if comparison.baseline is None else levels
+
+
+def _within(
+    experiment: Experiment, path: Path, before: int, vary: Mapping[str, Collection[object]], times: int = 1
+) -> int:
+    """What was found before, and what these factors add. Raises UserError where it is too much."""
+    found = before + times * math.prod(len(levels) for levels in vary.values())
+    if found <= CONDITIONS_MAX:
+        return found
+    factors = " x ".join(f"{len(levels)} of {factor}" for factor, levels in vary.items()) or "no factor varied"
+    each = f", {times:,} times each" if times > 1 else ""
+    earlier = f", after {before:,} before it" if before else ""
+    problem = f"makes {found - before:,} conditions or pairs ({factors}{each}{earlier})"
+    raise experiment.source.error(path, f"{problem}; at most {CONDITIONS_MAX:,} in all: vary fewer levels")

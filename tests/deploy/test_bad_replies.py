@@ -1,0 +1,255 @@
+"""Servers that answer what is no answer: one typed line, whatever came."""
+
+import contextlib
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from loadstone.bounded_socket import BoundedSocket, TooMuch
+from loadstone.deploy import redis_connection
+from loadstone.deploy.cluster_control import ClusterControl
+from loadstone.deploy.data_pipe import Pipe, Replies
+from loadstone.deploy.probe import probe
+from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.redis_control import RedisControl
+from loadstone.deploy.subject_url import UrlSubject
+from loadstone.errors import BadReply, LoadstoneError, ServerGone, UserError
+from loadstone.http_exchange import NotHttp, exchange
+from loadstone.observe.redis import RedisMonitor, snapshot
+from loadstone.plan.model import Endpoint
+
+DEEP = b"*1\r\n" * 100_000 + b":1\r\n"
+DIGITS = b":" + b"9" * 5000 + b"\r\n"
+BAD = {
+    "nested": DEEP,
+    "digits": DIGITS,
+    "an integer": b":1\r\n",
+    "a list": b"*2\r\n:1\r\n:2\r\n",
+    "nothing": b"$-1\r\n",
+    "no reply at all": b"HTTP/1.1 400 Bad Request\r\n\r\n",
+    "bytes": b"$4\r\n\xff\xfe\x1b\x00\r\n",
+    "a length that is none": b"$many\r\n",
+    "too many": b"*99999999999999999999999\r\n",
+    "truncated": b"$100\r\nabc",
+    "half a line": b"+OK",
+}
+GOOD = {
+    b"PING": b"+PONG\r\n",
+    b"SET": b"+OK\r\n",
+    b"UNLINK": b":1\r\n",
+    b"CONFIG": b"*0\r\n",
+    b"INFO": b"$21\r\nredis_version:8.0.0\r\n\r\n",
+}
+COMMAND = re.compile(rb"\*\d+\r\n\$\d+\r\n(\w+)\r\n")
+Serve = Callable[[Callable[[bytes], bytes]], Endpoint]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Starts servers that answer each command by a function of its name, and close after an answer that is none."""
+    with contextlib.ExitStack() as stack:
+
+        def start(answer: Callable[[bytes], bytes]) -> Endpoint:
+            listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+
+            def speak(connection: socket.socket) -> None:
+                with contextlib.suppress(OSError), connection:
+                    while received := connection.recv(65536):
+                        for name in COMMAND.findall(received) or [received]:
+                            said = answer(name)
+                            connection.sendall(said)
+                            if said not in GOOD.values():
+                                return
+
+            def accept() -> None:
+                with contextlib.suppress(OSError):
+                    while True:
+                        connection, _ = listener.accept()
+                        threading.Thread(target=speak, args=(connection,), daemon=True).start()
+
+            thread = threading.Thread(target=accept, daemon=True)
+            thread.start()
+
+            def end() -> None:
+                with contextlib.suppress(OSError):
+                    listener.shutdown(socket.SHUT_RDWR)
+                thread.join()
+
+            stack.callback(end)
+            return Endpoint(port=listener.getsockname()[1])
+
+        yield start
+
+
+def one_line(error: BaseException, endpoint: Endpoint) -> str:
+    said = str(error)
+    assert "\n" not in said
+    assert len(said) < 400
+    assert not set(said) & set("\x1b\x00\r")
+    assert str(endpoint.port) in said
+    return said
+
+
+CALLS: dict[str, Callable[[RedisControl], object]] = {
+    "info": lambda control: control.info(),
+    "commandstats": lambda control: control.commandstats(),
+    "config": lambda control: control.config_get(["save"]),
+    "keys": lambda control: control.keys(),
+    "present": lambda control: control.present(["a", "b"]),
+    "scan": lambda control: control.remove_beginning("loadstone:x"),
+    "numbered": lambda control: control.remove_numbered("loadstone:x", 3),
+    "snapshot": lambda control: snapshot(control),
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("call", CALLS)
+def test_every_question_gets_an_answer_or_one_typed_line(call: str, bad: str, serve: Serve) -> None:
+    endpoint = serve(lambda _: BAD[bad])
+    with RedisControl(endpoint, 20.0) as control:
+        try:
+            CALLS[call](control)
+        except ServerGone as error:
+            if call != "snapshot":
+                one_line(error, endpoint)
+
+
+@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("command", GOOD)
+def test_a_server_that_cannot_be_understood_is_refused_in_one_line(command: bytes, bad: str, serve: Serve) -> None:
+    endpoint = serve(lambda name: BAD[bad] if name == command else GOOD.get(name, b"+OK\r\n"))
+    with contextlib.suppress(UserError):
+        try:
+            probe(endpoint, timeout_s=20.0)
+        except UserError as error:
+            one_line(error, endpoint)
+            raise
+
+
+@pytest.mark.parametrize(
+    ("bad", "came"),
+    [
+        ("nested", "lists in lists without end"),
+        ("digits", "a number of thousands of digits"),
+        ("an integer", "int 1"),
+        ("a list", r"list \[1, 2\]"),
+        ("nothing", ""),
+        ("no reply at all", "b'HTTP/1.1 400 Bad Request"),
+    ],
+)
+def test_the_line_names_server_command_and_what_came(bad: str, came: str, serve: Serve) -> None:
+    endpoint = serve(lambda _: BAD[bad])
+    with RedisControl(endpoint, 20.0) as control, pytest.raises(BadReply) as caught:
+        control.info()
+    assert re.match(
+        f"server {endpoint.label}: INFO: it answered {came}.*was expected", one_line(caught.value, endpoint)
+    )
+    assert caught.value.exit_status == 3
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_a_monitor_says_that_it_does_not_answer(bad: str, serve: Serve) -> None:
+    with RedisControl(serve(lambda _: BAD[bad]), 20.0) as control:
+        seen = {sample.metric: sample.value for sample in RedisMonitor("redis", control).sample(0.0)}
+    assert seen["answers"] in (0.0, 1.0)
+    assert all(isinstance(value, float) for value in seen.values())
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_a_cluster_that_answers_nonsense_is_one_line(bad: str, serve: Serve) -> None:
+    endpoint = serve(lambda _: BAD[bad]).model_copy(update={"slots": ((0, 16383),)})
+    control = ClusterControl([endpoint], 20.0)
+    for call in (lambda: control.info(), lambda: control.call("UNLINK", "a", "b"), lambda: control.keys()):
+        with contextlib.suppress(LoadstoneError):
+            call()
+    control.close()
+
+
+def test_a_reply_without_end_is_not_kept(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redis_connection, "REPLY_MAX_BYTES", 1 << 20)
+    endpoint = serve(lambda _: b"$9000000\r\n" + b"x" * 9_000_000)
+    with RedisControl(endpoint, 20.0) as control, pytest.raises(BadReply, match="more than 1 MiB"):
+        control.info()
+
+
+@pytest.mark.parametrize("sent", [b"$999999999\r\nabc", b":" + b"1" * 100_000])
+def test_a_reply_to_data_is_short(sent: bytes) -> None:
+    with pytest.raises(Exception, match="Protocol Error"):
+        Replies().take(sent)
+
+
+def test_data_that_is_answered_with_nonsense_is_one_line(serve: Serve) -> None:
+    endpoint = serve(lambda _: b"*1\r\n:1\r\n")
+    with RedisControl(endpoint, 20.0) as control, pytest.raises(BadReply) as caught, Pipe(control) as pipe:
+        pipe.send(b"*1\r\n$4\r\nPING\r\n", 1)
+    one_line(caught.value, endpoint)
+
+
+class Dripping:
+    """A socket of which a byte comes at every step; a step takes a second of a clock that only it moves."""
+
+    def __init__(self, clock: list[float], sent: bytes) -> None:
+        self.clock, self.sent, self.timeouts = clock, sent, []  # type: ignore[var-annotated]
+
+    def settimeout(self, seconds: float) -> None:
+        self.timeouts.append(seconds)
+
+    def recv_into(self, buffer: bytearray, _: int = 0) -> int:
+        self.clock[0] += 1.0
+        buffer[0] = self.sent[0]
+        self.sent = self.sent[1:]
+        return 1
+
+
+def test_what_drips_ends_with_the_exchange_and_not_with_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("loadstone.bounded_socket.time.monotonic", lambda: clock[0])
+    dripping = Dripping(clock, b"x" * 100)
+    bounded = BoundedSocket(dripping, step_s=5.0)  # type: ignore[arg-type]
+    bounded.begin(within_s=10.0, largest_bytes=100)
+    with pytest.raises(TimeoutError, match="too slowly"):
+        bounded.makefile().read(100)
+    assert clock[0] == 10.0
+    assert dripping.timeouts == [5.0] * 6 + [4.0, 3.0, 2.0, 1.0], "no step may outlast the exchange"
+
+
+def test_more_than_is_expected_ends_the_exchange() -> None:
+    here, there = socket.socketpair()
+    with here, there:
+        bounded = BoundedSocket(here, step_s=20.0)
+        bounded.begin(within_s=20.0, largest_bytes=10)
+        there.sendall(b"x" * 11)
+        with pytest.raises(TooMuch):
+            bounded.makefile().read(11)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 30_000, (TooMuch, NotHttp)),
+        (b"HTTP/1.1 200 OK\r\na: " + b"b" * 200_000, (TooMuch, NotHttp)),
+        (b"HTTP/1.1 many\r\n\r\n", NotHttp),
+        (b"\xff\xfe\x1b\r\n\r\n", NotHttp),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc", NotHttp),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", NotHttp),
+        (b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 200_000, TooMuch),
+        (b"", (NotHttp, OSError)),
+    ],
+)
+def test_an_answer_of_http_is_bounded(answer: bytes, error: type[Exception], serve: Serve) -> None:
+    endpoint = serve(lambda _: answer)
+    with pytest.raises(error):
+        exchange(endpoint.host, endpoint.port, "/", within_s=20.0, body_max_bytes=1000)
+
+
+@pytest.mark.parametrize("answer", [b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 30_000, b"\x1b]52;c;AAAA\x07\r\n\r\n", b""])
+def test_a_subject_that_answers_nonsense_is_one_line(answer: bytes, serve: Serve, tmp_path: Path) -> None:
+    endpoint = serve(lambda _: answer)
+    subject = UrlSubject("app", [f"http://127.0.0.1:{endpoint.port}"])
+    with pytest.raises(UserError) as caught:
+        subject.start(DeployContext(work_root=tmp_path))
+    one_line(caught.value, endpoint)

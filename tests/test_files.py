@@ -1,0 +1,101 @@
+"""Files that others wrote: never waited for, never without end, always one line."""
+
+import json
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from loadstone.errors import UserError
+from loadstone.files import read_bytes, read_json, read_text, why
+from loadstone.record import lines
+from loadstone.record.lines import LineReader
+from loadstone.record.reading import read_experiment, read_plan, read_run
+from loadstone.runs import list_runs
+
+
+def test_a_regular_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b'\xef\xbb\xbf{"a": "\xc3\xa9"}')
+    assert read_text(tmp_path / "a") == '{"a": "é"}'
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    assert read_bytes(tmp_path / "link").endswith(b"}")
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda path: path.mkdir(), "Is a directory"),
+        (lambda path: os.mkfifo(path), "not a regular file"),
+        (lambda path: path.symlink_to("/dev/zero"), "not a regular file"),
+        (lambda path: path.symlink_to(path), "Too many levels"),
+        (lambda path: path.write_bytes(b"x" * 101), "larger than"),
+        (lambda path: path.write_bytes(b"ab\xff"), r"not text in UTF-8 \(byte 2\)"),
+        (lambda _: None, "No such file"),
+    ],
+)
+def test_what_is_none_is_one_line_and_never_waited_for(make: object, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    make(path)  # type: ignore[operator]
+    with pytest.raises(UserError, match=rf"file: cannot be read: .*{says}"):
+        read_text(path, 100)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "9" * 5000, "{", "\x00", ""])
+def test_json_of_strangers_is_a_value_or_a_value_error(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(ValueError) as caught:
+        read_json(tmp_path / "a.json")
+    assert "\n" not in why(caught.value)
+
+
+BAD = [b"[" * 100_000, b'{"format": 1, "seed": ' + b"9" * 5000 + b"}", b"\xff", b"null", b"[]", b'{"format": 2}', b"{"]
+
+
+@pytest.mark.parametrize("content", BAD)
+def test_a_folder_with_damaged_documents_is_one_line(content: bytes, tmp_path: Path) -> None:
+    for name in ("experiment.yaml", "environment.json", "plan.json", "analysis.json"):
+        (tmp_path / name).write_bytes(content)
+    for read in (read_run, read_plan, read_experiment):
+        with pytest.raises(UserError) as caught:
+            read(tmp_path)
+        assert "\n" not in str(caught.value)
+        assert len(str(caught.value)) < 400 + len(str(tmp_path))
+
+
+@pytest.mark.parametrize("content", [*BAD, b'{"format": 1, "answer": {"a": 1}, "experiment": [], "trials_done": "x"}'])
+def test_runs_lists_folders_whose_analysis_is_of_another_kind(content: bytes, tmp_path: Path) -> None:
+    folder = tmp_path / "20261122T000000Z-x"
+    folder.mkdir()
+    (folder / "plan.json").write_text(json.dumps({"format": 1}))
+    (folder / "analysis.json").write_bytes(content)
+    assert [one.name for one in list_runs(tmp_path)] == [folder.name]
+
+
+def test_a_named_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
+    folder = tmp_path / "20261122T000000Z-x"
+    folder.mkdir()
+    (folder / "plan.json").write_text("{}")
+    os.mkfifo(folder / "analysis.json")
+    done = threading.Thread(target=list_runs, args=(tmp_path,), daemon=True)
+    done.start()
+    done.join(60)
+    assert not done.is_alive()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "long line"])
+def test_lines_of_a_folder_are_bounded(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "LINE_MAX_BYTES", 100)
+    path = tmp_path / "trials.jsonl"
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.write_text('{"format": 1}\n' + "x" * 200 + "\n")
+    with pytest.raises(UserError, match=r"trials\.jsonl(: not a regular file|, line 2: longer than any)"):
+        list(LineReader(path))
+
+
+def test_half_a_character_is_written_as_an_escape() -> None:
+    name = os.fsdecode(b"x\xff")
+    for dump in (lines.dump_line, lines.dump_document):
+        assert json.loads(dump({"name": name})) == {"name": name}
