@@ -64,6 +64,7 @@ def show(
     scale: opt.Scale = None,
     budget: opt.Budget = None,
     blocks: opt.Blocks = None,
+    allow_any_command: opt.AllowAnyCommand = False,
 ) -> None:
     """What an experiment would do, and how long it takes."""
     from loadstone.options import RunOptions
@@ -80,6 +81,7 @@ def show(
         scale=scale,
         budget=budget,
         blocks=blocks,
+        allow_any_command=allow_any_command,
     )
     _print([describe_experiment(options)])
 
@@ -114,6 +116,7 @@ def run(
         typer.Option("--resume", metavar=RUN, help="Go on with this run; what it was started with need not be said."),
     ] = None,
     prometheus: opt.Prometheus = None,
+    allow_any_command: opt.AllowAnyCommand = False,
     fail_if: opt.FailIf = None,
     open_: opt.Open = False,
     quiet: opt.Quiet = False,
@@ -146,6 +149,7 @@ def run(
         seed=seed,
         out=out,
         resume=folder,
+        allow_any_command=allow_any_command,
         prometheus=prometheus,
         quiet=quiet,
         verbose=verbose,

@@ -22,6 +22,8 @@ LATEST = "latest"
 _NAME = re.compile(r"(?P<time>\d{8}T\d{6}Z)-(?P<experiment>.+?)(?:-(?P<number>\d+))?")
 OF_ONE_START = {"--json", "--open", "--quiet", "--verbose"}
 """Switches that say how a run is shown, and not what it measures."""
+NEVER_TAKEN = {"--allow-any-command"}
+"""Switches that only the person who starts a run may give: the folder may be another's."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def run_lines(runs: Sequence[RunEntry], width: int | None = None) -> list[str]:
 
 
 def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:
-    """What stood behind `loadstone run` when the run was started; how it was shown is left out.
+    """What stood behind `loadstone run` when the run was started; how it was shown is left out, and so is what nobody but the user may allow.
 
     A server whose URL held a password must be among the options `given` now: the folder keeps no secret.
     An experiment's file that is gone is replaced by the folder's copy. Raises UserError.
@@ -88,7 +90,7 @@ def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:
             _require_given(folder, word, given)
             if kept and kept[-1] in ("--server", "--subject"):
                 kept.pop()
-        elif word not in OF_ONE_START:
+        elif word not in OF_ONE_START | NEVER_TAKEN:
             kept.append(_copy_if_gone(word, folder))
     return kept
 
