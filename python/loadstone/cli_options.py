@@ -53,8 +53,8 @@ AllowAnyCommand = Annotated[
     bool,
     typer.Option(
         "--allow-any-command",
-        help="DANGER: let an experiment send any command and any SQL to your servers. It may change or delete, for good, "
-        "all that they hold, and their settings.",
+        help="DANGER: let an experiment send any command and any SQL to your servers. It may change or delete, for "
+        "good, all that they hold, and their settings.",
     ),
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="Short trials; the verdicts say that it was quick.")]

@@ -74,7 +74,7 @@ def run_lines(runs: Sequence[RunEntry], width: int | None = None) -> list[str]:
 
 
 def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:
-    """What stood behind `loadstone run` when the run was started; how it was shown is left out, and so is what nobody but the user may allow.
+    """What stood behind `loadstone run` when the run was started; how it was shown is left out.
 
     A server whose URL held a password must be among the options `given` now: the folder keeps no secret.
     An experiment's file that is gone is replaced by the folder's copy. Raises UserError.

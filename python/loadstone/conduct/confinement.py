@@ -12,7 +12,7 @@ from pathlib import Path
 from loadstone import registry
 from loadstone.deploy.command_info import ServerCommands
 from loadstone.deploy.confine import Refusal, require_confined
-from loadstone.deploy.confine_sql import require_counting, statement_of
+from loadstone.deploy.confine_sql import require_counting, tables_changed
 from loadstone.deploy.manifest import read_manifest
 from loadstone.deploy.provider import Server
 from loadstone.deploy.redis_control import RedisControl
@@ -194,4 +194,4 @@ def _check_select(text: str, _: ServerCommands | None) -> None:
 
 
 def _check_statement(text: str, _: ServerCommands | None) -> None:
-    statement_of(text)
+    tables_changed(text)

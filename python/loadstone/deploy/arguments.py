@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from loadstone.deploy.redis_control import OUR_PREFIX
 
 LONGEST_EXAMPLE = 16
+"""Letters: longer than any option of a command."""
 _PIECE = re.compile(r"(?P<open>\{\{)|(?P<close>\}\})|\{(?P<placeholder>[^{}]*)\}|(?P<text>[^{}]+|[{}])")
 _RANDOM = re.compile(r"random ([0-9]+) lowercase")
 _UNIFORM = re.compile(r"uniform (-?[0-9]+)\.\.-?[0-9]+")
@@ -66,7 +67,7 @@ def _filled(placeholder: str, prefix: str) -> tuple[str, str]:
     if uniform := _UNIFORM.fullmatch(placeholder):
         return uniform[1], "-?[0-9]+"
     if drawn := _RANDOM.fullmatch(placeholder):
-        letters = int(drawn[1])
+        letters = min(int(drawn[1]), LONGEST_EXAMPLE)
         return "a" * min(
             letters, LONGEST_EXAMPLE
         ), f"[a-z]{{{letters}}}" if letters <= LONGEST_EXAMPLE else "[a-z]{17,}"

@@ -1,7 +1,7 @@
 """The commands that may be sent to a server of the user's, and where each has its keys.
 
-Data commands of Redis 6 to 8, Valkey, KeyDB and Dragonfly, and of RedisJSON. What is in no table here is refused, unless
-the server itself says what it is (`confine`). Tests hold each command's keys against those that a server extracts.
+Data commands of Redis 6 to 8, Valkey, KeyDB and Dragonfly, and of RedisJSON. What is in no table here is refused,
+unless the server itself says what it is (`confine`). Tests hold each command's keys against those that a server finds.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -7,9 +7,10 @@ command that our table lacks the server alone decides, by its ACL categories; a 
 
 from collections.abc import Sequence
 
-from loadstone.deploy.arguments import OUR_PREFIX, Argument, argument_of
+from loadstone.deploy.arguments import Argument, argument_of
 from loadstone.deploy.command_info import UNKNOWN, CommandInfo, ServerCommands
 from loadstone.deploy.command_table import DATA, KEYLESS, REFUSED, SUBCOMMANDS, Unclear
+from loadstone.deploy.redis_control import OUR_PREFIX
 
 DATA_CATEGORIES = frozenset(
     {
@@ -32,8 +33,9 @@ class Refusal(Exception):
         self.remedy = remedy
 
 
-OTHER_COMMAND = f"take a command on {{key}}, or on keys that begin with '{OUR_PREFIX}'"
-OTHER_KEY = f"write {{key}}, or a key that begins with '{OUR_PREFIX}'"
+OTHER_COMMAND = f"take a command on keys that begin with '{OUR_PREFIX}', as {{key}} does"
+OTHER_KEY = f"write a key that begins with '{OUR_PREFIX}', as {{key}} does"
+OF_ROWS = f"write a key that begins with '{OUR_PREFIX}'"
 
 
 def require_confined(
@@ -66,7 +68,7 @@ def require_confined(
         known = _known_keys(info.name, arguments)  # the server has it under another name
     if not reads_any_key:
         for key in known or ():
-            _require_ours(key)
+            _require_ours(key, prefix)
     if server is None:
         return
     info = _with_part(info, server, name, arguments)
@@ -99,9 +101,9 @@ def _known_keys(name: str, arguments: Sequence[Argument]) -> list[Argument] | No
         raise Refusal("it cannot be told which keys it reaches", str(unclear)) from None
 
 
-def _require_ours(key: Argument) -> None:
+def _require_ours(key: Argument, prefix: str | None) -> None:
     if not key.is_ours:
-        raise Refusal(f"its key '{key.written}' is not ours", OTHER_KEY)
+        raise Refusal(f"its key '{key.written}' is not ours", OF_ROWS if prefix is None else OTHER_KEY)
 
 
 def _with_part(

@@ -5,7 +5,7 @@ SELECT that counts. What it does not know is refused.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from itertools import pairwise
 
 from loadstone.deploy.sql_tokens import SqlProblem, Token, called, tokens_of
 
@@ -37,14 +37,12 @@ CLAUSES = _words(
     "OR PARTITION RANGE SPATIAL THAN UNIQUE USING VALUE VALUES WHERE"
 )
 """Words of statements on tables that a parenthesis may follow."""
-NAMING = frozenset(
-    "CONSTRAINT EXISTS FULLTEXT IGNORE INDEX INTO KEY ON PARTITION REFERENCES SPATIAL TABLE UNIQUE".split()
-)
+NAMING = _words("CONSTRAINT EXISTS FULLTEXT IGNORE INDEX INTO KEY ON PARTITION REFERENCES SPATIAL TABLE UNIQUE")
 """Words behind which a name stands."""
 NEVER = (
     *(("SELECT",), ("UNION",), ("NEXT", "VALUE"), ("DATA", "DIRECTORY"), ("INDEX", "DIRECTORY")),
     *(("DISCARD", "TABLESPACE"), ("IMPORT", "TABLESPACE"), ("EXCHANGE", "PARTITION"), ("CONVERT", "TABLE")),
-    *(("CONVERT", "PARTITION"), ("RENAME", "TO"), ("RENAME", "AS"), ("RENAME", "TABLE")),
+    ("CONVERT", "PARTITION"),
 )
 """What no statement of a file of tables may hold, other than as names in backticks: other tables, files and places."""
 ENGINES = _words("ARIA COLUMNSTORE INNODB MEMORY MYISAM ROCKSDB TOKUDB")
@@ -53,15 +51,6 @@ SESSION = frozenset({"FOREIGN_KEY_CHECKS", "SQL_NOTES", "TIME_ZONE", "UNIQUE_CHE
 CHARACTER_SETS = frozenset({"UTF8", "UTF8MB3", "UTF8MB4"})
 """In others a byte may hide the end of a name."""
 _REMEDY = "take CREATE TABLE, CREATE INDEX, ALTER, DROP or TRUNCATE TABLE, INSERT, REPLACE, UPDATE, DELETE or SET NAMES"
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A statement that may be sent: the tables that it makes where there is none, and those that it changes."""
-
-    makes: frozenset[str] = frozenset()
-    """In small letters, as `changes`."""
-    changes: frozenset[str] = frozenset()
 
 
 def require_counting(select: str) -> None:
@@ -78,15 +67,19 @@ def require_counting(select: str) -> None:
             raise SqlProblem(f"the function '{token.text}' is not for counting")
 
 
-def statement_of(text: str) -> Statement:
-    """What a statement of a file of tables does. Raises SqlProblem if it is none that may be sent."""
+def tables_changed(text: str) -> frozenset[str]:
+    """The tables that a statement of a file changes, in small letters; not those that it makes where there is none.
+
+    Raises:
+        SqlProblem: it is none that may be sent.
+    """
     tokens = tokens_of(text)
     if not tokens:
-        return Statement()
+        return frozenset()
     words = [token.word for token in tokens]
     if words[0] == "SET":
         _setting(tokens)
-        return Statement()
+        return frozenset()
     for at in range(len(words)):
         for never in NEVER:
             if tuple(words[at : at + len(never)]) == never:
@@ -106,10 +99,19 @@ def _no_other_database(tokens: Sequence[Token]) -> None:
 
 
 def _calls(tokens: Sequence[Token]) -> None:
-    for at, token in called(tokens):
-        is_named = at > 0 and tokens[at - 1].word in NAMING
-        if not is_named and token.word not in TYPES | FUNCTIONS | CLAUSES:
-            raise SqlProblem(f"the function '{token.text}' is not known here; leave it out")
+    """Raises SqlProblem for a function that is not known. `title(10)` of an index is none."""
+    lists_names: list[bool] = []
+    for at, token in enumerate(tokens):
+        if token == Token("sign", ")") and lists_names:
+            lists_names.pop()
+        if token != Token("sign", "("):
+            continue
+        before = tokens[at - 1] if at else token
+        is_named = at > 1 and before.is_name and tokens[at - 2].word in NAMING
+        is_length = bool(lists_names and lists_names[-1]) and [one.kind for one in tokens[at + 1 : at + 2]] == ["number"]
+        lists_names.append(is_named or before.word in ("KEY", "INDEX", "UNIQUE"))
+        if before.is_name and not is_named and not is_length and before.word not in TYPES | FUNCTIONS | CLAUSES:
+            raise SqlProblem(f"the function '{before.text}' is not known here; leave it out")
 
 
 def _engine(tokens: Sequence[Token]) -> None:
@@ -179,43 +181,50 @@ class _Reader:
             yield self.name()
 
 
-def _tables(tokens: Sequence[Token]) -> Statement:
-    """Which tables the statement makes and changes. Raises SqlProblem for another kind of statement."""
+def _tables(tokens: Sequence[Token]) -> frozenset[str]:
+    """Which tables the statement changes. Raises SqlProblem for another kind of statement."""
     reader = _Reader(tokens)
     if reader.skip("CREATE"):
         return _created(reader, tokens)
     if reader.skip("DROP", "TABLE"):
         reader.skip("IF", "EXISTS")
-        return Statement(changes=frozenset(reader.names()))
+        return frozenset(reader.names())
     if reader.skip("TRUNCATE"):
         reader.skip("TABLE")
-        return Statement(changes=frozenset(reader.names()))
+        return frozenset(reader.names())
     if reader.skip("ALTER", "TABLE"):
         reader.skip("IF", "EXISTS")
-        return Statement(changes=frozenset({reader.name()}))
+        _renames_no_table(tokens)
+        return frozenset({reader.name()})
     if reader.skip("DELETE", "FROM"):
         changed = reader.name()
         reader.one_of("", "WHERE", "ORDER", "LIMIT")
-        return Statement(changes=frozenset({changed}))
+        return frozenset({changed})
     if reader.skip("UPDATE"):
         changed = reader.name()
         reader.one_of("SET")
-        return Statement(changes=frozenset({changed}))
+        return frozenset({changed})
     if reader.skip("INSERT") or reader.skip("REPLACE"):
         reader.skip("IGNORE")
         reader.skip("INTO")
         changed = reader.name()
         reader.one_of("(", "VALUES", "VALUE", "SET")
-        return Statement(changes=frozenset({changed}))
+        return frozenset({changed})
     raise SqlProblem(f"'{tokens[0].text}' is not taken; {_REMEDY}")
 
 
-def _created(reader: _Reader, tokens: Sequence[Token]) -> Statement:
+def _renames_no_table(tokens: Sequence[Token]) -> None:
+    for token, after in pairwise([*tokens, Token("sign", "")]):
+        if token.word == "RENAME" and after.word not in ("COLUMN", "INDEX", "KEY"):
+            raise SqlProblem("'RENAME' gives a table another name; make it under that name")
+
+
+def _created(reader: _Reader, tokens: Sequence[Token]) -> frozenset[str]:
     replaces = reader.skip("OR", "REPLACE")
     if reader.skip("TABLE"):
         reader.skip("IF", "NOT", "EXISTS")
         made = frozenset({reader.name()})
-        return Statement(makes=made, changes=made if replaces else frozenset())
+        return made if replaces else frozenset()
     for kind in ("UNIQUE", "FULLTEXT", "SPATIAL"):
         if reader.skip(kind):
             break
@@ -223,5 +232,5 @@ def _created(reader: _Reader, tokens: Sequence[Token]) -> Statement:
         reader.skip("IF", "NOT", "EXISTS")
         reader.name()
         if reader.skip("ON"):
-            return Statement(changes=frozenset({reader.name()}))
+            return frozenset({reader.name()})
     raise SqlProblem(f"CREATE {tokens[1].text if len(tokens) > 1 else ''} is not taken; {_REMEDY}")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from loadstone.deploy.confine_sql import statement_of
+from loadstone.deploy.confine_sql import tables_changed
 from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.manifest import Manifest
 from loadstone.deploy.mariadb_control import MariaDbControl
@@ -77,7 +77,7 @@ def _note(where: str, statements: str, deployed: Deployed, control: MariaDbContr
     theirs = {table.lower() for table in control.tables()} - traces.made
     for text in statements_in(statements):
         with contextlib.suppress(SqlProblem):  # one that was let pass: its words alone are looked at, below
-            for table in sorted(theirs & statement_of(text).changes):
+            for table in sorted(theirs & tables_changed(text)):
                 raise UserError(
                     f"{where}: '{' '.join(text.split())[:60]}': table '{table}' was there before and is not touched; "
                     "remove it, or name another database in the server's URL"
