@@ -262,9 +262,7 @@ def answering() -> Iterator[Callable[[bytes], str]]:
         b"*1\r\n*6\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n",
     ],
 )
-def test_a_server_that_does_not_say_leaves_it_to_our_table(
-    answering: Callable[[bytes], str], answer: bytes
-) -> None:
+def test_a_server_that_does_not_say_leaves_it_to_our_table(answering: Callable[[bytes], str], answer: bytes) -> None:
     with RedisControl(parse_url(answering(answer))) as control:
         server = ServerCommands(control)
         require_confined(arguments("SET {key} {value}"), PREFIX, server)

@@ -108,7 +108,9 @@ def _calls(tokens: Sequence[Token]) -> None:
             continue
         before = tokens[at - 1] if at else token
         is_named = at > 1 and before.is_name and tokens[at - 2].word in NAMING
-        is_length = bool(lists_names and lists_names[-1]) and [one.kind for one in tokens[at + 1 : at + 2]] == ["number"]
+        is_length = bool(lists_names and lists_names[-1]) and [one.kind for one in tokens[at + 1 : at + 2]] == [
+            "number"
+        ]
         lists_names.append(is_named or before.word in ("KEY", "INDEX", "UNIQUE"))
         if before.is_name and not is_named and not is_length and before.word not in TYPES | FUNCTIONS | CLAUSES:
             raise SqlProblem(f"the function '{before.text}' is not known here; leave it out")
