@@ -11,8 +11,8 @@ import pytest
 from loadstone.deploy import parts
 from loadstone.deploy.arguments import argument_of
 from loadstone.deploy.command_info import UNKNOWN, ServerCommands
-from loadstone.deploy.command_table import DATA, KEYLESS, REFUSED, SUBCOMMANDS
-from loadstone.deploy.confine import DATA_CATEGORIES, NEVER, Refusal, require_confined
+from loadstone.deploy.command_table import DATA, KEYLESS, READING, REFUSED, SUBCOMMANDS
+from loadstone.deploy.confine import DATA_CATEGORIES, NEVER, Refusal, keys_made, require_confined
 from loadstone.deploy.redis_control import RedisControl
 from loadstone.deploy.url import parse_url
 from loadstone.plan.commands import with_arguments
@@ -290,3 +290,31 @@ def test_odd_bytes_stay_in_their_argument(user_redis: Start, text: str) -> None:
         require_confined(["SET", "{key}", text], PREFIX, ServerCommands(control))
         control.call("SET", PREFIX, text)
         assert client.get("other") == "theirs"
+
+
+def test_what_only_reads_is_no_writer(server: ServerCommands) -> None:
+    for name in DATA:
+        info = server.info(name)
+        if info is not UNKNOWN and info is not None:
+            assert name not in READING or "write" not in info.marks, name
+            assert name in READING or info.marks & {"write", "@pubsub"} or name in WRITES_A_LITTLE, name
+
+
+WRITES_A_LITTLE = ("PFCOUNT",)
+"""It may store what it counted."""
+
+
+def test_keys_beside_the_plans_are_known_so_that_they_can_be_removed() -> None:
+    texts = [
+        *("SET {key} x", "SADD loadstone:tags {value}", "RENAME {key} {key}:old", "HSET loadstone:shop:{seq} f x"),
+        *("GET loadstone:fixture", "PING", "SET other x", "FLUSHALL", "LMPOP {uniform 1..2} {key} x LEFT"),
+        *("XGROUP CREATE loadstone:log g $ MKSTREAM", "OBJECT ENCODING loadstone:fixture"),
+    ]
+    made = keys_made([arguments(text) for text in texts], PREFIX)
+    assert made == ({"loadstone:tags", "loadstone:log"}, {"loadstone:00000001:", "loadstone:shop:"})
+
+
+def test_a_key_that_differs_has_a_name_before_what_differs() -> None:
+    require_confined(arguments("SET loadstone:shop:{value} x"), PREFIX)
+    assert "write 'loadstone:NAME:' before what differs" in refusal(arguments("SET loadstone:{value} x"))
+    assert "write 'loadstone:NAME:' before what differs" in refusal(arguments("SET loadstone:a{seq} x"))

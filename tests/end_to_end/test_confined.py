@@ -96,6 +96,17 @@ def test_what_only_the_server_knows_is_refused_before_anything_is_sent(
     assert lab.runs() == []
 
 
+def test_keys_beside_the_plans_are_removed_at_the_end(lab: Lab, theirs: tuple[redis.Redis, str]) -> None:
+    client, url = theirs
+    commands = f'{SET} => "SADD loadstone:tags {{value}}"}}, {{args: "SET {{key}}:other x"'
+    path = lab.experiment(change=commands, other="      writes: document\n => ",
+                          back='      read_back: {args: "JSON.GET {key}", expect: document}\n => ')  # fmt: skip
+    options = ("--only", "operation=set", "--only", "workers=1", "--server", f"redis={url}")
+    done = lab.loadstone("run", path, *options)
+    assert done.status in (0, 3), done.err
+    assert "sadd" in sent(client)
+
+
 def test_whoever_means_it_may_and_says_so_each_time(lab: Lab, users_redis: tuple[LocalRedis, str]) -> None:
     _, url = users_redis
     with redis.Redis.from_url(url, decode_responses=True) as client:

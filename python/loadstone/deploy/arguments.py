@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from loadstone.deploy.redis_control import OUR_PREFIX
 
@@ -24,8 +25,8 @@ class Argument:
     """What it begins with, whatever its placeholders become."""
     is_certain: bool
     """Whether it is always the same text."""
-    form: re.Pattern[str]
-    """Matches everything that it may become."""
+    form: str
+    """A pattern that matches everything that it may become."""
 
     @property
     def is_ours(self) -> bool:
@@ -34,9 +35,10 @@ class Argument:
 
     def may_be(self, word: str) -> bool:
         """Whether it can become `word`, in small letters or capitals."""
-        return self.form.fullmatch(word) is not None
+        return re.fullmatch(self.form, word, re.IGNORECASE | re.DOTALL) is not None
 
 
+@lru_cache(maxsize=4096)
 def argument_of(written: str, prefix: str | None) -> Argument:
     """The argument that is written so, with keys that begin with `prefix`.
 
@@ -55,7 +57,7 @@ def argument_of(written: str, prefix: str | None) -> Argument:
         example, form = example + shown, form + pattern
         beginning += text if is_certain else ""
         is_certain = is_certain and placeholder is None
-    return Argument(written, example, beginning, is_certain, re.compile(form, re.IGNORECASE | re.DOTALL))
+    return Argument(written, example, beginning, is_certain, form)
 
 
 def _filled(placeholder: str, prefix: str) -> tuple[str, str]:

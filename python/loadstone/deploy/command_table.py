@@ -69,8 +69,12 @@ def _copied(arguments: Arguments) -> list[Argument]:
     return list(arguments[:2])
 
 
+def _names(text: str) -> list[str]:
+    return text.split()
+
+
 def _all(names: str, keys: Keys) -> Mapping[str, Keys]:
-    return dict.fromkeys(names.split(), keys)
+    return dict.fromkeys(_names(names), keys)
 
 
 _FIRST = partial(_placed, 1, 1, 1)
@@ -134,6 +138,20 @@ DATA: Mapping[str, Keys] = {
 }
 """Commands that read and write the keys that they name, and no others."""
 
+READING = frozenset(
+    _names(
+        "BITCOUNT BITFIELD_RO BITPOS DUMP EXISTS EXPIRETIME GEODIST GEOHASH GEOPOS GEORADIUSBYMEMBER_RO GEORADIUS_RO "
+        "GEOSEARCH GET GETBIT GETRANGE HEXISTS HEXPIRETIME HGET HGETALL HKEYS HLEN HMGET HPEXPIRETIME HPTTL HRANDFIELD "
+        "HSCAN HSTRLEN HTTL HVALS JSON.ARRINDEX JSON.ARRLEN JSON.GET JSON.MGET JSON.OBJKEYS JSON.OBJLEN JSON.RESP "
+        "JSON.STRLEN JSON.TYPE LCS LINDEX LLEN LPOS LRANGE MGET PEXPIRETIME PTTL PUBLISH SCARD SDIFF SINTER SINTERCARD "
+        "SISMEMBER SMEMBERS SMISMEMBER SPUBLISH SRANDMEMBER SSCAN STRLEN SUBSTR SUNION TOUCH TTL TYPE VCARD VDIM VEMB "
+        "VGETATTR VINFO VISMEMBER VLINKS VRANDMEMBER VSIM WATCH XLEN XPENDING XRANGE XREAD XREVRANGE ZCARD ZCOUNT "
+        "ZDIFF ZINTER ZINTERCARD ZLEXCOUNT ZMSCORE ZRANDMEMBER ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZRANK ZREVRANGE "
+        "ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE ZUNION JSON.DEBUG MEMORY OBJECT XINFO"
+    )
+)
+"""Commands of `DATA` and `SUBCOMMANDS` that leave no key."""
+
 SUBCOMMANDS: Mapping[str, frozenset[str]] = {
     "JSON.DEBUG": frozenset({"MEMORY"}),
     "MEMORY": frozenset({"USAGE"}),
@@ -154,7 +172,7 @@ _CHANNELS = "it turns the connection into a listener"
 
 
 def _because(names: str, reason: str) -> Iterable[tuple[str, str]]:
-    return ((name, reason) for name in names.split())
+    return ((name, reason) for name in _names(names))
 
 
 REFUSED: Mapping[str, str] = dict(

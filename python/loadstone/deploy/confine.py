@@ -5,11 +5,12 @@ table (`command_table`) and the server (`command_info`) are asked, and either ma
 command that our table lacks the server alone decides, by its ACL categories; a server that does not say leaves it out.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 from loadstone.deploy.arguments import Argument, argument_of
 from loadstone.deploy.command_info import UNKNOWN, CommandInfo, ServerCommands
-from loadstone.deploy.command_table import DATA, KEYLESS, REFUSED, SUBCOMMANDS, Unclear
+from loadstone.deploy.command_table import DATA, KEYLESS, READING, REFUSED, SUBCOMMANDS, Unclear
 from loadstone.deploy.redis_control import OUR_PREFIX
 
 DATA_CATEGORIES = frozenset(
@@ -33,6 +34,9 @@ class Refusal(Exception):
         self.remedy = remedy
 
 
+KEY = "{key}"
+NAMED = re.compile(rf"{OUR_PREFIX}[^:]+:")
+"""What a key begins with that is not always the same."""
 OTHER_COMMAND = f"take a command on keys that begin with '{OUR_PREFIX}', as {{key}} does"
 OTHER_KEY = f"write a key that begins with '{OUR_PREFIX}', as {{key}} does"
 OF_ROWS = f"write a key that begins with '{OUR_PREFIX}'"
@@ -81,6 +85,29 @@ def require_confined(
             raise Refusal(f"its key '{text.decode(errors='replace')}' is not ours", OTHER_KEY)
 
 
+def keys_made(commands: Iterable[Sequence[str]], prefix: str) -> tuple[set[str], set[str]]:
+    """Keys of ours that commands may leave beside `{key}`: names, and beginnings of names that differ.
+
+    Those that begin as `{key}` does have the beginning that all keys of a run have in common.
+    """
+    names: set[str] = set()
+    beginnings: set[str] = set()
+    for command in commands:
+        name, *arguments = (argument_of(text, prefix) for text in command)
+        called = name.example.upper()
+        try:
+            keys = [] if called in READING else _known_keys(called, arguments) or []
+        except Refusal:  # one that was let pass: nobody can tell
+            continue
+        for key in keys:
+            of_a_name = NAMED.match(key.beginning)
+            if key.is_certain and key.is_ours:
+                names.add(key.example)
+            elif key.written != KEY and of_a_name:
+                beginnings.add(of_a_name[0] if key.beginning.startswith(prefix) else key.beginning)
+    return names, beginnings
+
+
 def _known_keys(name: str, arguments: Sequence[Argument]) -> list[Argument] | None:
     """The keys as our table has them; None: it does not have the command. Raises Refusal."""
     if name in REFUSED:
@@ -104,6 +131,9 @@ def _known_keys(name: str, arguments: Sequence[Argument]) -> list[Argument] | No
 def _require_ours(key: Argument, prefix: str | None) -> None:
     if not key.is_ours:
         raise Refusal(f"its key '{key.written}' is not ours", OF_ROWS if prefix is None else OTHER_KEY)
+    if not key.is_certain and not NAMED.match(key.beginning):
+        why = f"keys are removed by their beginning, and that of '{key.written}' may be others' of ours"
+        raise Refusal(why, f"write '{OUR_PREFIX}NAME:' before what differs")
 
 
 def _with_part(

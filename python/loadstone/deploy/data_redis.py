@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from loadstone.deploy.arguments import argument_of
 from loadstone.deploy.cluster_control import ClusterControl, NodeControl
+from loadstone.deploy.confine import NAMED
 from loadstone.deploy.data import Rows, Tell
 from loadstone.deploy.data_packed import JSON, Batch, Command, Word, batches
 from loadstone.deploy.data_pipe import Pipe
@@ -22,8 +23,6 @@ WRITING = frozenset(
 )
 """Commands whose first argument is their one key."""
 PLACE = re.compile(r"(?P<brace>\{\{)|\{(?P<name>\w+)\}")
-NAMED = re.compile(rf"{OUR_PREFIX}[^:]+:")
-"""What a key begins with that differs by row."""
 
 
 @dataclass(frozen=True)
