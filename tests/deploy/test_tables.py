@@ -59,7 +59,8 @@ def test_a_server_takes_what_our_grammar_takes(theirs: Deployed, tmp_path: Path)
     (tmp_path / "schema.sql").write_text(
         "-- The shop's tables; and more.\n"
         "SET NAMES utf8mb4;\nSET FOREIGN_KEY_CHECKS = 0;\n"
-        "CREATE TABLE author (id INT PRIMARY KEY, `user` VARCHAR(20) NOT NULL DEFAULT 'a;''b', KEY by_user (`user`(9)));\n"
+        "CREATE TABLE author (id INT PRIMARY KEY, `user` VARCHAR(20) NOT NULL DEFAULT 'a;''b',\n"
+        "  KEY by_user (`user`(9)));\n"
         "CREATE TABLE book (id BIGINT AUTO_INCREMENT, author_id INT, at TIMESTAMP(6) DEFAULT CURRENT_TIMESTAMP(6),\n"
         "  score DECIMAL(5, 2) CHECK (score >= 0), PRIMARY KEY (id), # the key\n"
         "  CONSTRAINT by_author FOREIGN KEY (author_id) REFERENCES author (id) ON DELETE CASCADE) ENGINE = InnoDB;\n"
