@@ -151,3 +151,10 @@ def test_a_server_that_is_gone_is_said_in_one_line(small: str, tmp_path: Path) -
     with pytest.raises(UserError, match="Connection refused") as refused:
         confined(plan_on(f"redis://127.0.0.1:{free_port()}", path), ask=True, allow=False)
     assert "\n" not in str(refused.value)
+
+
+def test_what_is_only_loaded_is_confined(small: str, tmp_path: Path) -> None:
+    path = tmp_path / "small.yaml"
+    stored = "    - {name: store, weight: 0, when: {operation: get}, commands: [{args: SET other x}]}\n  load:\n"
+    path.write_text(small.replace("  load:\n    - operation: set", f"{stored}    - operation: store"))
+    assert "operation 'store': 'SET other x'" in refusal(plan_on(URL, path))
