@@ -67,6 +67,7 @@ def show(
     scale: opt.Scale = None,
     budget: opt.Budget = None,
     blocks: opt.Blocks = None,
+    allow_any_command: opt.AllowAnyCommand = False,
 ) -> None:
     """What an experiment would do, and how long it takes."""
     from loadstone.options import RunOptions
@@ -83,6 +84,7 @@ def show(
         scale=scale,
         budget=budget,
         blocks=blocks,
+        allow_any_command=allow_any_command,
     )
     _print([describe_experiment(options)])
 
@@ -117,6 +119,7 @@ def run(
         typer.Option("--resume", metavar=RUN, help="Go on with this run; what it was started with need not be said."),
     ] = None,
     prometheus: opt.Prometheus = None,
+    allow_any_command: opt.AllowAnyCommand = False,
     share_machine: opt.ShareMachine = False,
     fail_if: opt.FailIf = None,
     open_: opt.Open = False,
@@ -150,6 +153,7 @@ def run(
         seed=seed,
         out=out,
         resume=folder,
+        allow_any_command=allow_any_command,
         prometheus=prometheus,
         share_machine=share_machine,
         quiet=quiet,

@@ -49,6 +49,14 @@ Scale = Annotated[
     str | None,
     typer.Option("--scale", metavar="SHARE", help="Make users and rows smaller, e.g. 0.1 or '10 %'."),
 ]
+AllowAnyCommand = Annotated[
+    bool,
+    typer.Option(
+        "--allow-any-command",
+        help="DANGER: let an experiment send any command and any SQL to your servers. It may change or delete, for "
+        "good, all that they hold, and their settings.",
+    ),
+]
 Quick = Annotated[bool, typer.Option("--quick", help="Short trials; the verdicts say that it was quick.")]
 AsPublished = Annotated[
     bool, typer.Option("--as-published", help="The original's own counts, and what they cannot tell.")

@@ -35,6 +35,8 @@ class RunOptions:
     resume: Path | None = None
     scale: str | None = None
     """By how much users and rows are made smaller, e.g. `0.1`; None: as the experiment says."""
+    allow_any_command: bool = False
+    """Servers of the user's get commands and statements that are not confined to what is ours."""
     prometheus: int | None = None
     """The port on which live figures are offered; None: they are not."""
     share_machine: bool = False

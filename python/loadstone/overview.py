@@ -22,7 +22,10 @@ def describe_experiment(options: RunOptions) -> str:
     """What `loadstone show` prints. Raises UserError."""
     experiment = wanted_experiment(options)
     run_plan = wanted_plan(experiment, options, ())
-    return describe(run_plan, experiment, _prospects(run_plan))
+    from loadstone.conduct.confinement import confined  # only now: it takes time to load
+
+    remarks = confined(run_plan, ask=False, allow=options.allow_any_command)
+    return "\n".join([describe(run_plan, experiment, _prospects(run_plan)), *remarks])
 
 
 def announce(run_plan: RunPlan, experiment: Experiment) -> list[str]:

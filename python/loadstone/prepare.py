@@ -16,6 +16,8 @@ class Prepared:
     experiment: Experiment
     run_plan: RunPlan
     placement: Placement
+    remarks: tuple[str, ...] = ()
+    """What the user must know before it starts: which commands were let pass."""
 
 
 def prepare(options: RunOptions) -> Prepared:
@@ -26,12 +28,13 @@ def prepare(options: RunOptions) -> Prepared:
     run_plan = _with_folders_budget(run_plan, options)
     if options.resume is not None:
         _require_same_plan(options.resume, run_plan)
-    _check_parts(run_plan, options)
-    return Prepared(experiment, run_plan, place(max(trial.plan.threads for trial in run_plan.trials)))
+    remarks = _check_parts(run_plan, options)
+    return Prepared(experiment, run_plan, place(max(trial.plan.threads for trial in run_plan.trials)), remarks)
 
 
-def _check_parts(run_plan: RunPlan, options: RunOptions) -> None:
-    """The engine, the parts, the room on the disk, and last the user's servers. Raises UserError."""
+def _check_parts(run_plan: RunPlan, options: RunOptions) -> tuple[str, ...]:
+    """The engine, the parts, the room on the disk, and last the user's servers; remarks. Raises UserError."""
+    from loadstone.conduct.confinement import confined
     from loadstone.conduct.connections_needed import check_local_ports
     from loadstone.conduct.preflight import ask_users_parts, check_parts  # only now: it takes time to load
     from loadstone.drive.native import require_drivable, require_release_engine
@@ -43,8 +46,10 @@ def _check_parts(run_plan: RunPlan, options: RunOptions) -> None:
             require_drivable(trial.plan)
     check_parts(run_plan)
     check_local_ports(run_plan)
+    confined(run_plan, ask=False, allow=options.allow_any_command)
     check_space(options.resume or options.out, estimate_bytes(run_plan))
     ask_users_parts(run_plan)
+    return confined(run_plan, ask=True, allow=options.allow_any_command)
 
 
 def _require_same_plan(folder: Path, run_plan: RunPlan) -> None:

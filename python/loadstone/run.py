@@ -55,7 +55,7 @@ def run(
     The outcome is printed on `results`, and all else on `remarks`.
     """
     experiment, run_plan = prepared.experiment, prepared.run_plan
-    announcement = () if options.quiet else announce(run_plan, experiment)
+    announcement = () if options.quiet else (*prepared.remarks, *announce(run_plan, experiment))
     progress = RunProgress(remarks, verbose=options.verbose, quiet=options.quiet)
     opening = opened(options, experiment, run_plan, prepared.placement, progress.step, progress.note, announcement)
     with progress, opening as parts:
@@ -145,6 +145,8 @@ def _advised(error: LoadstoneError, folder: Path, options: RunOptions, unwritten
     for server in options.servers:
         if redact(server) != server:  # the folder keeps no password
             words += ["--server", f"{server.partition('=')[0]}=URL"]
+    if options.allow_any_command:  # it is never taken from a folder
+        words.append("--allow-any-command")
     also = f" ({unwritten})" if unwritten else ""
     return type(error)(f"{error}; go on with: {shlex.join(words)}{also}")
 

@@ -20,8 +20,10 @@ RUNS = Path("runs")
 LATEST = "latest"
 """Names the newest run wherever a run's folder is expected."""
 _NAME = re.compile(r"(?P<time>\d{8}T\d{6}Z)-(?P<experiment>.+?)(?:-(?P<number>\d+))?")
-OF_ONE_START = {"--json", "--open", "--quiet", "--share-machine", "--verbose"}
-"""Switches that say how a run is shown, and not what it measures; and what must be meant each time."""
+OF_ONE_START = {"--json", "--open", "--quiet", "--verbose"}
+"""Switches that say how a run is shown, and not what it measures."""
+NEVER_TAKEN = {"--allow-any-command", "--share-machine"}
+"""Switches that must be meant each time, and so are not taken from a folder, which may be another's."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:
             _require_given(folder, word, given)
             if kept and kept[-1] in ("--server", "--subject"):
                 kept.pop()
-        elif word not in OF_ONE_START:
+        elif word not in OF_ONE_START | NEVER_TAKEN:
             kept.append(_copy_if_gone(word, folder))
     return kept
 

@@ -6,7 +6,9 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from loadstone.deploy.arguments import argument_of
 from loadstone.deploy.cluster_control import ClusterControl, NodeControl
+from loadstone.deploy.confine import NAMED
 from loadstone.deploy.data import Rows, Tell
 from loadstone.deploy.data_packed import JSON, Batch, Command, Word, batches
 from loadstone.deploy.data_pipe import Pipe
@@ -21,8 +23,6 @@ WRITING = frozenset(
 )
 """Commands whose first argument is their one key."""
 PLACE = re.compile(r"(?P<brace>\{\{)|\{(?P<name>\w+)\}")
-NAMED = re.compile(rf"{OUR_PREFIX}[^:]+:")
-"""What a key begins with that differs by row."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def writing_of(commands: Sequence[str], rows: Rows) -> Writing:
         words = _split(text)
         place = next((found for found in PLACE.finditer(words[1]) if found["name"]), None)
         beginning = words[1][: place.start() if place else None].replace("{{", "{")
-        if not beginning.startswith(OUR_PREFIX):
+        if not argument_of(words[1], None).is_ours:
             raise UserError(f"'{text}': its key must begin with '{OUR_PREFIX}'")
         if place and not NAMED.match(beginning):
             raise UserError(

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
+from loadstone.deploy.confine import keys_made
 from loadstone.deploy.data_writer import DataWriter
 from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
 from loadstone.deploy.held import by_name
@@ -48,6 +49,7 @@ class Deployments:
         self._subjects.keep_only(self._servers.all())
         if planned.subjects:
             _note_keys(servers)
+        _note_keys_beside(planned, servers)
         subjects = self._subjects.need(planned.subjects, servers)
         return Ready(servers, subjects, self._hold_the_rest(servers, subjects))
 
@@ -75,6 +77,17 @@ class Deployments:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+def _note_keys_beside(planned: PlannedTrial, servers: Mapping[str, Deployed]) -> None:
+    """Keys that the load leaves in a server of the user's beside `{key}`, which a trial removes itself."""
+    commands = [command.args for operation in planned.plan.operations for command in operation.commands]
+    commands += [command.args for one in (planned.load.operations if planned.load else ()) for command in one.commands]
+    for name, deployed in servers.items():
+        if not deployed.server.ours and planned.target in (None, name) and isinstance(deployed.control, RedisControl):
+            names, beginnings = keys_made(commands, planned.plan.keys.prefix)
+            deployed.traces.keys |= names
+            deployed.traces.beginnings |= beginnings
 
 
 def _note_keys(servers: Mapping[str, Deployed]) -> None:

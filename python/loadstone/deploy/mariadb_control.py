@@ -16,6 +16,7 @@ import pymysql
 from pymysql.constants import CR, ER
 
 from loadstone.deploy.mariadb_client import MariaDbClient, Untrusted
+from loadstone.deploy.sql_tokens import statements_in
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Endpoint
 from loadstone.replies import typed
@@ -160,9 +161,8 @@ class MariaDbControl:
 
     def run_script(self, statements: str) -> None:
         """Run the statements of a file such as `schema.sql`, each ended by a semicolon at the end of a line."""
-        for statement in re.split(r";[ \t]*(?:\n|$)", statements):
-            if statement.strip():
-                self.query(statement)
+        for statement in statements_in(statements):
+            self.query(statement)
 
     def tables(self) -> list[str]:
         """The tables of our database."""

@@ -1,13 +1,16 @@
 """The tables that a subject needs, made on the servers of the experiment before anything is written to them."""
 
+import contextlib
 import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from loadstone.deploy.confine_sql import tables_changed
 from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.manifest import Manifest
 from loadstone.deploy.mariadb_control import MariaDbControl
+from loadstone.deploy.sql_tokens import SqlProblem, statements_in
 from loadstone.errors import ServerGone, UserError
 from loadstone.files import read_bytes, why
 
@@ -30,12 +33,18 @@ def make_tables(name: str, manifest: Manifest, folder: Path, servers: Mapping[st
             _run(name, folder / path, server, servers[server])
 
 
-def _run(name: str, file: Path, server: str, deployed: Deployed) -> None:
+def read_tables(name: str, file: Path, server: str) -> str:
+    """The statements of a subject for a server. Raises UserError if the file cannot be read."""
     where = f"subject {name}: tables.{server}"
     try:
-        statements = read_bytes(file, STATEMENTS_MAX_BYTES).decode("utf-8-sig")
+        return read_bytes(file, STATEMENTS_MAX_BYTES).decode("utf-8-sig")
     except (OSError, ValueError) as error:
         raise UserError(f"{where}: {file} cannot be read ({why(error)}); correct the path, or the file") from None
+
+
+def _run(name: str, file: Path, server: str, deployed: Deployed) -> None:
+    where = f"subject {name}: tables.{server}"
+    statements = read_tables(name, file, server)
     digest = hashlib.sha256(statements.encode()).hexdigest()
     place = f"tables of {file}"
     if deployed.holds.get(place) == digest:
@@ -62,10 +71,17 @@ def _note(where: str, statements: str, deployed: Deployed, control: MariaDbContr
     """The tables that the statements will make on a server of the user's: those, and no others, are removed later.
 
     Raises:
-        UserError: the statements would remove, or empty, a table that was there before.
+        UserError: the statements would change, remove, or empty a table that was there before.
     """
     traces = deployed.traces
     theirs = {table.lower() for table in control.tables()} - traces.made
+    for text in statements_in(statements):
+        with contextlib.suppress(SqlProblem):  # one that was let pass: its words alone are looked at, below
+            for table in sorted(theirs & tables_changed(text)):
+                raise UserError(
+                    f"{where}: '{' '.join(text.split())[:60]}': table '{table}' was there before and is not touched; "
+                    "remove it, or name another database in the server's URL"
+                )
     for statement in DESTROYING.findall(statements):
         for table in sorted(theirs & set(re.findall(r"\w+", statement.lower()))):
             raise UserError(

@@ -1,4 +1,7 @@
-"""Kind `url`: a server of the user's. It is never started or stopped, and only keys under our prefix are touched."""
+"""Kind `url`: a server of the user's. It is never started or stopped, and only keys under our prefix are touched.
+
+What a workload may send to it is decided in `confine`, before it is sent.
+"""
 
 import ipaddress
 import socket

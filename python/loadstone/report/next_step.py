@@ -10,7 +10,7 @@ from loadstone.analyse.model import Analysis, Comparison
 from loadstone.report import format as fmt
 from loadstone.report.trust import different_rows
 from loadstone.report.verdicts import all_comparisons
-from loadstone.runs import OF_ONE_START, hides_secret, options_given
+from loadstone.runs import NEVER_TAKEN, OF_ONE_START, hides_secret, options_given
 
 _WITH_VALUE = {"--resume", "--budget", "--out", "--prometheus"}
 """Options of the run that the next one has otherwise, or not."""
@@ -76,7 +76,7 @@ def _given(analysis: Analysis) -> list[str] | None:
 def _kept(words: Sequence[str]) -> Iterator[str]:
     passed_over = False
     for word in words:
-        if passed_over or word in OF_ONE_START or word.partition("=")[0] in _WITH_VALUE:
+        if passed_over or word in OF_ONE_START | NEVER_TAKEN or word.partition("=")[0] in _WITH_VALUE:
             passed_over = not passed_over and word in _WITH_VALUE
         else:
             yield word

@@ -1,0 +1,197 @@
+"""Before anything is sent: what a run has for a server of the user's is confined to keys and tables of our own.
+
+What decides are `deploy.confine` and `deploy.confine_sql`; here is what a run would send where.
+"""
+
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from loadstone import registry
+from loadstone.deploy.command_info import ServerCommands
+from loadstone.deploy.confine import Refusal, require_confined
+from loadstone.deploy.confine_sql import require_counting, tables_changed
+from loadstone.deploy.manifest import read_manifest
+from loadstone.deploy.provider import Server
+from loadstone.deploy.redis_control import RedisControl
+from loadstone.deploy.sql_tokens import SqlProblem, statements_in
+from loadstone.deploy.tables import read_tables
+from loadstone.errors import ServerGone, UserError
+from loadstone.plan.model import Plan
+from loadstone.plan.run_plan import PlannedTrial, RunPlan
+from loadstone.spec.experiment import COUNTING
+
+SHOWN = 60
+"""So many characters of a command or statement stand in a message."""
+REMARKS = 10
+"""So many commands that were let pass are named."""
+OPTION = "--allow-any-command"
+Check = Callable[[ServerCommands | None], None]
+"""Raises Refusal or SqlProblem; asks the server, too, if there is one to ask."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One command or statement for a server of the user's."""
+
+    place: str
+    """Who sends it: `operation 'set'`."""
+    text: str
+    check: Check
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A command or statement that is not ours to send, and why."""
+
+    place: str
+    text: str
+    server: str
+    reason: str
+    remedy: str
+
+    @property
+    def error(self) -> UserError:
+        """Why the run is refused."""
+        return UserError(
+            f"{self.place}: '{self.text}' is not sent to {self.server}, which is not loadstone's own: {self.reason}; "
+            f"{self.remedy}, or let any command pass by {OPTION}"
+        )
+
+    @property
+    def remark(self) -> str:
+        """What is said where it is sent all the same."""
+        return f"{OPTION}: {self.place} sends '{self.text}' to {self.server}, although {self.reason}"
+
+
+def confined(run_plan: RunPlan, *, ask: bool, allow: bool) -> tuple[str, ...]:
+    """A remark on each command that is not confined, where they are allowed; see `refused_commands`.
+
+    Raises:
+        UserError: one is not confined and not allowed; or a server does not answer.
+    """
+    refused = refused_commands(run_plan, ask=ask)
+    if refused and not allow:
+        raise refused[0].error
+    more = [f"{OPTION}: and {len(refused) - REMARKS} others"] if len(refused) > REMARKS else []
+    return (*(one.remark for one in refused[:REMARKS]), *more)
+
+
+def refused_commands(run_plan: RunPlan, *, ask: bool) -> list[Refused]:
+    """What of a run may not be sent to servers that are not ours, in the order of its conditions.
+
+    `ask`: whether the servers are asked what their commands are; if not, what only they know passes.
+
+    Raises:
+        UserError: a server does not answer, or a manifest's statements cannot be read.
+    """
+    found: dict[tuple[str, str, str], Refused | None] = {}
+    for name, server, trials in _users_servers(run_plan):
+        with server.control() as control:
+            label = f"{name} ({control.endpoint.label})"
+            is_redis = isinstance(control, RedisControl)
+            commands = ServerCommands(control) if ask and isinstance(control, RedisControl) else None
+            for sent in (sent for trial in trials for sent in _sent(trial, name, is_redis=is_redis)):
+                identity = (label, sent.place, sent.text)
+                if identity not in found:
+                    found[identity] = _refused(sent, label, commands)
+    return [one for one in found.values() if one is not None]
+
+
+def _refused(sent: Sent, server: str, commands: ServerCommands | None) -> Refused | None:
+    try:
+        sent.check(commands)
+    except Refusal as refusal:
+        return Refused(sent.place, _shown(sent.text), server, refusal.reason, refusal.remedy)
+    except SqlProblem as problem:
+        reason, _, remedy = str(problem).partition("; ")
+        return Refused(sent.place, _shown(sent.text), server, reason, remedy or "leave it out")
+    except ServerGone as gone:
+        raise UserError(str(gone)) from None
+    return None
+
+
+def _shown(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= SHOWN else f"{flat[: SHOWN - 3]}..."
+
+
+def _users_servers(run_plan: RunPlan) -> Iterator[tuple[str, Server, list[PlannedTrial]]]:
+    """Each server that is not ours, not asked yet, with a trial of each condition that has it."""
+    conditions = {str(trial.condition): trial for trial in run_plan.every_trial}
+    trials: dict[str, list[PlannedTrial]] = {}
+    servers: dict[str, tuple[str, Server]] = {}
+    for trial in conditions.values():
+        for name, settings in trial.servers.items():
+            key = repr((name, settings))
+            if key not in servers:
+                servers[key] = name, registry.server(name, settings)
+            if not servers[key][1].ours:
+                trials.setdefault(key, []).append(trial)
+    return ((*servers[key], found) for key, found in trials.items())
+
+
+def _sent(trial: PlannedTrial, server: str, *, is_redis: bool) -> Iterator[Sent]:
+    """Everything that a trial sends to a server: its load, data, counts, and the statements of its subjects."""
+    if is_redis:
+        if trial.target == server or (trial.target is None and not trial.subjects):
+            yield from _of_plan(trial.plan)
+            yield from _of_plan(trial.load)
+        for data in trial.data:
+            if data.server == server:
+                for text in data.commands:
+                    yield Sent(f"data '{data.name}'", text, partial(_check_words, text))
+    else:
+        yield from _of_manifests(trial, server)
+    for stored in trial.stored:
+        if stored.server == server:
+            place = f"the count of operation '{stored.operation}'"
+            if is_redis:
+                # An application keeps what it stores where it likes; without one nothing but ours can be counted.
+                check = partial(_check_words, stored.count, is_count=bool(trial.subjects))
+                yield Sent(place, stored.count, check)
+            else:
+                yield Sent(place, stored.count, partial(_check_select, stored.count))
+
+
+def _of_plan(plan: Plan | None) -> Iterator[Sent]:
+    """The commands of a load; HTTP requests go to an application."""
+    if plan is None:
+        return
+    for operation in plan.operations:
+        read_back = [operation.read_back] if operation.read_back is not None else []
+        for command in (*operation.commands, *read_back):
+            check = partial(require_confined, command.args, plan.keys.prefix)
+            yield Sent(f"operation '{operation.name}'", " ".join(command.args), check)
+
+
+def _of_manifests(trial: PlannedTrial, server: str) -> Iterator[Sent]:
+    """The statements that make the tables of a trial's subjects. Raises UserError if they cannot be read."""
+    for name, subject in trial.subjects.items():
+        if subject.manifest is None:
+            continue
+        manifest, folder = read_manifest(Path(subject.manifest))
+        if server in manifest.tables:
+            for text in statements_in(read_tables(name, folder / manifest.tables[server], server)):
+                yield Sent(f"subject '{name}', tables.{server}", text, partial(_check_statement, text))
+
+
+def _check_words(text: str, commands: ServerCommands | None, *, is_count: bool = False) -> None:
+    """A command that is written as in a shell. `is_count`: one of an application's, which may count any key."""
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        raise Refusal("its quotes are not closed", "write it as in a shell") from None
+    if not words:
+        raise Refusal("it is empty", "write a command")
+    require_confined(words, None, commands, reads_any_key=is_count and words[0].upper() in COUNTING)
+
+
+def _check_select(text: str, _: ServerCommands | None) -> None:
+    require_counting(text)
+
+
+def _check_statement(text: str, _: ServerCommands | None) -> None:
+    tables_changed(text)
