@@ -41,5 +41,10 @@ def discard(stream: IO[str]) -> None:
     os.close(nowhere)
 
 
+def on_terminal() -> list[IO[str]]:
+    """Which of stdout and stderr are a terminal; once that is closed, they no longer say so."""
+    return [stream for stream in (sys.stdout, sys.stderr) if stream is not None and stream.isatty()]
+
+
 def _width(stream: IO[str]) -> int | None:
     return None if stream.isatty() else _PIPE_COLUMNS

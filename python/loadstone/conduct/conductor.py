@@ -23,6 +23,7 @@ from loadstone.conduct.ready_parts import (
     throttled_s,
     watch_of,
 )
+from loadstone.conduct.trial_keys import keys_of, numbered_keys
 from loadstone.conduct.warm_up import warm_up
 from loadstone.deploy.deployed import Ready
 from loadstone.deploy.deployments import Deployments
@@ -86,7 +87,7 @@ class Conductor:
         Raises:
             Interrupted: the user asked to stop; nothing of the trial counts.
             ServerGone: a part that is not ours stopped answering; the trial is recorded as invalid.
-            UserError: the disk is full.
+            UserError: the disk is full, or what is to be made on a server that is not ours cannot be noted.
         """
         writer = self.folder.begin_trial(planned.name)
         started_unix_ns = time.time_ns()
@@ -97,6 +98,8 @@ class Conductor:
             return writer.finish(judge_trial(failed_trial_record(planned, planned.plan, str(error), started_unix_ns)))
         plan = _on(planned.plan, ready, planned.target)
         self._offered = None
+        for one in targets_of(ready, planned.target).values():
+            one.traces.note(*keys_of(plan))
         try:
             warm_up(self.driver, ready, planned.target, plan, self.progress, self._require_going_on)
             self._load(planned, ready)
@@ -211,6 +214,7 @@ class Conductor:
                 continue
             try:
                 one.control.remove_numbered(keys.prefix, count)
+                one.traces.gone(numbered_keys(planned.plan))
             except ServerGone as error:
                 gone = gone if one.server.ours else error
         return gone

@@ -50,7 +50,7 @@ def ask_users_parts(run_plan: RunPlan) -> None:
             server = registry.server(name, settings)
             if not server.ours and repr((name, settings)) not in asked:
                 asked.add(repr((name, settings)))
-                server.start(DeployContext())
+                server.start(DeployContext(only_asking=True))
                 server.stop()
         for name, subject in trial.subjects.items():
             if subject.urls and repr((name, subject.urls)) not in asked:

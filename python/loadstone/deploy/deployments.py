@@ -7,6 +7,7 @@ from typing import Any, Self
 from loadstone.deploy.data_writer import DataWriter
 from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
 from loadstone.deploy.held import by_name
+from loadstone.deploy.ledger import Made
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.deploy.redis_control import RedisControl
 from loadstone.deploy.server_pool import ServerPool
@@ -81,4 +82,4 @@ def _note_keys(servers: Mapping[str, Deployed]) -> None:
     """A subject leaves keys in every Redis that it may have."""
     for deployed in servers.values():
         if isinstance(deployed.control, RedisControl):
-            deployed.traces.beginnings.add(SUBJECT_KEYS)
+            deployed.traces.note(Made("keys_beginning", SUBJECT_KEYS))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from loadstone.deploy.deployed import Deployed
+from loadstone.deploy.ledger import Made
 from loadstone.deploy.manifest import Manifest
 from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.errors import ServerGone, UserError
@@ -60,14 +61,16 @@ def _note(where: str, statements: str, deployed: Deployed, control: MariaDbContr
     """The tables that the statements will make on a server of the user's: those, and no others, are removed later.
 
     Raises:
-        UserError: the statements would remove, or empty, a table that was there before.
+        UserError: the statements would remove, or empty, a table that was there before; or the tables cannot be
+            noted in the run's ledger.
     """
     traces = deployed.traces
-    theirs = {table.lower() for table in control.tables()} - traces.made
+    theirs = {table.lower() for table in control.tables() if not traces.made_table(table)}
     for statement in DESTROYING.findall(statements):
         for table in sorted(theirs & set(re.findall(r"\w+", statement.lower()))):
             raise UserError(
                 f"{where}: '{' '.join(statement.split())}': table '{table}' was there before and is not touched; "
                 "remove it, or name another database in the server's URL"
             )
-    traces.made |= {table.lower() for table in CREATED.findall(statements)} - theirs
+    new = sorted({table.lower() for table in CREATED.findall(statements)} - theirs)
+    traces.note_tables(control, [Made("table_made", table) for table in new])
