@@ -103,8 +103,8 @@ NO_LEDGER = NoLedger()
 
 
 def describe(thing: Made) -> str:
-    """For people: `1,000 keys loadstone:00000001:002:...`; what is odd in a name is escaped."""
-    name = thing.name.encode("unicode_escape").decode()
+    """For people: `1,000 keys loadstone:00000001:002:...`; what cannot be printed is escaped."""
+    name = printable(thing.name)
     return {
         "numbered_keys": f"{thing.count:,} keys {name}...",
         "keys_beginning": f"keys {name}...",
@@ -113,6 +113,16 @@ def describe(thing: Made) -> str:
         "table_made": f"table {name}",
         "table_filled": f"rows of table {name}",
     }[thing.kind]
+
+
+def describe_place(place: Place) -> str:
+    """For people: `redis (redis://127.0.0.1:6379/0)`."""
+    return printable(f"{place.server} ({place.address})")
+
+
+def printable(text: str) -> str:
+    """The text without anything that a terminal would obey."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _address(address: str) -> str:

@@ -19,7 +19,7 @@ from typing import Any, get_args
 
 import psutil
 
-from loadstone.deploy.ledger import Kind, Made, Place, describe
+from loadstone.deploy.ledger import Kind, Made, Place, describe, describe_place
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.record.lines import FORMAT, LineFile, write_error
 from loadstone.record.machine import cpu_model, machine_id
@@ -54,6 +54,8 @@ class RunLedger:
         self._file: LineFile | None = None
         self._locked = open_locked(folder)
         found = None if self._locked is None else self._locked.entries
+        self.earlier = found
+        """What the file said when it was opened; None: nothing."""
         self.run_id = found.run_id if found else secrets.token_hex(16)
         self.run_name = found.run_name if found else folder.resolve().name
         self._earlier: dict[tuple[Place, Made], None] = dict(found.open) if found else {}
@@ -96,13 +98,20 @@ class RunLedger:
                 self.removed(*key)
         return [thing for _, thing in mine]
 
+    def left(self) -> dict[Place, list[Made]]:
+        """What was made and is not removed."""
+        places: dict[Place, list[Made]] = {}
+        for place, thing in self._open:
+            places.setdefault(place, []).append(thing)
+        return places
+
     def earlier_lines(self) -> list[str]:
         """What earlier sessions left on servers that this one did not use: a line each server, for a person."""
         places: dict[Place, list[Made]] = {}
         for place, thing in self._earlier:
             places.setdefault(place, []).append(thing)
         return [
-            f"{place.server} ({place.address}): an earlier session left {', '.join(map(describe, things))}; "
+            f"{describe_place(place)}: an earlier session left {', '.join(map(describe, things))}; "
             f"remove it by: {self.advice}"
             for place, things in places.items()
         ]
@@ -142,6 +151,14 @@ class RunLedger:
         except OSError as error:
             raise write_error(error, self._path) from None
         self._locked = open_locked(self._folder)
+
+
+def goes_on(entries: Entries) -> bool:
+    """Whether the process that wrote last to a ledger, or to what it is a copy of, still runs on this machine."""
+    pid, started_s = entries.process
+    if entries.machine != this_machine() or pid == os.getpid():
+        return False
+    return started_s > 0 and abs(started_unix_s(pid) - started_s) < 1.0
 
 
 @dataclass
