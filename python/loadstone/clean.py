@@ -59,10 +59,9 @@ def _clean_run(
             earlier = ledger.earlier
             if earlier is None or not ledger.left():
                 return "nothing"
-            if goes_on(earlier):
-                raise UserError(
-                    f"{folder}: the run goes on (process {earlier.process[0]}); wait for its end or stop it"
-                )
+            if goes_on(earlier):  # the lock is of the file, and this one is a copy
+                say(f"left: {printable(str(folder))}: its run goes on (process {earlier.process[0]}); wait for its end")
+                return "stays"
             say(f"{printable(str(folder))}:")
             ends = [_CleanPlace(folder, ledger, place, say).run(given, dry_run=dry_run) for place in ledger.left()]
             return "removed" if all(ends) else "stays"
@@ -134,9 +133,7 @@ class _CleanPlace:
             if user is None:
                 unused.append(thing)
             else:
-                self.say(
-                    f"  left: {describe(thing)}: the run {printable(user)}, which goes on, uses it; wait for its end"
-                )
+                self.say(f"  left: {describe(thing)}: the run {printable(user)} goes on and uses it; wait for its end")
         return unused
 
 
