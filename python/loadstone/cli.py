@@ -237,6 +237,25 @@ def runs_command(
 
 
 @app.command()
+def clean(
+    run: Annotated[str | None, typer.Argument(metavar=RUN, show_default=False)] = None,
+    server: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--server", metavar="NAME=URL", help="How to log in to a server; no password is kept. Repeatable."
+        ),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")] = False,
+) -> None:
+    """Remove what killed runs left on servers of yours: of one run, or of all of ./runs."""
+    from loadstone.clean import clean as clean_up
+
+    status = clean_up(run, server or (), lambda line: _print([line]), dry_run=dry_run)
+    if status:
+        raise typer.Exit(status)
+
+
+@app.command()
 def doctor() -> None:
     """Whether this machine can measure well."""
     from loadstone import console

@@ -401,6 +401,9 @@ class Vanishing:
     def start(self, _: DeployContext) -> Endpoint:
         raise ServerGone("server 127.0.0.1:1: it no longer answers")
 
+    def stop(self) -> None:
+        """It is gone already."""
+
 
 @pytest.mark.parametrize(("ours", "kind"), [(True, UserError), (False, ServerGone)])
 def test_a_server_that_goes_away_while_it_starts_ends_the_run_only_if_it_is_the_users(

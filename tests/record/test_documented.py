@@ -1,6 +1,7 @@
 """`docs/run-folder.md` names every key that is written."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 from typing import get_args
@@ -9,9 +10,11 @@ import pytest
 from pydantic import BaseModel
 
 from loadstone.analyse.model import Analysis, CrashRow, CrashTable, LessonAnswer, ResultTable
+from loadstone.deploy.ledger import Kind, Made, Place
 from loadstone.observe import generator, host, jvm, mariadb, others, process, redis
 from loadstone.record import environment, facts, machine
 from loadstone.record.crash import CrashRecord, LookedUp
+from loadstone.record.ledger import RunLedger
 from loadstone.record.look import Look, Reason
 from loadstone.record.plan_summary import GroupLine
 
@@ -79,3 +82,11 @@ def test_machine_and_kernel() -> None:
     keys = [*machine.machine(), *machine.kernel(), *machine.kernel()["limits"]]
     assert [key for key in keys if not documented(key)] == []
     assert environment.LIBRARIES
+
+
+def test_the_ledger(tmp_path: Path) -> None:
+    with closing(RunLedger(tmp_path)) as ledger:
+        ledger.makes(Place("redis", "redis://127.0.0.1:6379/0", False), [Made("numbered_keys", "loadstone:x:", 1)])
+    lines = [json.loads(line) for line in (tmp_path / "ledger.jsonl").read_text().splitlines()]
+    assert [key for line in lines for key in line if not documented(key) and key != "format"] == []
+    assert [kind for kind in get_args(Kind) if not documented(kind)] == []

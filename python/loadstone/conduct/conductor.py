@@ -25,6 +25,7 @@ from loadstone.conduct.ready_parts import (
     watch_of,
 )
 from loadstone.conduct.starts import part_starts, prepare_anew, starts_before
+from loadstone.conduct.trial_keys import keys_of, numbered_keys
 from loadstone.conduct.warm_up import warm_up
 from loadstone.deploy.deployed import Ready
 from loadstone.deploy.deployments import Deployments
@@ -91,7 +92,7 @@ class Conductor:
             Interrupted: the user asked to stop; nothing of the trial counts.
             ServerGone: a part that is not ours stopped answering; the trial is recorded as invalid.
             OutOfRoom: a server that is not ours threw keys away, or is full; the trial is recorded as invalid.
-            UserError: the disk is full.
+            UserError: the disk is full, or what is to be made on a server that is not ours cannot be noted.
         """
         writer = self.folder.begin_trial(planned.name)
         started_unix_ns = steady_clock.unix_ns()
@@ -107,6 +108,8 @@ class Conductor:
         plan = _on(planned.plan, ready, planned.target)
         self._offered, oom_before = None, count_oom_kills(ready)
         room = RoomWatch(ready.servers.values(), self.driver.stop)
+        for one in targets_of(ready, planned.target).values():
+            one.traces.note(*keys_of(plan))
         try:
             with room:
                 warm_up(self.driver, ready, planned.target, plan, self.progress, self._require_going_on)
@@ -241,6 +244,7 @@ class Conductor:
                 continue
             try:
                 one.control.remove_numbered(keys.prefix, count)
+                one.traces.gone(numbered_keys(planned.plan))
             except ServerGone as error:
                 gone = gone if one.server.ours else error
         return gone

@@ -24,9 +24,11 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver, engine_build
 from loadstone.errors import LoadstoneError
 from loadstone.options import RunOptions
+from loadstone.output.terminal import discard, on_terminal
 from loadstone.plan.run_plan import RunPlan
 from loadstone.record.environment import capture
 from loadstone.record.folder import RunFolder, new_directory
+from loadstone.record.ledger import RunLedger, is_needed
 from loadstone.record.names import LOGS, PLAN
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.redact import redact
@@ -69,8 +71,9 @@ def opened(
         held.enter_context(_interruptible(driver, stopping))
         path = held.enter_context(_folder_of_run(options, experiment))
         others = held.enter_context(measuring(path, share=options.share_machine, remark=told))
+        ledger = held.enter_context(_ledger_of_run(path, told))
         cpus = placement.server_cpus
-        context = DeployContext(cpus, log_folder=path / LOGS, progress=progress, stopped=stopping.is_set)
+        context = DeployContext(cpus, log_folder=path / LOGS, progress=progress, stopped=stopping.is_set, ledger=ledger)
         servers = held.enter_context(Deployments(registry.server, context))
         for line in announcement:
             told(line)
@@ -127,7 +130,10 @@ def _open_folder(
 
 @contextmanager
 def _folder_of_run(options: RunOptions, experiment: Experiment) -> Iterator[Path]:
-    """Where the run's folder is to be, for the logs of what is started first; removed if the run never began."""
+    """Where the run's folder is to be, for the logs of what is started first.
+
+    Removed if the run never began, and left nothing on a server that its ledger must name.
+    """
     if options.resume is not None:
         yield options.resume
         return
@@ -135,21 +141,46 @@ def _folder_of_run(options: RunOptions, experiment: Experiment) -> Iterator[Path
     try:
         yield path
     finally:
-        if not (path / PLAN).exists():
+        if not (path / PLAN).exists() and not is_needed(path):
             shutil.rmtree(path, ignore_errors=True)
 
 
 @contextmanager
+def _ledger_of_run(path: Path, told: Callable[[str], None]) -> Iterator[RunLedger]:
+    """What the run makes on servers that are not ours; at the end it is said where what earlier sessions left stays."""
+    ledger = RunLedger(path)
+    try:
+        yield ledger
+    finally:
+        for line in ledger.earlier_lines():
+            told(line)
+        ledger.close()
+
+
+@contextmanager
 def _interruptible(driver: NativeDriver, stopping: threading.Event) -> Iterator[None]:
-    """Ctrl-C and SIGTERM end the run in order; a second one ends it at once (the servers' guards clean up)."""
+    """Ctrl-C, SIGTERM and a closed terminal end the run in order; a second one ends it at once.
+
+    Then the servers' guards clean up, and `loadstone clean` on servers that are not ours. Where a closed terminal is
+    to be ignored (`nohup`), it is.
+    """
 
     def stop(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 (the signal module's signature)
+        if signum == signal.SIGHUP:
+            for stream in terminals:
+                discard(stream)
         if stopping.is_set():
+            if signum == signal.SIGHUP:  # a shell and its terminal send one each: nobody asked twice
+                return
             raise KeyboardInterrupt
         stopping.set()
         driver.stop()
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    terminals = on_terminal()
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield
     finally:

@@ -51,7 +51,7 @@ def ask_users_parts(run_plan: RunPlan) -> None:
             server = registry.server(name, settings)
             if not server.ours and repr((name, settings)) not in asked:
                 asked.add(repr((name, settings)))
-                server.start(DeployContext())
+                server.start(DeployContext(only_asking=True))
                 try:
                     require_room(server, [one for one in run_plan.every_trial if one.servers.get(name) == settings])
                 finally:

@@ -11,6 +11,7 @@ from loadstone.deploy.data import Rows, Tell, each_second, rows_of
 from loadstone.deploy.data_mariadb import write_to_table
 from loadstone.deploy.data_redis import writing_of
 from loadstone.deploy.deployed import Deployed
+from loadstone.deploy.ledger import Made
 from loadstone.deploy.mariadb_control import MariaDbControl, error_code
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.redis_control import RedisControl
@@ -70,7 +71,7 @@ class DataWriter:
     def _to_table(self, data: WantedData, rows: Rows, deployed: Deployed, control: MariaDbControl) -> None:
         if data.table is None:
             raise UserError(f"'{data.server}' is a MariaDB: name a 'table', and leave 'commands' out")
-        claim = partial(_claim, deployed, data.table)
+        claim = partial(_claim, deployed, control, data.table)
         if not write_to_table(control, data.table, rows, self._telling(data, rows), claim):
             self._context.progress(f"{data.name}: {data.server} holds these rows already")
 
@@ -80,8 +81,10 @@ class DataWriter:
         writing = writing_of(data.commands, rows)
         if control.keys():
             writing.remove(control)  # of an earlier run, or of other rows under these keys
-        deployed.traces.keys |= writing.keys
-        deployed.traces.beginnings |= writing.beginnings
+        deployed.traces.note(
+            *(Made("key", key) for key in sorted(writing.keys)),
+            *(Made("keys_beginning", beginning) for beginning in sorted(writing.beginnings)),
+        )
         telling = self._telling(data, rows)
 
         def tell(done: int) -> None:
@@ -97,17 +100,17 @@ class DataWriter:
         return each_second(self._context, data.name, rows.count)
 
 
-def _claim(deployed: Deployed, table: str, there: int) -> None:
+def _claim(deployed: Deployed, control: MariaDbControl, table: str, there: int) -> None:
     """The table may be written to, which holds so many rows. Raises UserError if they are the user's."""
     traces = deployed.traces
-    if deployed.server.ours or table in traces.filled or traces.made_table(table):
+    if deployed.server.ours or traces.filled_table(table) or traces.made_table(table):
         return
     if there:
         raise UserError(
             f"table '{table}' was there before and holds {there:,} other rows, which are not touched; "
             "empty or remove it, or name another database in the server's URL"
         )
-    traces.filled.add(table)
+    traces.note_tables(control, [Made("table_filled", table)])
 
 
 def _place(data: WantedData) -> str:

@@ -8,6 +8,7 @@ from loadstone.deploy.confine import keys_made
 from loadstone.deploy.data_writer import DataWriter
 from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
 from loadstone.deploy.held import by_name
+from loadstone.deploy.ledger import Made
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.deploy.redis_control import RedisControl
 from loadstone.deploy.server_pool import ServerPool
@@ -85,13 +86,15 @@ def _note_keys_beside(planned: PlannedTrial, servers: Mapping[str, Deployed]) ->
     commands += [command.args for one in (planned.load.operations if planned.load else ()) for command in one.commands]
     for name, deployed in servers.items():
         if not deployed.server.ours and planned.target in (None, name) and isinstance(deployed.control, RedisControl):
-            names, beginnings = keys_made(commands, planned.plan.keys.prefix)
-            deployed.traces.keys |= names
-            deployed.traces.beginnings |= beginnings
+            keys, beginnings = keys_made(commands, planned.plan.keys.prefix)
+            deployed.traces.note(
+                *(Made("key", key) for key in sorted(keys)),
+                *(Made("keys_beginning", beginning) for beginning in sorted(beginnings)),
+            )
 
 
 def _note_keys(servers: Mapping[str, Deployed]) -> None:
     """A subject leaves keys in every Redis that it may have."""
     for deployed in servers.values():
         if isinstance(deployed.control, RedisControl):
-            deployed.traces.beginnings.add(SUBJECT_KEYS)
+            deployed.traces.note(Made("keys_beginning", SUBJECT_KEYS))

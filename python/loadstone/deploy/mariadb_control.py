@@ -131,26 +131,31 @@ class MariaDbControl:
         self.query(f"SET GLOBAL {name} = %s", value)
         return self.settings([name]).get(name, "")
 
-    def create_database(self) -> bool:
-        """Make our database where there is none; whether it was made.
+    def create_database(self, comment: str = "") -> bool:
+        """Make our database where there is none, with a comment if any (MariaDB 10.5); whether it was made.
 
         Raises:
             UserError: its name is not ours, or the user may not.
         """
-        if self._has_database():
+        if self.has_database():
             return False
+        self.require_creatable()
+        database, self.database = self.database, ""
+        commented = ("COMMENT %s", comment) if comment else ("",)
+        try:
+            self.query(f"CREATE DATABASE {database} CHARACTER SET utf8mb4 {commented[0]}", *commented[1:])
+        finally:
+            self.database = database
+        self.close()  # the next connection goes into it
+        return True
+
+    def require_creatable(self) -> None:
+        """Returns if a database that is missing may be made. Raises UserError if its name is not ours."""
         if not OURS.fullmatch(self.database):
             raise UserError(
                 f"server {self.endpoint.label}: it has no database '{self.database}'; create it, "
                 "or name none, and 'loadstone' is created"
             )
-        database, self.database = self.database, ""
-        try:
-            self.query(f"CREATE DATABASE {database} CHARACTER SET utf8mb4")
-        finally:
-            self.database = database
-        self.close()  # the next connection goes into it
-        return True
 
     def drop_database(self) -> None:
         """Remove our database with all its tables; only for one that `create_database` made."""
@@ -221,7 +226,8 @@ class MariaDbControl:
                 "'loadstone_', are written to and emptied; take such a name"
             )
 
-    def _has_database(self) -> bool:
+    def has_database(self) -> bool:
+        """Whether the server has our database."""
         database, self.database = self.database, ""
         try:
             found = self.query("SELECT 1 FROM information_schema.schemata WHERE schema_name = %s", database)

@@ -1,14 +1,17 @@
 """Kind `mariadb-url`: a MariaDB of the user's. Never started or stopped; only our own database and tables change."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Literal
 from urllib.parse import unquote, urlsplit
 
 import psutil
 from pydantic import ConfigDict, Field
 
+from loadstone.deploy.ledger import Made, Place, place_of
 from loadstone.deploy.mariadb_control import NAME, MariaDbControl
 from loadstone.deploy.mariadb_facts import READ_BACK, facts_of
+from loadstone.deploy.mariadb_marks import create_marked, owner_of, remove_database
 from loadstone.deploy.mariadb_words import DATABASE
 from loadstone.deploy.provider import DeployContext, ServerFacts, ServerSettings
 from loadstone.deploy.transport import is_loopback, remark_on_exposure
@@ -104,20 +107,32 @@ class MariaDbUrl:
         self.pids: Mapping[str, int] = {}
         self._endpoint, self._database = parse_mariadb_url(settings.url)
         self._made = False
+        self._marked = False
+        """Whether the database that was made says so itself."""
+        self._context = DeployContext()
 
     def control(self, timeout_s: float = 5.0) -> MariaDbControl:
         """A connection for loadstone's own questions."""
         return MariaDbControl(self._endpoint, self._database, timeout_s)
 
     def start(self, context: DeployContext) -> Endpoint:
-        """Ask the server whether it can serve, and make our database; see `provider.Server.start`."""
+        """Ask the server whether it can serve, and make our database; see `provider.Server.start`.
+
+        What an earlier session of the run left of it is removed first.
+        """
+        self._context = context
         context.progress(f"asking {self.name} ({self._endpoint.label})")
         remark_on_exposure(context, self.name, self._endpoint)
         try:
             with self.control() as control:
-                self._made = control.create_database() or self._made
-                self.facts = facts_of(control)
+                if not control.has_database():
+                    control.require_creatable()
+                    control.database = ""
+                self.facts = replace(facts_of(control), details={"database": self._database})
                 self.settings_read_back = control.settings(READ_BACK)
+            if not context.only_asking:
+                with self.control() as control:
+                    self._make_database(control)
         except ServerGone as gone:
             raise UserError(str(gone)) from None
         pid = listening_pid(self._endpoint)
@@ -130,7 +145,7 @@ class MariaDbUrl:
         Raises:
             ServerGone: it does not.
         """
-        return answering_again(self.start)
+        return answering_again(lambda _: self.start(self._context))
 
     def alive(self) -> bool:
         """Whether it answers."""
@@ -143,10 +158,38 @@ class MariaDbUrl:
 
     def stop(self) -> None:
         """Leaves the server as it was: removes the database that `start` made, and nothing else."""
-        if self._made:
-            self._made = False
-            with self.control() as control:
+        if not self._made:
+            return
+        with self.control() as control:
+            if self._marked:
+                remove_database(control, self._context.ledger.run_id)
+            else:
                 control.drop_database()
+        self._made = False
+        self._context.ledger.removed(*self._noted)
+
+    def _make_database(self, control: MariaDbControl) -> None:
+        """Make our database if it is missing. Raises UserError if it is another run's, or it cannot be noted."""
+        ledger = self._context.ledger
+        owner = owner_of(control)
+        if owner is not None and owner.run_id != ledger.run_id:
+            raise UserError(
+                f"server {self.name}: database '{self._database}' was made by the run {owner.run_name}, which goes on "
+                f"or was killed; wait for its end, or remove what it left by: loadstone clean {owner.run_name} "
+                "(where that run was started), or name another database in the URL"
+            )
+        place, database = self._noted
+        if owner is not None and database in ledger.take_earlier(place, (database.kind,)):
+            control.drop_database()
+        if not control.has_database():
+            ledger.makes(place, [database])
+            self._made = create_marked(control, ledger.run_id, ledger.run_name) or self._made
+            self._marked = owner_of(control) is not None
+
+    @property
+    def _noted(self) -> tuple[Place, Made]:
+        """Our database, as the ledger has it."""
+        return place_of(self.name, self._endpoint, self._database), Made("database", self._database)
 
 
 def listening_pid(endpoint: Endpoint) -> int | None:

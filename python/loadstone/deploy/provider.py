@@ -12,6 +12,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
+from loadstone.deploy.ledger import NO_LEDGER, Ledger
 from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.deploy.redis_control import RedisControl
 from loadstone.errors import Interrupted
@@ -52,6 +53,10 @@ class DeployContext:
     """Told what is being done, one short line each."""
     stopped: Callable[[], bool] = never
     """Whether the user asked to stop."""
+    ledger: Ledger = NO_LEDGER
+    """Where it is noted what is made on servers that are not ours, before it is made."""
+    only_asking: bool = False
+    """Whether a server that is not ours is only asked whether it can serve: nothing is made on it."""
 
     def heed(self) -> None:
         """Called by all that waits for long.

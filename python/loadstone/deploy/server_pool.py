@@ -1,18 +1,25 @@
 """The servers of a run: one for each name and settings, kept up until the run ends."""
 
 import json
+import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.held import hold, release
+from loadstone.deploy.ledger import Place, describe, place_of
+from loadstone.deploy.leftovers import remove_earlier
+from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.deploy.provider import DeployContext, ManyEndpoints, Remark, Server
 from loadstone.deploy.traces import Traces
 from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.plan.model import Endpoint
 
+PATIENCE_S = 20.0
+"""How long a server of the user's that hangs is waited for at the end, to remove what is ours there."""
 MONITOR_TIMEOUT_S = 0.8
 """Below the monitors' second: a server that hangs must not hold up the other monitors."""
 
@@ -71,7 +78,7 @@ class ServerPool:
         if found is None:
             self._make_room()
             number = 1 + sum(one.server.name == server.name for one in self._running.values())
-            self._running[key] = _deployed(server, server.start(with_own_log(self._context, number)))
+            self._running[key] = self._first(server, with_own_log(self._context, number))
         elif not found.server.alive():
             found.close()
             self._running[key] = _deployed(found.server, found.server.restart(), found.traces)
@@ -80,16 +87,53 @@ class ServerPool:
             self._running[key] = _deployed(found.server, found.server.control().endpoint, found.traces)
         return self._running[key]
 
+    def _first(self, server: Server, context: DeployContext) -> Deployed:
+        """A server that is needed for the first time; of one that is not ours, what an earlier session left is gone."""
+        try:
+            deployed = _deployed(server, server.start(context))
+            if not server.ours:
+                deployed.traces = Traces(_place(deployed), context.ledger)
+                remove_earlier(deployed.traces, deployed.control)
+        except BaseException:
+            if not server.ours:
+                with suppress(LoadstoneError):
+                    server.stop()
+            raise
+        return deployed
+
     def stop(self) -> None:
         """Remove our traces from servers that are not ours, stop those that are, and close every connection."""
         while self._running:
             _, deployed = self._running.popitem()
+            deadline_s = time.monotonic() + PATIENCE_S
             for step in (partial(_leave_as_it_was, deployed), deployed.close, deployed.server.stop):
                 try:
-                    step()
+                    self._patiently(step, deployed, deadline_s)
                 except LoadstoneError as error:
-                    name = deployed.server.name
-                    self._context.progress(Remark(f"{name}: not everything of ours could be removed ({error})"))
+                    self._remark_left(deployed, error)
+
+    def _patiently(self, step: Callable[[], None], deployed: Deployed, deadline_s: float) -> None:
+        """Do it; again for a while where a server that is not ours does not answer in time. Raises LoadstoneError."""
+        while True:
+            try:
+                step()
+            except ServerGone as gone:
+                if deployed.server.ours or not timed_out(gone) or time.monotonic() >= deadline_s:
+                    raise
+            else:
+                return
+            self._context.progress(f"waiting until {deployed.server.name} answers, to remove what is ours there")
+
+    def _remark_left(self, deployed: Deployed, error: LoadstoneError) -> None:
+        left = ", ".join(map(describe, deployed.traces.things))
+        advice = self._context.ledger.advice
+        remedy = f"; when it answers: {advice}" if advice and not deployed.server.ours else ""
+        self._context.progress(
+            Remark(
+                f"{deployed.server.name}: not everything of ours could be removed ({error})"
+                f"{f'; what stays: {left}' if left else ''}{remedy}"
+            )
+        )
 
 
 def with_own_log(context: DeployContext, number: int) -> DeployContext:
@@ -109,6 +153,21 @@ def _deployed(server: Server, endpoint: Endpoint, traces: Traces | None = None) 
         pids=dict(server.pids),
         traces=traces or Traces(),
     )
+
+
+def _place(deployed: Deployed) -> Place:
+    database = deployed.control.database if isinstance(deployed.control, MariaDbControl) else None
+    return place_of(deployed.server.name, deployed.endpoint, database)
+
+
+def timed_out(error: BaseException) -> bool:
+    """Whether an error is that of a server that did not answer in time, and so may answer later."""
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, TimeoutError):
+            return True
+        found = found.__cause__ or found.__context__
+    return False
 
 
 def _leave_as_it_was(deployed: Deployed) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from loadstone.deploy.confine_sql import tables_changed
 from loadstone.deploy.deployed import Deployed
+from loadstone.deploy.ledger import Made
 from loadstone.deploy.manifest import Manifest
 from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.deploy.sql_tokens import SqlProblem, statements_in
@@ -71,10 +72,11 @@ def _note(where: str, statements: str, deployed: Deployed, control: MariaDbContr
     """The tables that the statements will make on a server of the user's: those, and no others, are removed later.
 
     Raises:
-        UserError: the statements would change, remove, or empty a table that was there before.
+        UserError: the statements would change, remove, or empty a table that was there before; or the tables cannot
+            be noted in the run's ledger.
     """
     traces = deployed.traces
-    theirs = {table.lower() for table in control.tables()} - traces.made
+    theirs = {table.lower() for table in control.tables() if not traces.made_table(table)}
     for text in statements_in(statements):
         with contextlib.suppress(SqlProblem):  # one that was let pass: its words alone are looked at, below
             for table in sorted(theirs & tables_changed(text)):
@@ -88,4 +90,5 @@ def _note(where: str, statements: str, deployed: Deployed, control: MariaDbContr
                 f"{where}: '{' '.join(statement.split())}': table '{table}' was there before and is not touched; "
                 "remove it, or name another database in the server's URL"
             )
-    traces.made |= {table.lower() for table in CREATED.findall(statements)} - theirs
+    new = sorted({table.lower() for table in CREATED.findall(statements)} - theirs)
+    traces.note_tables(control, [Made("table_made", table) for table in new])

@@ -131,6 +131,11 @@ def finish() -> None:
             discard(stream)
 
 
+def on_terminal() -> list[IO[str]]:
+    """Which of stdout and stderr are a terminal; once that is closed, they no longer say so."""
+    return [stream for stream in (sys.stdout, sys.stderr) if stream is not None and stream.isatty()]
+
+
 def discard(stream: IO[str]) -> None:
     """Let what is still written to a stream go nowhere, so that closing it at the end raises nothing."""
     with contextlib.suppress(OSError, ValueError):

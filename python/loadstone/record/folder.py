@@ -91,7 +91,7 @@ class RunFolder:
         Raises:
             UserError: `out_root` cannot be written, or the disk is full.
         """
-        path = path or new_directory(out_root, experiment_name)
+        made, path = path is None, path or new_directory(out_root, experiment_name)
         known = tuple(secrets)
         try:
             (path / LATENCY).mkdir()
@@ -100,7 +100,10 @@ class RunFolder:
             write_file(path / PLAN, dump_document(redact(plan_summary.model_dump(mode="json"), known)))
             return cls(path, known)
         except (OSError, LoadstoneError) as error:
-            shutil.rmtree(path, ignore_errors=True)
+            if made:
+                shutil.rmtree(path, ignore_errors=True)
+            else:  # it may hold a ledger; who made it removes it, if it is no run's folder
+                (path / PLAN).unlink(missing_ok=True)
             raise (write_error(error, path) if isinstance(error, OSError) else error) from None
 
     @classmethod

@@ -1,0 +1,42 @@
+"""Which keys a plan makes on the Redis that gets its load: known before the load begins, so that all can be removed."""
+
+import re
+
+from loadstone.deploy.ledger import Made
+from loadstone.deploy.redis_control import OUR_PREFIX
+from loadstone.plan.model import Plan
+
+_BRACE = re.compile(r"\{\{|[{}]")
+_NAMED = re.compile(rf"{OUR_PREFIX}[^:]+:")
+"""A beginning that is removed as a whole must name something of its own."""
+_KEY = "{key}"
+
+
+def numbered_keys(plan: Plan) -> Made:
+    """The keys of the plan's key space."""
+    return Made("numbered_keys", plan.keys.prefix, plan.keys.count)
+
+
+def keys_of(plan: Plan) -> list[Made]:
+    """All that the plan's commands may make below `loadstone:`; nothing where the load is HTTP.
+
+    Any argument of that form is taken for a key: to remove too much is not possible, because all of it is ours.
+    """
+    if plan.protocol == "http1":
+        return []
+    commands = [command for operation in plan.operations for command in operation.commands]
+    named = {_named(text, plan.keys.prefix) for command in commands for text in command.args[1:]}
+    return [numbered_keys(plan), *sorted(one for one in named if one is not None)]
+
+
+def _named(text: str, prefix: str) -> Made | None:
+    """The key, or the keys' beginning, that an argument names; None for `{key}` itself and for what is not ours."""
+    if text.startswith(_KEY):
+        return Made("keys_beginning", prefix) if text != _KEY else None
+    if not text.startswith(OUR_PREFIX):
+        return None
+    place = next((found.start() for found in _BRACE.finditer(text) if found[0] != "{{"), None)
+    literal = text[:place].replace("{{", "{")
+    if place is None:
+        return Made("key", literal)
+    return Made("keys_beginning", literal) if _NAMED.match(literal) else None

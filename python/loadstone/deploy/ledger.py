@@ -1,0 +1,136 @@
+"""What is made on servers that are not ours is noted before it is made, so that every kind of end can remove it.
+
+Here is what can be noted, and the seam; the file in the run's folder is `record/ledger.py`.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from loadstone.plan.model import Endpoint
+
+Kind = Literal["numbered_keys", "keys_beginning", "key", "database", "table_made", "table_filled"]
+
+
+@dataclass(frozen=True, order=True)
+class Made:
+    """One thing of ours, or many keys of one beginning, on a server that is not ours."""
+
+    kind: Kind
+    """`numbered_keys`: `name` and a 12-digit number below `count`; `keys_beginning`: all that begin with `name`;
+    `table_made`: a table that was not there; `table_filled`: one of the user's that was empty."""
+    name: str
+    count: int = 0
+    """Of `numbered_keys` only."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A server that is not ours, named without any secret."""
+
+    server: str
+    """As the experiment calls it."""
+    address: str
+    """`redis://HOST:PORT/NUMBER`, `rediss://...`, `unix:PATH/NUMBER` or `mariadb://HOST:PORT/DATABASE`."""
+    login: bool
+    """Whether more than the address is needed to reach it: a user, a password, or options of TLS."""
+
+    def is_at(self, other: "Place") -> bool:
+        """Whether both are the same database of the same server, whatever it is called."""
+        return _address(self.address) == _address(other.address)
+
+
+def place_of(server: str, endpoint: Endpoint, database: str | None = None) -> Place:
+    """Where something is made; `database` of a MariaDB, None: a Redis."""
+    login = bool(endpoint.username or endpoint.password or endpoint.tls is not None)
+    if endpoint.unix_path is not None:
+        return Place(server, f"unix:{endpoint.unix_path}/{endpoint.database}", login)
+    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
+    scheme = "mariadb" if database is not None else "redis" if endpoint.tls is None else "rediss"
+    return Place(
+        server, f"{scheme}://{host}:{endpoint.port}/{endpoint.database if database is None else database}", login
+    )
+
+
+class Ledger(Protocol):
+    """Where it is noted what is made, and what of it is removed."""
+
+    @property
+    def run_id(self) -> str:
+        """32 hexadecimal digits of chance that nobody else has; empty: nothing is noted."""
+
+    @property
+    def run_name(self) -> str:
+        """The name of the run's folder."""
+
+    @property
+    def advice(self) -> str:
+        """The command that removes what is left."""
+
+    def makes(self, place: Place, things: Iterable[Made]) -> None:
+        """Returns once it is on the disk that these are about to be made.
+
+        Raises:
+            LoadstoneError: it cannot be written; they must not be made.
+        """
+
+    def removed(self, place: Place, thing: Made) -> None:
+        """It is gone. A failure to write this is none: the ledger then names more than there is."""
+
+    def take_earlier(self, place: Place, kinds: Collection[Kind]) -> list[Made]:
+        """What earlier sessions of the run left of these kinds at a place; each is given out once."""
+
+
+class NoLedger:
+    """Where no run is: nothing is noted."""
+
+    run_id = ""
+    run_name = ""
+    advice = ""
+
+    def makes(self, place: Place, things: Iterable[Made]) -> None:
+        """Nothing."""
+
+    def removed(self, place: Place, thing: Made) -> None:
+        """Nothing."""
+
+    def take_earlier(self, place: Place, kinds: Collection[Kind]) -> list[Made]:  # noqa: ARG002 (the seam's signature)
+        """Nothing was noted."""
+        return []
+
+
+NO_LEDGER = NoLedger()
+
+
+def describe(thing: Made) -> str:
+    """For people: `1,000 keys loadstone:00000001:002:...`; what cannot be printed is escaped."""
+    name = printable(thing.name)
+    return {
+        "numbered_keys": f"{thing.count:,} keys {name}...",
+        "keys_beginning": f"keys {name}...",
+        "key": f"key {name}",
+        "database": f"database {name}",
+        "table_made": f"table {name}",
+        "table_filled": f"rows of table {name}",
+    }[thing.kind]
+
+
+def describe_place(place: Place) -> str:
+    """For people: `redis (redis://127.0.0.1:6379/0)`."""
+    return printable(f"{place.server} ({place.address})")
+
+
+def printable(text: str) -> str:
+    """The text without anything that a terminal would obey."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _address(address: str) -> str:
+    """The same for all names of this machine's loopback."""
+    scheme, separator, rest = address.partition("://")
+    if not separator:
+        return address
+    for host in ("localhost:", "[::1]:"):
+        if rest.startswith(host):
+            rest = f"127.0.0.1:{rest.removeprefix(host)}"
+    return f"{scheme}{separator}{rest}"
