@@ -2,11 +2,13 @@
 
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from loadstone.secrecy import registry
 
 from .podman import image_elsewhere, mariadb_image, podman, podman_found  # noqa: F401 (fixtures)
 
@@ -34,6 +36,14 @@ design:
   table_blocks: 3
   trial: 4 s
 """
+
+
+@pytest.fixture(autouse=True)
+def _no_secret_of_another_test() -> Iterator[None]:
+    """What one test learned to be a secret is a word like any other in the next."""
+    registry.forget()
+    yield
+    registry.forget()
 
 
 @pytest.fixture(scope="session")

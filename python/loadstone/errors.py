@@ -3,11 +3,16 @@
 `UserError`: bad input, exit status 2. `ServerGone`: the user's server went away, status 3.
 """
 
+from loadstone.secrecy.registry import hide
+
 
 class LoadstoneError(Exception):
-    """Base of all that loadstone raises on purpose. The message is one line for a person."""
+    """Base of all that loadstone raises on purpose. The message is one line for a person, without secrets."""
 
     exit_status = 1
+
+    def __str__(self) -> str:
+        return hide(super().__str__())
 
 
 class UserError(LoadstoneError):

@@ -22,10 +22,11 @@ from loadstone.overview import announce
 from loadstone.plan.run_plan import RunPlan
 from loadstone.prepare import Prepared
 from loadstone.record.reading import read_histogram
-from loadstone.record.redact import redact
 from loadstone.report.progress import RunProgress
 from loadstone.report.terminal import show
 from loadstone.report.write import DEFAULT_FORMATS, write_report
+from loadstone.secrecy.command import hidden_words
+from loadstone.secrecy.text import HIDDEN
 
 MISSED_STATUS = 1
 INVALID_STATUS = 3
@@ -103,7 +104,7 @@ def _advised(error: LoadstoneError, folder: Path, options: RunOptions) -> Loadst
     """The same error, with the command that goes on where it ended."""
     words = ["loadstone", "run", "--resume", str(folder)]
     for server in options.servers:
-        if redact(server) != server:  # the folder keeps no password
+        if HIDDEN in hidden_words(["--server", server])[1]:  # the folder keeps no password
             words += ["--server", f"{server.partition('=')[0]}=URL"]
     return type(error)(f"{error}; go on with: {shlex.join(words)}")
 

@@ -11,6 +11,9 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from loadstone.errors import UserError
+from loadstone.secrecy.places import secrets_of
+from loadstone.secrecy.registry import learn
+from loadstone.secrecy.text import REFERENCE as SECRET
 
 FILE = "subject.yaml"
 PLACES = frozenset({"port", "output", "folder", "replica", "jvm_flags", "memory_mb"})
@@ -21,12 +24,19 @@ FACTS = ("host", "port", "user", "password", "database", "address")
 """What can be asked of a server as `${server.fact}`; `address` is host:port."""
 
 
+def _no_references(words: str) -> str:
+    if REFERENCE.search(words) or SECRET.search(words):
+        raise ValueError(
+            "a command is seen by every user of the machine; name servers in 'environment' instead, secrets too"
+        )
+    return words
+
+
 def _known_places(command: str) -> str:
     unknown = set(re.findall(r"\{(\w*)\}", command)) - PLACES
     if unknown:
         raise ValueError(f"'{{{min(unknown)}}}' is not known; known are {', '.join(sorted(PLACES))}")
-    if REFERENCE.search(command):
-        raise ValueError("a command is seen by every user of the machine; name servers in 'environment' instead")
+    _no_references(command)
     try:
         shlex.split(command)
     except ValueError as error:
@@ -77,7 +87,7 @@ class Manifest(_Part):
     environment: dict[str, str] = Field(default_factory=dict)
     optional_servers: tuple[str, ...] = ()
     tables: dict[str, str] = Field(default_factory=dict)
-    jvm_flags: tuple[str, ...] = ()
+    jvm_flags: tuple[Annotated[str, AfterValidator(_no_references)], ...] = ()
     warm_up_s: float = Field(default=5.0, ge=0)
     """How long it is under load before measuring makes sense."""
 
@@ -110,6 +120,8 @@ def read_manifest(path: Path) -> tuple[Manifest, Path]:
     file = path / FILE if path.is_dir() else path
     try:
         data = YAML(typ="safe").load(file.read_text())
+        for secret in secrets_of(data):
+            learn(secret.value, sure=secret.sure)
         return Manifest.model_validate(data), file.absolute().parent
     except OSError as error:
         raise UserError(

@@ -7,6 +7,7 @@ from loadstone.deploy.manifest import REFERENCE
 from loadstone.deploy.provider import ServerFacts
 from loadstone.errors import UserError
 from loadstone.plan.model import Endpoint
+from loadstone.secrecy.references import resolve
 
 
 @dataclass(frozen=True)
@@ -56,5 +57,9 @@ def resolved(
                 "name one of these, or list it under optional_servers"
             )
         if not missing:
-            values[name] = REFERENCE.sub(lambda found: getattr(servers[found[1]], found[2]), value)
+            try:
+                secret = resolve(value)
+            except UserError as error:
+                raise UserError(f"subject {subject}: environment.{name}: {error}") from None
+            values[name] = REFERENCE.sub(lambda found: getattr(servers[found[1]], found[2]), secret)
     return values
