@@ -8,7 +8,7 @@ from pathlib import Path
 
 from loadstone.plan.design import make_run_plan
 from loadstone.plan.run_plan import RunPlan
-from loadstone.secrecy.references import give_files
+from loadstone.secrecy.references import give_files, learn_environment
 from loadstone.spec.catalogue import find
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.overrides import override, parse_only
@@ -51,6 +51,7 @@ class RunOptions:
 
 def wanted_experiment(options: RunOptions) -> Experiment:
     """The experiment with what the command line changes in it. Raises UserError."""
+    learn_environment()
     give_files(options.secret_files)
     return override(find(options.experiment), sets=options.set, servers=options.servers, subjects=options.subjects)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from loadstone.errors import UserError
+from loadstone.secrecy.names import is_surely_secret
 from loadstone.secrecy.registry import learn
 from loadstone.secrecy.text import REFERENCE, logins_in
 
@@ -27,6 +28,13 @@ def give_files(options: Iterable[str]) -> None:
             raise UserError("--secret-file: write NAME=PATH, with letters, digits and _ in the name")
         _FILES[name] = _read(name, Path(path))
         learn(_FILES[name], f"${{secret:{name}}}")
+
+
+def learn_environment() -> None:
+    """Variables of our own whose names say that they are secret: what we start inherits them, and may print them."""
+    for name, value in os.environ.items():
+        if is_surely_secret(name):
+            learn(value, f"${{env:{name}}}", sure=False)
 
 
 def resolve(text: str, *, template: bool = False) -> str:

@@ -153,13 +153,24 @@ def _hidden(value: Any, under: str) -> Any:
     if isinstance(value, str):
         return hide(value)
     if isinstance(value, Mapping):
-        return {
-            key: _in_place(item) if _KNOWN.is_place(under, key) else _hidden(item, str(key))
-            for key, item in value.items()
-        }
+        shown: dict[Any, Any] = {}
+        for key, item in value.items():
+            below = _in_place(item) if _KNOWN.is_place(under, key) else _hidden(item, str(key))
+            shown[_key(key, shown)] = below
+        return shown
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return [_hidden(item, under) for item in value]
     return value
+
+
+def _key(key: Any, others: Mapping[Any, Any]) -> Any:
+    """A key without secrets. Two that differ by theirs alone (requests, by their paths) stay two: they are numbered."""
+    name = hide(key) if isinstance(key, str) else key
+    number, numbered = 1, name
+    while numbered in others:
+        number += 1
+        numbered = f"{name} ({number})"
+    return numbered
 
 
 def _in_place(item: Any) -> Any:
