@@ -17,7 +17,7 @@ from loadstone.secrecy.registry import learn
 from .conftest import wait_until
 
 FORMS = [("abcd", "1"), ("abcdef", "2"), ("xxab", "3"), ("aab", "4")]
-TEXTS = ["abcdef", "abcdxabcde", "xxabcd", "xxxabab", "aaab", "abcabcdabc", "xaabcdef", "abcde", "", "\n"]
+TEXTS = ["abcdef", "abcdxabcde", "xxabcd", "xxxabab", "aaab", "abcabcdabc", "xaabcdef", "abcde", "\n"]
 
 
 @pytest.mark.parametrize("text", TEXTS)

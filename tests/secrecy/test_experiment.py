@@ -24,7 +24,6 @@ def learned(data: Mapping[str, Any]) -> list[str]:
     "data",
     [
         {"servers": {"redis": {"url": f"redis://me:{SECRET}@h"}}},
-        {"servers": {"redis": {"url": f"redis://me:{SECRET}/x@h"}}},
         {"servers": {"redis": {"url": f"redis://{SECRET}@h"}}},
         {"subjects": {"app": {"url": f"http://h:1,http://u:{SECRET}@h:2"}}},
         {"subjects": {"app": {"environment": {"DB_PASSWORD": SECRET}}}},
@@ -72,6 +71,11 @@ def test_what_only_looks_like_a_place_teaches_nothing(data: Mapping[str, Any]) -
     assert hide_known(text) == text
 
 
+def test_a_password_that_breaks_its_url_is_known_whole() -> None:
+    learned({"servers": {"redis": {"url": f"redis://me:a/{SECRET}?@h"}}})
+    assert hide_known(f"'a/{SECRET}?' is no host") == "'***' is no host"
+
+
 def test_a_level_may_be_no_secret() -> None:
     data = {
         "factors": {"login": {"levels": [SECRET, "${env:OTHER}"]}},
@@ -89,7 +93,7 @@ def test_the_names_of_an_experiment_are_no_secrets() -> None:
 
 def test_what_a_folder_did_not_keep_is_asked_for() -> None:
     for data in ({"url": "redis://***@h"}, {"environment": {"DB_PASSWORD": "***"}}):
-        assert ["not kept" in problem for _, problem in check_given(data)] == [True]
+        assert "not kept" in next(check_given(data))[1]
     assert list(check_given({"title": "***", "url": "redis://h"})) == []
 
 

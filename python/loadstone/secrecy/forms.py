@@ -3,7 +3,6 @@
 import base64
 import html
 import json
-import shlex
 from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
@@ -24,7 +23,6 @@ def _escaped(value: str) -> Iterator[str]:
     yield quote(value, safe="").lower() if "%" in quote(value, safe="") else value
     for ascii_only in (True, False):
         yield json.dumps(value, ensure_ascii=ascii_only)[1:-1]
-    yield shlex.quote(value)
     yield value.replace("'", "'\"'\"'")
     yield value.replace("'", "''")
     yield html.escape(value)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from loadstone.secrecy.names import is_secret, is_secret_header, is_secret_variable, is_surely_secret
@@ -21,6 +22,7 @@ class Placed(NamedTuple):
     """Whether its place leaves no doubt; a variable `SORT_KEY` may hold anything."""
 
 
+@lru_cache(maxsize=4096)
 def names_secret(under: str, key: object) -> bool:
     """Whether a value under `key` is secret; `under` is the key that the mapping itself stands under."""
     section, dot, name = key.partition(".") if isinstance(key, str) else ("", "", "")

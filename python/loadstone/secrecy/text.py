@@ -15,14 +15,15 @@ _OPEN = re.compile(r"\$\{[^{}]*\}|\{[^{}]*\}|\*\*\*")
 """Names a value that stands elsewhere, or did: references, factors, placeholders."""
 _SCHEMES = r"Bearer|Basic|Digest|Token|ApiKey|Negotiate"
 _NOTHING = re.compile(rf"(?:(?:{_SCHEMES})\b)?[\s;,:=&]*", re.I)
-_PLACEHOLDERS = re.compile(r"(?:USER|NAME)?:?(?:PASSWORD|SECRET)")
+_PLACEHOLDERS = re.compile(r"(?:USER|NAME)?:?(?:PASSWORD|SECRET|VALUE)")
 """As messages write them: `redis://:PASSWORD@HOST`."""
 
 _LOGIN = re.compile(
-    r"(?P<scheme>[a-z][a-z0-9+.-]*://)"
-    r"(?P<login>[^/?#\s\"'<>]*|[^/?#\s\"'<>:@]*:(?!\d{1,5}(?:[/,?#]|$))[^\s\"'<>@]*(?:@[^\s\"'<>@/?#]*)*)@",
-    re.I,
+    r"(?P<scheme>[a-z][a-z0-9+.-]{0,30}://)"
+    r"(?P<login>[^/?#\s\"'<>]{0,300}|[^/?#\s\"'<>:@]{0,99}:(?!\d{1,5}(?:[/,?#]|$))[^\s\"'<>]{0,300})@",
+    re.IGNORECASE,
 )
+"""Bounded, so that a long text costs no more than its length. An unescaped password may hold `/` and `@`."""
 _QUERY = re.compile(r"(?P<head>[?&;](?P<name>[\w.\[\]-]+)=)(?P<value>[^&#;\s\"'<>]*)")
 _SETTING = re.compile(
     r"(?P<head>(?<![\w.?&;-])-{0,2}(?P<name>[A-Za-z][\w.-]*)\s?=\s?(?P<quote>[\"']?))"
@@ -114,7 +115,7 @@ def _both(value: str, *, sure: bool) -> Iterator[Found]:
 
 
 def _hide(found: re.Match[str], secret: bool) -> str:
-    if not secret or is_open(found["value"]):
+    if not secret or is_open(found["value"]) or _PLACEHOLDERS.fullmatch(found["value"]):
         return found[0]
     return f"{found['head']}{HIDDEN}"
 
