@@ -8,6 +8,8 @@ from types import ModuleType
 
 import pytest
 
+from loadstone.secrecy import registry
+
 from .podman import image_elsewhere, mariadb_image, podman, podman_found  # noqa: F401 (fixtures)
 
 SMALL = Path(__file__).parent / "examples" / "experiment" / "small.yaml"
@@ -42,6 +44,14 @@ def _lock_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOADSTONE_LOCK_FOLDER", str(tmp_path_factory.mktemp("lock")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _no_secret_of_another_test() -> Iterator[None]:
+    """What one test learned to be a secret is a word like any other in the next."""
+    registry.forget()
+    yield
+    registry.forget()
 
 
 @pytest.fixture(scope="session")

@@ -78,6 +78,20 @@ def test_a_password_is_asked_for_again(tmp_path: Path) -> None:
     assert command_of(path, ["--server", "redis=redis://:secret@host:1/0"]) == ["tiny", "--quick"]
 
 
+def test_a_setting_that_is_not_kept_is_asked_for_by_its_own_option(tmp_path: Path) -> None:
+    for number, option in enumerate(("--set a.environment.PW=***", "--set=a.environment.PW=***")):
+        path = run(tmp_path, str(number), f"loadstone run tiny {option} --quick")
+        with pytest.raises(UserError, match=r"secret in --set a.environment.PW is not kept; add --set .*PW=VALUE"):
+            command_of(path, ["--resume", str(path)])
+        assert command_of(path, ["--set", "a.environment.PW=x"]) == ["tiny", "--quick"]
+    path = run(tmp_path, "b", "loadstone run tiny --subject http://***@h/")
+    with pytest.raises(UserError, match="the password of the subject is not kept; add --subject URL"):
+        command_of(path)
+    assert command_of(path, ["--subject", "http://u:p@h/"]) == ["tiny"]
+    kept = "loadstone run tiny --secret-file A=a --set 'x=${env:PW}'"
+    assert command_of(run(tmp_path, "c", kept)) == ["tiny", "--secret-file", "A=a", "--set", "x=${env:PW}"]
+
+
 def test_what_is_no_run_and_what_does_not_say_how_it_was_started(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"--resume .*nowhere: not a run's folder"):
         command_of(tmp_path / "nowhere")

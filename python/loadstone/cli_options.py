@@ -45,6 +45,10 @@ Subject = Annotated[
         help="Use this application: of yours by URL, or started by a manifest. Repeatable.",
     ),
 ]
+SecretFile = Annotated[
+    list[str] | None,
+    typer.Option("--secret-file", metavar="NAME=PATH", help="A secret from a file: ${secret:NAME}. Repeatable."),
+]
 Scale = Annotated[
     str | None,
     typer.Option("--scale", metavar="SHARE", help="Make users and rows smaller, e.g. 0.1 or '10 %'."),

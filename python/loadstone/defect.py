@@ -11,6 +11,7 @@ from pathlib import Path
 
 from loadstone import __version__
 from loadstone.output import terminal
+from loadstone.secrecy.registry import hide
 
 STATUS = 70
 """Exit status, `EX_SOFTWARE` of sysexits.h."""
@@ -53,7 +54,7 @@ def report_those_of_threads() -> None:
 
 def _short(error: BaseException) -> str:
     try:
-        said = terminal.plain(terminal.conceal(str(error)))
+        said = terminal.plain(hide(str(error)))
     except Exception:  # an error that cannot say what it is
         said = ""
     return said if len(said) <= 160 else f"{said[:157]}..."
@@ -68,7 +69,7 @@ def _text(error: BaseException) -> str:
         lines = f"{type(error).__name__}, and its traceback cannot be made: {type(second).__name__}\n"
     if len(lines) > _LARGEST_BYTES:
         lines = f"{lines[: _LARGEST_BYTES // 2]}\n...\n{lines[-_LARGEST_BYTES // 2 :]}"
-    return head + terminal.conceal(lines)
+    return head + hide(lines)
 
 
 def _written(text: str) -> Path | None:

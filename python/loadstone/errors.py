@@ -8,11 +8,16 @@
 | 130 | `Interrupted` |
 """
 
+from loadstone.secrecy.registry import hide
+
 
 class LoadstoneError(Exception):
-    """Base of all that loadstone raises on purpose. The message is one line for a person."""
+    """Base of all that loadstone raises on purpose. The message is one line for a person, without secrets."""
 
     exit_status = 3
+
+    def __str__(self) -> str:
+        return hide(super().__str__())
 
 
 class UserError(LoadstoneError):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from loadstone.plan.design import make_run_plan
 from loadstone.plan.run_plan import RunPlan
+from loadstone.secrecy.references import give_files, learn_environment
 from loadstone.spec.catalogue import find
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.overrides import override, parse_only
@@ -23,6 +24,8 @@ class RunOptions:
     set: tuple[str, ...] = ()
     servers: tuple[str, ...] = ()
     subjects: tuple[str, ...] = ()
+    secret_files: tuple[str, ...] = ()
+    """`NAME=PATH`: what `${secret:NAME}` stands for."""
     quick: bool = False
     as_published: bool = False
     blocks: int | None = None
@@ -52,6 +55,8 @@ class RunOptions:
 
 def wanted_experiment(options: RunOptions) -> Experiment:
     """The experiment with what the command line changes in it. Raises UserError."""
+    learn_environment()
+    give_files(options.secret_files)
     return override(find(options.experiment), sets=options.set, servers=options.servers, subjects=options.subjects)
 
 

@@ -13,13 +13,15 @@ from typing import Any
 from loadstone.errors import UserError
 from loadstone.files import read_json
 from loadstone.record.names import ANALYSIS, ENVIRONMENT, EXPERIMENT, PLAN
-from loadstone.record.redact import HIDDEN
+from loadstone.secrecy.text import HIDDEN
 
 RUNS = Path("runs")
 """Where runs are, unless `--out` says otherwise."""
 LATEST = "latest"
 """Names the newest run wherever a run's folder is expected."""
 _NAME = re.compile(r"(?P<time>\d{8}T\d{6}Z)-(?P<experiment>.+?)(?:-(?P<number>\d+))?")
+_KEEPING_NO_SECRET = ("--server", "--subject", "--set")
+"""Options whose values may hold a secret, which is then to be given anew."""
 OF_ONE_START = {"--json", "--open", "--quiet", "--verbose"}
 """Switches that say how a run is shown, and not what it measures."""
 NEVER_TAKEN = {"--allow-any-command", "--share-machine"}
@@ -76,7 +78,7 @@ def run_lines(runs: Sequence[RunEntry], width: int | None = None) -> list[str]:
 def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:
     """What stood behind `loadstone run` when the run was started; how it was shown is left out.
 
-    A server whose URL held a password must be among the options `given` now: the folder keeps no secret.
+    An option that held a secret must be among those `given` now: the folder keeps no secret.
     An experiment's file that is gone is replaced by the folder's copy. Raises UserError.
     """
     if not (folder / PLAN).is_file():
@@ -87,9 +89,8 @@ def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:
     kept: list[str] = []
     for word in words:
         if HIDDEN in word:
-            _require_given(folder, word, given)
-            if kept and kept[-1] in ("--server", "--subject"):
-                kept.pop()
+            option = kept.pop() if kept and kept[-1] in _KEEPING_NO_SECRET else ""
+            _require_given(folder, option, word, given)
         elif word not in OF_ONE_START | NEVER_TAKEN:
             kept.append(_copy_if_gone(word, folder))
     return kept
@@ -109,11 +110,24 @@ def hides_secret(words: Sequence[str]) -> bool:
     return any(HIDDEN in word for word in words)
 
 
-def _require_given(folder: Path, word: str, given: Sequence[str]) -> None:
-    """The part whose URL is hidden must be named anew. Raises UserError."""
-    name = word.removeprefix("--server=").removeprefix("--subject=").partition("=")[0]
-    if not any(one.removeprefix("--server=").removeprefix("--subject=").startswith(f"{name}=") for one in given):
-        raise UserError(f"--resume {folder}: the password of {name} is not kept; add --server {name}=URL")
+def _require_given(folder: Path, option: str, word: str, given: Sequence[str]) -> None:
+    """What was hidden must be given anew. `option` is empty where it stands in the word. Raises UserError."""
+    if not option:
+        option, _, word = word.partition("=")
+    name = "" if "://" in word.partition("=")[0] else word.partition("=")[0]
+    values = [one.removeprefix(f"{option}=") for one in given]
+    if option not in _KEEPING_NO_SECRET or not any(_is_same(option, name, value) for value in values):
+        what, remedy = f"the password of {name or 'the subject'}", f"{option} {name}{'=' if name else ''}URL"
+        if option == "--set":
+            what, remedy = f"the secret in --set {name}", f"--set {name}=VALUE"
+        elif option not in _KEEPING_NO_SECRET:
+            what, remedy = f"a secret in '{word or option}'", "the whole command that started the run"
+        raise UserError(f"--resume {folder}: {what} is not kept; add {remedy}, and next time give it as ${{env:NAME}}")
+
+
+def _is_same(option: str, name: str, value: str) -> bool:
+    """Whether a word that is given now sets what was hidden."""
+    return value.startswith(f"{name}=") if name else option == "--subject" and "://" in value
 
 
 def _copy_if_gone(word: str, folder: Path) -> str:

@@ -7,9 +7,10 @@ import pytest
 from pydantic import ValidationError
 
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.url import UrlSettings, local_pid, parse_url, redact
+from loadstone.deploy.url import UrlSettings, local_pid, parse_url
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Endpoint, Tls
+from loadstone.secrecy.text import hide_url
 
 from .conftest import UserRedis, is_gone
 
@@ -69,7 +70,7 @@ def test_no_message_shows_the_password(url: str) -> None:
         parse_url(url)
     with pytest.raises(ValidationError) as invalid:
         UrlSettings(url=url)
-    for text in (str(refused.value), str(invalid.value), redact(url)):
+    for text in (str(refused.value), str(invalid.value), hide_url(url)):
         assert "ter2" not in text
         assert "***" in text
 

@@ -18,6 +18,7 @@ from loadstone.record.crash import CrashRecord
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.reading import read_run
+from loadstone.secrecy.registry import learn
 from loadstone.spec.load import load_experiment
 
 SECRET = "hunter2-very-secret"
@@ -108,7 +109,8 @@ def test_no_secret_is_in_any_file(synthetic: ModuleType, tmp_path: Path) -> None
         return trial.model_copy(update={"facts": trial.facts | {"failure": f"redis://me:{SECRET}@h refused, {SECRET}"}})
 
     experiment = synthetic.make_experiment().model_dump(mode="json")
-    with create(synthetic, tmp_path, resolved_experiment=experiment, secrets=[SECRET]) as folder:
+    learn(SECRET)
+    with create(synthetic, tmp_path, resolved_experiment=experiment) as folder:
         synthetic.write_trial(folder, synthetic.make_run_plan().trials[0], finish=with_secrets)
         folder.write_analysis({"format": 1})
         path = folder.path
@@ -315,7 +317,8 @@ def crash(number: int = 1, **changes: Any) -> CrashRecord:
 
 
 def test_crashes_are_on_the_disk_at_once_and_found_again(synthetic: ModuleType, tmp_path: Path) -> None:
-    with create(synthetic, tmp_path, secrets=["hunter2"]) as folder:
+    learn("hunter2")
+    with create(synthetic, tmp_path) as folder:
         assert folder.earlier_crashes == ()
         folder.add_crash(crash())
         folder.add_crash(crash(2, failure="redis with hunter2 did not start"))

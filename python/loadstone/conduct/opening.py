@@ -31,9 +31,9 @@ from loadstone.record.folder import RunFolder, new_directory
 from loadstone.record.ledger import RunLedger, is_needed
 from loadstone.record.names import LOGS, PLAN
 from loadstone.record.plan_summary import summarise_plan
-from loadstone.record.redact import redact
 from loadstone.record.resume import require_same_run
 from loadstone.report.prometheus import LiveExporter
+from loadstone.secrecy.command import hidden_words
 from loadstone.spec.experiment import Experiment
 
 
@@ -79,10 +79,8 @@ def opened(
             told(line)
         if isinstance(live, LiveExporter):
             told(f"live figures for Prometheus: {live.url}")
-        first, passwords = start_parts(servers, run_plan)
-        folder = held.enter_context(
-            _open_folder(options, experiment, run_plan, placement, first, passwords, path, others)
-        )
+        first = start_parts(servers, run_plan)
+        folder = held.enter_context(_open_folder(options, experiment, run_plan, placement, first, path, others))
         gauge = CeilingGauge(driver, DeployContext(cpus=cpus))
         yield Opened(
             folder,
@@ -97,7 +95,6 @@ def _open_folder(
     run_plan: RunPlan,
     placement: Placement,
     ready: Ready,
-    passwords: Sequence[str],
     path: Path,
     others: Sequence[OtherRun],
 ) -> RunFolder:
@@ -111,13 +108,13 @@ def _open_folder(
             engine_build=engine_build(),
         ),
         "subjects": {name: {"ours": s.subject.ours, **s.subject.details} for name, s in ready.subjects.items()},
-        "command": redact(shlex.join(["loadstone", *options.command]), passwords),
+        "command": shlex.join(hidden_words(["loadstone", *options.command])),
         "other_runs": [one.recorded for one in others],
     }
     if options.resume is None:
         resolved = experiment.model_dump(mode="json", by_alias=True)
-        return RunFolder.create(options.out, experiment.name, resolved, environment, summary, passwords, path)
-    folder = RunFolder.resume(options.resume, passwords)
+        return RunFolder.create(options.out, experiment.name, resolved, environment, summary, path)
+    folder = RunFolder.resume(options.resume)
     try:
         require_same_run(options.resume, summary, environment)
         folder.write_plan(summary)

@@ -70,8 +70,8 @@ def _check_limits(name: str, limits: Mapping[str, object]) -> None:
         raise UserError(f"subjects.{name}.limits.{'.'.join(map(str, path))}: {sentence}") from None
 
 
-def start_parts(deployments: "Deployments", run_plan: RunPlan) -> tuple[Ready, list[str]]:
-    """Start every server that the run needs, and the first application; what runs, by name, and all passwords in use.
+def start_parts(deployments: "Deployments", run_plan: RunPlan) -> Ready:
+    """Start every server that the run needs, and the first application; what runs, by name.
 
     Of several servers of one name (a setting is varied) it is the first. The other applications are started when
     their first trial comes, because each takes long and much memory.
@@ -82,17 +82,14 @@ def start_parts(deployments: "Deployments", run_plan: RunPlan) -> tuple[Ready, l
     """
     servers: dict[str, Deployed] = {}
     subjects: dict[str, DeployedSubject] = {}
-    passwords: list[str] = []
     for trial in _distinct(run_plan):
         bare = deployments.need(replace(trial, subjects={}, data=(), target=None))
         servers = {**bare.servers, **servers}
-        passwords += [e.password for one in bare.servers.values() for e in one.endpoints if e.password]
     for trial in _distinct(run_plan):
         if trial.subjects:
             subjects = deployments.need(trial).subjects
-            passwords += [e.password for one in subjects.values() for e in one.endpoints if e.password]
             break
-    return Ready(servers, subjects), list(dict.fromkeys(passwords))
+    return Ready(servers, subjects)
 
 
 def _distinct(run_plan: RunPlan) -> Iterator[PlannedTrial]:

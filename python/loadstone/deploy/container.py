@@ -19,6 +19,7 @@ from loadstone.deploy.ports import PORT_TRIES, free_port
 from loadstone.deploy.provider import ConfigValue, Control, DeployContext, Remark, ServerFacts, ServerSettings
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.plan.model import Endpoint
+from loadstone.secrecy.registry import new_password
 
 if TYPE_CHECKING:  # imported when it is needed: half a second that other kinds need not wait
     from loadstone.deploy.container_run import ContainerRun
@@ -125,7 +126,7 @@ class ContainerServer:
 
         image = self._run.need_image(settings.image, tell)
         context.progress(f"starting {self.name} ({settings.image} by {engine.name})")
-        password = secrets.token_urlsafe(24)
+        password = new_password()
         inside = software.contents(settings.program or software.program, password, image.volumes, settings.settings)
         for _ in range(PORT_TRIES):
             self._endpoint = Endpoint(port=free_port(), username=software.username, password=password)

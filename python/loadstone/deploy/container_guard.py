@@ -90,6 +90,7 @@ def targets(name: str) -> tuple[str, str]:
 
 def main() -> None:
     path, name, log = sys.argv[1:]
+    os.umask(0o077)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # it ends when all is removed
         signal.signal(number, signal.SIG_IGN)
     asked = wait_for_the_end()

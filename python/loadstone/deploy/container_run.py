@@ -46,7 +46,7 @@ class ContainerRun:
         self.process: psutil.Process | None = None
         """The container's main process; None where this machine cannot see it."""
         if log is not None:
-            log.parent.mkdir(parents=True, exist_ok=True)
+            log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._removal = Removal(engine.socket, unique, log)
 
     def need_image(self, image: str, progress: Callable[[str], None]) -> Image:

@@ -1,4 +1,4 @@
-"""Guards one server process: run as `python -I -S guard.py FOLDER`, standard library only.
+"""Guards one server process: run as `python -I -S guard.py FOLDER`; the standard library and `log_filter.py`.
 
 The server is this program's child, and its standard input is a pipe that loadstone holds. When the pipe
 closes (loadstone ended, however it ended) or on SIGTERM, the server gets SIGTERM, after two seconds
@@ -29,7 +29,10 @@ import sys
 import time
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from loadstone.deploy.log_filter import LogPump
 
 if __name__ == "__main__":  # nothing but the standard library is found so far, and it goes before this
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100, PTH120
@@ -52,6 +55,7 @@ class Guard:
         self.folder = folder
         self.spec: dict[str, Any] = {}
         self.child: subprocess.Popen[bytes] | None = None
+        self.pump: LogPump | None = None
         self.held = False
         self.parent = os.getppid()
         self.libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
@@ -89,21 +93,28 @@ class Guard:
             self.spec = json.loads(line)
 
     def start(self) -> None:
+        from loadstone.deploy.log_filter import LogPump  # only now: `main` says where it is
+
+        pump = None
         try:
-            with open(self.spec["log"], "ab") as log:  # noqa: PTH123 (pathlib would double the start-up time)
-                self.child = subprocess.Popen(
-                    self.spec["command"],
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    cwd=self.spec["cwd"],
-                    env={**os.environ, **self.spec["environment"]},
-                    start_new_session=True,
-                    preexec_fn=self.prepare_child,
-                )
+            pump = LogPump(self.spec["log"], self.spec["hidden"])
+            self.child = subprocess.Popen(
+                self.spec["command"],
+                stdin=subprocess.DEVNULL,
+                stdout=pump.writing,
+                stderr=subprocess.STDOUT,
+                cwd=self.spec["cwd"],
+                env={**os.environ, **self.spec["environment"]},
+                start_new_session=True,
+                preexec_fn=self.prepare_child,
+            )
         except (OSError, subprocess.SubprocessError) as error:
+            if pump is not None:
+                pump.give_up()
             tell(failed=str(error))
         else:
+            pump.begin()
+            self.pump = pump
             self.held = False
             note_process(self.folder, self.child.pid)
             tell(started=self.child.pid)
@@ -136,6 +147,8 @@ class Guard:
             kill_group(self.child)
             self.child.wait()
             end_orphans()
+            if self.pump is not None:
+                self.pump.end()
             tell(exited=self.child.returncode)
             self.child = None
 
@@ -283,6 +296,7 @@ def tell(**message: object) -> None:
 
 
 def main() -> None:
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100, PTH120
     guard = Guard(sys.argv[1])
     try:
         guard.serve()

@@ -17,6 +17,7 @@ from loadstone.deploy.limits import Limited, Limits, limit
 from loadstone.deploy.provider import DeployContext, Remark
 from loadstone.deploy.workspace import Workspace
 from loadstone.errors import UserError
+from loadstone.secrecy.registry import forms
 
 TELL_S = 10.0
 """How long the guard may take to say that it did as told."""
@@ -77,7 +78,6 @@ class GuardedProcess:
             "environment": dict(around.environment),
             "groups": [str(group) for group in around.groups],
         }
-        self._say(json.dumps(self._spec))
 
     @property
     def guard_pid(self) -> int:
@@ -87,11 +87,11 @@ class GuardedProcess:
     def become(self, command: Sequence[str]) -> None:
         """Run this command at the next start."""
         self._spec["command"] = list(command)
-        self._say(json.dumps(self._spec))
 
     def start(self) -> int:
         """Start the command; its process id."""
         self.log_start = self.log.stat().st_size if self.log.exists() else 0
+        self._say(json.dumps({**self._spec, "hidden": forms()}))  # the secrets that are known by now
         self._say("start")
         while True:
             message = self._hear(TELL_S)
@@ -219,7 +219,7 @@ def guarded(
         if limited.unavailable is not None:
             context.progress(Remark(f"{name}: limits are unavailable: {limited.unavailable}"))
         folder = context.log_folder or workspace.path
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         words, around = command(workspace)
         around = replace(around, groups=limited.groups)
         return GuardedProcess(words, workspace, folder.absolute() / f"{name}.log", context.cpus, around), limited

@@ -2,7 +2,6 @@
 
 import dataclasses
 import re
-import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from loadstone.deploy.redis_control import RedisControl
 from loadstone.deploy.redis_words import SPELLING, config_text, why_it_ended
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Endpoint
+from loadstone.secrecy.registry import new_password
 
 READY_S = 60.0
 """How long a server may take to load its data."""
@@ -93,7 +93,7 @@ class LocalRedis(OwnServer):
         self._context = context
         self._parts = self._find()
         context.progress(f"starting {self.name} ({self._parts.binary.name})")
-        self._endpoint = Endpoint(port=free_port(), password=secrets.token_urlsafe(24))
+        self._endpoint = Endpoint(port=free_port(), password=new_password())
         try:
             self._process = self._guarded(context, self._limits)
             self._process.become([str(self._parts.binary), str(self._process.workspace.path / CONFIG)])

@@ -12,6 +12,9 @@ from loadstone.bounded_yaml import load_yaml
 from loadstone.errors import UserError
 from loadstone.files import read_bytes, why
 from loadstone.replies import shortened
+from loadstone.secrecy.places import secrets_of
+from loadstone.secrecy.registry import learn
+from loadstone.secrecy.text import REFERENCE as SECRET
 from loadstone.spec.units import LONGEST_S
 
 FILE = "subject.yaml"
@@ -24,12 +27,19 @@ FACTS = ("host", "port", "user", "password", "database", "address", "tls", "ca_f
 """What can be asked of a server as `${server.fact}`; see `references.Address`."""
 
 
+def _no_references(words: str) -> str:
+    if REFERENCE.search(words) or SECRET.search(words):
+        raise ValueError(
+            "a command is seen by every user of the machine; name servers in 'environment' instead, secrets too"
+        )
+    return words
+
+
 def _known_places(command: str) -> str:
     unknown = set(re.findall(r"\{(\w*)\}", command)) - PLACES
     if unknown:
         raise ValueError(f"'{{{min(unknown)}}}' is not known; known are {', '.join(sorted(PLACES))}")
-    if REFERENCE.search(command):
-        raise ValueError("a command is seen by every user of the machine; name servers in 'environment' instead")
+    _no_references(command)
     try:
         shlex.split(command)
     except ValueError as error:
@@ -80,7 +90,7 @@ class Manifest(_Part):
     environment: dict[str, str] = Field(default_factory=dict)
     optional_servers: tuple[str, ...] = ()
     tables: dict[str, str] = Field(default_factory=dict)
-    jvm_flags: tuple[str, ...] = ()
+    jvm_flags: tuple[Annotated[str, AfterValidator(_no_references)], ...] = ()
     warm_up_s: float = Field(default=5.0, ge=0, le=LONGEST_S)
     """How long it is under load before measuring makes sense."""
 
@@ -113,6 +123,8 @@ def read_manifest(path: Path) -> tuple[Manifest, Path]:
     file = path / FILE if path.is_dir() else path
     try:
         data = load_yaml(read_bytes(file, LARGEST_BYTES).decode("utf-8-sig"))
+        for secret in secrets_of(data):
+            learn(secret.value, sure=secret.sure)
         return Manifest.model_validate(data), file.absolute().parent
     except OSError as error:
         raise UserError(

@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import getpass
 import re
-import secrets
 import shutil
 import time
 from collections.abc import Mapping, Sequence
@@ -23,6 +22,7 @@ from loadstone.deploy.ports import free_port
 from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.plan.model import Endpoint
+from loadstone.secrecy.registry import new_password
 
 READY_S = 60.0
 """How long the data folder's making, and the server's start, may take."""
@@ -102,7 +102,7 @@ class LocalMariaDb(OwnServer):
         self._context = context
         binary = self._need("mariadbd")
         context.progress(f"starting {self.name} ({binary.name})")
-        self._endpoint = Endpoint(port=free_port(), username=DATABASE, password=secrets.token_urlsafe(24))
+        self._endpoint = Endpoint(port=free_port(), username=DATABASE, password=new_password())
         try:
             self._process = self._guarded(context, self._settings.limits)
             self._make_data_folder(self._process)

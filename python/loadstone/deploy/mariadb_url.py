@@ -15,10 +15,11 @@ from loadstone.deploy.mariadb_marks import create_marked, owner_of, remove_datab
 from loadstone.deploy.mariadb_words import DATABASE
 from loadstone.deploy.provider import DeployContext, ServerFacts, ServerSettings
 from loadstone.deploy.transport import is_loopback, remark_on_exposure
-from loadstone.deploy.url import answering_again, redact
+from loadstone.deploy.url import answering_again
 from loadstone.deploy.url_options import TLS_OPTIONS, options_of, password_of, tls_of, truth_of, valid_by
 from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.plan.model import Endpoint, Tls
+from loadstone.secrecy.text import hide_url
 
 SCHEMES = ("mariadb", "mysql")
 OPTIONS = ("password_env", "ssl", "ssl-mode", *TLS_OPTIONS)
@@ -41,7 +42,7 @@ def parse_mariadb_url(url: str) -> tuple[Endpoint, str]:
     Raises:
         UserError: it is no such URL; the message never holds the password.
     """
-    shown = redact(url)
+    shown = hide_url(url)
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port

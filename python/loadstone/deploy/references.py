@@ -8,6 +8,7 @@ from loadstone.deploy.manifest import REFERENCE
 from loadstone.deploy.provider import ServerFacts
 from loadstone.errors import UserError
 from loadstone.plan.model import Endpoint, Tls
+from loadstone.secrecy.references import resolve
 
 UNREADABLE = "mysql_native_password,client_ed25519,parsec,caching_sha2_password"
 """Plugins by which a server that nobody verified does not get to read the password."""
@@ -102,7 +103,11 @@ def resolved(
                 "name one of these, or list it under optional_servers"
             )
         if not missing:
-            values[name] = REFERENCE.sub(lambda found: getattr(servers[found[1]], found[2]), value)
+            try:
+                secret = resolve(value)
+            except UserError as error:
+                raise UserError(f"subject {subject}: environment.{name}: {error}") from None
+            values[name] = REFERENCE.sub(lambda found: getattr(servers[found[1]], found[2]), secret)
     return values
 
 

@@ -4,7 +4,7 @@ import dataclasses
 import re
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from loadstone.deploy.endings import ending_of_process
@@ -18,6 +18,7 @@ from loadstone.deploy.workspace import Workspace
 from loadstone.errors import UserError
 from loadstone.http_exchange import NotHttp, exchange
 from loadstone.plan.model import Endpoint
+from loadstone.secrecy.registry import hide
 
 POLL_S, ASK_S = 0.05, 5.0
 LAST_LINES, LAST_BYTES = 4, 16_384
@@ -35,16 +36,14 @@ class Replica(OneProcess):
         manifest: Manifest,
         place: Path,
         environment: Mapping[str, str],
-        secrets: Sequence[str],
     ) -> None:
-        """`place`: its working folder. `secrets` are never shown, should its log hold them."""
+        """`place`: its working folder."""
         self.name = name
         self.limited = Limited()
         self._number = number
         self._manifest = manifest
         self._place = place
         self._environment = environment
-        self._secrets = secrets
         self._limits = Limits()
         self._context = DeployContext()
         self._process: GuardedProcess | None = None
@@ -136,12 +135,9 @@ class Replica(OneProcess):
         return self._endpoint
 
     def last_lines(self) -> str:
-        """The end of what it wrote, on one line, without the secrets that it was given."""
+        """The end of what it wrote, on one line, without secrets."""
         lines = [line.strip() for line in self._tail().splitlines() if line.strip()]
-        text = " | ".join(lines[-LAST_LINES:]) or "none"
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return text[-600:]
+        return hide(" | ".join(lines[-LAST_LINES:]) or "none")[-600:]
 
     def close(self) -> None:
         """End it with all that it started. May be called more than once."""

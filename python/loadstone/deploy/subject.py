@@ -1,6 +1,5 @@
 """A subject: the application under test, in replicas that each have a port, a log and a guard of their own."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +14,9 @@ from loadstone.deploy.references import Address, resolved, unencrypted
 from loadstone.deploy.replica import Replica
 from loadstone.errors import UserError
 from loadstone.plan.model import Endpoint
+from loadstone.secrecy.registry import hidden, learn
 
 REPLICAS_MAX = 64
-SECRET = re.compile(r"token|pwd|pass|secret|credential|private_?key|api_?key", re.IGNORECASE)
-"""A variable of such a name is not told."""
 
 
 class Subject(Protocol):
@@ -144,6 +142,8 @@ class LocalSubject:
         self.stop()
         self._context = context
         settings = self._settings
+        for address in settings.servers.values():
+            learn(address.password)
         written_as = {**self._manifest.environment, **settings.environment}
         environment = resolved(written_as, settings.servers, self._manifest.optional_servers, self.name)
         for server in unencrypted(written_as, settings.servers):
@@ -159,8 +159,7 @@ class LocalSubject:
         context.progress(f"starting {', '.join(names)}")
         try:
             for number, name in enumerate(names, 1):
-                secrets = [address.password for address in settings.servers.values() if address.password]
-                replica = Replica(name, number, self._manifest, place, environment, secrets)
+                replica = Replica(name, number, self._manifest, place, environment)
                 self._replicas.append(replica)
                 replica.launch(settings.limits, context)
             endpoints = tuple(replica.await_ready() for replica in self._replicas)
@@ -207,10 +206,10 @@ class LocalSubject:
         settings, manifest = self._settings, self._manifest
         limits = written(settings.limits, self._replicas[0].limited)
         asked = {**manifest.environment, **settings.environment}
-        variables = {f"environment.{name}": "***" if SECRET.search(name) else value for name, value in asked.items()}
+        variables = {f"environment.{name}": value for name, value in asked.items()}
         source = {"source": place.name} if manifest.build is not None else {}
         flags = {"jvm_flags": " ".join(manifest.jvm_flags)} if manifest.jvm_flags else {}
-        self._details = {**source, "replicas": str(settings.replicas), **limits, **flags, **variables}
+        self._details = hidden({**source, "replicas": str(settings.replicas), **limits, **flags, **variables})
 
 
 def local_subject(path: Path, settings: SubjectSettings | None = None) -> LocalSubject:

@@ -12,10 +12,12 @@ from loadstone.deploy.mariadb_url import listening_pid
 from loadstone.deploy.provider import DeployContext, silent
 from loadstone.deploy.redis_control import plain, tls_context
 from loadstone.deploy.transport import remark_on_exposure
-from loadstone.deploy.url import answering_again, redact
+from loadstone.deploy.url import answering_again
+from loadstone.deploy.url_options import learned
 from loadstone.errors import ServerGone, UserError
 from loadstone.http_exchange import NotHttp, exchange
 from loadstone.plan.model import Endpoint, Tls
+from loadstone.secrecy.text import hide_url
 
 ASK_S = 5.0
 RETURN_S, POLL_S = 30.0, 0.5
@@ -32,7 +34,7 @@ def parse_subject_url(url: str) -> Endpoint:
     Raises:
         UserError: it is no such URL; the message never holds the password.
     """
-    shown = redact(url)
+    shown = hide_url(url)
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -47,7 +49,7 @@ def parse_subject_url(url: str) -> Endpoint:
             port=port or (443 if secure else 80),
             tls=Tls(server_name=parts.hostname) if secure else None,
             username=unquote(parts.username) if parts.username else None,
-            password=unquote(parts.password) if parts.password else None,
+            password=learned(unquote(parts.password)) if parts.password else None,
             base_path=parts.path.rstrip("/"),
         )
     except ValueError:
@@ -66,7 +68,7 @@ class UrlSubject:
         self.name = name
         self.pids: Mapping[str, int] = {}
         self.metrics: Mapping[str, str] = {}
-        self.details: Mapping[str, str] = {"url": ", ".join(redact(url) for url in urls)}
+        self.details: Mapping[str, str] = {"url": ", ".join(hide_url(url) for url in urls)}
         self._context = DeployContext()
         self._endpoints = tuple(parse_subject_url(url) for url in urls)
 

@@ -19,6 +19,7 @@ from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.url_options import TLS_OPTIONS, options_of, password_of, tls_of, valid_by
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Endpoint
+from loadstone.secrecy.text import hide_url
 
 SCHEMES = ("redis", "rediss", "unix")
 OPTIONS = ("password_env", "db", *TLS_OPTIONS)
@@ -34,7 +35,7 @@ def parse_url(url: str) -> Endpoint:
     Raises:
         UserError: it is no such URL; the message never holds the password.
     """
-    shown = redact(url)
+    shown = hide_url(url)
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -59,13 +60,6 @@ def parse_url(url: str) -> Endpoint:
         return Endpoint(host=host or "127.0.0.1", port=6379 if port is None else port, tls=tls, **login)
     except ValidationError as error:
         raise UserError(f"url '{shown}': {error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}") from None
-
-
-def redact(url: str) -> str:
-    """The URL as it may be shown: `***` for the password."""
-    scheme, separator, rest = url.partition("://")
-    login, at, address = rest.rpartition("@")  # the last one: an unescaped password may hold any character
-    return f"{scheme}{separator}{login.partition(':')[0]}:***@{address}" if at else url
 
 
 class UrlSettings(ServerSettings):

@@ -10,6 +10,8 @@ from pydantic import AfterValidator
 
 from loadstone.errors import UserError
 from loadstone.plan.model import Tls
+from loadstone.secrecy.registry import learn
+from loadstone.secrecy.text import HIDDEN
 
 TLS_OPTIONS = ("ca_file", "verify", "server_name", "cert_file", "key_file")
 TRUTH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
@@ -43,10 +45,16 @@ def password_of(parts: SplitResult, options: Mapping[str, str], shown: str) -> s
     """That of the URL, or of the variable that `password_env` names. Raises UserError if there is no such variable."""
     variable = options.get("password_env")
     if variable is None:
-        return unquote(parts.password) if parts.password else None
+        return learned(unquote(parts.password)) if parts.password else None
     if variable not in os.environ:
         raise UserError(f"url '{shown}': password_env: the environment has no variable '{variable}'; export it")
-    return os.environ[variable]
+    return learned(os.environ[variable], f"${{env:{variable}}}")
+
+
+def learned(password: str, label: str = HIDDEN) -> str:
+    """The password; it is hidden from now on, and `label` stands in its place."""
+    learn(password, label)
+    return password
 
 
 def tls_of(options: Mapping[str, str], shown: str) -> Tls:

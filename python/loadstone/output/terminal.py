@@ -1,8 +1,8 @@
 """The one way to stdout and stderr: every text that a person reads passes through here.
 
 Names, questions, errors and replies were written by others. A control character in one of them could repaint the
-terminal, set its clipboard (OSC 52) or turn a line around (U+202E): each becomes a space. What is secret is concealed
-here, too: see `conceal`.
+terminal, set its clipboard (OSC 52) or turn a line around (U+202E): each becomes a space. What is secret is hidden
+here, too.
 """
 
 import contextlib
@@ -11,15 +11,14 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import IO, Literal
+
+from loadstone.secrecy.registry import hide
 
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 _OWN_LAYOUT = "\n\t"
 _ASCII = re.compile(r"[\n\t\x20-\x7e]*")
-
-conceal: Callable[[str], str] = str
-"""Replaces what is secret in a text: called with every text before it is written. The run's redactor stands here."""
 
 
 def visible(text: str) -> str:
@@ -35,8 +34,8 @@ def plain(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """`text` as it may be written: secrets concealed, and nothing in it that a terminal obeys."""
-    return visible(conceal(text))
+    """`text` as it may be written: secrets hidden, and nothing in it that a terminal obeys."""
+    return visible(hide(text))
 
 
 class Output:
@@ -99,7 +98,7 @@ def result(text: str) -> None:
 
 def result_json(text: str) -> None:
     """Write a JSON text to stdout: characters that a terminal obeys are escaped, so that the data are the same."""
-    _write(STDOUT, "".join(_escaped(c) for c in conceal(text)) if not _ASCII.fullmatch(text) else conceal(text))
+    _write(STDOUT, "".join(_escaped(c) for c in hide(text)) if not _ASCII.fullmatch(text) else hide(text))
 
 
 def remark(line: str) -> None:

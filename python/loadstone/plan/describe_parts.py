@@ -8,6 +8,7 @@ from loadstone.plan.crashes import OF_THE_USER
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.plan.started_by_user import factors_of_start
 from loadstone.plan.substitute import substitute
+from loadstone.secrecy.registry import hidden
 from loadstone.spec.experiment import Crash, Experiment
 from loadstone.spec.levels import level_text
 
@@ -43,7 +44,8 @@ def _subject(experiment: Experiment, name: str, trials: list[PlannedTrial]) -> s
     varied = {key: value for key, value in subject.environment.items() if factors_of_start(value)}
     filled = substitute(varied, trials[0].condition, experiment.factors)
     fixed = [key for key in subject.environment if key not in varied]  # their values may be secrets
-    started_with = [f"{key}={level_text(value)}" for key, value in filled.items()]
+    shown = hidden({"environment": filled})["environment"]
+    started_with = [f"{key}={level_text(value)}" for key, value in shown.items()]
     started_with += [f"{listed(fixed)} as the experiment has it"] if fixed else []
     must = f"; it must run with {' '.join(started_with)}" if started_with else ""
     servers = {server: settings for trial in trials for server, settings in trial.servers.items()}

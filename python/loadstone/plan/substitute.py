@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from loadstone.secrecy.references import resolve
 from loadstone.spec.experiment import Factor
 from loadstone.spec.levels import REFERENCE, Condition, Level, level_text
 from loadstone.spec.units import kind_of, parse
@@ -19,21 +20,24 @@ class FieldError(Exception):
         self.problem = problem
 
 
-def substitute(value: Any, condition: Condition, factors: Mapping[str, Factor]) -> Any:
-    """`value` with every `${factor}` and `${factor.name}` replaced, at any depth.
+def substitute(value: Any, condition: Condition, factors: Mapping[str, Factor], *, template: bool = False) -> Any:
+    """`value` with every `${factor}` and `${factor.name}` replaced, at any depth, and the secrets that are referred to.
 
     A reference that is the whole value keeps the level's type; inside a text it becomes text.
-    The references themselves were checked when the experiment was read.
+    The references themselves were checked when the experiment was read. `template`: texts of operations, in which
+    braces mean something: those of a secret do not.
     """
     if isinstance(value, str):
         whole = REFERENCE.fullmatch(value.strip())
         if whole is not None:
-            return _behind(whole[1], condition, factors)
-        return REFERENCE.sub(lambda found: level_text(_behind(found[1], condition, factors)), value)
+            level = _behind(whole[1], condition, factors)
+            return resolve(level, template=template) if isinstance(level, str) else level
+        filled = REFERENCE.sub(lambda found: level_text(_behind(found[1], condition, factors)), value)
+        return resolve(filled, template=template)
     if isinstance(value, Mapping):
-        return {key: substitute(item, condition, factors) for key, item in value.items()}
+        return {key: substitute(item, condition, factors, template=template) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [substitute(item, condition, factors) for item in value]
+        return [substitute(item, condition, factors, template=template) for item in value]
     return value
 
 

@@ -68,7 +68,7 @@ class WorkloadPlanner:
             words["data"] = None  # it is there for the conditions that have requests
         numbers = tuple(number for number, _ in chosen)
         try:
-            data = with_units(substitute(words, condition, self._experiment.factors))
+            data = with_units(substitute(words, condition, self._experiment.factors, template=True))
             finish_operations(data["operations"])
             self._finish_count(data["keys"], condition)
             finish_words(data, self._mode, prefix, replicas)
@@ -163,7 +163,7 @@ class WorkloadPlanner:
         number, operation = numbered
         written = {**operation.model_dump(exclude={"when"}), "weight": 1.0}
         words = {"operations": [written]}
-        data = substitute(words, condition, self._experiment.factors)
+        data = substitute(words, condition, self._experiment.factors, template=True)
         try:
             finish_operations(data["operations"])
             return Operation.model_validate(data["operations"][0])

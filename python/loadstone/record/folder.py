@@ -40,8 +40,8 @@ from loadstone.record.names import (
 )
 from loadstone.record.plan_summary import PlanSummary
 from loadstone.record.reading import read_crashes, read_environment, read_looks, read_plan, read_trials
-from loadstone.record.redact import redact
 from loadstone.record.trial import TrialRecord
+from loadstone.secrecy.registry import hidden
 
 _SWITCH_WORDS = {"on", "off", "yes", "no", "y", "n"}
 
@@ -49,10 +49,9 @@ _SWITCH_WORDS = {"on", "off", "yes", "no", "y", "n"}
 class RunFolder:
     """A run's folder, held by one writer. Use it as a context manager."""
 
-    def __init__(self, path: Path, secrets: Iterable[str] = ()) -> None:
+    def __init__(self, path: Path) -> None:
         """Open the files of an existing folder; see `create` and `resume`."""
         self.path = path
-        self.secrets = tuple(secrets)
         with ExitStack() as opened:
             directory = _lock(path)
             opened.callback(os.close, directory)
@@ -80,25 +79,22 @@ class RunFolder:
         resolved_experiment: Mapping[str, Any],
         environment: Mapping[str, Any],
         plan_summary: PlanSummary,
-        secrets: Iterable[str] = (),
         path: Path | None = None,
     ) -> "RunFolder":
         """Make `<out_root>/<UTC time>-<experiment_name>/` and write what is known before the first trial.
 
-        `secrets` are texts that must not stand in any file (passwords in use). `path`: the folder, where
-        `new_directory` made it beforehand, because logs are written to it already.
+        `path`: the folder, where `new_directory` made it beforehand, because logs are written to it already.
 
         Raises:
             UserError: `out_root` cannot be written, or the disk is full.
         """
         made, path = path is None, path or new_directory(out_root, experiment_name)
-        known = tuple(secrets)
         try:
-            (path / LATENCY).mkdir()
-            write_file(path / EXPERIMENT, _yaml(redact({"format": FORMAT, **resolved_experiment}, known)))
-            write_file(path / ENVIRONMENT, dump_document(redact({"format": FORMAT, **environment}, known)))
-            write_file(path / PLAN, dump_document(redact(plan_summary.model_dump(mode="json"), known)))
-            return cls(path, known)
+            (path / LATENCY).mkdir(mode=0o700)
+            write_file(path / EXPERIMENT, _yaml(hidden({"format": FORMAT, **resolved_experiment})))
+            write_file(path / ENVIRONMENT, dump_document({"format": FORMAT, **environment}))
+            write_file(path / PLAN, dump_document(plan_summary.model_dump(mode="json")))
+            return cls(path)
         except (OSError, LoadstoneError) as error:
             if made:
                 shutil.rmtree(path, ignore_errors=True)
@@ -107,7 +103,7 @@ class RunFolder:
             raise (write_error(error, path) if isinstance(error, OSError) else error) from None
 
     @classmethod
-    def resume(cls, path: Path, secrets: Iterable[str] = ()) -> "RunFolder":
+    def resume(cls, path: Path) -> "RunFolder":
         """Open an existing folder to go on with it. A half-written last line is taken away.
 
         Call `record.resume.require_same_run` before the first trial.
@@ -117,7 +113,7 @@ class RunFolder:
         """
         if not (path / PLAN).is_file():
             raise UserError(f"--resume {path}: not a run's folder ({PLAN} is missing); give a folder under runs/")
-        return cls(path, secrets)
+        return cls(path)
 
     def begin_trial(self, trial: str) -> "TrialWriter":
         """A writer for one attempt at the trial. Attempts count from 1."""
@@ -131,21 +127,21 @@ class RunFolder:
 
     def add_crash(self, crash: CrashRecord) -> None:
         """Append a line to `crashes.jsonl`; it is on the disk when this returns. Raises as `LineFile.append`."""
-        self.crashes.append(redact(crash.model_dump(mode="json"), self.secrets))
+        self.crashes.append(crash.model_dump(mode="json"))
         self.crashes.sync()
 
     def write_plan(self, plan_summary: PlanSummary) -> None:
         """Write `plan.json` anew, whole or not at all: the same plan with another budget."""
         before_s = read_plan(self.path).budget_s
         self.more_time = before_s > 0 and not 0 < plan_summary.budget_s <= before_s
-        write_file(self.path / PLAN, dump_document(redact(plan_summary.model_dump(mode="json"), self.secrets)))
+        write_file(self.path / PLAN, dump_document(plan_summary.model_dump(mode="json")))
 
     def add_other_runs(self, others: Sequence[Mapping[str, Any]]) -> None:
         """Note in `environment.json` what measured beside this session, too; whole or not at all."""
         if others:
             before = read_environment(self.path)
             noted = {**before, "other_runs": [*before.get("other_runs", ()), *others]}
-            write_file(self.path / ENVIRONMENT, dump_document(redact(noted, self.secrets)))
+            write_file(self.path / ENVIRONMENT, dump_document(noted))
 
     def write_analysis(self, analysis: Mapping[str, Any]) -> None:
         """Write `analysis.json`, whole or not at all. May be called again."""
@@ -194,13 +190,13 @@ class TrialWriter:
         Raises:
             UserError: the disk is full; the trial does not count, earlier ones do.
         """
-        facts = redact({**trial.facts, "attempt": self.attempt}, self._folder.secrets)
+        facts = hidden({**trial.facts, "attempt": self.attempt})
         written = trial.model_copy(update={"facts": facts})
         lines = "".join(f"{line}\n" for line in log_lines(self.seen, trial.started_unix_ns))
         write_file(self._folder.path / LATENCY / f"{trial.trial}.hlog", lines.encode())
         self._folder.intervals.sync()
         self._folder.samples.sync()
-        self._folder.trials.append(redact(written.model_dump(mode="json"), self._folder.secrets))
+        self._folder.trials.append(written.model_dump(mode="json"))
         self._folder.trials.sync()
         return written
 
@@ -234,7 +230,7 @@ def _attempts(*paths: Path) -> dict[str, int]:
 
 
 def new_directory(out_root: Path, experiment_name: str) -> Path:
-    """A new folder named by the time and the experiment; a second one within a second gets a number.
+    """A new folder of its owner's alone, named by time and experiment; a second one within a second gets a number.
 
     Raises:
         UserError: `out_root` cannot be written.
@@ -243,7 +239,7 @@ def new_directory(out_root: Path, experiment_name: str) -> Path:
     for number in range(1, 1000):
         path = out_root / (stem if number == 1 else f"{stem}-{number}")
         try:
-            path.mkdir(parents=True)
+            path.mkdir(mode=0o700, parents=True)
         except FileExistsError:
             continue
         except OSError as error:

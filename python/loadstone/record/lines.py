@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.errors import LoadstoneError, UserError
+from loadstone.secrecy.registry import hidden
 
 FORMAT = 1
 """The format of the run's folder that this version writes and reads (history: `docs/run-folder.md`)."""
@@ -31,17 +32,18 @@ def write_error(error: OSError, path: Path) -> LoadstoneError:
 
 
 def dump_line(record: Mapping[str, Any]) -> bytes:
-    """`record` as one line of JSON with its newline. Raises ValueError for NaN and infinity."""
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(errors=_ODD) + b"\n"
+    """`record` as one line of JSON with its newline, without secrets. Raises ValueError for NaN and infinity."""
+    text = json.dumps(hidden(record), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.encode(errors=_ODD) + b"\n"
 
 
 def dump_document(record: Mapping[str, Any]) -> bytes:
-    """`record` as a JSON document for people and programs. Raises ValueError for NaN and infinity."""
-    return json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False).encode(errors=_ODD) + b"\n"
+    """`record` as a JSON document for people and programs, without secrets. Raises ValueError for NaN and infinity."""
+    return json.dumps(hidden(record), ensure_ascii=False, indent=1, allow_nan=False).encode(errors=_ODD) + b"\n"
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Replace a file by `data`, whole or not at all, and bring it to the disk.
+    """Replace a file by `data`, whole or not at all, for its owner's eyes only, and bring it to the disk.
 
     Raises:
         UserError: the disk is full; the file is as it was.
@@ -49,7 +51,8 @@ def write_file(path: Path, data: bytes) -> None:
     """
     beside = path.with_name(f".{path.name}.new")
     try:
-        with beside.open("wb") as file:
+        beside.unlink(missing_ok=True)  # of one that was killed
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -79,7 +82,7 @@ class LineFile:
         self.path = path
         self._lock = threading.Lock()
         try:
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
             os.ftruncate(self._fd, _end_of_last_whole_line(self._fd))
         except OSError as error:
             raise write_error(error, path) from None

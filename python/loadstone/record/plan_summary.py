@@ -2,13 +2,15 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from pydantic import BaseModel, ConfigDict
 
 from loadstone.plan.run_plan import TABLE_GROUP, Condition, PlannedTrial, RunPlan
 from loadstone.plan.wanted import PlannedCrash
-from loadstone.record.redact import redact
+from loadstone.secrecy.registry import hidden
+from loadstone.secrecy.text import without_login
 
 
 class PlannedLine(BaseModel):
@@ -129,15 +131,23 @@ def _fingerprint(trial: PlannedTrial, crash: PlannedCrash | None = None) -> str:
         "plan": trial.plan.model_dump(mode="json", exclude=apart),
         "load": trial.load.model_dump(mode="json", exclude=apart | {"acknowledged"}) if trial.load else None,
         "servers": {name: _settings(settings) for name, settings in trial.servers.items()},
-        "subjects": {name: redact(asdict(subject)) for name, subject in trial.subjects.items()},
+        "subjects": {name: _settings(asdict(subject)) for name, subject in trial.subjects.items()},
         "data": [asdict(data) for data in trial.data],
         "stored": [asdict(stored) for stored in trial.stored],
         "target": trial.target,
         "crash": asdict(crash) if crash else None,
     }
-    return hashlib.sha256(json.dumps(settled, sort_keys=True, default=str).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(hidden(settled), sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _settings(settings: dict[str, object]) -> object:
-    """A server's settings without what may change between two runs on the same server: how to log in."""
-    return redact({key: value for key, value in settings.items() if key != "password"})
+def _settings(settings: Mapping[str, object]) -> object:
+    """A part's settings without what may change between two runs on the same one: how to log in."""
+    kept = {key: value for key, value in settings.items() if key != "password"}
+    for key in {"url", "urls"} & kept.keys():
+        urls = kept[key]
+        kept[key] = without_login(urls) if isinstance(urls, str) else [without_login(url) for url in _texts(urls)]
+    return kept
+
+
+def _texts(urls: object) -> list[str]:
+    return [str(url) for url in urls] if isinstance(urls, list | tuple) else []

@@ -9,7 +9,7 @@ from loadstone.errors import UserError
 from loadstone.record.names import PLAN
 from loadstone.record.plan_summary import GroupLine, PlanSummary
 from loadstone.record.reading import read_environment, read_plan
-from loadstone.record.redact import redact
+from loadstone.secrecy.registry import hidden
 
 _OPTIONS = (("seed", "--seed"), ("quick", "--quick"), ("as_published", "--as-published"), ("scale", "--scale"))
 _ADVICE = "run it anew without --resume"
@@ -53,7 +53,7 @@ def require_same_run(path: Path, plan: PlanSummary, environment: Mapping[str, An
     """
     difference = next(_plan_differences(read_plan(path), plan), None)
     if difference is None:
-        difference = next(_environment_differences(read_environment(path), redact(environment)), None)
+        difference = next(_environment_differences(read_environment(path), hidden(environment)), None)
     if difference is not None:
         raise UserError(f"--resume {path}: {difference}; {_ADVICE}")
 

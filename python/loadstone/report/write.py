@@ -9,6 +9,7 @@ from pathlib import Path
 
 from loadstone.analyse.model import Analysis
 from loadstone.errors import UserError
+from loadstone.secrecy.registry import hide_known
 
 Reporter = Callable[[Analysis], dict[str, bytes]]
 """Files of one format: path below the run's folder, and content."""
@@ -48,7 +49,7 @@ def write_report(analysis: Analysis, folder: Path, formats: Iterable[str] = DEFA
     written: dict[Path, None] = {}
     for name in chosen:
         for relative, content in REPORTERS[name](analysis).items():
-            written[_write(folder / relative, content)] = None
+            written[_write(folder / relative, _hidden(relative, content))] = None
     return list(written)
 
 
@@ -59,6 +60,11 @@ def require_formats(formats: Iterable[str]) -> None:
             raise UserError(_unknown(name))
 
 
+def _hidden(relative: str, content: bytes) -> bytes:
+    """A file without the secrets that are known; a picture is drawn from an analysis that holds none."""
+    return content if relative.endswith(".png") else hide_known(content.decode()).encode()
+
+
 def _unknown(name: str) -> str:
     near = difflib.get_close_matches(name, REPORTERS, n=1)
     hint = f"did you mean {near[0]}? " if near else ""
@@ -66,25 +72,18 @@ def _unknown(name: str) -> str:
 
 
 def _write(path: Path, content: bytes) -> Path:
-    """Write beside the target, then rename over it."""
+    """Write beside the target, for its owner's eyes only, then rename over it."""
     beside: Path | None = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
             beside = Path(file.name)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        beside.chmod(0o666 & ~_umask())
         beside.replace(path)
     except OSError as error:
         if beside is not None:
             beside.unlink(missing_ok=True)
         raise UserError(f"cannot write {path}: {error.strerror}; free some space or choose another --out") from error
     return path
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -9,8 +9,8 @@ Level = str | int | float | bool
 Condition = dict[str, Level]
 """A level for each factor."""
 
-REFERENCE = re.compile(r"\$\{([^{}]*)\}")
-"""`${factor}` or `${factor.name}`; group 1 is what stands between the braces."""
+REFERENCE = re.compile(r"\$\{(?!(?:env|secret):)([^{}]*)\}")
+"""`${factor}` or `${factor.name}`; group 1 is what stands between the braces. Secrets are referred to otherwise."""
 
 
 def level_text(level: Level) -> str:

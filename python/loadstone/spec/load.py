@@ -4,6 +4,7 @@ from pathlib import Path
 
 from loadstone.errors import UserError
 from loadstone.files import read_bytes
+from loadstone.secrecy.experiment import learn_experiment
 from loadstone.spec.crosscheck import cross_check
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.source import Source
@@ -26,8 +27,11 @@ def load_experiment(path_or_text: Path | str, *, label: str = "experiment.yaml")
 
 def resolve(source: Source) -> Experiment:
     """The experiment of a source, with everything in it held against everything else. Raises UserError."""
+    problems = list(learn_experiment(source.data))
     experiment = Experiment.from_source(source)
     cross_check(experiment)
+    for path, problem in problems:
+        raise source.error(path, problem)
     return experiment
 
 

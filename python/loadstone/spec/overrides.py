@@ -5,6 +5,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from loadstone.errors import UserError
+from loadstone.secrecy.experiment import check_given
+from loadstone.secrecy.places import secrets_of
+from loadstone.secrecy.references import resolve as resolve_reference
+from loadstone.secrecy.registry import learn
 from loadstone.spec.experiment import Experiment, Factor, is_mariadb
 from loadstone.spec.levels import Level, level_text
 from loadstone.spec.load import resolve
@@ -75,6 +79,8 @@ def override(
     A server given by URL must offer the modules that the experiment needs. Raises UserError.
     """
     source = experiment.source
+    sets, servers, subjects = tuple(sets), tuple(servers), tuple(subjects)
+    _learn_given((*servers, *subjects))
     data, given = copy.deepcopy(source.data), dict(source.given)
     for text in servers:
         given[_put_server(data, text, experiment)] = "--server"
@@ -90,7 +96,18 @@ def override(
             _drop(data, ("as_published", *path[1:]))
         made = [path[:length] for length in range(1, len(path)) if path[:length] not in source.lines]
         given |= dict.fromkeys([*made, path], option)
-    return resolve(Source(source.label, data, source.lines, given))
+    changed = Source(source.label, data, source.lines, given)
+    for wrong, problem in check_given(data):
+        raise changed.error(wrong, problem)
+    return resolve(changed)
+
+
+def _learn_given(options: Iterable[str]) -> None:
+    """The passwords of `NAME=URL` options, before one of them can stand in an error."""
+    for option in options:
+        for place in ({"url": option}, {"url": option.partition("=")[2]}):
+            for secret in secrets_of(place):
+                learn(secret.value, sure=secret.sure)
 
 
 def _put_server(data: dict[str, Any], text: str, experiment: Experiment) -> Path:
@@ -101,7 +118,7 @@ def _put_server(data: dict[str, Any], text: str, experiment: Experiment) -> Path
         known = listed(experiment.servers)
         raise UserError(f"--server {shown}: write NAME=URL; servers of {experiment.name} are: {known}")
     written = data["servers"][name]
-    by_url = url.startswith(_MARIADB_SCHEMES)
+    by_url = resolve_reference(url).startswith(_MARIADB_SCHEMES)
     if is_mariadb(written) != by_url:
         wanted = "Redis; write redis://HOST:PORT"
         if is_mariadb(written):

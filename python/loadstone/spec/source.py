@@ -1,6 +1,5 @@
 """Where an experiment was written, so that every error names file, line and key."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
@@ -11,8 +10,6 @@ from pydantic import BaseModel, ValidationError
 from loadstone.errors import UserError
 from loadstone.spec.problems import first_problem
 from loadstone.spec.yaml_text import Path
-
-_USER_AND_PASSWORD = re.compile(r"://[^/@\s']*@")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +44,12 @@ class Source:
         return f"{self.label}:1"
 
     def error(self, path: Path, problem: str) -> UserError:
-        """One line: place, dotted path, what is wrong and what helps. Passwords in URLs are left out."""
+        """One line: place, dotted path, what is wrong and what helps."""
         dotted = ".".join(str(part) for part in path)
         place = self.place(path)
         said = not dotted or place.endswith(f" {dotted}")  # by the option: `--set workload.pool.connections`
         where = f"{place}: " if said else f"{place}: {dotted}: "
-        return UserError(where + _USER_AND_PASSWORD.sub("://***@", " ".join(problem.split())))
+        return UserError(where + " ".join(problem.split()))
 
     def first_problem(self, error: ValidationError, model: type[BaseModel], data: Any = None) -> tuple[Path, str]:
         """The first problem that pydantic found in `data` (the whole text if None), read as `model`: path and words."""

@@ -5,6 +5,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from loadstone.errors import UserError
+from loadstone.secrecy.references import resolve
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.problems import listed
 from loadstone.spec.subjects import MANIFEST, names
@@ -31,7 +32,7 @@ def put_subject(data: dict[str, Any], text: str, experiment: Experiment) -> Path
         remedy = f"write URL, PATH or NAME=URL; subjects of {experiment.name} are: {known}"
         raise UserError(f"--subject {name}=...: {remedy}")
     subject = {key: value for key, value in data["subjects"][name].items() if key not in ("manifest", "url")}
-    kind = "url" if "://" in place else "manifest"
+    kind = "url" if "://" in resolve(place) else "manifest"
     subject[kind] = place if kind == "url" else _manifest(place, text)
     data["subjects"][name] = subject
     return ("subjects", name, kind)

@@ -1,0 +1,38 @@
+"""A command line as it may be recorded: secrets in its words replaced."""
+
+from collections.abc import Iterator, Sequence
+
+from loadstone.secrecy.places import names_secret
+from loadstone.secrecy.registry import hide, label
+from loadstone.secrecy.text import hide_url
+
+_URLS = ("--server", "--subject")
+_SETTING = "--set"
+
+
+def hidden_words(words: Sequence[str]) -> list[str]:
+    """The words of a command without secrets: settings by their path, URLs by what stands before their last `@`."""
+    return list(_hidden(words))
+
+
+def _hidden(words: Sequence[str]) -> Iterator[str]:
+    option = ""
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name in (*_URLS, _SETTING) and equals:
+            yield f"{name}={_value(name, value)}"
+        else:
+            yield _value(option, word)
+        option = word
+
+
+def _value(option: str, word: str) -> str:
+    """The value of an option; any other word where there is none."""
+    name, equals, value = word.partition("=")
+    if option == _SETTING and equals:
+        before, _, key = name.rpartition(".")
+        secret = names_secret(before.rpartition(".")[2], key)
+        return f"{name}={label(value) if secret and value else hide(value)}"
+    if option in _URLS:
+        return hide(f"{name}={hide_url(value)}" if equals and "://" not in name else hide_url(word))
+    return hide(word)

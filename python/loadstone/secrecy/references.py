@@ -1,0 +1,90 @@
+"""How a secret is given: `${env:NAME}`, a variable, and `${secret:NAME}`, a file named by `--secret-file NAME=PATH`.
+
+What is given so is secret by definition, wherever it stands. The reference stays in the experiment as it was resolved
+and recorded; its value is put in only where a plan is made of it.
+"""
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import quote
+
+from loadstone.errors import UserError
+from loadstone.secrecy.names import is_surely_secret
+from loadstone.secrecy.registry import learn
+from loadstone.secrecy.text import REFERENCE, logins_in
+
+LARGEST_BYTES = 65_536
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_FILES: dict[str, str] = {}
+
+
+def give_files(options: Iterable[str]) -> None:
+    """Read the files of `--secret-file NAME=PATH`; of one name the last counts. Raises UserError."""
+    for option in options:
+        name, equals, path = option.partition("=")
+        if not equals or not _NAME.fullmatch(name) or not path:
+            raise UserError("--secret-file: write NAME=PATH, with letters, digits and _ in the name")
+        _FILES[name] = _read(name, Path(path))
+        learn(_FILES[name], f"${{secret:{name}}}")
+
+
+def learn_environment() -> None:
+    """Variables of our own whose names say that they are secret: what we start inherits them, and may print them."""
+    for name, value in os.environ.items():
+        if is_surely_secret(name):
+            learn(value, f"${{env:{name}}}", sure=False)
+
+
+def resolve(text: str, *, template: bool = False) -> str:
+    """The text with the secret for each reference. Raises UserError, without a place, where there is none.
+
+    `template`: braces of a value are doubled, as texts of requests and commands are read. What stands for a password
+    in a URL is %-encoded.
+    """
+    if "${" not in text:
+        return text
+    logins = logins_in(text)
+
+    def secret(found: re.Match[str]) -> str:
+        value = _value(found["where"], found["name"])
+        if any(start <= found.start() < end and ":" in text[start : found.start()] for start, end in logins):
+            return quote(value, safe="")
+        return value.replace("{", "{{").replace("}", "}}") if template else value
+
+    return REFERENCE.sub(secret, text)
+
+
+def _value(where: str, name: str) -> str:
+    reference = f"${{{where}:{name}}}"
+    if not _NAME.fullmatch(name):
+        raise UserError(f"'{reference}' is no reference; write ${{env:NAME}} or ${{secret:NAME}}")
+    if where == "env":
+        value = os.environ.get(name, "")
+        if not value:
+            state = "is empty" if name in os.environ else "does not exist"
+            raise UserError(f"'{reference}': the variable {name} {state} in the environment; export it")
+    elif name not in _FILES:
+        raise UserError(f"'{reference}': no file was named for it; add --secret-file {name}=PATH")
+    else:
+        value = _FILES[name]
+    learn(value, reference)
+    return value
+
+
+def _read(name: str, path: Path) -> str:
+    """The text of a file, or of a pipe (`<(...)`), without the newline at its end."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(LARGEST_BYTES + 1)
+        text = raw.decode()
+    except OSError as error:
+        raise UserError(f"--secret-file {name}={path}: cannot be read ({error.strerror}); name a file") from None
+    except UnicodeDecodeError:
+        raise UserError(f"--secret-file {name}={path}: is not text in UTF-8; write the secret as text") from None
+    text = text.removesuffix("\n").removesuffix("\r")
+    if not text or len(raw) > LARGEST_BYTES or "\0" in text:
+        wrong = "is empty" if not text else "holds NUL" if "\0" in text else f"is longer than {LARGEST_BYTES} bytes"
+        raise UserError(f"--secret-file {name}={path}: {wrong}; write the secret alone into it")
+    return text

@@ -1,0 +1,130 @@
+"""Secrets that a text itself shows as such: logins in URLs, `password=...`, `"token": "..."`, `Bearer ...`."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+from urllib.parse import unquote, unquote_plus
+
+from loadstone.secrecy.names import is_secret, is_secret_parameter, is_surely_secret
+
+HIDDEN = "***"
+"""What stands where a secret was."""
+REFERENCE = re.compile(r"\$\{(?P<where>env|secret):(?P<name>[^{}]*)\}")
+"""`${env:NAME}` and `${secret:NAME}`."""
+_OPEN = re.compile(r"\$\{[^{}]*\}|\{[^{}]*\}|\*\*\*")
+"""Names a value that stands elsewhere, or did: references, factors, placeholders."""
+_SCHEMES = r"Bearer|Basic|Digest|Token|ApiKey|Negotiate"
+_NOTHING = re.compile(rf"(?:(?:{_SCHEMES})\b)?[\s;,:=&]*", re.I)
+_PLACEHOLDERS = re.compile(r"(?:USER|NAME)?:?(?:PASSWORD|SECRET|VALUE)")
+"""As messages write them: `redis://:PASSWORD@HOST`."""
+
+_LOGIN = re.compile(
+    r"(?P<scheme>[a-z][a-z0-9+.-]{0,30}://)"
+    r"(?P<login>[^/?#\s\"'<>]{0,300}|[^/?#\s\"'<>:@]{0,99}:(?!\d{1,5}(?:[/,?#]|$))[^\s\"'<>]{0,300})@",
+    re.IGNORECASE,
+)
+"""Bounded, so that a long text costs no more than its length. An unescaped password may hold `/` and `@`."""
+_QUERY = re.compile(r"(?P<head>[?&;](?P<name>[\w.\[\]-]+)=)(?P<value>[^&#;\s\"'<>]*)")
+_SETTING = re.compile(
+    r"(?P<head>(?<![\w.?&;-])-{0,2}(?P<name>[A-Za-z][\w.-]*)\s?=\s?(?P<quote>[\"']?))"
+    r"(?P<value>(?<=\")[^\"]*|(?<=')[^']*|(?:\$\{[^{}]*\}|[^\s\"'&;,<>)}\]])+)"
+)
+_FIELD = re.compile(
+    r"(?P<head>(?P<mark>\\?[\"'])(?P<name>[\w.-]+)(?P=mark)\s*:\s*(?P<open>\\?[\"']))(?P<value>(?:(?!(?P=open)).)*)"
+)
+_SCHEME = re.compile(rf"(?P<head>\b(?:{_SCHEMES})\s+)(?P<value>(?=[^\s\"']*[0-9=_.+/-])[A-Za-z0-9._~+/=-]{{6,}})")
+_SQL = re.compile(
+    r"(?P<head>\bIDENTIFIED\s+(?:BY|VIA\s+\w+\s+USING)\s+(?:PASSWORD\s*\()?(?P<q>['\"]))(?P<value>[^'\"]*)", re.I
+)
+
+
+class Found(NamedTuple):
+    """A secret in a text."""
+
+    value: str
+    sure: bool
+    """Whether its place leaves no doubt; a parameter `key=` may hold anything."""
+
+
+def is_open(text: str) -> bool:
+    """Whether a value holds references and placeholders alone, perhaps behind `Bearer`: nothing is to be hidden."""
+    return _NOTHING.fullmatch(_OPEN.sub("", text)) is not None
+
+
+def hide_shown(text: str) -> str:
+    """The text with `***` for what it shows to be a secret. What was hidden stays as it is."""
+    if "://" in text:
+        text = _LOGIN.sub(_hide_login, text)
+    if "=" in text:
+        text = _QUERY.sub(lambda found: _hide(found, is_secret_parameter(found["name"])), text)
+        text = _SETTING.sub(lambda found: _hide(found, is_secret(found["name"])), text)
+    if ":" in text:
+        text = _FIELD.sub(lambda found: _hide(found, is_secret(found["name"])), text)
+    if " " in text:
+        text = _SCHEME.sub(lambda found: _hide(found, secret=True), text)
+        text = _SQL.sub(lambda found: _hide(found, secret=True), text)
+    return text
+
+
+def logins_in(text: str) -> list[tuple[int, int]]:
+    """Where in a text the logins of URLs stand: from, and up to their `@`."""
+    return [found.span("login") for found in _LOGIN.finditer(text)]
+
+
+def without_login(url: str) -> str:
+    """A URL, or several behind commas, with `***` for user and password, wherever they came from."""
+    return _LOGIN.sub(rf"\g<scheme>{HIDDEN}@", url)
+
+
+def hide_url(url: str) -> str:
+    """One URL as it may be shown. Up to the last `@` it is the login: an unescaped password may hold any character."""
+    scheme, separator, rest = url.partition("://")
+    login, at, address = rest.rpartition("@")
+    return hide_shown(f"{scheme}{separator}{_login_hidden(login)}@{address}" if at and separator else url)
+
+
+def secrets_in(text: str) -> Iterator[Found]:
+    """The secrets that a text shows, each as it stands there and with its %-escapes resolved."""
+    for found in _LOGIN.finditer(text):
+        user, colon, password = found["login"].partition(":")
+        yield from _both(password if colon else user, sure=bool(colon))
+    for found in _QUERY.finditer(text):
+        if is_secret_parameter(found["name"]):
+            yield from _both(found["value"], sure=is_surely_secret(found["name"]))
+    for pattern in (_SETTING, _FIELD):
+        for found in pattern.finditer(text):
+            if is_secret(found["name"]):
+                yield from _both(found["value"], sure=is_surely_secret(found["name"]))
+    for pattern in (_SCHEME, _SQL):
+        yield from (Found(found["value"], sure=True) for found in pattern.finditer(text))
+
+
+def secret_of_url(url: str) -> Iterator[Found]:
+    """The password of a text that is one URL, even where it is written without escapes, and what its query shows."""
+    _, separator, rest = url.partition("://")
+    login, at, _ = rest.rpartition("@")
+    user, colon, password = login.partition(":")
+    if separator and at:
+        yield from _both(password if colon else user, sure=bool(colon))
+    yield from secrets_in(url)
+
+
+def _both(value: str, *, sure: bool) -> Iterator[Found]:
+    for form in dict.fromkeys((value, unquote(value), unquote_plus(value))):
+        yield Found(form, sure)
+
+
+def _hide(found: re.Match[str], secret: bool) -> str:
+    if not secret or is_open(found["value"]) or _PLACEHOLDERS.fullmatch(found["value"]):
+        return found[0]
+    return f"{found['head']}{HIDDEN}"
+
+
+def _hide_login(found: re.Match[str]) -> str:
+    return f"{found['scheme']}{_login_hidden(found['login'])}@"
+
+
+def _login_hidden(login: str) -> str:
+    user, colon, password = login.partition(":")
+    stays = is_open(password) if colon else is_open(user)
+    return login if (stays and login) or _PLACEHOLDERS.fullmatch(login) else HIDDEN

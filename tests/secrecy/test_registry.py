@@ -1,0 +1,139 @@
+"""Secrets are replaced wherever they stand."""
+
+from base64 import b64encode
+
+import pytest
+
+from loadstone.secrecy.registry import hidden, hide, hide_known, learn, name_factors
+
+SECRET = "hunter2-very-secret"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"password": SECRET},
+        {"servers": {"redis": {"password": SECRET}}},
+        {"settings": {"requirepass": SECRET, "masterauth": SECRET, "tls-key-file-pass": SECRET}},
+        {"list": [{"Password": SECRET}]},
+        {"tuple": ({"api_key": SECRET},)},
+        {"url": f"redis://me:{SECRET}@host:6379/0"},
+        {"url": f"rediss://:{SECRET}@host"},
+        {"url": f"redis://:p@ss-{SECRET}@host:6379"},
+        {"url": f"redis://host:6379?password={SECRET}&db=1"},
+        {"reason": f"cannot reach redis://me:{SECRET}@host: refused"},
+        {"password": [SECRET]},
+        {"subjects": {"app": {"environment": {"GITHUB_TOKEN": SECRET}}}},
+        {"environment.DB_PWD": SECRET},
+        {"environment": {"PASSES": SECRET}},
+        {"aws_credentials": SECRET},
+        {"private_key": SECRET},
+        {"password": {"value": SECRET}},
+    ],
+)
+def test_no_secret_is_left(record: dict[str, object]) -> None:
+    assert SECRET not in str(hidden(record))
+    assert "***" in str(hidden(record))
+
+
+def test_known_secrets_are_found_anywhere() -> None:
+    learn(SECRET)
+    assert hidden({"log": f"AUTH {SECRET} failed"}) == {"log": "AUTH *** failed"}
+
+
+def test_a_number_as_a_password_is_hidden() -> None:
+    assert hidden({"password": 12345}) == {"password": "***"}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"password": None},
+        {"password": ""},
+        {"password_set": True},
+        {"condition": {"tokens": 128, "passes": 3}},
+        {"environment": {"COLOUR": "red"}, "environment.STORE": "redis"},
+        {"url": "redis://host:6379/0"},
+        {"url": "http://host/path?mail=a@b.example"},
+        {"keys": {"count": 1000, "prefix": "loadstone:"}},
+        {"text": "12:30 @ noon"},
+    ],
+)
+def test_what_is_no_secret_stays(record: dict[str, object]) -> None:
+    assert hidden(record) == record
+
+
+def test_short_known_secrets_do_not_eat_words() -> None:
+    learn("set")
+    assert hidden({"text": "a set of documents"}) == {"text": "a set of documents"}
+
+
+def test_the_original_is_not_changed() -> None:
+    record = {"servers": [{"password": SECRET}]}
+    hidden(record)
+    assert record == {"servers": [{"password": SECRET}]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "AUTH p@ss 'w\"ord<&>{1}% failed",
+        "redis://:p%40ss%20%27w%22ord%3C%26%3E%7B1%7D%25@h",
+        "?x=p%40ss+%27w%22ord%3C%26%3E%7B1%7D%25",
+        "<b>p@ss &#x27;w&quot;ord&lt;&amp;&gt;{1}%</b>",
+        '{"x": "p@ss \'w\\"ord<&>{1}%"}',
+        """x='p@ss '"'"'w"ord<&>{1}%'""",
+        "Basic " + b64encode(b"user:p@ss 'w\"ord<&>{1}%").decode(),
+        "Basic " + b64encode(b"u:p@ss 'w\"ord<&>{1}%").decode(),
+        "Basic " + b64encode(b"us:p@ss 'w\"ord<&>{1}% and more").decode(),
+    ],
+)
+def test_a_known_secret_is_found_in_every_form(text: str) -> None:
+    learn("p@ss 'w\"ord<&>{1}%")
+    assert "***" in hide_known(text)
+    for piece in ("ss 'w", "ss%20", "w%22ord", "w&quot;ord"):
+        assert piece not in hide_known(text)
+
+
+def test_what_is_hidden_stays_as_it_is() -> None:
+    learn("Hunter2secret", "${env:PW}")
+    learn("Other3secret")
+    record = {"a": "Hunter2secret Other3secret", "headers": {"Authorization": "Bearer Hunter2secret"}}
+    once = hidden(record)
+    assert once == {"a": "${env:PW} ***", "headers": {"Authorization": "Bearer ${env:PW}"}}
+    assert hidden(once) == once
+
+
+@pytest.mark.parametrize("secret", ["abc", "1234567", "redis", "root"])
+def test_a_short_or_common_secret_is_hidden_in_its_place_alone(secret: str) -> None:
+    learn(secret)
+    assert hidden({"text": f"x {secret} y", "password": secret, "url": f"redis://:{secret}@h"}) == {
+        "text": f"x {secret} y",
+        "password": "***",
+        "url": "redis://***@h",
+    }
+
+
+def test_a_factor_may_be_called_as_a_secret_is() -> None:
+    name_factors(["password"])
+    assert hidden({"condition": {"password": "long"}}) == {"condition": {"password": "long"}}
+
+
+def test_two_keys_that_differ_by_a_secret_alone_stay_two() -> None:
+    record = {"GET /x?token=aaaa": 1, "GET /x?token=bbbb": 2}
+    assert hidden(record) == {"GET /x?token=***": 1, "GET /x?token=*** (2)": 2}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "write mariadb://USER:PASSWORD@HOST:PORT/DATABASE or ?password_env=VARIABLE",
+        "redis://:${env:PW}@h and Bearer ${secret:TOKEN} and password=${env:PW}",
+        "http://127.0.0.1:8080/@scope/package",
+        "Basic authentication; token bucket; a password is needed",
+        "headers.Authorization: 'x' is not text; put it in quotes",
+        "x = 5, key = 6, a == b",
+    ],
+)
+def test_a_text_without_a_secret_stays(text: str) -> None:
+    assert hide(text) == text
