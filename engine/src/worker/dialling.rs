@@ -282,7 +282,8 @@ pub(super) fn loss(error: &io::Error) -> (End, String) {
 /// The kind under which operations are counted that an error of the system ended.
 fn kind(error: &io::Error) -> ErrorKind {
     use io::ErrorKind::{
-        AddrNotAvailable, BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, NotConnected, UnexpectedEof,
+        AddrNotAvailable, BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, NotConnected,
+        UnexpectedEof,
     };
     match error.kind() {
         UnexpectedEof => ErrorKind::ConnectionClosed,

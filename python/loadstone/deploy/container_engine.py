@@ -40,7 +40,8 @@ ENGINE_VARIABLES = ("DOCKER_HOST", "CONTAINER_HOST")
 PODMAN_GIVES_FILES = 1_048_576
 """Open files that Podman allows a container unless it is asked for another number."""
 HOW_TO_START = (
-    "start one (Docker: systemctl start docker; Podman: systemctl start podman.socket, as an ordinary user with --user)"
+    "start one (Docker: systemctl start docker; Podman: podman system service --time=0 "
+    "unix:///run/podman/podman.sock as root, or unix://$XDG_RUNTIME_DIR/podman/podman.sock as another user)"
 )
 
 

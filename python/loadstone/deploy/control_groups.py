@@ -9,6 +9,7 @@ import signal
 import time
 from functools import partial
 
+from loadstone.deploy.own_folder import FOLDER_FLAGS
 from loadstone.process_identity import signal_if
 
 GROUP_PREFIX = "loadstone-"
@@ -17,7 +18,6 @@ PATIENCE_S = 2.0
 """How long the processes of a group may take to end after SIGKILL."""
 MOUNTS = "/proc/self/mountinfo"
 CONTROL_GROUPS = ("cgroup", "cgroup2")
-FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def group_name(folder_name: str) -> str:
