@@ -27,7 +27,8 @@ from loadstone.options import RunOptions
 from loadstone.plan.run_plan import RunPlan
 from loadstone.record.environment import capture
 from loadstone.record.folder import RunFolder, new_directory
-from loadstone.record.ledger import RunLedger, is_needed
+from loadstone.record.ledger import RunLedger
+from loadstone.record.ledger_reading import is_needed
 from loadstone.record.names import LOGS, PLAN
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.redact import redact
