@@ -19,7 +19,8 @@ from loadstone.deploy.mariadb_url import SCHEMES, parse_mariadb_url
 from loadstone.deploy.provider import Control
 from loadstone.deploy.url import parse_url
 from loadstone.errors import LoadstoneError, UserError
-from loadstone.record.ledger import Entries, RunLedger, goes_on, read_ledger, this_machine
+from loadstone.record.ledger import RunLedger
+from loadstone.record.ledger_reading import Entries, goes_on, read_ledger, this_machine
 from loadstone.record.names import LEDGER
 from loadstone.runs import LATEST, RUNS, run_folder
 

@@ -28,7 +28,8 @@ from loadstone.output.terminal import discard, on_terminal
 from loadstone.plan.run_plan import RunPlan
 from loadstone.record.environment import capture
 from loadstone.record.folder import RunFolder, new_directory
-from loadstone.record.ledger import RunLedger, is_needed
+from loadstone.record.ledger import RunLedger
+from loadstone.record.ledger_reading import is_needed
 from loadstone.record.names import LOGS, PLAN
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.resume import require_same_run
