@@ -13,8 +13,10 @@ from loadstone.plan.http import DataFile, Headers, HttpRequest
 from loadstone.plan.part import PlanPart
 from loadstone.plan.slots import wrong_in_slots
 
-LONGEST_S = 30 * 24 * 3600
-"""The longest time that a plan may hold: 30 days. No number alone may make a run loop or allocate without end."""
+LONGEST_S = 10 * 365 * 24 * 3600
+"""The longest time that a plan may hold: ten years, which 64 bits hold in ns.
+
+No number alone may make a run loop or allocate without end."""
 KEYS_MAX = 10**12
 """Their number has 12 digits."""
 OPERATIONS_MAX = 10**15
