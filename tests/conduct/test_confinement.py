@@ -112,7 +112,7 @@ def test_the_statements_of_a_manifest_are_confined(app_with: Callable[[str, str]
         "subject 'app', tables.mariadb: 'DROP TABLE prod.users'"
     )
     (folder / "schema.sql").write_bytes(b"\xff")
-    with pytest.raises(UserError, match=r"schema\.sql is no text in UTF-8"):
+    with pytest.raises(UserError, match=r"schema\.sql cannot be read .it is not text in UTF-8"):
         confined(plan_on(URL, tmp_path / "app.yaml"), ask=False, allow=False)
 
 
