@@ -130,7 +130,7 @@ class Connections(Part):
     """`planned` is the size of the pool; `lost` ended without being told to.
 
     `closed_by_server`: closed by an HTTP server in good order, with a reply that said so or while nothing was
-    asked for, and opened again.
+    asked for, and opened again. `unrequested`: replies that came on a connection with no request to answer.
     """
 
     planned: int
@@ -140,6 +140,7 @@ class Connections(Part):
     failed: int
     closed_idle: int
     closed_by_server: int = 0
+    unrequested: int = 0
 
 
 class EndpointRecord(Part):
