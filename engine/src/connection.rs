@@ -95,6 +95,16 @@ impl Inbox {
         (self.start, self.end, self.need) = (0, 0, 0);
     }
 
+    /// Takes as many of `bytes` as there is room for, as a receive does.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn fill(&mut self, bytes: &[u8]) -> usize {
+        self.make_room();
+        let count = bytes.len().min(self.bytes.len() - self.end);
+        self.bytes[self.end..self.end + count].copy_from_slice(&bytes[..count]);
+        self.end += count;
+        count
+    }
+
     /// Makes room for some bytes at least. It doubles at most, and only when it is full: what a server announces
     /// takes no memory before it has come.
     fn make_room(&mut self) {

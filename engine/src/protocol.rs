@@ -8,6 +8,8 @@
 mod acknowledged;
 mod compile;
 mod error_kind;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod http;
 mod judge;
 mod read_back;

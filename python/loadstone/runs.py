@@ -1,7 +1,6 @@
 """The runs of a folder: their list, the newest of them, and the command that one was started with."""
 
 import fcntl
-import json
 import os
 import re
 import shlex
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.errors import UserError
+from loadstone.record.lines import load_json
 from loadstone.record.names import ANALYSIS, ENVIRONMENT, EXPERIMENT, PLAN
 from loadstone.record.redact import HIDDEN
 
@@ -179,7 +179,7 @@ def _is_written(path: Path) -> bool:
 def _document(file: Path) -> dict[str, Any]:
     """The object in a JSON file; an empty one where there is none that can be read."""
     try:
-        found = json.loads(file.read_bytes())
+        found = load_json(file.read_bytes())
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

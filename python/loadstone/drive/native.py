@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 
 from loadstone import _engine
-from loadstone.drive.outcome import DriveRecord, Interval
+from loadstone.drive.outcome import DriveRecord, Interval, read_interval, read_record
 from loadstone.errors import DriveFailed, UserError
 from loadstone.plan.model import Plan
 
@@ -60,9 +60,9 @@ class NativeDriver:
         while not engine.finished():
             text = engine.next_interval(POLL_S)
             if text is not None:
-                on_interval(Interval.model_validate_json(text))
+                on_interval(read_interval(text))
         self._engine = None
-        return DriveRecord.model_validate_json(engine.result())
+        return read_record(engine.result())
 
     def stop(self) -> None:
         """See `Driver.stop`. Later drives of this driver stop at once, too."""

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import json
+import math
 import os
 import threading
 from collections.abc import Iterator, Mapping
@@ -170,14 +171,28 @@ class LineReader:
 def _parsed(line: bytes) -> dict[str, Any] | None:
     """The object that a line holds; None if it holds none of this file's."""
     try:
-        record = json.loads(line, parse_constant=_refuse)
-    except (ValueError, RecursionError):
+        record = load_json(line)
+    except ValueError:
         return None
     return record if isinstance(record, dict) and isinstance(record.get("format"), int) else None
 
 
+def load_json(text: bytes) -> Any:
+    """What a JSON text holds. Raises ValueError if it is none, nests too deep, or holds a figure that is none."""
+    try:
+        return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+
+
 def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is not a figure")
+
+
+def _finite(text: str) -> float:
+    """A number; `1e999` is written as one, and read as infinity."""
+    figure = float(text)
+    return figure if math.isfinite(figure) else _refuse(text)
 
 
 def require_format(record: Mapping[str, Any], where: str) -> None:

@@ -1,6 +1,6 @@
 """The run's folder as later stages read it: what was finished, whatever a crash left beside it."""
 
-import json
+import math
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -9,8 +9,6 @@ from typing import Any, Literal, TypeVar
 
 from hdrh.histogram import HdrHistogram
 from pydantic import BaseModel, ConfigDict, ValidationError
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from loadstone.drive.outcome import Latency, Phase
 from loadstone.errors import DriveFailed, UserError
@@ -18,12 +16,13 @@ from loadstone.observe.sample import Sample
 from loadstone.record.crash import CrashRecord
 from loadstone.record.histogram import merge, quantiles_ns
 from loadstone.record.hlog import measured
-from loadstone.record.lines import LineReader, require_format
+from loadstone.record.lines import LineReader, load_json, require_format
 from loadstone.record.look import Look
 from loadstone.record.names import CRASHES, ENVIRONMENT, EXPERIMENT, INTERVALS, LATENCY, LOOKS, PLAN, SAMPLES, TRIALS
 from loadstone.record.plan_summary import PlanSummary
 from loadstone.record.trial import Line, Quantiles, TrialRecord
 from loadstone.spec.experiment import Experiment
+from loadstone.spec.yaml_text import YamlTextError, read_yaml
 
 LatencyKind = Literal["response", "service"]
 L = TypeVar("L", bound=Line)
@@ -170,10 +169,10 @@ def read_experiment(path: Path) -> Experiment:
     """The experiment of a run's folder, as resolved. Raises UserError if the file is damaged."""
     file = path / EXPERIMENT
     try:
-        record = YAML(typ="safe", pure=True).load(file)
+        record, _ = read_yaml(file.read_bytes().decode())
         require_format(record if isinstance(record, dict) else {}, str(file))
         return Experiment.model_validate(record)
-    except (OSError, YAMLError, ValidationError) as error:
+    except (OSError, UnicodeDecodeError, YamlTextError, ValidationError) as error:
         raise UserError(f"{file}: cannot be read: {_first_line(error)}") from None
 
 
@@ -194,7 +193,7 @@ def read_plan(path: Path) -> PlanSummary:
 
 def _read_document(file: Path) -> dict[str, Any]:
     try:
-        record = json.loads(file.read_bytes())
+        record = load_json(file.read_bytes())
     except (OSError, ValueError) as error:
         raise UserError(f"{file}: cannot be read: {_first_line(error)}") from None
     document = record if isinstance(record, dict) else {}
@@ -281,14 +280,22 @@ def _read_samples(file: Path, attempts: dict[str, int], notes: list[str]) -> dic
         if attempts.get(str(record.get("trial"))) != record.get("attempt"):
             continue
         try:
-            unix_s, part = float(record["unix_s"]), str(record["part"])
-            values = [Sample(unix_s, part, str(name), float(value)) for name, value in record["values"].items()]
-        except (KeyError, TypeError, ValueError, AttributeError):
+            trial, unix_s, part = record["trial"], _figure(record["unix_s"]), str(record["part"])
+            values = [Sample(unix_s, part, str(name), _figure(value)) for name, value in record["values"].items()]
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
             reader.damaged.append(number)
             continue
-        found.setdefault(record["trial"], []).extend(values)
+        found.setdefault(trial, []).extend(values)
     notes += reader.notes()
     return {name: tuple(samples) for name, samples in found.items()}
+
+
+def _figure(value: Any) -> float:
+    """Raises TypeError, ValueError or OverflowError if it is no finite number."""
+    figure = float(value)
+    if not math.isfinite(figure):
+        raise ValueError(f"{figure} is not a figure")
+    return figure
 
 
 def _first_line(error: Exception) -> str:
