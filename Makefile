@@ -1,4 +1,4 @@
-.PHONY: setup setup-dev demo test lint bench calibrate docs clean
+.PHONY: setup setup-dev demo test lint fuzz bench calibrate docs clean
 
 setup:
 	@scripts/setup
@@ -15,6 +15,9 @@ test: setup-dev
 
 lint: setup-dev
 	@scripts/lint
+
+fuzz: setup-dev
+	@scripts/fuzz
 
 bench: setup-dev
 	@scripts/bench

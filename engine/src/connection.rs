@@ -74,11 +74,12 @@ impl Inbox {
 
     /// Takes over what another inbox has not consumed.
     pub fn take_over(&mut self, other: &mut Inbox) {
-        self.clear();
-        self.need = other.need.max(other.unread().len());
-        self.make_room();
-        self.end = other.unread().len();
-        self.bytes[..self.end].copy_from_slice(other.unread());
+        let length = other.unread().len();
+        if self.bytes.len() <= length {
+            self.bytes.resize((length + 1).next_power_of_two().max(LARGE_INBOX), 0);
+        }
+        (self.start, self.end, self.need) = (0, length, other.need);
+        self.bytes[..length].copy_from_slice(other.unread());
         other.clear();
     }
 
@@ -94,18 +95,29 @@ impl Inbox {
         (self.start, self.end, self.need) = (0, 0, 0);
     }
 
-    /// Makes room for the rest of what is needed, and at least for some bytes.
+    /// Takes as many of `bytes` as there is room for, as a receive does.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn fill(&mut self, bytes: &[u8]) -> usize {
+        self.make_room();
+        let count = bytes.len().min(self.bytes.len() - self.end);
+        self.bytes[self.end..self.end + count].copy_from_slice(&bytes[..count]);
+        self.end += count;
+        count
+    }
+
+    /// Makes room for some bytes at least. It doubles at most, and only when it is full: what a server announces
+    /// takes no memory before it has come.
     fn make_room(&mut self) {
         let unread = self.end - self.start;
         if unread == 0 {
             (self.start, self.end) = (0, 0);
-        } else if self.start + self.need.max(unread + 1) > self.bytes.len() {
+        } else if self.start > 0 && self.start + self.need.max(unread + 1) > self.bytes.len() {
             self.bytes.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, unread);
         }
-        let wanted = self.need.max(self.end - self.start + 1);
-        if self.bytes.len() < wanted {
-            self.bytes.resize(wanted.next_power_of_two().max(LARGE_INBOX), 0);
+        if self.end == self.bytes.len() {
+            let required = self.need.max(self.end + 1).next_power_of_two();
+            self.bytes.resize(required.min(2 * self.bytes.len()).max(LARGE_INBOX), 0);
         }
     }
 }

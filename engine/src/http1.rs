@@ -18,8 +18,6 @@ use std::ops::Range;
 
 /// The longest head, line of a chunk or block of trailers taken.
 pub const HEAD_MAX_BYTES: usize = 64 * 1024;
-/// The longest body kept to be checked.
-pub const KEPT_MAX_BYTES: usize = 64 * 1024 * 1024;
 /// The most headers of a reply.
 const HEADERS_MAX: usize = 128;
 
@@ -40,8 +38,8 @@ pub enum Malformed {
     TwoLengths,
     #[error("a chunk of a reply has no proper size or end")]
     Chunk,
-    #[error("a reply to be checked is longer than {KEPT_MAX_BYTES} bytes")]
-    TooLong,
+    #[error("a body to be checked is longer than {0} bytes, which verify.reply_max_bytes of the plan can raise")]
+    TooLong(usize),
     #[error("bytes came that nothing was asked for")]
     Unasked,
 }
@@ -51,8 +49,8 @@ pub enum Malformed {
 pub struct Asked {
     /// The reply has no body, whatever its head says.
     pub is_head: bool,
-    /// A check looks at the body.
-    pub keeps_body: bool,
+    /// A check looks at the body, which may be so long; None: it is let go of.
+    pub kept_max_bytes: Option<usize>,
 }
 
 /// Where a reply stands.
@@ -134,12 +132,12 @@ impl Reading {
         }
     }
 
-    fn keep(&mut self, bytes: &[u8], spares: &mut Vec<Vec<u8>>) -> Result<(), Malformed> {
+    fn keep(&mut self, bytes: &[u8], max_bytes: usize, spares: &mut Vec<Vec<u8>>) -> Result<(), Malformed> {
         if self.body.capacity() == 0 {
             self.body = spares.pop().unwrap_or_default();
         }
-        if self.body.len() + bytes.len() > KEPT_MAX_BYTES {
-            return Err(Malformed::TooLong);
+        if self.body.len() + bytes.len() > max_bytes {
+            return Err(Malformed::TooLong(max_bytes));
         }
         self.body.extend_from_slice(bytes);
         Ok(())
@@ -167,6 +165,9 @@ pub fn decode(
                 (reading.status, reading.closes, reading.stage) = (head.status, head.closes, head.body);
                 match head.body {
                     Stage::Head => return Ok(Decoded::Complete { length: at }),
+                    Stage::Length(left) if asked.kept_max_bytes.is_some_and(|max_bytes| left > max_bytes as u64) => {
+                        return Err(Malformed::TooLong(asked.kept_max_bytes.unwrap_or_default()));
+                    }
                     Stage::Length(left) if (rest.len() - length) as u64 >= left => {
                         reading.piece = Some(at..at + left as usize);
                         return Ok(Decoded::Complete { length: at + left as usize });
@@ -181,8 +182,8 @@ pub fn decode(
             }
             Stage::Length(_) | Stage::Chunk(_) | Stage::UntilClose => {
                 let taken = take_body(&mut reading.stage, rest.len());
-                if asked.keeps_body {
-                    reading.keep(&rest[..taken], spares)?;
+                if let Some(max_bytes) = asked.kept_max_bytes {
+                    reading.keep(&rest[..taken], max_bytes, spares)?;
                 }
                 at += taken;
             }

@@ -14,6 +14,9 @@ pub mod control;
 pub mod data;
 pub mod decoded;
 pub mod drive;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod hand;
 pub mod histogram;
 pub mod http1;

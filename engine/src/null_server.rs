@@ -7,6 +7,8 @@
 mod command;
 mod connection;
 mod event_loop;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod replies;
 mod request;
 

@@ -158,7 +158,8 @@ pub struct ThreadRecord {
 }
 
 /// `planned` is the size of the pool; `lost` ended without being told to; `closed_by_server` were closed by an
-/// HTTP server in good order, with a reply that said so or while nothing was asked for.
+/// HTTP server in good order, with a reply that said so or while nothing was asked for; `unrequested` are replies that
+/// came on a connection with no request to answer, so that earlier ones on it may have answered another's request.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Connections {
     pub planned: u64,
@@ -170,6 +171,7 @@ pub struct Connections {
     pub no_local_port: u64,
     pub closed_idle: u64,
     pub closed_by_server: u64,
+    pub unrequested: u64,
 }
 
 impl Connections {
@@ -183,6 +185,7 @@ impl Connections {
         self.no_local_port += other.no_local_port;
         self.closed_idle += other.closed_idle;
         self.closed_by_server += other.closed_by_server;
+        self.unrequested += other.unrequested;
     }
 }
 

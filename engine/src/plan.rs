@@ -322,11 +322,13 @@ pub struct Verify {
     pub replies: bool,
     pub count_mismatch: bool,
     pub read_back_max: u64,
+    /// None: what the operations can expect.
+    pub reply_max_bytes: Option<usize>,
 }
 
 impl Default for Verify {
     fn default() -> Self {
-        Self { replies: true, count_mismatch: true, read_back_max: 64 }
+        Self { replies: true, count_mismatch: true, read_back_max: 64, reply_max_bytes: None }
     }
 }
 

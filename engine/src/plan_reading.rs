@@ -38,6 +38,7 @@ fn check(plan: &Plan) -> Result<(), PlanError> {
     Slots::new(&plan.endpoints, plan.protocol)?;
     check_data(plan)?;
     check_acknowledged(plan)?;
+    check_reply_max(plan.verify.reply_max_bytes)?;
     positive("timeouts.connect_ms", plan.timeouts.connect_ms)?;
     positive("timeouts.request_ms", plan.timeouts.request_ms)?;
     positive("timeouts.gone_s", plan.timeouts.gone_s)
@@ -101,6 +102,11 @@ fn check_acknowledged(plan: &Plan) -> Result<(), PlanError> {
     let is_known = plan.protocol != ProtocolKind::Http1 && (once || documents);
     let remedy = "needs Redis's protocol, and keys that are exactly_once or operations that all write a document";
     require(!plan.acknowledged || is_known, "acknowledged", plan.acknowledged, remedy)
+}
+
+fn check_reply_max(bytes: Option<usize>) -> Result<(), PlanError> {
+    let limits = (64 * 1024..=1024 * 1024 * 1024).contains(&bytes.unwrap_or(1024 * 1024));
+    require(limits, "verify.reply_max_bytes", bytes.unwrap_or_default(), "must be 65536 to 1073741824")
 }
 
 fn check_data(plan: &Plan) -> Result<(), PlanError> {

@@ -8,9 +8,12 @@
 mod acknowledged;
 mod compile;
 mod error_kind;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod http;
 mod judge;
 mod read_back;
+mod reply_max;
 mod route;
 mod shared;
 
@@ -33,6 +36,9 @@ pub use error_kind::ErrorKind;
 pub use http::Ending;
 pub use read_back::ReadBackCounts;
 pub use shared::Shared;
+
+/// Of a server's error, what is kept for a person; an error may be as long as any other reply.
+const ERROR_TEXT_BYTES: usize = 500;
 
 /// An operation as the loop sees it. `steps` is the number of its commands.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,6 +100,11 @@ impl ProtocolError {
             ProtocolError::Http(_) => ErrorKind::MalformedReply,
         }
     }
+
+    /// Whether the bytes came without a request to answer.
+    pub fn is_unrequested(&self) -> bool {
+        matches!(self, ProtocolError::Http(http1::Malformed::Unasked))
+    }
 }
 
 /// One arm a protocol: how requests become bytes.
@@ -122,6 +133,8 @@ pub struct Protocol {
     infos: Vec<OperationInfo>,
     names: Vec<String>,
     judge: Judge,
+    /// Of RESP a whole reply, of HTTP a body that is kept for its check.
+    reply_max_bytes: usize,
     keys: KeyPicker,
     rng: Rng,
     next_seq: u64,
@@ -153,6 +166,7 @@ impl Protocol {
             infos,
             names,
             judge: Judge::new(&plan.verify, writes_fields),
+            reply_max_bytes: reply_max::bytes(plan),
             keys: KeyPicker::new(&plan.keys, thread, plan.threads),
             rng: Rng::new(plan.seed, thread as u64),
             next_seq: thread as u64,
@@ -194,10 +208,10 @@ impl Protocol {
         }
     }
 
-    /// The server's words if `reply` is an error of Redis.
+    /// The beginning of the server's text if `reply` is an error of Redis.
     pub fn error_text(&self, reply: &[u8]) -> Option<String> {
         match resp::reply(reply)? {
-            Reply::Error(text) => Some(String::from_utf8_lossy(text).into_owned()),
+            Reply::Error(text) => Some(String::from_utf8_lossy(&text[..text.len().min(ERROR_TEXT_BYTES)]).into_owned()),
             _ => None,
         }
     }
@@ -284,11 +298,12 @@ impl Protocol {
     ) -> Result<Decoded, ProtocolError> {
         let command = request.map(|request| self.command(request));
         match &mut self.wire {
-            Wire::Resp { .. } => Ok(resp::decode(bytes)?),
+            Wire::Resp { .. } => Ok(resp::decode(bytes, self.reply_max_bytes)?),
             Wire::Http { exchanges, spares, .. } => {
                 let asked = command.map(|command| &exchanges[command.encoded]).map(|exchange| http1::Asked {
                     is_head: exchange.request.method == Method::Head,
-                    keeps_body: self.judge.replies && exchange.expectation.needs_body(),
+                    kept_max_bytes: (self.judge.replies && exchange.expectation.needs_body())
+                        .then_some(self.reply_max_bytes),
                 });
                 Ok(http1::decode(reading, asked, bytes, spares)?)
             }

@@ -9,8 +9,6 @@ pub use command::{Command, write_hello};
 
 use crate::decoded::Decoded;
 
-/// The longest reply taken: what Redis itself allows for one string, and a little for its frame.
-pub const REPLY_MAX_BYTES: usize = 512 * 1024 * 1024 + 1024;
 /// The longest line taken: of a status, an error, a number.
 const LINE_MAX_BYTES: usize = 64 * 1024;
 /// The deepest nesting taken.
@@ -27,8 +25,10 @@ pub enum ProtocolError {
     BadValue,
     #[error("a push message stands inside a reply")]
     NestedPush,
-    #[error("a reply is longer than {REPLY_MAX_BYTES} bytes, or a line of it longer than {LINE_MAX_BYTES}")]
-    TooLong,
+    #[error("a reply is longer than {0} bytes, which verify.reply_max_bytes of the plan can raise")]
+    TooLong(usize),
+    #[error("a line of a reply is longer than {LINE_MAX_BYTES} bytes")]
+    LineTooLong,
     #[error("a reply is nested deeper than {DEPTH_MAX}")]
     TooDeep,
 }
@@ -71,17 +71,18 @@ enum Found<'a> {
     More { at_least: usize },
 }
 
-/// Where the reply at the beginning of `bytes` ends.
+/// Where the reply at the beginning of `bytes` ends. One of more than `max_bytes` is an error as soon as its length is
+/// known; a line of up to 64 KiB is always taken.
 #[inline]
-pub fn decode(bytes: &[u8]) -> Result<Decoded, ProtocolError> {
-    match element(bytes)? {
-        Found::Element(Element::Items { .. }, _) => decode_nested(bytes),
+pub fn decode(bytes: &[u8], max_bytes: usize) -> Result<Decoded, ProtocolError> {
+    match element(bytes, max_bytes)? {
+        Found::Element(Element::Items { .. }, _) => decode_nested(bytes, max_bytes),
         Found::Element(_, length) => Ok(Decoded::Complete { length }),
         Found::More { at_least } => Ok(Decoded::Incomplete { at_least }),
     }
 }
 
-fn decode_nested(bytes: &[u8]) -> Result<Decoded, ProtocolError> {
+fn decode_nested(bytes: &[u8], max_bytes: usize) -> Result<Decoded, ProtocolError> {
     // Elements still to come on each level; level 0 is the reply itself.
     let mut open = [0u64; DEPTH_MAX];
     open[0] = 1;
@@ -89,13 +90,17 @@ fn decode_nested(bytes: &[u8]) -> Result<Decoded, ProtocolError> {
     loop {
         while open[depth] == 0 {
             if depth == 0 {
+                within(at, max_bytes)?;
                 return Ok(if push { Decoded::Push { length: at } } else { Decoded::Complete { length: at } });
             }
             depth -= 1;
         }
-        let (element, length) = match element(&bytes[at..])? {
+        let (element, length) = match element(&bytes[at..], max_bytes)? {
             Found::Element(element, length) => (element, length),
-            Found::More { at_least } => return incomplete(at + at_least),
+            Found::More { at_least } => {
+                within(at + at_least, max_bytes)?;
+                return Ok(Decoded::Incomplete { at_least: at + at_least });
+            }
         };
         at += length;
         let Element::Items { kind, count } = element else {
@@ -116,33 +121,31 @@ fn decode_nested(bytes: &[u8]) -> Result<Decoded, ProtocolError> {
     }
 }
 
-fn incomplete(at_least: usize) -> Result<Decoded, ProtocolError> {
-    if at_least > REPLY_MAX_BYTES { Err(ProtocolError::TooLong) } else { Ok(Decoded::Incomplete { at_least }) }
+fn within(length: usize, max_bytes: usize) -> Result<(), ProtocolError> {
+    if length > max_bytes { Err(ProtocolError::TooLong(max_bytes)) } else { Ok(()) }
 }
 
 #[inline]
-fn element(bytes: &[u8]) -> Result<Found<'_>, ProtocolError> {
+fn element(bytes: &[u8], max_bytes: usize) -> Result<Found<'_>, ProtocolError> {
     let Some(&kind) = bytes.first() else { return Ok(Found::More { at_least: 3 }) };
     match kind {
-        b'$' | b'!' | b'=' => blob(kind, bytes),
+        b'$' | b'!' | b'=' => blob(kind, bytes, max_bytes),
         b'+' | b'-' | b':' | b'_' | b',' | b'#' | b'(' => line(kind, bytes),
-        b'*' | b'%' | b'~' | b'>' | b'|' => items(kind, bytes),
+        b'*' | b'%' | b'~' | b'>' | b'|' => items(kind, bytes, max_bytes),
         other => Err(ProtocolError::UnknownType(other)),
     }
 }
 
 #[inline]
-fn blob(kind: u8, bytes: &[u8]) -> Result<Found<'_>, ProtocolError> {
-    let (length, head) = match length_line(bytes)? {
+fn blob(kind: u8, bytes: &[u8], max_bytes: usize) -> Result<Found<'_>, ProtocolError> {
+    let (length, head) = match length_line(bytes, max_bytes)? {
         Length::Is { length, head } => (length, head),
         Length::Null if kind == b'$' => return Ok(Found::Element(Element::Nothing, b"$-1\r\n".len())),
         Length::Null => return Err(ProtocolError::BadLength),
         Length::More { at_least } => return Ok(Found::More { at_least }),
     };
     let whole = head + length + 2;
-    if whole > REPLY_MAX_BYTES {
-        return Err(ProtocolError::TooLong);
-    }
+    within(whole, max_bytes)?;
     let Some(found) = bytes.get(head..whole) else { return Ok(Found::More { at_least: whole }) };
     let (text, end) = found.split_at(length);
     if end != b"\r\n" {
@@ -151,8 +154,8 @@ fn blob(kind: u8, bytes: &[u8]) -> Result<Found<'_>, ProtocolError> {
     Ok(Found::Element(Element::Blob { kind, text }, whole))
 }
 
-fn items(kind: u8, bytes: &[u8]) -> Result<Found<'_>, ProtocolError> {
-    let (length, head) = match length_line(bytes)? {
+fn items(kind: u8, bytes: &[u8], max_bytes: usize) -> Result<Found<'_>, ProtocolError> {
+    let (length, head) = match length_line(bytes, max_bytes)? {
         Length::Is { length, head } => (length as u64, head),
         Length::Null if kind == b'*' => return Ok(Found::Element(Element::Nothing, b"*-1\r\n".len())),
         Length::Null => return Err(ProtocolError::BadLength),
@@ -160,8 +163,8 @@ fn items(kind: u8, bytes: &[u8]) -> Result<Found<'_>, ProtocolError> {
     };
     let count = if matches!(kind, b'%' | b'|') { length * 2 } else { length };
     // No element is shorter than three bytes.
-    if count > REPLY_MAX_BYTES as u64 / 3 {
-        return Err(ProtocolError::TooLong);
+    if count > max_bytes as u64 / 3 {
+        return Err(ProtocolError::TooLong(max_bytes));
     }
     Ok(Found::Element(Element::Items { kind, count }, head))
 }
@@ -170,7 +173,7 @@ fn line(kind: u8, bytes: &[u8]) -> Result<Found<'_>, ProtocolError> {
     let end = match memchr::memchr(b'\r', bytes) {
         Some(end) if end <= LINE_MAX_BYTES => end,
         None if bytes.len() <= LINE_MAX_BYTES => return Ok(Found::More { at_least: bytes.len() + 2 }),
-        _ => return Err(ProtocolError::TooLong),
+        _ => return Err(ProtocolError::LineTooLong),
     };
     match bytes.get(end + 1) {
         Some(b'\n') => {}
@@ -200,7 +203,7 @@ enum Length {
 
 /// Reads `<type><digits>\r\n`, or `<type>-1\r\n`.
 #[inline]
-fn length_line(bytes: &[u8]) -> Result<Length, ProtocolError> {
+fn length_line(bytes: &[u8], max_bytes: usize) -> Result<Length, ProtocolError> {
     let mut length = 0usize;
     let mut at = 1;
     while let Some(&byte) = bytes.get(at) {
@@ -210,7 +213,7 @@ fn length_line(bytes: &[u8]) -> Result<Length, ProtocolError> {
         }
         // Eleven digits exceed every limit, and ten do not overflow.
         if at > 10 {
-            return Err(ProtocolError::TooLong);
+            return Err(ProtocolError::TooLong(max_bytes));
         }
         length = length * 10 + usize::from(digit);
         at += 1;
@@ -243,18 +246,19 @@ fn is_integer(text: &[u8]) -> bool {
 
 /// Looks into a complete reply, as [`decode`] found it. None for bytes that are not one.
 #[inline]
-pub fn reply(bytes: &[u8]) -> Option<Reply<'_>> {
-    if bytes.first() == Some(&b'|') {
-        return reply(after_attributes(bytes)?);
+pub fn reply(mut bytes: &[u8]) -> Option<Reply<'_>> {
+    while bytes.first() == Some(&b'|') {
+        bytes = after_attributes(bytes)?;
     }
     take(bytes).map(|(reply, _)| reply)
 }
 
 /// What follows the attributes at the beginning of `bytes`.
 fn after_attributes(bytes: &[u8]) -> Option<&[u8]> {
-    let Found::Element(Element::Items { kind: b'|', count }, mut at) = element(bytes).ok()? else { return None };
+    let found = element(bytes, bytes.len()).ok()?;
+    let Found::Element(Element::Items { kind: b'|', count }, mut at) = found else { return None };
     for _ in 0..count {
-        let Ok(Decoded::Complete { length }) = decode(&bytes[at..]) else { return None };
+        let Ok(Decoded::Complete { length }) = decode(&bytes[at..], bytes.len()) else { return None };
         at += length;
     }
     Some(&bytes[at..])
@@ -262,7 +266,7 @@ fn after_attributes(bytes: &[u8]) -> Option<&[u8]> {
 
 #[inline]
 fn take(bytes: &[u8]) -> Option<(Reply<'_>, usize)> {
-    let Found::Element(element, length) = element(bytes).ok()? else { return None };
+    let Found::Element(element, length) = element(bytes, bytes.len()).ok()? else { return None };
     let reply = match element {
         Element::Blob { kind: b'$', text } => Reply::Text(text),
         Element::Blob { kind: b'=', text } => Reply::Text(text.get(4..)?), // Behind its format, as `txt:`.

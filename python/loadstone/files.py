@@ -2,6 +2,7 @@
 
 import errno
 import json
+import math
 import os
 import stat
 from pathlib import Path
@@ -50,10 +51,25 @@ def read_json(path: Path, largest_bytes: int = LARGEST_BYTES) -> Any:
         OSError: it cannot be read.
         ValueError: it is no regular file, too large, or no JSON of bounded depth and bounded numbers.
     """
+    return load_json(read_bytes(path, largest_bytes))
+
+
+def load_json(text: bytes) -> Any:
+    """What a JSON text holds. Raises ValueError if it is none, nests too deeply, or holds a figure that is none."""
     try:
-        return json.loads(read_bytes(path, largest_bytes))
+        return json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is not a figure")
+
+
+def _finite(text: str) -> float:
+    """A number; `1e999` is written as one, and read as infinity."""
+    figure = float(text)
+    return figure if math.isfinite(figure) else _refuse(text)
 
 
 def why(error: Exception) -> str:

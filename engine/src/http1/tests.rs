@@ -4,8 +4,10 @@ use proptest::prelude::*;
 
 use super::*;
 
-const GET: Asked = Asked { is_head: false, keeps_body: true };
-const HEAD: Asked = Asked { is_head: true, keeps_body: true };
+/// The longest body that the tests keep.
+const KEPT_MAX_BYTES: usize = 1024 * 1024;
+const GET: Asked = Asked { is_head: false, kept_max_bytes: Some(KEPT_MAX_BYTES) };
+const HEAD: Asked = Asked { is_head: true, kept_max_bytes: Some(KEPT_MAX_BYTES) };
 
 /// What became of one reply: its status, its body, and whether its connection closes.
 #[derive(Debug, PartialEq, Eq)]
@@ -191,7 +193,8 @@ fn what_is_no_reply_is_malformed() {
 #[test]
 fn a_huge_length_is_waited_for_and_not_made_room_for() {
     let text = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\nx", u64::MAX);
-    assert_eq!(read(GET, &text), Ok(None));
+    assert_eq!(read(Asked { kept_max_bytes: None, ..GET }, &text), Ok(None));
+    assert_eq!(read(GET, &text), Err(Malformed::TooLong(KEPT_MAX_BYTES)), "it cannot be kept for its check");
     let text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nx";
     assert_eq!(read(GET, text), Ok(None));
 }
@@ -220,7 +223,7 @@ fn bytes_that_nothing_was_asked_for_are_refused() {
 
 #[test]
 fn a_body_that_no_check_looks_at_is_not_kept() {
-    let asked = Asked { keeps_body: false, ..GET };
+    let asked = Asked { kept_max_bytes: None, ..GET };
     let (mut reading, mut spares) = (Reading::default(), vec![]);
     decode(&mut reading, Some(asked), b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhell", &mut spares).unwrap();
     assert_eq!(decode(&mut reading, Some(asked), b"o yo", &mut spares), Ok(Decoded::Part { length: 4 }));

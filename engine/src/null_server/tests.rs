@@ -36,7 +36,7 @@ fn replies(stream: &mut impl Read, count: usize) -> Vec<Vec<u8>> {
     let (mut all, mut at, mut found) = (Vec::new(), 0, Vec::new());
     let mut buffer = vec![0; 1 << 16];
     while found.len() < count {
-        match decode(&all[at..]).unwrap() {
+        match decode(&all[at..], usize::MAX).unwrap() {
             Decoded::Complete { length } => {
                 found.push(all[at..at + length].to_vec());
                 at += length;

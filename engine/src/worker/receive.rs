@@ -150,6 +150,7 @@ impl Worker {
                 }
                 Ok(Decoded::Incomplete { at_least }) => inbox.need = at_least.max(unread.len() + 1),
                 Err(error) => {
+                    self.counts.unrequested += u64::from(error.is_unrequested() && !is_idle_notice(unread));
                     return Err(Lost { end: End::Lost(error.kind()), why: error.to_string() });
                 }
             }
@@ -163,9 +164,12 @@ impl Worker {
             return self.take_greeting(number, replies, reply);
         }
         let connection = &mut self.connections[number];
-        let Some(mut task) = connection.in_flight.pop_front() else {
-            let words = self.protocol.error_text(reply);
-            let why = words.unwrap_or_else(|| "a reply came that nothing was asked for".into());
+        // The last tasks may be encoded and not yet sent: what comes before that answers none of them.
+        let requested = connection.unsent_tasks < connection.in_flight.len();
+        let Some(mut task) = requested.then(|| connection.in_flight.pop_front()).flatten() else {
+            self.counts.unrequested += 1;
+            let text = self.protocol.error_text(reply);
+            let why = text.unwrap_or_else(|| "a reply came that nothing had requested".into());
             return Err(Lost { end: End::Lost(ErrorKind::Protocol), why });
         };
         self.commands[self.protocol.command_index(&task.request)].replied += 1;
@@ -233,6 +237,11 @@ impl Worker {
         }
         Ok(())
     }
+}
+
+/// Whether a server says in HTTP why it closes a connection that idles: it answers no request, and is none's reply.
+fn is_idle_notice(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"HTTP/1.") && bytes.get(8..12) == Some(b" 408")
 }
 
 /// Whether an error in reply to naming the connection says that the connection is of no use; a server may

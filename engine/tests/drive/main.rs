@@ -1,6 +1,7 @@
 //! Whole drives against the null server: every operation is accounted for, whatever goes wrong.
 
 mod acknowledged;
+mod another;
 mod closed;
 mod cluster;
 mod ending;
@@ -10,6 +11,7 @@ mod http_plans;
 mod http_server;
 mod open;
 mod pool;
+mod resp_server;
 mod secure;
 mod starting;
 mod support;

@@ -24,6 +24,7 @@ from loadstone.secrecy.text import hide_url
 SCHEMES = ("redis", "rediss", "unix")
 OPTIONS = ("password_env", "db", *TLS_OPTIONS)
 PING_TIMEOUT_S = 2.0
+_DIGITS_MAX = 9
 
 
 def parse_url(url: str) -> Endpoint:
@@ -191,6 +192,6 @@ def _is_here(endpoint: Endpoint) -> bool:
 
 def _database(parts: SplitResult, options: Mapping[str, str], shown: str) -> int:
     text = options.get("db") or ("" if parts.scheme == "unix" else parts.path.strip("/"))
-    if text and not text.isdecimal():
-        raise UserError(f"url '{shown}': database '{text}' is not a number; write .../0")
+    if text and (not text.isdecimal() or len(text) > _DIGITS_MAX):
+        raise UserError(f"url '{shown}': database '{text[:40]}' is not a number; write .../0")
     return int(text or 0)

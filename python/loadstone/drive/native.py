@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 
 from loadstone import _engine, steady_clock
-from loadstone.drive.outcome import DriveRecord, Interval
+from loadstone.drive.outcome import DriveRecord, Interval, read_interval, read_record
 from loadstone.errors import DriveFailed, UserError
 from loadstone.plan.model import Plan
 
@@ -63,11 +63,11 @@ class NativeDriver:
         while not engine.finished():
             text = engine.next_interval(POLL_S)
             if text is not None:
-                interval = Interval.model_validate_json(text)
+                interval = read_interval(text)
                 moved = {"start_unix_ns": interval.start_unix_ns + ahead_ns}
                 on_interval(interval.model_copy(update=moved) if ahead_ns else interval)
         self._engine = None
-        record = DriveRecord.model_validate_json(engine.result())
+        record = read_record(engine.result())
         return record.model_copy(update={"started_unix_ns": record.started_unix_ns + ahead_ns}) if ahead_ns else record
 
     def stop(self) -> None:

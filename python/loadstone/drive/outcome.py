@@ -14,9 +14,11 @@ is the failure of the HTTP operation that waits for it: `connection_refused`, `c
 machine had none left), `connection_failed`; an operation on Redis waits on.
 """
 
-from typing import Literal
+from typing import Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from loadstone.errors import DriveFailed
 
 Phase = Literal["ramp_up", "warm_up", "measure", "drain"]
 
@@ -132,7 +134,7 @@ class Connections(Part):
     `no_local_port`: those of `failed` for which this machine had no port of its own left.
 
     `closed_by_server`: closed by an HTTP server in good order, with a reply that said so or while nothing was
-    asked for, and opened again.
+    asked for, and opened again. `unrequested`: replies that came on a connection with no request to answer.
     """
 
     planned: int
@@ -143,6 +145,7 @@ class Connections(Part):
     no_local_port: int = 0
     closed_idle: int
     closed_by_server: int = 0
+    unrequested: int = 0
 
 
 class EndpointRecord(Part):
@@ -211,3 +214,26 @@ class DriveRecord(Part):
     clock_quantum_ns: int
     stopped: str | None
     """None when the plan was done; else why it ended early."""
+
+
+def read_interval(text: str) -> Interval:
+    """An interval as a driver writes it. Raises DriveFailed if the text is none."""
+    return _read(Interval, "interval", text)
+
+
+def read_record(text: str) -> DriveRecord:
+    """A drive's record as a driver writes it. Raises DriveFailed if the text is none."""
+    return _read(DriveRecord, "record", text)
+
+
+P = TypeVar("P", bound=Part)
+
+
+def _read(kind: type[P], name: str, text: str) -> P:
+    try:
+        return kind.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        problem = f"{place}: {first['msg']}" if place else first["msg"]
+        raise DriveFailed(f"driver: its {name} cannot be read ({problem})") from None

@@ -203,6 +203,13 @@ class Verify(PlanPart):
     replies: bool = True
     count_mismatch: bool = True
     read_back_max: int = Field(default=64, ge=0, le=1_000_000, description="keys read back after the drain")
+    reply_max_bytes: int | None = Field(
+        default=None,
+        ge=64 * 1024,
+        le=1024 * 1024 * 1024,
+        description="a longer reply of Redis, or a longer HTTP body that is checked, is an error; by default what the "
+        "operations expect: four documents and 1 MiB, or 64 MiB where a reply may be anything",
+    )
 
 
 class Timeouts(PlanPart):

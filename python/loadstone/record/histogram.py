@@ -1,5 +1,7 @@
 """Latency histograms: decoded, merged, and read at a rank. Percentiles are never averaged."""
 
+import base64
+import zlib
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -17,6 +19,12 @@ SAMPLES_BEYOND = 100
 
 _LONGEST_NS = 3_600_000_000_000
 _SIGNIFICANT_DIGITS = 3
+_SIGNIFICANT_DIGITS_MAX = 4
+"""One more would take 50 MB a histogram, whatever is in it."""
+_DIGITS_FIELD = slice(12, 16)
+_ENVELOPE_BYTES = 8
+_UNPACKED_MAX_BYTES = 16 * 1024 * 1024
+"""A histogram of three significant digits has at most 0.3 MB."""
 
 
 def decode(encoded: str) -> HdrHistogram:
@@ -26,13 +34,28 @@ def decode(encoded: str) -> HdrHistogram:
         DriveFailed: the text is not such a histogram.
     """
     try:
+        _require_bounded(encoded)
         return HdrHistogram.decode(encoded)
     except Exception as error:
         raise DriveFailed(f"driver: a histogram cannot be read ({type(error).__name__}: {error})") from None
 
 
+def _require_bounded(encoded: str) -> None:
+    """Raises ValueError if the histogram takes more memory than one of latencies. The library would give it all."""
+    packed = base64.b64decode(encoded)[_ENVELOPE_BYTES:]
+    unpacked = zlib.decompressobj().decompress(packed, _UNPACKED_MAX_BYTES + 1)
+    if len(unpacked) > _UNPACKED_MAX_BYTES:
+        raise ValueError(f"it unpacks to more than {_UNPACKED_MAX_BYTES} bytes")
+    if int.from_bytes(unpacked[_DIGITS_FIELD]) > _SIGNIFICANT_DIGITS_MAX:
+        raise ValueError(f"it has more than {_SIGNIFICANT_DIGITS_MAX} significant digits")
+
+
 def merge(histograms: Iterable[HdrHistogram]) -> HdrHistogram:
-    """All recorded values together; an empty histogram if there are none."""
+    """All recorded values together; an empty histogram if there are none.
+
+    Raises:
+        DriveFailed: they are not of one kind, and one holds values that the first one cannot.
+    """
     merged: HdrHistogram | None = None
     for histogram in histograms:
         if merged is None:
@@ -41,7 +64,10 @@ def merge(histograms: Iterable[HdrHistogram]) -> HdrHistogram:
                 max(_LONGEST_NS, histogram.highest_trackable_value),
                 max(_SIGNIFICANT_DIGITS, histogram.significant_figures),
             )
-        merged.add(histogram)
+        try:
+            merged.add(histogram)
+        except (IndexError, ValueError, OverflowError) as error:
+            raise DriveFailed(f"driver: histograms cannot be added up ({error})") from None
     return merged if merged is not None else HdrHistogram(1, _LONGEST_NS, _SIGNIFICANT_DIGITS)
 
 

@@ -51,7 +51,7 @@ def read_log(path: Path) -> dict[str, list[str]]:
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     with path.open(encoding="utf-8", errors="replace") as file:
         for line in file:
-            if line.startswith("Tag=") and line.endswith("\n"):
+            if line.startswith("Tag=") and line.endswith("\n") and "," in line:
                 tag, *_, text = line[len("Tag=") : -1].split(",")
                 encoded.setdefault(tag, []).append(text)
     return encoded

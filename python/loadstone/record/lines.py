@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.errors import LoadstoneError, UserError
+from loadstone.files import load_json
 from loadstone.secrecy.registry import hidden
 
 FORMAT = 1
@@ -181,14 +182,10 @@ class LineReader:
 def _parsed(line: bytes) -> dict[str, Any] | None:
     """The object that a line holds; None if it holds none of this file's."""
     try:
-        record = json.loads(line, parse_constant=_refuse)
-    except (ValueError, RecursionError):
+        record = load_json(line)
+    except ValueError:
         return None
     return record if isinstance(record, dict) and isinstance(record.get("format"), int) else None
-
-
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is not a figure")
 
 
 def require_format(record: Mapping[str, Any], where: str) -> None:

@@ -1,5 +1,6 @@
 """The run's folder as later stages read it: what was finished, whatever a crash left beside it."""
 
+import math
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -9,7 +10,6 @@ from typing import Any, Literal, TypeVar
 from hdrh.histogram import HdrHistogram
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from loadstone.bounded_yaml import load_yaml
 from loadstone.drive.outcome import Latency, Phase
 from loadstone.errors import DriveFailed, UserError
 from loadstone.files import read_bytes, read_json, why
@@ -24,6 +24,7 @@ from loadstone.record.plan_summary import PlanSummary
 from loadstone.record.trial import Line, Quantiles, TrialRecord
 from loadstone.replies import shortened
 from loadstone.spec.experiment import Experiment
+from loadstone.spec.yaml_text import YamlTextError, read_yaml
 
 LatencyKind = Literal["response", "service"]
 L = TypeVar("L", bound=Line)
@@ -170,10 +171,10 @@ def read_experiment(path: Path) -> Experiment:
     """The experiment of a run's folder, as resolved. Raises UserError if the file is damaged."""
     file = path / EXPERIMENT
     try:
-        record = load_yaml(read_bytes(file).decode())
+        record, _ = read_yaml(read_bytes(file).decode())
         require_format(record if isinstance(record, dict) else {}, str(file))
         return Experiment.model_validate(record)
-    except (OSError, ValueError, OverflowError) as error:
+    except (OSError, ValueError, OverflowError, YamlTextError) as error:
         raise UserError(f"{file}: cannot be read: {_first_line(error)}") from None
 
 
@@ -281,14 +282,22 @@ def _read_samples(file: Path, attempts: dict[str, int], notes: list[str]) -> dic
         if attempts.get(str(record.get("trial"))) != record.get("attempt"):
             continue
         try:
-            unix_s, part = float(record["unix_s"]), str(record["part"])
-            values = [Sample(unix_s, part, str(name), float(value)) for name, value in record["values"].items()]
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+            trial, unix_s, part = record["trial"], _figure(record["unix_s"]), str(record["part"])
+            values = [Sample(unix_s, part, str(name), _figure(value)) for name, value in record["values"].items()]
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
             reader.damaged.append(number)
             continue
-        found.setdefault(record["trial"], []).extend(values)
+        found.setdefault(trial, []).extend(values)
     notes += reader.notes()
     return {name: tuple(samples) for name, samples in found.items()}
+
+
+def _figure(value: Any) -> float:
+    """Raises TypeError, ValueError or OverflowError if it is no finite number."""
+    figure = float(value)
+    if not math.isfinite(figure):
+        raise ValueError(f"{figure} is not a figure")
+    return figure
 
 
 def _first_line(error: Exception) -> str:

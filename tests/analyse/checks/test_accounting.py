@@ -167,3 +167,14 @@ def test_a_reply_of_which_only_the_status_was_looked_at_may_be_wrong(
 def test_a_wrong_body_is_a_wrong_reply(result_of: ResultOf, injectors: ModuleType) -> None:
     wrong = injectors.setting("facts.drive.total.errors", {"body_mismatch": 1})
     assert result_of("replies", injectors.becomes_http, wrong).verdict == "invalid"
+
+
+def test_one_reply_to_no_request_puts_every_other_in_doubt(result_of: ResultOf, injectors: ModuleType) -> None:
+    unrequested = injectors.setting("facts.drive.connections.unrequested", 1)
+    for whatever in (
+        injectors.setting("facts.plan.verify.replies", True),
+        injectors.setting("facts.plan.verify.replies", False),
+    ):
+        found = result_of("replies", whatever, unrequested)
+        assert found.verdict == "invalid"
+        assert "came without a request" in found.reason

@@ -85,8 +85,12 @@ def _differences(evidence: TrialEvidence, counted: dict[str, int]) -> Iterator[t
 
 
 def replies(evidence: TrialEvidence) -> CheckResult:
-    """Replies with a wrong content or type, and keys that did not hold what was last written."""
+    """Replies with a wrong content or type, those to no request, and keys that did not hold what was last written."""
     plan, drive = evidence.plan, evidence.drive
+    if drive.connections.unrequested:
+        number = drive.connections.unrequested
+        reason = f"{number:,} replies came without a request: earlier ones may have answered another's request."
+        return within("replies", number, limits.REPLIES, reason)
     wrong = sum(drive.total.errors.get(kind, 0) for kind in WRONG_KINDS)
     if wrong or drive.read_back.wrong:
         read_back = f"{drive.read_back.wrong:,} of {drive.read_back.checked:,} keys read back"

@@ -1,0 +1,32 @@
+"""Every input of the fuzzer's corpus again, without the fuzzer: only typed errors, and a bounded amount of memory."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+FUZZ = Path(__file__).parents[1] / "fuzz"
+ENGINES = {"resp", "http", "chunks", "null_commands", "null_requests"}
+"""Targets of the engine, which replays them itself (`engine/src/fuzzing.rs`)."""
+INPUTS = sorted(path for path in FUZZ.glob("corpus/*/*") if path.parent.name not in ENGINES)
+
+
+@pytest.fixture(scope="session")
+def targets(load_module: Callable[[Path], ModuleType]) -> ModuleType:
+    return load_module(FUZZ / "targets.py")
+
+
+@pytest.mark.parametrize("path", INPUTS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_an_input_that_was_found_once(targets: ModuleType, path: Path) -> None:
+    target = path.parent.name
+    try:
+        targets.run(targets.TARGETS[target], path.read_bytes())
+    except Exception:
+        if target in targets.OPEN:
+            pytest.xfail(targets.OPEN[target])
+        raise
+
+
+def test_every_target_has_inputs(targets: ModuleType) -> None:
+    assert {path.parent.name for path in INPUTS} == set(targets.TARGETS)
