@@ -6,12 +6,13 @@ import math
 import os
 import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from loadstone.errors import UserError
 
 LARGEST_BYTES = 512 * 1024 * 1024
 """Of a file in a run's folder."""
+CHUNK_BYTES = 1 << 20
 
 
 def read_bytes(path: Path, largest_bytes: int = LARGEST_BYTES) -> bytes:
@@ -30,10 +31,18 @@ def read_bytes(path: Path, largest_bytes: int = LARGEST_BYTES) -> bytes:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(found.st_mode):
             raise ValueError("it is not a regular file")
-        content = file.read(largest_bytes + 1)
+        content = _read(file, largest_bytes + 1)
     if len(content) > largest_bytes:
         raise ValueError(f"it is larger than {largest_bytes / 1e6:,.0f} MB")
     return content
+
+
+def _read(file: BinaryIO, most_bytes: int) -> bytes:
+    """At most so many bytes, in pieces: `read(n)` takes n bytes of memory, however little there is to read."""
+    content = bytearray()
+    while len(content) < most_bytes and (piece := file.read(min(CHUNK_BYTES, most_bytes - len(content)))):
+        content += piece
+    return bytes(content)
 
 
 def read_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> str:

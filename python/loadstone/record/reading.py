@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar
 from hdrh.histogram import HdrHistogram
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from loadstone.bounded_yaml import load_yaml
 from loadstone.drive.outcome import Latency, Phase
 from loadstone.errors import DriveFailed, UserError
 from loadstone.files import read_bytes, read_json, why
@@ -24,7 +25,6 @@ from loadstone.record.plan_summary import PlanSummary
 from loadstone.record.trial import Line, Quantiles, TrialRecord
 from loadstone.replies import shortened
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.yaml_text import YamlTextError, read_yaml
 
 LatencyKind = Literal["response", "service"]
 L = TypeVar("L", bound=Line)
@@ -171,10 +171,10 @@ def read_experiment(path: Path) -> Experiment:
     """The experiment of a run's folder, as resolved. Raises UserError if the file is damaged."""
     file = path / EXPERIMENT
     try:
-        record, _ = read_yaml(read_bytes(file).decode())
+        record = load_yaml(read_bytes(file).decode())
         require_format(record if isinstance(record, dict) else {}, str(file))
         return Experiment.model_validate(record)
-    except (OSError, ValueError, OverflowError, YamlTextError) as error:
+    except (OSError, ValueError, OverflowError) as error:
         raise UserError(f"{file}: cannot be read: {_first_line(error)}") from None
 
 
