@@ -19,9 +19,7 @@ _PLACEHOLDERS = re.compile(r"(?:USER|NAME)?:?(?:PASSWORD|SECRET|VALUE)")
 """As messages write them: `redis://:PASSWORD@HOST`."""
 
 _SCHEME_END = re.compile(r"[a-z][a-z0-9+.-]{0,30}\Z", re.IGNORECASE)
-_LOGIN = re.compile(
-    r"(?P<login>[^/?#\s\"'<>]{0,300}|[^/?#\s\"'<>:@]{0,99}:(?!\d{1,5}(?:[/,?#]|$))[^\s\"'<>]{0,300})@"
-)
+_LOGIN = re.compile(r"(?P<login>[^/?#\s\"'<>]{0,300}|[^/?#\s\"'<>:@]{0,99}:(?!\d{1,5}(?:[/,?#]|$))[^\s\"'<>]{0,300})@")
 """Behind `://`. Bounded, so that a long text costs no more than its length. An unescaped password may hold `/`, `@`."""
 _LONGEST_LOGIN = 99 + 1 + 300
 _QUERY = re.compile(r"(?P<head>[?&;](?P<name>[\w.\[\]-]+)=)(?P<value>[^&#;\s\"'<>]*)")
