@@ -131,9 +131,9 @@ def run(
     json_: opt.Json = False,
 ) -> None:
     """Run an experiment and print what the data say."""
-    from loadstone.runs import run_folder
+    from loadstone.runs import folder_to_resume
 
-    folder = None if resume is None else run_folder(resume, out)
+    folder = None if resume is None else folder_to_resume(resume, out)
     if experiment is None:
         _go_on(folder)
         return
