@@ -131,9 +131,9 @@ def run(
     json_: opt.Json = False,
 ) -> None:
     """Run an experiment and print what the data say."""
-    from loadstone.runs import run_folder
+    from loadstone.runs import folder_to_resume
 
-    folder = None if resume is None else run_folder(resume, out)
+    folder = None if resume is None else folder_to_resume(resume, out)
     if experiment is None:
         _go_on(folder)
         return
@@ -249,12 +249,14 @@ def clean(
             "--server", metavar="NAME=URL", help="How to log in to a server; no password is kept. Repeatable."
         ),
     ] = None,
+    secret_file: opt.SecretFile = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")] = False,
 ) -> None:
     """Remove what killed runs left on servers of yours: of one run, or of all of ./runs."""
     from loadstone.clean import clean as clean_up
 
-    status = clean_up(run, server or (), lambda line: _print([line]), dry_run=dry_run)
+    given, files = server or (), secret_file or ()
+    status = clean_up(run, given, lambda line: _print([line]), secret_files=files, dry_run=dry_run)
     if status:
         raise typer.Exit(status)
 

@@ -4,6 +4,7 @@ import fcntl
 import os
 import re
 import shlex
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -49,6 +50,29 @@ def run_folder(word: str | Path, root: Path = RUNS) -> Path:
     if newest is None:
         raise UserError(f"{LATEST}: there is no run in {root}; `loadstone run EXPERIMENT` makes one")
     return newest
+
+
+def folder_to_resume(word: str | Path, root: Path = RUNS) -> Path:
+    """The same of a run to go on with. Its folder says which commands are run, so only this user may have written it.
+
+    Raises:
+        UserError: it is another user's, or every user may write to it.
+    """
+    folder = run_folder(word, root)
+    try:
+        status = folder.stat()
+    except OSError:
+        return folder  # what is wrong with it is said where it is read
+    if status.st_uid != os.geteuid():
+        raise UserError(
+            f"--resume {folder}: it belongs to the user with the id {status.st_uid}, and would decide what you run; "
+            "go on as that user, or run it anew"
+        )
+    if status.st_mode & stat.S_IWOTH:
+        raise UserError(
+            f"--resume {folder}: every user may write to it, and it decides what you run; look at it, then: chmod o-w"
+        )
+    return folder
 
 
 def list_runs(root: Path = RUNS) -> list[RunEntry]:

@@ -1,6 +1,8 @@
 """A process's log holds no secret, however it came in and whatever ended it."""
 
 import os
+import random
+import re
 import signal
 import stat
 import sys
@@ -34,6 +36,22 @@ def test_a_secret_in_pieces_is_found_as_in_one(text: str) -> None:
                 piece = ""
         assert out + pieces.flush() == expected
     assert not any(form.encode() in expected for form, _ in FORMS)
+
+
+def test_any_text_in_any_pieces_is_replaced_as_a_whole_one() -> None:
+    """The first of those that overlap counts, and of two at one place the longer one."""
+    chance = random.Random(20261122)
+    for _ in range(3000):
+        forms = {"".join(chance.choices("ab.", k=chance.randint(1, 5))): f"<{n}>" for n in range(chance.randint(1, 4))}
+        text = "".join(chance.choices("ab.x", k=40))
+        longest_first = sorted(forms, key=len, reverse=True)
+        expected = re.sub("|".join(map(re.escape, longest_first)), lambda found, of=forms: of[found[0]], text)
+        pieces, out, at = LogFilter(list(forms.items())), b"", 0
+        while at < len(text):
+            end = at + chance.randint(1, 12)
+            out += pieces.feed(text[at:end].encode())
+            at = end
+        assert (out + pieces.flush()).decode() == expected, (forms, text)
 
 
 def test_what_may_not_become_a_secret_is_written_at_once() -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import os
 import socket
 import stat
@@ -27,6 +28,7 @@ from loadstone.deploy.limits import Limits
 from loadstone.deploy.provider import Remark
 from loadstone.errors import UserError
 from loadstone.replies import MISREAD, shortened
+from loadstone.secrecy.registry import forms
 
 ANSWER_S = 120.0
 """How long the engine may take to answer; making a container is slow on a busy disk."""
@@ -302,14 +304,25 @@ class Removal:
             start_new_session=True,  # Ctrl-C at the terminal does not reach it
         )
 
+    def hide(self) -> None:
+        """The secrets that are known by now are kept out of the container's log, even if loadstone is killed."""
+        data = self._secrets()
+        with contextlib.suppress(OSError):  # it was killed: see `close`
+            while data and self._guard.stdin is not None:
+                data = data[os.write(self._guard.stdin.fileno(), data) :]
+
     def close(self) -> str:
         """Remove both and wait until they are gone; what could not be removed, and why, or nothing."""
         try:
-            told, _ = self._guard.communicate(b"stop\n", timeout=REMOVE_S)
+            told, _ = self._guard.communicate(self._secrets() + b"stop\n", timeout=REMOVE_S)
         except subprocess.TimeoutExpired:
             self._guard.kill()
             self._guard.communicate()
             return f"not done within {REMOVE_S:g} s"
         if self._guard.returncode != 0:  # it was killed
-            return "; ".join(container_guard.clean(*self._what))
+            return "; ".join(container_guard.clean(*self._what, forms()))
         return "; ".join(told.decode(errors="replace").splitlines())
+
+    @staticmethod
+    def _secrets() -> bytes:
+        return json.dumps(forms()).encode() + b"\n"

@@ -1,21 +1,31 @@
 """Removes one server's container and network when loadstone ends.
 
-Run as `python -I -S container_guard.py SOCKET NAME LOG`, standard library only. Its standard input is a pipe that
-loadstone holds: after `stop`, or when the pipe closes because loadstone ended, however it ended, the container's
-output is appended to the file LOG (none if LOG is empty), and the container NAME and the network NAME are removed.
-Output: a line for each that could not be.
+Run as `python -I -S container_guard.py SOCKET NAME LOG`; the standard library and `log_filter.py`. Its standard input
+is a pipe that loadstone holds: after `stop`, or when the pipe closes because loadstone ended, however it ended, the
+container's output is appended to the file LOG (none if LOG is empty), and the container NAME and the network NAME are
+removed. Any other line is JSON: the secrets that are replaced in the output, and what by; the last such line counts.
+Output: a line for each that could not be removed.
 """
 
 import contextlib
 import http.client
+import json
 import os
 import select
 import signal
 import socket
 import sys
 import time
+from collections.abc import Sequence
 from urllib.parse import quote
 
+if __name__ == "__main__":  # nothing but the standard library is found so far, and it goes before this
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100, PTH120
+
+from loadstone.deploy.log_filter import CHUNK, LogFilter
+
+Forms = Sequence[Sequence[str]]
+"""As `log_filter.LogFilter` takes them."""
 PARENT_CHECK_S = 1.0
 ANSWER_S = 60.0
 """How long the container engine may take to answer."""
@@ -37,13 +47,23 @@ class Socket(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
 
-def wait_for_the_end() -> bool:
-    """Returns when loadstone says so or is gone; whether it said so."""
+def wait_for_the_end() -> tuple[bool, Forms]:
+    """Returns when loadstone says so or is gone; whether it said so, and the secrets that it named last."""
     parent = os.getppid()
-    while os.getppid() == parent:
-        if select.select([0], [], [], PARENT_CHECK_S)[0]:
-            return os.read(0, 64).startswith(b"stop")
-    return False
+    forms: Forms = ()
+    pending = b""
+    while True:
+        gone = os.getppid() != parent  # looked at first: what it wrote before is read all the same
+        if select.select([0], [], [], 0.0 if gone else PARENT_CHECK_S)[0]:
+            received = os.read(0, CHUNK)
+            *lines, pending = (pending + received).split(b"\n")
+            for line in lines:
+                if line == b"stop":
+                    return True, forms
+                forms = json.loads(line)
+            gone = not received
+        if gone:
+            return False, forms
 
 
 def remove(path: str, what: str) -> str:
@@ -60,26 +80,33 @@ def remove(path: str, what: str) -> str:
     return "" if answer.status < 300 or answer.status == NOT_THERE else f"{what}: {said.strip()}"
 
 
-def keep_log(path: str, name: str, log: str) -> None:
-    """Append the container's output to the file `log`; nothing if there is no such container."""
+def keep_log(path: str, name: str, log: str, forms: Forms) -> None:
+    """Append the container's output to the file `log`, without secrets; nothing if there is no such container."""
     engine = Socket(path)
     try:
         engine.request("GET", f"/containers/{name}/logs?stdout=1&stderr=1")
         answer = engine.getresponse()
         if answer.status != 200:
             return
-        with open(log, "ab") as file:  # noqa: PTH123 (pathlib would double the start-up time)
+        streams: dict[int, LogFilter] = {}
+        with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as file:
             while len(head := answer.read(8)) == 8:  # of a frame: the stream's number, and the length of what follows
-                file.write(answer.read(int.from_bytes(head[4:], "big")))
+                stream = streams.setdefault(head[0], LogFilter(forms))
+                left = int.from_bytes(head[4:], "big")
+                while left and (data := answer.read(min(left, CHUNK))):
+                    file.write(stream.feed(data))
+                    left -= len(data)
+            for stream in streams.values():
+                file.write(stream.flush())
     finally:
         engine.close()
 
 
-def clean(path: str, name: str, log: str) -> list[str]:
+def clean(path: str, name: str, log: str, forms: Forms) -> list[str]:
     """Keep the container's output, and remove container and network; a line for each that could not be."""
     if log:
         with contextlib.suppress(OSError, http.client.HTTPException):
-            keep_log(path, quote(name), log)
+            keep_log(path, quote(name), log, forms)
     return [line for line in (remove(path, target) for target in targets(name)) if line]
 
 
@@ -93,8 +120,8 @@ def main() -> None:
     os.umask(0o077)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # it ends when all is removed
         signal.signal(number, signal.SIG_IGN)
-    asked = wait_for_the_end()
-    left = clean(path, name, log)
+    asked, forms = wait_for_the_end()
+    left = clean(path, name, log, forms)
     if not asked:
         time.sleep(LATE_S)
         left = [line for line in (remove(path, target) for target in targets(name)) if line]

@@ -62,6 +62,7 @@ class ContainerRun:
         Raises:
             PortTaken: nothing runs; another port may be free.
         """
+        self._removal.hide()
         with self._naming_the_server():
             if not self._has_network:
                 self._engine.make_network(self._unique)

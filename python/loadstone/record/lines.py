@@ -4,6 +4,7 @@ import contextlib
 import errno
 import json
 import os
+import stat
 import threading
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -30,6 +31,11 @@ def write_error(error: OSError, path: Path) -> LoadstoneError:
             f"{path}: no space left to write; finished trials are kept: free some space and go on with --resume"
         )
     return LoadstoneError(f"{path}: cannot be written: {error.strerror}; finished trials are kept")
+
+
+def _not_ours(path: Path) -> UserError:
+    """What is written there would reach another file, or none."""
+    return UserError(f"{path}: it is a link or no plain file, and is not written to; put the file itself there")
 
 
 def dump_line(record: Mapping[str, Any]) -> bytes:
@@ -83,10 +89,19 @@ class LineFile:
         self.path = path
         self._lock = threading.Lock()
         try:
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise _not_ours(path) if path.is_symlink() else write_error(error, path) from None
+        try:
+            if not stat.S_ISREG(os.fstat(self._fd).st_mode):
+                raise _not_ours(path)
             os.ftruncate(self._fd, _end_of_last_whole_line(self._fd))
         except OSError as error:
+            os.close(self._fd)
             raise write_error(error, path) from None
+        except LoadstoneError:
+            os.close(self._fd)
+            raise
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Write one line.

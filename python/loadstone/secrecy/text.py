@@ -1,7 +1,7 @@
 """Secrets that a text itself shows as such: logins in URLs, `password=...`, `"token": "..."`, `Bearer ...`."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 from urllib.parse import unquote, unquote_plus
 
@@ -18,12 +18,10 @@ _NOTHING = re.compile(rf"(?:(?:{_SCHEMES})\b)?[\s;,:=&]*", re.I)
 _PLACEHOLDERS = re.compile(r"(?:USER|NAME)?:?(?:PASSWORD|SECRET|VALUE)")
 """As messages write them: `redis://:PASSWORD@HOST`."""
 
-_LOGIN = re.compile(
-    r"(?P<scheme>[a-z][a-z0-9+.-]{0,30}://)"
-    r"(?P<login>[^/?#\s\"'<>]{0,300}|[^/?#\s\"'<>:@]{0,99}:(?!\d{1,5}(?:[/,?#]|$))[^\s\"'<>]{0,300})@",
-    re.IGNORECASE,
-)
-"""Bounded, so that a long text costs no more than its length. An unescaped password may hold `/` and `@`."""
+_SCHEME_END = re.compile(r"[a-z][a-z0-9+.-]{0,30}\Z", re.IGNORECASE)
+_LOGIN = re.compile(r"(?P<login>[^/?#\s\"'<>]{0,300}|[^/?#\s\"'<>:@]{0,99}:(?!\d{1,5}(?:[/,?#]|$))[^\s\"'<>]{0,300})@")
+"""Behind `://`. Bounded, so that a long text costs no more than its length. An unescaped password may hold `/`, `@`."""
+_LONGEST_LOGIN = 99 + 1 + 300
 _QUERY = re.compile(r"(?P<head>[?&;](?P<name>[\w.\[\]-]+)=)(?P<value>[^&#;\s\"'<>]*)")
 _SETTING = re.compile(
     r"(?P<head>(?<![\w.?&;-])-{0,2}(?P<name>[A-Za-z][\w.-]*)\s?=\s?(?P<quote>[\"']?))"
@@ -54,7 +52,7 @@ def is_open(text: str) -> bool:
 def hide_shown(text: str) -> str:
     """The text with `***` for what it shows to be a secret. What was hidden stays as it is."""
     if "://" in text:
-        text = _LOGIN.sub(_hide_login, text)
+        text = _with_logins(text, _login_hidden)
     if "=" in text:
         text = _QUERY.sub(lambda found: _hide(found, is_secret_parameter(found["name"])), text)
         text = _SETTING.sub(lambda found: _hide(found, is_secret(found["name"])), text)
@@ -68,12 +66,12 @@ def hide_shown(text: str) -> str:
 
 def logins_in(text: str) -> list[tuple[int, int]]:
     """Where in a text the logins of URLs stand: from, and up to their `@`."""
-    return [found.span("login") for found in _LOGIN.finditer(text)]
+    return list(_logins(text))
 
 
 def without_login(url: str) -> str:
     """A URL, or several behind commas, with `***` for user and password, wherever they came from."""
-    return _LOGIN.sub(rf"\g<scheme>{HIDDEN}@", url)
+    return _with_logins(url, lambda _: HIDDEN)
 
 
 def hide_url(url: str) -> str:
@@ -85,8 +83,8 @@ def hide_url(url: str) -> str:
 
 def secrets_in(text: str) -> Iterator[Found]:
     """The secrets that a text shows, each as it stands there and with its %-escapes resolved."""
-    for found in _LOGIN.finditer(text):
-        user, colon, password = found["login"].partition(":")
+    for start, end in _logins(text):
+        user, colon, password = text[start:end].partition(":")
         yield from _both(password if colon else user, sure=bool(colon))
     for found in _QUERY.finditer(text):
         if is_secret_parameter(found["name"]):
@@ -120,8 +118,32 @@ def _hide(found: re.Match[str], secret: bool) -> str:
     return f"{found['head']}{HIDDEN}"
 
 
-def _hide_login(found: re.Match[str]) -> str:
-    return f"{found['scheme']}{_login_hidden(found['login'])}@"
+def _logins(text: str) -> Iterator[tuple[int, int]]:
+    """As `logins_in`. What has no `@` within reach costs a search: a text of `a://` alone must not hold a run up."""
+    behind = at = -1
+    place = text.find("://")
+    while place >= 0:
+        start = place + 3
+        at = max(at, text.find("@", start)) if at < start else at
+        if at < start:
+            return
+        if at - start > _LONGEST_LOGIN:
+            place = text.find("://", at - _LONGEST_LOGIN - 3)
+            continue
+        found = _LOGIN.match(text, start) if _SCHEME_END.search(text, max(behind, place - 31, 0), place) else None
+        if found is not None:
+            yield found.span("login")
+            behind = start = found.end()
+        place = text.find("://", start)
+
+
+def _with_logins(text: str, shown: Callable[[str], str]) -> str:
+    """The text with something else for the login of each URL."""
+    out, done = [], 0
+    for start, end in _logins(text):
+        out += [text[done:start], shown(text[start:end])]
+        done = end
+    return "".join([*out, text[done:]])
 
 
 def _login_hidden(login: str) -> str:
