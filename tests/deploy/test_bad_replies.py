@@ -16,6 +16,7 @@ from loadstone.deploy.data_pipe import Pipe, Replies
 from loadstone.deploy.probe import probe
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.redis_control import RedisControl
+from loadstone.deploy.room import MemoryUse, foreign_keys
 from loadstone.deploy.subject_url import UrlSubject
 from loadstone.errors import BadReply, LoadstoneError, ServerGone, UserError
 from loadstone.http_exchange import NotHttp, exchange
@@ -36,6 +37,8 @@ BAD = {
     "too many": b"*99999999999999999999999\r\n",
     "truncated": b"$100\r\nabc",
     "half a line": b"+OK",
+    "keys that are numbers": b"*2\r\n$1\r\n0\r\n*1\r\n:1099511627776\r\n",
+    "keys that are nothing": b"*2\r\n$1\r\n0\r\n*1\r\n$-1\r\n",
 }
 GOOD = {
     b"PING": b"+PONG\r\n",
@@ -103,6 +106,7 @@ CALLS: dict[str, Callable[[RedisControl], object]] = {
     "scan": lambda control: control.remove_beginning("loadstone:x"),
     "numbered": lambda control: control.remove_numbered("loadstone:x", 3),
     "snapshot": lambda control: snapshot(control),
+    "foreign keys": lambda control: foreign_keys(control, MemoryUse.of({"db0": {"keys": 5}})),
 }
 
 

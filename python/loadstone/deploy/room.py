@@ -15,6 +15,7 @@ from loadstone.errors import LoadstoneError
 SCAN_ROUNDS = 20
 SCAN_COUNT = 1000
 """So many keys, and so many times, are looked at to find one that is not ours."""
+WHOLE_MAX = 2**63 - 1
 RESERVE_SHARE, RESERVE_LEAST_BYTES, RESERVE_MOST_BYTES = 0.01, 256 * 1024, 64 * 1024**2
 """What must stay free of a limit, for what others write meanwhile."""
 
@@ -102,10 +103,9 @@ def _ours_alone(control: RedisControl) -> bool:
     """Whether every key of the database is ours; no, where there are too many to look at them all."""
     cursor = "0"
     for _ in range(SCAN_ROUNDS):
-        found, keys = control.call("SCAN", cursor, "COUNT", SCAN_COUNT)
-        if any(not bytes(key).startswith(OUR_PREFIX.encode()) for key in keys):
+        cursor, keys = control.scan(cursor, "COUNT", SCAN_COUNT)
+        if any(not key.startswith(OUR_PREFIX.encode()) for key in keys):
             return False
-        cursor = found.decode() if isinstance(found, bytes) else str(found)
         if cursor == "0":
             return True
     return False
@@ -165,7 +165,8 @@ def _free_here(pid: int, folder: str) -> int | None:
 
 
 def _whole(told: Mapping[str, Any], name: str) -> int:
+    """A number of a server's, of which none is negative or needs more than 63 bits."""
     try:
-        return max(0, int(told.get(name, 0)))
+        return min(max(0, int(told.get(name, 0))), WHOLE_MAX)
     except (TypeError, ValueError, OverflowError):
         return 0
