@@ -11,6 +11,7 @@ import psutil
 from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.deploy.redis_control import OUR_PREFIX, RedisControl
 from loadstone.errors import LoadstoneError
+from loadstone.replies import read_as
 
 SCAN_ROUNDS = 20
 SCAN_COUNT = 1000
@@ -37,6 +38,8 @@ class MemoryUse:
     machine_bytes: int | None = None
     """Of its machine, all of it."""
     resident_bytes: int = 0
+    run_id: str = ""
+    """Of which start, and of which of several servers behind one address."""
 
     @classmethod
     def of(cls, info: Mapping[str, Any]) -> "MemoryUse":
@@ -53,6 +56,7 @@ class MemoryUse:
             expiring_keys=sum(_whole(space, "expires") for space in spaces),
             machine_bytes=_whole(info, "total_system_memory") or None,
             resident_bytes=_whole(info, "used_memory_rss"),
+            run_id=str(info.get("run_id", "")),
         )
 
     @property
@@ -145,10 +149,11 @@ def disk_room(control: MariaDbControl, pid: int | None) -> DiskRoom:
 def _free_by_plugin(control: MariaDbControl, folder: str) -> int | None:
     """By the plugin DISKS, which few servers have, and which tells those who may read files alone."""
     try:
-        rows = control.query("SELECT Path, Available FROM information_schema.DISKS")
+        rows = control.table(2, "SELECT Path, Available FROM information_schema.DISKS")
+        with read_as(control.endpoint.label, "information_schema.DISKS", "paths and figures"):
+            under = [(str(path), int(kib)) for path, kib in rows if _is_under(folder, str(path))]
     except LoadstoneError:
         return None
-    under = [(str(path), int(kib)) for path, kib in rows if _is_under(folder, str(path))]
     return max(under, key=lambda disk: len(disk[0]))[1] * 1024 if under else None
 
 
