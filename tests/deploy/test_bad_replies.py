@@ -155,6 +155,13 @@ def test_the_line_names_server_command_and_what_came(bad: str, came: str, serve:
     assert caught.value.exit_status == 3
 
 
+@pytest.mark.parametrize("number", [-1, 0, 2**31, 2**64, 10**400])
+def test_a_process_that_cannot_be_is_none(number: int, serve: Serve) -> None:
+    told = f"redis_version:8.0.0\r\nprocess_id:{number}\r\n".encode()
+    known = {**GOOD, b"INFO": b"$%d\r\n%s\r\n" % (len(told), told)}
+    assert probe(serve(lambda name: known.get(name, b"+OK\r\n")), timeout_s=20.0).process_id is None
+
+
 @pytest.mark.parametrize("bad", BAD)
 def test_a_monitor_says_that_it_does_not_answer(bad: str, serve: Serve) -> None:
     with RedisControl(serve(lambda _: BAD[bad]), 20.0) as control:
