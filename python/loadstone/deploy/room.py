@@ -138,9 +138,10 @@ def disk_room(control: MariaDbControl, pid: int | None) -> DiskRoom:
     Raises:
         LoadstoneError: the server does not answer.
     """
-    told = control.settings(("datadir", "log_bin"))
-    folder = told.get("datadir", "")
-    free = _free_by_plugin(control, folder)
+    with MariaDbControl(control.endpoint) as anywhere:  # our database may not be made yet
+        told = anywhere.settings(("datadir", "log_bin"))
+        folder = told.get("datadir", "")
+        free = _free_by_plugin(anywhere, folder)
     if free is None and pid is not None and folder.startswith("/"):
         free = _free_here(pid, folder)
     return DiskRoom(folder, free, told.get("log_bin", "OFF") not in ("OFF", "0", ""))
