@@ -166,6 +166,13 @@ def test_a_mariadb_whose_process_cannot_be_seen_tells_its_uptime() -> None:
     assert (found.uptime_before_s, found.uptime_after_s) == (1000, 3)
 
 
+@pytest.mark.parametrize("rows", [[], [("Uptime",)], [("Uptime", None)], [("Uptime", "long")], [("Uptime", "9" * 5000)]])
+def test_a_mariadb_that_answers_nonsense_tells_no_uptime(rows: list[tuple[Any, ...]]) -> None:
+    control = Uptime(1000)
+    control.query = lambda *_: rows  # type: ignore[method-assign]
+    assert starts_before(remote(control), {})["db"].uptime_s is None
+
+
 @pytest.mark.parametrize(
     ("start", "verdict"),
     [
@@ -177,6 +184,10 @@ def test_a_mariadb_whose_process_cannot_be_seen_tells_its_uptime() -> None:
         (PartStart(before="process 7, tick 1", after="process 7, tick 1", uptime_after_s=1), "valid"),
         (PartStart(before="process 7, tick 1", after="ended"), "invalid"),
         (PartStart(before="process 7, tick 1", after=None), "unknown"),
+        (PartStart(before="a", after="b", uptime_before_s=500, uptime_after_s=8, between_s=10.4), "invalid"),
+        # A server that ran before the drive began was not started in it: a balancer chose another one.
+        (PartStart(before="a", after="b", uptime_before_s=500, uptime_after_s=900, between_s=10.4), "unknown"),
+        (PartStart(uptime_before_s=1000, uptime_after_s=300, between_s=10.4), "unknown"),
     ],
 )
 def test_what_is_a_restart(synthetic: Any, start: PartStart, verdict: str) -> None:
@@ -193,6 +204,23 @@ def test_the_same_processes_are_no_restart_whatever_the_clock_does(synthetic: An
 
     start = PartStart(before="process 7, tick 1", after="process 7, tick 1", uptime_before_s=100, uptime_after_s=1)
     assert check_of(judge_trial(synthetic.make_trial(starts={"db": start})), "restarted").verdict == "valid"
+
+
+def test_another_server_behind_one_address_is_named_and_its_counters_are_not_compared(synthetic: Any) -> None:
+    from loadstone.analyse.judge import judge_trial
+
+    trial = synthetic.make_trial()
+    (name,) = trial.facts["servers"]
+    sides = trial.facts["servers"][name]
+    sides["after"] |= {"run_id": "other", "counters": sides["after"]["counters"] | {"evicted_keys": 5000}}
+    start = PartStart(before="a", after="other", uptime_before_s=500, uptime_after_s=900, between_s=10)
+    trial = trial.model_copy(update={"facts": {**trial.facts, "starts": {name: start.model_dump()}}})
+    judged = judge_trial(trial)
+    found = check_of(judged, "restarted")
+    assert (found.verdict, found.reason.split(":")[0]) == ("unknown", name)
+    assert "another server answered after the drive" in found.reason
+    assert check_of(judged, "evicted_keys").verdict == "unknown"
+    assert "another one answered" in check_of(judged, "server_counter").reason
 
 
 def test_every_part_that_was_restarted_is_named(synthetic: Any) -> None:

@@ -135,12 +135,15 @@ def test_a_server_that_refuses_config_tells_by_info(users_redis: Start) -> None:
         {"used_memory": "much", "maxmemory": [], "db0": "keys", "db1": {"keys": "-3", "expires": None}},
         {"maxmemory": "9" * 30, "total_system_memory": -1, "errorstat_OOM": 7},
         {"maxmemory": float("inf"), "evicted_keys": float("nan")},
+        {"maxmemory": 10**4000, "total_system_memory": 10**4299},
     ],
 )
 def test_nonsense_of_a_server_is_no_room_and_no_crash(info: dict[str, Any]) -> None:
     use = MemoryUse.of(info)
     assert (use.used_bytes, use.evicted_keys, use.refused, use.keys) == (0, 0, 0, 0)
     assert use.free_bytes >= 0
+    assert use.reserve_bytes >= 0
+    assert use.limit_bytes < 2**63
 
 
 @pytest.mark.parametrize(

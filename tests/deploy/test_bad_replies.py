@@ -16,6 +16,7 @@ from loadstone.deploy.data_pipe import Pipe, Replies
 from loadstone.deploy.probe import probe
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.redis_control import RedisControl
+from loadstone.deploy.room import MemoryUse, foreign_keys
 from loadstone.deploy.subject_url import UrlSubject
 from loadstone.errors import BadReply, LoadstoneError, ServerGone, UserError
 from loadstone.http_exchange import NotHttp, exchange
@@ -36,6 +37,8 @@ BAD = {
     "too many": b"*99999999999999999999999\r\n",
     "truncated": b"$100\r\nabc",
     "half a line": b"+OK",
+    "keys that are numbers": b"*2\r\n$1\r\n0\r\n*1\r\n:1099511627776\r\n",
+    "keys that are nothing": b"*2\r\n$1\r\n0\r\n*1\r\n$-1\r\n",
 }
 GOOD = {
     b"PING": b"+PONG\r\n",
@@ -103,6 +106,7 @@ CALLS: dict[str, Callable[[RedisControl], object]] = {
     "scan": lambda control: control.remove_beginning("loadstone:x"),
     "numbered": lambda control: control.remove_numbered("loadstone:x", 3),
     "snapshot": lambda control: snapshot(control),
+    "foreign keys": lambda control: foreign_keys(control, MemoryUse.of({"db0": {"keys": 5}})),
 }
 
 
@@ -149,6 +153,13 @@ def test_the_line_names_server_command_and_what_came(bad: str, came: str, serve:
         f"server {endpoint.label}: INFO: it answered {came}.*was expected", one_line(caught.value, endpoint)
     )
     assert caught.value.exit_status == 3
+
+
+@pytest.mark.parametrize("number", [-1, 0, 2**31, 2**64, 10**400])
+def test_a_process_that_cannot_be_is_none(number: int, serve: Serve) -> None:
+    told = f"redis_version:8.0.0\r\nprocess_id:{number}\r\n".encode()
+    known = {**GOOD, b"INFO": b"$%d\r\n%s\r\n" % (len(told), told)}
+    assert probe(serve(lambda name: known.get(name, b"+OK\r\n")), timeout_s=20.0).process_id is None
 
 
 @pytest.mark.parametrize("bad", BAD)

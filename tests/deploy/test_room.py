@@ -2,11 +2,14 @@
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from loadstone import registry
+from loadstone.conduct.preflight import ask_users_parts
 from loadstone.conduct.room import require_room
 from loadstone.deploy import room as module
 from loadstone.deploy.data_writer import DataWriter
@@ -141,3 +144,11 @@ def test_rows_that_cannot_fit_are_refused(url: str, monkeypatch: pytest.MonkeyPa
     assert said.startswith("server db (127.0.0.1:")
     for words in ("take about 7.", "MB on its disk", "3.0 MB are free in /", "fewer rows"):
         assert words in said, words
+
+
+def test_a_server_is_asked_for_its_room_before_our_database_is_made(url: str) -> None:
+    fresh = url.replace("/loadstone", "/loadstone_room")
+    run_plan = SimpleNamespace(every_trial=[replace(trial(1000), servers={"db": {"kind": "mariadb-url", "url": fresh}})])
+    ask_users_parts(run_plan)  # type: ignore[arg-type]
+    with MariaDbUrlSettings(url=fresh).server("db").control() as theirs:
+        assert not theirs.has_database(), "only asked"

@@ -2,14 +2,18 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from loadstone import registry
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.room_watch import RoomWatch
+from loadstone.deploy.redis_control import RedisControl
+from loadstone.deploy.room import memory_use
+from loadstone.deploy.room_watch import RoomWatch, _Watched
 from loadstone.deploy.server_pool import ServerPool
 from loadstone.errors import OutOfRoom
+from loadstone.plan.model import Endpoint
 
 from .conftest import PATIENCE_S, UserRedis
 
@@ -97,6 +101,24 @@ def test_refused_commands_are_a_loss_though_the_server_does_not_count_them(their
     assert stopped.is_set()
     assert room.reason is not None
     assert "refused 7 commands" in room.reason
+
+
+def test_what_another_server_behind_the_address_counted_is_no_loss(theirs: UserRedis) -> None:
+    """A proxy that chooses a node for each question: each counts from its own beginning."""
+    with RedisControl(Endpoint(port=theirs.port)) as control:
+        first = replace(memory_use(control), run_id="one")
+        watched = _Watched("redis", control, first, foreign=5)
+        other = replace(first, run_id="two", evicted_keys=9000, refused=70)
+        assert first.run_id == "one"
+        assert [watched.lost(use) for use in (first, other, first, other)] == [None] * 4
+        lost = watched.lost(replace(other, evicted_keys=9004))
+        assert lost is not None
+        assert "threw 4 keys away" in lost
+
+
+def test_a_start_is_known_by_its_run_id(theirs: UserRedis) -> None:
+    with RedisControl(Endpoint(port=theirs.port)) as control, theirs.client() as client:
+        assert memory_use(control).run_id == client.info("server")["run_id"]
 
 
 def test_a_server_that_goes_away_is_not_out_of_room(theirs: UserRedis) -> None:

@@ -1,5 +1,6 @@
 """Which start of every part a trial finds before its drive, and which after it: a part that was started again shows."""
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from loadstone.errors import LoadstoneError
 from loadstone.observe.redis import RedisSnapshot
 from loadstone.process_identity import started
 from loadstone.record.facts import PartStart
+from loadstone.replies import read_as
 
 ENDED = "ended"
 """What is known of the start of a process that is no more."""
@@ -102,7 +104,9 @@ def _mariadbs(ready: Ready) -> dict[str, MariaDbControl]:
 def _of_mariadb(control: MariaDbControl) -> Start:
     """It has no number for each start, but tells for how long it has been running, in whole seconds."""
     try:
-        uptime_s = float(control.query("SHOW GLOBAL STATUS LIKE 'Uptime'")[0][1])
-    except (LoadstoneError, IndexError, ValueError):
+        rows = control.query("SHOW GLOBAL STATUS LIKE 'Uptime'")
+        with read_as(control.endpoint.label, "SHOW GLOBAL STATUS", "its uptime"):
+            uptime_s = float(rows[0][1])
+    except LoadstoneError:
         return Start(None)
-    return Start(None, uptime_s, time.monotonic())
+    return Start(None, uptime_s if math.isfinite(uptime_s) else None, time.monotonic())

@@ -44,7 +44,7 @@ def owner_of(control: MariaDbControl) -> Owner | None:
             if error_code(gone.__cause__) == ER.BAD_FIELD_ERROR:  # MariaDB before 10.5
                 return None
             raise
-    found = _COMMENT.fullmatch(str(rows[0][0])) if rows else None
+    found = _COMMENT.fullmatch(str(rows[0][0])) if rows and rows[0] else None
     return Owner(found[1], found[2]) if found else None
 
 
@@ -91,7 +91,7 @@ def marked_tables(control: MariaDbControl, run_id: str) -> set[Made]:
     name = marking_table(run_id)
     if name not in control.tables():
         return set()
-    rows = control.query(f"SELECT name, what FROM `{name}`")
+    rows = control.table(2, f"SELECT name, what FROM `{name}`")
     return {Made("table_made" if kind == _KINDS[0] else "table_filled", str(t)) for t, kind in rows if kind in _KINDS}
 
 

@@ -31,6 +31,7 @@ READ_BACK = (
     "slowlog-log-slower-than",
 )
 """Settings that change what a measurement means: read back from every server that tells them."""
+PROCESS_ID_END = 2**31
 JSON_REMEDY = (
     "run Redis 8 or Redis Stack, or start it with --loadmodule /path/to/rejson.so, "
     "or take the embedded server (kind: embedded)"
@@ -155,20 +156,25 @@ def _facts(control: RedisControl) -> ServerFacts:
     info = control.info()
     modules = info.get("modules", [])
     software, version = _software(info)
-    process_id = info.get("process_id")
     return ServerFacts(
         software=software,
         version=version,
         mode=str(info.get("redis_mode", "unknown")),
         role=str(info.get("role", "unknown")),
         modules={str(module["name"]): _dotted(module["ver"]) for module in modules},
-        process_id=int(process_id) if process_id else None,
+        process_id=_process_id(info),
         details={
             name: str(info[name])
             for name in ("os", "arch_bits", "gcc_version", "mem_allocator", "multiplexing_api", "maxmemory", "run_id")
             if name in info
         },
     )
+
+
+def _process_id(info: Mapping[str, Any]) -> int | None:
+    """Its process, where it tells a number that one can have."""
+    number = int(info.get("process_id") or 0)
+    return number if 0 < number < PROCESS_ID_END else None
 
 
 def _software(info: Mapping[str, Any]) -> tuple[str, str]:

@@ -142,6 +142,15 @@ class RedisControl:
         """The server's settings under the names that they are asked by; without those that it does not tell."""
         return {name: value for name in names for value in self.config_get([name]).values()}
 
+    def scan(self, cursor: str, *options: object) -> tuple[str, list[bytes]]:
+        """One step of SCAN: the next cursor, `0` at the end, and some keys. Raises BadReply."""
+        reply = self.call("SCAN", cursor, *options)
+        with read_as(self.endpoint.label, "SCAN", "a cursor and keys"):
+            found, keys = reply
+            if not all(isinstance(key, bytes) for key in keys):
+                raise TypeError("keys that are no texts")
+            return str(int(found)), list(keys)
+
     def keys(self) -> int:
         """How many keys the database holds."""
         return self.number("DBSIZE")
@@ -178,14 +187,12 @@ class RedisControl:
         pattern = re.sub(r"([\\*?\[\]^])", r"\\\1", prefix) + "*"
         removed, cursor = 0, "0"
         while True:
-            reply = self.call("SCAN", cursor, "MATCH", pattern, "COUNT", BATCH)
-            with read_as(self.endpoint.label, "SCAN", "a cursor and keys"):
-                found, keys = int(reply[0]), [bytes(key) for key in reply[1]]
+            cursor, keys = self.scan(cursor, "MATCH", pattern, "COUNT", BATCH)
+            with read_as(self.endpoint.label, "SCAN", "keys of ours"):
                 if not all(key.startswith(prefix.encode()) for key in keys):
                     raise ValueError("keys that do not begin as they must")
             if keys:
                 removed += self.number("UNLINK", *keys)
-            cursor = str(found)
             if cursor == "0":
                 return removed
 

@@ -11,10 +11,12 @@ import psutil
 from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.deploy.redis_control import OUR_PREFIX, RedisControl
 from loadstone.errors import LoadstoneError
+from loadstone.replies import read_as
 
 SCAN_ROUNDS = 20
 SCAN_COUNT = 1000
 """So many keys, and so many times, are looked at to find one that is not ours."""
+WHOLE_MAX = 2**63 - 1
 RESERVE_SHARE, RESERVE_LEAST_BYTES, RESERVE_MOST_BYTES = 0.01, 256 * 1024, 64 * 1024**2
 """What must stay free of a limit, for what others write meanwhile."""
 
@@ -36,6 +38,8 @@ class MemoryUse:
     machine_bytes: int | None = None
     """Of its machine, all of it."""
     resident_bytes: int = 0
+    run_id: str = ""
+    """Of which start, and of which of several servers behind one address."""
 
     @classmethod
     def of(cls, info: Mapping[str, Any]) -> "MemoryUse":
@@ -52,6 +56,7 @@ class MemoryUse:
             expiring_keys=sum(_whole(space, "expires") for space in spaces),
             machine_bytes=_whole(info, "total_system_memory") or None,
             resident_bytes=_whole(info, "used_memory_rss"),
+            run_id=str(info.get("run_id", "")),
         )
 
     @property
@@ -102,10 +107,9 @@ def _ours_alone(control: RedisControl) -> bool:
     """Whether every key of the database is ours; no, where there are too many to look at them all."""
     cursor = "0"
     for _ in range(SCAN_ROUNDS):
-        found, keys = control.call("SCAN", cursor, "COUNT", SCAN_COUNT)
-        if any(not bytes(key).startswith(OUR_PREFIX.encode()) for key in keys):
+        cursor, keys = control.scan(cursor, "COUNT", SCAN_COUNT)
+        if any(not key.startswith(OUR_PREFIX.encode()) for key in keys):
             return False
-        cursor = found.decode() if isinstance(found, bytes) else str(found)
         if cursor == "0":
             return True
     return False
@@ -134,9 +138,10 @@ def disk_room(control: MariaDbControl, pid: int | None) -> DiskRoom:
     Raises:
         LoadstoneError: the server does not answer.
     """
-    told = control.settings(("datadir", "log_bin"))
-    folder = told.get("datadir", "")
-    free = _free_by_plugin(control, folder)
+    with MariaDbControl(control.endpoint) as anywhere:  # our database may not be made yet
+        told = anywhere.settings(("datadir", "log_bin"))
+        folder = told.get("datadir", "")
+        free = _free_by_plugin(anywhere, folder)
     if free is None and pid is not None and folder.startswith("/"):
         free = _free_here(pid, folder)
     return DiskRoom(folder, free, told.get("log_bin", "OFF") not in ("OFF", "0", ""))
@@ -145,10 +150,11 @@ def disk_room(control: MariaDbControl, pid: int | None) -> DiskRoom:
 def _free_by_plugin(control: MariaDbControl, folder: str) -> int | None:
     """By the plugin DISKS, which few servers have, and which tells those who may read files alone."""
     try:
-        rows = control.query("SELECT Path, Available FROM information_schema.DISKS")
+        rows = control.table(2, "SELECT Path, Available FROM information_schema.DISKS")
+        with read_as(control.endpoint.label, "information_schema.DISKS", "paths and figures"):
+            under = [(str(path), int(kib)) for path, kib in rows if _is_under(folder, str(path))]
     except LoadstoneError:
         return None
-    under = [(str(path), int(kib)) for path, kib in rows if _is_under(folder, str(path))]
     return max(under, key=lambda disk: len(disk[0]))[1] * 1024 if under else None
 
 
@@ -165,7 +171,8 @@ def _free_here(pid: int, folder: str) -> int | None:
 
 
 def _whole(told: Mapping[str, Any], name: str) -> int:
+    """A number of a server's, of which none is negative or needs more than 63 bits."""
     try:
-        return max(0, int(told.get(name, 0)))
+        return min(max(0, int(told.get(name, 0))), WHOLE_MAX)
     except (TypeError, ValueError, OverflowError):
         return 0

@@ -3,7 +3,7 @@
 import contextlib
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 from loadstone.deploy.deployed import Deployed
@@ -25,6 +25,8 @@ class _Watched:
     control: RedisControl
     first: MemoryUse
     foreign: int
+    others: dict[str, MemoryUse] = field(default_factory=dict)
+    """By run id: the first answers of other starts of it, or of other servers behind its address."""
 
     @property
     def where(self) -> str:
@@ -35,21 +37,26 @@ class _Watched:
         """What was lost since then, or will be next; None: nothing."""
         where = self.where
         policy = f"maxmemory {now.limit_bytes:,} bytes, policy {now.policy}"
-        evicted = now.evicted_keys - self.first.evicted_keys
+        first = self._first(now)
+        evicted = now.evicted_keys - first.evicted_keys
         if evicted > 0:
             return f"{where}: it threw {evicted:,} keys away for want of memory ({policy}); {WHAT_HELPS}"
-        refused = now.refused - self.first.refused
+        refused = now.refused - first.refused
         if refused > 0:
             return f"{where}: its memory is full and it refused {refused:,} commands ({policy}); {WHAT_HELPS}"
-        if self._is_nearly_full(now):
+        if self._is_nearly_full(now, first):
             return f"{where}: {now.free_bytes:,} bytes of its memory are free ({policy}); {WHAT_HELPS}"
         return None
 
-    def _is_nearly_full(self, now: MemoryUse) -> bool:
+    def _first(self, now: MemoryUse) -> MemoryUse:
+        """What counts from there on is compared with: the first answer of the same start of the same server."""
+        return self.first if now.run_id == self.first.run_id else self.others.setdefault(now.run_id, now)
+
+    def _is_nearly_full(self, now: MemoryUse, first: MemoryUse) -> bool:
         """Before anything is lost. A cache with keys of ours alone may fill; what was full before is not our doing."""
         if not now.limit_bytes or (now.evicts(self.foreign) and not self.foreign):
             return False
-        return self.first.free_bytes >= self.first.reserve_bytes and now.free_bytes < now.reserve_bytes / 2
+        return first.free_bytes >= first.reserve_bytes and now.free_bytes < now.reserve_bytes / 2
 
 
 class RoomWatch:

@@ -1,5 +1,7 @@
 """Whether the parts that a trial began with are those that it ended with."""
 
+from typing import Literal
+
 from loadstone.analyse import limits
 from loadstone.analyse.checks.result import unknown, within
 from loadstone.analyse.evidence import TrialEvidence
@@ -9,11 +11,18 @@ from loadstone.record.trial import CheckResult
 
 def restarted(evidence: TrialEvidence) -> CheckResult | None:
     """Servers and applications that were started again during the drive: their caches and counters began anew."""
-    found = {part: _again(start) for part, start in _starts(evidence).items()}
+    found = {part: _what_became(start) for part, start in _starts(evidence).items()}
     if not found and not evidence.has_redis:
         return None
-    again = sorted(part for part, is_so in found.items() if is_so)
-    if not again and not any(is_so is False for is_so in found.values()):
+    again = sorted(part for part, what in found.items() if what == "restarted")
+    others = sorted(part for part, what in found.items() if what == "another")
+    if others and not again:
+        why = (
+            f"{', '.join(others)}: another server answered after the drive than before it, which has been running for "
+            "longer: a fail-over, or something in between that chooses; give the address of one server."
+        )
+        return unknown("restarted", limits.RESTARTED, why)
+    if not again and "same" not in found.values():
         return unknown("restarted", limits.RESTARTED, "No part tells since when it has been running.")
     was = "was" if len(again) == 1 else "were"
     reason = f"{', '.join(again)} {was} restarted during the trial: caches, connections and counters began anew."
@@ -30,11 +39,14 @@ def _starts(evidence: TrialEvidence) -> dict[str, PartStart]:
     return told | evidence.facts.starts
 
 
-def _again(start: PartStart) -> bool | None:
-    """Whether it was started again; None: that is not known."""
+def _what_became(start: PartStart) -> Literal["same", "restarted", "another"] | None:
+    """None: that is not known. Who began before the drive did is no new start, but another server."""
+    after_s = start.uptime_after_s
+    is_older = after_s is not None and after_s > start.between_s + limits.RESTARTED_TOLERANCE_S
     if start.before and start.after:
-        return start.before != start.after
-    if start.uptime_before_s is None or start.uptime_after_s is None:
+        is_same = start.before == start.after
+    elif start.uptime_before_s is None or after_s is None:
         return None
-    expected_s = start.uptime_before_s + start.between_s
-    return start.uptime_after_s < expected_s - limits.RESTARTED_TOLERANCE_S
+    else:
+        is_same = after_s >= start.uptime_before_s + start.between_s - limits.RESTARTED_TOLERANCE_S
+    return "same" if is_same else "another" if is_older else "restarted"

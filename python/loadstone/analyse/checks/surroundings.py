@@ -70,6 +70,8 @@ def evicted_keys(evidence: TrialEvidence) -> CheckResult | None:
     for server in evidence.facts.servers.values():
         if server.before is None or server.after is None or "evicted_keys" not in server.after.counters:
             continue
+        if server.before.run_id != server.after.run_id:  # it counted from its start, or is another server
+            continue
         told = True
         evicted += max(0.0, server.after.counters["evicted_keys"] - server.before.counters.get("evicted_keys", 0.0))
     if not told:
