@@ -249,12 +249,13 @@ def clean(
             "--server", metavar="NAME=URL", help="How to log in to a server; no password is kept. Repeatable."
         ),
     ] = None,
+    secret_file: opt.SecretFile = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")] = False,
 ) -> None:
     """Remove what killed runs left on servers of yours: of one run, or of all of ./runs."""
     from loadstone.clean import clean as clean_up
 
-    status = clean_up(run, server or (), lambda line: _print([line]), dry_run=dry_run)
+    status = clean_up(run, server or (), lambda line: _print([line]), secret_files=secret_file or (), dry_run=dry_run)
     if status:
         raise typer.Exit(status)
 

@@ -15,8 +15,8 @@ _OPEN = re.compile(r"\$\{[^{}]*\}|\{[^{}]*\}|\*\*\*")
 """Names a value that stands elsewhere, or did: references, factors, placeholders."""
 _SCHEMES = r"Bearer|Basic|Digest|Token|ApiKey|Negotiate"
 _NOTHING = re.compile(rf"(?:(?:{_SCHEMES})\b)?[\s;,:=&]*", re.I)
-_PLACEHOLDERS = re.compile(r"(?:USER|NAME)?:?(?:PASSWORD|SECRET|VALUE)")
-"""As messages write them: `redis://:PASSWORD@HOST`."""
+_PLACEHOLDERS = re.compile(r"(?:USER|NAME)?:?(?:PASSWORD|SECRET|VALUE|PATH)")
+"""As messages write them: `redis://:PASSWORD@HOST`, `--secret-file PW=PATH`."""
 
 _LOGIN = re.compile(
     r"(?P<scheme>[a-z][a-z0-9+.-]{0,30}://)"
