@@ -111,10 +111,30 @@ def gives_up_at_once(function: ast.FunctionDef) -> bool:
     return first == "pass" or first.startswith(("pytest.skip(", "pytest.xfail("))
 
 
+def unread(text: str) -> list[str]:
+    """Lines of tables that are no rows of ours: below another header, or below none."""
+    read = {tuple(cells) for cells in rows(text)}
+    lines = [line.strip() for line in text.splitlines() if line.startswith("|") and set(line) - set("|-: ")]
+    cells = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in lines]
+    return [" | ".join(one) for one in cells if one not in read and list(one) != HEADER]
+
+
 def test_every_promise_is_shown_by_a_test_that_runs() -> None:
     text = TABLE.read_text()
-    assert len(list(rows(text))) >= 40
+    assert len(list(rows(text))) >= 140
     assert mistakes(text, wrong_with) == []
+
+
+def test_no_section_of_the_page_is_left_out() -> None:
+    text = TABLE.read_text()
+    assert unread(text) == []
+    sections = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    assert [part.splitlines()[0] for part in sections if not list(rows(part))] == []
+
+
+@pytest.mark.parametrize("header", ["| case | promise | test |\n|---|---|---|\n", ""])
+def test_a_row_below_another_header_is_found(header: str) -> None:
+    assert "a | b | `f.py::test_x`" in unread(f"{header}| a | b | `f.py::test_x` |")
 
 
 ROW = "| case | what is promised | the test that shows it |\n|---|---|---|\n"

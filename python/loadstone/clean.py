@@ -23,9 +23,7 @@ from loadstone.record.ledger import RunLedger
 from loadstone.record.ledger_reading import Entries, goes_on, read_ledger, this_machine
 from loadstone.record.names import LEDGER
 from loadstone.runs import LATEST, RUNS, run_folder
-from loadstone.secrecy.references import give_files, learn_environment, resolve
-from loadstone.secrecy.registry import learn
-from loadstone.secrecy.text import secret_of_url
+from loadstone.secrecy.references import give_files, learn_environment, learn_options, resolve
 
 LEFT_STATUS = 3
 TIMEOUT_S = 10.0
@@ -49,14 +47,15 @@ def clean(
 ) -> int:
     """Clean up after one run, or all of ./runs; the exit status: 0, or 3 if something stays.
 
-    `say` gets a line for each thing that was removed, and for each that stays, with the reason. `servers` and
-    `secret_files` are as those of `run`: a URL may hold `${env:NAME}` and `${secret:NAME}`.
+    `servers` are `NAME=URL`, with references to secrets (`secret_files`: `NAME=PATH`) as `loadstone run` takes them.
+    `say` gets a line for each thing that was removed, and for each that stays, with the reason.
 
     Raises:
         UserError: there is no such run, or an option is none.
     """
     learn_environment()
     give_files(secret_files)
+    learn_options(servers)
     given = [_given(text) for text in servers]
     folders = [_folder(run)] if run is not None else sorted(_ledgers(RUNS))
     ends = [_clean_run(folder, given, say, dry_run=dry_run) for folder in folders]
@@ -169,12 +168,10 @@ def _given(text: str) -> Given:
     name, equals, url = text.partition("=")
     if not equals or not name or not url:
         raise UserError(f"--server {f'{name}=...' if equals else '...'}: write NAME=URL")
-    for found in secret_of_url(url):
-        learn(found.value, sure=found.sure)
     try:
         url = resolve(url)
     except UserError as error:
-        raise UserError(f"--server {name}: {error}") from None
+        raise UserError(f"--server {name}=...: {error}") from None
     return Given(_place(name, url), url)
 
 

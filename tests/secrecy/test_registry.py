@@ -133,6 +133,7 @@ def test_two_keys_that_differ_by_a_secret_alone_stay_two() -> None:
         "Basic authentication; token bucket; a password is needed",
         "headers.Authorization: 'x' is not text; put it in quotes",
         "x = 5, key = 6, a == b",
+        "no file was named for it; add --secret-file PW=PATH",
     ],
 )
 def test_a_text_without_a_secret_stays(text: str) -> None:

@@ -99,7 +99,7 @@ class RedisControl:
             return bad_reply(
                 self.endpoint.label, command, "a reply of the Redis protocol to it", self._last.came(error)
             )
-        hint = "" if isinstance(error, redis.ResponseError) else hint
+        hint = "" if isinstance(error, redis.ResponseError | redis.AuthenticationError) else hint
         return ServerGone(f"server {self.endpoint.label}: {plain(error)}{hint}")
 
     def present(self, keys: Sequence[str]) -> list[bool]:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from loadstone.errors import UserError
 from loadstone.secrecy.names import is_surely_secret
+from loadstone.secrecy.places import secrets_of
 from loadstone.secrecy.registry import learn
 from loadstone.secrecy.text import REFERENCE, logins_in
 
@@ -35,6 +36,14 @@ def learn_environment() -> None:
     for name, value in os.environ.items():
         if is_surely_secret(name):
             learn(value, f"${{env:{name}}}", sure=False)
+
+
+def learn_options(options: Iterable[str]) -> None:
+    """The passwords of `NAME=URL` options, before one of them can stand in an error."""
+    for option in options:
+        for place in ({"url": option}, {"url": option.partition("=")[2]}):
+            for secret in secrets_of(place):
+                learn(secret.value, sure=secret.sure)
 
 
 def resolve(text: str, *, template: bool = False) -> str:

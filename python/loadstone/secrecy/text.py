@@ -15,8 +15,8 @@ _OPEN = re.compile(r"\$\{[^{}]*\}|\{[^{}]*\}|\*\*\*")
 """Names a value that stands elsewhere, or did: references, factors, placeholders."""
 _SCHEMES = r"Bearer|Basic|Digest|Token|ApiKey|Negotiate"
 _NOTHING = re.compile(rf"(?:(?:{_SCHEMES})\b)?[\s;,:=&]*", re.I)
-_PLACEHOLDERS = re.compile(r"(?:USER|NAME)?:?(?:PASSWORD|SECRET|VALUE)")
-"""As messages write them: `redis://:PASSWORD@HOST`."""
+_PLACEHOLDERS = re.compile(r"(?:USER|NAME)?:?(?:PASSWORD|SECRET|VALUE|PATH)")
+"""As messages write them: `redis://:PASSWORD@HOST`, `--secret-file PW=PATH`."""
 
 _SCHEME_END = re.compile(r"[a-z][a-z0-9+.-]{0,30}\Z", re.IGNORECASE)
 _LOGIN = re.compile(r"(?P<login>[^/?#\s\"'<>]{0,300}|[^/?#\s\"'<>:@]{0,99}:(?!\d{1,5}(?:[/,?#]|$))[^\s\"'<>]{0,300})@")

@@ -6,9 +6,8 @@ from typing import Any
 
 from loadstone.errors import UserError
 from loadstone.secrecy.experiment import check_given
-from loadstone.secrecy.places import secrets_of
+from loadstone.secrecy.references import learn_options
 from loadstone.secrecy.references import resolve as resolve_reference
-from loadstone.secrecy.registry import learn
 from loadstone.spec.experiment import Experiment, Factor, is_mariadb
 from loadstone.spec.levels import Level, level_text
 from loadstone.spec.load import resolve
@@ -80,7 +79,7 @@ def override(
     """
     source = experiment.source
     sets, servers, subjects = tuple(sets), tuple(servers), tuple(subjects)
-    _learn_given((*servers, *subjects))
+    learn_options((*servers, *subjects))
     data, given = copy.deepcopy(source.data), dict(source.given)
     for text in servers:
         given[_put_server(data, text, experiment)] = "--server"
@@ -100,14 +99,6 @@ def override(
     for wrong, problem in check_given(data):
         raise changed.error(wrong, problem)
     return resolve(changed)
-
-
-def _learn_given(options: Iterable[str]) -> None:
-    """The passwords of `NAME=URL` options, before one of them can stand in an error."""
-    for option in options:
-        for place in ({"url": option}, {"url": option.partition("=")[2]}):
-            for secret in secrets_of(place):
-                learn(secret.value, sure=secret.sure)
 
 
 def _put_server(data: dict[str, Any], text: str, experiment: Experiment) -> Path:
