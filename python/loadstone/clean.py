@@ -13,12 +13,13 @@ from typing import Literal
 from urllib.parse import quote
 
 from loadstone import registry
-from loadstone.deploy.ledger import Made, Place, describe, describe_place, place_of, printable
+from loadstone.deploy.ledger import Made, Place, describe, describe_place, place_of
 from loadstone.deploy.leftovers import remove_left
 from loadstone.deploy.mariadb_url import SCHEMES, parse_mariadb_url
 from loadstone.deploy.provider import Control
 from loadstone.deploy.url import parse_url
 from loadstone.errors import LoadstoneError, UserError
+from loadstone.output.terminal import printable
 from loadstone.record.ledger import RunLedger
 from loadstone.record.ledger_reading import Entries, goes_on, read_ledger, this_machine
 from loadstone.record.names import LEDGER

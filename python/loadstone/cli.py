@@ -119,7 +119,7 @@ def run(
     out: Annotated[Path, typer.Option("--out", help="Where the run's folder is made.")] = Path("runs"),
     resume: Annotated[
         Path | None,
-        typer.Option("--resume", metavar=RUN, help="Go on with this run; what it was started with need not be said."),
+        typer.Option("--resume", metavar=RUN, help="Go on with this run; its options need not be given again."),
     ] = None,
     prometheus: opt.Prometheus = None,
     allow_any_command: opt.AllowAnyCommand = False,

@@ -99,7 +99,9 @@ Prometheus = Annotated[
 FailIf = Annotated[
     list[str] | None,
     typer.Option(
-        "--fail-if", metavar="OBJECTIVE", help="Status 1 if it holds or cannot be told, e.g. 'p99 > 5ms'. Repeatable."
+        "--fail-if",
+        metavar="OBJECTIVE",
+        help="Status 1 if it holds or cannot be decided, e.g. 'p99 > 5ms'. Repeatable.",
     ),
 ]
 FailIfRatio = Annotated[
@@ -107,7 +109,7 @@ FailIfRatio = Annotated[
     typer.Option(
         "--fail-if",
         metavar="OBJECTIVE",
-        help="Status 1 if it holds or cannot be told, e.g. 'goodput < -5%' (B against A). Repeatable.",
+        help="Status 1 if it holds or cannot be decided, e.g. 'goodput < -5%' (B against A). Repeatable.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print analysis.json alone to stdout when done.")]

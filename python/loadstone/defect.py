@@ -11,6 +11,7 @@ from pathlib import Path
 
 from loadstone import __version__
 from loadstone.output import terminal
+from loadstone.replies import shortened
 from loadstone.secrecy.registry import hide
 
 STATUS = 70
@@ -54,10 +55,9 @@ def report_those_of_threads() -> None:
 
 def _short(error: BaseException) -> str:
     try:
-        said = terminal.plain(hide(str(error)))
+        return shortened(hide(str(error)), 160)
     except Exception:  # an error that cannot say what it is
-        said = ""
-    return said if len(said) <= 160 else f"{said[:157]}..."
+        return ""
 
 
 def _text(error: BaseException) -> str:

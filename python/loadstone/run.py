@@ -26,7 +26,7 @@ from loadstone.record.reading import read_histogram
 from loadstone.report.progress import RunProgress
 from loadstone.report.terminal import show
 from loadstone.report.write import DEFAULT_FORMATS, require_formats, write_report
-from loadstone.secrecy.command import hidden_words
+from loadstone.secrecy.command import hidden_arguments
 from loadstone.secrecy.text import HIDDEN
 
 MISSED_STATUS, UNWRITTEN_STATUS = 1, 2
@@ -144,7 +144,7 @@ def _advised(error: LoadstoneError, folder: Path, options: RunOptions, unwritten
     """The same error, with the command that goes on where it ended, and what could not be written."""
     words = ["loadstone", "run", "--resume", str(folder)]
     for server in options.servers:
-        if HIDDEN in hidden_words(["--server", server])[1]:  # the folder keeps no password
+        if HIDDEN in hidden_arguments(["--server", server])[1]:  # the folder keeps no password
             words += ["--server", f"{server.partition('=')[0]}=URL"]
     if options.allow_any_command:  # it is never taken from a folder
         words.append("--allow-any-command")

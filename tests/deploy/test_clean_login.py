@@ -71,3 +71,9 @@ def test_a_wrong_password_is_called_so(left: tuple[Path, UserRedis]) -> None:
     assert status == 3
     assert "WRONGPASS" in said
     assert "no longer answers" not in said
+
+
+def test_a_file_that_is_missing_is_named_with_its_path(left: tuple[Path, UserRedis]) -> None:
+    folder, theirs = left
+    with pytest.raises(UserError, match=r"--secret-file PW: no/such/file cannot be read \(No such file"):
+        cleaned(folder, f"redis://:${{secret:PW}}@127.0.0.1:{theirs.port}/0", secret_files=("PW=no/such/file",))

@@ -7,7 +7,7 @@ import pytest
 from loadstone.plan.design import make_run_plan
 from loadstone.plan.run_plan import RunPlan
 from loadstone.record.plan_summary import PlanSummary, summarise_plan
-from loadstone.secrecy.command import hidden_words
+from loadstone.secrecy.command import hidden_arguments
 from loadstone.secrecy.registry import forget
 from loadstone.spec.load import load_experiment
 from loadstone.spec.overrides import override
@@ -64,4 +64,4 @@ def test_a_fingerprint_cannot_be_searched_for_a_secret(app: str) -> None:
     ],
 )
 def test_a_command_is_recorded_without_secrets(words: list[str], shown: list[str]) -> None:
-    assert hidden_words(words) == shown
+    assert hidden_arguments(words) == shown

@@ -21,6 +21,7 @@ from loadstone.deploy.tables import read_tables
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
+from loadstone.replies import shortened
 from loadstone.spec.experiment import COUNTING
 
 SHOWN = 60
@@ -104,18 +105,13 @@ def _refused(sent: Sent, server: str, commands: ServerCommands | None) -> Refuse
     try:
         sent.check(commands)
     except Refusal as refusal:
-        return Refused(sent.place, _shown(sent.text), server, refusal.reason, refusal.remedy)
+        return Refused(sent.place, shortened(sent.text, SHOWN), server, refusal.reason, refusal.remedy)
     except SqlProblem as problem:
         reason, _, remedy = str(problem).partition("; ")
-        return Refused(sent.place, _shown(sent.text), server, reason, remedy or "leave it out")
+        return Refused(sent.place, shortened(sent.text, SHOWN), server, reason, remedy or "leave it out")
     except ServerGone as gone:
         raise UserError(str(gone)) from None
     return None
-
-
-def _shown(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= SHOWN else f"{flat[: SHOWN - 3]}..."
 
 
 def _users_servers(run_plan: RunPlan) -> Iterator[tuple[str, Server, list[PlannedTrial]]]:
@@ -142,7 +138,7 @@ def _sent(trial: PlannedTrial, server: str, *, is_redis: bool) -> Iterator[Sent]
         for data in trial.data:
             if data.server == server:
                 for text in data.commands:
-                    yield Sent(f"data '{data.name}'", text, partial(_check_words, text))
+                    yield Sent(f"data '{data.name}'", text, partial(_check_text, text))
     else:
         yield from _of_manifests(trial, server)
     for stored in trial.stored:
@@ -150,7 +146,7 @@ def _sent(trial: PlannedTrial, server: str, *, is_redis: bool) -> Iterator[Sent]
             place = f"the count of operation '{stored.operation}'"
             if is_redis:
                 # An application keeps what it stores where it likes; without one nothing but ours can be counted.
-                check = partial(_check_words, stored.count, is_count=bool(trial.subjects))
+                check = partial(_check_text, stored.count, is_count=bool(trial.subjects))
                 yield Sent(place, stored.count, check)
             else:
                 yield Sent(place, stored.count, partial(_check_select, stored.count))
@@ -178,7 +174,7 @@ def _of_manifests(trial: PlannedTrial, server: str) -> Iterator[Sent]:
                 yield Sent(f"subject '{name}', tables.{server}", text, partial(_check_statement, text))
 
 
-def _check_words(text: str, commands: ServerCommands | None, *, is_count: bool = False) -> None:
+def _check_text(text: str, commands: ServerCommands | None, *, is_count: bool = False) -> None:
     """A command that is written as in a shell. `is_count`: one of an application's, which may count any key."""
     try:
         words = shlex.split(text)

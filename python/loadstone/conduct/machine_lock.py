@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from loadstone.deploy.own_folder import open_own_file, require_safe_parents
 from loadstone.errors import UserError
+from loadstone.output.terminal import printable
 from loadstone.process_identity import boot_id, started
 
 FOLDERS = ("/run/lock", "/tmp")
@@ -133,7 +134,8 @@ def _leave_note(place: int, folder: Path) -> str | None:
     """Its name; None if there is no room for it."""
     pid = os.getpid()
     name = f"loadstone-{os.geteuid()}-{pid}-{secrets.token_hex(8)}.run"
-    text = f"loadstone 1 {started(pid)} {boot_id()} {_process_space()} {_printable(str(folder.absolute()))}\n"
+    shown = printable(str(folder.absolute()))[:FOLDER_LETTERS_MAX]
+    text = f"loadstone 1 {started(pid)} {boot_id()} {_process_space()} {shown}\n"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         fd = os.open(name, flags, 0o600, dir_fd=place)
@@ -178,7 +180,11 @@ def _run_of(place: int, name: str, uid: int, pid: int) -> OtherRun | None:
         return None
     if note is None or (note["boot"], int(note["space"])) != (boot_id(), _process_space()):
         return None
-    return OtherRun(uid, pid, _printable(note["folder"])) if started(pid) == int(note["started"]) else None
+    return (
+        OtherRun(uid, pid, printable(note["folder"])[:FOLDER_LETTERS_MAX])
+        if started(pid) == int(note["started"])
+        else None
+    )
 
 
 def _user_of(pid: int) -> int | None:
@@ -193,8 +199,3 @@ def _process_space() -> int:
     with contextlib.suppress(OSError):
         return os.stat("/proc/self/ns/pid").st_ino  # noqa: PTH116
     return 0
-
-
-def _printable(text: str) -> str:
-    """On one line, without what a terminal would obey."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text[:FOLDER_LETTERS_MAX])

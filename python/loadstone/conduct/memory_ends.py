@@ -39,11 +39,11 @@ def killed_for_memory(ready: Ready, before: OomKills) -> str | None:
 def how_it_ended(ready: Ready, label: str, before: OomKills) -> str:
     """What is known of the end of a part, to follow `died during the trial`; empty if nothing is."""
     part = _parts(ready).get(label)
-    told = part.how_it_ended() if part is not None else ""
+    ending = part.how_it_ended() if part is not None else ""
     now = oom_kills_of_machine()
-    if told and now is not None and before.machine is not None and now > before.machine:
-        told += f"; the kernel's OOM killer ended {now - before.machine} on this machine meanwhile: memory ran out"
-    return f": {told}" if told else ""
+    if ending and now is not None and before.machine is not None and now > before.machine:
+        ending += f"; the kernel's OOM killer ended {now - before.machine} on this machine meanwhile: memory ran out"
+    return f": {ending}" if ending else ""
 
 
 def _parts(ready: Ready) -> dict[str, Examinable]:

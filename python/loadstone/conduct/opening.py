@@ -34,7 +34,7 @@ from loadstone.record.names import LOGS, PLAN
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.resume import require_same_run
 from loadstone.report.prometheus import LiveExporter
-from loadstone.secrecy.command import hidden_words
+from loadstone.secrecy.command import hidden_arguments
 from loadstone.spec.experiment import Experiment
 
 
@@ -109,7 +109,7 @@ def _open_folder(
             engine_build=engine_build(),
         ),
         "subjects": {name: {"ours": s.subject.ours, **s.subject.details} for name, s in ready.subjects.items()},
-        "command": shlex.join(hidden_words(["loadstone", *options.command])),
+        "command": shlex.join(hidden_arguments(["loadstone", *options.command])),
         "other_runs": [one.recorded for one in others],
     }
     if options.resume is None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from loadstone.deploy.provider import Server
 from loadstone.deploy.redis_control import RedisControl
-from loadstone.deploy.room import MemoryUse, disk_room, foreign_keys, limits_told, machine_free_bytes, memory_use
+from loadstone.deploy.room import MemoryUse, disk_room, foreign_keys, limits_reported, machine_free_bytes, memory_use
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.footprint import Footprint, disk_of, memory_of
 from loadstone.plan.run_plan import PlannedTrial
@@ -37,7 +37,7 @@ def require_room(server: Server, trials: Sequence[PlannedTrial]) -> None:
 
 def _memory_problem(control: RedisControl, planned: Footprint, *, here: bool) -> str:
     """Why it may not fit, and what helps; empty if it does."""
-    use = limits_told(control, memory_use(control))
+    use = limits_reported(control, memory_use(control))
     if use.limit_bytes and (problem := _beyond_limit(use, foreign_keys(control, use), planned)):
         return problem
     free = machine_free_bytes(use, here=here)

@@ -3,8 +3,8 @@
 import re
 
 from loadstone.deploy.ledger import Made
-from loadstone.deploy.redis_control import OUR_PREFIX
 from loadstone.plan.model import Plan
+from loadstone.spec.experiment import OUR_PREFIX
 
 _BRACE = re.compile(r"\{\{|[{}]")
 _NAMED = re.compile(rf"{OUR_PREFIX}[^:]+:")

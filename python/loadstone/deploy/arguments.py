@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from loadstone.deploy.redis_control import OUR_PREFIX
+from loadstone.spec.experiment import OUR_PREFIX
 
 LONGEST_EXAMPLE = 16
 """Letters: longer than any option of a command."""

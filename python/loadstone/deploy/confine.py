@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from loadstone.deploy.arguments import Argument, argument_of
 from loadstone.deploy.command_info import UNKNOWN, CommandInfo, ServerCommands
 from loadstone.deploy.command_table import DATA, KEYLESS, READING, REFUSED, SUBCOMMANDS, Unclear
-from loadstone.deploy.redis_control import OUR_PREFIX
+from loadstone.spec.experiment import OUR_PREFIX
 
 DATA_CATEGORIES = frozenset(
     {
@@ -36,7 +36,7 @@ class Refusal(Exception):
 
 KEY = "{key}"
 NAMED = re.compile(rf"{OUR_PREFIX}[^:]+:")
-"""What a key begins with that is not always the same."""
+"""What a key begins with that is not always the same: so begin no keys of other software, and no other kind of ours."""
 OTHER_COMMAND = f"take a command on keys that begin with '{OUR_PREFIX}', as {{key}} does"
 OTHER_KEY = f"write a key that begins with '{OUR_PREFIX}', as {{key}} does"
 OF_ROWS = f"write a key that begins with '{OUR_PREFIX}'"

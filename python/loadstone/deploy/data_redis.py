@@ -12,8 +12,9 @@ from loadstone.deploy.confine import NAMED
 from loadstone.deploy.data import Rows, Tell
 from loadstone.deploy.data_packed import JSON, Batch, Command, Word, batches
 from loadstone.deploy.data_pipe import Pipe
-from loadstone.deploy.redis_control import OUR_PREFIX, RedisControl
+from loadstone.deploy.redis_control import RedisControl
 from loadstone.errors import UserError
+from loadstone.spec.experiment import OUR_PREFIX
 
 WRITING = frozenset(
     {

@@ -15,8 +15,9 @@ from loadstone.deploy.server_pool import ServerPool
 from loadstone.deploy.subject_pool import SubjectPool
 from loadstone.deploy.tables import make_tables
 from loadstone.plan.run_plan import PlannedTrial
+from loadstone.spec.experiment import OUR_PREFIX
 
-SUBJECT_KEYS = "loadstone:subject:"
+SUBJECT_KEYS = f"{OUR_PREFIX}subject:"
 """What the keys of our own applications begin with."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from loadstone.output.terminal import printable
 from loadstone.plan.model import Endpoint
 
 Kind = Literal["numbered_keys", "keys_beginning", "key", "database", "table_made", "table_filled"]
@@ -118,11 +119,6 @@ def describe(thing: Made) -> str:
 def describe_place(place: Place) -> str:
     """For people: `redis (redis://127.0.0.1:6379/0)`."""
     return printable(f"{place.server} ({place.address})")
-
-
-def printable(text: str) -> str:
-    """The text without anything that a terminal would obey."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _address(address: str) -> str:

@@ -4,20 +4,18 @@ A ledger may be anybody's text. Whatever it says, keys are removed only below `l
 `loadstone:`), a database only if its own comment names the run, tables only if the database lists them as the run's.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from loadstone.deploy.confine import NAMED
 from loadstone.deploy.ledger import Made, describe
 from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.deploy.mariadb_marks import marked_tables, remove_database, unmark_tables
 from loadstone.deploy.provider import Control
-from loadstone.deploy.redis_control import OUR_PREFIX, RedisControl
+from loadstone.deploy.redis_control import RedisControl
 from loadstone.deploy.traces import KEYS, TABLES, Traces, remove_keys, remove_tables
 from loadstone.errors import UserError
-
-_NAMED = re.compile(rf"{OUR_PREFIX}[^:]+:.*", re.DOTALL)
-"""A beginning that no other software of the user's, and no other kind of our keys, has."""
+from loadstone.spec.experiment import OUR_PREFIX
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ def remove_earlier(traces: Traces, control: Control) -> None:
 
 def _keys(control: RedisControl, thing: Made) -> Outcome:
     whole = thing.kind != "key"
-    if not (_NAMED.fullmatch(thing.name) if whole else thing.name.startswith(OUR_PREFIX)):
+    if not (NAMED.match(thing.name) if whole else thing.name.startswith(OUR_PREFIX)):
         needed = f"{OUR_PREFIX}NAME:" if whole else OUR_PREFIX
         return Outcome(thing, f"{describe(thing)}: only keys that begin with {needed} are ever removed", left=True)
     removed = remove_keys(control, thing)

@@ -8,10 +8,11 @@ import redis
 
 from loadstone.deploy.knock import knock
 from loadstone.deploy.provider import ServerFacts
-from loadstone.deploy.redis_control import OUR_PREFIX, RedisControl, plain
+from loadstone.deploy.redis_control import RedisControl, plain
 from loadstone.errors import BadReply, ServerGone, UserError
 from loadstone.plan.model import Endpoint
 from loadstone.replies import read_as, shortened
+from loadstone.spec.experiment import OUR_PREFIX
 
 READ_BACK = (
     "appendfsync",

@@ -19,9 +19,8 @@ from loadstone.deploy.redis_connection import LastReply, connection_options, is_
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Endpoint, Tls
 from loadstone.replies import MISREAD, bad_reply, read_as, whole
-from loadstone.spec.experiment import COUNTING
+from loadstone.spec.experiment import COUNTING, OUR_PREFIX
 
-OUR_PREFIX = "loadstone:"
 BATCH = 1000
 NUMBERED_MAX = 100_000_000
 

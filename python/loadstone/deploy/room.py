@@ -9,9 +9,10 @@ from typing import Any
 import psutil
 
 from loadstone.deploy.mariadb_control import MariaDbControl
-from loadstone.deploy.redis_control import OUR_PREFIX, RedisControl
+from loadstone.deploy.redis_control import RedisControl
 from loadstone.errors import LoadstoneError
 from loadstone.replies import read_as
+from loadstone.spec.experiment import OUR_PREFIX
 
 SCAN_ROUNDS = 20
 SCAN_COUNT = 1000
@@ -84,13 +85,13 @@ def memory_use(control: RedisControl) -> MemoryUse:
     return MemoryUse.of(control.info())
 
 
-def limits_told(control: RedisControl, use: MemoryUse) -> MemoryUse:
+def limits_reported(control: RedisControl, use: MemoryUse) -> MemoryUse:
     """The same with limit and policy out of CONFIG, for a server whose INFO does not have them. Raises ServerGone."""
     info = control.info("memory")
     if "maxmemory" in info and "maxmemory_policy" in info:
         return use
-    told = control.config_get(("maxmemory", "maxmemory-policy"))
-    limit, policy = _whole(told, "maxmemory") or use.limit_bytes, told.get("maxmemory-policy", use.policy)
+    settings = control.config_get(("maxmemory", "maxmemory-policy"))
+    limit, policy = _whole(settings, "maxmemory") or use.limit_bytes, settings.get("maxmemory-policy", use.policy)
     return replace(use, limit_bytes=limit, policy=policy)
 
 
@@ -139,12 +140,12 @@ def disk_room(control: MariaDbControl, pid: int | None) -> DiskRoom:
         LoadstoneError: the server does not answer.
     """
     with MariaDbControl(control.endpoint) as anywhere:  # our database may not be made yet
-        told = anywhere.settings(("datadir", "log_bin"))
-        folder = told.get("datadir", "")
+        settings = anywhere.settings(("datadir", "log_bin"))
+        folder = settings.get("datadir", "")
         free = _free_by_plugin(anywhere, folder)
     if free is None and pid is not None and folder.startswith("/"):
         free = _free_here(pid, folder)
-    return DiskRoom(folder, free, told.get("log_bin", "OFF") not in ("OFF", "0", ""))
+    return DiskRoom(folder, free, settings.get("log_bin", "OFF") not in ("OFF", "0", ""))
 
 
 def _free_by_plugin(control: MariaDbControl, folder: str) -> int | None:
@@ -170,9 +171,9 @@ def _free_here(pid: int, folder: str) -> int | None:
     return None
 
 
-def _whole(told: Mapping[str, Any], name: str) -> int:
+def _whole(settings: Mapping[str, Any], name: str) -> int:
     """A number of a server's, of which none is negative or needs more than 63 bits."""
     try:
-        return min(max(0, int(told.get(name, 0))), WHOLE_MAX)
+        return min(max(0, int(settings.get(name, 0))), WHOLE_MAX)
     except (TypeError, ValueError, OverflowError):
         return 0

@@ -33,6 +33,11 @@ def plain(text: str) -> str:
     return " ".join(visible(text).split())
 
 
+def printable(text: str) -> str:
+    """`text` on one line and unambiguous, as names are to be read: what a terminal would obey is escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def shown(text: str) -> str:
     """`text` as it may be written: secrets hidden, and nothing in it that a terminal obeys."""
     return visible(hide(text))

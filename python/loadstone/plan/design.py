@@ -15,7 +15,7 @@ from loadstone.plan.run_plan import TABLE_GROUP, Group, PlannedTrial, RunPlan
 from loadstone.plan.started_by_user import check_started_by_user
 from loadstone.plan.workload import WorkloadPlanner, with_fixed_length
 from loadstone.spec.counting import TRIALS_MAX
-from loadstone.spec.experiment import Experiment
+from loadstone.spec.experiment import OUR_PREFIX, Experiment
 from loadstone.spec.levels import Level, identity
 
 _LARGEST_SEED = 2**63 - 1
@@ -111,7 +111,7 @@ def _check_trials(groups: tuple[Group, ...], blocks: int | None) -> None:
 
 def _parts(planner: WorkloadPlanner, one: NumberedCondition, seed: int) -> Parts:
     """The parts and plans of a condition, with keys of its own in this run."""
-    prefix = f"loadstone:{seed & 0xFFFFFFFF:08x}:{one.number:03d}:"
+    prefix = f"{OUR_PREFIX}{seed & 0xFFFFFFFF:08x}:{one.number:03d}:"
     deployment = planner.deployment(one.condition)
     plan = planner.plan(one.condition, prefix=prefix, replicas=deployment.replicas)
     planner.check_target(one.condition, plan, deployment)

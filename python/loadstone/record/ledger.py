@@ -16,7 +16,7 @@ from typing import Any
 from loadstone.deploy.ledger import Kind, Made, Place, describe, describe_place
 from loadstone.errors import LoadstoneError
 from loadstone.record.ledger_reading import open_locked, started_unix_s, this_machine
-from loadstone.record.lines import FORMAT, LineFile, write_error
+from loadstone.record.lines import FORMAT, LineFile, sync_directory, write_error
 from loadstone.record.names import LEDGER
 
 
@@ -119,11 +119,7 @@ class RunLedger:
         try:
             flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
             os.close(os.open(self._path, flags, 0o600))
-            directory = os.open(self._folder, os.O_RDONLY)
-            try:
-                os.fsync(directory)
-            finally:
-                os.close(directory)
+            sync_directory(self._folder)
         except OSError as error:
             raise write_error(error, self._path) from None
         self._locked = open_locked(self._folder)

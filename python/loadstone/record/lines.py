@@ -64,13 +64,14 @@ def write_file(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
-        _sync_directory(path.parent)
+        sync_directory(path.parent)
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise write_error(error, path) from None
 
 
-def _sync_directory(path: Path) -> None:
+def sync_directory(path: Path) -> None:
+    """Bring the names in a folder to the disk. Raises OSError."""
     directory = os.open(path, os.O_RDONLY)
     try:
         os.fsync(directory)

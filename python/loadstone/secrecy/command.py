@@ -10,7 +10,7 @@ _URLS = ("--server", "--subject")
 _SETTING = "--set"
 
 
-def hidden_words(words: Sequence[str]) -> list[str]:
+def hidden_arguments(words: Sequence[str]) -> list[str]:
     """The words of a command without secrets: settings by their path, URLs by what stands before their last `@`."""
     return list(_hidden(words))
 

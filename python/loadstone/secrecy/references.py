@@ -89,11 +89,11 @@ def _read(name: str, path: Path) -> str:
             raw = file.read(LARGEST_BYTES + 1)
         text = raw.decode()
     except OSError as error:
-        raise UserError(f"--secret-file {name}={path}: cannot be read ({error.strerror}); name a file") from None
+        raise UserError(f"--secret-file {name}: {path} cannot be read ({error.strerror}); name a file") from None
     except UnicodeDecodeError:
-        raise UserError(f"--secret-file {name}={path}: is not text in UTF-8; write the secret as text") from None
+        raise UserError(f"--secret-file {name}: {path} is not text in UTF-8; write the secret as text") from None
     text = text.removesuffix("\n").removesuffix("\r")
     if not text or len(raw) > LARGEST_BYTES or "\0" in text:
         wrong = "is empty" if not text else "holds NUL" if "\0" in text else f"is longer than {LARGEST_BYTES} bytes"
-        raise UserError(f"--secret-file {name}={path}: {wrong}; write the secret alone into it")
+        raise UserError(f"--secret-file {name}: {path} {wrong}; write the secret alone into it")
     return text

@@ -4,7 +4,7 @@ import re
 
 from loadstone.replies import shortened
 from loadstone.spec.crosscheck_levels import check_levels_once, check_when
-from loadstone.spec.experiment import COUNTING, DataInto, DataSpec, Experiment, SubjectSpec, is_mariadb
+from loadstone.spec.experiment import COUNTING, OUR_PREFIX, DataInto, DataSpec, Experiment, SubjectSpec, is_mariadb
 from loadstone.spec.levels import REFERENCE
 from loadstone.spec.problems import listed, nearest, shown
 from loadstone.spec.yaml_text import Path
@@ -15,7 +15,6 @@ _COLUMN_REMEDY = "write {number}, {uniform 1..100} or {random 10 lowercase}"
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
 NAME_MAX = 80
 _KINDS = {"servers": "server", "subjects": "subject", "data": "data set"}
-_OWN_KEYS = "loadstone:"
 
 
 def check_parts(experiment: Experiment) -> None:
@@ -85,8 +84,8 @@ def _into(experiment: Experiment, at: Path, into: DataInto, data: DataSpec) -> N
         for found in _PLACES.finditer(command):
             if found[1] != "json" and found[1] not in data.columns:
                 raise error(place, f"'{found[0]}' is no column; write {{json}} or one of: {listed(data.columns)}")
-        if not any(word.startswith(_OWN_KEYS) for word in command.split()[1:]):
-            raise error(place, f"'{command}' names no key that begins with {_OWN_KEYS}, and no other may be written")
+        if not any(word.startswith(OUR_PREFIX) for word in command.split()[1:]):
+            raise error(place, f"'{command}' names no key that begins with {OUR_PREFIX}, and no other may be written")
 
 
 def _target(experiment: Experiment) -> None:

@@ -33,6 +33,8 @@ COLUMNS = (
 """What a table may print, see `Table.columns`."""
 COUNTING = ("DBSIZE", "EXISTS", "GET", "HLEN", "LLEN", "SCARD", "STRLEN", "XLEN", "ZCARD")
 """Commands of Redis that may count what is stored: they read, and answer one number."""
+OUR_PREFIX = "loadstone:"
+"""What every key begins with that is written to a Redis of the user's."""
 
 
 def _known_metric(name: str) -> str:

@@ -31,12 +31,12 @@ def restarted(evidence: TrialEvidence) -> CheckResult | None:
 
 def _starts(evidence: TrialEvidence) -> dict[str, PartStart]:
     """As recorded; of a Redis whose start was not, as its counters have it."""
-    told = {
+    starts = {
         name: PartStart(before=server.before.run_id, after=server.after.run_id)
         for name, server in evidence.facts.servers.items()
         if server.before is not None and server.after is not None
     }
-    return told | evidence.facts.starts
+    return starts | evidence.facts.starts
 
 
 def _what_became(start: PartStart) -> Literal["same", "restarted", "another"] | None:
