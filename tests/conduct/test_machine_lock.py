@@ -117,6 +117,15 @@ def test_a_process_that_has_the_number_now_is_no_run(place: Path, sleeper: subpr
     assert enter() == []
 
 
+def test_a_note_of_a_container_that_shares_the_folder_stays(place: Path) -> None:
+    space = machine_lock._process_space() + 1
+    theirs = write_note(place, 2**22 + 1, started=1, space=space)
+    long_gone = write_note(place, 2**22 + 2, started=1, space=space, boot="0" * 36)
+    assert enter() == []
+    assert theirs.exists(), "its process cannot be seen from here"
+    assert not long_gone.exists()
+
+
 @pytest.mark.parametrize(
     "changed",
     [

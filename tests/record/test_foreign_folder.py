@@ -20,13 +20,13 @@ def test_lines_are_written_to_a_file_of_the_folder_alone(kind: str, tmp_path: Pa
         os.mkfifo(planted)
     else:
         planted.symlink_to(theirs if kind == "link" else tmp_path / "made")
-    before = set(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else set()
+    before = set(Path("/proc/self/fd").iterdir()) if Path("/proc/self/fd").exists() else set()
     with pytest.raises(UserError, match=r"trials\.jsonl: it is a link or no plain file"):
         LineFile(planted)
     assert theirs.read_bytes() == THEIRS
     assert not (tmp_path / "made").exists()
     if before:
-        assert len(os.listdir("/proc/self/fd")) == len(before)
+        assert len(set(Path("/proc/self/fd").iterdir())) == len(before)
 
 
 def test_only_its_own_user_goes_on_with_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,14 @@
 """A text that others wrote costs no more than its length to look through."""
 
 import re
+from pathlib import Path
 
 import pytest
 
+from loadstone.errors import UserError
 from loadstone.secrecy import text
-from loadstone.secrecy.text import hide_shown, logins_in, secrets_in
+from loadstone.secrecy.references import give_files
+from loadstone.secrecy.text import hide_shown, logins_in, secret_of_url, secrets_in
 
 
 class Counted:
@@ -37,3 +40,24 @@ def test_a_login_is_found_wherever_it_stands() -> None:
     assert hide_shown("a redis://u:p@h/1,redis://:q@h b://c@d") == "a redis://***@h/1,redis://***@h b://***@d"
     assert hide_shown(f"://u:p@h _://u:p@h {'x' * 40}://u:p@h") == f"://u:p@h _://u:p@h {'x' * 40}://***@h"
     assert logins_in(f"a://{'u' * 300}@h a://{'u' * 301}@h") == [(4, 304)]
+
+
+def test_a_url_where_a_path_was_expected_shows_no_password() -> None:
+    for url in ("redis://:Hunter2x@h", "rediss://user:Hun/ter2x@h:1/0", "mariadb://u:Hunter2@x@h/shop"):
+        shown = hide_shown(f"{Path(url)}: no such file")
+        assert re.fullmatch(r"\w+:/\*\*\*@h\S*: no such file", shown), shown
+    for plain in ("https:/host:80/x", "redis:/a@b", "see http:/x", "http:/a b:c@d", "jdbc:/a:b@c"):
+        assert hide_shown(plain) == plain
+
+
+@pytest.mark.parametrize("url", ["redis//:Hunter2x@h:1", ":Hunter2x@h:6379", "u:Hunter2x@h"])
+def test_the_password_of_a_url_without_its_scheme_is_known(url: str) -> None:
+    assert ("Hunter2x", True) in [tuple(found) for found in secret_of_url(url)]
+    assert not list(secret_of_url("name@host:80"))
+
+
+def test_a_secret_in_the_place_of_its_file_is_not_shown(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"--secret-file PIN: cannot be read \(No such file"):
+        give_files(["PIN=Hunter2x"])
+    with pytest.raises(UserError, match=f"--secret-file PIN={tmp_path}: cannot be read"):
+        give_files([f"PIN={tmp_path}"])

@@ -163,28 +163,28 @@ def _other_runs(place: int) -> list[OtherRun]:
         uid, pid = int(named["uid"]), int(named["pid"])
         if pid == os.getpid():
             continue
-        other = _run_of(place, name, uid, pid) if _user_of(pid) == uid else None
-        if other is not None:
-            found[pid] = other
+        note = _note_of(place, name, uid)
+        if note is not None and note["boot"] == boot_id() and int(note["space"]) != _process_space():
+            continue  # of a container that shares the folder: its processes cannot be seen from here
+        if note is not None and _is_running(note, uid, pid):
+            found[pid] = OtherRun(uid, pid, printable(note["folder"])[:FOLDER_LETTERS_MAX])
         elif uid == os.geteuid():
             _remove(place, name)
     return [found[pid] for pid in sorted(found)]
 
 
-def _run_of(place: int, name: str, uid: int, pid: int) -> OtherRun | None:
-    """The run that a note tells of; None if it ended, or the note is not to be believed."""
+def _note_of(place: int, name: str, uid: int) -> re.Match[str] | None:
+    """What a note says; None if it is gone, or not to be believed."""
     try:
         with os.fdopen(open_own_file(name, place, os.O_RDONLY, uid), "rb") as file:
-            note = NOTE.fullmatch(file.read(NOTE_BYTES_MAX).decode(errors="replace"))
+            return NOTE.fullmatch(file.read(NOTE_BYTES_MAX).decode(errors="replace"))
     except OSError:
         return None
-    if note is None or (note["boot"], int(note["space"])) != (boot_id(), _process_space()):
-        return None
-    return (
-        OtherRun(uid, pid, printable(note["folder"])[:FOLDER_LETTERS_MAX])
-        if started(pid) == int(note["started"])
-        else None
-    )
+
+
+def _is_running(note: re.Match[str], uid: int, pid: int) -> bool:
+    """Whether the process that a note names is that user's, and started when the note says."""
+    return note["boot"] == boot_id() and _user_of(pid) == uid and started(pid) == int(note["started"])
 
 
 def _user_of(pid: int) -> int | None:

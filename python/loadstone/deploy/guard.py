@@ -145,12 +145,16 @@ class Guard:
             reap_orphans(self.child.pid)
         if self.child is not None and has_ended(self.child):
             kill_group(self.child)
-            self.child.wait()
-            end_orphans()
-            if self.pump is not None:
-                self.pump.end()
-            tell(exited=self.child.returncode)
-            self.child = None
+            self.tell_end(self.child)
+
+    def tell_end(self, child: subprocess.Popen[bytes]) -> None:
+        """Of a server whose group was killed: from here on its process id may be another's."""
+        child.wait()
+        end_orphans()
+        if self.pump is not None:
+            self.pump.end()
+        tell(exited=child.returncode)
+        self.child = None
 
     def end_child(self) -> None:
         if self.child is None:
@@ -164,8 +168,7 @@ class Guard:
         while not has_ended(self.child) and time.monotonic() < deadline:
             time.sleep(END_POLL_S)
         kill_group(self.child)
-        self.child.wait()
-        self.reap()
+        self.tell_end(self.child)
 
     def close(self) -> None:
         self.end_child()

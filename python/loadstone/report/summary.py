@@ -88,7 +88,10 @@ def reproduce(analysis: Analysis) -> list[str]:
     given = analysis.environment.get("command")
     switches = [name for name, on in (("--quick", analysis.quick), ("--as-published", analysis.as_published)) if on]
     composed = " ".join(["loadstone run", analysis.experiment, *switches])
-    return [fmt.plain(given) if isinstance(given, str) and given else composed, f"loadstone report {analysis.run}"]
+    return [
+        fmt.plain(given) if isinstance(given, str) and given else composed,
+        fmt.plain(f"loadstone report {analysis.run}"),
+    ]
 
 
 def trials_by_condition(analysis: Analysis) -> dict[str, list[TrialView]]:

@@ -89,7 +89,8 @@ def _read(name: str, path: Path) -> str:
             raw = file.read(LARGEST_BYTES + 1)
         text = raw.decode()
     except OSError as error:
-        raise UserError(f"--secret-file {name}: {path} cannot be read ({error.strerror}); name a file") from None
+        named = f"{name}: {path}" if os.path.lexists(path) else name  # it may be the secret itself, not its file
+        raise UserError(f"--secret-file {named} cannot be read ({error.strerror}); write NAME=PATH of a file") from None
     except UnicodeDecodeError:
         raise UserError(f"--secret-file {name}: {path} is not text in UTF-8; write the secret as text") from None
     text = text.removesuffix("\n").removesuffix("\r")

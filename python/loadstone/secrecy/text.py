@@ -22,6 +22,10 @@ _SCHEME_END = re.compile(r"[a-z][a-z0-9+.-]{0,30}\Z", re.IGNORECASE)
 _LOGIN = re.compile(r"(?P<login>[^/?#\s\"'<>]{0,300}|[^/?#\s\"'<>:@]{0,99}:(?!\d{1,5}(?:[/,?#]|$))[^\s\"'<>]{0,300})@")
 """Behind `://`. Bounded, so that a long text costs no more than its length. An unescaped password may hold `/`, `@`."""
 _LONGEST_LOGIN = 99 + 1 + 300
+_ONE_SLASH = re.compile(
+    r"(?P<head>\b(?:rediss?|mariadb|mysql|https?):/)(?P<value>[^/@\s\"'<>]{0,99}:[^\s\"'<>]{0,300})(?=@)", re.IGNORECASE
+)
+"""A URL where the path of a file was expected: of two slashes one is left."""
 _QUERY = re.compile(r"(?P<head>[?&;](?P<name>[\w.\[\]-]+)=)(?P<value>[^&#;\s\"'<>]*)")
 _SETTING = re.compile(
     r"(?P<head>(?<![\w.?&;-])-{0,2}(?P<name>[A-Za-z][\w.-]*)\s?=\s?(?P<quote>[\"']?))"
@@ -53,6 +57,8 @@ def hide_shown(text: str) -> str:
     """The text with `***` for what it shows to be a secret. What was hidden stays as it is."""
     if "://" in text:
         text = _with_logins(text, _login_hidden)
+    if ":/" in text:
+        text = _ONE_SLASH.sub(lambda found: _hide(found, secret=True), text)
     if "=" in text:
         text = _QUERY.sub(lambda found: _hide(found, is_secret_parameter(found["name"])), text)
         text = _SETTING.sub(lambda found: _hide(found, is_secret(found["name"])), text)
@@ -98,11 +104,14 @@ def secrets_in(text: str) -> Iterator[Found]:
 
 
 def secret_of_url(url: str) -> Iterator[Found]:
-    """The password of a text that is one URL, even where it is written without escapes, and what its query shows."""
+    """The password of a text that is one URL, even where it is written without escapes, and what its query shows.
+
+    Where the scheme was forgotten or misspelt, too: an error will show the text.
+    """
     _, separator, rest = url.partition("://")
-    login, at, _ = rest.rpartition("@")
+    login, at, _ = (rest if separator else url).rpartition("@")
     user, colon, password = login.partition(":")
-    if separator and at:
+    if at and (separator or colon):
         yield from _both(password if colon else user, sure=bool(colon))
     yield from secrets_in(url)
 

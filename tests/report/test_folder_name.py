@@ -1,0 +1,13 @@
+"""A run's folder may have any name; a report holds nothing of it that a terminal obeys."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+from loadstone.report.summary import reproduce
+
+
+def test_the_folder_in_a_command_is_plain() -> None:
+    analysis = SimpleNamespace(
+        environment={"command": "loadstone run x"}, quick=False, as_published=False, experiment="x", run="run\x1b[31m"
+    )
+    assert reproduce(cast(Any, analysis)) == ["loadstone run x", "loadstone report run [31m"]
