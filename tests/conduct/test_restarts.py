@@ -166,7 +166,9 @@ def test_a_mariadb_whose_process_cannot_be_seen_tells_its_uptime() -> None:
     assert (found.uptime_before_s, found.uptime_after_s) == (1000, 3)
 
 
-@pytest.mark.parametrize("rows", [[], [("Uptime",)], [("Uptime", None)], [("Uptime", "long")], [("Uptime", "9" * 5000)]])
+@pytest.mark.parametrize(
+    "rows", [[], [("Uptime",)], [("Uptime", None)], [("Uptime", "long")], [("Uptime", "9" * 5000)]]
+)
 def test_a_mariadb_that_answers_nonsense_tells_no_uptime(rows: list[tuple[Any, ...]]) -> None:
     control = Uptime(1000)
     control.query = lambda *_: rows  # type: ignore[method-assign]

@@ -148,7 +148,9 @@ def test_rows_that_cannot_fit_are_refused(url: str, monkeypatch: pytest.MonkeyPa
 
 def test_a_server_is_asked_for_its_room_before_our_database_is_made(url: str) -> None:
     fresh = f"{url}_room"
-    run_plan = SimpleNamespace(every_trial=[replace(trial(1000), servers={"db": {"kind": "mariadb-url", "url": fresh}})])
+    run_plan = SimpleNamespace(
+        every_trial=[replace(trial(1000), servers={"db": {"kind": "mariadb-url", "url": fresh}})]
+    )
     ask_users_parts(run_plan)  # type: ignore[arg-type]
     with MariaDbUrlSettings(url=fresh).server("db").control() as theirs:
         assert not theirs.has_database(), "only asked"

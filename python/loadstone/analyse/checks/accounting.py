@@ -53,7 +53,9 @@ def server_counter(evidence: TrialEvidence) -> CheckResult | None:
         return unknown("server_counter", limit, "The server's own counters could not be read.")
     known = [(before, after) for before, after in sides if before is not None and after is not None]
     if any(before.run_id != after.run_id for before, after in known):
-        return unknown("server_counter", limit, "The server was restarted, or another one answered: its counters began elsewhere.")
+        return unknown(
+            "server_counter", limit, "The server was restarted, or another one answered: its counters began elsewhere."
+        )
     counted = {name: sum(_more_calls(before, after, name) for before, after in known) for name in _commands(evidence)}
     differences = dict(_differences(evidence, counted))
     words = ", ".join(f"{name} {difference:+,}" for name, difference in differences.items())
