@@ -155,6 +155,14 @@ def test_the_line_names_server_command_and_what_came(bad: str, came: str, serve:
     assert caught.value.exit_status == 3
 
 
+def test_a_scan_that_stands_still_is_left() -> None:
+    control, left = RedisControl(Endpoint()), [[b"7", []]] * 5
+    control.call = lambda *_: left.pop()  # type: ignore[method-assign]
+    with pytest.raises(BadReply, match="the cursor 7 once more"):
+        control.remove_beginning("loadstone:x:")
+    assert len(left) == 3
+
+
 @pytest.mark.parametrize("number", [-1, 0, 2**31, 2**64, 10**400])
 def test_a_process_that_cannot_be_is_none(number: int, serve: Serve) -> None:
     told = f"redis_version:8.0.0\r\nprocess_id:{number}\r\n".encode()

@@ -147,7 +147,7 @@ def test_rows_that_cannot_fit_are_refused(url: str, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_server_is_asked_for_its_room_before_our_database_is_made(url: str) -> None:
-    fresh = url.replace("/loadstone", "/loadstone_room")
+    fresh = f"{url}_room"
     run_plan = SimpleNamespace(
         every_trial=[replace(trial(1000), servers={"db": {"kind": "mariadb-url", "url": fresh}})]
     )

@@ -148,7 +148,10 @@ class RedisControl:
             found, keys = reply
             if not all(isinstance(key, bytes) for key in keys):
                 raise TypeError("keys that are no texts")
-            return str(int(found)), list(keys)
+            following = str(int(found))
+            if following == cursor != "0":  # it only grows, bits reversed, whatever happens to the table meanwhile
+                raise ValueError(f"the cursor {cursor} once more")
+            return following, list(keys)
 
     def keys(self) -> int:
         """How many keys the database holds."""
