@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 
 from hdrh.histogram import HdrHistogram
 from pydantic import BaseModel, ConfigDict, ValidationError
+from ruamel.yaml.error import YAMLError
 
 from loadstone.drive.outcome import Latency, Phase
 from loadstone.errors import DriveFailed, UserError
@@ -19,10 +20,10 @@ from loadstone.record.hlog import measured
 from loadstone.record.lines import LineReader, load_json, require_format
 from loadstone.record.look import Look
 from loadstone.record.names import CRASHES, ENVIRONMENT, EXPERIMENT, INTERVALS, LATENCY, LOOKS, PLAN, SAMPLES, TRIALS
+from loadstone.record.plain_yaml import plain_yaml
 from loadstone.record.plan_summary import PlanSummary
 from loadstone.record.trial import Line, Quantiles, TrialRecord
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.yaml_text import YamlTextError, read_yaml
 
 LatencyKind = Literal["response", "service"]
 L = TypeVar("L", bound=Line)
@@ -169,10 +170,10 @@ def read_experiment(path: Path) -> Experiment:
     """The experiment of a run's folder, as resolved. Raises UserError if the file is damaged."""
     file = path / EXPERIMENT
     try:
-        record, _ = read_yaml(file.read_bytes().decode())
+        record = plain_yaml(file.read_bytes().decode())
         require_format(record if isinstance(record, dict) else {}, str(file))
         return Experiment.model_validate(record)
-    except (OSError, UnicodeDecodeError, YamlTextError, ValidationError) as error:
+    except (OSError, ValueError, YAMLError) as error:
         raise UserError(f"{file}: cannot be read: {_first_line(error)}") from None
 
 
@@ -216,7 +217,7 @@ def read_trials(path: Path) -> tuple[list[TrialRecord], list[str]]:
         except ValidationError:
             reader.damaged.append(number)
             continue
-        if _TRIAL_NAME.fullmatch(trial.trial):
+        if _TRIAL_NAME.fullmatch(trial.trial) and isinstance(trial.facts.get("attempt", 1), int):
             trials.append(trial)
         else:
             reader.damaged.append(number)
