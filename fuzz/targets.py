@@ -248,6 +248,10 @@ def _whole() -> dict[str, bytes]:
     return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
 
 
+_ON_DISK: dict[str, bytes] = {}
+"""What the files of the damaged folder hold."""
+
+
 @contextlib.contextmanager
 def _experiment_remembered() -> Iterator[None]:
     """The experiment is read once, since YAML would take nine tenths of the time; `resolved_experiment` is for it."""
@@ -279,8 +283,9 @@ def _damaged(data: bytes, names: tuple[str, ...]) -> Path:
     for name, content in files.items():
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        if not file.exists() or file.read_bytes() != content:
+        if _ON_DISK.get(name) != content:
             file.write_bytes(content)
+            _ON_DISK[name] = content
     return folder
 
 

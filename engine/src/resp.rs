@@ -11,6 +11,8 @@ use crate::decoded::Decoded;
 
 /// The longest line taken: of a status, an error, a number.
 const LINE_MAX_BYTES: usize = 64 * 1024;
+/// The shortest element, as `_\r\n`.
+const ELEMENT_MIN_BYTES: usize = 3;
 /// The deepest nesting taken.
 const DEPTH_MAX: usize = 32;
 
@@ -98,8 +100,11 @@ fn decode_nested(bytes: &[u8], max_bytes: usize) -> Result<Decoded, ProtocolErro
         let (element, length) = match element(&bytes[at..], max_bytes)? {
             Found::Element(element, length) => (element, length),
             Found::More { at_least } => {
-                within(at + at_least, max_bytes)?;
-                return Ok(Decoded::Incomplete { at_least: at + at_least });
+                // What is begun is read again from its beginning, so it waits for all that must come.
+                let others = open[..=depth].iter().sum::<u64>() - 1;
+                let at_least = at + at_least + ELEMENT_MIN_BYTES * others as usize;
+                within(at_least, max_bytes)?;
+                return Ok(Decoded::Incomplete { at_least });
             }
         };
         at += length;
@@ -162,8 +167,7 @@ fn items(kind: u8, bytes: &[u8], max_bytes: usize) -> Result<Found<'_>, Protocol
         Length::More { at_least } => return Ok(Found::More { at_least }),
     };
     let count = if matches!(kind, b'%' | b'|') { length * 2 } else { length };
-    // No element is shorter than three bytes.
-    if count > max_bytes as u64 / 3 {
+    if count > (max_bytes / ELEMENT_MIN_BYTES) as u64 {
         return Err(ProtocolError::TooLong(max_bytes));
     }
     Ok(Found::Element(Element::Items { kind, count }, head))

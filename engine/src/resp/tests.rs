@@ -145,6 +145,29 @@ fn replies_are_seen_as_what_they_are() {
 }
 
 #[test]
+fn many_small_elements_that_come_in_pieces_are_looked_at_a_few_times() {
+    let bytes = ["*1000000\r\n".to_string(), ":1\r\n".repeat(1_000_000)].concat().into_bytes();
+    let (mut looks, mut need) = (0, 0);
+    for end in (0..bytes.len()).step_by(16 * 1024).chain([bytes.len()]).filter(|&end| end > 0) {
+        if end >= need {
+            looks += 1;
+            match decode(&bytes[..end]).unwrap() {
+                Decoded::Incomplete { at_least } => need = at_least,
+                other => assert_eq!((other, end), (Decoded::Complete { length: bytes.len() }, bytes.len())),
+            }
+        }
+    }
+    assert!(looks < 20, "{looks}");
+}
+
+#[test]
+fn attributes_without_end_take_no_stack() {
+    let bytes = ["|0\r\n".repeat(1_000_000).as_bytes(), b"+OK\r\n"].concat();
+    assert_eq!(decode(&bytes), Ok(Decoded::Complete { length: bytes.len() }));
+    assert_eq!(reply(&bytes), Some(Reply::Status(b"OK")));
+}
+
+#[test]
 fn arrays_and_maps_give_their_strings_in_order() {
     for text in ["*4\r\n$1\r\na\r\n+b\r\n$0\r\n\r\n$1\r\nc\r\n", "%2\r\n$1\r\na\r\n+b\r\n$0\r\n\r\n$1\r\nc\r\n"] {
         let Some(Reply::Items(mut items)) = reply(text.as_bytes()) else { panic!("{text:?}") };

@@ -5,22 +5,27 @@ from collections.abc import Iterable
 from pydantic import ValidationError
 
 from loadstone.analyse.checks import CHECKS
-from loadstone.analyse.evidence import evidence_of
+from loadstone.analyse.evidence import TrialEvidence, evidence_of
 from loadstone.record.trial import CheckResult, TrialRecord, TrialVerdict
 
 
 def judge_trial(trial: TrialRecord) -> TrialRecord:
-    """The trial with its checks and its verdict, made from the facts in its record alone."""
-    checks = run_checks(trial)
-    return trial.model_copy(update={"checks": checks, "verdict": verdict_of(checks)})
+    """The trial with its checks and its verdict, made from the facts in its record alone.
 
-
-def run_checks(trial: TrialRecord) -> list[CheckResult]:
-    """What each check that applies to the trial found."""
+    Facts that are not those of a trial are left out: nothing later need look whether they are sound.
+    """
     try:
         evidence = evidence_of(trial)
     except ValidationError:
-        return [_not_finished("its record does not hold the facts that the checks need", "unknown")]
+        checks = [_not_finished("its record does not hold the facts that the checks need", "unknown")]
+        kept = {name: trial.facts[name] for name in ("attempt",) if name in trial.facts}
+        return trial.model_copy(update={"checks": checks, "verdict": verdict_of(checks), "facts": kept})
+    checks = run_checks(trial, evidence)
+    return trial.model_copy(update={"checks": checks, "verdict": verdict_of(checks)})
+
+
+def run_checks(trial: TrialRecord, evidence: TrialEvidence | None) -> list[CheckResult]:
+    """What each check that applies to the trial found."""
     if evidence is None:
         return [_not_finished(str(trial.facts.get("failure") or "it was never driven"), "invalid")]
     found = (check.function(evidence) for check in CHECKS)

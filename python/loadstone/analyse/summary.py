@@ -120,7 +120,7 @@ def _surroundings(environment: Mapping[str, Any]) -> Iterator[str]:
         yield "Transparent huge pages are `always`: a server that forks then stalls longer; Redis advises `madvise`."
     if kernel.get("overcommit_memory") == 0:
         yield "Memory overcommit is 0: a background save of a large data set can fail; Redis advises 1."
-    if machine.get("cpu_limit") is not None:
+    if isinstance(machine.get("cpu_limit"), (int, float)):
         yield f"loadstone runs under a limit of {machine['cpu_limit']:g} CPUs."
     governor = machine.get("frequency_governor")
     if governor not in (None, "performance"):

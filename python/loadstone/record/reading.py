@@ -218,7 +218,7 @@ def read_trials(path: Path) -> tuple[list[TrialRecord], list[str]]:
         except ValidationError:
             reader.damaged.append(number)
             continue
-        if _TRIAL_NAME.fullmatch(trial.trial):
+        if _TRIAL_NAME.fullmatch(trial.trial) and isinstance(trial.facts.get("attempt", 1), int):
             trials.append(trial)
         else:
             reader.damaged.append(number)

@@ -1,5 +1,7 @@
 """Whether the server and its kernel were set up so that they do not cost what nobody asked for."""
 
+import re
+
 from loadstone.analyse import limits
 from loadstone.analyse.checks.result import unknown, within
 from loadstone.analyse.evidence import TrialEvidence
@@ -7,6 +9,7 @@ from loadstone.record.facts import ServerCounters
 from loadstone.record.trial import CheckResult
 
 MICROSECONDS = "slowlog-log-slower-than"
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
 
 
 def monitor_clients(evidence: TrialEvidence) -> CheckResult | None:
@@ -31,7 +34,8 @@ def slow_log(evidence: TrialEvidence) -> CheckResult | None:
     if not evidence.has_redis:
         return None
     limit = limits.SLOW_LOG
-    thresholds = [int(side.settings[MICROSECONDS]) for side in _all(evidence) if MICROSECONDS in side.settings]
+    told = [_whole_number(side.settings.get(MICROSECONDS, "")) for side in _all(evidence)]
+    thresholds = [threshold for threshold in told if threshold is not None]
     grown = sum(
         after.slow_log_entries - before.slow_log_entries
         for before, after in evidence.server_sides
@@ -50,6 +54,11 @@ def slow_log(evidence: TrialEvidence) -> CheckResult | None:
         unit=limit.unit,
         reason=f"Commands of {lowest} us and more go to the slow log: set {MICROSECONDS} to 10000." if logs else "",
     )
+
+
+def _whole_number(text: str) -> int | None:
+    """None for what no Redis says of a whole number."""
+    return int(text) if _WHOLE_NUMBER.fullmatch(text) else None
 
 
 def log_level(evidence: TrialEvidence) -> CheckResult | None:
