@@ -24,6 +24,7 @@ from loadstone.errors import LoadstoneError, UserError
 from loadstone.plan.model import Endpoint
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.wanted import WantedData, WantedSubject
+from loadstone.process_identity import started
 from loadstone.record.ledger import RunLedger
 
 from .conftest import PLAN, UserRedis
@@ -360,7 +361,7 @@ def test_keys_that_a_run_beside_it_uses_stay(theirs: UserRedis, run_folder: Path
     me = psutil.Process().parent() or psutil.Process()
     thing = Made("keys_beginning", "loadstone:subject:")
     plant(run_folder, address(theirs), [thing, Made("key", "loadstone:1")])
-    session = {"pid": me.pid, "pid_started_unix_s": round(me.create_time(), 1)}
+    session = {"pid": me.pid, "pid_started_ticks": started(me.pid)}
     plant(run_folder.with_name("running"), address(theirs), [thing], **session)
     with theirs.client() as client:
         client.set("loadstone:subject:1", 1)

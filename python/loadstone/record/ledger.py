@@ -15,7 +15,8 @@ from typing import Any
 
 from loadstone.deploy.ledger import Kind, Made, Place, describe, describe_place
 from loadstone.errors import LoadstoneError
-from loadstone.record.ledger_reading import open_locked, started_unix_s, this_machine
+from loadstone.process_identity import started
+from loadstone.record.ledger_reading import open_locked, this_machine
 from loadstone.record.lines import FORMAT, LineFile, sync_directory, write_error
 from loadstone.record.names import LEDGER
 
@@ -150,5 +151,5 @@ def _session(run_id: str, run_name: str) -> dict[str, Any]:
         "name": run_name,
         "machine": this_machine(),
         "pid": pid,
-        "pid_started_unix_s": started_unix_s(pid),
+        "pid_started_ticks": started(pid) or 0,
     }

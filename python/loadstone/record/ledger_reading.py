@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-import psutil
-
 from loadstone.deploy.ledger import Kind, Made, Place
 from loadstone.errors import UserError
+from loadstone.process_identity import started
 from loadstone.record.lines import FORMAT
 from loadstone.record.machine import cpu_model, machine_id
 from loadstone.record.names import LEDGER
@@ -30,18 +29,18 @@ class Entries:
     run_name: str
     machine: str
     """`machine.machine_id` of where the run was made."""
-    process: tuple[int, float]
-    """Id and start (seconds since 1970) of the process that wrote to it last."""
+    process: tuple[int, int]
+    """Id and start of the process that wrote to it last, see `process_identity.started`; 0 where nobody says."""
     open: dict[tuple[Place, Made], None] = field(default_factory=dict)
     """What was made and not removed, in the order in which it was noted."""
 
 
 def goes_on(entries: Entries) -> bool:
     """Whether the process that wrote last to a ledger, or to what it is a copy of, still runs on this machine."""
-    pid, started_s = entries.process
+    pid, started_ticks = entries.process
     if entries.machine != this_machine() or pid == os.getpid():
         return False
-    return started_s > 0 and abs(started_unix_s(pid) - started_s) < 1.0
+    return started_ticks > 0 and started(pid) == started_ticks
 
 
 @dataclass
@@ -164,17 +163,17 @@ def _parsed(text: bytes) -> Mapping[str, Any] | None:
 def _session_of(record: Mapping[str, Any], earlier: Entries | None) -> Entries | None:
     """A session's line: the first names the run, and each who wrote from there on."""
     run, name, machine = record.get("run"), record.get("name"), record.get("machine")
-    pid, started = record.get("pid"), record.get("pid_started_unix_s")
+    pid, started_ticks = record.get("pid"), record.get("pid_started_ticks")
     if not isinstance(run, str) or len(run) != 32 or set(run) - set("0123456789abcdef"):
         return earlier
     if not isinstance(name, str) or not isinstance(machine, str):
         return earlier
-    if not isinstance(pid, int) or not isinstance(started, int | float):
+    if not isinstance(pid, int) or not isinstance(started_ticks, int):
         return earlier
     if earlier is None:
-        return Entries(run, name, machine, (pid, started))
+        return Entries(run, name, machine, (pid, started_ticks))
     if earlier.run_id == run:
-        earlier.process = (pid, started)
+        earlier.process = (pid, started_ticks)
     return earlier
 
 
@@ -193,11 +192,3 @@ def _thing_of(record: Mapping[str, Any]) -> tuple[Place, Made] | None:
 def this_machine() -> str:
     """As `environment.json` names it, see `machine.machine_id`."""
     return machine_id(cpu_model())
-
-
-def started_unix_s(pid: int) -> float:
-    """When a process began; 0 where there is none."""
-    try:
-        return round(psutil.Process(pid).create_time(), 1)
-    except psutil.Error:
-        return 0.0
