@@ -13,6 +13,8 @@ use crate::decoded::Decoded;
 const LINE_MAX_BYTES: usize = 64 * 1024;
 /// The shortest element, as `_\r\n`.
 const ELEMENT_MIN_BYTES: usize = 3;
+/// Fewer elements are read again as often as bytes come.
+const MANY_ELEMENTS: u64 = 1000;
 /// The deepest nesting taken.
 const DEPTH_MAX: usize = 32;
 
@@ -100,9 +102,10 @@ fn decode_nested(bytes: &[u8], max_bytes: usize) -> Result<Decoded, ProtocolErro
         let (element, length) = match element(&bytes[at..], max_bytes)? {
             Found::Element(element, length) => (element, length),
             Found::More { at_least } => {
-                // What is begun is read again from its beginning, so it waits for all that must come.
+                // A reply is read again from its beginning: one of many elements waits for all that must come.
                 let others = open[..=depth].iter().sum::<u64>() - 1;
-                let at_least = at + at_least + ELEMENT_MIN_BYTES * others as usize;
+                let others = if others < MANY_ELEMENTS { 0 } else { others as usize };
+                let at_least = at + at_least + ELEMENT_MIN_BYTES * others;
                 within(at_least, max_bytes)?;
                 return Ok(Decoded::Incomplete { at_least });
             }
