@@ -28,6 +28,7 @@ from loadstone.analyse.analysis import analyse
 from loadstone.analyse.judge import judge_trial
 from loadstone.deploy.manifest import read_manifest
 from loadstone.deploy.mariadb_url import parse_mariadb_url
+from loadstone.deploy.redis_connection import Bounded
 from loadstone.deploy.redis_control import RedisControl
 from loadstone.deploy.subject_url import parse_subject_url
 from loadstone.deploy.url import parse_url
@@ -193,12 +194,6 @@ TARGETS: dict[str, Target] = {
     "control_replies": control_replies,
 }
 
-OPEN = {
-    "manifest": "a manifest that is not UTF-8, or nests too deep, is no typed error yet",
-    "control_replies": "a reply of another kind than the command has is no typed error yet",
-}
-"""Targets that are known to find something: left out unless they are named, until it is mended."""
-
 
 @cache
 def _scratch() -> Path:
@@ -345,7 +340,7 @@ def _scripted(data: bytes) -> type[Connection]:
     """A connection of redis-py whose other side answers each command with the next part of `data`; 0 parts them."""
     parts = iter(data[:65536].split(b"\0"))
 
-    class Scripted(Connection):
+    class Pair(Connection):
         def _connect(self) -> socket.socket:
             ours, self.theirs = socket.socketpair()
             ours.settimeout(self.socket_timeout)
@@ -363,5 +358,8 @@ def _scripted(data: bytes) -> type[Connection]:
             super().disconnect(*args, **options)
             if hasattr(self, "theirs"):
                 self.theirs.close()
+
+    class Scripted(Bounded, Pair):
+        """As loadstone's own: with a bound on every reply."""
 
     return Scripted

@@ -4,10 +4,19 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
 from ruamel.yaml.nodes import Node, ScalarNode
 
 VALUES_MAX = 200_000
 DEPTH_MAX = 32
+
+
+class TooDeep(ValueError):
+    """A text that nests too deeply; `line` counts from 1."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__("it is nested too deeply")
+        self.line = line
 
 
 def load_yaml(text: str) -> Any:
@@ -18,6 +27,7 @@ def load_yaml(text: str) -> Any:
     """
     parser = None
     try:
+        require_shallow(text)
         constructor, parser = YAML(typ="safe", pure=True).get_constructor_parser(text)
         node = constructor.composer.get_single_node()
         if node is None:
@@ -35,6 +45,23 @@ def load_yaml(text: str) -> Any:
     finally:
         if parser is not None:
             parser.dispose()
+
+
+def require_shallow(text: str) -> None:
+    """Look for too many levels before anything is built: thousands of open brackets would take minutes.
+
+    Raises:
+        TooDeep: at the first place that lies too deep.
+        YAMLError: it is no YAML.
+    """
+    depth = 0
+    for event in YAML(typ="safe", pure=True).parse(text):
+        if isinstance(event, CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, CollectionEndEvent):
+            depth -= 1
+        if depth > DEPTH_MAX:
+            raise TooDeep(event.start_mark.line + 1)
 
 
 def _require_bounded(root: Node) -> None:

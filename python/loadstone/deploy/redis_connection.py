@@ -59,7 +59,7 @@ def _origins(error: BaseException) -> list[BaseException]:
     return found
 
 
-class _Bounded:
+class Bounded:
     """What all three kinds of connection have in common."""
 
     def __init__(self, *, last_reply: LastReply, **kwargs: Any) -> None:
@@ -91,15 +91,15 @@ class _Bounded:
         return self._last_reply.value
 
 
-class _PlainConnection(_Bounded, redis.Connection):
+class _PlainConnection(Bounded, redis.Connection):
     """TCP."""
 
 
-class _UnixConnection(_Bounded, redis.UnixDomainSocketConnection):
+class _UnixConnection(Bounded, redis.UnixDomainSocketConnection):
     """A socket of this machine."""
 
 
-class _TlsConnection(_Bounded, redis.SSLConnection):
+class _TlsConnection(Bounded, redis.SSLConnection):
     """TLS with our context: `server_name`, and no root but those that the user named."""
 
     def __init__(self, *, context: ssl.SSLContext, server_name: str | None, **kwargs: Any) -> None:

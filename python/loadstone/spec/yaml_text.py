@@ -12,11 +12,11 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from loadstone.bounded_yaml import DEPTH_MAX, TooDeep, require_shallow
 from loadstone.replies import shortened
 
 Path = tuple[str | int, ...]
 
-DEPTH_MAX = 32
 NUMBER_MAX = 2**63 - 1
 """A whole number beyond it fits neither the driver nor the record."""
 _TOO_DEEP = "is nested too deeply; an experiment needs about six levels"
@@ -40,6 +40,7 @@ def read_yaml(text: str) -> tuple[Any, Mapping[Path, int]]:
     """
     parser = YAML(typ="safe", pure=True)
     try:
+        require_shallow(text)
         node = parser.compose(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -48,6 +49,8 @@ def read_yaml(text: str) -> tuple[Any, Mapping[Path, int]]:
     except YAMLError as error:
         line = text.count("\n", 0, getattr(error, "position", 0) or 0) + 1
         raise YamlTextError(line, (), "is not valid YAML: it holds a control character; write plain text") from error
+    except TooDeep as error:
+        raise YamlTextError(error.line, (), _TOO_DEEP) from None
     except (ValueError, OverflowError) as error:  # of an escape in a text, such as "\\UFFFFFFFF"
         raise YamlTextError(1, (), f"is not valid YAML: {error}") from error
     except RecursionError:
