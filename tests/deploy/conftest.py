@@ -44,10 +44,14 @@ def wait_until(what: Callable[[], bool], patience_s: float = PATIENCE_S) -> None
 
 
 def is_gone(pid: int) -> bool:
-    """Whether a process ended (its entry may still wait for its parent)."""
+    """Whether a process ended (its entry may still wait for its parent).
+
+    Its first thread may be done while another one still holds its files and locks.
+    """
     try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
+        ended = psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+        return ended and len(list(Path(f"/proc/{pid}/task").iterdir())) <= 1
+    except (psutil.NoSuchProcess, FileNotFoundError, ProcessLookupError):
         return True
 
 
