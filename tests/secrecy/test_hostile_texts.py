@@ -57,7 +57,7 @@ def test_the_password_of_a_url_without_its_scheme_is_known(url: str) -> None:
 
 
 def test_a_secret_in_the_place_of_its_file_is_not_shown(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"--secret-file PIN: cannot be read \(No such file"):
+    with pytest.raises(UserError, match=r"--secret-file PIN cannot be read \(No such file"):
         give_files(["PIN=Hunter2x"])
     with pytest.raises(UserError, match=f"--secret-file PIN={tmp_path}: cannot be read"):
         give_files([f"PIN={tmp_path}"])
