@@ -50,7 +50,9 @@ def test_a_url_where_a_path_was_expected_shows_no_password() -> None:
         assert hide_shown(plain) == plain
 
 
-@pytest.mark.parametrize("url", ["redis//:Hunter2x@h:1", ":Hunter2x@h:6379", "u:Hunter2x@h"])
+@pytest.mark.parametrize(
+    "url", ["redis//:Hunter2x@h:1", ":Hunter2x@h:6379", "u:Hunter2x@h", "redis:/:Hunter2x@h", "rediss:/me:Hunter2x@h/0"]
+)
 def test_the_password_of_a_url_without_its_scheme_is_known(url: str) -> None:
     assert ("Hunter2x", True) in [tuple(found) for found in secret_of_url(url)]
     assert not list(secret_of_url("name@host:80"))
@@ -59,5 +61,5 @@ def test_the_password_of_a_url_without_its_scheme_is_known(url: str) -> None:
 def test_a_secret_in_the_place_of_its_file_is_not_shown(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"--secret-file PIN cannot be read \(No such file"):
         give_files(["PIN=Hunter2x"])
-    with pytest.raises(UserError, match=f"--secret-file PIN={tmp_path}: cannot be read"):
+    with pytest.raises(UserError, match=f"--secret-file PIN: {tmp_path} cannot be read"):
         give_files([f"PIN={tmp_path}"])

@@ -113,6 +113,8 @@ def secret_of_url(url: str) -> Iterator[Found]:
     user, colon, password = login.partition(":")
     if at and (separator or colon):
         yield from _both(password if colon else user, sure=bool(colon))
+        if not separator:  # `redis:/user:password@host`
+            yield from _both(password.rpartition(":")[2], sure=True)
     yield from secrets_in(url)
 
 
