@@ -55,8 +55,8 @@ import redis  # noqa: E402
 from loadstone import registry  # noqa: E402 (the engine must be in its place before)
 from loadstone.analyse.gain import bound_of  # noqa: E402
 from loadstone.analyse.statistics.signed_rank import signed_rank  # noqa: E402
-from loadstone.deploy.embedded import EmbeddedSettings  # noqa: E402
-from loadstone.deploy.local_redis import LocalRedis  # noqa: E402
+from loadstone.software.redis.embedded import EmbeddedSettings  # noqa: E402
+from loadstone.software.redis.local import LocalRedis  # noqa: E402
 from loadstone.deploy.placement import Placement, place  # noqa: E402
 from loadstone.deploy.provider import DeployContext  # noqa: E402
 from loadstone.drive.native import NativeDriver  # noqa: E402

@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 from ratios import Figure, Pair, in_turn, options, pinned_to, rounds_of, run_peer, tell
 
 from loadstone.deploy.placement import place
-from loadstone.deploy.ports import free_port
+from loadstone.deploy.processes.ports import free_port
 from loadstone.drive.native import NativeDriver, require_release_engine
 from loadstone.plan.http import HttpRequest
 from loadstone.plan.model import Closed, Endpoint, Operation, Phases, Plan, Pool

@@ -11,12 +11,12 @@ import statistics
 import subprocess
 import time
 
-from loadstone.deploy.embedded import EmbeddedSettings
+from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver
-from loadstone.observe.host import HostMonitor
-from loadstone.observe.process import ProcessMonitor
+from loadstone.software.host.monitor import HostMonitor
+from loadstone.software.host.processes import ProcessMonitor
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.observe.watch import Watch

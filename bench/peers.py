@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ratios import Figure, Pair, in_turn, options, rounds_of, run_peer, tell
 
-from loadstone.deploy.embedded import EmbeddedSettings
+from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver, require_release_engine

@@ -26,16 +26,16 @@ from redis.connection import Connection
 
 from loadstone.analyse.analysis import analyse
 from loadstone.analyse.judge import judge_trial
-from loadstone.deploy.manifest import read_manifest
-from loadstone.deploy.mariadb_url import parse_mariadb_url
-from loadstone.deploy.redis_connection import Bounded
-from loadstone.deploy.redis_control import RedisControl
-from loadstone.deploy.subject_url import parse_subject_url
-from loadstone.deploy.url import parse_url
+from loadstone.deploy.subjects.manifest import read_manifest
+from loadstone.software.mariadb.url import parse_mariadb_url
+from loadstone.software.redis.connection import Bounded
+from loadstone.software.redis.control import RedisControl
+from loadstone.deploy.subjects.url import parse_subject_url
+from loadstone.software.redis.url import parse_url
 from loadstone.drive.outcome import read_interval, read_record
 from loadstone.errors import LoadstoneError
-from loadstone.observe.jvm import figures
-from loadstone.observe.redis import difference, snapshot
+from loadstone.software.jvm.monitor import figures
+from loadstone.software.redis.monitor import difference, snapshot
 from loadstone.plan.model import Endpoint
 from loadstone.record import reading
 from loadstone.record.folder import RunFolder

@@ -11,6 +11,7 @@ import pytest
 from loadstone.secrecy import registry
 
 from .podman import image_elsewhere, mariadb_image, podman, podman_found  # noqa: F401 (fixtures)
+from .servers import certificates, context, debian_redis, scripted, user_redis  # noqa: F401 (fixtures)
 
 SMALL = Path(__file__).parent / "examples" / "experiment" / "small.yaml"
 COMPARISONS = """\

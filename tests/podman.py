@@ -23,7 +23,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from loadstone.deploy import mariadb, parts
+from loadstone.software.mariadb import local as mariadb_local
+from loadstone.software.redis import packages
 
 PATIENCE_S = 60.0
 USER = 999
@@ -161,8 +162,8 @@ class Podman:
 def redis_rootfs() -> bytes:
     """Redis 8 with JSON, at the places of the official image."""
     rootfs = Rootfs()
-    rootfs.program(parts.need_server(), "usr/local/bin/redis-server")
-    rootfs.program(parts.need_json_module(), "usr/local/lib/redis/modules/rejson.so")
+    rootfs.program(packages.need_server(), "usr/local/bin/redis-server")
+    rootfs.program(packages.need_json_module(), "usr/local/lib/redis/modules/rejson.so")
     rootfs.text("usr/local/bin/docker-entrypoint.sh", ENTRY_POINT, 0o755)
     rootfs.folder("data", 0o755, USER)
     return rootfs.archive()
@@ -171,7 +172,7 @@ def redis_rootfs() -> bytes:
 def mariadb_rootfs(binary: Path, folder: Path) -> bytes:
     """This machine's MariaDB, with a data folder made beforehand."""
     data = folder / "mariadb-data"
-    install = mariadb.find("mariadb-install-db")
+    install = mariadb_local.find("mariadb-install-db")
     subprocess.run(
         [str(install), "--no-defaults", f"--datadir={data}", "--innodb-log-file-size=8M", "--skip-test-db"],
         check=True,
@@ -229,7 +230,7 @@ def podman() -> Iterator[Podman]:
 @pytest.fixture(scope="session")
 def mariadb_image(podman: Podman) -> str:
     """The name of an image with a MariaDB."""
-    binary = mariadb.find("mariadbd")
+    binary = mariadb_local.find("mariadbd")
     if binary is None:
         pytest.skip("no mariadbd on PATH: scripts/apt installs it where it can")
     podman.import_image("localhost/mariadb:10.11", mariadb_rootfs(binary, podman.folder))

@@ -10,10 +10,10 @@ from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
-from loadstone.observe.redis import CommandStat, RedisSnapshot, difference
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.plan.model import Closed, Command, Operation, Phases, Plan, Pool
+from loadstone.software.redis.monitor import CommandStat, RedisSnapshot, difference
 
 HOUR_NS = 3600 * 10**9
 

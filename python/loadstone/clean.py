@@ -15,9 +15,7 @@ from urllib.parse import quote
 from loadstone import registry
 from loadstone.deploy.ledger import Made, Place, describe, describe_place, place_of
 from loadstone.deploy.leftovers import remove_left
-from loadstone.deploy.mariadb_url import SCHEMES, parse_mariadb_url
 from loadstone.deploy.provider import Control
-from loadstone.deploy.url import parse_url
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.output.terminal import printable
 from loadstone.record.ledger import RunLedger
@@ -25,6 +23,8 @@ from loadstone.record.ledger_reading import Entries, goes_on, read_ledger, this_
 from loadstone.record.names import LEDGER
 from loadstone.runs import LATEST, RUNS, run_folder
 from loadstone.secrecy.references import give_files, learn_environment, learn_options, resolve
+from loadstone.software.mariadb.url import SCHEMES, parse_mariadb_url
+from loadstone.software.redis.url import parse_url
 
 LEFT_STATUS = 3
 TIMEOUT_S = 10.0

@@ -5,25 +5,25 @@ from typing import Annotated, Any, Union
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from loadstone.deploy.cluster import ClusterSettings
-from loadstone.deploy.container import ContainerSettings
-from loadstone.deploy.embedded import EmbeddedSettings
-from loadstone.deploy.mariadb import MariaDbSettings
-from loadstone.deploy.mariadb_url import MariaDbUrlSettings
-from loadstone.deploy.process import ProcessSettings
+from loadstone.deploy.containers.container import ContainerSettings
 from loadstone.deploy.provider import Server, ServerSettings
-from loadstone.deploy.replicated import ReplicatedSettings
-from loadstone.deploy.url import UrlSettings
 from loadstone.errors import UserError
-from loadstone.observe.generator import GeneratorMonitor
-from loadstone.observe.host import HostMonitor
-from loadstone.observe.jvm import JvmMonitor
-from loadstone.observe.mariadb import MariaDbMonitor
-from loadstone.observe.others import OthersMonitor
-from loadstone.observe.process import ProcessMonitor
-from loadstone.observe.redis import RedisMonitor
 from loadstone.observe.sample import Monitor
 from loadstone.observe.watch import Watch
+from loadstone.software.host.generator import GeneratorMonitor
+from loadstone.software.host.monitor import HostMonitor
+from loadstone.software.host.others import OthersMonitor
+from loadstone.software.host.processes import ProcessMonitor
+from loadstone.software.jvm.monitor import JvmMonitor
+from loadstone.software.mariadb.local import MariaDbSettings
+from loadstone.software.mariadb.monitor import MariaDbMonitor
+from loadstone.software.mariadb.url import MariaDbUrlSettings
+from loadstone.software.redis.cluster import ClusterSettings
+from loadstone.software.redis.embedded import EmbeddedSettings
+from loadstone.software.redis.monitor import RedisMonitor
+from loadstone.software.redis.process import ProcessSettings
+from loadstone.software.redis.replicated import ReplicatedSettings
+from loadstone.software.redis.url import UrlSettings
 from loadstone.spec.problems import first_problem, listed, nearest, shown
 
 SERVERS: dict[str, type[ServerSettings]] = {

@@ -18,12 +18,12 @@ from loadstone.conduct.campaign import Campaign
 from loadstone.conduct.crashes import Crashes
 from loadstone.conduct.opening import opened
 from loadstone.errors import LoadstoneError
+from loadstone.live.progress import RunProgress
 from loadstone.options import RunOptions
 from loadstone.overview import announce
 from loadstone.plan.run_plan import RunPlan
 from loadstone.prepare import Prepared
 from loadstone.record.reading import read_histogram
-from loadstone.report.progress import RunProgress
 from loadstone.report.terminal import show
 from loadstone.report.write import DEFAULT_FORMATS, require_formats, write_report
 from loadstone.secrecy.command import hidden_arguments

@@ -14,10 +14,9 @@ import redis
 from loadstone import registry
 from loadstone.conduct.ceiling import CeilingGauge
 from loadstone.conduct.conductor import Conductor
-from loadstone.deploy import parts
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.placement import Placement
-from loadstone.deploy.ports import free_port
+from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
@@ -26,6 +25,7 @@ from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.software.redis import packages
 from loadstone.spec.load import load_experiment
 
 PATIENCE_S = 60.0
@@ -76,7 +76,7 @@ class UsersRedis:
         """Start it, and return when it serves."""
         log = self.folder / "log"
         log.unlink(missing_ok=True)
-        command = [str(parts.need_server()), "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
+        command = [str(packages.need_server()), "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
         with log.open("w") as file:
             self.process = subprocess.Popen([*command, "--dir", str(self.folder), *self.arguments], stdout=file)
         deadline = time.monotonic() + PATIENCE_S

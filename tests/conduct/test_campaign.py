@@ -16,13 +16,13 @@ from rich.console import Console
 from loadstone.analyse.analysis import analyse_run
 from loadstone.conduct.campaign import Campaign
 from loadstone.errors import Interrupted, LoadstoneError
+from loadstone.live.progress import RunProgress
 from loadstone.plan.run_plan import REPORT_S, TABLE_GROUP, Group, Pair, PlannedTrial, RunPlan
 from loadstone.plan.wanted import WantedSubject
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.reading import read_run
 from loadstone.record.trial import CheckResult, TrialRecord
-from loadstone.report.progress import RunProgress
 
 TRIAL_S = 10.0
 START_S = 1_790_000_000.0

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from loadstone.conduct.confinement import REMARKS, confined
-from loadstone.deploy.embedded import EmbeddedSettings
-from loadstone.deploy.ports import free_port
+from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError
 from loadstone.options import RunOptions, wanted_experiment, wanted_plan
 from loadstone.plan.run_plan import RunPlan
+from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.spec.catalogue import names
 from loadstone.spec.experiment import is_mariadb
 

@@ -12,10 +12,10 @@ from loadstone import registry
 from loadstone.conduct.crashes import Crashes
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.provider import DeployContext, Server
-from loadstone.deploy.redis_control import RedisControl
 from loadstone.drive.native import NativeDriver
 from loadstone.plan.design import make_run_plan
 from loadstone.record.crash import CrashRecord, LookedUp
+from loadstone.software.redis.control import RedisControl
 from loadstone.spec.load import load_experiment
 
 SET = '{name: set, commands: [{args: "SET {key} {value}", expect: ok}]}'

@@ -7,11 +7,11 @@ import pytest
 
 from loadstone.conduct import look_up
 from loadstone.conduct.look_up import LookUp
-from loadstone.deploy.redis_control import RedisControl
 from loadstone.drive.outcome import Acknowledged
 from loadstone.errors import Interrupted
 from loadstone.plan.model import Closed, Command, Endpoint, Keys, Operation, Plan, Pool
 from loadstone.record.crash import LookedUp
+from loadstone.software.redis.control import RedisControl
 
 
 class Scripted(RedisControl):

@@ -13,12 +13,12 @@ import pytest
 from loadstone.conduct.ready_parts import snapshots
 from loadstone.conduct.starts import part_starts, starts_before
 from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
-from loadstone.deploy.mariadb import find
-from loadstone.deploy.mariadb_control import MariaDbControl
-from loadstone.deploy.subject_url import UrlSubject
+from loadstone.deploy.subjects.url import UrlSubject
 from loadstone.drive.outcome import Interval
 from loadstone.plan.model import Endpoint
 from loadstone.record.facts import PartStart
+from loadstone.software.mariadb.control import MariaDbControl
+from loadstone.software.mariadb.local import find
 
 from .conftest import Rig, UsersRedis, check_of, experiment_text
 

@@ -14,7 +14,7 @@ import pytest
 from loadstone import process_table
 from loadstone.conduct.warm_up import LONGEST, QUIET_CORES, WINDOWS, warm_up
 from loadstone.deploy.deployed import DeployedSubject, Ready
-from loadstone.deploy.subject_url import UrlSubject
+from loadstone.deploy.subjects.url import UrlSubject
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import DriveFailed, Interrupted
 from loadstone.plan.model import Plan

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from loadstone import registry
-from loadstone.deploy.mariadb import find
-from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.deploy.provider import Control, DeployContext
-from loadstone.deploy.redis_control import RedisControl
 from loadstone.errors import ServerGone, UserError
+from loadstone.software.mariadb.control import MariaDbControl
+from loadstone.software.mariadb.local import find
+from loadstone.software.redis.control import RedisControl
 
 ASKED = {"embedded": "appendonly", "mariadb": "innodb-flush-log-at-trx-commit"}
 

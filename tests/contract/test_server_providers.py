@@ -10,10 +10,10 @@ import pytest
 from pydantic import ValidationError
 
 from loadstone import registry
-from loadstone.deploy import parts
-from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.errors import LoadstoneError, ServerGone, UserError
+from loadstone.software.mariadb.control import MariaDbControl
+from loadstone.software.redis import packages
 
 MARIADB = ("mariadb", "mariadb-url")
 OWN_KEYS: dict[str, dict[str, Any]] = {
@@ -38,7 +38,7 @@ def settings(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Itera
     if kind == "container":
         request.getfixturevalue("podman_found")
     if kind == "process":
-        yield common | {"binary": str(parts.need_server())}
+        yield common | {"binary": str(packages.need_server())}
     elif kind in ("url", "mariadb-url"):
         given = {"kind": "mariadb"} if kind in MARIADB else {"kind": "embedded", "modules": ["json"]}
         theirs = registry.server("theirs", given)
@@ -146,7 +146,7 @@ def test_what_has_no_json_is_refused(
 ) -> None:
     if kind in MARIADB:
         pytest.skip("a MariaDB needs no module for JSON")
-    monkeypatch.setattr(parts, "JSON_WHEEL", "no-such-wheel")
+    monkeypatch.setattr(packages, "JSON_WHEEL", "no-such-wheel")
     if kind == "url":
         plain = registry.server("plain", {"kind": "embedded"})
         endpoint = plain.start(context)

@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 from loadstone.bounded_socket import BoundedSocket, TooMuch
-from loadstone.deploy import redis_connection
-from loadstone.deploy.cluster_control import ClusterControl
-from loadstone.deploy.data_pipe import Pipe, Replies
-from loadstone.deploy.probe import probe
+from loadstone.deploy.capacity import MemoryUse, foreign_keys
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.redis_control import RedisControl
-from loadstone.deploy.room import MemoryUse, foreign_keys
-from loadstone.deploy.subject_url import UrlSubject
+from loadstone.deploy.subjects.url import UrlSubject
 from loadstone.errors import BadReply, LoadstoneError, ServerGone, UserError
 from loadstone.http_exchange import NotHttp, exchange
-from loadstone.observe.redis import RedisMonitor, snapshot
 from loadstone.plan.model import Endpoint
+from loadstone.software.redis import connection as redis_connection
+from loadstone.software.redis.cluster_control import ClusterControl
+from loadstone.software.redis.control import RedisControl
+from loadstone.software.redis.data_pipe import Pipe, Replies
+from loadstone.software.redis.monitor import RedisMonitor, snapshot
+from loadstone.software.redis.requirements import inspect_server
 
 DEEP = b"*1\r\n" * 100_000 + b":1\r\n"
 DIGITS = b":" + b"9" * 5000 + b"\r\n"
@@ -128,7 +128,7 @@ def test_a_server_that_cannot_be_understood_is_refused_in_one_line(command: byte
     endpoint = serve(lambda name: BAD[bad] if name == command else GOOD.get(name, b"+OK\r\n"))
     with contextlib.suppress(UserError):
         try:
-            probe(endpoint, timeout_s=20.0)
+            inspect_server(endpoint, timeout_s=20.0)
         except UserError as error:
             one_line(error, endpoint)
             raise
@@ -167,7 +167,7 @@ def test_a_scan_that_stands_still_is_left() -> None:
 def test_a_process_that_cannot_be_is_none(number: int, serve: Serve) -> None:
     told = f"redis_version:8.0.0\r\nprocess_id:{number}\r\n".encode()
     known = {**GOOD, b"INFO": b"$%d\r\n%s\r\n" % (len(told), told)}
-    assert probe(serve(lambda name: known.get(name, b"+OK\r\n")), timeout_s=20.0).process_id is None
+    assert inspect_server(serve(lambda name: known.get(name, b"+OK\r\n")), timeout_s=20.0).process_id is None
 
 
 @pytest.mark.parametrize("bad", BAD)

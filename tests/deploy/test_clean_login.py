@@ -5,15 +5,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.servers import UserRedis
 
 from loadstone.clean import clean
 from loadstone.deploy.ledger import Made, place_of
-from loadstone.deploy.url import parse_url
 from loadstone.errors import UserError
 from loadstone.record.ledger import RunLedger
 from loadstone.secrecy.registry import hide
-
-from .conftest import UserRedis
+from loadstone.software.redis.url import parse_url
 
 PASSWORD = "Zr7-mq-pel-0413"
 

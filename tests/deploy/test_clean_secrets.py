@@ -5,14 +5,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.servers import UserRedis
 
 from loadstone.clean import clean
 from loadstone.deploy.ledger import Made, Place
 from loadstone.errors import UserError
 from loadstone.record.ledger import RunLedger
 from loadstone.secrecy.registry import hide
-
-from .conftest import UserRedis
 
 PASSWORD = "Hunter2/with@odd:signs"
 

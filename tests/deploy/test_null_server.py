@@ -7,13 +7,12 @@ import subprocess
 import sys
 
 import pytest
+from tests.servers import is_gone, wait_until
 
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.redis_control import RedisControl
 from loadstone.errors import UserError
-
-from .conftest import is_gone, wait_until
+from loadstone.software.redis.control import RedisControl
 
 PROGRAM = """
 import time

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.servers import Certificates
+from tests.software.mariadb.rogue_mariadb import rogue, switch_to
 
-from loadstone.deploy import mariadb_url, transport
-from loadstone.deploy.manifest import Manifest, read_manifest
-from loadstone.deploy.mariadb import LocalMariaDb, MariaDbSettings, find
-from loadstone.deploy.mariadb_control import MariaDbControl
-from loadstone.deploy.mariadb_url import MariaDbUrl, MariaDbUrlSettings, parse_mariadb_url
+from loadstone.deploy import transport
 from loadstone.deploy.provider import DeployContext, Remark
-from loadstone.deploy.references import Address, resolved, unencrypted
-from loadstone.deploy.subject_url import UrlSubject
+from loadstone.deploy.subjects.manifest import Manifest, read_manifest
+from loadstone.deploy.subjects.placeholders import Address, resolved, unencrypted
+from loadstone.deploy.subjects.url import UrlSubject
 from loadstone.deploy.transport import exposure, is_loopback
-from loadstone.deploy.url import UrlSettings
 from loadstone.errors import UserError
 from loadstone.plan.model import Endpoint, Tls
-
-from .conftest import Certificates
-from .rogue_mariadb import rogue, switch_to
+from loadstone.software.mariadb import url as mariadb_url
+from loadstone.software.mariadb.control import MariaDbControl
+from loadstone.software.mariadb.local import LocalMariaDb, MariaDbSettings, find
+from loadstone.software.mariadb.url import MariaDbUrl, MariaDbUrlSettings, parse_mariadb_url
+from loadstone.software.redis.url import UrlSettings
 
 needs_mariadb = pytest.mark.skipif(find("mariadbd") is None, reason="no MariaDB: scripts/apt installs it where it can")
 

@@ -16,9 +16,9 @@ from typing import Any
 import psutil
 import pytest
 
-from loadstone.deploy.embedded import EmbeddedSettings
-from loadstone.deploy.local_redis import LocalRedis
 from loadstone.deploy.provider import DeployContext
+from loadstone.software.redis.embedded import EmbeddedSettings
+from loadstone.software.redis.local import LocalRedis
 
 PATIENCE_S = 180.0
 

@@ -18,8 +18,8 @@ import psutil
 import pytest
 import redis
 
-from loadstone.deploy.local_redis import LocalRedis
-from loadstone.deploy.ports import free_port
+from loadstone.deploy.processes.ports import free_port
+from loadstone.software.redis.local import LocalRedis
 from tests.end_to_end.conftest import Done, Lab
 
 pytestmark = pytest.mark.timeout(600)

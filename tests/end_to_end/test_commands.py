@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from loadstone import __version__
-from loadstone.deploy.manifest import read_manifest
+from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.plan.design import make_run_plan
 from loadstone.spec.load import load_experiment
 from tests.end_to_end.conftest import Lab

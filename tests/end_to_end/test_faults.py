@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import redis
 
-from loadstone.deploy.local_redis import LocalRedis
 from loadstone.deploy.placement import place
+from loadstone.software.redis.local import LocalRedis
 from tests.end_to_end.conftest import MANY, Lab
 
 pytestmark = pytest.mark.timeout(600)  # several commands in a row, which take long on a busy machine

@@ -5,7 +5,7 @@ import os
 import signal
 from pathlib import Path
 
-from loadstone.deploy.local_redis import LocalRedis
+from loadstone.software.redis.local import LocalRedis
 from tests.end_to_end.conftest import MANY, Lab
 
 ONLY = ("--only", "operation=set")

@@ -7,7 +7,7 @@ import redis
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 
-from loadstone.deploy.local_redis import LocalRedis
+from loadstone.software.redis.local import LocalRedis
 from tests.end_to_end.conftest import Lab, check_of
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from loadstone.deploy.local_redis import LocalRedis
+from loadstone.software.redis.local import LocalRedis
 from tests.end_to_end.conftest import PATIENCE_S, Command, Lab
 
 pytestmark = pytest.mark.timeout(600)  # several commands in a row, which take long on a busy machine

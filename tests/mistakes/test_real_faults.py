@@ -17,14 +17,10 @@ import redis
 from loadstone import registry
 from loadstone.analyse.bottleneck import bottleneck_of
 from loadstone.analyse.judge import judge_trial
-from loadstone.deploy.embedded import EmbeddedSettings
-from loadstone.deploy.local_redis import LocalRedis
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.redis_control import RedisControl
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
-from loadstone.observe.redis import snapshot
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.observe.watch import Watch
@@ -33,6 +29,10 @@ from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import StoredFacts
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.record.trial_record import make_trial_record
+from loadstone.software.redis.control import RedisControl
+from loadstone.software.redis.embedded import EmbeddedSettings
+from loadstone.software.redis.local import LocalRedis
+from loadstone.software.redis.monitor import snapshot
 
 PREFIX = "loadstone:fault:"
 KEYS = 200

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from loadstone.deploy.embedded import EmbeddedSettings
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.redis_control import RedisControl
 from loadstone.plan.footprint import Footprint, disk_of, memory_of
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.wanted import WantedData, WantedSubject
+from loadstone.software.redis.control import RedisControl
+from loadstone.software.redis.embedded import EmbeddedSettings
 
 PREFIX = "loadstone:1a2b3c4d:b01-001:"
 COUNT = 16_400

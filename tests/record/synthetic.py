@@ -23,7 +23,6 @@ from loadstone.drive.outcome import (
     ReadBack,
     ThreadRecord,
 )
-from loadstone.observe.redis import CommandStat, RedisSnapshot
 from loadstone.observe.sample import Sample
 from loadstone.plan.model import Command, Endpoint, Operation, Plan
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
@@ -32,6 +31,7 @@ from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.trial import TrialRecord
 from loadstone.record.trial_record import make_trial_record
+from loadstone.software.redis.monitor import CommandStat, RedisSnapshot
 from loadstone.spec.experiment import Experiment
 
 STARTED_NS = 1_790_000_000_000_000_000

@@ -4,12 +4,16 @@ from types import ModuleType
 
 import pytest
 
-from loadstone.observe import host, jvm, mariadb, process, redis
-from loadstone.observe.host import HostMonitor
 from loadstone.observe.sample import Sample
 from loadstone.record.avg_max import JVM, MARIADB, PROCESS, REDIS, SEEN, VMSTAT_COLUMNS, avg_max, seen_of, vmstat_table
 from loadstone.record.facts import AvgMax
 from loadstone.record.window import Window
+from loadstone.software.host import monitor as host
+from loadstone.software.host import processes
+from loadstone.software.host.monitor import HostMonitor
+from loadstone.software.jvm import monitor as jvm
+from loadstone.software.mariadb import monitor as mariadb
+from loadstone.software.redis import monitor as redis_monitor
 
 
 def samples(metric: str, values: list[float], part: str = "host") -> list[Sample]:
@@ -41,7 +45,8 @@ def test_any_part_may_be_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("monitor", "metrics"), [(process, PROCESS), (redis, REDIS), (mariadb, MARIADB), (jvm, JVM), (host, VMSTAT_COLUMNS)]
+    ("monitor", "metrics"),
+    [(processes, PROCESS), (redis_monitor, REDIS), (mariadb, MARIADB), (jvm, JVM), (host, VMSTAT_COLUMNS)],
 )
 def test_every_metric_that_is_kept_is_one_of_its_monitor(monitor: ModuleType, metrics: tuple[str, ...]) -> None:
     assert [metric for metric in metrics if metric not in monitor.UNITS] == []

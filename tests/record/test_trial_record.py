@@ -5,11 +5,11 @@ from types import ModuleType
 
 import pytest
 
-from loadstone.observe.redis import CommandStat
 from loadstone.observe.sample import Sample
 from loadstone.record.facts import AvgMax, Ceiling, ServerCounters, StoredFacts, SubjectFacts, TrialFacts
 from loadstone.record.trial import TrialRecord
 from loadstone.record.trial_record import failed_trial_record, make_trial_record
+from loadstone.software.redis.monitor import CommandStat
 
 
 @pytest.fixture(scope="module")

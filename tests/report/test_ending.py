@@ -9,11 +9,11 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from loadstone.analyse.model import Analysis, Bound, CrashRow, CrashTable, Row
+from loadstone.live.progress import RunProgress
 from loadstone.options import RunOptions, wanted_experiment, wanted_plan
 from loadstone.overview import announce
 from loadstone.report import csv, html, markdown, terminal
 from loadstone.report.ending import LINES_MAX, most_telling
-from loadstone.report.progress import RunProgress
 
 FOLDER = Path("runs/20261114T091502Z-json-documents")
 COMMAND = "loadstone run json-documents --quick --seed 7"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.bounded_yaml import load_yaml
-from loadstone.deploy.manifest import read_manifest
+from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.errors import UserError
 from loadstone.plan import design
 from loadstone.plan.design import make_run_plan

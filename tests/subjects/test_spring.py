@@ -14,16 +14,16 @@ import pytest
 
 from loadstone import registry
 from loadstone.deploy.deployments import Deployments, Ready
-from loadstone.deploy.embedded import EmbeddedSettings
-from loadstone.deploy.mariadb import MariaDbSettings, find
-from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.redis_control import RedisControl
-from loadstone.deploy.references import Address, address_of
-from loadstone.observe.jvm import figures
+from loadstone.deploy.subjects.placeholders import Address, address_of
 from loadstone.plan.design import make_run_plan
 from loadstone.plan.model import Endpoint
 from loadstone.plan.run_plan import PlannedTrial
+from loadstone.software.jvm.monitor import figures
+from loadstone.software.mariadb.control import MariaDbControl
+from loadstone.software.mariadb.local import MariaDbSettings, find
+from loadstone.software.redis.control import RedisControl
+from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.spec.catalogue import find as find_experiment
 
 SPRING = Path(__file__).parents[2] / "subjects" / "spring"

@@ -20,12 +20,12 @@ from loadstone.conduct.conductor import OnInterval
 from loadstone.conduct.passes import Passes
 from loadstone.conduct.table_trials import TableTrials
 from loadstone.drive.outcome import Interval
+from loadstone.live.progress import RunProgress
 from loadstone.plan.looks import keeps_last, looks_left
 from loadstone.plan.run_plan import WARM_BLOCK, Group, PlannedTrial, RunPlan, first_looks_s, preparation
 from loadstone.record.folder import RunFolder
 from loadstone.record.look import Look, Reason
 from loadstone.record.trial import TrialRecord
-from loadstone.report.progress import RunProgress
 from loadstone.spec.experiment import Experiment
 
 INVALID = "INVALID"

@@ -27,11 +27,10 @@ from loadstone.conduct.ready_parts import (
 from loadstone.conduct.starts import part_starts, prepare_anew, starts_before
 from loadstone.conduct.trial_keys import keys_of, numbered_keys
 from loadstone.conduct.warm_up import warm_up
+from loadstone.deploy.capacity_watch import RoomWatch
 from loadstone.deploy.deployed import Ready
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.placement import Placement
-from loadstone.deploy.redis_control import RedisControl
-from loadstone.deploy.room_watch import RoomWatch
 from loadstone.drive.driver import Driver
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import DriveFailed, Interrupted, OutOfRoom, ServerGone, UserError
@@ -44,6 +43,7 @@ from loadstone.record.facts import Ceiling
 from loadstone.record.folder import RunFolder, TrialWriter
 from loadstone.record.trial import TrialRecord
 from loadstone.record.trial_record import failed_trial_record, make_trial_record
+from loadstone.software.redis.control import RedisControl
 
 OnInterval = Callable[[Interval], None]
 START_TRIES = 2

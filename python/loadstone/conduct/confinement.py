@@ -10,18 +10,18 @@ from functools import partial
 from pathlib import Path
 
 from loadstone import registry
-from loadstone.deploy.command_info import ServerCommands
-from loadstone.deploy.confine import Refusal, require_confined
-from loadstone.deploy.confine_sql import require_counting, tables_changed
-from loadstone.deploy.manifest import read_manifest
 from loadstone.deploy.provider import Server
-from loadstone.deploy.redis_control import RedisControl
-from loadstone.deploy.sql_tokens import SqlProblem, statements_in
-from loadstone.deploy.tables import read_tables
+from loadstone.deploy.subjects.manifest import read_manifest
+from loadstone.deploy.subjects.schema import read_tables
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.replies import shortened
+from loadstone.software.redis.commands.confinement import Refusal, require_confined
+from loadstone.software.redis.commands.info import ServerCommands
+from loadstone.software.redis.control import RedisControl
+from loadstone.software.sql.confinement import require_counting, tables_changed
+from loadstone.software.sql.tokens import SqlProblem, statements_in
 from loadstone.spec.experiment import COUNTING
 
 SHOWN = 60

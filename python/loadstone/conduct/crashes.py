@@ -12,7 +12,6 @@ from loadstone import steady_clock
 from loadstone.conduct.look_up import LookUp
 from loadstone.deploy.deployed import Deployed, Ready
 from loadstone.deploy.deployments import Deployments
-from loadstone.deploy.redis_control import RedisControl
 from loadstone.drive.driver import Driver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed, Interrupted, LoadstoneError, ServerGone, UserError
@@ -21,6 +20,7 @@ from loadstone.plan.run_plan import CrashTrial
 from loadstone.process_identity import signal_if, started
 from loadstone.record.crash import CrashRecord, LookedUp
 from loadstone.record.folder import RunFolder
+from loadstone.software.redis.control import RedisControl
 
 
 @dataclass

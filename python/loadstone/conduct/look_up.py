@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from loadstone.deploy.redis_control import RedisControl, numbered
 from loadstone.drive.outcome import Acknowledged
 from loadstone.plan.look_up import EXISTS
 from loadstone.plan.model import Plan
 from loadstone.record.crash import LookedUp
+from loadstone.software.redis.control import RedisControl, numbered
 
 Versions = NDArray[np.int64]
 

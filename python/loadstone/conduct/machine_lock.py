@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from loadstone.deploy.own_folder import open_own_file, require_safe_parents
+from loadstone.deploy.processes.own_folder import open_own_file, require_safe_parents
 from loadstone.errors import UserError
 from loadstone.output.terminal import printable
 from loadstone.process_identity import boot_id, started

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from loadstone.deploy.deployed import Ready
-from loadstone.deploy.endings import Examinable, oom_kills_of_machine
+from loadstone.deploy.processes.endings import Examinable, oom_kills_of_machine
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from loadstone.deploy.placement import Placement
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver, engine_build
 from loadstone.errors import LoadstoneError
+from loadstone.live.prometheus import LiveExporter
 from loadstone.options import RunOptions
 from loadstone.output.terminal import discard, on_terminal
 from loadstone.plan.run_plan import RunPlan
@@ -33,7 +34,6 @@ from loadstone.record.ledger_reading import is_needed
 from loadstone.record.names import LOGS, PLAN
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.resume import require_same_run
-from loadstone.report.prometheus import LiveExporter
 from loadstone.secrecy.command import hidden_arguments
 from loadstone.spec.experiment import Experiment
 

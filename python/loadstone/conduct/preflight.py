@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from loadstone import registry
-from loadstone.conduct.room import require_room
+from loadstone.conduct.capacity_check import require_room
 from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
-from loadstone.deploy.limits import Limits
-from loadstone.deploy.manifest import read_manifest
+from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.subject_url import UrlSubject, parse_subject_url
+from loadstone.deploy.subjects.manifest import read_manifest
+from loadstone.deploy.subjects.url import UrlSubject, parse_subject_url
 from loadstone.errors import UserError
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.spec.problems import first_problem

@@ -4,19 +4,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadstone.conduct.memory_ends import OomKills, how_it_ended, killed_for_memory
-from loadstone.deploy import mariadb_words, redis_words
-from loadstone.deploy.asked import unlike
 from loadstone.deploy.deployed import Deployed, Ready
-from loadstone.deploy.mariadb_control import MariaDbControl
-from loadstone.deploy.redis_control import RedisControl
+from loadstone.deploy.settings_in_force import unlike
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import LoadstoneError
 from loadstone.local_ports import local_ports, tcp_sockets
-from loadstone.observe.redis import RedisSnapshot, snapshot
 from loadstone.observe.watch import Watch
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.wanted import StoredCount
 from loadstone.record.facts import PortFacts, StoredFacts, SubjectFacts
+from loadstone.software.mariadb import settings as mariadb_settings
+from loadstone.software.mariadb.control import MariaDbControl
+from loadstone.software.redis import settings as redis_settings
+from loadstone.software.redis.control import RedisControl
+from loadstone.software.redis.monitor import RedisSnapshot, snapshot
 
 
 def redis_of(ready: Ready) -> dict[str, Deployed]:
@@ -117,7 +118,7 @@ def settings_of(ready: Ready, planned: PlannedTrial) -> tuple[dict[str, dict[str
             told[name] = dict(one.control.settings(asked))
         except LoadstoneError:
             continue
-        spelling = (mariadb_words if isinstance(one.control, MariaDbControl) else redis_words).SPELLING
+        spelling = (mariadb_settings if isinstance(one.control, MariaDbControl) else redis_settings).SPELLING
         if different := unlike(asked, told[name], spelling):
             wrong[name] = different
     return told, wrong

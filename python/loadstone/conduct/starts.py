@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from loadstone.deploy.deployed import Ready
-from loadstone.deploy.mariadb_control import MariaDbControl
 from loadstone.errors import LoadstoneError
-from loadstone.observe.redis import RedisSnapshot
 from loadstone.process_identity import started
 from loadstone.record.facts import PartStart
 from loadstone.replies import read_as
+from loadstone.software.mariadb.control import MariaDbControl
+from loadstone.software.redis.monitor import RedisSnapshot
 
 ENDED = "ended"
 """What is known of the start of a process that is no more."""

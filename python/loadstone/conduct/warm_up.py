@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Iterable
 
 from loadstone.deploy.deployed import DeployedSubject, Ready
+from loadstone.deploy.processes.quiet import Quiet, await_quiet
 from loadstone.deploy.provider import Remark
-from loadstone.deploy.quiet import Quiet, await_quiet
 from loadstone.drive.driver import Driver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed

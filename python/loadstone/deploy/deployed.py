@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from loadstone.deploy.provider import Control, Server
-from loadstone.deploy.subject import Subject
+from loadstone.deploy.subjects.subject import Subject
 from loadstone.deploy.traces import Traces
 from loadstone.errors import UserError
 from loadstone.plan.model import Endpoint

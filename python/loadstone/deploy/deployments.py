@@ -4,17 +4,17 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from loadstone.deploy.confine import keys_made
-from loadstone.deploy.data_writer import DataWriter
 from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
-from loadstone.deploy.held import by_name
 from loadstone.deploy.ledger import Made
+from loadstone.deploy.processes.paused import by_name
 from loadstone.deploy.provider import DeployContext, Server
-from loadstone.deploy.redis_control import RedisControl
+from loadstone.deploy.row_writer import DataWriter
 from loadstone.deploy.server_pool import ServerPool
-from loadstone.deploy.subject_pool import SubjectPool
-from loadstone.deploy.tables import make_tables
+from loadstone.deploy.subjects.pool import SubjectPool
+from loadstone.deploy.subjects.schema import make_tables
 from loadstone.plan.run_plan import PlannedTrial
+from loadstone.software.redis.commands.confinement import keys_made
+from loadstone.software.redis.control import RedisControl
 from loadstone.spec.experiment import OUR_PREFIX
 
 SUBJECT_KEYS = f"{OUR_PREFIX}subject:"

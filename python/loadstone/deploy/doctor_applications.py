@@ -6,10 +6,10 @@ import subprocess
 from pathlib import Path
 
 from loadstone.deploy.fact import Fact
-from loadstone.deploy.limits import Limits, limit
-from loadstone.deploy.mariadb import find as find_mariadb
-from loadstone.deploy.workspace import Workspace
+from loadstone.deploy.processes.resource_limits import Limits, limit
+from loadstone.deploy.processes.workspace import Workspace
 from loadstone.errors import UserError
+from loadstone.software.mariadb.local import find as find_mariadb
 
 JAVA_OLDEST = 17
 
@@ -59,7 +59,7 @@ def limits() -> Fact:
 
 def containers() -> Fact:
     """The container engine, which only `kind: container` needs."""
-    from loadstone.deploy.container_engine import find_engine  # the library takes half a second to load
+    from loadstone.deploy.containers.container_engine import find_engine  # the library takes half a second to load
 
     try:
         return Fact("container engine", find_engine().name, "ok")

@@ -7,14 +7,14 @@ A ledger may be anybody's text. Whatever it says, keys are removed only below `l
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from loadstone.deploy.confine import NAMED
 from loadstone.deploy.ledger import Made, describe
-from loadstone.deploy.mariadb_control import MariaDbControl
-from loadstone.deploy.mariadb_marks import marked_tables, remove_database, unmark_tables
 from loadstone.deploy.provider import Control
-from loadstone.deploy.redis_control import RedisControl
 from loadstone.deploy.traces import KEYS, TABLES, Traces, remove_keys, remove_tables
 from loadstone.errors import UserError
+from loadstone.software.mariadb.control import MariaDbControl
+from loadstone.software.mariadb.marks import marked_tables, remove_database, unmark_tables
+from loadstone.software.redis.commands.confinement import NAMED
+from loadstone.software.redis.control import RedisControl
 from loadstone.spec.experiment import OUR_PREFIX
 
 

@@ -13,10 +13,10 @@ from typing import Literal, Protocol, runtime_checkable
 from pydantic import BaseModel, ConfigDict
 
 from loadstone.deploy.ledger import NO_LEDGER, Ledger
-from loadstone.deploy.mariadb_control import MariaDbControl
-from loadstone.deploy.redis_control import RedisControl
 from loadstone.errors import Interrupted
 from loadstone.plan.model import Endpoint
+from loadstone.software.mariadb.control import MariaDbControl
+from loadstone.software.redis.control import RedisControl
 
 Control = RedisControl | MariaDbControl
 """How loadstone itself asks a server: counts, settings, and its own keys or tables."""

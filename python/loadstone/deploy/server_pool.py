@@ -9,14 +9,14 @@ from functools import partial
 from typing import Any
 
 from loadstone.deploy.deployed import Deployed
-from loadstone.deploy.held import hold, release
 from loadstone.deploy.ledger import Place, describe, place_of
 from loadstone.deploy.leftovers import remove_earlier
-from loadstone.deploy.mariadb_control import MariaDbControl
+from loadstone.deploy.processes.paused import hold, release
 from loadstone.deploy.provider import DeployContext, ManyEndpoints, Remark, Server
 from loadstone.deploy.traces import Traces
 from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.plan.model import Endpoint
+from loadstone.software.mariadb.control import MariaDbControl
 
 PATIENCE_S = 20.0
 """How long a server of the user's that hangs is waited for at the end, to remove what is ours there."""

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from loadstone.deploy.ledger import NO_LEDGER, Kind, Ledger, Made, Place
-from loadstone.deploy.mariadb_control import MariaDbControl
-from loadstone.deploy.mariadb_marks import mark_tables, owner_of, unmark_tables
 from loadstone.deploy.provider import Control
-from loadstone.deploy.redis_control import RedisControl
+from loadstone.software.mariadb.control import MariaDbControl
+from loadstone.software.mariadb.marks import mark_tables, owner_of, unmark_tables
+from loadstone.software.redis.control import RedisControl
 
 KEYS: tuple[Kind, ...] = ("numbered_keys", "keys_beginning", "key")
 TABLES: tuple[Kind, ...] = ("table_made", "table_filled")

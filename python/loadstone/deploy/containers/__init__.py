@@ -1,0 +1,1 @@
+"""Containers of ours, by Docker or Podman."""

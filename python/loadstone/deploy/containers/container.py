@@ -1,0 +1,197 @@
+"""Kind `container`: a Redis or a MariaDB in a container of its own, by Docker or Podman of this machine."""
+
+import dataclasses
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, Self
+
+import psutil
+from pydantic import Field, model_validator
+
+from loadstone.deploy.containers.container_software import ContainedMariaDb, ContainedRedis, Software
+from loadstone.deploy.processes.endings import ending_of_process
+from loadstone.deploy.processes.ports import PORT_TRIES, free_port
+from loadstone.deploy.processes.resource_limits import Limited, Limits, written
+from loadstone.deploy.provider import ConfigValue, Control, DeployContext, Remark, ServerFacts, ServerSettings
+from loadstone.errors import LoadstoneError, UserError
+from loadstone.plan.model import Endpoint
+from loadstone.secrecy.registry import new_password
+from loadstone.software.mariadb import local as mariadb_local
+from loadstone.software.redis.local import READY_S, check_config
+
+if TYPE_CHECKING:  # imported when it is needed: half a second that other kinds need not wait
+    from loadstone.deploy.containers.container_run import ContainerRun
+
+FIRST_START_S = 5 * READY_S
+"""How long a server may take to serve for the first time: an image may make its system tables then."""
+POLL_S = 0.05
+
+
+class ContainerSettings(ServerSettings):
+    """`image` as `docker run` takes it; `settings` are the software's own, written to its configuration and read back.
+
+    `program` is the command inside that starts the server, for an image in which it has another name.
+    """
+
+    kind: Literal["container"] = "container"
+    image: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/:@-]*$")
+    software: Literal["redis", "mariadb"] = "redis"
+    program: str | None = None
+    settings: dict[str, ConfigValue] = Field(default_factory=dict)
+    limits: Limits = Limits()
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        if self.software == "redis":
+            check_config(self.settings)
+        else:
+            mariadb_local.check_settings(self.settings)
+            if self.modules:
+                raise ValueError("'modules': a MariaDB has none; leave the key out")
+        return self
+
+    def server(self, name: str) -> "ContainerServer":
+        """The server, not started."""
+        software = ContainedRedis(self.modules) if self.software == "redis" else ContainedMariaDb()
+        return ContainerServer(name, self, software)
+
+
+class ContainerServer:
+    """One container of ours in a network of its own; see `provider.Server`."""
+
+    ours = True
+
+    def __init__(self, name: str, settings: ContainerSettings, software: Software) -> None:
+        self.name = name
+        self.facts = ServerFacts(software=settings.software, version="", mode="", role="")
+        self.settings_read_back: Mapping[str, str] = {}
+        self._settings = settings
+        self._software = software
+        self._context = DeployContext()
+        self._endpoint = Endpoint()
+        self._run: ContainerRun | None = None
+
+    @property
+    def pids(self) -> Mapping[str, int]:
+        """The container's main process, where this machine sees it; empty while it does not run."""
+        process = self._run.process if self._run is not None else None
+        return {self.name: process.pid} if process is not None and is_running(process) else {}
+
+    def alive(self) -> bool:
+        """Whether the container runs."""
+        return self._run is not None and self._run.running()
+
+    def oom_kills(self) -> int | None:
+        """See `endings.Examinable`; 1 for any number."""
+        return None if self._run is None else self._run.oom_kills()
+
+    def how_it_ended(self) -> str:
+        """See `endings.Examinable`."""
+        return "" if self._run is None else ending_of_process(self._run.exit_status())
+
+    def control(self, timeout_s: float = 5.0) -> Control:
+        """See `provider.Server.control`."""
+        return self._software.control(self._endpoint, timeout_s)
+
+    def start(self, context: DeployContext) -> Endpoint:
+        """See `provider.Server.start`."""
+        self.stop()
+        self._context = context
+        try:
+            self._make(context)
+            return self._await_ready(FIRST_START_S)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _make(self, context: DeployContext) -> None:
+        """The container, started, on a free port of this machine."""
+        from loadstone.deploy.containers.container_engine import PortTaken, Recipe, find_engine
+        from loadstone.deploy.containers.container_run import ContainerRun
+
+        settings, software = self._settings, self._software
+        try:
+            engine = find_engine()
+        except UserError as error:
+            raise UserError(f"server {self.name}: {error}") from None
+        log = context.log_folder.absolute() / f"{self.name}.log" if context.log_folder else None
+        unique = f"loadstone-{re.sub('[^A-Za-z0-9_.-]', '-', self.name)}-{secrets.token_hex(6)}"
+        self._run = ContainerRun(self.name, engine, unique, log)
+
+        def tell(line: str) -> None:
+            context.heed()
+            context.progress(line)
+
+        image = self._run.need_image(settings.image, tell)
+        context.progress(f"starting {self.name} ({settings.image} by {engine.name})")
+        password = new_password()
+        inside = software.contents(settings.program or software.program, password, image.volumes, settings.settings)
+        for _ in range(PORT_TRIES):
+            self._endpoint = Endpoint(port=free_port(), username=software.username, password=password)
+            recipe = Recipe(
+                name=unique,
+                image=settings.image,
+                command=inside.command,
+                ports={software.port: self._endpoint.port},
+                files=inside.files,
+                environment=inside.environment,
+                cpus=context.cpus,
+                limits=settings.limits,
+            )
+            try:
+                return self._run.start(recipe, context.progress)
+            except PortTaken:
+                continue
+        raise UserError(f"server {self.name}: {PORT_TRIES} ports in a row were taken by others; try again")
+
+    def restart(self) -> Endpoint:
+        """Start the same container again, with its data and on its port."""
+        if self._run is None or not self._run.there():
+            return self.start(self._context)
+        self._context.progress(f"starting {self.name} again")
+        self._run.again()
+        return self._await_ready(READY_S)
+
+    def stop(self) -> None:
+        """See `provider.Server.stop`."""
+        run, self._run = self._run, None
+        if run is not None and (left := run.close()):
+            self._context.progress(Remark(f"{self.name}: its container or network could not be removed: {left}"))
+
+    def _await_ready(self, patience_s: float) -> Endpoint:
+        """Wait until it serves, and read back what it is."""
+        deadline = time.monotonic() + patience_s
+        with self.control(timeout_s=2.0) as control:
+            while True:
+                self._context.heed()
+                try:
+                    control.ping()
+                except LoadstoneError as error:
+                    if self._run is None or not self._run.running():
+                        said = self._software.why_it_ended(self._run.output() if self._run is not None else ())
+                        raise UserError(f"server {self.name}: {said}") from None
+                    if time.monotonic() > deadline:
+                        raise UserError(f"server {self.name}: not ready within {patience_s:g} s ({error})") from None
+                    time.sleep(POLL_S)
+                else:
+                    break
+        self._read_back()
+        return self._endpoint
+
+    def _read_back(self) -> None:
+        facts, self.settings_read_back, differences = self._software.read_back(self._endpoint, self._settings.settings)
+        refused = written(self._settings.limits, Limited(unavailable="the container engine does not apply it"))
+        told = {**refused, **(self._run.details() if self._run is not None else {})}
+        self.facts = dataclasses.replace(facts, process_id=self.pids.get(self.name), details={**facts.details, **told})
+        for line in differences:
+            self._context.progress(Remark(f"{self.name}: {line}"))
+
+
+def is_running(process: psutil.Process) -> bool:
+    """Whether it runs, and its id is not another's by now."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False

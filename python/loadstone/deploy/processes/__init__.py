@@ -1,0 +1,1 @@
+"""Processes of ours: guards, limits, folders, ends."""

@@ -1,0 +1,93 @@
+"""What is left of a temporary folder of ours is ended and removed: processes, control groups, files.
+
+Standard library only: the guard runs with nothing else. Nothing is believed that another user can have written.
+"""
+
+import contextlib
+import json
+import os
+
+from loadstone.deploy.processes.control_groups import group_name, remove_group
+from loadstone.deploy.processes.own_folder import empty_folder, open_own_file, open_own_folder, read_own_file
+from loadstone.process_identity import ProcessIdentity, end_identified, identify
+
+MARK = "loadstone.lock"
+"""A folder is removed only if it holds this file."""
+GROUPS = "loadstone.groups"
+"""A file of the folder that names the control groups made for the server, one a line."""
+PROCESS = "loadstone.process"
+"""A file of the folder that says which process was started in it last."""
+
+
+def note_group(folder: str, path: str) -> None:
+    """Write down a control group before it is made, so that it ends with the folder. Raises OSError."""
+    opened = open_own_folder(folder)
+    try:
+        with os.fdopen(open_own_file(GROUPS, opened, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "w") as file:
+            file.write(f"{path}\n")
+    finally:
+        os.close(opened)
+
+
+def noted_groups(folder: int, owner: int | None = None) -> list[str]:
+    """The control groups that are written down in an open folder."""
+    return read_own_file(GROUPS, folder, owner).splitlines()
+
+
+def remove_noted_groups(folder: str) -> None:
+    """Empty and remove the control groups that are written down in a folder of ours."""
+    with contextlib.suppress(OSError):
+        opened = open_own_folder(folder)
+        try:
+            for path in noted_groups(opened):
+                remove_group(path, group_name(os.path.basename(folder)))  # noqa: PTH119
+        finally:
+            os.close(opened)
+
+
+def note_process(folder: str, pid: int) -> None:
+    """Write down which process was started, so that it can be ended and no other."""
+    identity = identify(pid)
+    with contextlib.suppress(OSError):
+        opened = open_own_folder(folder)
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+            with os.fdopen(open_own_file(PROCESS, opened, flags), "w") as file:
+                file.write("" if identity is None else json.dumps(identity))
+        finally:
+            os.close(opened)
+
+
+def clear(folder: str, *, without_mark: bool = False) -> None:
+    """End what runs in a folder of ours and remove it; nothing if it is not ours."""
+    parent_path, name = os.path.split(folder)
+    with contextlib.suppress(OSError):
+        opened = open_own_folder(folder)
+        try:
+            end_what_runs(opened, name)
+            if not without_mark and MARK not in os.listdir(opened):  # noqa: PTH208 (of a file descriptor)
+                return
+            empty_folder(opened)
+        finally:
+            os.close(opened)
+        os.rmdir(os.path.join(parent_path, name))  # noqa: PTH106, PTH118
+
+
+def end_what_runs(folder: int, name: str, owner: int | None = None) -> None:
+    """End the process and empty the control groups that are written down in an open folder called `name`."""
+    noted = _noted_process(read_own_file(PROCESS, folder, owner))
+    if noted is not None:
+        end_identified(noted)
+    for path in noted_groups(folder, owner):
+        remove_group(path, group_name(name))
+
+
+def _noted_process(text: str) -> ProcessIdentity | None:
+    """The process that is written down; None if there is none."""
+    try:
+        pid, started_ticks, boot, command = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    if type(pid) is not int or type(started_ticks) is not int or not isinstance(boot, str):
+        return None
+    return ProcessIdentity(pid, started_ticks, boot, str(command))

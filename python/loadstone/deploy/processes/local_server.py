@@ -1,0 +1,101 @@
+"""What every server process of ours does alike: it runs under a guard, starts again in its folder, and ends."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+
+from loadstone.deploy.processes.endings import ending_of_process
+from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings, guarded
+from loadstone.deploy.processes.paused import OneProcess
+from loadstone.deploy.processes.ports import PORT_TRIES, free_port
+from loadstone.deploy.processes.resource_limits import Limited, Limits
+from loadstone.deploy.provider import DeployContext
+from loadstone.errors import UserError
+from loadstone.plan.model import Endpoint
+
+
+class PortTaken(Exception):
+    """Another took the port between our choice and the server's start."""
+
+
+class OwnServer(OneProcess, ABC):
+    """Base of the servers that loadstone starts; see `provider.Server`."""
+
+    ours = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.limited = Limited()
+        self._context = DeployContext()
+        self._process: GuardedProcess | None = None
+        self._endpoint = Endpoint()
+
+    @property
+    def pids(self) -> Mapping[str, int]:
+        """The server's process, empty while it does not run."""
+        running = self._process is not None and self._process.alive()
+        return {self.name: self._process.pid} if running and self._process and self._process.pid else {}
+
+    def alive(self) -> bool:
+        """Whether the server's process runs."""
+        return bool(self.pids)
+
+    def oom_kills(self) -> int | None:
+        """See `endings.Examinable`."""
+        return self.limited.oom_kills()
+
+    def how_it_ended(self) -> str:
+        """See `endings.Examinable`."""
+        return ending_of_process(self._process.exit_status) if self._process is not None and not self.alive() else ""
+
+    @abstractmethod
+    def start(self, context: DeployContext) -> Endpoint:
+        """See `provider.Server.start`."""
+
+    def _guarded(self, context: DeployContext, limits: Limits) -> GuardedProcess:
+        """See `guarded`; what it runs is still to be told."""
+        process, self.limited = guarded("server", self.name, limits, context, lambda _: ((), Surroundings()))
+        return process
+
+    def _run(self, process: GuardedProcess) -> Endpoint:
+        """Start the process and wait until it serves; on another port where its own is taken."""
+        for _ in range(PORT_TRIES):
+            self._write_files(process.workspace.path)
+            process.start()
+            try:
+                self._await_ready(process)
+            except PortTaken:
+                self._endpoint = self._endpoint.model_copy(update={"port": free_port()})
+                continue
+            self._read_back()
+            return self._endpoint
+        raise UserError(f"server {self.name}: {PORT_TRIES} ports in a row were taken by others; try again")
+
+    @abstractmethod
+    def _write_files(self, folder: Path) -> None:
+        """What the server reads when it starts, with its port in it."""
+
+    @abstractmethod
+    def _await_ready(self, process: GuardedProcess) -> None:
+        """Return once it serves. Raises PortTaken, or UserError if it ended or is not ready in time."""
+
+    @abstractmethod
+    def _read_back(self) -> None:
+        """Ask the server that serves now what it is, and for its settings."""
+
+    def restart(self) -> Endpoint:
+        """Start the process again with the data that it wrote to its files, and on its port if that is free."""
+        if self._process is None:
+            return self.start(self._context)
+        self._context.progress(f"starting {self.name} again")
+        try:
+            self._process.end()
+            return self._run(self._process)
+        except OSError:  # its guard was killed, and the folder is nobody's
+            return self.start(self._context)
+
+    def stop(self) -> None:
+        """See `provider.Server.stop`."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.close()

@@ -1,0 +1,207 @@
+"""Rows of an experiment's data: made once from their templates, the same for the same seed, kept in the cache folder.
+
+A row is a line of texts with tabs between; no text holds a tab or an end of line. The lines stand in several files, so
+that they can be made, sent and counted part by part.
+"""
+
+import contextlib
+import hashlib
+import json
+import re
+import shutil
+import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from loadstone.deploy.processes.cache import cache_folder, only_one
+from loadstone.deploy.provider import DeployContext
+from loadstone.errors import UserError
+from loadstone.plan.wanted import WantedData
+
+FORMAT = 1
+"""Changes when the same data would be made of other rows."""
+PART_ROWS, PART_BYTES = 50_000, 32 * 1024**2
+"""A part ends at either."""
+KEPT_S = 30 * 24 * 3600.0
+"""How long rows are kept that nobody uses."""
+SUM = "sum.json"
+NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
+PIECE = re.compile(
+    r"(?P<brace>\{\{)|(?P<number>\{number\})|\{uniform (?P<low>-?\d+)\.\.(?P<high>-?\d+)\}|"
+    r"\{random (?P<letters>\d+) lowercase\}|(?P<unknown>\{[^}]*\}?)|(?P<text>[^{]+)"
+)
+KNOWN = "{number}, {uniform A..B}, {random N lowercase}; write {{ for a brace"
+LETTERS_MAX = 65_535
+Tell = Callable[[int], None]
+"""Told how many rows are done, as often as one likes. It may raise, which ends the work."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows in files, ready to be written to servers."""
+
+    columns: tuple[str, ...]
+    numeric: frozenset[str]
+    """Columns whose every value is a whole number."""
+    count: int
+    crc32_sum: int
+    """Of each line: what MariaDB gives as `SUM(CRC32(CONCAT_WS('\\t', ...)))`."""
+    parts: tuple[Path, ...]
+
+    def lines(self) -> Iterator[list[bytes]]:
+        """The lines of one part after another, without their ends."""
+        for part in self.parts:
+            yield part.read_bytes().split(b"\n")[:-1]
+
+
+class _Column:
+    """One column's template: a format, and what draws the values for it."""
+
+    def __init__(self, name: str, template: str, where: str) -> None:
+        if not NAME.fullmatch(name):
+            raise UserError(f"{where}.{name}: a column's name has letters, digits and _ only")
+        if re.search(r"[\t\n\r\0]", template):
+            raise UserError(f"{where}.{name}: tabs and ends of lines cannot be in it; leave them out")
+        self.name = name
+        self.format = b""
+        self.draws: list[Callable[[np.random.Generator, int, int], Sequence[object]]] = []
+        self.row_bytes = len(template.encode())
+        for found in PIECE.finditer(template):
+            self._add(found, f"{where}.{name}")
+        self.numeric = self.format == b"%d"
+
+    def _add(self, found: re.Match[str], where: str) -> None:
+        if found["unknown"] is not None:
+            raise UserError(f"{where}: '{found[0]}' is not known; known are {KNOWN}")
+        if found["brace"] or found["text"]:
+            self.format += ("{" if found["brace"] else found[0]).encode().replace(b"%", b"%%")
+        elif found["number"]:
+            self.format += b"%d"
+            self.draws.append(lambda _, first, count: range(first, first + count))
+        elif found["letters"] is not None:
+            self._add_letters(int(found["letters"]), where)
+        else:
+            self._add_uniform(int(found["low"]), int(found["high"]), where)
+
+    def _add_letters(self, letters: int, where: str) -> None:
+        if not 1 <= letters <= LETTERS_MAX:
+            raise UserError(f"{where}: {{random {letters} lowercase}}: the number must be 1 to {LETTERS_MAX}")
+        self.format += b"%b"
+        self.row_bytes += letters
+
+        def draw(generator: np.random.Generator, _: int, count: int) -> Sequence[object]:
+            drawn = generator.integers(ord("a"), ord("z") + 1, size=(count, letters), dtype=np.uint8)
+            texts: list[object] = drawn.view(f"S{letters}").ravel().tolist()
+            return texts
+
+        self.draws.append(draw)
+
+    def _add_uniform(self, low: int, high: int, where: str) -> None:
+        if not -(2**63) <= low <= high < 2**63:
+            raise UserError(f"{where}: {{uniform {low}..{high}}}: the first number must not be above the second")
+        self.format += b"%d"
+
+        def draw(generator: np.random.Generator, _: int, count: int) -> Sequence[object]:
+            numbers: list[object] = generator.integers(low, high, size=count, endpoint=True).tolist()
+            return numbers
+
+        self.draws.append(draw)
+
+
+def rows_of(wanted: WantedData, context: DeployContext) -> Rows:
+    """The rows, out of the cache folder or made; a line of progress each second while they are made.
+
+    Raises:
+        UserError: a template is none, or there is no room.
+        Interrupted: the user asked to stop.
+    """
+    where = f"data.{wanted.name}.columns"
+    columns = [_Column(name, template, where) for name, template in wanted.columns.items()]
+    try:
+        place = cache_folder() / "data" / _hash(wanted)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        lock, told_of = place.with_suffix(".lock"), f"{wanted.name}: another run makes its rows"
+        with only_one(lock, lambda: context.progress(told_of), context.heed):
+            if not (place / SUM).exists():
+                _make(wanted, columns, place, context)
+            place.touch()
+            told = json.loads((place / SUM).read_text())
+        _forget(place)
+    except OSError as error:
+        raise UserError(
+            f"data.{wanted.name}: its {wanted.rows:,} rows cannot be kept in {error.filename or 'the cache folder'} "
+            f"({error.strerror}); free some room, or set XDG_CACHE_HOME to another disk"
+        ) from None
+    numeric = frozenset(column.name for column in columns if column.numeric)
+    return Rows(tuple(wanted.columns), numeric, told["rows"], told["crc32_sum"], tuple(sorted(place.glob("*.tsv"))))
+
+
+def each_second(context: DeployContext, name: str, rows: int, doing: str = "") -> Tell:
+    """Says `name: 340,000 of 1,000,000 rows`, once a second at most; raises Interrupted if the user asked to stop."""
+    last = time.monotonic()
+
+    def done(count: int) -> None:
+        nonlocal last
+        context.heed()
+        if time.monotonic() - last >= 1.0:
+            last = time.monotonic()
+            context.progress(f"{doing}{name}: {count:,} of {rows:,} rows")
+
+    return done
+
+
+def _hash(wanted: WantedData) -> str:
+    """Equal for equal rows."""
+    told = json.dumps([FORMAT, wanted.rows, list(wanted.columns.items()), wanted.seed])
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+def _make(wanted: WantedData, columns: Sequence[_Column], place: Path, context: DeployContext) -> None:
+    """All parts under another name, which `place` gets when they are whole."""
+    making = place.with_suffix(".making")
+    shutil.rmtree(making, ignore_errors=True)
+    making.mkdir()
+    part_rows = max(1, min(PART_ROWS, PART_BYTES // (1 + sum(column.row_bytes for column in columns))))
+    tell = each_second(context, wanted.name, wanted.rows, "making ")
+    crc32_sum = 0
+    try:
+        for number, first in enumerate(range(0, wanted.rows, part_rows)):
+            count = min(part_rows, wanted.rows - first)
+            lines = _lines(columns, wanted.seed, number, first, count)
+            crc32_sum += sum(map(zlib.crc32, lines))
+            (making / f"{number:06d}.tsv").write_bytes(b"\n".join([*lines, b""]))
+            tell(first + count)
+        (making / SUM).write_text(json.dumps({"rows": wanted.rows, "crc32_sum": crc32_sum}))
+        shutil.rmtree(place, ignore_errors=True)
+        making.rename(place)
+    except BaseException:
+        shutil.rmtree(making, ignore_errors=True)
+        raise
+
+
+def _lines(columns: Sequence[_Column], seed: int, part: int, first: int, count: int) -> list[bytes]:
+    """The lines of one part. Each column draws for itself, so it does not depend on those beside it."""
+    line = b"\t".join(column.format for column in columns)
+    drawn = []
+    for position, column in enumerate(columns):
+        generator = np.random.default_rng([seed, position, part])
+        drawn += [draw(generator, first + 1, count) for draw in column.draws]
+    if not drawn:
+        return [line % ()] * count
+    return [line % values for values in zip(*drawn, strict=True)]
+
+
+def _forget(used: Path) -> None:
+    """Remove what nobody used for `KEPT_S`, and what was never finished."""
+    oldest = time.time() - KEPT_S
+    for path in used.parent.iterdir():
+        with contextlib.suppress(OSError):  # another run removes it, too
+            if path.stem != used.stem and path.stat().st_mtime < oldest:
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink()

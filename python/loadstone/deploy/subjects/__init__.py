@@ -1,0 +1,1 @@
+"""Applications under test: built, started, found by URL."""

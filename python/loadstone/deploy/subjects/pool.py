@@ -1,0 +1,172 @@
+"""The subjects of a run: one for each way that a condition wants it, kept up as long as there is memory."""
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import psutil
+from pydantic import ValidationError
+
+from loadstone.deploy.deployed import Deployed, DeployedSubject
+from loadstone.deploy.processes.paused import Holdable, release
+from loadstone.deploy.processes.quiet import Quiet, await_quiet
+from loadstone.deploy.processes.resource_limits import Limits
+from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.server_pool import with_own_log
+from loadstone.deploy.subjects.manifest import REFERENCE, Manifest, read_manifest
+from loadstone.deploy.subjects.placeholders import Address, address_of
+from loadstone.deploy.subjects.subject import LocalSubject, Subject, SubjectSettings
+from loadstone.deploy.subjects.url import UrlSubject
+from loadstone.errors import UserError
+from loadstone.plan.wanted import WantedSubject
+
+MEMORY_FLOOR_BYTES = 3 * 1024**3 // 2
+"""Below it a subject that is not needed at the moment is stopped before another part starts."""
+
+SETTLED = Quiet(cores=0.1, window_s=0.05, windows=2, longest_s=2.0)
+"""When a subject that is to be held has ended what it had in hand."""
+
+
+def available_bytes() -> int:
+    """Memory that new processes can have without others being swapped out."""
+    return int(psutil.virtual_memory().available)
+
+
+@dataclass(frozen=True)
+class _Key:
+    """What makes a subject another one."""
+
+    name: str
+    wanted: str
+    addresses: tuple[tuple[str, Address], ...]
+    """Of the servers that it refers to."""
+
+
+class SubjectPool:
+    """Subjects by how they are wanted. The one that was used last stands last."""
+
+    def __init__(self, context: DeployContext) -> None:
+        self._context = context
+        self._running: dict[_Key, DeployedSubject] = {}
+        self._expected: set[tuple[str, str]] = set()
+        self._starts: Counter[str] = Counter()
+        """Name -> how many were started, so that no two of them have one folder of logs."""
+        self._manifests: dict[str, tuple[Manifest, Path]] = {}
+
+    def manifest(self, wanted: WantedSubject) -> tuple[Manifest, Path] | None:
+        """Its manifest and the manifest's folder, read once; None for one of the user's by URL. Raises UserError."""
+        if wanted.manifest is None:
+            return None
+        if wanted.manifest not in self._manifests:
+            self._manifests[wanted.manifest] = read_manifest(Path(wanted.manifest))
+        return self._manifests[wanted.manifest]
+
+    def expect(self, wanted: Mapping[str, WantedSubject]) -> None:
+        """These are what the next trial needs: they are not stopped to make room."""
+        self._expected = {(name, _written(one)) for name, one in wanted.items()}
+
+    def need(self, wanted: Mapping[str, WantedSubject], servers: Mapping[str, Deployed]) -> dict[str, DeployedSubject]:
+        """The subjects by name; started if they do not run yet, restarted if they died.
+
+        Raises:
+            UserError: one does not build, start or get ready; with its own words.
+            ServerGone: one that is not ours does not answer any more.
+        """
+        return {name: self._one(self._key(name, one, servers), one) for name, one in wanted.items()}
+
+    def make_room(self) -> None:
+        """While memory is short, stop subjects that are not expected: the one first that was not used for longest."""
+        for key in list(self._running):
+            if available_bytes() >= MEMORY_FLOOR_BYTES:
+                return
+            if self._running[key].subject.ours and (key.name, key.wanted) not in self._expected:
+                self._context.progress(f"stopping {key.name}, which this trial does not need: memory is short")
+                self._running.pop(key).subject.stop()
+
+    def keep_only(self, servers: Iterable[Deployed]) -> None:
+        """Stop the subjects that refer to a server which is not among these any more, or not where it was."""
+        there = {_address(deployed) for deployed in servers if deployed.endpoint.unix_path is None}
+        for key in [key for key in self._running if not {at for _, at in key.addresses} <= there]:
+            self._context.progress(f"stopping {key.name}: its server moved to another port")
+            self._running.pop(key).subject.stop()
+
+    def hold_all_but(self, needed: Collection[DeployedSubject], servers: Iterable[Deployed]) -> list[Subject]:
+        """Hold those still that are not needed now; these.
+
+        One that works on `servers`, which go on running, is first given time to end what it has in hand: it may hold
+        a lock there.
+        """
+        running = {_address(one) for one in servers if one.endpoint.unix_path is None}
+        idle = [(key, one.subject) for key, one in self._running.items() if all(one is not other for other in needed)]
+        for key, subject in idle:
+            if isinstance(subject, Holdable) and not subject.held:
+                if running & {at for _, at in key.addresses}:
+                    await_quiet(list(subject.pids.values()), SETTLED, self._context.heed)
+                subject.hold()
+        return [subject for _, subject in idle]
+
+    def stop(self) -> None:
+        """Stop every subject that is ours."""
+        while self._running:
+            _, deployed = self._running.popitem()
+            deployed.subject.stop()
+
+    def _key(self, name: str, wanted: WantedSubject, servers: Mapping[str, Deployed]) -> _Key:
+        found = self.manifest(wanted)
+        environment = {**(found[0].environment if found else {}), **wanted.environment}
+        named = {server for value in environment.values() for server, _ in REFERENCE.findall(value)}
+        addresses = tuple((server, _address(servers[server])) for server in sorted(named & set(servers)))
+        return _Key(name, _written(wanted), addresses)
+
+    def _one(self, key: _Key, wanted: WantedSubject) -> DeployedSubject:
+        found = self._running.pop(key, None)
+        if found is None:
+            self.make_room()
+            subject = self._subject(key, wanted)
+            self._starts[key.name] += 1
+            endpoints = subject.start(with_own_log(self._context, self._starts[key.name]))
+        else:
+            self._running[key] = found  # should it not start again, it is still to be stopped
+            subject = found.subject
+            release(subject)
+            if subject.alive() and dict(subject.pids) == found.pids:
+                return found
+            endpoints = subject.restart()
+        warm_up_s = subject.warm_up_s if wanted.warm_up_s is None else wanted.warm_up_s
+        self._running[key] = DeployedSubject(subject, endpoints, dict(subject.pids), warm_up_s)
+        return self._running[key]
+
+    def _subject(self, key: _Key, wanted: WantedSubject) -> Subject:
+        found = self.manifest(wanted)
+        if found is None:
+            return UrlSubject(key.name, wanted.urls)
+        manifest, folder = found
+        settings = SubjectSettings(
+            name=key.name,
+            replicas=wanted.replicas,
+            limits=_limits(key.name, wanted.limits),
+            environment=wanted.environment,
+            servers=dict(key.addresses),
+        )
+        return LocalSubject(manifest, folder, settings)
+
+
+def _written(wanted: WantedSubject) -> str:
+    return json.dumps(asdict(wanted), sort_keys=True, default=str)
+
+
+def _address(deployed: Deployed) -> Address:
+    """What a subject may know of a server. Raises UserError if it has no port."""
+    return address_of(deployed.endpoint, deployed.server.facts)
+
+
+def _limits(name: str, limits: Mapping[str, object]) -> Limits:
+    try:
+        return Limits.model_validate(limits)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in ("subjects", name, "limits", *first["loc"]))
+        said = first["msg"].removeprefix("Value error, ")
+        raise UserError(f"{where}: {said}; write cpu: 0.5, memory: 512 MB") from None

@@ -1,0 +1,192 @@
+"""One replica of a subject: a process under a guard, with its port, its log and its limits."""
+
+import dataclasses
+import re
+import shlex
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from loadstone.deploy.processes.endings import ending_of_process
+from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings, guarded
+from loadstone.deploy.processes.paused import OneProcess
+from loadstone.deploy.processes.ports import PORT_TRIES, free_port
+from loadstone.deploy.processes.resource_limits import Limited, Limits, Throttling
+from loadstone.deploy.processes.workspace import Workspace
+from loadstone.deploy.provider import DeployContext, silent
+from loadstone.deploy.subjects.manifest import PLACES, Manifest
+from loadstone.errors import UserError
+from loadstone.http_exchange import NotHttp, exchange
+from loadstone.plan.model import Endpoint
+from loadstone.secrecy.registry import hide
+
+POLL_S, ASK_S = 0.05, 5.0
+LAST_LINES, LAST_BYTES = 4, 16_384
+PLACE = re.compile(r"\{(" + "|".join(sorted(PLACES)) + r")\}")
+PORT_TAKEN = re.compile(r"EADDRINUSE|[Aa]ddress already in use|[Pp]ort \d+ (is|was) already in use")
+
+
+class Replica(OneProcess):
+    """Started by `launch`, waited for by `await_ready`, so that several start side by side."""
+
+    def __init__(
+        self,
+        name: str,
+        number: int,
+        manifest: Manifest,
+        place: Path,
+        environment: Mapping[str, str],
+    ) -> None:
+        """`place`: its working folder."""
+        self.name = name
+        self.limited = Limited()
+        self._number = number
+        self._manifest = manifest
+        self._place = place
+        self._environment = environment
+        self._limits = Limits()
+        self._context = DeployContext()
+        self._process: GuardedProcess | None = None
+        self._endpoint = Endpoint()
+
+    @property
+    def pid(self) -> int | None:
+        """Its process; None while it does not run."""
+        return self._process.pid if self.alive() and self._process is not None else None
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where it listens."""
+        return self._endpoint
+
+    def alive(self) -> bool:
+        """Whether its process runs."""
+        return self._process is not None and self._process.alive()
+
+    def oom_kills(self) -> int | None:
+        """See `endings.Examinable`."""
+        return self.limited.oom_kills()
+
+    def how_it_ended(self) -> str:
+        """See `endings.Examinable`."""
+        return ending_of_process(self._process.exit_status) if self._process is not None and not self.alive() else ""
+
+    def throttling(self) -> Throttling | None:
+        """See `Limited.throttling`."""
+        return self.limited.throttling()
+
+    def launch(self, limits: Limits, context: DeployContext) -> None:
+        """Start its process on a free port.
+
+        Raises:
+            UserError: its command cannot be run, or there is no room for its folder.
+        """
+        self._limits, self._context = limits, context
+        self._endpoint = Endpoint(port=free_port())
+        # The first replica tells for all that there are no limits.
+        heard = context if self._number == 1 else dataclasses.replace(context, progress=silent)
+        try:
+            self._process, self.limited = guarded("subject", self.name, limits, heard, self._command)
+            self._process.start()
+        except OSError as error:
+            self.close()
+            raise UserError(
+                f"subject {self.name}: run.command cannot be run ({error}); check that the program is installed"
+            ) from None
+        except BaseException:
+            self.close()
+            raise
+
+    def relaunch(self) -> None:
+        """End its process and start it again in its folder, on its port."""
+        if self._process is None:
+            self.launch(self._limits, self._context)
+        else:
+            self._process.end()
+            self._process.start()
+
+    def await_ready(self) -> Endpoint:
+        """Wait until it answers; on another port where its own was taken.
+
+        Raises:
+            UserError: it ends, or is not ready in time; with its last lines.
+            Interrupted: the user asked to stop; it still runs.
+        """
+        run = self._manifest.run
+        deadline = time.monotonic() + run.ready_within_s
+        tries = PORT_TRIES
+        while not self._ready(run.ready):
+            self._context.heed()
+            if not self.alive():
+                if tries > 0 and PORT_TAKEN.search(self._tail()):
+                    tries -= 1
+                    self.close()
+                    self.launch(self._limits, self._context)
+                    continue
+                raise UserError(
+                    f"subject {self.name}: it ended while it started, and its last lines are: {self.last_lines()}"
+                )
+            if time.monotonic() > deadline:
+                raise UserError(
+                    f"subject {self.name}: run.ready: {run.ready} is not ready within {run.ready_within_s:g} s; "
+                    f"its last lines are: {self.last_lines()}"
+                )
+            time.sleep(POLL_S)
+        return self._endpoint
+
+    def last_lines(self) -> str:
+        """The end of what it wrote, on one line, without secrets."""
+        lines = [line.strip() for line in self._tail().splitlines() if line.strip()]
+        return hide(" | ".join(lines[-LAST_LINES:]) or "none")[-600:]
+
+    def close(self) -> None:
+        """End it with all that it started. May be called more than once."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.close()
+
+    def _tail(self) -> str:
+        """The end of its log since its last start."""
+        if self._process is None or not self._process.log.exists():
+            return ""
+        with self._process.log.open("rb") as file:
+            file.seek(max(self._process.log_start, self._process.log.stat().st_size - LAST_BYTES))
+            return file.read().decode(errors="replace")
+
+    def _ready(self, path: str) -> bool:
+        if not self.alive():
+            return False
+        try:
+            answer = exchange(self._endpoint.host, self._endpoint.port, path, within_s=ASK_S)
+        except (OSError, NotHttp):
+            return False
+        return 200 <= answer.status < 400
+
+    def _places(self, workspace: Workspace) -> dict[str, str]:
+        build = self._manifest.build
+        places = {"port": str(self._endpoint.port), "folder": str(workspace.path), "replica": str(self._number)}
+        if build is not None:
+            places["output"] = str(self._place / build.output)
+        if self._limits.memory is not None:
+            places["memory_mb"] = str(self._limits.memory // 10**6)
+        return places
+
+    def _filled(self, text: str, places: Mapping[str, str], where: str) -> str:
+        def value(found: re.Match[str]) -> str:
+            if found[1] not in places:
+                needs = {"output": "the manifest has no build", "memory_mb": "there is no memory limit"}
+                why = needs.get(found[1], "it stands as a word of its own in a command only")
+                raise UserError(f"subject {self.name}: {where}: {found[0]} is not known here: {why}")
+            return places[found[1]]
+
+        return PLACE.sub(value, text)
+
+    def _command(self, workspace: Workspace) -> tuple[list[str], Surroundings]:
+        """What is run in this workspace, and what it finds around it."""
+        places = self._places(workspace)
+        words: list[str] = []
+        for word in shlex.split(self._manifest.run.command):
+            given = self._manifest.jvm_flags if word == "{jvm_flags}" else (word,)
+            words += [self._filled(one, places, "run.command") for one in given]
+        filled = {n: self._filled(v, places, f"environment.{n}") for n, v in self._environment.items()}
+        return words, Surroundings(self._place, {"TMPDIR": str(workspace.path), **filled})

@@ -1,0 +1,222 @@
+"""A subject: the application under test, in replicas that each have a port, a log and a guard of their own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from loadstone.deploy.processes.endings import oom_kills_of
+from loadstone.deploy.processes.resource_limits import Limits, Throttling, written
+from loadstone.deploy.provider import DeployContext, Remark
+from loadstone.deploy.subjects.build import built
+from loadstone.deploy.subjects.manifest import Manifest, read_manifest
+from loadstone.deploy.subjects.placeholders import Address, resolved, unencrypted
+from loadstone.deploy.subjects.replica import Replica
+from loadstone.errors import UserError
+from loadstone.plan.model import Endpoint
+from loadstone.secrecy.registry import hidden, learn
+
+REPLICAS_MAX = 64
+
+
+class Subject(Protocol):
+    """An application under test, running or not. `start` may be called again after `stop`."""
+
+    name: str
+    ours: bool
+    warm_up_s: float
+    """How long it is to be under load before measuring makes sense."""
+
+    @property
+    def pids(self) -> Mapping[str, int]:
+        """Part -> process id: `name`, or `name-1`, `name-2`... of several replicas; empty where it cannot be seen."""
+
+    @property
+    def details(self) -> Mapping[str, str]:
+        """For the environment's record: the sources' hash, limits in force, variables without their secrets."""
+
+    @property
+    def metrics(self) -> Mapping[str, str]:
+        """Part -> the address where it tells its own figures to Prometheus; empty if it tells none."""
+
+    def start(self, context: DeployContext) -> tuple[Endpoint, ...]:
+        """Build it if needed, start every replica and wait until all are ready.
+
+        Raises:
+            UserError: it does not build, does not start, or is not ready in time; one line with its own words.
+        """
+
+    def restart(self) -> tuple[Endpoint, ...]:
+        """End it and start it again, on the same ports where they are free.
+
+        Raises:
+            ServerGone: it is not ours and does not answer.
+            UserError: it is ours and does not start.
+        """
+
+    def alive(self) -> bool:
+        """Whether every replica runs; for one of the user's, whether it answers."""
+
+    def last_words(self) -> str:
+        """What one that is not alive said last, on one line and without secrets; empty while all run."""
+
+    def throttling(self) -> Mapping[str, Throttling]:
+        """Part -> how its CPU limit held it back since its start; without those that have no limit."""
+
+    def stop(self) -> None:
+        """End it, with all that it started, if it is ours. May be called more than once."""
+
+
+@dataclass(frozen=True)
+class SubjectSettings:
+    """How a condition wants its subject."""
+
+    name: str | None = None
+    """Its name in the experiment; None: the manifest's."""
+    replicas: int = 1
+    limits: Limits = field(default_factory=Limits)
+    """Of each replica, as of a pod."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """What the condition varies; goes before the manifest's."""
+    servers: Mapping[str, Address] = field(default_factory=dict)
+    """The experiment's servers, started (`references.address_of`)."""
+
+
+class LocalSubject:
+    """A subject that we build and start; see `Subject`."""
+
+    ours = True
+
+    def __init__(self, manifest: Manifest, folder: Path, settings: SubjectSettings | None = None) -> None:
+        """`manifest` and `folder` as `manifest.read_manifest` gives them."""
+        self._settings = settings or SubjectSettings()
+        self.name = self._settings.name or manifest.name
+        self.warm_up_s = manifest.warm_up_s
+        self._manifest = manifest
+        self._folder = folder
+        self._context = DeployContext()
+        self._replicas: list[Replica] = []
+        self._details: dict[str, str] = {}
+        if not 1 <= self._settings.replicas <= REPLICAS_MAX:
+            raise UserError(f"subject {self.name}: replicas: {self._settings.replicas} is not 1 to {REPLICAS_MAX}")
+
+    @property
+    def pids(self) -> Mapping[str, int]:
+        """See `Subject.pids`."""
+        return {replica.name: replica.pid for replica in self._replicas if replica.pid is not None}
+
+    @property
+    def details(self) -> Mapping[str, str]:
+        """See `Subject.details`."""
+        return self._details
+
+    @property
+    def metrics(self) -> Mapping[str, str]:
+        """See `Subject.metrics`."""
+        page = self._manifest.run.metrics
+        return {replica.name: f"http://{replica.endpoint.label}{page}" for replica in self._replicas if page}
+
+    def throttling(self) -> Mapping[str, Throttling]:
+        """See `Subject.throttling`."""
+        told = {replica.name: replica.throttling() for replica in self._replicas}
+        return {name: throttling for name, throttling in told.items() if throttling is not None}
+
+    def oom_kills(self) -> int | None:
+        """See `endings.Examinable`."""
+        return oom_kills_of(self._replicas)
+
+    def how_it_ended(self) -> str:
+        """See `endings.Examinable`."""
+        return next((said for replica in self._replicas if (said := replica.how_it_ended())), "")
+
+    def alive(self) -> bool:
+        """Whether every replica runs."""
+        return bool(self._replicas) and all(replica.alive() for replica in self._replicas)
+
+    def last_words(self) -> str:
+        """The last lines of the first replica that ended; see `Subject.last_words`."""
+        return next((replica.last_lines() for replica in self._replicas if not replica.alive()), "")
+
+    def start(self, context: DeployContext) -> tuple[Endpoint, ...]:
+        """See `Subject.start`."""
+        self.stop()
+        self._context = context
+        settings = self._settings
+        for address in settings.servers.values():
+            learn(address.password)
+        written_as = {**self._manifest.environment, **settings.environment}
+        environment = resolved(written_as, settings.servers, self._manifest.optional_servers, self.name)
+        for server in unencrypted(written_as, settings.servers):
+            context.progress(
+                Remark(
+                    f"{self.name}: {server} takes TLS, and nothing in the application's environment says so; unless it "
+                    f"is set to TLS by itself it logs in readably: add ${{{server}.tls}} or ${{{server}.jdbc_options}}"
+                )
+            )
+        place = built(self._manifest, self._folder, context)
+        several = settings.replicas > 1
+        names = [f"{self.name}-{number}" if several else self.name for number in range(1, settings.replicas + 1)]
+        context.progress(f"starting {', '.join(names)}")
+        try:
+            for number, name in enumerate(names, 1):
+                replica = Replica(name, number, self._manifest, place, environment)
+                self._replicas.append(replica)
+                replica.launch(settings.limits, context)
+            endpoints = tuple(replica.await_ready() for replica in self._replicas)
+        except BaseException:
+            self.stop()
+            raise
+        self._note(place)
+        return endpoints
+
+    def restart(self) -> tuple[Endpoint, ...]:
+        """See `Subject.restart`."""
+        if not self._replicas:
+            return self.start(self._context)
+        self._context.progress(f"starting {self.name} again")
+        try:
+            for replica in self._replicas:
+                replica.relaunch()
+            return tuple(replica.await_ready() for replica in self._replicas)
+        except OSError:  # a guard was killed, and its folder is nobody's
+            return self.start(self._context)
+
+    @property
+    def held(self) -> bool:
+        """See `held.Holdable`."""
+        return any(replica.held for replica in self._replicas)
+
+    def hold(self) -> None:
+        """See `held.Holdable`."""
+        for replica in self._replicas:
+            replica.hold()
+
+    def release(self) -> None:
+        """See `held.Holdable`."""
+        for replica in self._replicas:
+            replica.release()
+
+    def stop(self) -> None:
+        """See `Subject.stop`."""
+        while self._replicas:
+            self._replicas.pop().close()
+
+    def _note(self, place: Path) -> None:
+        """What the record tells: variables as they were asked for, before secrets took their places."""
+        settings, manifest = self._settings, self._manifest
+        limits = written(settings.limits, self._replicas[0].limited)
+        asked = {**manifest.environment, **settings.environment}
+        variables = {f"environment.{name}": value for name, value in asked.items()}
+        source = {"source": place.name} if manifest.build is not None else {}
+        flags = {"jvm_flags": " ".join(manifest.jvm_flags)} if manifest.jvm_flags else {}
+        self._details = hidden({**source, "replicas": str(settings.replicas), **limits, **flags, **variables})
+
+
+def local_subject(path: Path, settings: SubjectSettings | None = None) -> LocalSubject:
+    """The subject of a manifest's file or folder, not started.
+
+    Raises:
+        UserError: there is no manifest, or it is none.
+    """
+    manifest, folder = read_manifest(path)
+    return LocalSubject(manifest, folder, settings)

@@ -1,0 +1,148 @@
+"""A subject of the user's by URL: it is never started or stopped."""
+
+import http.client
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from urllib.parse import unquote, urlsplit
+
+from loadstone.bounded_socket import TooMuch
+from loadstone.deploy.processes.resource_limits import Throttling
+from loadstone.deploy.provider import DeployContext, silent
+from loadstone.deploy.transport import remark_on_exposure
+from loadstone.deploy.urls import learned
+from loadstone.errors import ServerGone, UserError
+from loadstone.http_exchange import NotHttp, exchange
+from loadstone.plan.model import Endpoint, Tls
+from loadstone.secrecy.text import hide_url
+from loadstone.software.mariadb.url import listening_pid
+from loadstone.software.redis.control import plain, tls_context
+from loadstone.software.redis.url import answering_again
+
+ASK_S = 5.0
+RETURN_S, POLL_S = 30.0, 0.5
+"""How long one that is gone may take to come back, and how often it is asked."""
+
+
+class _Slow(UserError):
+    """It does not answer in time. One that is overloaded does not, either."""
+
+
+def parse_subject_url(url: str) -> Endpoint:
+    """`http://host:port/base` or https:// as an endpoint.
+
+    Raises:
+        UserError: it is no such URL; the message never holds the password.
+    """
+    shown = hide_url(url)
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise UserError(f"subject '{shown}': {error}; write http://HOST:PORT") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise UserError(f"subject '{shown}': write http://HOST:PORT or https://HOST:PORT")
+    secure = parts.scheme == "https"
+    try:
+        return Endpoint(
+            host=parts.hostname,
+            port=port or (443 if secure else 80),
+            tls=Tls(server_name=parts.hostname) if secure else None,
+            username=unquote(parts.username) if parts.username else None,
+            password=learned(unquote(parts.password)) if parts.password else None,
+            base_path=parts.path.rstrip("/"),
+        )
+    except ValueError:
+        raise UserError(
+            f"subject '{shown}': the path may not hold such characters; write http://HOST:PORT/PATH"
+        ) from None
+
+
+class UrlSubject:
+    """One or more replicas that the user runs; see `subject.Subject`."""
+
+    ours = False
+    warm_up_s = 0.0
+
+    def __init__(self, name: str, urls: Sequence[str]) -> None:
+        self.name = name
+        self.pids: Mapping[str, int] = {}
+        self.metrics: Mapping[str, str] = {}
+        self.details: Mapping[str, str] = {"url": ", ".join(hide_url(url) for url in urls)}
+        self._context = DeployContext()
+        self._endpoints = tuple(parse_subject_url(url) for url in urls)
+
+    def start(self, context: DeployContext) -> tuple[Endpoint, ...]:
+        """Ask each whether it answers HTTP, whatever its status; see `subject.Subject.start`."""
+        self._context = context
+        for endpoint in self._endpoints:
+            context.heed()
+            context.progress(f"asking {self.name} ({endpoint.label})")
+            remark_on_exposure(context, self.name, endpoint)
+            _ask(self.name, endpoint)
+        found = [listening_pid(endpoint) for endpoint in self._endpoints]
+        several = len(found) > 1
+        self.pids = {
+            f"{self.name}-{number}" if several else self.name: pid
+            for number, pid in enumerate(found, 1)
+            if pid is not None
+        }
+        return self._endpoints
+
+    def restart(self) -> tuple[Endpoint, ...]:
+        """Go on if it answers again within `RETURN_S`.
+
+        Raises:
+            ServerGone: it does not.
+            Interrupted: the user asked to stop.
+        """
+        quiet = replace(self._context, progress=silent)
+        deadline = time.monotonic() + RETURN_S
+        while True:
+            self._context.heed()
+            try:
+                return answering_again(lambda _: self.start(quiet))
+            except ServerGone:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(POLL_S)
+
+    def alive(self) -> bool:
+        """Whether every replica takes connections; one that answers late is alive."""
+        return not self.last_words()
+
+    def last_words(self) -> str:
+        """Why one does not take connections; see `subject.Subject.last_words`."""
+        for endpoint in self._endpoints:
+            try:
+                _ask(self.name, endpoint)
+            except _Slow:
+                continue
+            except UserError as error:
+                return str(error)
+        return ""
+
+    def throttling(self) -> Mapping[str, Throttling]:
+        """Nothing: its limits are the user's."""
+        return {}
+
+    def stop(self) -> None:
+        """Nothing: it is the user's."""
+
+
+def _ask(name: str, endpoint: Endpoint) -> None:
+    where = f"subject {name} ({endpoint.label})"
+    context = None if endpoint.tls is None else tls_context(endpoint.tls)
+    try:
+        exchange(
+            endpoint.host, endpoint.port, endpoint.base_path or "/", method="HEAD", within_s=ASK_S, context=context
+        )
+    except TooMuch:
+        raise UserError(f"{where}: the head of its answer has no end; correct its URL") from None
+    except OSError as error:
+        kind = _Slow if isinstance(error, TimeoutError) else UserError
+        raise kind(f"{where}: {plain(error)}; start it, or correct its URL") from None
+    except NotHttp as error:
+        raise UserError(f"{where}: it does not speak HTTP ({error}); correct its URL") from None
+    except (ValueError, http.client.HTTPException) as error:  # a host or a path that cannot be sent
+        raise UserError(f"{where}: {error}; correct its URL") from None

@@ -1,0 +1,248 @@
+"""What a person sees while a run goes on: what is measured now, what is decided, how long it still takes."""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
+from types import TracebackType
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from loadstone.console import remarks
+from loadstone.deploy.provider import Remark
+from loadstone.live.progress_view import View, phase_words
+from loadstone.record.look import Reason
+from loadstone.report import format as fmt
+from loadstone.report.columns import MARKS
+from loadstone.report.ending import ROW_STYLES as STYLES
+
+_ENDS: dict[Reason, str] = {
+    "go on": "not decided yet, more blocks follow",
+    "decided": "decided",
+    "last look": "not decided, and this was the last look",
+    "out of budget": "not decided, and the budget is spent",
+}
+_OPEN = "UNDECIDED"
+"""How the verdict of a pair begins that more blocks may decide."""
+_VARYING = re.compile(r"[\w./-]*[0-9][\w.,/-]*")
+"""Figures and names of trials: remarks that differ in these only say the same."""
+_TROUBLE_MAX = 5
+"""So many different reasons of invalid trials are worth a line; the report has all."""
+_PAUSE_S, _LONG_PAUSE_S = 15.0, 60.0
+_OFTEN = 10
+"""So many lines come after short pauses where there is no terminal, then fewer: a long run needs no long log."""
+
+
+class RunProgress:
+    """The display of a run.
+
+    On a terminal it repaints when it is called, at most once a call and never by itself, so that it takes no CPU from
+    what is measured. Elsewhere it prints a line now and then. What stays in both: each comparison as it is decided,
+    and what the user must know, once. `verbose` adds a line a trial of a table and a line a block of a comparison;
+    `quiet` prints nothing.
+    """
+
+    def __init__(
+        self,
+        console: Console | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        verbose: bool = False,
+        quiet: bool = False,
+    ) -> None:
+        self._console = console or remarks()
+        self._clock = clock
+        self._verbose, self._quiet = verbose, quiet
+        self._screen: Live | None = None
+        self._view = View(began_s=clock())
+        self._block: Counter[str] = Counter()
+        self._block_reasons: list[str] = []
+        self._said: set[str] = set()
+        """What was remarked already, without its figures."""
+        self._troubles = 0
+        self._fallen: dict[tuple[str, int], str] = {}
+        """Verdicts that were printed, of each pair of a group, without their figures."""
+        self._lines, self._line_s = 0, -2 * _LONG_PAUSE_S
+
+    def __enter__(self) -> "RunProgress":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """The first trial is about to begin."""
+        self._view.began_s = self._view.reported_s = self._clock()
+        self._open()
+
+    def left(self, seconds: float, at_most: bool) -> None:
+        """How long the run still takes from now on; `at_most`: it may well end before."""
+        self._view.left_s, self._view.at_most, self._view.reported_s = seconds, at_most, self._clock()
+
+    def decided(self, decided: int, of: int) -> None:
+        """So many of all comparisons are decided."""
+        self._view.decided = (decided, of)
+
+    def trial(self, name: str, label: str, place: str) -> None:
+        """Trial `name` of condition `label` begins; `place` says where in the run it stands."""
+        self._view.place, self._view.label = fmt.plain(place), fmt.plain(label)
+        self._view.now = Text(f"{fmt.plain(name)}: preparing", style="dim")
+        self._refresh()
+
+    def live(self, tps: float, p99_ns: int | None, phase: str) -> None:
+        """What the last second showed: operations a second, their P99, and the phase it belonged to.
+
+        While the last replies are awaited there is no load, and so nothing to show.
+        """
+        if phase == "drain":
+            return
+        self._view.live(tps, p99_ns, phase)
+        self._refresh()
+        if phase == "measure":
+            self._beat(f"{self._view.label}: {fmt.rate(tps)} a second, P99 {fmt.duration(p99_ns)}")
+        else:
+            self._beat(f"{self._view.label}: {phase_words(phase)}", patience=2)
+
+    def finished(self, verdict: str, reasons: Sequence[str], *, in_block: bool = False) -> None:
+        """The trial ended; `in_block`: its block is reported as a whole. A new reason to refuse one is remarked."""
+        self._view.invalid += verdict == "invalid"
+        if in_block:
+            self._block[verdict] += 1
+            self._block_reasons += reasons
+        if self._verbose and not in_block:
+            self._ended(verdict, f"{self._view.place}: {self._view.label}", verdict, reasons)
+        elif verdict == "invalid" and not self._verbose and reasons:
+            self._trouble(reasons[0])
+        self._refresh()
+
+    def block(self, place: str) -> None:
+        """A block of a comparison ended: all trials that finished with `in_block` since the one before."""
+        found, reasons = self._block, self._block_reasons
+        self._block, self._block_reasons = Counter(), []
+        if not self._verbose or not found:
+            return
+        worst = next((kind for kind in ("invalid", "suspect") if found[kind]), "valid")
+        said = worst if len(found) == 1 else ", ".join(f"{found[kind]} {kind}" for kind in STYLES if found[kind])
+        more = [f"(And {len(reasons) - 1} more.)"] if len(reasons) > 1 else []
+        self._ended(worst, fmt.plain(place), said, [*reasons[:1], *more])
+
+    def look(self, group: str, blocks: int, reason: Reason, verdicts: Sequence[str], names: Sequence[str] = ()) -> None:
+        """A comparison was judged: the verdict of each of its pairs, and what these are called.
+
+        A verdict that is settled is printed once; what is left open when the comparison ends, then.
+        """
+        if self._verbose:
+            self._look(group, blocks, reason, verdicts)
+            return
+        after = f"after {fmt.count(blocks)} {'block' if blocks == 1 else 'blocks'}"
+        for place, (said, name) in enumerate(zip_longest(verdicts, names[: len(verdicts)], fillvalue="")):
+            alike = _VARYING.sub("#", said)
+            is_new = self._fallen.get((group, place)) != alike
+            if is_new and (reason != "go on" or not said.startswith(_OPEN)):
+                self._fallen[group, place] = alike
+                self._line(Text(f"{fmt.plain(name or group)}: {fmt.plain(said).removesuffix(' (quick)')} ({after})"))
+
+    def step(self, text: str) -> None:
+        """What is done just now outside of trials; a `Remark` stays on the screen."""
+        if isinstance(text, Remark) or self._verbose:
+            self.note(text)
+            return
+        self._view.label, self._view.now = fmt.plain(text), Text()
+        self._open()
+        self._refresh()
+        if not self._console.is_terminal and not self._view.place and self._is_new(text):
+            self._line(Text(fmt.plain(text)))
+        else:
+            self._beat(fmt.plain(text))
+
+    def note(self, text: str) -> None:
+        """A sentence that stays on the screen; what was said already is not said again."""
+        if self._is_new(text):
+            self._line(Text(fmt.plain(text)))
+
+    def detail(self, text: str) -> None:
+        """A sentence for who wants to know everything."""
+        if self._verbose:
+            self._line(Text(fmt.plain(text)))
+
+    def stop(self) -> None:
+        """Give the terminal back. May be called twice, and without a start."""
+        if self._screen is not None:
+            self._screen.stop()
+            self._screen = None
+
+    def left_words(self) -> str:
+        """`about 4 min left`, counted down since it was reported; `at most` where the run may end before."""
+        return self._view.left_words(self._clock())
+
+    def _look(self, group: str, blocks: int, reason: Reason, verdicts: Sequence[str]) -> None:
+        refused = any(said.startswith(("INVALID", "NOT DECIDABLE")) for said in verdicts)
+        end = "ended" if reason == "decided" and refused else _ENDS[reason]
+        head = f"{fmt.plain(group)}, after {fmt.count(blocks)} {'block' if blocks == 1 else 'blocks'}: {end}"
+        if len(verdicts) == 1:
+            self._line(Text(f"{head}: {fmt.plain(verdicts[0])}"))
+            return
+        self._line(Text(head))
+        for said in verdicts if reason != "go on" else ():
+            self._line(Text(f"  {fmt.plain(said)}"))
+
+    def _trouble(self, reason: str) -> None:
+        """Why a trial gives no figure, where that was not said before."""
+        if self._troubles < _TROUBLE_MAX and self._is_new(reason):
+            self._troubles += 1
+            self._line(
+                Text.assemble((f"{MARKS['invalid']} ", STYLES["invalid"]), f"{self._view.label}: {fmt.plain(reason)}")
+            )
+
+    def _ended(self, verdict: str, what: str, said: str, reasons: Sequence[str]) -> None:
+        """A line on what ended, with its mark; elsewhere than on a terminal with the time left."""
+        told = [fmt.plain(reason) if self._is_new(reason) else _fact(fmt.plain(reason)) for reason in reasons]
+        sentence = " ".join([f"{said}.", *told]) if told else said
+        left = "" if self._screen else f", {self.left_words()}"
+        self._line(Text.assemble((f"{MARKS.get(verdict, '?')} ", STYLES.get(verdict, "")), f"{what}: {sentence}{left}"))
+
+    def _is_new(self, text: str) -> bool:
+        alike = _VARYING.sub("#", text)
+        if alike in self._said:
+            return False
+        self._said.add(alike)
+        return True
+
+    def _beat(self, now: str, patience: int = 1) -> None:
+        """A sign of life where there is no terminal: what happens now, where, and how long it still takes.
+
+        `patience`: so many times the usual pause is waited for something that says more.
+        """
+        pause_s = _PAUSE_S if self._lines < _OFTEN else _LONG_PAUSE_S
+        if self._console.is_terminal or self._verbose or self._clock() - self._line_s < patience * pause_s:
+            return
+        self._lines, self._line_s = self._lines + 1, self._clock()
+        left = self.left_words() if self._view.left_s else ""
+        parts = filter(None, (self._view.place, now, self._view.decided_words(), left))
+        self._line(Text("; ".join(parts)))
+
+    def _line(self, text: Text) -> None:
+        if not self._quiet:
+            self._console.print(text, soft_wrap=not self._console.is_terminal)
+
+    def _open(self) -> None:
+        if self._console.is_terminal and self._screen is None and not self._quiet:
+            self._screen = Live(
+                console=self._console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
+            )
+            self._screen.start()
+
+    def _refresh(self) -> None:
+        if self._screen is not None:
+            self._screen.update(self._view.render(self._clock(), self._console.width), refresh=True)
+
+
+def _fact(reason: str) -> str:
+    """A reason without the advice behind it, which was given before."""
+    head, colon, _ = reason.partition(": ")
+    return f"{head}." if colon else reason

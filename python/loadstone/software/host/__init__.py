@@ -1,0 +1,1 @@
+"""The host, its processes, and the driver's own."""

@@ -1,0 +1,113 @@
+"""This process, which makes the load: what the engine's threads take, and what the rest of it takes."""
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import psutil
+
+from loadstone.observe.counter_rates import Rates
+from loadstone.observe.sample import Monitor, Sample
+from loadstone.observe.watch import Watch
+from loadstone.software.host import tasks
+
+PROC = Path("/proc")
+CGROUPS = Path("/sys/fs/cgroup")
+PART = "generator"
+UNITS = {
+    "cpu_s": "s since the process began, all its threads",
+    "cpu_share": "cores",
+    "python_share": "cores: the threads that run Python (monitors, progress, record)",
+    "native_share": "cores: all other threads, the engine's among them",
+    "hottest_native_share": "cores: the busiest of the other threads",
+    "hottest_native_wait_share": "share of the time that one of them was ready to run and had no CPU, the worst",
+    "rss_bytes": "bytes",
+    "throttled_s": "s since the cgroup began in which its CPU limit held it",
+}
+
+
+class GeneratorMonitor:
+    """loadstone's own process."""
+
+    UNITS = UNITS
+
+    def __init__(self) -> None:
+        self._process = psutil.Process()
+        self._throttle_files = _throttle_files()
+        self._rates = Rates(self._counters())
+
+    @classmethod
+    def watching(cls, watch: Watch) -> list[Monitor]:  # noqa: ARG003 (of every run)
+        """One for this process."""
+        return [cls()]
+
+    def sample(self, unix_s: float) -> Iterator[Sample]:
+        """Gauges now, shares since they were last told."""
+        counters = self._counters()
+        told = {"cpu_s": counters["cpu_s"], "rss_bytes": float(self._process.memory_info().rss)}
+        throttled_s = self._throttled_s()
+        if throttled_s is not None:
+            told["throttled_s"] = throttled_s
+        rates = self._rates.of(counters)
+        if "cpu_s" in rates:
+            told["cpu_share"] = rates.pop("cpu_s")
+            told |= _groups(rates)
+        for name, value in told.items():
+            yield Sample(unix_s, PART, name, value)
+
+    def _counters(self) -> dict[str, float]:
+        """CPU time of the process, and of each thread `ran.<id>` and `waited.<id>`."""
+        found = {"cpu_s": time.process_time()}
+        for thread, times in tasks.scheduled("self").items():
+            found |= {f"ran.{thread}": times.ran_s, f"waited.{thread}": times.waited_s}
+        return found
+
+    def _throttled_s(self) -> float | None:
+        """Of the cgroup and those above it; None where there are none."""
+        found = [seconds for path in self._throttle_files if (seconds := _throttled(path)) is not None]
+        return sum(found) if found else None
+
+
+def _groups(rates: Mapping[str, float]) -> dict[str, float]:
+    """Shares by group of threads, of those that lived all the time; nothing where threads cannot be seen."""
+    python = {str(thread.native_id) for thread in threading.enumerate()}
+    ran = {name.removeprefix("ran."): rate for name, rate in rates.items() if name.startswith("ran.")}
+    native = [thread for thread in ran if thread not in python]
+    if not ran:
+        return {}
+    return {
+        "python_share": sum(rate for thread, rate in ran.items() if thread in python),
+        "native_share": sum(ran[thread] for thread in native),
+        "hottest_native_share": max((ran[thread] for thread in native), default=0.0),
+        "hottest_native_wait_share": max((rates[f"waited.{thread}"] for thread in native), default=0.0),
+    }
+
+
+def _throttle_files() -> tuple[Path, ...]:
+    """`cpu.stat` of this process's cgroup and of those above it, v2 or v1."""
+    try:
+        lines = (PROC / "self" / "cgroup").read_text().splitlines()
+    except OSError:
+        return ()
+    found: list[Path] = []
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        root = CGROUPS / controllers if controllers else CGROUPS
+        place = root / path.lstrip("/")
+        while place.is_relative_to(root):
+            found.append(place / "cpu.stat")
+            place = place.parent
+    return tuple(path for path in found if path.is_file())
+
+
+def _throttled(path: Path) -> float | None:
+    try:
+        rows = dict(line.split() for line in path.read_text().splitlines())
+    except (OSError, ValueError):
+        return None
+    if "throttled_usec" in rows:
+        return int(rows["throttled_usec"]) / 1e6
+    return int(rows["throttled_time"]) / 1e9 if "throttled_time" in rows else None

@@ -1,0 +1,170 @@
+"""The host, in the columns of `vmstat`: the same meaning, the same units, unrounded."""
+
+import contextlib
+import resource
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+from loadstone.observe.counter_rates import Rates
+from loadstone.observe.sample import Monitor, Sample
+from loadstone.observe.watch import Watch
+
+PROC = Path("/proc")
+HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+PART = "host"
+KERNEL = "kernel"
+PAGE_KIB = resource.getpagesize() / 1024
+CPU_STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+UNITS = {
+    "r": "threads that run or wait for a CPU, less the one that asks (as vmstat does up to procps 3)",
+    "b": "threads that wait for input or output",
+    "swpd": "KiB",
+    "free": "KiB",
+    "buff": "KiB",
+    "cache": "KiB",
+    "si": "KiB/s",
+    "so": "KiB/s",
+    "bi": "KiB/s",
+    "bo": "KiB/s",
+    "in": "interrupts/s",
+    "cs": "context switches/s",
+    "us": "% of all CPUs",
+    "sy": "% of all CPUs",
+    "id": "% of all CPUs",
+    "wa": "% of all CPUs",
+    "st": "% of all CPUs",
+    "huge_pages_always": "1 if every process is given huge pages unasked, else 0; part `kernel`",
+    "overcommit_memory": "0: memory is promised by a guess, 1: all that is asked for, 2: up to a limit; part `kernel`",
+    "busy": "% of one CPU, part `cpu<number>`",
+    "stolen": "% of one CPU that other machines took (steal), part `cpu<number>`",
+}
+
+
+class Reading(NamedTuple):
+    """What the kernel says at one moment: gauges as they are, counters since it started."""
+
+    gauges: dict[str, float]
+    counters: dict[str, float]
+    cpu_times: dict[str, tuple[float, ...]]
+    """`cpu` (all), `cpu0`...: the time spent in each of `CPU_STATES`."""
+
+    def growing(self) -> dict[str, float]:
+        """All that only grows, CPU times by `cpu0.user` and so on."""
+        times = {
+            f"{cpu}.{state}": spent
+            for cpu, states in self.cpu_times.items()
+            for state, spent in zip(CPU_STATES, states, strict=True)
+        }
+        return self.counters | times
+
+
+class HostMonitor:
+    """vmstat's columns since the sample before; and `busy` and `stolen` of each CPU in `cpus`."""
+
+    UNITS = UNITS
+
+    def __init__(self, cpus: Iterable[int] = ()) -> None:
+        self._cpus = tuple(cpus)
+        self._read = _read_proc if sys.platform == "linux" else _read_psutil
+        self._rates = Rates(self._read().growing())
+        self._settings = _memory_settings()
+
+    @classmethod
+    def watching(cls, watch: Watch) -> list[Monitor]:
+        """One for the host."""
+        return [cls(watch.cpus)]
+
+    def sample(self, unix_s: float) -> Iterator[Sample]:
+        """Gauges now, rates and shares since they were last told."""
+        now = self._read()
+        rates = self._rates.of(now.growing())
+        told = now.gauges | {name: rates[name] for name in now.counters if name in rates}
+        told |= _shares("cpu", rates)
+        for name, value in told.items():
+            yield Sample(unix_s, PART, name, value)
+        for name, value in self._settings.items():
+            yield Sample(unix_s, KERNEL, name, value)
+        for cpu in self._cpus:
+            shares = _shares(f"cpu{cpu}", rates)
+            if shares:
+                yield Sample(unix_s, f"cpu{cpu}", "busy", 100.0 - shares["id"] - shares["wa"])
+                yield Sample(unix_s, f"cpu{cpu}", "stolen", shares["st"])
+
+
+def _shares(cpu: str, rates: Mapping[str, float]) -> dict[str, float]:
+    """vmstat's percentages of the CPU time that passed; nothing if none did."""
+    spent = {state: rates.get(f"{cpu}.{state}", 0.0) for state in CPU_STATES}
+    total = sum(spent.values())
+    if total <= 0:
+        return {}
+    columns = {
+        "us": spent["user"] + spent["nice"],
+        "sy": spent["system"] + spent["irq"] + spent["softirq"],
+        "id": spent["idle"],
+        "wa": spent["iowait"],
+        "st": spent["steal"],
+    }
+    return {name: 100.0 * value / total for name, value in columns.items()}
+
+
+def _memory_settings() -> dict[str, float]:
+    """Settings of the kernel that matter where a server forks; nothing where they cannot be read."""
+    found: dict[str, float] = {}
+    with contextlib.suppress(OSError, ValueError):
+        found["overcommit_memory"] = float((PROC / "sys" / "vm" / "overcommit_memory").read_text())
+    with contextlib.suppress(OSError):
+        found["huge_pages_always"] = float("[always]" in HUGE_PAGES.read_text())
+    return found
+
+
+def _read_proc() -> Reading:
+    """From /proc, as vmstat reads it."""
+    stat = [line.split() for line in (PROC / "stat").read_text().splitlines()]
+    cpu_times = {row[0]: tuple(float(n) for n in row[1:9]) for row in stat if row[0].startswith("cpu")}
+    counts = {row[0]: float(row[1]) for row in stat if not row[0].startswith("cpu")}
+    memory = _table(PROC / "meminfo")
+    pages = _table(PROC / "vmstat")
+    gauges = {
+        "r": max(0.0, counts["procs_running"] - 1),
+        "b": counts["procs_blocked"],
+        "swpd": memory["SwapTotal:"] - memory["SwapFree:"],
+        "free": memory["MemFree:"],
+        "buff": memory["Buffers:"],
+        "cache": memory["Cached:"] + memory.get("SReclaimable:", 0.0),
+    }
+    counters = {
+        "si": pages.get("pswpin", 0.0) * PAGE_KIB,
+        "so": pages.get("pswpout", 0.0) * PAGE_KIB,
+        "bi": pages["pgpgin"],
+        "bo": pages["pgpgout"],
+        "in": counts["intr"],
+        "cs": counts["ctxt"],
+    }
+    return Reading(gauges, counters, cpu_times)
+
+
+def _table(path: Path) -> dict[str, float]:
+    """Lines of a name and a number."""
+    rows = (line.split() for line in path.read_text().splitlines())
+    return {row[0]: float(row[1]) for row in rows}
+
+
+def _read_psutil() -> Reading:
+    """Where there is no /proc: the columns that psutil knows."""
+    memory, swap, stats = psutil.virtual_memory(), psutil.swap_memory(), psutil.cpu_stats()
+    disk = psutil.disk_io_counters()
+    gauges = {"swpd": swap.used / 1024, "free": memory.free / 1024}
+    counters = {"si": swap.sin / 1024, "so": swap.sout / 1024}
+    counters |= {"in": float(stats.interrupts), "cs": float(stats.ctx_switches)}
+    if disk is not None:
+        counters |= {"bi": disk.read_bytes / 1024, "bo": disk.write_bytes / 1024}
+    return Reading(gauges, counters, {"cpu": _psutil_times()})
+
+
+def _psutil_times() -> tuple[float, ...]:
+    times = psutil.cpu_times()
+    return tuple(float(getattr(times, state, 0.0)) for state in CPU_STATES)

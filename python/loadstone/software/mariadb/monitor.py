@@ -1,0 +1,120 @@
+"""A MariaDB (or MySQL) server as it tells of itself by SHOW GLOBAL STATUS."""
+
+from collections.abc import Iterator, Mapping
+
+from loadstone.errors import LoadstoneError
+from loadstone.observe.counter_rates import Rates
+from loadstone.observe.sample import Monitor, Sample
+from loadstone.observe.watch import SqlControl, Watch
+from loadstone.replies import read_as
+
+ROWS_READ = tuple(
+    f"Handler_read_{way}" for way in ("first", "key", "last", "next", "prev", "rnd", "rnd_deleted", "rnd_next")
+)
+RATES: dict[str, tuple[str, ...]] = {
+    "queries_per_s": ("Queries",),
+    "selects_per_s": ("Com_select", "Qcache_hits"),
+    "writes_per_s": ("Com_insert", "Com_insert_select", "Com_update", "Com_delete", "Com_replace"),
+    "commits_per_s": ("Com_commit",),
+    "query_cache_hits_per_s": ("Qcache_hits",),
+    "rows_inserted_per_s": ("Handler_write",),
+    "rows_read_per_s": ROWS_READ,
+    "rows_updated_per_s": ("Handler_update",),
+    "rows_deleted_per_s": ("Handler_delete",),
+    "row_lock_waits_per_s": ("Innodb_row_lock_waits",),
+    "disk_reads_per_s": ("Innodb_data_reads",),
+    "disk_writes_per_s": ("Innodb_data_writes",),
+    "fsyncs_per_s": ("Innodb_data_fsyncs",),
+    "disk_read_bytes_per_s": ("Innodb_data_read",),
+    "disk_written_bytes_per_s": ("Innodb_data_written",),
+    "log_written_bytes_per_s": ("Innodb_os_log_written",),
+    "received_bytes_per_s": ("Bytes_received",),
+    "sent_bytes_per_s": ("Bytes_sent",),
+}
+"""Rate -> the server's counters whose sum it is of. A server that has none of them does not tell the rate."""
+GAUGES = {
+    "threads_connected": "Threads_connected",
+    "threads_running": "Threads_running",
+    "buffer_pool_data_bytes": "Innodb_buffer_pool_bytes_data",
+    "buffer_pool_dirty_bytes": "Innodb_buffer_pool_bytes_dirty",
+}
+POOL_REQUESTS = "Innodb_buffer_pool_read_requests"
+POOL_MISSES = "Innodb_buffer_pool_reads"
+UNITS = {
+    "answers": "1 or 0",
+    "threads_connected": "connections, loadstone's own for control among them",
+    "threads_running": "threads that work on a statement, the one that answers this among them",
+    "buffer_pool_data_bytes": "bytes of the buffer pool that hold pages",
+    "buffer_pool_dirty_bytes": "bytes of the buffer pool that wait to be written",
+    "buffer_pool_hits": "% of the reads of pages that found them in the buffer pool; not told where nothing was read",
+    "queries_per_s": "statements/s of all kinds",
+    "selects_per_s": "SELECT/s, those answered from the query cache among them",
+    "writes_per_s": "INSERT, UPDATE, DELETE and REPLACE/s",
+    "commits_per_s": "COMMIT/s, those of autocommit not among them",
+    "query_cache_hits_per_s": "SELECT/s answered from the query cache",
+    "rows_inserted_per_s": "rows/s",
+    "rows_read_per_s": "rows/s that a storage engine was asked for",
+    "rows_updated_per_s": "rows/s",
+    "rows_deleted_per_s": "rows/s",
+    "row_lock_waits_per_s": "waits/s for a row that another transaction had locked",
+    "disk_reads_per_s": "reads/s of InnoDB's files",
+    "disk_writes_per_s": "writes/s to InnoDB's files",
+    "fsyncs_per_s": "fsync/s of InnoDB's files",
+    "disk_read_bytes_per_s": "bytes/s",
+    "disk_written_bytes_per_s": "bytes/s",
+    "log_written_bytes_per_s": "bytes/s to the redo log",
+    "received_bytes_per_s": "bytes/s from clients",
+    "sent_bytes_per_s": "bytes/s to clients",
+}
+NAMES = sorted({name for names in RATES.values() for name in names} | {*GAUGES.values(), POOL_REQUESTS, POOL_MISSES})
+QUESTION = f"SHOW GLOBAL STATUS WHERE Variable_name IN ({', '.join(repr(name) for name in NAMES)})"
+
+
+class MariaDbMonitor:
+    """The server of `part`; `answers` alone is told while it does not answer."""
+
+    UNITS = UNITS
+
+    def __init__(self, part: str, control: SqlControl) -> None:
+        self._part = part
+        self._control = control
+        self._rates = Rates(_counters(self._status()))
+
+    @classmethod
+    def watching(cls, watch: Watch) -> list[Monitor]:
+        """One for each server."""
+        return [cls(part, control) for part, control in watch.mariadb.items()]
+
+    def sample(self, unix_s: float) -> Iterator[Sample]:
+        """Gauges now, rates since they were last told; sends one statement."""
+        status = self._status()
+        told = {"answers": float(bool(status))}
+        if status:
+            told |= {name: status[theirs] for name, theirs in GAUGES.items() if theirs in status}
+            rates = self._rates.of(_counters(status))
+            requests = rates.pop(POOL_REQUESTS, 0.0)
+            misses = rates.pop(POOL_MISSES, 0.0)
+            if requests > 0:
+                told["buffer_pool_hits"] = 100.0 * max(0.0, 1.0 - misses / requests)
+            told |= rates
+        for name, value in told.items():
+            yield Sample(unix_s, self._part, name, value)
+
+    def _status(self) -> dict[str, float]:
+        """The server's own names and values; empty while it does not answer."""
+        try:
+            rows = self._control.query(QUESTION)
+            with read_as(self._part, "SHOW GLOBAL STATUS", "names and figures"):
+                return {str(name): float(value) for name, value in rows}
+        except LoadstoneError:
+            return {}
+
+
+def _counters(status: Mapping[str, float]) -> dict[str, float]:
+    """What only grows: `RATES` by our names, the buffer pool's by the server's."""
+    found = {
+        name: sum(status.get(theirs, 0.0) for theirs in counters)
+        for name, counters in RATES.items()
+        if any(theirs in status for theirs in counters)
+    }
+    return found | {name: status[name] for name in (POOL_REQUESTS, POOL_MISSES) if name in status}

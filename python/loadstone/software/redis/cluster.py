@@ -1,0 +1,182 @@
+"""Kind `cluster`: a Redis Cluster of our own, of primaries that share the hash slots evenly."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from loadstone.deploy.processes.endings import oom_kills_of
+from loadstone.deploy.processes.resource_limits import Limits
+from loadstone.deploy.provider import ConfigValue, DeployContext, Module, ServerFacts, ServerSettings
+from loadstone.errors import ServerGone, UserError
+from loadstone.plan.model import Endpoint
+from loadstone.plan.slots import even_slots
+from loadstone.software.redis.cluster_control import ClusterControl
+from loadstone.software.redis.control import RedisControl
+from loadstone.software.redis.embedded import EmbeddedSettings
+from loadstone.software.redis.local import READY_S, LocalRedis, check_config
+from loadstone.software.redis.process import ProcessSettings
+from loadstone.software.redis.requirements import ask
+
+POLL_S = 0.05
+NODE_TIMEOUT: Mapping[str, ConfigValue] = {"cluster-node-timeout": 60_000}
+"""Milliseconds. Longer than Redis's own, so that nodes of a busy machine are not taken for dead."""
+
+
+class ClusterSettings(ServerSettings):
+    """`nodes` servers of kind `of`, each with these `settings` and `limits` of its own."""
+
+    kind: Literal["cluster"] = "cluster"
+    nodes: int = Field(default=3, ge=1, le=64)
+    of: Literal["embedded", "process"] = "embedded"
+    binary: str | None = Field(default=None, description="with `of: process`: a path, or a name on PATH")
+    settings: Annotated[dict[str, ConfigValue], AfterValidator(check_config)] = Field(default_factory=dict)
+    limits: Limits = Limits()
+
+    def server(self, name: str) -> "RedisCluster":
+        """The cluster, not started."""
+        nodes = [self._node().server(f"{name}-{number}") for number in range(1, self.nodes + 1)]
+        return RedisCluster(name, nodes, self.modules)
+
+    def _node(self) -> EmbeddedSettings | ProcessSettings:
+        settings = {**NODE_TIMEOUT, **self.settings}
+        if self.of == "embedded":
+            return EmbeddedSettings(settings=settings, modules=self.modules, limits=self.limits)
+        return ProcessSettings(settings=settings, modules=self.modules, limits=self.limits, binary=self.binary)
+
+
+class RedisCluster:
+    """A cluster of ours; see `provider.Server`. Its parts are `<name>-1`, `<name>-2`..."""
+
+    ours = True
+
+    def __init__(self, name: str, nodes: Sequence[LocalRedis], modules: Sequence[Module]) -> None:
+        self.name = name
+        self.facts = ServerFacts(software="redis", version="", mode="cluster", role="")
+        self.settings_read_back: Mapping[str, str] = {}
+        self.endpoints: tuple[Endpoint, ...] = (Endpoint(),)
+        self._nodes = [node.in_cluster() for node in nodes]
+        self._modules = modules
+        self._context = DeployContext()
+        self._ids: list[str] = []
+
+    @property
+    def pids(self) -> Mapping[str, int]:
+        """The nodes' processes, without those that do not run."""
+        return {part: pid for node in self._nodes for part, pid in node.pids.items()}
+
+    def alive(self) -> bool:
+        """Whether every node's process runs."""
+        return all(node.alive() for node in self._nodes)
+
+    def oom_kills(self) -> int | None:
+        """See `endings.Examinable`."""
+        return oom_kills_of(self._nodes)
+
+    def how_it_ended(self) -> str:
+        """See `endings.Examinable`."""
+        return next((f"{one.name}: {said}" for one in self._nodes if (said := one.how_it_ended())), "")
+
+    def control(self, timeout_s: float = 5.0) -> ClusterControl:
+        """See `provider.Server.control`."""
+        return ClusterControl(self.endpoints, timeout_s)
+
+    def start(self, context: DeployContext) -> Endpoint:
+        """Start the nodes, give each its slots, and wait until they are one cluster; see `provider.Server.start`."""
+        self.stop()
+        self._context = context
+        try:
+            self._found_at([node.start(context) for node in self._nodes])
+            with self.control() as control:
+                self._form(control)
+                self._await_formed(control)
+                self._ids = self._node_ids(control)
+                self._ask(control)
+        except ServerGone as gone:
+            self.stop()
+            raise UserError(f"server {self.name}: the cluster cannot be formed ({gone}); see its nodes' logs") from None
+        except BaseException:
+            self.stop()
+            raise
+        return self.endpoints[0]
+
+    def restart(self) -> Endpoint:
+        """Start every node again with the data that it kept; the cluster is formed anew if one lost its place."""
+        self._found_at([node.restart() for node in self._nodes])
+        with self.control() as control:
+            if self._node_ids(control) == self._ids:
+                self._await_formed(control)
+                self._ask(control)
+                return self.endpoints[0]
+        return self.start(self._context)
+
+    def stop(self) -> None:
+        """End every node. May be called more than once."""
+        for node in self._nodes:
+            node.stop()
+
+    def _found_at(self, endpoints: Sequence[Endpoint]) -> None:
+        slots = even_slots(len(endpoints))
+        self.endpoints = tuple(
+            endpoint.model_copy(update={"slots": own}) for endpoint, own in zip(endpoints, slots, strict=True)
+        )
+
+    def _form(self, control: ClusterControl) -> None:
+        """Slots, an epoch of its own, and an introduction for each node."""
+        self._context.progress(f"forming {self.name} ({len(self._nodes)} nodes)")
+        first = control.nodes[0]
+        for epoch, node in enumerate(control.nodes, start=1):
+            for begin, end in node.endpoint.slots:
+                self._told(node, "CLUSTER ADDSLOTSRANGE", begin, end)
+            node.call("CLUSTER SET-CONFIG-EPOCH", epoch)
+        for node in control.nodes[1:]:
+            first.call("CLUSTER MEET", node.endpoint.host, node.endpoint.port)
+
+    def _told(self, node: RedisControl, *command: str | int) -> None:
+        try:
+            node.call(*command)
+        except ServerGone as gone:
+            if "unknown" in str(gone).lower():
+                raise UserError(
+                    f"server {self.name}: this Redis cannot form a cluster so ({gone}); take Redis 7 or newer"
+                ) from None
+            raise
+
+    def _await_formed(self, control: ClusterControl) -> None:
+        """Wait until every node knows all nodes and serves all slots.
+
+        Raises:
+            UserError: that takes too long.
+        """
+        wanted = {"cluster_state": "ok", "cluster_known_nodes": str(len(self._nodes))}
+        deadline = time.monotonic() + READY_S
+        for node in control.nodes:
+            while True:
+                self._context.heed()
+                told = {str(name): str(value) for name, value in node.call("CLUSTER INFO").items()}
+                if all(told.get(name) == value for name, value in wanted.items()):
+                    break
+                if time.monotonic() > deadline:
+                    state = {name: told.get(name) for name in wanted}
+                    raise UserError(
+                        f"server {self.name}: no cluster within {READY_S:g} s ({node.endpoint.label} says {state}); "
+                        "see its nodes' logs"
+                    )
+                time.sleep(POLL_S)
+
+    @staticmethod
+    def _node_ids(control: ClusterControl) -> list[str]:
+        return [str(node.call("CLUSTER MYID")) for node in control.nodes]
+
+    def _ask(self, control: ClusterControl) -> None:
+        """What the cluster says about itself, with its nodes' limits."""
+        facts = ask(control, self._modules)
+        details = {**self._nodes[0].facts.details, **facts.details, "nodes": str(len(self._nodes))}
+        self.facts = replace(facts, details=details)
+        read_back: dict[str, list[str]] = {}
+        for node in self._nodes:
+            for name, value in node.settings_read_back.items():
+                read_back.setdefault(name, []).append(value)
+        self.settings_read_back = {name: ", ".join(dict.fromkeys(values)) for name, values in read_back.items()}

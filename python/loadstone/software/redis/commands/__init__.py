@@ -1,0 +1,1 @@
+"""Which commands may be sent to a Redis that is not ours."""

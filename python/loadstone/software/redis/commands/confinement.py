@@ -1,0 +1,165 @@
+"""Which commands may be sent to a Redis that is not ours: the one place that decides.
+
+A command is sent if it works on data, and every key in it is `{key}` of the plan or begins with `loadstone:`. Both our
+table (`command_table`) and the server (`command_info`) are asked, and either may refuse: names, flags and keys. Of a
+command that our table lacks the server alone decides, by its ACL categories; a server that does not say leaves it out.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from loadstone.software.redis.commands.arguments import Argument, argument_of
+from loadstone.software.redis.commands.info import UNKNOWN, CommandInfo, ServerCommands
+from loadstone.software.redis.commands.table import DATA, KEYLESS, READING, REFUSED, SUBCOMMANDS, Unclear
+from loadstone.spec.experiment import OUR_PREFIX
+
+DATA_CATEGORIES = frozenset(
+    {
+        *("@string", "@hash", "@list", "@set", "@sortedset", "@stream", "@geo", "@bitmap", "@hyperloglog", "@keyspace"),
+        *("@json", "@vectorset", "@bloom", "@cuckoo", "@cms", "@topk", "@tdigest", "@timeseries"),
+    }
+)
+"""What a command must be of that stands in no table of ours."""
+NEVER = ("@dangerous", "@admin", "@scripting", "admin")
+NEVER_UNLESS_KNOWN = frozenset({"@pubsub", "@connection", "@transaction", "pubsub"})
+"""Refused where our table does not say that the command is harmless."""
+
+
+class Refusal(Exception):
+    """Why a command is not sent, and what helps."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(f"{reason}; {remedy}")
+        self.reason = reason
+        self.remedy = remedy
+
+
+KEY = "{key}"
+NAMED = re.compile(rf"{OUR_PREFIX}[^:]+:")
+"""What a key begins with that is not always the same: so begin no keys of other software, and no other kind of ours."""
+OTHER_COMMAND = f"take a command on keys that begin with '{OUR_PREFIX}', as {{key}} does"
+OTHER_KEY = f"write a key that begins with '{OUR_PREFIX}', as {{key}} does"
+OF_ROWS = f"write a key that begins with '{OUR_PREFIX}'"
+
+
+def require_confined(
+    command: Sequence[str],
+    prefix: str | None,
+    server: ServerCommands | None = None,
+    *,
+    reads_any_key: bool = False,
+) -> None:
+    """Returns if a command may be sent to a server of the user's.
+
+    Args:
+        command: name and arguments, with placeholders.
+        prefix: what `{key}` begins with; None: placeholders are the columns of a data set.
+        server: asked, too; None: not yet, and what our table lacks passes.
+        reads_any_key: for commands that read one number (`COUNTING`): their keys may be an application's.
+
+    Raises:
+        Refusal: it may not.
+        ServerGone: the server does not answer any more.
+    """
+    if prefix is not None and not prefix.startswith(OUR_PREFIX):
+        raise Refusal(f"{{key}} begins with '{prefix}'", f"let it begin with '{OUR_PREFIX}'")
+    name, *arguments = (argument_of(text, prefix) for text in command)
+    if not name.is_certain:
+        raise Refusal("its name is not always the same", "write the name without placeholders")
+    info = None if server is None else server.info(name.example)
+    known = _known_keys(name.example.upper(), arguments)
+    if info is not None and info is not UNKNOWN and info.name != name.example.upper():
+        known = _known_keys(info.name, arguments)  # the server has it under another name
+    if not reads_any_key:
+        for key in known or ():
+            _require_ours(key, prefix)
+    if server is None:
+        return
+    info = _with_part(info, server, name, arguments)
+    _require_harmless(info, arguments, is_known=known is not None)
+    keys = server.keys([one.example for one in (name, *arguments)]) or []
+    if known is None and not keys:
+        raise Refusal("the server finds no key in it", OTHER_COMMAND)
+    for text in [] if reads_any_key else keys:
+        if not text.startswith(OUR_PREFIX.encode()):
+            raise Refusal(f"its key '{text.decode(errors='replace')}' is not ours", OTHER_KEY)
+
+
+def keys_made(commands: Iterable[Sequence[str]], prefix: str) -> tuple[set[str], set[str]]:
+    """Keys of ours that commands may leave beside `{key}`: names, and beginnings of names that differ.
+
+    Those that begin as `{key}` does have the beginning that all keys of a run have in common.
+    """
+    names: set[str] = set()
+    beginnings: set[str] = set()
+    for command in commands:
+        name, *arguments = (argument_of(text, prefix) for text in command)
+        called = name.example.upper()
+        try:
+            keys = [] if called in READING else _known_keys(called, arguments) or []
+        except Refusal:  # one that was let pass: nobody can tell
+            continue
+        for key in keys:
+            of_a_name = NAMED.match(key.beginning)
+            if key.is_certain and key.is_ours:
+                names.add(key.example)
+            elif key.written != KEY and of_a_name:
+                beginnings.add(of_a_name[0] if key.beginning.startswith(prefix) else key.beginning)
+    return names, beginnings
+
+
+def _known_keys(name: str, arguments: Sequence[Argument]) -> list[Argument] | None:
+    """The keys as our table has them; None: it does not have the command. Raises Refusal."""
+    if name in REFUSED:
+        raise Refusal(REFUSED[name], OTHER_COMMAND)
+    if name in KEYLESS:
+        return []
+    if name in SUBCOMMANDS:
+        part = arguments[0] if arguments else None
+        if part is None or not part.is_certain or part.example.upper() not in SUBCOMMANDS[name]:
+            known = ", ".join(f"{name} {one}" for one in sorted(SUBCOMMANDS[name]))
+            raise Refusal("it does not work on a key", f"of {name} take one of: {known}")
+        return list(arguments[1:2])
+    if name not in DATA:
+        return None
+    try:
+        return DATA[name](arguments)
+    except Unclear as unclear:
+        raise Refusal("it cannot be told which keys it reaches", str(unclear)) from None
+
+
+def _require_ours(key: Argument, prefix: str | None) -> None:
+    if not key.is_ours:
+        raise Refusal(f"its key '{key.written}' is not ours", OF_ROWS if prefix is None else OTHER_KEY)
+    if not key.is_certain and not NAMED.match(key.beginning):
+        why = f"keys are removed by their beginning, and that of '{key.written}' may be others' of ours"
+        raise Refusal(why, f"write '{OUR_PREFIX}NAME:' before what differs")
+
+
+def _with_part(
+    info: CommandInfo | None, server: ServerCommands, name: Argument, arguments: Sequence[Argument]
+) -> CommandInfo | None:
+    """What the server says of a command, and of its part where it has several."""
+    if info is None or info.name not in SUBCOMMANDS or not arguments:
+        return info
+    part = server.info(f"{name.example}|{arguments[0].example}")
+    return info if part is None else CommandInfo(info.name, info.marks | part.marks)
+
+
+def _require_harmless(info: CommandInfo | None, arguments: Sequence[Argument], *, is_known: bool) -> None:
+    """Raises Refusal where the server marks a command as dangerous, or where nobody says that it is one on data."""
+    if info is None or info is UNKNOWN:
+        if not is_known:
+            why = "the server does not know it" if info is UNKNOWN else "the server does not say what it does"
+            raise Refusal(why, OTHER_COMMAND)
+        return
+    if bad := [mark for mark in NEVER if mark in info.marks]:
+        raise Refusal(f"the server marks it as {bad[0]}", OTHER_COMMAND)
+    if is_known:
+        return
+    if info.marks & NEVER_UNLESS_KNOWN or not info.marks & DATA_CATEGORIES:
+        raise Refusal("the server does not mark it as a command on data", OTHER_COMMAND)
+    loose = next((one for one in arguments if not one.is_certain and not one.is_ours), None)
+    if "movablekeys" in info.marks and loose is not None:
+        why = f"where its keys stand depends on its arguments, and '{loose.written}' is not always the same"
+        raise Refusal(why, "write a text without placeholders")

@@ -1,0 +1,149 @@
+"""The first words with a server, on a bare socket: is it there, does it speak TLS, is it Redis?
+
+redis-py would name all of these 'connection error'; a person needs to know which one it is.
+"""
+
+import contextlib
+import socket
+import ssl
+
+from loadstone.errors import UserError
+from loadstone.plan.model import Endpoint, Tls
+from loadstone.software.redis.control import plain, tls_context
+
+KNOCK_S = 3.0
+"""How long each step may take."""
+PING = b"*1\r\n$4\r\nPING\r\n"
+TLS_RECORDS = (b"\x15\x03", b"\x16\x03")
+"""How an answer begins that is TLS: an alert, a handshake."""
+
+TURNED_AWAY = {
+    b"-DENIED": "it is in protected mode (it said 'DENIED Redis is running in protected mode') and takes clients of "
+    "its own machine only; set a password there (requirepass) and give it in the URL",
+    b"-ERR max number of clients": "it takes no more clients (it said 'ERR max number of clients reached'); "
+    "raise maxclients there, or close some",
+}
+"""What a server says before it closes a connection that it did not want -> what that means."""
+
+
+def knock(endpoint: Endpoint) -> None:
+    """Returns if something that speaks the Redis protocol answers at `endpoint`, even with an error.
+
+    Raises:
+        UserError: it does not; one line with what was seen and the remedy.
+    """
+    where = f"server {endpoint.label}"
+    context = tls_context(endpoint.tls) if endpoint.tls is not None else None
+    with contextlib.ExitStack() as sockets:
+        connection = sockets.enter_context(_connect(endpoint, where))
+        if context is not None:
+            connection = sockets.enter_context(_encrypted(connection, context, endpoint, where))
+        try:
+            connection.sendall(PING)
+            answer = connection.recv(512)
+        except TimeoutError:
+            raise UserError(f"{where}: {_silent(endpoint)}") from None
+        except OSError as error:
+            raise UserError(f"{where}: {_broke_off(endpoint, error)}") from None
+    if not answer or answer.startswith(TLS_RECORDS):
+        raise UserError(f"{where}: {_broke_off(endpoint, None)}")
+    if not answer.startswith((b"+PONG", b"-")):
+        said = answer.splitlines()[0].decode(errors="replace")[:60]
+        raise UserError(
+            f"{where}: what listens there is not Redis (it said '{said}'); give the address of a Redis server"
+        )
+    for words, text in TURNED_AWAY.items():
+        if answer.startswith(words):
+            raise UserError(f"{where}: {text}")
+
+
+def _connect(endpoint: Endpoint, where: str) -> socket.socket:
+    try:
+        if endpoint.unix_path is None:
+            return socket.create_connection((endpoint.host, endpoint.port), timeout=KNOCK_S)
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(KNOCK_S)
+        try:
+            connection.connect(endpoint.unix_path)
+        except OSError:
+            connection.close()
+            raise
+    except socket.gaierror as error:
+        raise UserError(f"{where}: no such host ({plain(error)}); check the name '{endpoint.host}'") from None
+    except PermissionError as error:
+        raise UserError(f"{where}: not allowed to connect ({plain(error)}); run as a user who may") from None
+    except TimeoutError:
+        raise UserError(
+            f"{where}: no answer within {KNOCK_S:g} s; check the address, and whether a firewall lets it through"
+        ) from None
+    except OSError as error:
+        raise UserError(
+            f"{where}: nothing listens there ({plain(error)}); start a server there, or give another address"
+        ) from None
+    return connection
+
+
+def _encrypted(connection: socket.socket, context: ssl.SSLContext, endpoint: Endpoint, where: str) -> ssl.SSLSocket:
+    name = (endpoint.tls.server_name if endpoint.tls is not None else None) or endpoint.host
+    try:
+        return context.wrap_socket(connection, server_hostname=name)
+    except ssl.SSLCertVerificationError as error:
+        raise UserError(
+            f"{where}: its certificate is not accepted ({error.verify_message.rstrip('.')}); "
+            "name the CA that signed it with ?ca_file=FILE, or give up verification with ?verify=no"
+        ) from None
+    except TimeoutError:
+        raise UserError(f"{where}: {_silent(endpoint)}") from None
+    except OSError as error:
+        if "handshake failure" in plain(error).lower().replace("_", " "):
+            raise UserError(f"{where}: {_broke_off(endpoint, error)}") from None
+        raise UserError(
+            f"{where}: the TLS handshake failed ({plain(error)}); "
+            "if the server does not use TLS, write redis:// instead of rediss://"
+        ) from None
+
+
+def _silent(endpoint: Endpoint) -> str:
+    """Why a server that took the connection does not answer."""
+    if endpoint.tls is None and _speaks_tls(endpoint):
+        return "it expects TLS; write rediss:// instead of redis://"
+    if endpoint.tls is not None and _speaks_plainly(endpoint):
+        return "it does not use TLS; write redis:// instead of rediss://"
+    return (
+        f"it takes the connection and says nothing for {KNOCK_S:g} s; it is stopped or overloaded, or it is not Redis"
+    )
+
+
+def _broke_off(endpoint: Endpoint, error: OSError | None) -> str:
+    """Why a server closed the connection instead of answering."""
+    words = plain(error) if error is not None else "it closed the connection"
+    if endpoint.tls is not None:  # the server looks at the client's certificate after the client's handshake
+        return f"it hangs up on us ({words}); it may want a client's certificate: add ?cert_file=FILE&key_file=FILE"
+    if _speaks_tls(endpoint):
+        return "it expects TLS; write rediss:// instead of redis://"
+    return f"it closed the connection instead of answering ({words}); it is not Redis, or takes no more clients"
+
+
+def _speaks_tls(endpoint: Endpoint) -> bool:
+    if endpoint.unix_path is not None:
+        return False
+    context = tls_context(Tls(verify=False))
+    try:
+        with (
+            socket.create_connection((endpoint.host, endpoint.port), timeout=KNOCK_S) as connection,
+            context.wrap_socket(connection, server_hostname=endpoint.host),
+        ):
+            return True
+    except ssl.SSLError as error:
+        return "alert" in str(error).lower()
+    except OSError:
+        return False
+
+
+def _speaks_plainly(endpoint: Endpoint) -> bool:
+    try:
+        with socket.create_connection((endpoint.host, endpoint.port), timeout=KNOCK_S) as connection:
+            connection.sendall(PING)
+            return connection.recv(1) in (b"+", b"-")
+    except OSError:
+        return False

@@ -1,0 +1,191 @@
+"""Whether a server can serve an experiment: asked once before the first trial, answered in one line."""
+
+import secrets
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import redis
+
+from loadstone.deploy.provider import ServerFacts
+from loadstone.errors import BadReply, ServerGone, UserError
+from loadstone.plan.model import Endpoint
+from loadstone.replies import read_as, shortened
+from loadstone.software.redis.control import RedisControl, plain
+from loadstone.software.redis.probe import knock
+from loadstone.spec.experiment import OUR_PREFIX
+
+READ_BACK = (
+    "appendfsync",
+    "appendonly",
+    "auto-aof-rewrite-min-size",
+    "auto-aof-rewrite-percentage",
+    "databases",
+    "hz",
+    "io-threads",
+    "latency-monitor-threshold",
+    "loglevel",
+    "maxclients",
+    "maxmemory",
+    "maxmemory-policy",
+    "no-appendfsync-on-rewrite",
+    "save",
+    "slowlog-log-slower-than",
+)
+"""Settings that change what a measurement means: read back from every server that tells them."""
+PROCESS_ID_END = 2**31
+JSON_REMEDY = (
+    "run Redis 8 or Redis Stack, or start it with --loadmodule /path/to/rejson.so, "
+    "or take the embedded server (kind: embedded)"
+)
+
+
+def inspect_server(endpoint: Endpoint, modules: Collection[str] = (), timeout_s: float = 5.0) -> ServerFacts:
+    """What the server at `endpoint` is, once it is sure that it can be loaded.
+
+    Writes and removes one key under our prefix.
+
+    Raises:
+        UserError: it cannot be loaded; one line with the server's words and the remedy.
+    """
+    knock(endpoint)
+    with RedisControl(endpoint, timeout_s) as control:
+        return ask(control, modules)
+
+
+def ask(control: RedisControl, modules: Collection[str] = ()) -> ServerFacts:
+    """What the server behind `control` is; see `probe`."""
+    try:
+        control.ping()
+        _require_writable(control)
+        if "json" in modules:
+            _require_json(control)
+        with read_as(control.endpoint.label, "INFO", "what a Redis says of itself"):
+            return _facts(control)
+    except BadReply as bad:
+        raise UserError(str(bad)) from None
+    except ServerGone as gone:
+        raise UserError(_explain(control, gone)) from None
+
+
+def _require_writable(control: RedisControl) -> None:
+    key = f"{OUR_PREFIX}probe:{secrets.token_hex(8)}"
+    control.call("SET", key, "", "PX", 10_000)
+    control.call("UNLINK", key)
+
+
+def _require_json(control: RedisControl) -> None:
+    try:
+        control.call("JSON.GET", f"{OUR_PREFIX}probe:json")
+    except ServerGone as gone:
+        if "unknown command" in str(gone).lower():
+            raise UserError(f"server {control.endpoint.label}: it has no JSON ({_said(gone)}); {JSON_REMEDY}") from None
+        raise
+
+
+def _said(gone: ServerGone) -> str:
+    """The server's own words, shortened."""
+    return shortened(plain(gone.__cause__ or gone).split(", with args")[0], 200)
+
+
+def _explain(control: RedisControl, gone: ServerGone) -> str:
+    """One line for a person: where, what the server said, what helps."""
+    endpoint, said = control.endpoint, _said(gone)
+    code = said.split(" ")[0]
+    low = said.lower()
+    user = endpoint.username or "default"
+    if code == "NOAUTH" or "authentication required" in low:
+        text = f"it wants a password ({said}); give it as redis://:PASSWORD@HOST or ?password_env=VARIABLE"
+    elif "without any password configured" in low or "no password is set" in low:
+        text = f"it has no password, and one was given ({said}); leave the password out"
+    elif code == "WRONGPASS" or "invalid password" in low or isinstance(gone.__cause__, redis.AuthenticationError):
+        text = f"it refuses the password of user '{user}' ({said}); check the name and the password"
+    elif code == "NOPERM":
+        grant = f"~{OUR_PREFIX}* +@all -@dangerous +info +config|get"
+        text = f"user '{user}' may not do what a run does ({said}); grant it {grant}"
+    elif code == "LOADING":
+        text = f"it is loading its data ({said}{_loading(control)}); wait until it is done"
+    elif code == "READONLY":
+        text = f"it is a read-only replica ({said}); give the address of its primary{_primary(control)}"
+    elif code == "OOM":
+        text = (
+            f"its memory is full and nothing may be evicted ({said}){_memory(control)}; raise maxmemory, or free some"
+        )
+    elif code == "MISCONF":
+        text = f"it refuses writes after a failed snapshot ({said[:120]}); see its log, or free its disk"
+    elif code in ("MOVED", "ASK", "CLUSTERDOWN", "CROSSSLOT"):
+        text = f"it is a node of a cluster ({said}); give the address of a server that is not in a cluster"
+    elif code == "MASTERDOWN" or "noreplicas" in low:
+        text = f"its replication is broken ({said}); repair it, or give another server"
+    elif "unknown command" in low and "'set'" in low:
+        text = f"it stores no keys ({said}), as a Sentinel does; give the address of the server itself"
+    elif "db index" in low:
+        text = f"it has no database {endpoint.database} ({said}); take another, /0 exists always"
+    else:
+        text = f"it cannot be used ({said}); see its log"
+    return f"server {endpoint.label}: {text}"
+
+
+def _tell(control: RedisControl, section: str) -> Mapping[str, Any]:
+    """A section of INFO for an explanation; nothing if the server does not tell."""
+    try:
+        return control.info(section)
+    except ServerGone:
+        return {}
+
+
+def _loading(control: RedisControl) -> str:
+    told = _tell(control, "persistence")
+    if "loading_loaded_perc" not in told:
+        return ""
+    done, left = (shortened(str(told.get(f"loading_{name}", "?")), 12) for name in ("loaded_perc", "eta_seconds"))
+    return f", {done.partition('.')[0]} % done, {left} s left"
+
+
+def _primary(control: RedisControl) -> str:
+    told = _tell(control, "replication")
+    return f", {told['master_host']}:{told['master_port']}" if "master_host" in told else ""
+
+
+def _memory(control: RedisControl) -> str:
+    told = _tell(control, "memory")
+    if "maxmemory" not in told:
+        return ""
+    return f", {told.get('used_memory')} of {told['maxmemory']} bytes used, policy {told.get('maxmemory_policy')}"
+
+
+def _facts(control: RedisControl) -> ServerFacts:
+    info = control.info()
+    modules = info.get("modules", [])
+    software, version = _software(info)
+    return ServerFacts(
+        software=software,
+        version=version,
+        mode=str(info.get("redis_mode", "unknown")),
+        role=str(info.get("role", "unknown")),
+        modules={str(module["name"]): _dotted(module["ver"]) for module in modules},
+        process_id=_process_id(info),
+        details={
+            name: str(info[name])
+            for name in ("os", "arch_bits", "gcc_version", "mem_allocator", "multiplexing_api", "maxmemory", "run_id")
+            if name in info
+        },
+    )
+
+
+def _process_id(info: Mapping[str, Any]) -> int | None:
+    """Its process, where it tells a number that one can have."""
+    number = int(info.get("process_id") or 0)
+    return number if 0 < number < PROCESS_ID_END else None
+
+
+def _software(info: Mapping[str, Any]) -> tuple[str, str]:
+    for name in ("valkey", "dragonfly", "keydb"):
+        if f"{name}_version" in info:
+            return name, str(info[f"{name}_version"])
+    return str(info.get("server_name", "redis")), str(info.get("redis_version", "unknown"))
+
+
+def _dotted(version: object) -> str:
+    """A module's version as people write it: 20803 is 2.8.3; small numbers stay."""
+    number = int(str(version))
+    return f"{number // 10_000}.{number // 100 % 100}.{number % 100}" if number >= 10_000 else str(number)

@@ -1,0 +1,1 @@
+"""What is common to servers that speak SQL."""

@@ -1,0 +1,238 @@
+"""Which SQL of an experiment or a manifest may be sent to a server that is not ours: the one place that decides.
+
+A small grammar, not a parser of SQL: statements that make and fill tables of the connection's own database, and a
+SELECT that counts. What it does not know is refused.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from loadstone.software.sql.tokens import SqlProblem, Token, called, tokens_of
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+COUNTED_BY = _words("ABS AVG COALESCE COUNT IFNULL LENGTH CHAR_LENGTH MAX MIN SUM")
+GROUPING = _words("ALL AND ANY AS BETWEEN BY EXISTS FROM IN IS NOT ON OR SELECT SOME UNION USING WHERE")
+"""Words that a parenthesis may follow without a call."""
+NOT_COUNTED = _words("DUMPFILE FOR INTO LOCK NEXT OUTFILE PREVIOUS PROCEDURE UPDATE")
+TYPES = _words(
+    "BIGINT BINARY BIT BLOB BOOL BOOLEAN CHAR CHARACTER DATE DATETIME DEC DECIMAL DOUBLE ENUM FIXED FLOAT INT "
+    "INTEGER JSON LONGBLOB LONGTEXT MEDIUMBLOB MEDIUMINT MEDIUMTEXT NCHAR NUMERIC NVARCHAR PRECISION REAL SET "
+    "SMALLINT TEXT TIME TIMESTAMP TINYBLOB TINYINT TINYTEXT UUID INET4 INET6 VARBINARY VARCHAR VARCHARACTER "
+    "VARYING VECTOR YEAR"
+)
+FUNCTIONS = _words(
+    "ABS CAST CEIL CHAR_LENGTH COALESCE CONCAT CONCAT_WS CONVERT CRC32 CURDATE CURRENT_DATE CURRENT_TIME "
+    "CURRENT_TIMESTAMP CURTIME DATE_ADD DATE_FORMAT DATE_SUB FLOOR FROM_UNIXTIME GREATEST HEX IF IFNULL "
+    "JSON_ARRAY JSON_EXTRACT JSON_OBJECT JSON_UNQUOTE JSON_VALID JSON_VALUE LEAST LEFT LENGTH LOCALTIME "
+    "LOCALTIMESTAMP LOWER LPAD MD5 MOD NOW NULLIF POINT POW RAND REPEAT REPLACE REVERSE RIGHT ROUND RPAD SHA1 SHA2 "
+    "SUBSTR SUBSTRING TRIM UNHEX UNIX_TIMESTAMP UPPER UTC_TIMESTAMP UUID"
+)
+"""Functions that compute, and reach neither files nor other sessions."""
+CLAUSES = _words(
+    "ADD ALWAYS AND AS BETWEEN BTREE BY CHECK COLUMN COLUMNS DEFAULT FULLTEXT HASH IN INDEX KEY LESS LIST NOT ON "
+    "OR PARTITION RANGE SPATIAL THAN UNIQUE USING VALUE VALUES WHERE"
+)
+"""Words of statements on tables that a parenthesis may follow."""
+NAMING = _words("CONSTRAINT EXISTS FULLTEXT IGNORE INDEX INTO KEY ON PARTITION REFERENCES SPATIAL TABLE UNIQUE")
+"""Words behind which a name stands."""
+NEVER = (
+    *(("SELECT",), ("UNION",), ("NEXT", "VALUE"), ("DATA", "DIRECTORY"), ("INDEX", "DIRECTORY")),
+    *(("DISCARD", "TABLESPACE"), ("IMPORT", "TABLESPACE"), ("EXCHANGE", "PARTITION"), ("CONVERT", "TABLE")),
+    ("CONVERT", "PARTITION"),
+)
+"""What no statement of a file of tables may hold, other than as names in backticks: other tables, files and places."""
+ENGINES = _words("ARIA COLUMNSTORE INNODB MEMORY MYISAM ROCKSDB TOKUDB")
+"""Engines that keep rows in the server itself: others reach files and servers elsewhere."""
+SESSION = frozenset({"FOREIGN_KEY_CHECKS", "SQL_NOTES", "TIME_ZONE", "UNIQUE_CHECKS"})
+CHARACTER_SETS = frozenset({"UTF8", "UTF8MB3", "UTF8MB4"})
+"""In others a byte may hide the end of a name."""
+_REMEDY = "take CREATE TABLE, CREATE INDEX, ALTER, DROP or TRUNCATE TABLE, INSERT, REPLACE, UPDATE, DELETE or SET NAMES"
+
+
+def require_counting(select: str) -> None:
+    """Returns if a statement reads tables of its connection's database alone. Raises SqlProblem."""
+    tokens = tokens_of(select)
+    if not tokens or tokens[0].word != "SELECT":
+        raise SqlProblem("it is no SELECT")
+    for token in tokens:
+        if token.word in NOT_COUNTED:
+            raise SqlProblem(f"'{token.text}' is not for counting")
+    _no_other_database(tokens)
+    for _, token in called(tokens):
+        if token.word not in COUNTED_BY | GROUPING:
+            raise SqlProblem(f"the function '{token.text}' is not for counting")
+
+
+def tables_changed(text: str) -> frozenset[str]:
+    """The tables that a statement of a file changes, in small letters; not those that it makes where there is none.
+
+    Raises:
+        SqlProblem: it is none that may be sent.
+    """
+    tokens = tokens_of(text)
+    if not tokens:
+        return frozenset()
+    words = [token.word for token in tokens]
+    if words[0] == "SET":
+        _setting(tokens)
+        return frozenset()
+    for at in range(len(words)):
+        for never in NEVER:
+            if tuple(words[at : at + len(never)]) == never:
+                raise SqlProblem(f"'{' '.join(never)}' is not taken; {_REMEDY}")
+    _no_other_database(tokens)
+    if words[0] in ("ALTER", "CREATE"):
+        _engine(tokens)
+    _calls(tokens)
+    return _tables(tokens)
+
+
+def _no_other_database(tokens: Sequence[Token]) -> None:
+    for at, token in enumerate(tokens):
+        if (token.kind, token.text) == ("sign", "."):
+            before = tokens[at - 1].text if at else ""
+            raise SqlProblem(f"'{before}.' names a database or a table before a name; write the name alone")
+
+
+def _calls(tokens: Sequence[Token]) -> None:
+    """Raises SqlProblem for a function that is not known. `title(10)` of an index is none."""
+    lists_names: list[bool] = []
+    for at, token in enumerate(tokens):
+        if token == Token("sign", ")") and lists_names:
+            lists_names.pop()
+        if token != Token("sign", "("):
+            continue
+        before = tokens[at - 1] if at else token
+        is_named = at > 1 and before.is_name and tokens[at - 2].word in NAMING
+        is_length = bool(lists_names and lists_names[-1]) and [one.kind for one in tokens[at + 1 : at + 2]] == [
+            "number"
+        ]
+        lists_names.append(is_named or before.word in ("KEY", "INDEX", "UNIQUE"))
+        if before.is_name and not is_named and not is_length and before.word not in TYPES | FUNCTIONS | CLAUSES:
+            raise SqlProblem(f"the function '{before.text}' is not known here; leave it out")
+
+
+def _engine(tokens: Sequence[Token]) -> None:
+    """Every engine that is named, with `=` anywhere or without it behind the columns, is one of `ENGINES`."""
+    depth = 0
+    for at, token in enumerate(tokens):
+        depth += {"(": 1, ")": -1}.get(token.text, 0) if token.kind == "sign" else 0
+        after = tokens[at + 1 : at + 3]
+        equals = after[:1] == [Token("sign", "=")]
+        named = after[1:] if equals else after[:1]
+        if token.word != "ENGINE" or not named or (depth and not equals):
+            continue
+        engine = named[0].text.strip("'")
+        if engine.upper() not in ENGINES:
+            raise SqlProblem(f"the engine '{engine}' may keep its rows elsewhere; take InnoDB")
+
+
+def _setting(tokens: Sequence[Token]) -> None:
+    """SET NAMES, or SET of one of `SESSION` to one value. Raises SqlProblem."""
+    words = [token.word for token in tokens]
+    rest = tokens[2:] if words[1:2] in (["SESSION"], ["LOCAL"]) else tokens[1:]
+    if words[1:2] == ["NAMES"]:
+        is_fine = len(tokens) == 3 and tokens[2].text.strip("'").upper() in CHARACTER_SETS
+    else:
+        is_fine = len(rest) == 3 and rest[0].word in SESSION and rest[1].text == "=" and rest[2].kind != "sign"
+    if not is_fine:
+        raise SqlProblem(f"SET is taken for NAMES utf8mb4, and for one of {', '.join(sorted(SESSION))} of the session")
+
+
+class _Reader:
+    """Goes through the tokens of a statement."""
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self._tokens = tokens
+        self._at = 0
+
+    def skip(self, *words: str) -> bool:
+        """Pass these words if they stand next, in this order; whether they did."""
+        found = [token.word for token in self._tokens[self._at : self._at + len(words)]]
+        if found != list(words):
+            return False
+        self._at += len(words)
+        return True
+
+    def name(self) -> str:
+        """The name that stands next, in small letters. Raises SqlProblem."""
+        token = self._tokens[self._at] if self._at < len(self._tokens) else None
+        if token is None or not token.is_name:
+            raise SqlProblem("the name of a table is missing")
+        self._at += 1
+        return token.text.lower()
+
+    def one_of(self, *texts: str) -> None:
+        """Returns if one of these words or signs stands next, or nothing where one is empty. Raises SqlProblem."""
+        token = self._tokens[self._at] if self._at < len(self._tokens) else None
+        found = "" if token is None else token.word or token.text
+        if found not in texts:
+            raise SqlProblem(f"'{found}' is not taken there")
+
+    def names(self) -> Iterable[str]:
+        """Names with commas between, up to the end. Raises SqlProblem."""
+        yield self.name()
+        while self._at < len(self._tokens):
+            if self._tokens[self._at].text != ",":
+                raise SqlProblem(f"'{self._tokens[self._at].text}' is not taken there")
+            self._at += 1
+            yield self.name()
+
+
+def _tables(tokens: Sequence[Token]) -> frozenset[str]:
+    """Which tables the statement changes. Raises SqlProblem for another kind of statement."""
+    reader = _Reader(tokens)
+    if reader.skip("CREATE"):
+        return _created(reader, tokens)
+    if reader.skip("DROP", "TABLE"):
+        reader.skip("IF", "EXISTS")
+        return frozenset(reader.names())
+    if reader.skip("TRUNCATE"):
+        reader.skip("TABLE")
+        return frozenset(reader.names())
+    if reader.skip("ALTER", "TABLE"):
+        reader.skip("IF", "EXISTS")
+        _renames_no_table(tokens)
+        return frozenset({reader.name()})
+    if reader.skip("DELETE", "FROM"):
+        changed = reader.name()
+        reader.one_of("", "WHERE", "ORDER", "LIMIT")
+        return frozenset({changed})
+    if reader.skip("UPDATE"):
+        changed = reader.name()
+        reader.one_of("SET")
+        return frozenset({changed})
+    if reader.skip("INSERT") or reader.skip("REPLACE"):
+        reader.skip("IGNORE")
+        reader.skip("INTO")
+        changed = reader.name()
+        reader.one_of("(", "VALUES", "VALUE", "SET")
+        return frozenset({changed})
+    raise SqlProblem(f"'{tokens[0].text}' is not taken; {_REMEDY}")
+
+
+def _renames_no_table(tokens: Sequence[Token]) -> None:
+    for token, after in pairwise([*tokens, Token("sign", "")]):
+        if token.word == "RENAME" and after.word not in ("COLUMN", "INDEX", "KEY"):
+            raise SqlProblem("'RENAME' gives a table another name; make it under that name")
+
+
+def _created(reader: _Reader, tokens: Sequence[Token]) -> frozenset[str]:
+    replaces = reader.skip("OR", "REPLACE")
+    if reader.skip("TABLE"):
+        reader.skip("IF", "NOT", "EXISTS")
+        made = frozenset({reader.name()})
+        return made if replaces else frozenset()
+    for kind in ("UNIQUE", "FULLTEXT", "SPATIAL"):
+        if reader.skip(kind):
+            break
+    if reader.skip("INDEX"):
+        reader.skip("IF", "NOT", "EXISTS")
+        reader.name()
+        if reader.skip("ON"):
+            return frozenset({reader.name()})
+    raise SqlProblem(f"CREATE {tokens[1].text if len(tokens) > 1 else ''} is not taken; {_REMEDY}")

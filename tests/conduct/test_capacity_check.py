@@ -1,0 +1,216 @@
+"""Room on servers that are not ours: refused where the plan may not fit, and the run ends at the first loss."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from loadstone.conduct.preflight import ask_users_parts
+from loadstone.deploy import capacity as module
+from loadstone.deploy.capacity import MemoryUse
+from loadstone.errors import OutOfRoom, UserError
+from loadstone.plan.design import make_run_plan
+from loadstone.spec.load import load_experiment
+
+from .conftest import Rig, UsersRedis, experiment_text
+
+Start = Callable[..., UsersRedis]
+Open = Callable[[str], Rig]
+FOREIGN = 2000
+MIB = 1024**2
+
+
+def filled(theirs: UsersRedis, policy: str, free: int, *, ttl_s: int | None = None, database: int = 0) -> None:
+    """Keys of others, and a limit with so many bytes below it."""
+    with theirs.client() as client:
+        client.select(database)
+        with client.pipeline(transaction=False) as pipe:
+            for number in range(FOREIGN):
+                pipe.set(f"theirs:{number}", "x" * 100, ex=ttl_s)
+            pipe.execute()
+        client.config_set("maxmemory-policy", policy)
+        client.config_set("maxmemory", client.info("memory")["used_memory"] + free)
+
+
+def text(theirs: UsersRedis, **sizes: Any) -> str:
+    return experiment_text(f"{{kind: url, url: '{theirs.url}'}}", **sizes)
+
+
+def refusal(theirs: UsersRedis, **sizes: Any) -> str:
+    """Why the run is refused; empty if it is not."""
+    run_plan = make_run_plan(load_experiment(text(theirs, **sizes)), blocks=1)
+    try:
+        ask_users_parts(run_plan)
+    except UserError as error:
+        return str(error)
+    return ""
+
+
+BIG = {"count": 1000, "payload": "10 kB"}
+SMALL = {"count": 100, "payload": "100 B"}
+
+
+def test_an_evicting_policy_meets_foreign_keys(users_redis: Start) -> None:
+    theirs = users_redis()
+    filled(theirs, "allkeys-lru", 5 * MIB)
+    assert not refusal(theirs, **SMALL)
+    said = refusal(theirs, **BIG)
+    assert said.startswith(f"server redis (127.0.0.1:{theirs.port}): the run may store ")
+    for word in (
+        "policy allkeys-lru",
+        f"throw keys of others away ({FOREIGN:,} keys there)",
+        " MB are free (maxmemory ",
+        "13 MB there",
+        "raise maxmemory",
+    ):
+        assert word in said, word
+    with theirs.client() as client:
+        assert client.dbsize() == FOREIGN
+        client.config_set("maxmemory", 100 * MIB)
+    assert not refusal(theirs, **BIG), "there it fits"
+
+
+def test_keys_of_other_databases_are_foreign_too(users_redis: Start) -> None:
+    theirs = users_redis()
+    filled(theirs, "allkeys-random", 5 * MIB, database=3)
+    assert f"({FOREIGN:,} keys there)" in refusal(theirs, **BIG)
+
+
+def test_a_cache_that_nobody_else_uses_may_overflow(users_redis: Start) -> None:
+    """It is what some experiments want to see; what an earlier run left is ours."""
+    theirs = users_redis()
+    with theirs.client() as client:
+        client.config_set("maxmemory-policy", "allkeys-lru")
+        client.config_set("maxmemory", client.info("memory")["used_memory"] + 5 * MIB)
+        client.mset({f"loadstone:left:{number}": "x" for number in range(2500)})
+        assert not refusal(theirs, **BIG)
+        client.set("theirs", 1)
+        assert "throw keys of others away" in refusal(theirs, **BIG), "one is enough"
+
+
+def test_without_eviction_the_writes_of_others_would_fail(users_redis: Start) -> None:
+    theirs = users_redis()
+    filled(theirs, "noeviction", 5 * MIB)
+    assert "refuse the writes of others (OOM)" in refusal(theirs, **BIG)
+    with theirs.client() as client:
+        client.flushall()
+    assert "refuse the writes of others (OOM)" in refusal(theirs, count=2000, payload="10 kB"), "with no key, too"
+    assert not refusal(theirs, **SMALL)
+
+
+def test_keys_that_expire_are_those_that_volatile_policies_throw_away(users_redis: Start) -> None:
+    theirs = users_redis()
+    filled(theirs, "volatile-lru", 5 * MIB)
+    assert "refuse the writes of others" in refusal(theirs, **BIG), "none of them expires"
+    with theirs.client() as client:
+        client.expire("theirs:1", 1000)
+    assert "throw keys of others away (1 keys there expire)" in refusal(theirs, **BIG)
+
+
+def test_the_machine_has_no_room(users_redis: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Redis without a limit takes what there is. The machine's free memory is made up, the server is real."""
+    theirs = users_redis()
+    assert not refusal(theirs, **BIG)
+
+    class Little:
+        available = MIB
+
+    monkeypatch.setattr(module.psutil, "virtual_memory", Little)
+    assert "its machine has 1.0 MB of memory free" in refusal(theirs, **BIG)
+
+
+def test_a_server_that_refuses_config_tells_by_info(users_redis: Start) -> None:
+    theirs = users_redis()
+    filled(theirs, "allkeys-lfu", 5 * MIB)
+    with theirs.client() as client:
+        client.acl_setuser("default", enabled=True, nopass=True, commands=["-config"])
+    assert "policy allkeys-lfu" in refusal(theirs, **BIG)
+
+
+@pytest.mark.parametrize(
+    "info",
+    [
+        {},
+        {"used_memory": "much", "maxmemory": [], "db0": "keys", "db1": {"keys": "-3", "expires": None}},
+        {"maxmemory": "9" * 30, "total_system_memory": -1, "errorstat_OOM": 7},
+        {"maxmemory": float("inf"), "evicted_keys": float("nan")},
+        {"maxmemory": 10**4000, "total_system_memory": 10**4299},
+    ],
+)
+def test_nonsense_of_a_server_is_no_room_and_no_crash(info: dict[str, Any]) -> None:
+    use = MemoryUse.of(info)
+    assert (use.used_bytes, use.evicted_keys, use.refused, use.keys) == (0, 0, 0, 0)
+    assert use.free_bytes >= 0
+    assert use.reserve_bytes >= 0
+    assert use.limit_bytes < 2**63
+
+
+@pytest.mark.parametrize(
+    ("policy", "operation"), [("allkeys-lru", "get"), ("allkeys-lru", "set"), ("noeviction", "get")]
+)
+def test_the_run_ends_at_the_first_loss_and_keeps_the_trial_as_invalid(
+    users_redis: Start, rig: Open, policy: str, operation: str
+) -> None:
+    """Nothing was asked beforehand: as where others fill the server meanwhile."""
+    theirs = users_redis()
+    filled(theirs, policy, 2 * MIB)
+    run = rig(text(theirs, measure="5 s", **BIG))
+    with pytest.raises(OutOfRoom) as ended:
+        run.trial(operation=operation)
+    assert f"server redis (127.0.0.1:{theirs.port}): " in str(ended.value)
+    assert f"policy {policy}" in str(ended.value)
+    assert ended.value.exit_status == 3
+    (record,) = run.recorded()
+    assert record.verdict == "invalid"
+    assert any(str(ended.value) in json.dumps(check.reason) for check in record.checks)
+    assert record.duration_s < 5, "it was not driven to its end"
+    with theirs.client() as client:
+        assert not list(client.scan_iter("loadstone:*"))
+
+
+def test_a_server_of_ours_may_overflow(rig: Open) -> None:
+    """It is judged: the trial is invalid, and the run goes on."""
+    run = rig(
+        experiment_text(
+            "{kind: embedded, settings: {maxmemory: 6mb, maxmemory-policy: allkeys-lru}}", measure="500 ms", **BIG
+        )
+    )
+    record = run.trial(operation="set")
+    assert record.verdict == "invalid"
+    assert next(check for check in record.checks if check.name == "evicted_keys").verdict == "invalid"
+
+
+def test_a_server_with_room_is_loaded_to_the_end(users_redis: Start, rig: Open) -> None:
+    theirs = users_redis()
+    filled(theirs, "allkeys-lru", 20 * MIB)
+    record = rig(text(theirs, measure="600 ms", **SMALL)).trial(operation="set")
+    assert record.verdict != "invalid", [check for check in record.checks if check.verdict == "invalid"]
+    with theirs.client() as client:
+        assert client.dbsize() == FOREIGN
+
+
+ROWS = """\
+data:
+  rows:
+    rows: 60_000
+    columns: {id: "{number}", text: "{random 200 lowercase}"}
+    into: [{server: redis, commands: ["SET loadstone:row:{id} {text}"]}]
+"""
+
+
+@pytest.mark.parametrize("policy", ["allkeys-lru", "noeviction"])
+def test_rows_that_find_no_room_end_the_run(
+    users_redis: Start, rig: Open, policy: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    theirs = users_redis()
+    filled(theirs, policy, 2 * MIB)
+    run = rig(text(theirs, **SMALL) + ROWS)
+    with pytest.raises(OutOfRoom, match=r"threw|refused|OOM|are free"):
+        run.trial()
+    (record,) = run.recorded()
+    assert record.verdict == "invalid"
+    run.servers.stop()
+    with theirs.client() as client:
+        assert not list(client.scan_iter("loadstone:*"))

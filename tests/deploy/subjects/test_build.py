@@ -1,0 +1,135 @@
+"""Builds end with loadstone, and happen once; what the documentation shows is right."""
+
+import fcntl
+import json
+import re
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+from tests.servers import is_gone, wait_until
+
+from loadstone.deploy.processes.cache import cache_folder
+from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.subjects.build import built, source_hash
+from loadstone.deploy.subjects.manifest import Manifest, read_manifest
+from loadstone.errors import UserError
+from loadstone.software.mariadb.local import MariaDbSettings
+from loadstone.spec.experiment import DataSpec, Experiment, StoredSpec, SubjectSpec
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "source"
+    folder.mkdir()
+    (folder / "a.txt").write_text("a")
+    return folder
+
+
+def manifest(*commands: str, **build: object) -> Manifest:
+    build = {"commands": commands, "inputs": ["*.txt"], "output": "b", **build}
+    return Manifest.model_validate({"name": "app", "build": build, "run": {"command": "cat {output}"}})
+
+
+def test_the_hash_follows_what_the_build_is_made_of(folder: Path) -> None:
+    def digest(wanted: Manifest) -> str:
+        assert wanted.build is not None
+        return source_hash(wanted.build, folder)
+
+    first = digest(manifest("cp a.txt b"))
+    assert digest(manifest("cp a.txt b")) == first
+    assert digest(manifest("cp -p a.txt b")) != first
+    (folder / "other.md").write_text("no input")
+    assert digest(manifest("cp a.txt b")) == first
+    (folder / "a.txt").chmod(0o755)
+    executable = digest(manifest("cp a.txt b"))
+    assert executable != first
+    (folder / "a.txt").rename(folder / "c.txt")
+    assert digest(manifest("cp a.txt b")) != executable
+
+
+def test_one_run_builds_and_the_other_waits_for_it(folder: Path, context: DeployContext) -> None:
+    wanted = manifest("cp a.txt b")
+    assert wanted.build is not None
+    place = cache_folder() / "subjects" / f"app-{source_hash(wanted.build, folder)}"
+    place.parent.mkdir(parents=True)
+    told: list[str] = []
+    waiting = threading.Thread(target=built, args=(wanted, folder, replace(context, progress=told.append)))
+    with place.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        waiting.start()
+        wait_until(lambda: told == ["app: another run builds it"])
+        assert not place.exists()
+    waiting.join()
+    assert (place / "b").read_text() == "a"
+
+
+def test_a_build_that_takes_too_long_is_ended(folder: Path, context: DeployContext) -> None:
+    with pytest.raises(UserError, match=r"build\.timeout_s: not built within 0\.2 s"):
+        built(manifest("sleep 600", timeout_s=0.2), folder, context)
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from loadstone.deploy.subjects.build import built
+from loadstone.deploy.subjects.manifest import read_manifest
+from loadstone.deploy.provider import DeployContext
+
+built(*read_manifest(Path(sys.argv[1])), DeployContext(work_root=Path(sys.argv[2])))
+"""
+
+
+def test_kill_9_of_loadstone_ends_the_build_which_does_not_count_as_built(folder: Path, context: DeployContext) -> None:
+    assert context.work_root is not None
+    half = folder.parent / "half-done"
+    command = f"sh -c 'touch b half; echo $$ > {half}; exec sleep 600'"
+    build = {"inputs": ["*.txt"], "output": "b", "commands": [command]}
+    (folder / "subject.yaml").write_text(json.dumps({"name": "app", "build": build, "run": {"command": "cat"}}))
+    program = subprocess.Popen([sys.executable, "-c", PROGRAM, str(folder), str(context.work_root)])
+    wait_until(lambda: half.exists() and half.read_text().endswith("\n"))
+    building = int(half.read_text())
+    assert not is_gone(building)
+    program.kill()
+    program.wait()
+    wait_until(lambda: is_gone(building))
+    wait_until(lambda: list((context.work_root or folder).iterdir()) == [])
+    place = next((cache_folder() / "subjects").glob("app-*/half")).parent
+    assert not (place / ".built").exists(), "the next run takes it for built"
+
+
+def test_what_the_documentation_shows_is_right() -> None:
+    texts = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "subjects.md").read_text(), re.DOTALL)
+    blocks = [YAML(typ="safe").load(text) for text in texts]
+    whole = Experiment.model_validate(next(block for block in blocks if "question" in block))
+    assert list(whole.subjects) == ["shop"]
+    assert Manifest.model_validate(next(block for block in blocks if "run" in block)).name == "shop"
+    parts = [block for block in blocks if not {"question", "run"} & set(block)]
+    for name, one in ((name, one) for block in parts for name, one in block.get("subjects", {}).items()):
+        assert SubjectSpec.model_validate(one).replicas == 2, name
+    (posts,) = [block["data"]["posts"] for block in parts if "data" in block]
+    assert [into.server for into in DataSpec.model_validate(posts).into] == ["mariadb", "redis"]
+    (stored,) = [block["workload"]["stored"] for block in parts if "stored" in block.get("workload", {})]
+    assert all(StoredSpec.model_validate(one) for one in stored)
+    (servers,) = [block["servers"] for block in parts if "servers" in block]
+    assert MariaDbSettings.model_validate(servers["mariadb"]).limits.cpu == 1.0
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "subjects").glob("*/subject.yaml")), ids=lambda path: path.parent.name)
+def test_our_own_manifests_are_right(path: Path) -> None:
+    found, folder = read_manifest(path)
+    assert found.name == folder.name
+    assert found.build is not None
+    assert source_hash(found.build, folder)
+    assert all((folder / file).is_file() for file in found.tables.values())

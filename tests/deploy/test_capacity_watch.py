@@ -1,0 +1,137 @@
+"""The watch over the room of servers that are not ours, on real ones."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from tests.servers import PATIENCE_S, UserRedis
+
+from loadstone import registry
+from loadstone.deploy.capacity import memory_use
+from loadstone.deploy.capacity_watch import RoomWatch, _Watched
+from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.server_pool import ServerPool
+from loadstone.errors import OutOfRoom
+from loadstone.plan.model import Endpoint
+from loadstone.software.redis.control import RedisControl
+
+Start = Callable[..., UserRedis]
+MIB = 1024**2
+
+
+@pytest.fixture
+def theirs(user_redis: Start) -> UserRedis:
+    """A server with one foreign key and 4 MiB free."""
+    found = user_redis()
+    with found.client() as client:
+        client.set("theirs", "x")
+        client.config_set("maxmemory", client.info("memory")["used_memory"] + 4 * MIB)
+    return found
+
+
+def watch(found: UserRedis, stop: Callable[[], None] = lambda: None) -> RoomWatch:
+    pool = ServerPool(registry.server, DeployContext(), lambda: None)
+    return RoomWatch(pool.need({"redis": {"kind": "url", "url": found.url}}).values(), stop)
+
+
+def fill(found: UserRedis, free: int, name: str = "theirs") -> int:
+    """Take memory until no more than so many bytes are free; how many keys that took."""
+    number = 0
+    with found.client() as client:
+        while (told := client.info("memory"))["maxmemory"] - told["used_memory"] > free:
+            client.set(f"{name}:{number}", "x" * 10_000)
+            number += 1
+    return number
+
+
+@pytest.mark.parametrize("policy", ["noeviction", "allkeys-lru"])
+def test_it_stops_the_load_before_anything_is_lost(theirs: UserRedis, policy: str) -> None:
+    stopped = threading.Event()
+    with theirs.client() as client:
+        client.config_set("maxmemory-policy", policy)
+    with watch(theirs, stopped.set) as room:
+        keys = fill(theirs, 50_000)
+        assert stopped.wait(PATIENCE_S)
+        assert room.reason is not None
+        assert "bytes of its memory are free" in room.reason
+        assert "raise its maxmemory" in room.reason
+    with pytest.raises(OutOfRoom, match=r"^server redis "):
+        room.require()
+    with theirs.client() as client:
+        assert client.dbsize() == keys + 1
+
+
+def test_a_cache_that_holds_keys_of_ours_alone_may_fill(theirs: UserRedis) -> None:
+    with theirs.client() as client:
+        client.delete("theirs")
+        client.config_set("maxmemory-policy", "allkeys-lru")
+        with watch(theirs) as room:
+            fill(theirs, 60_000, "loadstone")
+    assert room.reason is None
+
+
+def test_what_was_full_before_is_no_loss(theirs: UserRedis) -> None:
+    """Reading from a server that others keep full changes nothing."""
+    fill(theirs, 60_000)
+    with watch(theirs) as room:
+        pass
+    assert room.reason is None
+
+
+def test_a_loss_at_the_very_end_is_seen(theirs: UserRedis) -> None:
+    """The last look comes after the load, whatever the thread saw."""
+    with theirs.client() as client:
+        client.config_set("maxmemory-policy", "allkeys-lru")
+        room = watch(theirs)
+        with room:
+            client.config_set("maxmemory", 100_000)
+            client.ping()
+    assert room.reason is not None
+    assert "threw" in room.reason
+
+
+def test_refused_commands_are_a_loss_though_the_server_does_not_count_them(theirs: UserRedis) -> None:
+    stopped = threading.Event()
+    with watch(theirs, stopped.set) as room:
+        room.note_refused(0)
+        assert room.reason is None
+        room.note_refused(7)
+    assert stopped.is_set()
+    assert room.reason is not None
+    assert "refused 7 commands" in room.reason
+
+
+def test_what_another_server_behind_the_address_counted_is_no_loss(theirs: UserRedis) -> None:
+    """A proxy that chooses a node for each question: each counts from its own beginning."""
+    with RedisControl(Endpoint(port=theirs.port)) as control:
+        first = replace(memory_use(control), run_id="one")
+        watched = _Watched("redis", control, first, foreign=5)
+        other = replace(first, run_id="two", evicted_keys=9000, refused=70)
+        assert first.run_id == "one"
+        assert [watched.lost(use) for use in (first, other, first, other)] == [None] * 4
+        lost = watched.lost(replace(other, evicted_keys=9004))
+        assert lost is not None
+        assert "threw 4 keys away" in lost
+
+
+def test_a_start_is_known_by_its_run_id(theirs: UserRedis) -> None:
+    with RedisControl(Endpoint(port=theirs.port)) as control, theirs.client() as client:
+        assert memory_use(control).run_id == client.info("server")["run_id"]
+
+
+def test_a_server_that_goes_away_is_not_out_of_room(theirs: UserRedis) -> None:
+    with theirs.client() as client, watch(theirs) as room:
+        client.shutdown(nosave=True)
+    assert room.reason is None
+    room.require()
+
+
+def test_nothing_is_asked_of_servers_of_ours(context: DeployContext) -> None:
+    pool = ServerPool(registry.server, context, lambda: None)
+    servers = pool.need({"redis": {"kind": "embedded"}})
+    with RoomWatch(servers.values()) as room:
+        assert room._watched == []
+        room.note_refused(7)
+    assert room.reason is None
+    pool.stop()

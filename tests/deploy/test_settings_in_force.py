@@ -1,0 +1,97 @@
+"""Whether a setting is as it was asked for, in the words of either server."""
+
+import pytest
+
+from loadstone.deploy.settings_in_force import Spelling, differences, unlike
+from loadstone.software.mariadb import settings as mariadb_settings
+from loadstone.software.redis import settings as redis_settings
+
+REDIS, MARIADB = redis_settings.SPELLING, mariadb_settings.SPELLING
+BOTH = (REDIS, MARIADB)
+
+
+@pytest.mark.parametrize("spelling", BOTH, ids=["redis", "mariadb"])
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (True, "yes"),
+        (True, "ON"),
+        (False, "OFF"),
+        ("no", "0"),
+        (1, "ON"),
+        ("everysec", "everysec"),
+        (50000, "50000"),
+        (75, "75.000000"),
+        (0.5, "0.500000"),
+        (1, "1.000000"),
+        (True, "1.000000"),
+        (-1, "-1"),
+        ("5%", "5%"),
+        ('""', ""),
+        ("", ""),
+        ("900 1  300 10", "900 1 300 10"),
+        ("O_DIRECT", "o_direct"),
+    ],
+)
+def test_one_setting_in_two_spellings(spelling: Spelling, asked: object, told: str) -> None:
+    assert unlike({"name": asked}, {"name": told}, spelling) == {}
+    assert differences({"name": asked}, {"name": told}, spelling) == []
+
+
+@pytest.mark.parametrize("spelling", BOTH, ids=["redis", "mariadb"])
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("always", "everysec"),
+        (50000, "10000"),
+        ("50000", "10000"),
+        (75, "75.500000"),
+        (1, "10"),
+        ("5%", "5"),
+        ("5x", "5"),
+    ],
+)
+def test_another_setting_is_named_with_what_was_asked(spelling: Spelling, asked: object, told: str) -> None:
+    assert unlike({"name": asked}, {"name": told}, spelling) == {"name": str(asked)}
+    assert differences({"name": asked}, {"name": told}, spelling) == [f"name is {told}, not {asked} as asked"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "told", "spelling"),
+    [
+        ("64mb", "67108864", REDIS),
+        ("64MB", "67108864", REDIS),
+        ("64m", "64000000", REDIS),
+        ("1g", "1000000000", REDIS),
+        ("100b", "100", REDIS),
+        ("64M", "67108864", MARIADB),
+        ("1g", "1073741824", MARIADB),
+        ("2K", "2048", MARIADB),
+    ],
+)
+def test_a_size_is_what_the_server_takes_it_for(asked: str, told: str, spelling: Spelling) -> None:
+    assert unlike({"name": asked}, {"name": told}, spelling) == {}
+
+
+@pytest.mark.parametrize(
+    ("asked", "told", "spelling"),
+    [("64mb", "64000000", REDIS), ("1g", "1073741824", REDIS), ("1g", "1000000000", MARIADB)],
+)
+def test_a_size_of_another_server_s_is_another_size(asked: str, told: str, spelling: Spelling) -> None:
+    assert unlike({"name": asked}, {"name": told}, spelling) == {"name": asked}
+
+
+def test_what_was_asked_is_told_as_the_server_writes_it() -> None:
+    assert unlike({"appendonly": True}, {"appendonly": "no"}, REDIS) == {"appendonly": "yes"}
+    assert unlike({"save": ""}, {"save": "900 1"}, REDIS) == {"save": '""'}
+    assert differences({"log_bin": True}, {"log_bin": "OFF"}, MARIADB) == ["log_bin is OFF, not ON as asked"]
+
+
+def test_names_of_option_files_and_of_the_server_are_the_same() -> None:
+    assert unlike({"query-cache-type": False}, {"query_cache_type": "ON"}, MARIADB) == {"query-cache-type": "OFF"}
+    assert unlike({"MaxClients": 50}, {"maxclients": "40"}, REDIS) == {"MaxClients": "50"}
+
+
+@pytest.mark.parametrize("spelling", BOTH, ids=["redis", "mariadb"])
+def test_a_setting_that_the_server_does_not_tell_is_left_out(spelling: Spelling) -> None:
+    assert unlike({"rename-command": "x"}, {}, spelling) == {}

@@ -1,0 +1,308 @@
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from loadstone.deploy.provider import Remark
+from loadstone.live.progress import RunProgress
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def on(
+    out: io.StringIO, clock: Clock, terminal: bool, *, verbose: bool = False, quiet: bool = False, width: int = 100
+) -> RunProgress:
+    console = Console(file=out, width=width, force_terminal=terminal, color_system=None, highlight=False)
+    return RunProgress(console, clock, verbose=verbose, quiet=quiet)
+
+
+ADVICE = "The driver's hottest thread used {} % of its core: the rates may be its own; give it more threads."
+
+
+def test_elsewhere_than_on_a_terminal_it_prints_a_line_now_and_then(clock: Clock) -> None:
+    out = io.StringIO()
+    with on(out, clock, terminal=False) as progress:
+        progress.start()
+        for n in range(1, 61):
+            progress.left(60 - n, False)
+            progress.decided(0, 2)
+            progress.trial(f"b01-{n:03d}", f"set, {n} kB", f"trial {n} of 60")
+            progress.live(100, None, "warm_up")
+            progress.live(18_432, 1_200_000, "measure")
+            clock.now += 1
+            progress.finished("suspect" if n % 2 else "valid", [ADVICE.format(n)] if n % 2 else [])
+    assert out.getvalue().splitlines() == [
+        "trial 1 of 60; set, 1 kB: warm-up; 0 of 2 decided; about 59 s left",
+        "trial 16 of 60; set, 16 kB: 18,432 a second, P99 1.20 ms; 0 of 2 decided; about 44 s left",
+        "trial 31 of 60; set, 31 kB: 18,432 a second, P99 1.20 ms; 0 of 2 decided; about 29 s left",
+        "trial 46 of 60; set, 46 kB: 18,432 a second, P99 1.20 ms; 0 of 2 decided; about 14 s left",
+    ]
+
+
+def test_a_long_run_has_no_long_log(clock: Clock) -> None:
+    out = io.StringIO()
+    with on(out, clock, terminal=False) as progress:
+        progress.start()
+        for second in range(45 * 60):
+            clock.now = second
+            progress.trial("b01-001", "set", "trial 1 of 2")
+            progress.live(18_432, 1_200_000, "measure")
+    assert len(out.getvalue().splitlines()) <= 10 + 45
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_why_a_trial_gives_no_figure_is_remarked_once(clock: Clock, terminal: bool) -> None:
+    out = io.StringIO()
+    with on(out, clock, terminal) as progress:
+        progress.start()
+        for n in range(1, 9):
+            progress.trial(f"b01-00{n}", f"set, {n} kB", f"trial {n} of 8")
+            progress.finished("invalid", [f"{n}.5 % of the operations failed.", ADVICE.format(n)], in_block=n > 4)
+            progress.finished("suspect", [ADVICE.format(n)])
+        progress.block("storage: block 1, look at 8")
+        progress.trial("b01-009", "get", "trial 9 of 9")
+        progress.finished("invalid", ["The server stopped answering."])
+    kept = [line.lstrip("\r") for line in out.getvalue().splitlines() if "✕" in line]
+    assert [line[line.index("✕") :].rstrip() for line in kept] == [
+        "✕ set, 1 kB: 1.5 % of the operations failed.",
+        "✕ get: The server stopped answering.",
+    ]
+    assert "threads" not in out.getvalue()
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_verdict_stays_as_it_falls_and_is_printed_once(clock: Clock, terminal: bool) -> None:
+    out = io.StringIO()
+    names = ["string against json, 1 kB", "hash against json, 1 kB"]
+    faster = "string FASTER by {} % [9, 15] (quick)"
+    with on(out, clock, terminal) as progress:
+        progress.look("storage", 8, "go on", ["UNDECIDED: 3 % [-1, 7]", "UNDECIDED: 4 % [-1, 7]"], names)
+        progress.look("storage", 12, "go on", [faster.format(12), "UNDECIDED: 3 % [-1, 7]"], names)
+        progress.look("storage", 18, "out of budget", [faster.format(11), "UNDECIDED: 2 % [-1, 5]"], names)
+    assert out.getvalue().splitlines() == [
+        "string against json, 1 kB: string FASTER by 12 % [9, 15] (after 12 blocks)",
+        "hash against json, 1 kB: UNDECIDED: 2 % [-1, 5] (after 18 blocks)",
+    ]
+
+
+def test_a_verdict_that_turns_is_printed_again(clock: Clock) -> None:
+    out = io.StringIO()
+    with on(out, clock, terminal=False) as progress:
+        progress.look("storage", 8, "go on", ["EQUIVALENT within 5 %", "UNDECIDED: a"], ["x", "y"])
+        progress.look("storage", 12, "decided", ["json FASTER by 6 % [5, 7]", "INVALID: errors"], ["x", "y"])
+    assert out.getvalue().splitlines() == [
+        "x: EQUIVALENT within 5 % (after 8 blocks)",
+        "x: json FASTER by 6 % [5, 7] (after 12 blocks)",
+        "y: INVALID: errors (after 12 blocks)",
+    ]
+
+
+def test_what_is_done_outside_of_trials_goes_by_and_a_remark_stays(clock: Clock) -> None:
+    shown = {}
+    for terminal in (True, False):
+        out = io.StringIO()
+        with on(out, clock, terminal) as progress:
+            progress.step("building spring: gradle, 5 s")
+            progress.step("building spring: gradle, 10 s")
+            progress.step(Remark("redis: limits are unavailable: no control groups"))
+            progress.start()
+            progress.trial("t", "set", "trial 1 of 1")
+            progress.step("starting redis again")
+        shown[terminal] = out.getvalue()
+    assert shown[False].splitlines() == [
+        "building spring: gradle, 5 s",
+        "building spring: gradle, 10 s",
+        "redis: limits are unavailable: no control groups",
+    ]
+    assert "starting redis again" in shown[True]
+    lasting = re.sub(r".*\x1b\[2K", "", shown[True])
+    assert "redis: limits are unavailable: no control groups\n" in shown[True]
+    assert "building" not in lasting
+
+
+def test_quiet_prints_nothing(clock: Clock) -> None:
+    out = io.StringIO()
+    with on(out, clock, terminal=True, quiet=True) as progress:
+        progress.step("starting redis")
+        progress.start()
+        progress.trial("t", "set", "trial 1 of 1")
+        progress.live(1, 1, "measure")
+        progress.finished("invalid", ["bad"])
+        progress.look("storage", 8, "decided", ["json FASTER"])
+    assert out.getvalue() == ""
+
+
+def test_verbose_prints_one_line_a_trial_of_a_table(clock: Clock) -> None:
+    out = io.StringIO()
+    with on(out, clock, terminal=False, verbose=True) as progress:
+        progress.start()
+        for n, verdict in enumerate(("valid", "invalid", "valid"), 1):
+            progress.left(20 * (4 - n), False)
+            progress.trial(f"b01-00{n}", f"set, {n} kB", f"trial {n} of 3")
+            progress.live(18_432, 1_200_000, "measure")
+            clock.now += 20
+            progress.finished(verdict, ["generator CPU 93.4 %"] if verdict == "invalid" else [])
+        progress.note("done\n")
+    assert out.getvalue().splitlines() == [
+        "✓ trial 1 of 3: set, 1 kB: valid, about 40 s left",
+        "✕ trial 2 of 3: set, 2 kB: invalid. generator CPU 93.4 %, about 20 s left",
+        "✓ trial 3 of 3: set, 3 kB: valid, about 0 s left",
+        "done",
+    ]
+
+
+def test_verbose_prints_one_line_a_block_of_a_comparison(clock: Clock) -> None:
+    out = io.StringIO()
+    with on(out, clock, terminal=False, verbose=True) as progress:
+        progress.start()
+        progress.left(600, True)
+        for block, verdicts in enumerate((("valid", "valid"), ("suspect", "valid"), ("invalid", "invalid")), 1):
+            for verdict in verdicts:
+                progress.trial("storage-b01-001", "json", f"storage: block {block}, look at 8")
+                progress.finished(verdict, [f"{verdict} for a reason."] if verdict != "valid" else [], in_block=True)
+            progress.block(f"storage: block {block}, look at 8")
+    assert out.getvalue().splitlines() == [
+        "✓ storage: block 1, look at 8: valid, at most 10 min left",
+        "! storage: block 2, look at 8: 1 valid, 1 suspect. suspect for a reason., at most 10 min left",
+        "✕ storage: block 3, look at 8: invalid. invalid for a reason. (And 1 more.), at most 10 min left",
+    ]
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_verbose_says_at_each_look_what_became_of_the_comparison(clock: Clock, terminal: bool) -> None:
+    out = io.StringIO()
+    with on(out, clock, terminal=terminal, verbose=True) as progress:
+        progress.look("storage", 8, "go on", ["UNDECIDED: 3 % [-1, 7]"])
+        progress.look("pool", 12, "go on", ["UNDECIDED: a", "UNDECIDED: b"])
+        progress.look("pool", 18, "decided", ["json FASTER by 12 % [9, 15]", "EQUIVALENT within 5 %"])
+        progress.look("update", 5, "out of budget", ["UNDECIDED: c"])
+        progress.look("warm-up", 8, "decided", ["INVALID: errors, measured 4 %, limit 1 %"])
+    assert out.getvalue().splitlines() == [
+        "storage, after 8 blocks: not decided yet, more blocks follow: UNDECIDED: 3 % [-1, 7]",
+        "pool, after 12 blocks: not decided yet, more blocks follow",
+        "pool, after 18 blocks: decided",
+        "  json FASTER by 12 % [9, 15]",
+        "  EQUIVALENT within 5 %",
+        "update, after 5 blocks: not decided, and the budget is spent: UNDECIDED: c",
+        "warm-up, after 8 blocks: ended: INVALID: errors, measured 4 %, limit 1 %",
+    ]
+
+
+def test_on_a_terminal_it_shows_what_happens_now(clock: Clock) -> None:
+    out = io.StringIO()
+    progress = on(out, clock, terminal=True)
+    progress.start()
+    progress.left(240, True)
+    progress.decided(2, 5)
+    progress.trial("storage-b03-002", "get, 1 kB, 8 workers", "storage: block 3, look at 8")
+    assert "storage-b03-002: preparing" in out.getvalue()
+    progress.live(18_432, 1_200_000, "measure")
+    shown = out.getvalue()
+    progress.live(3, 4, "drain")
+    assert "drain" not in out.getvalue()
+    for words in (
+        "storage: block 3, look at 8",
+        "get, 1 kB, 8 workers",
+        "measure",
+        "18,432 TPS",
+        "P99 1.20 ms",
+        "at most 4 min left",
+        "2 of 5 decided",
+    ):
+        assert words in shown
+    progress.finished("invalid", ["3.4 % of the operations failed."], in_block=True)
+    assert "✕ get, 1 kB, 8 workers: 3.4 % of the operations failed." in out.getvalue()
+    assert "1 invalid" in out.getvalue()
+    progress.stop()
+    assert "\x1b[?25h" in out.getvalue()
+    progress.stop()
+
+
+def test_it_repaints_only_when_told(clock: Clock) -> None:
+    out = io.StringIO()
+    progress = on(out, clock, terminal=True)
+    progress.start()
+    progress.trial("b01-000", "set", "trial 1 of 2")
+    assert progress._screen is not None
+    assert not progress._screen.auto_refresh
+    progress.stop()
+
+
+def test_the_time_left_counts_down_from_when_it_was_told(clock: Clock) -> None:
+    progress = on(io.StringIO(), clock, terminal=False)
+    progress.start()
+    progress.left(100, False)
+    clock.now = 25
+    assert progress.left_words() == "about 75 s left"
+    progress.left(600, True)
+    assert progress.left_words() == "at most 10 min left"
+    clock.now = 5000
+    assert progress.left_words() == "at most 0 s left"
+
+
+def test_a_long_label_and_control_characters_do_no_harm(clock: Clock) -> None:
+    out = io.StringIO()
+    progress = on(out, clock, terminal=False, verbose=True)
+    progress.start()
+    progress.trial("t", "x" * 300 + "\x1b[2J[red]", "trial 1 of 1")
+    progress.finished("valid", [])
+    progress.look("\x1b[2J", 8, "decided", ["\x1b[2J[red]"])
+    assert "\x1b" not in out.getvalue()
+    assert "[2J[red]: valid" in out.getvalue()
+
+
+def test_stop_without_start_is_allowed(clock: Clock) -> None:
+    on(io.StringIO(), clock, terminal=True).stop()
+
+
+def test_by_itself_it_writes_to_stderr_only(capfd: pytest.CaptureFixture[str]) -> None:
+    with RunProgress() as progress:
+        progress.start()
+        progress.trial("t", "set", "trial 1 of 1")
+        progress.live(18_432, None, "measure")
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert "trial 1 of 1; set: 18,432 a second" in captured.err
+
+
+LONG = "write, Redis hashes by a repository, 1,000,000 posts, 6,000 vUsers, 2 replicas, AOF everysec"
+
+
+@pytest.mark.parametrize("width", [70, 100, 200])
+def test_long_names_never_hide_the_time_left_nor_the_figures(clock: Clock, width: int) -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=True, color_system=None, highlight=False)
+    with RunProgress(console, clock) as progress:
+        progress.start()
+        progress.left(600, True)
+        progress.decided(1, 12)
+        progress.trial("memory-vs-disk-write-b01-002", LONG, "block 12, look at 18, of the comparison memory-vs-disk")
+        progress.live(3210, 123_456_789, "warm_up")
+    shown = out.getvalue().rpartition("block 12")[2]
+    for whole in ("at most 10 min left", "1 of 12 decided", "warm-up     3,210 TPS   P99  123 ms", "write, Redis"):
+        assert whole in shown
+    assert ("…" in shown) == (width < 200)
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_note_is_said_whole_however_long(clock: Clock, terminal: bool) -> None:
+    out = io.StringIO()
+    with on(out, clock, terminal) as progress:
+        progress.start()
+        progress.trial("b01-001", LONG, "trial 1 of 3")
+        said = f"warming up spring for 20 s by {LONG}, so that its JVM has compiled what it needs"
+        progress.note(said)
+    assert len(said) > 100
+    assert said in " ".join(out.getvalue().split())

@@ -1,0 +1,134 @@
+"""Redis's own counters, exactly."""
+
+import pytest
+import redis
+from tests.monitors import values
+
+from loadstone import steady_clock
+from loadstone.errors import ServerGone
+from loadstone.software.redis import monitor as observed
+from loadstone.software.redis.control import RedisControl
+from loadstone.software.redis.local import LocalRedis
+from loadstone.software.redis.monitor import RedisMonitor, difference, snapshot
+
+OF_A_SNAPSHOT = {"client|list", "config|get", "slowlog|len", "latency|latest"}
+"""What a snapshot asks beside INFO."""
+
+AOF = {"aof_delayed_fsync", "aof_current_size", "aof_buffer_length", "aof_pending_bio_fsync"}
+"""Told where the append-only file is on."""
+
+
+def test_calls_are_counted_exactly(control: RedisControl) -> None:
+    before = snapshot(control)
+    for number in range(100):
+        control.call("SET", f"loadstone:{number}", "x")
+    for number in range(10):
+        control.call("JSON.SET", f"loadstone:json:{number}", "$", '{"a": 1}')
+    control.call("GET", "loadstone:none")
+    found = difference(before, snapshot(control))
+    calls = {name: stat.calls for name, stat in found.commands.items()}
+    assert {name: number for name, number in calls.items() if name not in OF_A_SNAPSHOT} == {
+        "set": 100,
+        "json.set": 10,
+        "get": 1,
+        "info": 2,
+    }
+    assert found.counters["keyspace_misses"] == 1
+    assert found.counters["total_commands_processed"] == sum(calls.values())
+    assert found.counters["total_net_input_bytes"] > 100 * len("*3\r\n$3\r\nSET\r\n")
+    assert not found.restarted
+    assert found.errors == {}
+    assert snapshot(control).figures["keys"] == 110
+
+
+def test_what_its_latency_monitor_saw_is_told(control: RedisControl) -> None:
+    assert snapshot(control).latency_events == {}
+    control.call("CONFIG SET", "latency-monitor-threshold", "1")
+    control.call("EVAL", "local t = 0; for i = 1, 3000000 do t = t + i end; return 1", "0")
+    events = snapshot(control).latency_events
+    assert events["command"] >= 1
+
+
+def test_failures_are_counted_by_kind(control: RedisControl) -> None:
+    control.call("SET", "loadstone:text", "x")
+    before = snapshot(control)
+    for _ in range(3):
+        with pytest.raises(ServerGone, match="WRONGTYPE"):
+            control.call("LPUSH", "loadstone:text", "x")
+    found = difference(before, snapshot(control))
+    assert found.commands["lpush"].failed_calls == 3
+    assert found.errors == {"WRONGTYPE": 3}
+    assert found.counters["total_error_replies"] == 3
+
+
+def test_a_server_that_was_started_again_is_noticed(server: LocalRedis, control: RedisControl) -> None:
+    before = snapshot(control)
+    with RedisControl(server.restart()) as anew:
+        assert difference(before, snapshot(anew)).restarted
+
+
+def test_the_monitor_sends_info_and_nothing_else(control: RedisControl) -> None:
+    monitor = RedisMonitor("redis", control)
+    calls = control.commandstats()
+    seen = values(monitor, "redis")
+    more = {name: number - calls.get(name, 0) for name, number in control.commandstats().items()}
+    assert {name: number for name, number in more.items() if number} == {"info": 2}
+    assert seen["answers"] == 1
+    assert seen["connected_clients"] == 1
+    assert seen["used_memory"] > 100_000
+    assert seen["used_cpu_user_main_thread"] + seen["used_cpu_sys_main_thread"] > 0
+    missing = set(monitor.UNITS) - set(seen)
+    assert missing == AOF
+
+
+def test_figures_of_the_append_only_file_are_told_where_it_is_on(control: RedisControl) -> None:
+    control.call("CONFIG SET", "appendonly", "yes")
+    for number in range(10):
+        control.call("SET", f"loadstone:{number}", "x" * 100)
+    seen = values(RedisMonitor("redis", control), "redis")
+    assert set(seen) >= AOF
+    assert set(seen) == set(RedisMonitor.UNITS)
+
+
+def test_a_dead_server_does_not_answer_and_one_that_is_back_does(server: LocalRedis, control: RedisControl) -> None:
+    monitor = RedisMonitor("redis", control)
+    assert server._process is not None
+    server._process.end()
+    assert values(monitor, "redis") == {"answers": 0}
+    server.restart()
+    assert values(monitor, "redis")["answers"] == 1
+
+
+def test_a_snapshot_sees_settings_and_who_listens(server: LocalRedis, control: RedisControl) -> None:
+    found = snapshot(control)
+    assert found.settings["loglevel"] == "notice"
+    assert found.settings["slowlog-log-slower-than"] == "10000"
+    assert (found.monitor_clients, found.slow_log_entries) == (0, 0)
+    control.call("CONFIG SET", "slowlog-log-slower-than", 0)
+    with redis.Redis(port=server._endpoint.port, password=server._endpoint.password) as client, client.monitor():
+        found = snapshot(control)
+    assert found.monitor_clients == 1
+    assert found.slow_log_entries
+    assert found.settings["slowlog-log-slower-than"] == "0"
+
+
+def test_a_server_that_refuses_all_but_info_is_asked_no_further(server: LocalRedis, control: RedisControl) -> None:
+    control.call("ACL SETUSER", "guest", "on", "nopass", "+info")
+    endpoint = server._endpoint.model_copy(update={"username": "guest", "password": "any"})
+    with RedisControl(endpoint) as guest:
+        found = snapshot(guest)
+    assert found.run_id
+    assert (dict(found.settings), found.monitor_clients, found.slow_log_entries) == ({}, None, None)
+
+
+def test_a_crowded_server_is_not_asked_who_is_connected(control: RedisControl, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(observed, "CLIENTS_MAX", 0)
+    assert snapshot(control).monitor_clients is None
+    assert "client|list" not in control.commandstats()
+
+
+def test_a_snapshot_says_when(control: RedisControl) -> None:
+    started = steady_clock.unix_s()
+    first, second = snapshot(control), snapshot(control)
+    assert started <= first.unix_s <= second.unix_s <= steady_clock.unix_s()
+    assert difference(first, second).elapsed_s == second.unix_s - first.unix_s

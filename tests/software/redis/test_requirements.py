@@ -1,0 +1,214 @@
+"""Every server that cannot be loaded is named in one line: where, what it said, what helps."""
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.servers import Certificates, Scripted, UserRedis, wait_until
+
+from loadstone.deploy.provider import ServerFacts
+from loadstone.errors import UserError
+from loadstone.software.redis import probe
+from loadstone.software.redis.local import free_port
+from loadstone.software.redis.requirements import inspect_server
+from loadstone.software.redis.url import parse_url
+
+Start = Callable[..., UserRedis]
+Script = Callable[[bytes | None], Scripted]
+
+DENIED = (
+    b"-DENIED Redis is running in protected mode because protected mode is enabled and no password is set for the "
+    b"default user. In this mode connections are only accepted from the loopback interface.\r\n"
+)
+
+
+def refusal(url: str, modules: tuple[str, ...] = ()) -> str:
+    with pytest.raises(UserError) as refused:
+        inspect_server(parse_url(url), modules)
+    text = str(refused.value)
+    assert text.startswith(f"server {parse_url(url).label}: ")
+    assert "\n" not in text
+    assert "hunter2" not in text
+    return text
+
+
+def tls_redis(start: Start, binary: Path, certificates: Certificates, clients: str) -> UserRedis:
+    files = ("--tls-cert-file", str(certificates.cert), "--tls-key-file", str(certificates.key))
+    ca = ("--tls-ca-cert-file", str(certificates.ca), "--tls-auth-clients", clients)
+    return start(*files, *ca, binary=binary, tls=True)
+
+
+def test_a_server_that_can_be_loaded_says_what_it_is(user_redis: Start) -> None:
+    theirs = user_redis()
+    found = inspect_server(parse_url(theirs.url))
+    assert isinstance(found, ServerFacts)
+    assert (found.software, found.mode, found.role) == ("redis", "standalone", "master")
+    assert found.process_id == theirs.pid
+    with theirs.client() as client:
+        assert client.dbsize() == 0
+
+
+def test_nothing_there() -> None:
+    assert "nothing listens there (Connection refused)" in refusal(f"redis://127.0.0.1:{free_port()}")
+
+
+def test_no_such_socket(tmp_path: Path) -> None:
+    assert "nothing listens there (No such file or directory)" in refusal(f"unix://{tmp_path}/redis.sock")
+
+
+def test_no_such_host() -> None:
+    assert "no such host" in refusal("redis://no-such-host.invalid")
+
+
+def test_something_that_is_not_redis(scripted: Script) -> None:
+    text = refusal(scripted(b"HTTP/1.1 400 Bad Request\r\n\r\n").url)
+    assert "not Redis (it said 'HTTP/1.1 400 Bad Request')" in text
+
+
+def test_something_that_says_nothing(scripted: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "KNOCK_S", 0.5)
+    assert "says nothing" in refusal(scripted(None).url)
+
+
+def test_something_that_hangs_up(scripted: Script) -> None:
+    assert "closed the connection" in refusal(scripted(b"").url)
+
+
+def test_protected_mode(scripted: Script) -> None:
+    text = refusal(scripted(DENIED).url)
+    assert "protected mode" in text
+    assert "requirepass" in text
+
+
+def test_a_password_is_wanted(user_redis: Start) -> None:
+    text = refusal(user_redis("--requirepass", "hunter2").url)
+    assert "wants a password (NOAUTH" in text
+    assert "password_env" in text
+
+
+def test_the_password_is_wrong(user_redis: Start) -> None:
+    port = user_redis("--requirepass", "another").port
+    assert "refuses the password of user 'default' (WRONGPASS" in refusal(f"redis://:hunter2@127.0.0.1:{port}")
+
+
+def test_a_password_where_none_is_set(user_redis: Start) -> None:
+    text = refusal(f"redis://:hunter2@127.0.0.1:{user_redis().port}")
+    assert "leave the password out" in text
+
+
+def test_a_user_who_may_not_write(user_redis: Start) -> None:
+    theirs = user_redis(*["--user", "reader", "on", ">hunter2", "~*", "+@read", "+ping", "+info"])
+    text = refusal(f"redis://reader:hunter2@127.0.0.1:{theirs.port}")
+    assert "user 'reader' may not" in text
+    assert "~loadstone:*" in text
+
+
+def test_a_user_who_may_only_touch_our_keys_is_enough(user_redis: Start) -> None:
+    granted = ("~loadstone:*", "+@all", "-@dangerous", "+info", "+config|get")
+    theirs = user_redis("--user", "lab", "on", ">hunter2", *granted)
+    assert inspect_server(parse_url(f"redis://lab:hunter2@127.0.0.1:{theirs.port}")).role == "master"
+
+
+def test_no_json(user_redis: Start) -> None:
+    text = refusal(user_redis().url, ("json",))
+    assert "it has no JSON (ERR unknown command 'JSON.GET')" in text
+    assert "--loadmodule" in text
+
+
+def test_a_read_only_replica(user_redis: Start) -> None:
+    primary = user_redis("--repl-diskless-sync-delay", "0")
+    replica = user_redis("--replicaof", f"127.0.0.1 {primary.port}")
+    with replica.client() as client:
+        wait_until(lambda: client.info("replication")["master_link_status"] == "up")
+    assert f"primary, 127.0.0.1:{primary.port}" in refusal(replica.url)
+
+
+def test_out_of_memory(user_redis: Start) -> None:
+    theirs = user_redis("--maxmemory", "100kb")
+    text = refusal(theirs.url)
+    assert "102400 bytes used, policy noeviction" in text
+    assert "raise maxmemory" in text
+
+
+def test_loading(user_redis: Start) -> None:
+    theirs = user_redis("--enable-debug-command", "yes")
+    with theirs.client() as client, socket.create_connection(("127.0.0.1", theirs.port)) as unanswered:
+        client.execute_command("DEBUG", "POPULATE", 10_000, "theirs", 1000)
+        client.config_set("key-load-delay", 1000)
+        client.config_set("loading-process-events-interval-bytes", 1024)
+        unanswered.sendall(b"DEBUG RELOAD\r\n")
+        wait_until(lambda: client.info("persistence")["loading"] == 1)
+    text = refusal(theirs.url)
+    assert "is loading its data (LOADING" in text
+    assert "% done" in text
+
+
+def test_a_node_of_a_cluster(user_redis: Start) -> None:
+    assert "node of a cluster" in refusal(user_redis("--cluster-enabled", "yes").url)
+
+
+def test_a_database_that_does_not_exist(user_redis: Start) -> None:
+    assert "no database 99" in refusal(f"{user_redis().url}/99")
+
+
+def test_writes_refused_after_a_failed_snapshot(user_redis: Start) -> None:
+    theirs = user_redis("--save", "3600 1000000")
+    with theirs.client() as client:
+        theirs.folder.chmod(0o700)
+        client.set("theirs", 1)
+        (theirs.folder / "dump.rdb").mkdir()
+        client.bgsave()
+        wait_until(lambda: client.info("persistence")["rdb_last_bgsave_status"] == "err")
+    assert "failed snapshot" in refusal(theirs.url)
+
+
+def test_too_many_clients(user_redis: Start) -> None:
+    theirs = user_redis("--maxclients", "1")
+    with theirs.client() as client:
+        client.ping()
+        assert "takes no more clients" in refusal(theirs.url)
+
+
+def test_tls_verified_by_its_ca(user_redis: Start, debian_redis: Path, certificates: Certificates) -> None:
+    theirs = tls_redis(user_redis, debian_redis, certificates, clients="no")
+    assert inspect_server(parse_url(f"rediss://localhost:{theirs.port}?ca_file={certificates.ca}")).role == "master"
+    named = f"rediss://127.0.0.1:{theirs.port}?ca_file={certificates.ca}&server_name=localhost"
+    assert inspect_server(parse_url(named)).role == "master"
+    assert inspect_server(parse_url(f"rediss://127.0.0.1:{theirs.port}?verify=no")).role == "master"
+
+
+def test_tls_of_another_ca(user_redis: Start, debian_redis: Path, certificates: Certificates) -> None:
+    theirs = tls_redis(user_redis, debian_redis, certificates, clients="no")
+    for url in (
+        f"rediss://localhost:{theirs.port}?ca_file={certificates.other_ca}",
+        f"rediss://localhost:{theirs.port}",
+        f"rediss://127.0.0.1:{theirs.port}?ca_file={certificates.ca}",
+    ):
+        text = refusal(url)
+        assert "certificate is not accepted" in text
+        assert "?ca_file=FILE" in text
+
+
+def test_tls_expected(user_redis: Start, debian_redis: Path, certificates: Certificates) -> None:
+    theirs = tls_redis(user_redis, debian_redis, certificates, clients="no")
+    assert "write rediss:// instead of redis://" in refusal(theirs.url)
+
+
+def test_tls_not_expected(user_redis: Start) -> None:
+    assert "write redis:// instead of rediss://" in refusal(f"rediss://127.0.0.1:{user_redis().port}?verify=no")
+
+
+def test_tls_that_wants_a_certificate_of_ours(
+    user_redis: Start, debian_redis: Path, certificates: Certificates
+) -> None:
+    theirs = tls_redis(user_redis, debian_redis, certificates, clients="yes")
+    url = f"rediss://localhost:{theirs.port}?ca_file={certificates.ca}"
+    assert "?cert_file=FILE&key_file=FILE" in refusal(url)
+    ours = f"{url}&cert_file={certificates.cert}&key_file={certificates.key}"
+    assert inspect_server(parse_url(ours)).role == "master"
+
+
+def test_a_ca_file_that_is_not_there() -> None:
+    with pytest.raises(UserError, match=r"cannot use /nowhere/ca\.pem"):
+        inspect_server(parse_url("rediss://localhost?ca_file=/nowhere/ca.pem"))
