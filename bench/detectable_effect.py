@@ -1,6 +1,6 @@
 """The constants of the minimum detectable effect: at c_B spreads a difference is seen 8 times in 10.
 
-Prints the tables of `loadstone.analyse.statistics.effect`: normal log ratios, and the same with
+Prints the tables of `loadstone.judge.statistics.effect`: normal log ratios, and the same with
 6 % of the blocks off by 3 to 12 spreads. Takes about two minutes on one core.
 """
 
@@ -8,7 +8,7 @@ import argparse
 
 import numpy as np
 
-from loadstone.analyse.statistics.signed_rank import Floats, signed_rank
+from loadstone.judge.statistics.signed_rank import Floats, signed_rank
 from loadstone.plan.looks import FIXED_ALPHA, LOOK_ALPHA, LOOKS
 
 LEVELS = (FIXED_ALPHA, LOOK_ALPHA, LOOK_ALPHA / 3, LOOK_ALPHA / 15)

@@ -53,14 +53,12 @@ ENGINE = slowed_engine()
 import redis  # noqa: E402
 
 from loadstone import registry  # noqa: E402 (the engine must be in its place before)
-from loadstone.analyse.gain import bound_of  # noqa: E402
-from loadstone.analyse.statistics.signed_rank import signed_rank  # noqa: E402
-from loadstone.software.redis.embedded import EmbeddedSettings  # noqa: E402
-from loadstone.software.redis.local import LocalRedis  # noqa: E402
 from loadstone.deploy.placement import Placement, place  # noqa: E402
 from loadstone.deploy.provider import DeployContext  # noqa: E402
 from loadstone.drive.native import NativeDriver  # noqa: E402
 from loadstone.drive.outcome import Interval  # noqa: E402
+from loadstone.judge.statistics.signed_rank import signed_rank  # noqa: E402
+from loadstone.judge.validity.gain import bound_of  # noqa: E402
 from loadstone.observe.sample import Sample  # noqa: E402
 from loadstone.observe.sampler import Sampler  # noqa: E402
 from loadstone.observe.watch import Watch  # noqa: E402
@@ -68,6 +66,8 @@ from loadstone.plan.model import Plan  # noqa: E402
 from loadstone.plan.run_plan import PlannedTrial  # noqa: E402
 from loadstone.record.trial import TrialRecord  # noqa: E402
 from loadstone.record.trial_record import make_trial_record  # noqa: E402
+from loadstone.software.redis.embedded import EmbeddedSettings  # noqa: E402
+from loadstone.software.redis.local import LocalRedis  # noqa: E402
 
 
 @dataclass(frozen=True)

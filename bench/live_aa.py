@@ -21,9 +21,9 @@ from pathlib import Path
 from pairwise import Design, claims_a_difference, counted, counts_text, judged_alone, pair_of, table, unchecked
 from scipy.stats import binomtest
 
-from loadstone.analyse.checks import BOUNDS
-from loadstone.analyse.judge import judge_trial
-from loadstone.analyse.statistics.verdict import Verdict
+from loadstone.judge.statistics.verdict import Verdict
+from loadstone.judge.validity.checks import BOUNDS
+from loadstone.judge.validity.trial import judge_trial
 from loadstone.record.reading import Run, read_run
 from loadstone.record.trial import TrialRecord
 

@@ -28,8 +28,8 @@ from null_trials import NullBench
 from pairwise import Design, claims_a_difference, counted, counts_text, judged_alone, pair_of, table, unchecked
 from scipy.stats import binomtest
 
-from loadstone.analyse.statistics.verdict import Verdict
 from loadstone.drive.native import require_release_engine
+from loadstone.judge.statistics.verdict import Verdict
 from loadstone.plan.looks import LOOKS
 from loadstone.plan.model import Phases
 from loadstone.record.trial import TrialRecord

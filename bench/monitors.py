@@ -11,17 +11,17 @@ import statistics
 import subprocess
 import time
 
-from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver
-from loadstone.software.host.monitor import HostMonitor
-from loadstone.software.host.processes import ProcessMonitor
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.observe.watch import Watch
 from loadstone.plan.model import Closed, Command, Keys, Operation, Phases, Plan, Pool
 from loadstone.record.avg_max import VMSTAT_COLUMNS
+from loadstone.software.host.monitor import HostMonitor
+from loadstone.software.host.processes import ProcessMonitor
+from loadstone.software.redis.embedded import EmbeddedSettings
 
 
 def main() -> None:

@@ -6,13 +6,13 @@ from types import TracebackType
 from typing import Self
 
 from loadstone import registry
-from loadstone.analyse.judge import judge_trial
 from loadstone.conduct.ceiling import CeilingGauge
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
+from loadstone.judge.validity.trial import judge_trial
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.observe.watch import Watch

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from hdrh.histogram import HdrHistogram
 
-from loadstone.analyse.blocks import PairDesign, group_blocks
-from loadstone.analyse.cases import GroupCase, judge_group
-from loadstone.analyse.latencies import Latencies
-from loadstone.analyse.statistics.verdict import Verdict
+from loadstone.judge.compare.blocks import PairDesign, group_blocks
+from loadstone.judge.compare.cases import GroupCase, judge_group
+from loadstone.judge.compare.latencies import Latencies
+from loadstone.judge.statistics.verdict import Verdict
 from loadstone.plan.looks import LOOKS
 from loadstone.plan.run_plan import Condition
 from loadstone.record.plan_summary import GroupLine, PairLine

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from ratios import Figure, Pair, in_turn, options, rounds_of, run_peer, tell
 
-from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver, require_release_engine
 from loadstone.plan.model import Closed, Command, Documents, Endpoint, Keys, Operation, Phases, Plan, Pool, Verify
+from loadstone.software.redis.embedded import EmbeddedSettings
 
 VALUE_BYTES = 100
 KEYS = 1000

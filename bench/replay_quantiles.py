@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 from simulated import Share, options, share_of
 
-from loadstone.analyse.statistics.histograms import LatencyBlocks
-from loadstone.analyse.statistics.permutation import SwapTest
+from loadstone.judge.statistics.histograms import LatencyBlocks
+from loadstone.judge.statistics.permutation import SwapTest
 from loadstone.plan.looks import FIXED_ALPHA, LOOK_ALPHA, LOOKS
 
 EDGES_NS = np.exp(np.arange(math.log(5e4), math.log(2e9), 0.0025))

@@ -25,17 +25,11 @@ from typing import Any
 from redis.connection import Connection
 
 from loadstone.analyse.analysis import analyse
-from loadstone.analyse.judge import judge_trial
 from loadstone.deploy.subjects.manifest import read_manifest
-from loadstone.software.mariadb.url import parse_mariadb_url
-from loadstone.software.redis.connection import Bounded
-from loadstone.software.redis.control import RedisControl
 from loadstone.deploy.subjects.url import parse_subject_url
-from loadstone.software.redis.url import parse_url
 from loadstone.drive.outcome import read_interval, read_record
 from loadstone.errors import LoadstoneError
-from loadstone.software.jvm.monitor import figures
-from loadstone.software.redis.monitor import difference, snapshot
+from loadstone.judge.validity.trial import judge_trial
 from loadstone.plan.model import Endpoint
 from loadstone.record import reading
 from loadstone.record.folder import RunFolder
@@ -45,6 +39,12 @@ from loadstone.record.names import ENVIRONMENT, EXPERIMENT, INTERVALS, PLAN, SAM
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.reading import read_run, read_trials
 from loadstone.runs import list_runs
+from loadstone.software.jvm.monitor import figures
+from loadstone.software.mariadb.url import parse_mariadb_url
+from loadstone.software.redis.connection import Bounded
+from loadstone.software.redis.control import RedisControl
+from loadstone.software.redis.monitor import difference, snapshot
+from loadstone.software.redis.url import parse_url
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.load import load_experiment
 

@@ -8,10 +8,7 @@ from rich.console import Console
 
 from loadstone.analyse.ad_hoc import compare_pairs, pairs_between
 from loadstone.analyse.between_runs import JudgedRun, Wanted, compare_runs, match_runs
-from loadstone.analyse.blocks import PairDesign
 from loadstone.analyse.comparisons import compare_groups
-from loadstone.analyse.exploration import METRICS as EXPLORED
-from loadstone.analyse.judge import judge_trial
 from loadstone.analyse.model import Comparison
 from loadstone.analyse.objectives import (
     ERRORS,
@@ -23,6 +20,9 @@ from loadstone.analyse.objectives import (
 )
 from loadstone.analyse.run_differences import differences
 from loadstone.errors import UserError
+from loadstone.judge.compare.blocks import PairDesign
+from loadstone.judge.compare.exploration import METRICS as EXPLORED
+from loadstone.judge.validity.trial import judge_trial
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.names_of_runs import run_names
 from loadstone.record.reading import Run, read_run

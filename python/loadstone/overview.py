@@ -85,7 +85,7 @@ def _guess(group: Group, last_blocks: int) -> str:
 
 def _detectable(group: Group, blocks: int, spread: float) -> str | None:
     """The difference that is seen 8 times in 10 after so many blocks; None where no interval exists."""
-    from loadstone.analyse.statistics.effect import detectable_effect  # only now: it takes time to load
+    from loadstone.judge.statistics.effect import detectable_effect  # only now: it takes time to load
 
     log_ratio = detectable_effect(blocks, spread, level(group.sequential) / len(group.pairs))
     return None if log_ratio is None else f"{100 * math.expm1(log_ratio):.2g} %"

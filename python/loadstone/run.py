@@ -11,13 +11,14 @@ from rich.console import Console
 from loadstone import defect
 from loadstone.analyse.analysis import analyse
 from loadstone.analyse.comparisons import look_at
-from loadstone.analyse.model import DECIDED, Analysis
+from loadstone.analyse.model import Analysis
 from loadstone.analyse.objectives import Objective, missed
 from loadstone.analyse.tables import is_too_far
 from loadstone.conduct.campaign import Campaign
 from loadstone.conduct.crashes import Crashes
 from loadstone.conduct.opening import opened
 from loadstone.errors import LoadstoneError
+from loadstone.judge.judgement import DECIDED
 from loadstone.live.progress import RunProgress
 from loadstone.options import RunOptions
 from loadstone.overview import announce

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from loadstone.analyse.analysis import analyse
-from loadstone.analyse.judge import judge_trial
 from loadstone.analyse.model import Analysis
 from loadstone.errors import UserError
+from loadstone.judge.validity.trial import judge_trial
 
 
 @pytest.fixture(scope="module")

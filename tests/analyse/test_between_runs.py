@@ -13,9 +13,8 @@ import pytest
 from scipy.stats import binom, mannwhitneyu
 
 from loadstone.analyse.between_runs import JudgedRun, Match, Wanted, compare_runs, match_runs
-from loadstone.analyse.judge import judge_trial
 from loadstone.analyse.model import Comparison
-from loadstone.analyse.statistics.two_sample import (
+from loadstone.judge.statistics.two_sample import (
     DRIFT_FLOOR,
     critical_rank,
     drift_variance,
@@ -23,6 +22,7 @@ from loadstone.analyse.statistics.two_sample import (
     rank_sum_distribution,
     two_sample,
 )
+from loadstone.judge.validity.trial import judge_trial
 from loadstone.record.reading import read_run
 from loadstone.record.trial import TrialRecord
 
@@ -67,7 +67,7 @@ def test_the_rank_sum_distribution_is_that_of_scipy(a: int, b: int) -> None:
 
 def test_the_normal_ranks_continue_the_exact_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = critical_rank(40, 40, 0.05)
-    monkeypatch.setattr("loadstone.analyse.statistics.two_sample.EXACT_PRODUCT", 0)
+    monkeypatch.setattr("loadstone.judge.statistics.two_sample.EXACT_PRODUCT", 0)
     assert exact is not None
     assert critical_rank(40, 40, 0.05) == pytest.approx(exact, abs=2)
     assert critical_rank(3, 3, 0.05) is None

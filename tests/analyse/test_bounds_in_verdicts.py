@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from loadstone.analyse.comparisons import compare_groups
-from loadstone.analyse.judge import judge_trial
 from loadstone.analyse.model import Comparison, Row
 from loadstone.analyse.tables import make_tables
+from loadstone.judge.validity.trial import judge_trial
 from loadstone.record.reading import Run
 
 Compared = Callable[..., Comparison]

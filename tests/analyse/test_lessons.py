@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from loadstone.analyse.comparisons import compare_groups
-from loadstone.analyse.judge import judge_trial
 from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.model import Bottleneck, LessonAnswer, ResultTable, Row
 from loadstone.analyse.summary import summarise_checks
+from loadstone.judge.validity.trial import judge_trial
 from loadstone.record.facts import AvgMax
 from loadstone.record.trial import CheckResult, TrialRecord
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.model import Analysis, Comparison, Judgement, ResultTable, Row, Side
+from loadstone.analyse.model import Analysis, Comparison, ResultTable, Row
 from loadstone.analyse.objectives import Objective, metric_of, missed, missed_ratios, parse_objective
 from loadstone.errors import UserError
+from loadstone.judge.judgement import Judgement, Side
 from loadstone.record.trial import Quantiles
 
 MS = 1_000_000

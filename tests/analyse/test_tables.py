@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from loadstone.analyse.judge import judge_trial
 from loadstone.analyse.tables import make_tables, published_columns, published_figure, typical_interval
+from loadstone.judge.validity.trial import judge_trial
 from loadstone.record.reading import Run, read_run
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.experiment import Experiment

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.judge import judge_trial
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
+from loadstone.judge.validity.trial import judge_trial
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.trial import CheckResult

@@ -16,11 +16,11 @@ import redis
 
 from loadstone import registry
 from loadstone.analyse.bottleneck import bottleneck_of
-from loadstone.analyse.judge import judge_trial
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
+from loadstone.judge.validity.trial import judge_trial
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.observe.watch import Watch

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from loadstone.analyse.model import Comparison
-from loadstone.analyse.statistics.saturation import closed_saturation
-from loadstone.analyse.statistics.saturation_model import Probe, Sweep
+from loadstone.judge.statistics.saturation import closed_saturation
+from loadstone.judge.statistics.saturation_model import Probe, Sweep
 
 Line = dict[str, Any]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from loadstone.analyse.statistics.signed_rank import signed_rank
+from loadstone.judge.statistics.signed_rank import signed_rank
 from loadstone.plan.looks import FIXED_ALPHA, LOOK_ALPHA, LOOKS, keeps_last, level, looks, looks_left, next_look
 
 RUNS = 3000

@@ -6,20 +6,11 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from loadstone.analyse.model import (
-    Analysis,
-    BlockPoint,
-    Bottleneck,
-    Comparison,
-    Family,
-    Judgement,
-    Row,
-    Side,
-    TrialView,
-)
-from loadstone.analyse.statistics.judge import judge
-from loadstone.analyse.statistics.settings import Settings
-from loadstone.analyse.statistics.verdict import Verdict, invalid
+from loadstone.analyse.model import Analysis, Bottleneck, Comparison, Family, Row, TrialView
+from loadstone.judge.judgement import BlockPoint, Judgement, Side
+from loadstone.judge.statistics.sequential import judge
+from loadstone.judge.statistics.settings import Settings
+from loadstone.judge.statistics.verdict import Verdict, invalid
 from loadstone.record.trial import CheckResult
 
 LATENCY = "response_ns.p50"

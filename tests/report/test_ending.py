@@ -8,7 +8,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from loadstone.analyse.model import Analysis, Bound, CrashRow, CrashTable, Row
+from loadstone.analyse.model import Analysis, CrashRow, CrashTable, Row
+from loadstone.judge.judgement import Bound
 from loadstone.live.progress import RunProgress
 from loadstone.options import RunOptions, wanted_experiment, wanted_plan
 from loadstone.overview import announce

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from loadstone.analyse.statistics import wording
+from loadstone.judge.statistics import wording
 from loadstone.report import format as fmt
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.analyse.model import VerdictKind
-from loadstone.analyse.statistics.effect import detectable_effect
-from loadstone.analyse.statistics.judge import judge
-from loadstone.analyse.statistics.settings import Settings
+from loadstone.judge.judgement import VerdictKind
+from loadstone.judge.statistics.effect import detectable_effect
+from loadstone.judge.statistics.sequential import judge
+from loadstone.judge.statistics.settings import Settings
 from loadstone.percents import log_percent
 from loadstone.plan.looks import LOOK_ALPHA
 from loadstone.report.glossary import VERDICT_TERMS

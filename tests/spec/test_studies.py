@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from loadstone import registry
-from loadstone.analyse.checks import CHECKS
+from loadstone.judge.validity.checks import CHECKS
 from loadstone.plan.design import make_run_plan
 from loadstone.plan.model import Closed, Open
 from loadstone.plan.run_plan import PlannedTrial, RunPlan

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from loadstone.analyse.blocks import GroupDesign, PairDesign, group_blocks, judged_blocks
-from loadstone.analyse.cases import GroupCase
 from loadstone.analyse.comparisons import (
     AD_HOC,
     INTERRUPTED,
@@ -17,10 +15,12 @@ from loadstone.analyse.comparisons import (
     repeated_blocks,
 )
 from loadstone.analyse.course import newest_look
-from loadstone.analyse.labels import condition_words
-from loadstone.analyse.latencies import Latencies
 from loadstone.analyse.model import Comparison
-from loadstone.analyse.statistics.settings import Settings
+from loadstone.judge.compare.blocks import GroupDesign, PairDesign, group_blocks, judged_blocks
+from loadstone.judge.compare.cases import GroupCase
+from loadstone.judge.compare.latencies import Latencies
+from loadstone.judge.statistics.settings import Settings
+from loadstone.plan.labels import condition_words
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.plan.run_plan import TABLE_GROUP, WARM_BLOCK, Condition
 from loadstone.record.look import Look

@@ -4,19 +4,19 @@ from collections import Counter
 from pathlib import Path
 
 from loadstone.analyse.answers import Planned, answer_conclusions
-from loadstone.analyse.checks import forbidding
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.course import elapsed_s, is_complete, needed_trials
 from loadstone.analyse.crash_tables import make_crash_tables
 from loadstone.analyse.headline import answer_question, comparison_line, headline
-from loadstone.analyse.judge import judge_trial
-from loadstone.analyse.labels import label_of
 from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.model import Analysis, FactorView, TrialView
 from loadstone.analyse.speed import machine_speed
 from loadstone.analyse.summary import notes_of, one_sentence, summarise_checks
 from loadstone.analyse.tables import make_tables
 from loadstone.analyse.timeline import make_timeline
+from loadstone.judge.validity.checks import forbidding
+from loadstone.judge.validity.trial import judge_trial
+from loadstone.plan.labels import label_of
 from loadstone.record.reading import Run, read_run
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import Experiment

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loadstone.analyse.claims import answer_by_verdicts
-from loadstone.analyse.metrics import figure, figure_words, interval, less_is_better, metric_words, range_words
 from loadstone.analyse.model import Answer, Family, ResultTable, Row
+from loadstone.analyse.row_figures import interval, range_words
+from loadstone.judge.metrics import figure, figure_words, less_is_better, metric_words
 from loadstone.spec.experiment import Conclusion, Experiment
 from loadstone.spec.levels import Condition, Level, fits, identity
 

@@ -11,23 +11,24 @@ from statistics import median
 
 import numpy as np
 
-from loadstone.analyse import pair_checks
-from loadstone.analyse.checks import BOUNDS, forbidding
-from loadstone.analyse.exploration import Explored, repeated
-from loadstone.analyse.gain import bound_over
-from loadstone.analyse.judgements import Finding, judgement, refused, settings_of_metric
-from loadstone.analyse.labels import label_of
-from loadstone.analyse.metrics import figure, is_rate
-from loadstone.analyse.model import Bound, Comparison
-from loadstone.analyse.pairs import PairBlock, refusal_of
-from loadstone.analyse.reasons import failed_checks
-from loadstone.analyse.statistics.comparison import NO_BLOCKS, ComparisonEvidence
-from loadstone.analyse.statistics.guard import guard_holds, stall_counts
-from loadstone.analyse.statistics.judge import judge_pairs, verdict
-from loadstone.analyse.statistics.settings import Settings
-from loadstone.analyse.statistics.signed_rank import Floats
-from loadstone.analyse.statistics.two_sample import two_sample
-from loadstone.analyse.statistics.verdict import Verdict, blocks_min, worded
+from loadstone.analyse.model import Comparison
+from loadstone.judge.compare import pair_checks
+from loadstone.judge.compare.exploration import Explored, repeated
+from loadstone.judge.compare.judgements import Finding, judgement, refused, settings_of_metric
+from loadstone.judge.compare.pairs import PairBlock, refusal_of
+from loadstone.judge.judgement import Bound
+from loadstone.judge.metrics import figure, is_rate
+from loadstone.judge.statistics.comparison import NO_BLOCKS, ComparisonEvidence
+from loadstone.judge.statistics.drift_guard import guard_holds, stall_counts
+from loadstone.judge.statistics.sequential import judge_pairs, verdict
+from loadstone.judge.statistics.settings import Settings
+from loadstone.judge.statistics.signed_rank import Floats
+from loadstone.judge.statistics.two_sample import two_sample
+from loadstone.judge.statistics.verdict import Verdict, blocks_min, worded
+from loadstone.judge.validity.checks import BOUNDS, forbidding
+from loadstone.judge.validity.gain import bound_over
+from loadstone.judge.validity.reasons import failed_checks
+from loadstone.plan.labels import label_of
 from loadstone.plan.looks import BLOCKS_MIN, FIXED_ALPHA
 from loadstone.plan.run_plan import TABLE_GROUP, WARM_BLOCK, Condition
 from loadstone.record.plan_summary import PairLine

@@ -6,12 +6,12 @@ from statistics import median
 
 from pydantic import ValidationError
 
-from loadstone.analyse.busy import POOLS, Busy, busy_parts, of_its_time, typical, unseen_servers
-from loadstone.analyse.cpus import CpuUse, server_cpus
-from loadstone.analyse.evidence import TrialEvidence, evidence_of
-from loadstone.analyse.machine import Disk, disk_of, free_cpu
-from loadstone.analyse.metrics import duration, rounded
 from loadstone.analyse.model import Bottleneck, Part
+from loadstone.judge.metrics import duration, rounded
+from loadstone.judge.validity.cpus import CpuUse, server_cpus
+from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
+from loadstone.judge.validity.headroom import Disk, disk_of, free_cpu
+from loadstone.judge.validity.utilisation import POOLS, Busy, busy_parts, of_its_time, typical, unseen_servers
 from loadstone.record.facts import DRIVER
 from loadstone.record.trial import TrialRecord
 

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from loadstone.analyse.metrics import is_rate
-from loadstone.analyse.model import AnswerVerdict, Judgement
-from loadstone.analyse.statistics.wording import ratio_text
+from loadstone.analyse.model import AnswerVerdict
+from loadstone.judge.judgement import Judgement
+from loadstone.judge.metrics import is_rate
+from loadstone.judge.statistics.wording import ratio_text
 from loadstone.percents import log_percent
 
 Held = Literal["holds", "does not hold", "undecided"]

@@ -3,10 +3,11 @@
 from typing import Literal
 
 from loadstone.analyse.claim_outcomes import NO_DATA, Outcome, claimed_on, outcome, together
-from loadstone.analyse.exploration import MEAN_TIME
 from loadstone.analyse.family_words import family_answer
-from loadstone.analyse.metrics import is_rate
-from loadstone.analyse.model import Answer, Comparison, Family, Judgement
+from loadstone.analyse.model import Answer, Comparison, Family
+from loadstone.judge.compare.exploration import MEAN_TIME
+from loadstone.judge.judgement import Judgement
+from loadstone.judge.metrics import is_rate
 from loadstone.spec.experiment import Conclusion
 from loadstone.spec.levels import Condition, Level, fits
 

@@ -6,20 +6,21 @@ from functools import partial
 
 from hdrh.histogram import HdrHistogram
 
-from loadstone.analyse import pair_checks
-from loadstone.analyse.blocks import GroupDesign, group_blocks, judged_blocks
 from loadstone.analyse.bottleneck import bottleneck_of
-from loadstone.analyse.cases import GroupCase, JudgedPair, judge_group
-from loadstone.analyse.checks import forbidding
 from loadstone.analyse.course import newest_look
-from loadstone.analyse.exploration import Explored, explore
 from loadstone.analyse.family_words import family_answer
-from loadstone.analyse.judgements import Finding, block_points, judgement
-from loadstone.analyse.latencies import HistogramReader, Latencies
-from loadstone.analyse.metrics import is_rate, metric_words
-from loadstone.analyse.model import BlockPoint, Comparison, Family
-from loadstone.analyse.sides import differing, place_words
-from loadstone.analyse.statistics.effect import forecast
+from loadstone.analyse.model import Comparison, Family
+from loadstone.judge.compare import pair_checks
+from loadstone.judge.compare.blocks import GroupDesign, group_blocks, judged_blocks
+from loadstone.judge.compare.cases import GroupCase, JudgedPair, judge_group
+from loadstone.judge.compare.exploration import Explored, explore
+from loadstone.judge.compare.judgements import Finding, block_points, judgement
+from loadstone.judge.compare.latencies import HistogramReader, Latencies
+from loadstone.judge.compare.sides import differing, place_words
+from loadstone.judge.judgement import BlockPoint
+from loadstone.judge.metrics import is_rate, metric_words
+from loadstone.judge.statistics.effect import forecast
+from loadstone.judge.validity.checks import forbidding
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.plan.run_plan import WARM_BLOCK, Group
 from loadstone.record.look import Look

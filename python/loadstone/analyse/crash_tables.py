@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from itertools import product
 
-from loadstone.analyse.labels import condition_words
 from loadstone.analyse.model import CrashRow, CrashTable
+from loadstone.plan.labels import condition_words
 from loadstone.record.crash import CrashRecord
 from loadstone.record.reading import Run
 from loadstone.spec.experiment import Crash, Experiment

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from loadstone.analyse.model import Comparison, Judgement
-from loadstone.analyse.statistics import wording
+from loadstone.analyse.model import Comparison
+from loadstone.judge.judgement import Judgement
+from loadstone.judge.statistics import wording
 
 _KINDS = ("faster", "mixed", "equivalent", "undecided", "not_decidable", "invalid")
 EACH_MAX = 4

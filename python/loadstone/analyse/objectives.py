@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from loadstone.analyse.metrics import figure, figure_words, is_rate
-from loadstone.analyse.model import Analysis, Comparison, Judgement, Row
-from loadstone.analyse.statistics.wording import ratio_text
+from loadstone.analyse.model import Analysis, Comparison, Row
 from loadstone.errors import UserError
+from loadstone.judge.judgement import Judgement
+from loadstone.judge.metrics import figure, figure_words, is_rate
+from loadstone.judge.statistics.wording import ratio_text
 from loadstone.spec.levels import Level, identity, level_text
 from loadstone.spec.units import parse_any
 

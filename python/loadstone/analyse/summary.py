@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from loadstone.analyse.checks import CHECKS, Check
 from loadstone.analyse.course import is_complete, is_finished, needed_trials
 from loadstone.analyse.model import CheckSummary
 from loadstone.analyse.speed import machine_speed
+from loadstone.judge.validity.checks import CHECKS, Check
 from loadstone.record.reading import Run
 from loadstone.record.trial import CheckResult, TrialRecord
 

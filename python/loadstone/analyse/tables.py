@@ -8,18 +8,19 @@ from typing import Any, Literal
 import numpy as np
 
 from loadstone.analyse.bottleneck import bottleneck_of
-from loadstone.analyse.checks import BOUNDS, forbidding
-from loadstone.analyse.gain import bound_over
-from loadstone.analyse.labels import condition_words
-from loadstone.analyse.limits import GAIN
-from loadstone.analyse.model import Bound, MachineSpeed, ResultTable, Row
-from loadstone.analyse.pairs import refusal_of
-from loadstone.analyse.reasons import counted_reasons, failed_checks
+from loadstone.analyse.model import MachineSpeed, ResultTable, Row
 from loadstone.analyse.server_side import server_side, users_of
 from loadstone.analyse.speed import machine_speed, slower_than_usual
-from loadstone.analyse.statistics.signed_rank import signed_rank
-from loadstone.analyse.trend import rise_over, rise_within
 from loadstone.errors import DriveFailed
+from loadstone.judge.compare.pairs import refusal_of
+from loadstone.judge.compare.trend import rise_over, rise_within
+from loadstone.judge.judgement import Bound
+from loadstone.judge.statistics.signed_rank import signed_rank
+from loadstone.judge.validity.checks import BOUNDS, forbidding
+from loadstone.judge.validity.gain import bound_over
+from loadstone.judge.validity.limits import GAIN
+from loadstone.judge.validity.reasons import counted_reasons, failed_checks
+from loadstone.plan.labels import condition_words
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.histogram import PER_MILLE, SAMPLES_BEYOND, measurable
 from loadstone.record.reading import Run, mean_of

@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from loadstone import steady_clock
-from loadstone.analyse.checks import forbidding
-from loadstone.analyse.labels import label_of
-from loadstone.analyse.reasons import failed_checks
-from loadstone.analyse.sides import pair_names
 from loadstone.conduct.budget import Budget
 from loadstone.conduct.conductor import OnInterval
 from loadstone.conduct.passes import Passes
 from loadstone.conduct.table_trials import TableTrials
 from loadstone.drive.outcome import Interval
+from loadstone.judge.compare.sides import pair_names
+from loadstone.judge.validity.checks import forbidding
+from loadstone.judge.validity.reasons import failed_checks
 from loadstone.live.progress import RunProgress
+from loadstone.plan.labels import label_of
 from loadstone.plan.looks import keeps_last, looks_left
 from loadstone.plan.run_plan import WARM_BLOCK, Group, PlannedTrial, RunPlan, first_looks_s, preparation
 from loadstone.record.folder import RunFolder

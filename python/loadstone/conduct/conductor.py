@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from loadstone import registry, steady_clock
-from loadstone.analyse.judge import judge_trial
 from loadstone.conduct.ceiling import CeilingGauge
 from loadstone.conduct.machine_speed import machine_speed, speed_facts
 from loadstone.conduct.memory_ends import OomKills, count_oom_kills, killed_for_memory
@@ -34,6 +33,7 @@ from loadstone.deploy.placement import Placement
 from loadstone.drive.driver import Driver
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import DriveFailed, Interrupted, OutOfRoom, ServerGone, UserError
+from loadstone.judge.validity.trial import judge_trial
 from loadstone.local_ports import ports_running_out
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler

@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.analyse.model import Comparison, Piece
+from loadstone.analyse.model import Comparison
+from loadstone.judge.judgement import Piece
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.report import format as fmt
 from loadstone.report import verdicts

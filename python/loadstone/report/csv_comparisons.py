@@ -4,7 +4,8 @@ import json
 import math
 from collections.abc import Iterator
 
-from loadstone.analyse.model import Analysis, Comparison, Judgement
+from loadstone.analyse.model import Analysis, Comparison
+from loadstone.judge.judgement import Judgement
 from loadstone.report import verdicts
 
 Cell = str | int | float | bool | None

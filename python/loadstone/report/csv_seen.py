@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from loadstone.analyse.model import Analysis, Level, ResultTable, Row
+from loadstone.analyse.model import Analysis, ResultTable, Row
+from loadstone.judge.judgement import Level
 from loadstone.report.seen import HOST
 from loadstone.report.seen_tables import MACHINE
 

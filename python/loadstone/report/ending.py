@@ -10,7 +10,8 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.analyse.model import DECIDED, Analysis, Comparison, Row
+from loadstone.analyse.model import Analysis, Comparison, Row
+from loadstone.judge.judgement import DECIDED
 from loadstone.report import format as fmt
 from loadstone.report import summary, verdicts
 from loadstone.report.column import Column, fitting

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from loadstone.analyse.model import Analysis, Comparison, Family, Judgement, TrialView
+from loadstone.analyse.model import Analysis, Comparison, Family, TrialView
+from loadstone.judge.judgement import Judgement
 from loadstone.report import format as fmt
 from loadstone.report import glossary, summary, verdicts
 from loadstone.report.anchors import Anchors

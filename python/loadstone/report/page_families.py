@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from loadstone.analyse.model import Analysis, Comparison, Family, Judgement, Side
+from loadstone.analyse.model import Analysis, Comparison, Family
+from loadstone.judge.judgement import Judgement, Side
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
 from loadstone.report import summary, verdicts

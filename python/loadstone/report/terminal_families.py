@@ -8,7 +8,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.analyse.model import Comparison, Family, VerdictKind
+from loadstone.analyse.model import Comparison, Family
+from loadstone.judge.judgement import VerdictKind
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.glossary import BRACKETS

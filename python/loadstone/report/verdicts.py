@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from loadstone.analyse.model import Analysis, Comparison, Family, Judgement, Side, VerdictKind
+from loadstone.analyse.model import Analysis, Comparison, Family
+from loadstone.judge.judgement import Judgement, Side, VerdictKind
 from loadstone.report import format as fmt
 
 MARKS: dict[VerdictKind, str] = {

@@ -7,7 +7,8 @@ from typing import Any
 
 import altair as alt
 
-from loadstone.analyse.model import Analysis, BlockPoint, Comparison, Family
+from loadstone.analyse.model import Analysis, Comparison, Family
+from loadstone.judge.judgement import BlockPoint
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme

@@ -6,7 +6,8 @@ from typing import Any
 
 import altair as alt
 
-from loadstone.analyse.model import DECIDED, Comparison, Family, Judgement, VerdictKind
+from loadstone.analyse.model import Comparison, Family
+from loadstone.judge.judgement import DECIDED, Judgement, VerdictKind
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme

@@ -1,0 +1,1 @@
+"""What the data allow one to say."""

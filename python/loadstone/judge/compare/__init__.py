@@ -1,0 +1,1 @@
+"""Pairs of conditions, block by block, and their verdicts."""

@@ -1,0 +1,162 @@
+"""Rules that a comparison itself must keep, beside those of its trials: each with its figure and its limit."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from loadstone.judge.compare.latencies import operations_of
+from loadstone.judge.compare.pairs import PairBlock
+from loadstone.judge.compare.trend import RISE_MIN, rise_within
+from loadstone.judge.statistics.order_effect import WARN_BELOW, order_effect
+from loadstone.judge.validity import limits
+from loadstone.percents import log_percent
+from loadstone.plan.looks import BLOCKS_MIN
+from loadstone.record.histogram import SAMPLES_BEYOND, rank_of
+from loadstone.record.reading import LatencyKind
+from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord
+
+ERROR_POINTS_MAX = 0.5
+"""J: percentage points between the shares of operations that failed."""
+RATE_DIFFERENCE_MAX = 1.0
+"""J: per cent between the offered rates at which latencies are compared."""
+
+
+def replication(blocks: Sequence[PairBlock]) -> CheckResult:
+    """Enough blocks, and each of the two ran first at times: else order and difference cannot be told apart."""
+    reason = ""
+    firsts = {block.a_first for block in blocks}
+    if len(blocks) < BLOCKS_MIN:
+        reason = f"{_blocks(len(blocks))}: a verdict needs {BLOCKS_MIN}, since one run differs from the next by chance."
+    elif len(firsts) == 1:
+        reason = "The same condition ran first in every block: what the order does looks like a difference."
+    return _result("replication", "suspect" if reason else "valid", len(blocks), BLOCKS_MIN, "blocks", reason)
+
+
+def error_difference(blocks: Sequence[PairBlock]) -> CheckResult:
+    """Both fail about as often: what fails costs less than what succeeds."""
+    a, b = (_error_percent(side) for side in _sides(blocks))
+    measured = abs(a - b)
+    reason = f"{a:.2g} % of the operations of the one failed, and {b:.2g} % of the other: not the same work."
+    verdict: CheckVerdict = "invalid" if measured > ERROR_POINTS_MAX else "valid"
+    return _result("error_difference", verdict, measured, ERROR_POINTS_MAX, "points", reason)
+
+
+def gain(gains: tuple[float, float]) -> CheckResult:
+    """The generator was not the limit of both: where it was, the interval has no end, and nothing is compared."""
+    measured, limit = 100 * min(gains), limits.GAIN.invalid
+    verdict: CheckVerdict = "invalid" if measured > limit else "valid"
+    reason = f"The generator limited both: without it each could do {measured:.0f} % more at least."
+    return _result("gain", verdict, measured, limit, "%", reason)
+
+
+def one_gain(gains: tuple[float, float]) -> CheckResult | None:
+    """The same of one side alone, where it hides the answer."""
+    measured, limit = 100 * max(gains), limits.GAIN.invalid
+    if measured <= limit:
+        return None
+    reason = f"The generator limited one of the two: without it that one could do {measured:.0f} % more."
+    return _result("gain", "invalid", measured, limit, "%", reason)
+
+
+def warm_up(blocks: Sequence[PairBlock]) -> CheckResult:
+    """Neither was still warming up within its trials, over all of them: else it is a start that is compared."""
+    rises = [rise for side in _sides(blocks) if (rise := rise_within(side)) is not None]
+    measured, limit = log_percent(max(rises, default=0.0)), log_percent(RISE_MIN)
+    reason = f"The rate rises by {measured:.0f} % within the trials of one of the two: it was not warm yet."
+    return _result("warm_up", "invalid" if rises else "valid", measured, limit, "%", reason)
+
+
+def offered_rate(blocks: Sequence[PairBlock]) -> CheckResult:
+    """Latencies are compared at the same rate only: who is asked more often answers later."""
+    a, b = (_offered_per_s(side) for side in _sides(blocks))
+    if not min(a, b):
+        return _result("offered_rate", "unknown", None, RATE_DIFFERENCE_MAX, "%", "No rate is known.")
+    measured = 100 * (max(a, b) / min(a, b) - 1)
+    if measured <= RATE_DIFFERENCE_MAX:
+        return _result("offered_rate", "valid", measured, RATE_DIFFERENCE_MAX, "%")
+    reason = f"{a:,.0f} operations a second were offered to the one and {b:,.0f} to the other"
+    if any(_model(block.a) == "closed" for block in blocks):
+        reason += ": in a closed model the faster one also sends more"
+    return _result("offered_rate", "invalid", measured, RATE_DIFFERENCE_MAX, "%", f"{reason}.")
+
+
+def clock(blocks: Sequence[PairBlock], typical_ns: Sequence[float], margin: float) -> CheckResult:
+    """The clock's step is at most half of the margin of the figures: a coarser one can make or hide a difference."""
+    quanta = [_clock_quantum_ns(trial) for side in _sides(blocks) for trial in side]
+    limit = 100 * margin / 2
+    smallest = min(typical_ns, default=0.0)
+    if not quanta or not smallest:
+        return _result("clock", "unknown", None, limit, "%", "There is no latency to hold the clock's step against.")
+    measured = 100 * max(quanta) / smallest
+    verdict: CheckVerdict = "invalid" if measured > limit else "valid"
+    reason = f"The clock moves in steps of {max(quanta):,.0f} ns, and the figures are around {smallest:,.0f} ns."
+    return _result("clock", verdict, measured, limit, "%", reason)
+
+
+def samples(blocks: Sequence[PairBlock], kind: LatencyKind, per_mille: int) -> CheckResult:
+    """Enough operations beyond the quantile, over all blocks of each side."""
+    totals = [sum(operations_of(trial, kind) for trial in side) for side in _sides(blocks)]
+    beyond = min(total - rank_of(per_mille, total) for total in totals)
+    verdict: CheckVerdict = "invalid" if beyond < SAMPLES_BEYOND else "valid"
+    reason = f"{beyond:,} operations lie beyond the quantile: so few move it by chance."
+    return _result("samples", verdict, beyond, SAMPLES_BEYOND, "operations", reason)
+
+
+def order(a_first: Sequence[bool], log_ratios: Sequence[float]) -> CheckResult:
+    """The outcome does not depend on which of the two ran first. The smaller the figure, the worse."""
+    found = order_effect(np.asarray(log_ratios), a_first) if log_ratios else None
+    if found is None:
+        why = "The same one always ran first." if log_ratios else "No block was used."
+        return _result("order_effect", "unknown", None, WARN_BELOW, "p", why)
+    reason = (
+        f"The difference depends on which of the two runs first (p = {found.p_value:.2g}): something is carried "
+        "over from one trial to the next."
+    )
+    return _result("order_effect", "suspect" if found.warn else "valid", found.p_value, WARN_BELOW, "p", reason)
+
+
+def _result(
+    name: str, verdict: CheckVerdict, measured: float | None, limit: float, unit: str, reason: str = ""
+) -> CheckResult:
+    """What the check found; what is valid needs no reason."""
+    rounded = None if measured is None else round(measured, 6)
+    why = "" if verdict == "valid" else reason
+    return CheckResult(name=name, verdict=verdict, measured=rounded, limit=limit, unit=unit, reason=why)
+
+
+def _sides(blocks: Sequence[PairBlock]) -> tuple[list[TrialRecord], list[TrialRecord]]:
+    return [block.a for block in blocks], [block.b for block in blocks]
+
+
+def _error_percent(trials: Sequence[TrialRecord]) -> float:
+    counts = [trial.counts for trial in trials]
+    failed = sum(sum(c.errors.values()) + c.timeouts + c.in_flight for c in counts)
+    sent = sum(c.sent for c in counts)
+    return 100 * failed / sent if sent else 0.0
+
+
+def _offered_per_s(trials: Sequence[TrialRecord]) -> float:
+    """What the schedule asked for; in a closed model, which has none, what was completed."""
+    elapsed_s = sum(trial.duration_s for trial in trials)
+    if not elapsed_s:
+        return 0.0
+    return sum(
+        trial.counts.offered if _model(trial) == "open" else trial.throughput_per_s * trial.duration_s
+        for trial in trials
+    ) / elapsed_s  # fmt: skip
+
+
+def _model(trial: TrialRecord) -> str:
+    plan = trial.facts.get("plan")
+    model = plan.get("model") if isinstance(plan, dict) else None
+    return str(model.get("kind")) if isinstance(model, dict) else "closed"
+
+
+def _clock_quantum_ns(trial: TrialRecord) -> float:
+    """The smallest step that the driver's clock was seen to make; 0 if the trial does not tell."""
+    drive = trial.facts.get("drive")
+    return float(drive.get("clock_quantum_ns", 0)) if isinstance(drive, dict) else 0.0
+
+
+def _blocks(number: int) -> str:
+    return "1 block" if number == 1 else f"{number} blocks"

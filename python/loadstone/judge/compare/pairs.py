@@ -1,0 +1,151 @@
+"""The trials of a pair, block by block: which may be used, and what forbids a verdict.
+
+A block is left out because of the checks of its trials only, never because of its result.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from loadstone.judge.compare.blocks import GroupBlocks, PairDesign
+from loadstone.judge.validity.checks import BOUNDS, forbidding
+from loadstone.judge.validity.reasons import counted_reasons
+from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.spec.levels import identity
+
+EXACT = ("settings", "conservation", "server_counter", "stored_rows", "replies")
+"""Checks that hold exactly or not at all: one trial that fails one makes every figure of the pair doubtful."""
+SPOILED_MAX = 0.20
+"""J: if more of the blocks are left out, what remains is no longer a fair sample."""
+ONE_SIDED = 2
+"""J: so many more blocks lost to failures of its own on one side are a difference between the two, not an accident."""
+NAMED_MAX = 3
+"""So many blocks that were left out are named in the warning; of more the checks are counted."""
+
+
+@dataclass(frozen=True)
+class PairBlock:
+    """Both trials of one block."""
+
+    block: int
+    a: TrialRecord
+    b: TrialRecord
+    why: str = ""
+    """Why it is not used; empty when it is."""
+
+    @property
+    def a_first(self) -> bool:
+        return self.a.started_unix_ns < self.b.started_unix_ns
+
+
+@dataclass(frozen=True)
+class PairTrials:
+    """What a pair is judged by. `refusal` is the check that forbids any verdict."""
+
+    blocks: tuple[PairBlock, ...]
+    refusal: CheckResult | None
+    warnings: tuple[str, ...]
+
+    @property
+    def used(self) -> tuple[PairBlock, ...]:
+        """The blocks whose trials are both usable."""
+        return tuple(block for block in self.blocks if not block.why)
+
+
+def pair_trials(pair: PairDesign, group: GroupBlocks, judged: Sequence[int]) -> PairTrials:
+    """The pair's trials in the group's complete blocks, of which those in `judged` count."""
+    a, b = identity(pair.a), identity(pair.b)
+    blocks = tuple(_block(number, group.trials[number][a], group.trials[number][b]) for number in judged)
+    later = tuple(
+        PairBlock(number, group.trials[number][a], group.trials[number][b], why="measured after the last look")
+        for number in group.complete
+        if number not in set(judged)
+    )
+    refusal = _refusal(blocks)
+    warnings = (*_dropped(blocks, refusal), *_suspect(blocks), *_later(later))
+    return PairTrials((*blocks, *later), refusal, warnings)
+
+
+def _block(number: int, a: TrialRecord, b: TrialRecord) -> PairBlock:
+    why = "; ".join(f"{trial.trial}: {_names(failed)} invalid" for trial in (a, b) if (failed := forbidding(trial)))
+    return PairBlock(number, a, b, why)
+
+
+def _refusal(blocks: Sequence[PairBlock]) -> CheckResult | None:
+    """An exact check that failed once, or the most frequent one of the others where they spoil too many blocks.
+
+    What one side brings on itself (errors, a server that dies) is no accident: leaving those blocks out would
+    judge that side by its better ones.
+    """
+    invalid = [check for block in blocks for trial in (block.a, block.b) for check in forbidding(trial)]
+    if (exact := exact_failure(invalid)) is not None:
+        return exact
+    own = [[check for block in blocks for check in forbidding(side(block))] for side in _SIDES]
+    lost = [sum(1 for block in blocks if forbidding(side(block))) for side in _SIDES]
+    if abs(lost[0] - lost[1]) >= ONE_SIDED:
+        invalid = own[0] if lost[0] > lost[1] else own[1]
+    elif sum(1 for block in blocks if block.why) <= SPOILED_MAX * len(blocks):
+        return None
+    return usual_failure(invalid)
+
+
+_SIDES: tuple[Callable[[PairBlock], TrialRecord], ...] = (lambda block: block.a, lambda block: block.b)
+
+
+def refusal_of(trials: Sequence[TrialRecord]) -> CheckResult | None:
+    """The check that forbids a figure: an exact one that failed once, or the most frequent of too many others."""
+    failed = [check for trial in trials for check in forbidding(trial)]
+    if (exact := exact_failure(failed)) is not None:
+        return exact
+    invalid = sum(1 for trial in trials if forbidding(trial))
+    return usual_failure(failed) if invalid > SPOILED_MAX * len(trials) else None
+
+
+def exact_failure(failed: Iterable[CheckResult]) -> CheckResult | None:
+    """Of the exact checks among these the first in the order of `EXACT`, where it failed by most; None if none is."""
+    exact = [check for check in failed if check.name in EXACT]
+    return max(exact, key=lambda check: (-EXACT.index(check.name), check.measured or 0.0), default=None)
+
+
+def usual_failure(failed: Sequence[CheckResult]) -> CheckResult:
+    """The check that failed most often, where its figure is the median; of several the first in the alphabet.
+
+    At least one must be given.
+    """
+    counted = Counter(check.name for check in failed)
+    name = min(counted, key=lambda name: (-counted[name], name))
+    ranked = sorted((check for check in failed if check.name == name), key=lambda check: check.measured or 0.0)
+    return ranked[len(ranked) // 2]
+
+
+def _names(checks: Iterable[CheckResult]) -> str:
+    return ", ".join(check.name for check in checks)
+
+
+def _dropped(blocks: Sequence[PairBlock], refusal: CheckResult | None) -> list[str]:
+    dropped = [block for block in blocks if block.why]
+    if not dropped or (refusal is not None and refusal.name in EXACT):
+        return []
+    if len(dropped) <= NAMED_MAX:
+        reasons = "; ".join(f"block {block.block} ({block.why})" for block in dropped)
+    else:
+        counted = Counter(
+            check.name for block in dropped for trial in (block.a, block.b) for check in forbidding(trial)
+        )
+        reasons = ", ".join(
+            f"{name} invalid in {times} trial{'' if times == 1 else 's'}" for name, times in counted.most_common()
+        )
+    return [f"{len(dropped)} of {len(blocks)} blocks left out, by the checks of their trials: {reasons}."]
+
+
+def _suspect(blocks: Sequence[PairBlock]) -> list[str]:
+    """Suspect trials are used: how many, by which check, and the reason of the first. What bounds them is no doubt."""
+    trials = [trial for block in blocks if not block.why for trial in (block.a, block.b)]
+    return counted_reasons(trials, ("suspect",), without=BOUNDS)
+
+
+def _later(later: Sequence[PairBlock]) -> list[str]:
+    if not later:
+        return []
+    blocks = "1 block was" if len(later) == 1 else f"{len(later)} blocks were"
+    return [f"{blocks} measured after the last look and not used: the level allows for no further look."]

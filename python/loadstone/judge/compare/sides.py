@@ -1,0 +1,46 @@
+"""What the two conditions of a pair are called, and what they have in common."""
+
+from collections.abc import Iterable, Mapping
+
+from loadstone.judge.compare.blocks import PairDesign
+from loadstone.plan.labels import condition_words
+from loadstone.spec.experiment import Comparison, Experiment
+from loadstone.spec.levels import Level, same_level
+
+
+def differing(pair: PairDesign) -> list[str]:
+    """The factors in which the two conditions differ."""
+    return [name for name in pair.a if name in pair.b and not same_level(pair.a[name], pair.b[name])]
+
+
+def side_names(experiment: Experiment, pair: PairDesign) -> tuple[str, str]:
+    """What tells one from the other, in words: `json` and `string`."""
+    factors = differing(pair)
+    a, b = (condition_words(experiment, condition, factors) for condition in (pair.a, pair.b))
+    return (a, b) if a != b else ("A", "B")
+
+
+def place_words(experiment: Experiment, declared: Comparison | None, pair: PairDesign) -> str:
+    """What both have in common and needs saying: the levels that the comparison names, and unusual ones."""
+    apart = set(differing(pair))
+    named = set(declared.at) if declared is not None else set()
+    shown = [
+        name
+        for name, factor in experiment.factors.items()
+        if name in pair.a and name not in apart and (name in named or not _usual(pair.a, name, factor.usual))
+    ]
+    return condition_words(experiment, pair.a, shown)
+
+
+def pair_names(experiment: Experiment, comparison: str, pairs: Iterable[PairDesign]) -> list[str]:
+    """What the pairs of a comparison are called: `string against json, 1 kB`, B against A as the ratio has it."""
+    declared = next((one for one in experiment.comparisons if one.name == comparison), None)
+    found = []
+    for pair in pairs:
+        a, b = side_names(experiment, pair)
+        found.append(", ".join(filter(None, (f"{b} against {a}", place_words(experiment, declared, pair)))))
+    return found
+
+
+def _usual(condition: Mapping[str, Level], name: str, usual: Level) -> bool:
+    return same_level(condition[name], usual)

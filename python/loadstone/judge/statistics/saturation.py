@@ -1,0 +1,184 @@
+"""Saturation of the closed model: from sweeps over the numbers of users to a point with an interval, or none.
+
+X_max is the typical throughput over N >= 2 N*, and the saturation point is N* = X_max (R_0 + Z): the users that
+would keep the system just busy if nobody ever waited (asymptotic bounds, Denning & Buzen 1978). Typical is the
+median Walsh average of the logarithms: where one trial in ten stalls, their mean is 5 % too small, and this 1 %.
+Each sweep gives one estimate; the interval is Hodges and Lehmann's over the sweeps. A single ramp gives none.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loadstone.judge.statistics.saturation_model import (
+    ERRORS_MAX,
+    Probe,
+    Saturation,
+    Sweep,
+    at_least,
+    figure,
+    interval_text,
+    no_point,
+    typical,
+)
+from loadstone.judge.statistics.saturation_peak import peaks
+from loadstone.judge.statistics.saturation_range import SWEEPS_MIN
+from loadstone.judge.statistics.signed_rank import Floats, signed_rank
+from loadstone.plan.looks import FIXED_ALPHA
+
+TAIL_FROM = 2.0
+"""The tail begins at so many times the saturation point."""
+TAIL_LEVELS_MIN = 2
+RETROGRADE = 0.95
+RISING = 1.05
+ROUNDS_MAX = 50
+
+
+def closed_saturation(sweeps: Sequence[Sweep], think_s: float = 0.0) -> Saturation:
+    """Where more users bring no more throughput. `sweeps` hold every level once, in the order they ran.
+
+    Sweeps that lack a level are left out. Users think `think_s` between a reply and their next request.
+    """
+    if (refusal := _refusal(sweeps)) is not None:
+        return refusal
+    curves, cut = _curves(sweeps)
+    if curves is None:
+        best = max((one.goodput_per_s for sweep in sweeps for one in sweep if not _spoilt(one)), default=0.0)
+        return at_least(best, cut)
+    tail = _tail(curves, think_s)
+    if np.count_nonzero(tail) < TAIL_LEVELS_MIN:
+        reason = cut or f"it had not levelled off at {curves.users[-1]:.0f} users"
+        return at_least(curves.best_per_s, reason)
+    if _rising(curves, tail):
+        return at_least(curves.best_per_s, cut or f"it still rose at {curves.users[-1]:.0f} users")
+    if _retrograde(curves, tail):
+        return _peak(curves)
+    return _plateau(curves, tail, think_s)
+
+
+@dataclass(frozen=True)
+class _Curves:
+    """A row a sweep, a column a level, from 1 user up."""
+
+    users: Floats
+    rates: Floats
+    unloaded_s: Floats
+    """R_0 of each sweep."""
+
+    @property
+    def typical_rates(self) -> Floats:
+        return np.asarray(np.exp(np.median(np.log(self.rates), axis=0)), dtype=np.float64)
+
+    @property
+    def best_per_s(self) -> float:
+        return float(self.typical_rates.max())
+
+
+def _refusal(sweeps: Sequence[Sweep]) -> Saturation | None:
+    """Why nothing can be said about these sweeps, however their figures look."""
+    orders = [tuple(probe.users for probe in sweep) for sweep in sweeps]
+    rising = [order for order in orders if len(order) > 1 and list(order) == sorted(order)]
+    if orders and len(rising) == len(orders):
+        return no_point(
+            "the users only ever rose, so time and load cannot be told apart (what was cold warmed up, what filled up "
+            f"stayed full); measure {SWEEPS_MIN} sweeps in random order, each level held still for a trial"
+        )
+    complete = _complete(sweeps)
+    if len(complete) < SWEEPS_MIN:
+        return no_point(f"sweeps that hold every level: {len(complete)} of {len(orders)}; measure {SWEEPS_MIN}")
+    if len({tuple(probe.users for probe in sweep) for sweep in complete}) == 1:
+        return no_point("every sweep ran in the same order, so time and load cannot be told apart; order them randomly")
+    if 1 not in {probe.users for probe in complete[0]}:
+        return no_point("the unloaded response time R_0 is not known; measure 1 user in every sweep")
+    return None
+
+
+def _complete(sweeps: Sequence[Sweep]) -> list[Sweep]:
+    """The sweeps that hold every level."""
+    levels = {probe.users for sweep in sweeps for probe in sweep}
+    return [sweep for sweep in sweeps if {probe.users for probe in sweep} == levels]
+
+
+def _curves(sweeps: Sequence[Sweep]) -> tuple[_Curves | None, str]:
+    """The levels below the first at which a sweep was spoilt, and what spoilt it; None if 1 user was."""
+    complete = _complete(sweeps)
+    spoilt = min((one for sweep in complete for one in sweep if _spoilt(one)), key=lambda one: one.users, default=None)
+    levels = sorted(one.users for one in complete[0] if spoilt is None or one.users < spoilt.users)
+    why = "" if spoilt is None else f"from {spoilt.users} users on {_spoilt(spoilt)}"
+    if not levels:
+        return None, why
+    by_users = [{probe.users: probe for probe in sweep} for sweep in complete]
+    rates = np.array([[sweep[users].goodput_per_s for users in levels] for sweep in by_users])
+    unloaded_s = np.array([sweep[levels[0]].response_s for sweep in by_users])
+    return _Curves(np.array(levels, dtype=np.float64), rates, unloaded_s), why
+
+
+def _spoilt(probe: Probe) -> str:
+    """Why a trial says nothing about the system's capacity; empty if it does."""
+    if probe.generator_limit:
+        return f"the generator gave out: {probe.generator_limit}"
+    if probe.error_share > ERRORS_MAX:
+        return f"{probe.error_share:.1%} of the replies failed (limit {ERRORS_MAX:.0%})"
+    return "" if probe.goodput_per_s > 0 and probe.response_s > 0 else "there was no correct reply"
+
+
+def _tail(curves: _Curves, think_s: float) -> NDArray[np.bool_]:
+    """The levels N >= 2 N*, found by turns from the typical curve; the same ones for every sweep."""
+    rates = curves.typical_rates
+    cycle_s = float(np.median(curves.unloaded_s)) + think_s
+    point = float(rates[-1]) * cycle_s
+    tail = curves.users >= TAIL_FROM * point
+    for _ in range(ROUNDS_MAX):
+        if not tail.any():
+            break
+        point = float(np.exp(np.log(rates[tail]).mean())) * cycle_s
+        following = curves.users >= TAIL_FROM * point
+        if (following == tail).all():
+            break
+        tail = following
+    return np.asarray(tail)
+
+
+def _rising(curves: _Curves, tail: NDArray[np.bool_]) -> bool:
+    """Whether the upper half of the tail lies surely 5 % above its lower half: no plateau yet."""
+    logs = np.log(curves.rates[:, tail])
+    half = logs.shape[1] // 2
+    gains = np.exp(logs[:, -half:].mean(axis=1) - logs[:, :half].mean(axis=1))
+    return typical(gains.tolist()).low > RISING
+
+
+def _retrograde(curves: _Curves, tail: NDArray[np.bool_]) -> bool:
+    """Whether the end of the tail, its upper half, lies surely below .95 of the peak.
+
+    Which level is the peak is told for each sweep by the other sweeps: the largest of several noisy figures
+    would be too large, and every plateau would seem to fall.
+    """
+    logs = np.log(curves.rates)
+    others = (logs.sum(axis=0) - logs) / (len(logs) - 1)
+    peak = np.take_along_axis(logs, others.argmax(axis=1)[:, np.newaxis], axis=1)[:, 0]
+    end = logs[:, tail][:, -(np.count_nonzero(tail) // 2) :]
+    return typical(np.exp(end.mean(axis=1) - peak).tolist()).high < RETROGRADE
+
+
+def _plateau(curves: _Curves, tail: NDArray[np.bool_], think_s: float) -> Saturation:
+    most = np.exp(signed_rank(np.log(curves.rates[:, tail]), FIXED_ALPHA).estimate)
+    per_s, users = typical(most.tolist()), typical((most * (curves.unloaded_s + think_s)).tolist())
+    words = f"SATURATES at {interval_text(users)} users: {interval_text(per_s)} a second"
+    return Saturation("plateau", words, per_s, users, method="plateau", repeats=len(most))
+
+
+def _peak(curves: _Curves) -> Saturation:
+    found = peaks(curves.users, curves.rates)
+    if found is None:
+        return no_point(
+            f"throughput falls again before {curves.users[-1]:.0f} users, but where it is highest cannot be told; "
+            "measure more levels there"
+        )
+    per_s, users = typical(found.per_s), typical(found.users)
+    words = (
+        f"PEAK at {interval_text(users)} users: {interval_text(per_s)} a second; beyond it throughput falls, "
+        f"to {figure(float(curves.typical_rates[-1]))} a second at {curves.users[-1]:.0f} users"
+    )
+    return Saturation("peak", words, per_s, users, method=found.method, repeats=len(found.users))

@@ -1,0 +1,101 @@
+"""What the saturation estimates take, and what they give back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from loadstone.judge.statistics.signed_rank import signed_rank
+from loadstone.plan.looks import FIXED_ALPHA
+
+ERRORS_MAX = 0.01
+"""From this share of wrong or missing replies on a level says nothing about capacity."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One trial of the closed model, at one number of users."""
+
+    users: int
+    goodput_per_s: float
+    response_s: float
+    """Mean response time of correct replies."""
+    error_share: float = 0.0
+    generator_limit: str = ""
+    """Why the generator could not have made more load; empty while it could."""
+
+
+Sweep = tuple[Probe, ...]
+"""Every level once, in the order in which they ran."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure with its interval."""
+
+    value: float
+    low: float
+    high: float
+    level: float
+    """0.95 holds 95 times in 100."""
+
+
+Kind = Literal["plateau", "peak", "limit", "at_least", "none"]
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """Where the load stops to pay.
+
+    plateau: throughput levels off; `users` is the saturation point N* = X_max (R_0 + Z), `per_s` X_max.
+    peak: throughput falls again; both are those of the peak. limit: `per_s` is the highest rate of the open
+    model that keeps its objective. at_least: the load ended before the system did, so only a bound is known.
+    none: nothing may be said; `words` has the reason.
+    """
+
+    kind: Kind
+    words: str
+    per_s: Estimate | None = None
+    users: Estimate | None = None
+    at_least_per_s: float | None = None
+    """The largest rate that was seen, where the load could not find the end."""
+    method: Literal["", "plateau", "usl", "log-quadratic", "bisection"] = ""
+    repeats: int = 0
+    """Independent estimates behind the interval: sweeps, or blocks of the open model."""
+
+
+def typical(values: Sequence[float], alpha: float = FIXED_ALPHA) -> Estimate:
+    """One estimate a sweep -> Hodges-Lehmann estimate and exact signed-rank interval, on the log scale.
+
+    Raises ValueError if there are too few of them for the level, or one is not above zero.
+    """
+    if not all(value > 0 for value in values):
+        raise ValueError("estimates must be above zero")
+    found = signed_rank(np.log(np.asarray(values, dtype=np.float64)), alpha)
+    if found.low is None or found.high is None:
+        raise ValueError(f"{len(values)} estimates give no interval at level {alpha}")
+    low, middle, high = (float(np.exp(end)) for end in (found.low, found.estimate, found.high))
+    return Estimate(middle, low, high, 1 - alpha)
+
+
+def figure(value: float) -> str:
+    """A rate or a number of users for people: three figures, whole from 100 on."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def interval_text(estimate: Estimate) -> str:
+    """`1,240 [1,190, 1,300]`."""
+    return f"{figure(estimate.value)} [{figure(estimate.low)}, {figure(estimate.high)}]"
+
+
+def no_point(why: str) -> Saturation:
+    """Nothing may be said, and why."""
+    return Saturation("none", f"NO POINT: {why}")
+
+
+def at_least(per_s: float, why: str) -> Saturation:
+    """What may be said when the load ended before the system under test did."""
+    if per_s <= 0:
+        return no_point(why)
+    return Saturation("at_least", f"CAPACITY >= {figure(per_s)} a second: {why}", at_least_per_s=per_s)

@@ -1,0 +1,1 @@
+"""Whether a trial may be used: a check a rule."""

@@ -1,0 +1,136 @@
+"""Whether every operation is accounted for: here, at the server, and in what was read back."""
+
+from collections.abc import Iterator
+
+from loadstone.drive.outcome import Counts
+from loadstone.judge.validity import limits
+from loadstone.judge.validity.evidence import TrialEvidence
+from loadstone.judge.validity.result import share, unknown, within
+from loadstone.record.facts import ServerCounters
+from loadstone.record.trial import CheckResult
+
+WRONG_KINDS = ("wrong_reply", "wrong_type", "missing", "nil_reply", "not_positive", "body_mismatch")
+"""Kinds of errors that are replies with a wrong content, or without the content that must be there."""
+
+
+def errors(evidence: TrialEvidence) -> CheckResult:
+    """Operations that failed: error replies, lost connections, timeouts, replies that never came."""
+    counts = evidence.trial.counts
+    if not counts.sent:
+        return unknown("errors", limits.ERRORS, "Nothing was sent in the measure phase.")
+    failed = {kind: number for kind, number in counts.errors.items() if number}
+    failed |= {kind: n for kind, n in (("timeouts", counts.timeouts), ("never answered", counts.in_flight)) if n}
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(failed.items()))
+    measured = share(sum(failed.values()), counts.sent)
+    return within("errors", measured, limits.ERRORS, f"{measured:.2g} % of the operations failed: {kinds}.")
+
+
+def conservation(evidence: TrialEvidence) -> CheckResult:
+    """Operations without exactly one end, and correct replies without a latency."""
+    drive = evidence.drive
+    astray = sum(_astray(counts) for counts in (drive.total, *(o.counts for o in drive.operations.values())))
+    missing = sum(operation.counts.ok - operation.response_ns.count for operation in drive.operations.values())
+    astray += max(0, -missing, missing - drive.overflowed)
+    reason = f"{astray:,} operations are not accounted for: the driver counted wrongly."
+    return within("conservation", astray, limits.CONSERVATION, reason)
+
+
+def _astray(counts: Counts) -> int:
+    ended = counts.ok + sum(counts.errors.values()) + counts.timeouts + counts.in_flight
+    return abs(counts.offered - counts.sent - counts.dropped - counts.unsent) + abs(counts.sent - ended)
+
+
+def server_counter(evidence: TrialEvidence) -> CheckResult | None:
+    """The servers' own count of the load's commands against ours, command by command.
+
+    What an application asks of the servers behind it is its own affair.
+    """
+    limit = limits.SERVER_COUNTER
+    if evidence.http:
+        return None
+    sides = [(server.before, server.after) for server in evidence.targets.values()]
+    if not sides or any(before is None or after is None for before, after in sides):
+        return unknown("server_counter", limit, "The server's own counters could not be read.")
+    known = [(before, after) for before, after in sides if before is not None and after is not None]
+    if any(before.run_id != after.run_id for before, after in known):
+        why = "The server was restarted, or another one answered: its counters began elsewhere."
+        return unknown("server_counter", limit, why)
+    counted = {name: sum(_more_calls(before, after, name) for before, after in known) for name in _commands(evidence)}
+    differences = dict(_differences(evidence, counted))
+    words = ", ".join(f"{name} {difference:+,}" for name, difference in differences.items())
+    reason = f"The server counted otherwise than the driver ({words}): another client, or replies that were lost."
+    return within("server_counter", sum(map(abs, differences.values())), limit, reason)
+
+
+def _commands(evidence: TrialEvidence) -> set[str]:
+    """The load's own commands, as the driver counted them."""
+    operations = evidence.plan.operations
+    planned = {command.args[0].upper() for operation in operations for command in operation.commands}
+    planned |= {operation.read_back.args[0].upper() for operation in operations if operation.read_back}
+    return {name for name in evidence.drive.commands if name.upper() in planned}
+
+
+def _more_calls(before: ServerCounters, after: ServerCounters, command: str) -> int:
+    name = command.lower()
+    return after.calls.get(name, 0) - before.calls.get(name, 0)
+
+
+def _differences(evidence: TrialEvidence, counted: dict[str, int]) -> Iterator[tuple[str, int]]:
+    """How far the server's count lies outside of [answered, sent]; commands without a reply may have arrived."""
+    for name, calls in sorted(counted.items()):
+        ours = evidence.drive.commands[name]
+        if calls < ours.replied:
+            yield name, calls - ours.replied
+        elif calls > ours.sent:
+            yield name, calls - ours.sent
+
+
+def replies(evidence: TrialEvidence) -> CheckResult:
+    """Replies with a wrong content or type, those to no request, and keys that did not hold what was last written."""
+    plan, drive = evidence.plan, evidence.drive
+    if drive.connections.unrequested:
+        number = drive.connections.unrequested
+        reason = f"{number:,} replies came without a request: earlier ones may have answered another's request."
+        return within("replies", number, limits.REPLIES, reason)
+    wrong = sum(drive.total.errors.get(kind, 0) for kind in WRONG_KINDS)
+    if wrong or drive.read_back.wrong:
+        read_back = f"{drive.read_back.wrong:,} of {drive.read_back.checked:,} keys read back"
+        reason = f"{wrong:,} replies and {read_back} were wrong."
+        return within("replies", wrong + drive.read_back.wrong, limits.REPLIES, reason)
+    if not (plan.verify.replies and plan.verify.count_mismatch):
+        return unknown("replies", limits.REPLIES, "Replies were not compared with what was written.")
+    if evidence.http and not _reads_bodies(evidence):
+        return unknown("replies", limits.REPLIES, "Only the status of the replies was looked at, not what they held.")
+    writes = any(operation.writes != "nothing" for operation in plan.operations)
+    if writes and not drive.read_back.checked:
+        return unknown("replies", limits.REPLIES, "Nothing that was written was read back.")
+    return within("replies", 0, limits.REPLIES, "")
+
+
+def _reads_bodies(evidence: TrialEvidence) -> bool:
+    expected = (request.expect for operation in evidence.plan.operations for request in operation.requests)
+    return any(one.equals is not None or one.contains is not None or one.json_fields for one in expected)
+
+
+def payload(evidence: TrialEvidence) -> CheckResult | None:
+    """Bytes that the servers read against those that the driver wrote; not those behind an application."""
+    limit = limits.PAYLOAD
+    if evidence.http:
+        return None
+    read = 0.0
+    for server in evidence.targets.values():
+        if server.before is None or server.after is None or server.before.run_id != server.after.run_id:
+            return unknown("payload", limit, "The server's own counters could not be read.")
+        name = "total_net_input_bytes"
+        if name not in server.before.counters or name not in server.after.counters:
+            return unknown("payload", limit, "The server does not tell how many bytes it read.")
+        if server.after.counters.get("connected_slaves"):
+            return unknown("payload", limit, "What the server's replicas acknowledge is counted as read, too.")
+        read += server.after.counters[name] - server.before.counters[name]
+    if not evidence.targets or not evidence.drive.bytes_sent:
+        return unknown("payload", limit, "The server's own counters could not be read.")
+    allowed = limits.PAYLOAD_ALLOWED_BYTES + limits.PAYLOAD_ALLOWED_BYTES_PER_S * evidence.driven_s
+    difference = read - evidence.drive.bytes_sent
+    measured = share(max(0.0, abs(difference) - allowed), evidence.drive.bytes_sent)
+    reason = f"The server read {difference:+,.0f} bytes against the {evidence.drive.bytes_sent:,} that were sent to it."
+    return within("payload", measured, limit, reason)

@@ -1,0 +1,201 @@
+"""Whether the load was the one that was planned."""
+
+import math
+from math import inf
+
+import numpy as np
+
+from loadstone.judge.statistics.mser import mser
+from loadstone.judge.validity import limits
+from loadstone.judge.validity.evidence import TrialEvidence
+from loadstone.judge.validity.limits import Limit
+from loadstone.judge.validity.result import share, unknown, within
+from loadstone.record.facts import SeriesPoint
+from loadstone.record.histogram import measurable, rank_of
+from loadstone.record.trial import CheckResult, CheckVerdict
+
+
+def finished(evidence: TrialEvidence) -> CheckResult:
+    """Whether the trial ran to its planned end."""
+    why = evidence.facts.failure or evidence.drive.stopped
+    return CheckResult(
+        name="finished",
+        verdict="invalid" if why else "valid",
+        measured=round(evidence.drive.measure_s, 6),
+        limit=None,
+        unit="s",
+        reason=f"The trial ended early: {why.rstrip('.')}." if why else "",
+    )
+
+
+def samples(evidence: TrialEvidence) -> CheckResult:
+    """Whether enough operations were measured for every quantile that is printed."""
+    limit = limits.SAMPLES
+    operations = evidence.trial.counts.offered
+    beyond = operations - rank_of(999, operations)
+    verdict: CheckVerdict = "valid"
+    reason = ""
+    if not evidence.trial.counts.ok:
+        verdict, reason = "invalid", "No operation was answered rightly in the measure phase."
+    elif not measurable(999, operations):
+        told = [name for name, rank in (("P50", 500), ("P95", 950), ("P99", 990)) if measurable(rank, operations)]
+        highest = f"{told[-1]} is the highest quantile that they tell" if told else "they tell no quantile"
+        verdict = "unknown"
+        reason = f"P99.9 needs 100,000 operations, {operations:,} were measured: {highest}."
+    return CheckResult(
+        name="samples", verdict=verdict, measured=beyond, limit=limit.valid, unit=limit.unit, reason=reason
+    )
+
+
+def little(evidence: TrialEvidence) -> CheckResult | None:
+    """Closed model: the users' time that is accounted for, X R / N, which is 1 by Little's law.
+
+    R holds the waiting for a connection, and the think time is added to it. At the edges of the window operations
+    are cut: what is in progress at a moment still lasts E[R^2] / 2 E[R] (the mean residual life of renewal theory:
+    D. R. Cox, 'Renewal Theory', 1962, section 5.2), so much of T may be missing or too much.
+    """
+    closed, drive, plan = evidence.closed, evidence.drive, evidence.plan
+    if closed is None:
+        return None
+    ended = sum(o.counts.ok + sum(o.counts.errors.values()) + o.counts.timeouts for o in drive.operations.values())
+    if not ended or drive.measure_s <= 0:
+        return unknown("little", limits.LITTLE, "No operation ended in the measure phase.")
+    if plan.pipeline_depth > 1:
+        return unknown("little", limits.LITTLE, "In a pipeline the earlier replies of a batch wait for the last one.")
+    if closed.operations_per_user is not None:
+        return unknown("little", limits.LITTLE, "Users stop after their own number of operations: they get fewer.")
+    response_s = sum(o.response_sum_ns for o in drive.operations.values()) / 1e9
+    think_s = ended * closed.think_time_ms / 1e3
+    ratio = (response_s + think_s) / (closed.users * drive.measure_s)
+    away = abs(1 - ratio)
+    edges = (response_s + think_s) / ended / drive.measure_s * max(1.0, (evidence.facts.response_dispersion or 0.0) / 2)
+    verdict: CheckVerdict = "valid"
+    if away > max(1 - limits.LITTLE.invalid, limits.LITTLE_TOLERANCE + edges):
+        verdict = "invalid"
+    elif away > max(1 - limits.LITTLE.valid, limits.LITTLE_TOLERANCE + edges):
+        verdict = "suspect"
+    earlier = sum(o.earlier_ns for o in drive.operations.values()) / 1e9 / (closed.users * drive.measure_s)
+    return CheckResult(
+        name="little",
+        verdict=verdict,
+        measured=round(ratio, 6),
+        limit=limits.LITTLE.invalid if verdict == "invalid" else limits.LITTLE.valid,
+        unit="",
+        reason=_missing(ratio, earlier) if verdict != "valid" else "",
+    )
+
+
+def _missing(ratio: float, earlier: float) -> str:
+    """Where users were of whose time only `ratio` is accounted for; `earlier` went to what began before the phase."""
+    accounted = f"{ratio:.0%} of the users' time is accounted for"
+    if ratio > 1:
+        return f"{accounted}: operations went on after the measure phase, which was too short for them."
+    if earlier < (1 - ratio) / 2:
+        return f"{accounted}: the driver did not keep its users going."
+    return (
+        f"{accounted}; {earlier:.0%} went to operations that had begun before the measure phase, whose latency is in "
+        "no figure. The warm-up was too short for them, or the trial."
+    )
+
+
+def pool_wait(evidence: TrialEvidence) -> CheckResult:
+    """Time spent waiting for a connection, as a share of the response time."""
+    means = [(o.response_ns.mean, o.response_ns.count) for o in evidence.drive.operations.values()]
+    replies = sum(count for _, count in means)
+    if not replies:
+        return unknown("pool_wait", limits.POOL_WAIT, "No operation was answered rightly in the measure phase.")
+    response_ns = sum(mean * count for mean, count in means) / replies
+    measured = share(evidence.queued_ns, response_ns)
+    connections, users = evidence.plan.pool.connections, evidence.closed.users if evidence.closed else None
+    sizes = f"{connections} connections for {users} users" if users else f"{connections} connections"
+    reason = f"Pool-bound: {measured:.0f} % of the response time is waiting for a connection ({sizes})."
+    return within("pool_wait", measured, limits.POOL_WAIT, reason)
+
+
+def connections(evidence: TrialEvidence) -> CheckResult:
+    """Whether the planned number of connections was there, without a reconnect."""
+    found, plan = evidence.drive.connections, evidence.plan.pool
+    if found.no_local_port:
+        reason = (
+            f"{found.no_local_port:,} connections could not be made, for no local port was free{_ports(evidence)}. "
+            "Use fewer connections, keep them open, or widen net.ipv4.ip_local_port_range."
+        )
+        return within("connections", found.no_local_port, limits.LOCAL_PORTS, reason)
+    broken = found.lost + found.failed
+    if broken:
+        reason = f"{found.lost:,} connections were lost and {found.failed:,} could not be made during the trial."
+        return within("connections", broken, limits.RECONNECTS, reason)
+    fixed = plan.max_idle is None and (plan.min_idle is None or plan.min_idle >= plan.connections)
+    if not fixed:
+        return within("connections", 0, limits.RECONNECTS, "")
+    series = evidence.facts.series
+    if not series:
+        return unknown("connections", limits.CONNECTIONS, "The measure phase was too short to count connections.")
+    without = sum(point.connections != plan.connections for point in series)
+    reason = f"In {without} of {len(series)} intervals there were not {plan.connections} connections."
+    return within("connections", share(without, len(series)), limits.CONNECTIONS, reason)
+
+
+def _ports(evidence: TrialEvidence) -> str:
+    """How many there are, and what had them."""
+    ports = evidence.facts.ports
+    if ports is None:
+        return ""
+    return (
+        f": this machine has {ports.count:,} ({ports.first} to {ports.last}); afterwards {ports.in_use:,} TCP sockets "
+        f"were open and {ports.time_wait:,} in TIME_WAIT"
+    )
+
+
+def warm_up(evidence: TrialEvidence) -> CheckResult | None:
+    """Whether the rate had settled: first third against last third, and where MSER-5 would cut. At most suspect.
+
+    Of a short phase it says nothing: there the trend over all trials of a condition does (`analyse.trend`).
+    """
+    if evidence.open is not None and len({step.rate_per_s for step in evidence.open.schedule}) > 1:
+        return None
+    limit = limits.WARM_UP
+    if evidence.closed is not None and evidence.closed.operations_per_user is not None:
+        return unknown("warm_up", limit, "Users stop after their own number of operations: the rate falls.")
+    rates = _rates(evidence.facts.series, evidence.plan.interval_s)
+    if evidence.drive.measure_s < limits.WARM_UP_SHORTEST_S or len(rates) < limits.WARM_UP_INTERVALS:
+        why = f"{evidence.drive.measure_s:.3g} s are too short to tell a warm-up from noise; all trials together may."
+        return unknown("warm_up", limit, why)
+    third = len(rates) // 3
+    first, last = float(np.mean(rates[:third])), float(np.mean(rates[-third:]))
+    mean = float(np.mean(rates))
+    if mean <= 0:
+        return unknown("warm_up", limit, "Nothing was answered, so there is no rate to look at.")
+    measured = share(abs(first - last), mean)
+    noise = share(_noise_of_a_difference(rates, third), mean)
+    cut = mser(rates)
+    if measured <= limit.valid and cut is not None and not cut.settled:
+        reason = f"The rate settled only after {cut.observations} of {len(rates)} intervals, in the last half."
+        return CheckResult(
+            name="warm_up", verdict="suspect", measured=round(measured, 6), limit=limit.valid, unit="%", reason=reason
+        )
+    said = "rose" if last > first else "fell"
+    reason = f"The rate {said} from {first:,.0f} a second in the first third to {last:,.0f} in the last."
+    allowed = Limit(max(limit.valid, limits.WARM_UP_NOISE * noise), inf, limit.unit, limit.source)
+    return within("warm_up", measured, allowed, reason)
+
+
+def _noise_of_a_difference(rates: list[float], third: int) -> float:
+    """Standard error of the difference of two thirds' means, from what is left of the second and the last third
+    beside a straight line.
+
+    (The first may hold a start-up that is no line. Without taking the line away a trend would pass for noise, and
+    hide itself.) For a series whose neighbours correlate by rho the variance of a mean is (1 + rho) / (1 - rho)
+    times that of independent values (Bayley and Hammersley 1946).
+    """
+    later = np.array(rates[third:])
+    moments = np.arange(len(later))
+    left = later - np.polyval(np.polyfit(moments, later, 1), moments)
+    variance = float(np.sum(left**2)) / (len(later) - 2)
+    rho = limits.WARM_UP_CORRELATION
+    return math.sqrt(2 * variance / third * (1 + rho) / (1 - rho))
+
+
+def _rates(series: tuple[SeriesPoint, ...], interval_s: float) -> list[float]:
+    """Completions a second of the whole intervals; a cut one at the end of the phase is left out."""
+    return [point.completed / point.duration_s for point in series if point.duration_s > interval_s / 2]

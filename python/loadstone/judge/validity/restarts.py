@@ -1,0 +1,52 @@
+"""Whether the parts that a trial began with are those that it ended with."""
+
+from typing import Literal
+
+from loadstone.judge.validity import limits
+from loadstone.judge.validity.evidence import TrialEvidence
+from loadstone.judge.validity.result import unknown, within
+from loadstone.record.facts import PartStart
+from loadstone.record.trial import CheckResult
+
+
+def restarted(evidence: TrialEvidence) -> CheckResult | None:
+    """Servers and applications that were started again during the drive: their caches and counters began anew."""
+    found = {part: _what_became(start) for part, start in _starts(evidence).items()}
+    if not found and not evidence.has_redis:
+        return None
+    again = sorted(part for part, what in found.items() if what == "restarted")
+    others = sorted(part for part, what in found.items() if what == "another")
+    if others and not again:
+        why = (
+            f"{', '.join(others)}: another server answered after the drive than before it, which has been running for "
+            "longer: a fail-over, or something in between that chooses; give the address of one server."
+        )
+        return unknown("restarted", limits.RESTARTED, why)
+    if not again and "same" not in found.values():
+        return unknown("restarted", limits.RESTARTED, "No part tells since when it has been running.")
+    was = "was" if len(again) == 1 else "were"
+    reason = f"{', '.join(again)} {was} restarted during the trial: caches, connections and counters began anew."
+    return within("restarted", len(again), limits.RESTARTED, reason)
+
+
+def _starts(evidence: TrialEvidence) -> dict[str, PartStart]:
+    """As recorded; of a Redis whose start was not, as its counters have it."""
+    starts = {
+        name: PartStart(before=server.before.run_id, after=server.after.run_id)
+        for name, server in evidence.facts.servers.items()
+        if server.before is not None and server.after is not None
+    }
+    return starts | evidence.facts.starts
+
+
+def _what_became(start: PartStart) -> Literal["same", "restarted", "another"] | None:
+    """None: that is not known. Who began before the drive did is no new start, but another server."""
+    after_s = start.uptime_after_s
+    is_older = after_s is not None and after_s > start.between_s + limits.RESTARTED_TOLERANCE_S
+    if start.before and start.after:
+        is_same = start.before == start.after
+    elif start.uptime_before_s is None or after_s is None:
+        return None
+    else:
+        is_same = after_s >= start.uptime_before_s + start.between_s - limits.RESTARTED_TOLERANCE_S
+    return "same" if is_same else "another" if is_older else "restarted"

@@ -1,0 +1,58 @@
+"""Judging one trial: every check that applies, and the verdict."""
+
+from collections.abc import Iterable
+
+from pydantic import ValidationError
+
+from loadstone.judge.validity.checks import CHECKS
+from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
+from loadstone.record.trial import CheckResult, TrialRecord, TrialVerdict
+
+
+def judge_trial(trial: TrialRecord) -> TrialRecord:
+    """The trial with its checks and its verdict, made from the facts in its record alone.
+
+    Facts that are not those of a trial are left out: nothing later need look whether they are sound.
+    """
+    try:
+        evidence = evidence_of(trial)
+    except ValidationError:
+        checks = [_not_finished("its record does not hold the facts that the checks need", "unknown")]
+        kept = {name: trial.facts[name] for name in ("attempt",) if name in trial.facts}
+        return trial.model_copy(update={"checks": checks, "verdict": verdict_of(checks), "facts": kept})
+    checks = run_checks(trial, evidence)
+    return trial.model_copy(update={"checks": checks, "verdict": verdict_of(checks)})
+
+
+def run_checks(trial: TrialRecord, evidence: TrialEvidence | None) -> list[CheckResult]:
+    """What each check that applies to the trial found."""
+    if evidence is None:
+        return [_not_finished(str(trial.facts.get("failure") or "it was never driven"), "invalid")]
+    found = (check.function(evidence) for check in CHECKS)
+    return [result for result in found if result is not None]
+
+
+def verdict_of(checks: Iterable[CheckResult]) -> TrialVerdict:
+    """Invalid if any check is, else suspect if any is, else valid. What is unknown does not spoil a trial.
+
+    A trial of which nothing at all is known is suspect.
+    """
+    found = {check.verdict for check in checks}
+    if "invalid" in found:
+        return "invalid"
+    return "suspect" if "suspect" in found or "valid" not in found else "valid"
+
+
+def _not_finished(why: str, verdict: str) -> CheckResult:
+    return CheckResult.model_validate(
+        {
+            "name": "finished",
+            "verdict": verdict,
+            "measured": None,
+            "limit": None,
+            "unit": "",
+            "reason": f"The trial could not be driven: {why.rstrip('.')}."
+            if verdict == "invalid"
+            else f"The trial cannot be judged: {why}.",
+        }
+    )

@@ -1,0 +1,167 @@
+"""How full each server and subject of a trial was, its replicas taken together."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Literal
+
+from loadstone.judge.validity.evidence import TrialEvidence
+from loadstone.record.facts import AvgMax, PartCpu, cpus_in_force
+
+Kind = Literal["redis", "mariadb", "subject"]
+POOLS = {"hikari": "to the database", "redis_pool": "to Redis"}
+"""An application's own pools, as the monitor of a JVM names them, in words."""
+
+
+@dataclass(frozen=True)
+class Busy:
+    """A server or a subject. CPU is in cores."""
+
+    kind: Kind
+    share: float
+    """Of what it may have: of its main thread's core, or of all CPUs that it may use."""
+    cores: float
+    cpus: float | None
+    """How many CPUs it may use, by its limit and its place; None of a part that works in one thread."""
+    throttled: float = 0.0
+    """How long its CPU limit held it back, as a share of the drive."""
+    waiting: Mapping[str, float] = field(default_factory=dict)
+    """Pool of its own -> threads that wait for a connection of it, on average."""
+    pooled: Mapping[str, float] = field(default_factory=dict)
+    """Pool of its own -> the most connections of it that were in use."""
+    filled: Mapping[str, float] = field(default_factory=dict)
+    """Pool of its own -> the share of its connections that was in use, on average."""
+
+
+def busy_parts(found: TrialEvidence) -> dict[str, Busy]:
+    """Servers and subjects whose CPU was seen, replicas of a subject together, nodes of a Redis for themselves."""
+    groups: dict[str, list[str]] = {}
+    for part in found.server_parts:
+        groups.setdefault(found.subject_of(part) or part, []).append(part)
+    told = {name: _busy(found, name, parts) for name, parts in groups.items()}
+    return {name: busy for name, busy in told.items() if busy is not None}
+
+
+def unseen_servers(found: TrialEvidence) -> list[str]:
+    """Servers and subjects of the trial of whose CPU nothing is known."""
+    seen = {found.server_of(part) or found.subject_of(part) for part in found.facts.parts}
+    return sorted({*found.facts.servers, *found.facts.settings, *found.mariadbs, *found.facts.subjects} - seen)
+
+
+def typical(trials: Sequence[Mapping[str, Busy]]) -> dict[str, Busy]:
+    """The medians over several trials; a part counts if most of them saw it."""
+    names = sorted({name for seen in trials for name in seen})
+    found = {name: [seen[name] for seen in trials if name in seen] for name in names}
+    return {name: _median(members) for name, members in found.items() if 2 * len(members) > len(trials)}
+
+
+def of_its_time(busy: float, waited: float | None) -> float:
+    """A share of the time as a share of what was left of it: a thread without a CPU could not be busier."""
+    return min(1.0, busy / max(0.05, 1.0 - (waited or 0.0)))
+
+
+def place_cpus(found: TrialEvidence) -> int:
+    """CPUs that servers and subjects may use; 0 where that is not known."""
+    placed = found.facts.placement
+    return len(placed.server_cpus) if placed is not None else 0
+
+
+def _busy(found: TrialEvidence, name: str, parts: Sequence[str]) -> Busy | None:
+    members = [found.facts.parts[part] for part in parts]
+    cores = sum(member.mean_share for member in members)
+    kind = _kind(found, name)
+    limit = _limit(found, name, members)
+    main = _main_thread(members)
+    if kind == "redis":
+        return None if main is None else Busy(kind, main / min(1.0, limit or 1.0), cores, None)
+    placed = float(place_cpus(found)) or None
+    cpus = min((bound for bound in (limit, placed) if bound is not None), default=None)
+    shares = [share for share in (main, cores / cpus if cpus else None) if share is not None]
+    if not shares:
+        return None
+    in_one_thread = main is not None and max(shares) == main
+    return Busy(
+        kind=kind,
+        share=max(shares),
+        cores=cores,
+        cpus=None if in_one_thread else cpus,
+        throttled=_throttled(found, name),
+        waiting=_pools(found, parts, "pending", lambda figure: figure.avg),
+        pooled=_pools(found, parts, "active", lambda figure: figure.max),
+        filled=_filled(found, parts),
+    )
+
+
+def _kind(found: TrialEvidence, name: str) -> Kind:
+    if found.subject_of(name) is not None:
+        return "subject"
+    server = found.server_of(name)
+    if server is None:
+        return "subject"
+    return "redis" if server in found.facts.servers else "mariadb"
+
+
+def _main_thread(members: Sequence[PartCpu]) -> float | None:
+    """How busy the main threads were on average, where the parts work in theirs."""
+    told = [
+        of_its_time(member.main_thread_share, member.wait_share)
+        for member in members
+        if member.main_thread_share is not None
+    ]
+    return sum(told) / len(told) if told else None
+
+
+def _limit(found: TrialEvidence, name: str, members: Sequence[PartCpu]) -> float | None:
+    """CPUs that its limits allow, all replicas together; None without a limit that is in force."""
+    subject = found.facts.subjects.get(name)
+    if subject is not None:
+        cpus = cpus_in_force(subject.limits)
+        return None if cpus is None else cpus * max(1, subject.replicas)
+    return next((member.cpu_limit for member in members if member.cpu_limit is not None), None)
+
+
+def _throttled(found: TrialEvidence, name: str) -> float:
+    subject = found.facts.subjects.get(name)
+    if subject is None or not subject.throttled_s or found.driven_s <= 0:
+        return 0.0
+    return subject.throttled_s / (found.driven_s * max(1, subject.replicas))
+
+
+def _pools(found: TrialEvidence, parts: Sequence[str], what: str, read: Callable[[AvgMax], float]) -> dict[str, float]:
+    """Pool -> a figure of it, all replicas together."""
+    seen = [found.facts.seen.get(part, {}) for part in parts]
+    told = {
+        pool: [read(figures[f"{pool}_{what}"]) for figures in seen if f"{pool}_{what}" in figures] for pool in POOLS
+    }
+    return {pool: sum(values) for pool, values in told.items() if values}
+
+
+def _filled(found: TrialEvidence, parts: Sequence[str]) -> dict[str, float]:
+    used = _pools(found, parts, "active", lambda figure: figure.avg)
+    idle = _pools(found, parts, "idle", lambda figure: figure.avg)
+    return {
+        pool: used[pool] / (used[pool] + idle[pool])
+        for pool in used
+        if used[pool] + idle.get(pool, 0.0) > 0 and pool in idle
+    }
+
+
+def _median(members: Sequence[Busy]) -> Busy:
+    first = members[0]
+    return Busy(
+        kind=first.kind,
+        share=median(one.share for one in members),
+        cores=median(one.cores for one in members),
+        cpus=first.cpus,
+        throttled=median(one.throttled for one in members),
+        waiting=_medians([one.waiting for one in members]),
+        pooled=_medians([one.pooled for one in members]),
+        filled=_medians([one.filled for one in members]),
+    )
+
+
+def _medians(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    return {
+        name: median([seen[name] for seen in figures if name in seen])
+        for name in sorted({n for f in figures for n in f})
+    }
