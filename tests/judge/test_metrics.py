@@ -7,7 +7,8 @@ import pytest
 
 from loadstone.analyse.summary import one_sentence
 from loadstone.errors import UserError
-from loadstone.judge.metrics import duration, figure, figure_words, less_is_better, metric_words, rounded
+from loadstone.figures import duration, rounded
+from loadstone.judge.metrics import figure, figure_words, less_is_better, metric_words
 from loadstone.plan.labels import label_of, level_words
 from loadstone.spec.experiment import Factor
 from loadstone.spec.levels import identity

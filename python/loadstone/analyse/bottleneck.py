@@ -7,7 +7,7 @@ from statistics import median
 from pydantic import ValidationError
 
 from loadstone.analyse.model import Bottleneck, Part
-from loadstone.judge.metrics import duration, rounded
+from loadstone.figures import duration, rounded
 from loadstone.judge.validity.cpus import CpuUse, server_cpus
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
 from loadstone.judge.validity.headroom import Disk, disk_of, free_cpu

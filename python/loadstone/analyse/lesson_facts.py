@@ -6,7 +6,7 @@ from typing import Literal
 
 from loadstone.analyse.model import Part, ResultTable, Row
 from loadstone.analyse.server_side import facts_of, stored_keys, stored_rows
-from loadstone.judge.metrics import rounded
+from loadstone.figures import rounded
 from loadstone.plan.labels import label_of, level_words
 from loadstone.record.facts import OF_MARIADB
 from loadstone.record.trial import TrialRecord

@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from loadstone.errors import UserError
+from loadstone.figures import duration, rounded
 from loadstone.record.histogram import PER_MILLE
 from loadstone.record.reading import LatencyKind
 from loadstone.record.trial import Quantiles
@@ -78,22 +79,3 @@ def metric_words(metric: str) -> str:
 def figure_words(value: float, metric: str) -> str:
     """A figure for people, three digits: `18,400`, `1.20 ms`."""
     return rounded(value) if metric in _RATES else duration(value)
-
-
-def rounded(value: float) -> str:
-    """A number with three digits: `18,400`, `84.3`."""
-    if value == 0:
-        return "0"
-    return f"{float(f'{value:.3g}'):,.10f}".rstrip("0").rstrip(".")
-
-
-def duration(nanoseconds: float) -> str:
-    """A time with three digits: `840 ns`, `84.1 us`, `1.20 ms`."""
-    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
-        if nanoseconds >= 0.9995 * size:
-            return f"{_three(nanoseconds / size)} {unit}"
-    return f"{nanoseconds:.0f} ns"
-
-
-def _three(value: float) -> str:
-    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:,.0f}"

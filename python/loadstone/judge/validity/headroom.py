@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from loadstone.judge.metrics import rounded
+from loadstone.figures import rounded
 from loadstone.judge.validity.evidence import TrialEvidence
 
 WAITING = 0.4

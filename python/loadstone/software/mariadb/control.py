@@ -10,7 +10,7 @@ import ssl
 import threading
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import pymysql
 from pymysql.constants import CR, ER
@@ -41,6 +41,9 @@ class MariaDbControl:
         ServerGone: the server does not answer, or answers with an error; one line with its words.
         UserError: it refuses the login, or the right to do what is asked.
     """
+
+    software: ClassVar[str] = "mariadb"
+    """The room of `software/` that it stands in, as records have it."""
 
     def __init__(self, endpoint: Endpoint, database: str = "", timeout_s: float = 5.0, *, loads: bool = False) -> None:
         """`loads`: whether `load` will be used."""

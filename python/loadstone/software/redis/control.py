@@ -11,7 +11,7 @@ import shlex
 import ssl
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import redis
 
@@ -50,6 +50,9 @@ class RedisControl:
     Raises:
         ServerGone: the server does not answer, or answers with an error; one line with its words.
     """
+
+    software: ClassVar[str] = "redis"
+    """The room of `software/` that it stands in, as records have it."""
 
     def __init__(self, endpoint: Endpoint, timeout_s: float = 5.0) -> None:
         self.endpoint = endpoint

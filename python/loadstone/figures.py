@@ -1,0 +1,20 @@
+"""Numbers and times with three digits, the same everywhere."""
+
+
+def rounded(value: float) -> str:
+    """A number with three digits: `18,400`, `84.3`."""
+    if value == 0:
+        return "0"
+    return f"{float(f'{value:.3g}'):,.10f}".rstrip("0").rstrip(".")
+
+
+def duration(nanoseconds: float) -> str:
+    """A time with three digits: `840 ns`, `84.1 us`, `1.20 ms`."""
+    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
+        if nanoseconds >= 0.9995 * size:
+            return f"{_three(nanoseconds / size)} {unit}"
+    return f"{nanoseconds:.0f} ns"
+
+
+def _three(value: float) -> str:
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:,.0f}"

@@ -1,0 +1,1 @@
+"""All sentences: one catalogue for each language."""

@@ -1,0 +1,47 @@
+"""From a message to its sentence."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from loadstone.message import AS_WRITTEN, Message
+from loadstone.report.text.format import SentenceFormatter
+
+Sentence = str | Callable[..., str]
+"""A template, or a function of the figures where a template is not enough (plural, cases)."""
+ENGLISH: Mapping[str, Sentence] = {AS_WRITTEN: "{text}"}
+LANGUAGES: Mapping[str, Mapping[str, Sentence]] = {"en": ENGLISH}
+
+
+def text(message: Message, language: str = "en") -> str:
+    """The sentence of a message.
+
+    Raises:
+        KeyError: the catalogue has no such message, or the message lacks a figure: a defect, and tests look for it.
+    """
+    sentence = LANGUAGES[language][message.kind]
+    if callable(sentence):
+        return sentence(**_spoken(message.figures, language))
+    return SentenceFormatter(lambda inner: text(inner, language)).vformat(sentence, (), _plain(message.figures))
+
+
+def _plain(figures: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _message(value) for name, value in figures.items()}
+
+
+def _spoken(figures: Mapping[str, Any], language: str) -> dict[str, Any]:
+    def speak(value: Any) -> Any:
+        value = _message(value)
+        if isinstance(value, Message):
+            return text(value, language)
+        return [speak(one) for one in value] if isinstance(value, list | tuple) else value
+
+    return {name: speak(value) for name, value in figures.items()}
+
+
+def _message(value: Any) -> Any:
+    """A message that came back from a file as a mapping is one again."""
+    if isinstance(value, Mapping) and value.keys() == {"kind", "figures"}:
+        return Message.model_validate(value)
+    if isinstance(value, list | tuple):
+        return [_message(one) for one in value]
+    return value

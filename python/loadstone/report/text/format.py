@@ -1,0 +1,36 @@
+"""How figures stand in sentences: `{share:percent}`, `{waited_ns:duration}`, `{count:count}`, `{names:list}`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from string import Formatter
+from typing import Any
+
+from loadstone.figures import duration, rounded
+from loadstone.message import Message
+
+Speak = Callable[[Message], str]
+FORMATS: Mapping[str, Callable[[Any], str]] = {
+    "percent": lambda share: f"{rounded(100 * share)} %",
+    "duration": duration,
+    "duration_s": lambda seconds: duration(1e9 * seconds),
+    "rounded": rounded,
+    "count": lambda number: f"{number:,}",
+    "list": ", ".join,
+}
+"""By the name behind the colon. `share`: 0.05 is 5 %. `duration`: of nanoseconds."""
+
+
+class SentenceFormatter(Formatter):
+    """`str.format` with `FORMATS`, and messages within messages spoken by `speak`."""
+
+    def __init__(self, speak: Speak) -> None:
+        self._speak = speak
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """One figure."""
+        if isinstance(value, Message):
+            return self._speak(value)
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            value = [self._speak(one) if isinstance(one, Message) else one for one in value]
+        if format_spec in FORMATS:
+            return FORMATS[format_spec](value)
+        return str(super().format_field(value, format_spec))

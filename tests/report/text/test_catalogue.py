@@ -1,0 +1,68 @@
+"""Every message that the code makes has a sentence with the same figures, in every language."""
+
+import ast
+import inspect
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+from loadstone.message import as_written, message
+from loadstone.report.text.catalogue import ENGLISH, LANGUAGES, text
+
+PACKAGE = Path(__file__).parents[3] / "python" / "loadstone"
+
+
+def made() -> list[tuple[str, str, frozenset[str] | None]]:
+    """Where a message is made, its kind, and its figures (None: they are not written out)."""
+    found: list[tuple[str, str, frozenset[str] | None]] = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "message"):
+                continue
+            where = f"{path.relative_to(PACKAGE)}:{node.lineno}"
+            kind = node.args[0]
+            assert isinstance(kind, ast.Constant), f"{where}: the kind of a message is written out"
+            names = [keyword.arg for keyword in node.keywords]
+            known = frozenset(name for name in names if name)
+            found.append((where, str(kind.value), None if None in names else known))
+    return found
+
+
+def figures_of(sentence: object) -> tuple[frozenset[str], frozenset[str]]:
+    """The figures that a sentence needs, and all that it takes."""
+    if isinstance(sentence, str):
+        names = frozenset(name.split(".")[0].split("[")[0] for _, name, _, _ in Formatter().parse(sentence) if name)
+        return names, names
+    assert callable(sentence)
+    parameters = inspect.signature(sentence).parameters
+    needed = frozenset(name for name, one in parameters.items() if one.default is inspect.Parameter.empty)
+    return needed, frozenset(parameters)
+
+
+@pytest.mark.parametrize(("where", "kind", "figures"), made(), ids=lambda value: str(value)[:60])
+def test_every_message_has_its_sentence(where: str, kind: str, figures: frozenset[str] | None) -> None:
+    assert kind in ENGLISH, where
+    needed, taken = figures_of(ENGLISH[kind])
+    if figures is not None:
+        assert needed <= figures, where
+        assert isinstance(ENGLISH[kind], str) or figures <= taken, where
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_has_all_sentences(language: str) -> None:
+    assert LANGUAGES[language].keys() == ENGLISH.keys()
+
+
+def test_no_sentence_is_left_over() -> None:
+    assert set(ENGLISH) - {kind for _, kind, _ in made()} == {"as_written"}
+
+
+def test_a_text_of_others_is_said_as_it_is() -> None:
+    assert text(as_written("ERR {not} a format")) == "ERR {not} a format"
+
+
+def test_a_message_that_came_back_from_a_file() -> None:
+    inner = message("as_written", text="here")
+    there = message("as_written", text=inner.model_dump())
+    assert text(there) == "here"
