@@ -28,6 +28,7 @@ from loadstone.judge.statistics.verdict import Verdict, blocks_min, worded
 from loadstone.judge.validity.checks import BOUNDS, forbidding
 from loadstone.judge.validity.gain import bound_over
 from loadstone.judge.validity.reasons import failed_checks
+from loadstone.message import as_written, message
 from loadstone.plan.labels import label_of
 from loadstone.plan.looks import BLOCKS_MIN, FIXED_ALPHA
 from loadstone.plan.run_plan import TABLE_GROUP, WARM_BLOCK, Condition
@@ -175,7 +176,7 @@ def _comparison(
         blocks_repeated=0,
         ended=ENDED,
         checks=list(primary.checks),
-        warnings=_warnings(match, primary.settings.names),
+        warnings=list(map(as_written, _warnings(match, primary.settings.names))),
     )
 
 
@@ -294,14 +295,14 @@ def _pair_checks(
 
 def _replication(a: Sequence[TrialRecord], b: Sequence[TrialRecord], names: Names) -> CheckResult:
     few = min(len(a), len(b))
-    reason = f"{len(a)} usable trials in {names[0]} and {len(b)} in {names[1]}: a verdict needs {BLOCKS_MIN} in each."
+    reason = message("pair.replication.few_trials", a=len(a), b=len(b), names=list(names), needed=BLOCKS_MIN)
     return CheckResult(
         name="replication",
         verdict="suspect" if few < BLOCKS_MIN else "valid",
         measured=few,
         limit=BLOCKS_MIN,
         unit="trials",
-        reason=reason if few < BLOCKS_MIN else "",
+        reason=reason if few < BLOCKS_MIN else None,
     )
 
 
@@ -310,10 +311,7 @@ def _untold(a: Sequence[TrialRecord], b: Sequence[TrialRecord], metric: str) -> 
     untold = [trial for trial in (*a, *b) if not figure(trial, metric)]
     if not untold:
         return []
-    reason = (
-        f"{len(untold)} of {len(a) + len(b)} trials tell no such figure: "
-        "too few operations in a trial, or too many failed"
-    )
+    reason = message("pair.samples.no_figure", without=len(untold), of=len(a) + len(b))
     return [CheckResult(name="samples", verdict="invalid", measured=None, limit=None, unit="", reason=reason)]
 
 

@@ -21,6 +21,7 @@ from loadstone.judge.judgement import BlockPoint
 from loadstone.judge.metrics import is_rate, metric_words
 from loadstone.judge.statistics.effect import forecast
 from loadstone.judge.validity.checks import forbidding
+from loadstone.message import as_written
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.plan.run_plan import WARM_BLOCK, Group
 from loadstone.record.look import Look
@@ -199,8 +200,8 @@ def _comparison(case: GroupCase, pair: JudgedPair, bounds: Mapping[str, str]) ->
         checks=[*evidence.checks, *evidence.primary.checks, order],
         warnings=[
             *evidence.trials.warnings,
-            *([order.reason] if order.verdict == "suspect" else []),
-            *_bound_warning(case.design.metric, parts),
+            *([order.reason] if order.verdict == "suspect" and order.reason is not None else []),
+            *map(as_written, _bound_warning(case.design.metric, parts)),
         ],
     )
 

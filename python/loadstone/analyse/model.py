@@ -3,6 +3,7 @@
 from typing import Literal
 
 from loadstone.judge.judgement import Bound, Judgement, Level, Piece
+from loadstone.message import Recorded
 from loadstone.record.facts import AvgMax
 from loadstone.record.trial import CheckResult, Quantiles, TrialVerdict
 
@@ -28,8 +29,8 @@ class Row(Piece):
     """The varied factors only, e.g. `set, 1 kB, 8 workers`."""
     trials: list[str]
     verdict: Literal["valid", "suspect", "invalid", "missing"]
-    reasons: list[str]
-    """Why not valid: one sentence a failed check."""
+    reasons: list[Recorded]
+    """Why not valid: one for each failed check."""
     operations: int | None
     elapsed_s: float | None
     throughput_per_s: float | None
@@ -154,7 +155,7 @@ class Comparison(Piece):
     """Why no more blocks were measured: the reason of the group's last look, or `interrupted`."""
     checks: list[CheckResult]
     """Rules that the comparison itself must keep: replication, errors, offered rate, order..."""
-    warnings: list[str]
+    warnings: list[Recorded]
     """One sentence each: what the reader must know beside the verdict."""
     notes: list[str] = []
     """Why other metrics are not listed, a sentence each: the verdict does not rest on it."""
@@ -210,8 +211,8 @@ class CheckSummary(Piece):
     """One check over all trials of the run."""
 
     name: str
-    explanation: str
-    """One line for a person who has read no statistics."""
+    explanation: Recorded
+    """What it asks, in one line for a person who has read no statistics."""
     valid: int
     suspect: int
     invalid: int

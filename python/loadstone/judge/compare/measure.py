@@ -18,6 +18,7 @@ from loadstone.judge.statistics.comparison import (
 )
 from loadstone.judge.statistics.histograms import LatencyBlocks, quantiles_ns
 from loadstone.judge.statistics.settings import Settings
+from loadstone.message import as_written, message
 from loadstone.record.reading import LatencyKind
 from loadstone.record.trial import CheckResult
 
@@ -66,7 +67,7 @@ def _by_blocks(metric: str, blocks: Sequence[PairBlock], settings: Settings) -> 
 
 
 def _untold(without: int, blocks: int) -> CheckResult:
-    reason = f"{without} of {blocks} blocks tell no such figure."
+    reason = message("pair.figures.missing", without=without, of=blocks)
     return CheckResult(name="figures", verdict="invalid", measured=None, limit=None, unit="", reason=reason)
 
 
@@ -81,7 +82,9 @@ def _merged(
     try:
         merged = latencies.blocks([block.a for block in blocks], [block.b for block in blocks], kind)
     except DriveFailed as error:
-        lost = CheckResult(name="latencies", verdict="invalid", measured=None, limit=None, unit="", reason=str(error))
+        lost = CheckResult(
+            name="latencies", verdict="invalid", measured=None, limit=None, unit="", reason=as_written(str(error))
+        )
         return Measured(NO_BLOCKS, checks=(enough, lost))
     typical = _quantiles(merged, per_mille / 1000)
     clock = pair_checks.clock(blocks, [value for value in typical if value], settings.margin)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from loadstone.judge.compare.blocks import GroupBlocks, PairDesign
 from loadstone.judge.validity.checks import BOUNDS, forbidding
 from loadstone.judge.validity.reasons import counted_reasons
+from loadstone.message import Message, message
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.levels import identity
 
@@ -44,7 +45,7 @@ class PairTrials:
 
     blocks: tuple[PairBlock, ...]
     refusal: CheckResult | None
-    warnings: tuple[str, ...]
+    warnings: tuple[Message, ...]
 
     @property
     def used(self) -> tuple[PairBlock, ...]:
@@ -122,30 +123,22 @@ def _names(checks: Iterable[CheckResult]) -> str:
     return ", ".join(check.name for check in checks)
 
 
-def _dropped(blocks: Sequence[PairBlock], refusal: CheckResult | None) -> list[str]:
+def _dropped(blocks: Sequence[PairBlock], refusal: CheckResult | None) -> list[Message]:
     dropped = [block for block in blocks if block.why]
     if not dropped or (refusal is not None and refusal.name in EXACT):
         return []
     if len(dropped) <= NAMED_MAX:
-        reasons = "; ".join(f"block {block.block} ({block.why})" for block in dropped)
-    else:
-        counted = Counter(
-            check.name for block in dropped for trial in (block.a, block.b) for check in forbidding(trial)
-        )
-        reasons = ", ".join(
-            f"{name} invalid in {times} trial{'' if times == 1 else 's'}" for name, times in counted.most_common()
-        )
-    return [f"{len(dropped)} of {len(blocks)} blocks left out, by the checks of their trials: {reasons}."]
+        named = [message("pair.dropped.block", block=block.block, why=block.why) for block in dropped]
+        return [message("pair.dropped.named", dropped=len(dropped), of=len(blocks), blocks=named)]
+    counted = Counter(check.name for block in dropped for trial in (block.a, block.b) for check in forbidding(trial))
+    return [message("pair.dropped.counted", dropped=len(dropped), of=len(blocks), checks=dict(counted.most_common()))]
 
 
-def _suspect(blocks: Sequence[PairBlock]) -> list[str]:
+def _suspect(blocks: Sequence[PairBlock]) -> list[Message]:
     """Suspect trials are used: how many, by which check, and the reason of the first. What bounds them is no doubt."""
     trials = [trial for block in blocks if not block.why for trial in (block.a, block.b)]
     return counted_reasons(trials, ("suspect",), without=BOUNDS)
 
 
-def _later(later: Sequence[PairBlock]) -> list[str]:
-    if not later:
-        return []
-    blocks = "1 block was" if len(later) == 1 else f"{len(later)} blocks were"
-    return [f"{blocks} measured after the last look and not used: the level allows for no further look."]
+def _later(later: Sequence[PairBlock]) -> list[Message]:
+    return [message("pair.later", blocks=len(later))] if later else []
