@@ -4,11 +4,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from loadstone.message import AS_WRITTEN, Message
+from loadstone.report.text.english.comparisons import COMPARISONS
+from loadstone.report.text.english.verdicts import VERDICTS
 from loadstone.report.text.format import SentenceFormatter
 
 Sentence = str | Callable[..., str]
 """A template, or a function of the figures where a template is not enough (plural, cases)."""
-ENGLISH: Mapping[str, Sentence] = {AS_WRITTEN: "{text}"}
+ENGLISH: Mapping[str, Sentence] = {
+    AS_WRITTEN: "{text}",
+    **COMPARISONS,
+    **VERDICTS,
+}
 LANGUAGES: Mapping[str, Mapping[str, Sentence]] = {"en": ENGLISH}
 
 
