@@ -18,7 +18,7 @@ from loadstone.conduct.campaign import Campaign
 from loadstone.conduct.crashes import Crashes
 from loadstone.conduct.opening import opened
 from loadstone.errors import LoadstoneError
-from loadstone.judge.judgement import DECIDED
+from loadstone.judge.verdict import DECIDED
 from loadstone.live.progress import RunProgress
 from loadstone.options import RunOptions
 from loadstone.overview import announce
@@ -63,9 +63,9 @@ def run(
     with progress, opening as parts:
         folder = parts.folder
         defect.happens_in(folder.path)
-        judge = partial(look_at, quick=options.quick, histograms=partial(read_histogram, folder.path))
+        look = partial(look_at, quick=options.quick, histograms=partial(read_histogram, folder.path))
         began_s = options.began_s
-        campaign = Campaign(parts.conductor, folder, experiment, run_plan, progress, judge, began_s=began_s)
+        campaign = Campaign(parts.conductor, folder, experiment, run_plan, progress, look, began_s=began_s)
         ended = _run_all(campaign, parts.crashes, run_plan)
         progress.step("writing the report")
         analysis = analyse(folder.path)

@@ -8,7 +8,7 @@ import pytest
 from loadstone.analyse.model import Analysis, Comparison, ResultTable, Row
 from loadstone.analyse.objectives import Objective, metric_of, missed, missed_ratios, parse_objective
 from loadstone.errors import UserError
-from loadstone.judge.judgement import Judgement, Side
+from loadstone.judge.verdict import Verdict, Side
 from loadstone.record.trial import Quantiles
 
 MS = 1_000_000
@@ -207,7 +207,7 @@ def comparison(low: float | None, high: float | None, kind: str = "undecided", *
     given |= {"negligible": False, "blocks": 18, "estimate": estimate, "low": ends[0], "high": ends[1], "level": 0.95}
     given |= {"stalls_a": 0, "stalls_b": 0, "a": sides[0], "b": sides[1], "points": []}
     return Comparison(
-        name="x", question="", place="set", between="payload", primary=Judgement(**(given | changes)), exploratory=[],
+        name="x", question="", place="set", between="payload", primary=Verdict(**(given | changes)), exploratory=[],
         pairs=1, sequential=False, blocks_done=18, blocks_repeated=0, ended="", checks=[], warnings=[],
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from loadstone.analyse.model import Analysis, Bottleneck, Comparison, Family, Row, TrialView
-from loadstone.judge.judgement import BlockPoint, Judgement, Side
+from loadstone.judge.verdict import BlockPoint, Verdict, Side
 from loadstone.judge.statistics.sequential import judge
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.verdict import Verdict, invalid
@@ -117,7 +117,7 @@ class Maker:
 
     def judgement(
         self, pair: Pair, points: list[BlockPoint], metric: str, role: Any, pairs: int, budget: float
-    ) -> Judgement:
+    ) -> Verdict:
         larger = metric == "goodput_per_s"
         settings = Settings(
             larger_is_faster=larger, margin=0.05 if larger else 0.10, pairs=pairs, trial_s=3, overhead_s=1,
@@ -133,12 +133,12 @@ class Maker:
 
 def _judgement(
     found: Verdict, settings: Settings, metric: str, role: Any, names: tuple[str, str], points: list[BlockPoint]
-) -> Judgement:
+) -> Verdict:
     sides = [
         Side(condition={"storage": name}, name=name, typical=median(getattr(point, side) for point in points))
         for name, side in zip(names, ("a", "b"), strict=True)
     ]
-    return Judgement(
+    return Verdict(
         metric=metric, metric_words=WORDS[metric], larger_is_faster=settings.larger_is_faster, role=role,
         margin=settings.margin, kind=found.kind, words=found.words, winner=found.winner, materially=found.materially,
         negligible=found.negligible, blocks=found.blocks, estimate=found.estimate, low=found.low, high=found.high,

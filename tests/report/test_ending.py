@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from loadstone.analyse.model import Analysis, CrashRow, CrashTable, Row
-from loadstone.judge.judgement import Bound
+from loadstone.judge.verdict import Bound
 from loadstone.live.progress import RunProgress
 from loadstone.options import RunOptions, wanted_experiment, wanted_plan
 from loadstone.overview import announce

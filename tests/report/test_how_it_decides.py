@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.judge.judgement import VerdictKind
+from loadstone.judge.verdict import VerdictKind
 from loadstone.judge.statistics.effect import detectable_effect
 from loadstone.judge.statistics.sequential import judge
 from loadstone.judge.statistics.settings import Settings

@@ -6,7 +6,7 @@ from loadstone.analyse.claim_outcomes import NO_DATA, Outcome, claimed_on, outco
 from loadstone.analyse.family_words import family_answer
 from loadstone.analyse.model import Answer, Comparison, Family
 from loadstone.judge.compare.exploration import MEAN_TIME
-from loadstone.judge.judgement import Judgement
+from loadstone.judge.verdict import Verdict
 from loadstone.judge.metrics import is_rate
 from loadstone.spec.experiment import Conclusion
 from loadstone.spec.levels import Condition, Level, fits
@@ -41,7 +41,7 @@ def answer_by_verdicts(conclusion: Conclusion, family: Family, *, back_to_back: 
     return Answer(claim=conclusion.claim, answer=f"{some}{words}{sizes}", evidence=evidence, verdict=verdict)
 
 
-def _on_metric(metric: str, pair: Comparison, *, back_to_back: bool) -> Judgement | None:
+def _on_metric(metric: str, pair: Comparison, *, back_to_back: bool) -> Verdict | None:
     """The judgement of a pair that tells of the metric; None where none does."""
     found = pair.on(metric)
     if found is None and pair.primary.kind == "invalid":
@@ -51,7 +51,7 @@ def _on_metric(metric: str, pair: Comparison, *, back_to_back: bool) -> Judgemen
     return found
 
 
-def _remark(metric: str, judged: Judgement) -> str:
+def _remark(metric: str, judged: Verdict) -> str:
     """What a reader must know of a verdict that is not the one that the comparison was made for."""
     if judged.metric != metric and is_rate(metric):
         return f" (By the {judged.metric_words}: the ratios of both are the same here.)"

@@ -8,7 +8,7 @@ from typing import Literal, cast
 
 from loadstone.analyse.model import Analysis, Comparison, Row
 from loadstone.errors import UserError
-from loadstone.judge.judgement import Judgement
+from loadstone.judge.verdict import Verdict
 from loadstone.judge.metrics import figure, figure_words, is_rate
 from loadstone.judge.statistics.wording import ratio_text
 from loadstone.spec.levels import Level, identity, level_text
@@ -224,7 +224,7 @@ def _found_words(row: Row, metric: str, found: float) -> str:
     return f"{words} (suspect)" if row.verdict == "suspect" else words
 
 
-def _asks_both(objective: Objective, judgement: Judgement) -> bool:
+def _asks_both(objective: Objective, judgement: Verdict) -> bool:
     """Whether the objective is about a pair: the factors that it names stand so in A or in B."""
     return objective.asks(judgement.a.condition) or objective.asks(judgement.b.condition)
 

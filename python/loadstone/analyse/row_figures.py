@@ -1,7 +1,7 @@
 """Figures of a row with their intervals and bounds, in words."""
 
 from loadstone.analyse.model import Row
-from loadstone.judge.judgement import UNBOUNDED
+from loadstone.judge.verdict import UNBOUNDED
 from loadstone.judge.metrics import figure_words, is_rate
 from loadstone.percents import up_to
 

@@ -14,7 +14,7 @@ from loadstone.analyse.speed import machine_speed, slower_than_usual
 from loadstone.errors import DriveFailed
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.compare.trend import rise_over, rise_within
-from loadstone.judge.judgement import Bound
+from loadstone.judge.verdict import Bound
 from loadstone.judge.statistics.signed_rank import signed_rank
 from loadstone.judge.validity.checks import BOUNDS, forbidding
 from loadstone.judge.validity.gain import bound_over

@@ -60,8 +60,8 @@ def _picture(chart: Chart) -> Iterator[str]:
 
 
 def _family(family: Family, charts: list[Chart], anchors: Anchors) -> Iterator[str]:
-    yield from (f"### {text(family.question)}", "", text(family.answer), "")
-    yield from (text(f"{verdicts.margin_words(family)} {family.note}"), "")
+    yield from (f"### {text(family.question)}", "", text(verdicts.sentence(family.answer)), "")
+    yield from (text(f"{verdicts.margin_text(family)} {family.note}"), "")
     for chart in charts:
         if chart.kind == "forest":
             yield from _picture(chart)

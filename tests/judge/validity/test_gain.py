@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.judge.judgement import UNBOUNDED, Bound
+from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.judge.validity.evidence import evidence_of
 from loadstone.judge.validity.gain import DISPLACED, Limits, bound_of, bound_over, limits_of
 from loadstone.judge.validity.trial import judge_trial

@@ -1,6 +1,6 @@
 """How wrong the rate may be at most: by the generator, and by what others took of the CPUs."""
 
-from loadstone.judge.judgement import UNBOUNDED
+from loadstone.judge.verdict import UNBOUNDED
 from loadstone.judge.validity import limits
 from loadstone.judge.validity.cpus import server_cpus
 from loadstone.judge.validity.evidence import TrialEvidence

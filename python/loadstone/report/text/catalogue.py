@@ -6,8 +6,10 @@ from typing import Any
 from loadstone.message import AS_WRITTEN, Message
 from loadstone.report.text.english.check_questions import CHECK_QUESTIONS
 from loadstone.report.text.english.checks import CHECKS
+from loadstone.report.text.english.comparisons import COMPARISONS
 from loadstone.report.text.english.pair_checks import PAIR_CHECKS
 from loadstone.report.text.english.rows import ROWS
+from loadstone.report.text.english.verdicts import VERDICTS
 from loadstone.report.text.format import SentenceFormatter
 
 Sentence = str | Callable[..., str]
@@ -16,8 +18,10 @@ ENGLISH: Mapping[str, Sentence] = {
     AS_WRITTEN: "{text}",
     **CHECK_QUESTIONS,
     **CHECKS,
+    **COMPARISONS,
     **PAIR_CHECKS,
     **ROWS,
+    **VERDICTS,
 }
 LANGUAGES: Mapping[str, Mapping[str, Sentence]] = {"en": ENGLISH}
 

@@ -1,4 +1,4 @@
-"""What the checks of a comparison found, and which of its blocks were left out."""
+"""What the checks of a comparison found."""
 
 from collections.abc import Callable, Mapping
 
@@ -20,27 +20,13 @@ def _rates(a: float, b: float, closed: bool) -> str:
     return f"{a:,.0f} operations a second were offered to the one and {b:,.0f} to the other{why}."
 
 
-def _dropped(dropped: int, of: int, checks: Mapping[str, int]) -> str:
-    listed = ", ".join(f"{name} invalid in {times} trial{'' if times == 1 else 's'}" for name, times in checks.items())
-    return f"{dropped} of {of} blocks left out, by the checks of their trials: {listed}."
-
-
-def _later(blocks: int) -> str:
-    verb = "was" if blocks == 1 else "were"
-    return f"{_blocks(blocks)} {verb} measured after the last look and not used: the level allows for no further look."
-
-
 PAIR_CHECKS: Mapping[str, str | Callable[..., str]] = {
     "pair.clock.coarse": "The clock moves in steps of {step_ns:,.0f} ns, and the figures are around {figures_ns:,.0f} ns.",
-    "pair.dropped.block": "block {block} ({why})",
-    "pair.dropped.counted": _dropped,
-    "pair.dropped.named": "{dropped} of {of} blocks left out, by the checks of their trials: {blocks:phrases}.",
     "pair.error_difference.unequal": "{a:.2g} % of the operations of the one failed, and {b:.2g} % of the other: not the "
     "same work.",
     "pair.figures.missing": "{without} of {of} blocks give no such figure.",
     "pair.gain.both": "The generator limited both: without it each could do {percent:.0f} % more at least.",
     "pair.gain.one": "The generator limited one of the two: without it that one could do {percent:.0f} % more.",
-    "pair.later": _later,
     "pair.offered_rate.differs": _rates,
     "pair.offered_rate.not_known": "No rate is known.",
     "pair.order_effect.depends": "The difference depends on which of the two runs first (p = {p_value:.2g}): something is "
