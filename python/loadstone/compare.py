@@ -140,9 +140,7 @@ def _one_run(options: CompareOptions, by: ComparedBy) -> CompareReport:
     apart: list[Message] = []
     kind: Kind = "ad hoc"
     if options.a is not None and options.b is not None:
-        comparisons, apart = compare_pairs(
-            run, judged.trials, _pairs(run, options.a, options.b), by.metric, by.margin
-        )
+        comparisons, apart = compare_pairs(run, judged.trials, _pairs(run, options.a, options.b), by.metric, by.margin)
     elif by.metric is not None or by.margin is not None:
         comparisons, apart = compare_pairs(run, judged.trials, _declared_pairs(run), by.metric, by.margin)
     else:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loadstone.analyse.model import AnswerVerdict
-from loadstone.judge.verdict import Verdict
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.statistics.wording import ratio_text
+from loadstone.judge.verdict import Verdict
 from loadstone.percents import log_percent
 
 Held = Literal["holds", "does not hold", "undecided"]

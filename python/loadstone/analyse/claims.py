@@ -6,8 +6,8 @@ from loadstone.analyse.claim_outcomes import NO_DATA, Outcome, claimed_on, outco
 from loadstone.analyse.family_words import family_answer
 from loadstone.analyse.model import Answer, Comparison, Family
 from loadstone.judge.compare.exploration import MEAN_TIME
-from loadstone.judge.verdict import Verdict
 from loadstone.judge.metrics import is_rate
+from loadstone.judge.verdict import Verdict
 from loadstone.spec.experiment import Conclusion
 from loadstone.spec.levels import Condition, Level, fits
 

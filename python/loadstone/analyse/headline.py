@@ -8,8 +8,8 @@ from loadstone.analyse.answers import ONE_BLOCK
 from loadstone.analyse.family_words import short_words
 from loadstone.analyse.model import Comparison, Family, ResultTable, Row
 from loadstone.analyse.row_figures import bound_words, interval, range_words
-from loadstone.judge.verdict import DECIDED, VerdictKind
 from loadstone.judge.metrics import figure, figure_words, metric_words
+from loadstone.judge.verdict import DECIDED, VerdictKind
 from loadstone.plan.labels import condition_words
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import identity

@@ -8,8 +8,8 @@ from typing import Literal
 
 from loadstone.analyse.lesson_facts import errors_kept_apart, held_back, percent, rows_as_rows, same_data
 from loadstone.analyse.model import CheckSummary, Family, LessonAnswer, ResultTable
-from loadstone.judge.verdict import DECIDED
 from loadstone.judge.validity.checks import CHECKS, forbidding
+from loadstone.judge.verdict import DECIDED
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.experiment import Experiment, Lesson

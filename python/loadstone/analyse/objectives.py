@@ -8,9 +8,9 @@ from typing import Literal, cast
 
 from loadstone.analyse.model import Analysis, Comparison, Row
 from loadstone.errors import UserError
-from loadstone.judge.verdict import Verdict
 from loadstone.judge.metrics import figure, figure_words, is_rate
 from loadstone.judge.statistics.wording import ratio_text
+from loadstone.judge.verdict import Verdict
 from loadstone.spec.levels import Level, identity, level_text
 from loadstone.spec.units import parse_any
 

@@ -1,8 +1,8 @@
 """Figures of a row with their intervals and bounds, in words."""
 
 from loadstone.analyse.model import Row
-from loadstone.judge.verdict import UNBOUNDED
 from loadstone.judge.metrics import figure_words, is_rate
+from loadstone.judge.verdict import UNBOUNDED
 from loadstone.percents import up_to
 
 

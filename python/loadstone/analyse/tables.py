@@ -14,13 +14,13 @@ from loadstone.analyse.speed import machine_speed, slower_than_usual
 from loadstone.errors import DriveFailed
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.compare.trend import rise_over, rise_within
-from loadstone.judge.verdict import Bound
 from loadstone.judge.statistics.signed_rank import signed_rank
 from loadstone.judge.validity.checks import BOUNDS, forbidding
 from loadstone.judge.validity.gain import bound_over
 from loadstone.judge.validity.limits import GAIN
 from loadstone.judge.validity.reasons import counted_reasons, failed_checks
-from loadstone.message import Message, as_written, message
+from loadstone.judge.verdict import Bound
+from loadstone.message import Message, message
 from loadstone.plan.labels import condition_words
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.histogram import PER_MILLE, SAMPLES_BEYOND, measurable

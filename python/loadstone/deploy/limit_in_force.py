@@ -8,7 +8,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 LimitName = Literal["cpu", "memory"]
 LimitStatus = Literal["in_force", "unavailable", "unlimited", "unknown"]
-"""unavailable: it could not be set; unlimited: it was set, and the system reports none; unknown: nothing is reported."""
+"""unavailable: it could not be set; unlimited: the system reports that there is none;
+unknown: nothing is reported."""
 _EARLIER: Mapping[str, LimitName] = {"cpu limit": "cpu", "memory limit in bytes": "memory", "memory limit": "memory"}
 """What the limits were called in records of before, where each was a text."""
 

@@ -85,7 +85,7 @@ def _cells(table: ResultTable, row: Row, factors: list[str], parts: list[str]) -
         "held_back_by": row.bottleneck.part if row.bottleneck else "",
         "held_back_evidence": row.bottleneck.words if row.bottleneck else "",
         "unmeasurable": "; ".join(row.unmeasurable),
-        "reasons": " ".join(row.reasons),
+        "reasons": " ".join(map(fmt.sentence, row.reasons)),
     }
 
 

@@ -11,7 +11,7 @@ from loadstone.report.charts.chart import Chart
 from loadstone.report.columns import MARKS, columns_for
 from loadstone.report.markdown_families import family_lines, trial_lines, word_lines
 from loadstone.report.markdown_sections import crash_lines, lesson_lines, seen_lines
-from loadstone.report.markdown_text import link, text
+from loadstone.report.markdown_text import link, sentence, text
 from loadstone.report.trust import trust_words
 
 
@@ -87,7 +87,7 @@ def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> Iterato
     yield ""
     trouble = [row for row in table.rows if row.reasons and row.verdict != "valid"]
     for row in trouble:
-        yield f"- {MARKS[row.verdict]} {text(row.label)}: {row.verdict}. {text(' '.join(row.reasons))}"
+        yield f"- {MARKS[row.verdict]} {text(row.label)}: {row.verdict}. {' '.join(map(sentence, row.reasons))}"
     untold = [f"- {text(line)}" for line in summary.untold(table)]
     yield from untold
     if trouble or untold:
@@ -123,7 +123,7 @@ def _checks(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
     for check in summary.failing_first(analysis.checks):
         worst = _worst(check, anchors)
         counts = " | ".join(fmt.count(n) for n in (check.valid, check.suspect, check.invalid, check.unknown))
-        yield f"| {text(summary.check_title(check.name))} | {text(check.explanation)} | {counts} | {worst} |"
+        yield f"| {text(summary.check_title(check.name))} | {sentence(check.explanation)} | {counts} | {worst} |"
     yield ""
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from loadstone.analyse.model import Analysis, Comparison, Family
-from loadstone.judge.verdict import Verdict, Side
+from loadstone.judge.verdict import Side, Verdict
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
 from loadstone.report import summary, verdicts
@@ -109,7 +109,7 @@ def comparison_checks(analysis: Analysis) -> list[dict[str, Any]]:
                 "verdict": worst.verdict,
                 "counts": [kinds.count(kind) for kind in ("valid", "suspect", "invalid", "unknown")],
                 "figure": summary.figure(worst),
-                "reason": fmt.plain(worst.reason),
+                "reason": fmt.sentence(worst.reason),
                 "title": title,
                 "anchor": where,
             }

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from loadstone.analyse.model import Analysis, Comparison, Family
-from loadstone.judge.verdict import Verdict, Side, VerdictKind
+from loadstone.judge.verdict import Side, Verdict, VerdictKind
 from loadstone.message import Message, message
 from loadstone.report import format as fmt
 from loadstone.report.text.catalogue import text

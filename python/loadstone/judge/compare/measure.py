@@ -23,6 +23,7 @@ from loadstone.message import as_written, message
 from loadstone.record.reading import LatencyKind
 from loadstone.record.trial import CheckResult
 
+
 def measure(metric: str, blocks: Sequence[PairBlock], settings: Settings, latencies: Latencies) -> Evidence:
     """What the used blocks of a pair say about a metric."""
     if not blocks:

@@ -1,4 +1,4 @@
-"""Whether servers and applications did what was required of them: what was stored, with which settings and connections."""
+"""Whether servers and applications did what they had to: what was stored, with which settings and connections."""
 
 from collections.abc import Sequence
 
