@@ -142,7 +142,7 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     ),
     "check.evicted_keys.not_reported": "The server does not report whether it threw keys away.",
     "check.finished.early": "The trial ended early: {why:clause}.",
-    "check.finished.never_driven": "The trial could not be driven: it was never driven.",
+    "check.finished.never_driven": "The trial was never driven.",
     "check.finished.no_facts": "The trial cannot be judged: its record does not hold the facts that the checks need.",
     "check.finished.not_driven": "The trial could not be driven: {why:clause}.",
     "check.gain.bound": _gain,
