@@ -23,10 +23,12 @@ from loadstone.errors import UserError
 from loadstone.judge.compare.blocks import PairDesign
 from loadstone.judge.compare.exploration import METRICS as EXPLORED
 from loadstone.judge.validity.trial import judge_trial
+from loadstone.message import Message
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.names_of_runs import run_names
 from loadstone.record.reading import Run, read_run
 from loadstone.report.compare import ComparedRun, CompareReport, Kind, show, to_json
+from loadstone.report.text import catalogue
 from loadstone.spec.experiment import METRICS, Experiment
 from loadstone.spec.levels import Level, same_level
 from loadstone.spec.overrides import parse_only
@@ -221,7 +223,7 @@ def _two_runs(options: CompareOptions, wanted: Wanted) -> CompareReport:
         more = f", and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         raise UserError(
             f"{options.runs[0]} and {options.runs[1]} are not of the same thing: "
-            f"{'; '.join(found[:_NAMED])}{more}; compare them all the same with --across"
+            f"{'; '.join(catalogue.text(one) for one in found[:_NAMED])}{more}; compare them all the same with --across"
         )
     if not matches:
         raise UserError(
@@ -244,7 +246,7 @@ def _notes(judged: JudgedRun, matches: int) -> list[str]:
 def _report(
     kind: Kind,
     runs: Sequence[tuple[str, JudgedRun]],
-    different: list[str],
+    different: list[Message],
     notes: list[str],
     comparisons: list[Comparison],
 ) -> CompareReport:

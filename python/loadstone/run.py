@@ -20,6 +20,7 @@ from loadstone.conduct.opening import opened
 from loadstone.errors import LoadstoneError
 from loadstone.judge.judgement import DECIDED
 from loadstone.live.progress import RunProgress
+from loadstone.message import Message
 from loadstone.options import RunOptions
 from loadstone.overview import announce
 from loadstone.plan.run_plan import RunPlan
@@ -41,7 +42,7 @@ class Outcome:
 
     folder: Path
     analysis: Analysis
-    missed: tuple[str, ...]
+    missed: tuple[Message, ...]
     """The objectives that were missed, in a line each."""
     status: int
     """The exit status that the data deserve; `UNWRITTEN_STATUS` where that is 0 and a report could not be written."""

@@ -11,6 +11,7 @@ from loadstone.plan.run_plan import TABLE_GROUP
 from loadstone.record.look import Look
 from loadstone.record.names_of_runs import run_names
 from loadstone.record.trial import TrialRecord
+from loadstone.report.text.catalogue import text
 
 from .conftest import (
     FEW,
@@ -175,7 +176,7 @@ def test_unlike_runs_are_refused_and_compared_across(
     assert "--across" in message
     across = told(*runs, across=True)
     assert all(words.startswith("across: ") for words in across.words)
-    assert any(said in difference for difference in across.report.differences)
+    assert any(said in text(difference) for difference in across.report.differences)
     assert across.text.index(said) < across.text.index("FASTER")
 
 

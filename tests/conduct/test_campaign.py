@@ -23,6 +23,7 @@ from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.reading import read_run
 from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.report.text.catalogue import text
 
 TRIAL_S = 10.0
 START_S = 1_790_000_000.0
@@ -329,7 +330,9 @@ def test_the_first_block_of_a_table_is_cut_short_and_gone_on_with(bench: Bench) 
     assert bench.ran == ["b01-001", "b01-002"]
     assert bench.looks() == [("table", 0, "out of budget")]
     found = analyse_run(bench.recorded())
-    assert any(note.startswith("3 of 5 conditions of the tables were not measured: budget.") for note in found.notes)
+    assert any(
+        text(note).startswith("3 of 5 conditions of the tables were not measured: budget.") for note in found.notes
+    )
     bench.run(bench.plan(table(blocks=1, conditions=5)))
     assert bench.ran == ["b01-003", "b01-004", "b01-005"]
     assert bench.looks()[1:] == [("table", 1, "last look")]

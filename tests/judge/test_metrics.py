@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.summary import one_sentence
+from loadstone.analyse.notes import published_sources
 from loadstone.errors import UserError
 from loadstone.figures import duration, rounded
 from loadstone.judge.metrics import figure, figure_words, less_is_better, metric_words
 from loadstone.plan.labels import label_of, level_words
+from loadstone.report.text.catalogue import text
 from loadstone.spec.experiment import Factor
 from loadstone.spec.levels import identity
 
@@ -88,4 +89,4 @@ def test_an_unknown_metric_is_one_clear_line() -> None:
     ],
 )
 def test_sources_are_one_sentence(sources: list[str], words: str) -> None:
-    assert one_sentence(sources) == words
+    assert text(published_sources(sources)) == words

@@ -170,7 +170,7 @@ def with_families(analysis: Analysis) -> Analysis:
 
 
 def with_intervals(analysis: Analysis) -> Analysis:
-    """Every measured row with an interval, six blocks and what held it back."""
+    """Every measured row with an interval, six blocks and its bottleneck."""
     tables = [
         table.model_copy(update={"rows": [_with_interval(row) for row in table.rows]}) for table in analysis.tables
     ]
@@ -181,6 +181,8 @@ def _with_interval(row: Row) -> Row:
     rate = row.goodput_per_s
     if rate is None:
         return row
-    held = Bottleneck(part="server", words="server-bound: main thread of redis 98 % busy", evidence={"redis": 0.98})
+    bottleneck = Bottleneck(
+        part="server", message="server-bound: main thread of redis 98 % busy", evidence={"redis": 0.98}
+    )
     ends = (0.98 * rate, 1.03 * rate)
-    return row.model_copy(update={"goodput_interval": ends, "blocks": 6, "bottleneck": held})
+    return row.model_copy(update={"goodput_interval": ends, "blocks": 6, "bottleneck": bottleneck})

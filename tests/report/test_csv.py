@@ -26,7 +26,7 @@ def test_a_row_a_condition_a_table_with_units_in_the_header(analysis: Analysis) 
             for name in ("min", "mean", "p50", "p90", "p95", "p99", "p999", "max")
         ),
         "errors_total", "errors", "cpu_generator_share_of_core", "cpu_redis_share_of_core",
-        "held_back_by", "held_back_evidence", "unmeasurable", "reasons",
+        "bottleneck", "bottleneck_evidence", "unmeasurable", "reasons",
     ]  # fmt: skip
 
 

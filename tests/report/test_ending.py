@@ -11,6 +11,7 @@ from rich.console import Console
 from loadstone.analyse.model import Analysis, CrashRow, CrashTable, Row
 from loadstone.judge.judgement import Bound
 from loadstone.live.progress import RunProgress
+from loadstone.message import as_written
 from loadstone.options import RunOptions, wanted_experiment, wanted_plan
 from loadstone.overview import announce
 from loadstone.report import csv, html, markdown, terminal
@@ -41,7 +42,10 @@ def bounded(judged: Analysis) -> Analysis:
     """The judged analysis with a bound on every figure, and with the command that made it."""
     bounds = (Bound(generator=0.03, taken=0.004), Bound(generator=0.31, taken=0.0), Bound(generator=0.0, taken=0.002))
     told = judged.model_copy(
-        update={"environment": {**judged.environment, "command": COMMAND}, "headline": "set 1,000 [900, 1,100]."}
+        update={
+            "environment": {**judged.environment, "command": COMMAND},
+            "headline": as_written("set 1,000 [900, 1,100]."),
+        }
     )
     return change_rows(told, lambda place, _: {"bound": bounds[place % 3]})
 
@@ -73,7 +77,12 @@ def test_so_it_has_with_many_comparisons_and_crashes_and_a_long_answer(bounded: 
     )
     table = CrashTable(name="x", title="Lost", note="", rows=[crash] * 4)
     full = bounded.model_copy(
-        update={"families": bounded.families * 5, "crashes": [table], "headline": "word " * 40, "scale": 0.1}
+        update={
+            "families": bounded.families * 5,
+            "crashes": [table],
+            "headline": as_written("word " * 40),
+            "scale": 0.1,
+        }
     )
     text = printed(full, width)
     assert lines_of(text, width) <= LINES_MAX

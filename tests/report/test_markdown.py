@@ -6,6 +6,7 @@ import pytest
 
 from loadstone.analyse.model import Analysis
 from loadstone.report import markdown
+from loadstone.report.format import sentence
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def test_it_opens_with_question_answer_and_validity(analysis: Analysis, report: 
     assert text.split("\n")[:5] == [
         f"# {analysis.question}",
         "",
-        f"**{analysis.answer}**",
+        f"**{sentence(analysis.answer)}**",
         "",
         "0 of 74 figures good within 10 %; 70: what limited them could not be observed; 2: the generator may have "
         "been the limit; 2: other reasons. 78 valid, 1 suspect, 2 invalid and 2 not run of 83 trials.",

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from loadstone.analyse.model import Comparison
 from loadstone.judge.judgement import Piece
+from loadstone.message import Recorded
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
@@ -54,13 +55,13 @@ class CompareReport(Piece):
     format: Literal[1] = 1
     kind: Kind
     runs: list[ComparedRun]
-    differences: list[str]
+    differences: list[Recorded]
     """Two runs: where they differ in machine, versions, placement, servers or load; empty unless `--across`."""
     notes: list[str]
     """What was damaged, left out or not comparable, one sentence each."""
     comparisons: list[Comparison]
     objectives: list[str]
-    missed: list[str]
+    missed: list[Recorded]
     """A line for each objective that a comparison misses or cannot tell."""
 
 
@@ -74,7 +75,7 @@ def show(report: CompareReport, console: Console) -> None:
     for line in _head(report):
         console.print(Text(line, style="bold" if line == _TITLES[report.kind] else "dim"))
     for difference in report.differences:
-        console.print(Text(f"across: {fmt.plain(difference)}", style="yellow"))
+        console.print(Text(f"across: {fmt.sentence(difference)}", style="yellow"))
     if told(report):
         console.print(_table(report))
     for line in folded(report):
@@ -84,13 +85,13 @@ def show(report: CompareReport, console: Console) -> None:
     for line in advice(report):
         console.print(Text(line))
     for line in report.missed:
-        console.print(Text(f"--fail-if {fmt.plain(line)}", style="red"))
+        console.print(Text(f"--fail-if {fmt.sentence(line)}", style="red"))
 
 
 def markdown(report: CompareReport) -> str:
     """The same as Markdown, for a comment or a wiki."""
     lines = [f"**{_TITLES[report.kind]}**", "", *(f"- {fmt.plain(line)}" for line in _runs(report))]
-    lines += [f"- across: {fmt.plain(difference)}" for difference in report.differences]
+    lines += [f"- across: {fmt.sentence(difference)}" for difference in report.differences]
     if told(report):
         lines += ["", f"| {' | '.join(_headers(report))} |", "|---|---:|---:|---:|---|"]
         cells = [_cells(one, report) for one in told(report)]
@@ -99,7 +100,7 @@ def markdown(report: CompareReport) -> str:
     for title, found in (
         ("Warnings", [*warnings(report), *report.notes]),
         ("How to decide", advice(report)),
-        ("Objectives missed", report.missed),
+        ("Objectives missed", [fmt.sentence(line) for line in report.missed]),
     ):
         if found:
             lines += ["", f"{title}:", "", *(f"- {_cell(line)}" for line in found)]
