@@ -124,9 +124,7 @@ def compare_runs(
     verdicts = verdicts_of_pairs({number: _for_verdict(primary[number]) for number in judged})
     for number in primary.keys() - set(judged):
         verdicts[number] = verdict_of(*_for_verdict(primary[number]))
-    return [
-        _comparison(a.run, match, primary[number], verdicts[number], by) for number, match in enumerate(matches)
-    ]
+    return [_comparison(a.run, match, primary[number], verdicts[number], by) for number, match in enumerate(matches)]
 
 
 def _for_verdict(measured: tuple[Pair, Evidence]) -> tuple[Evidence, Settings]:
@@ -143,9 +141,7 @@ def _settings(metric: str, margin: float | None, pairs: int, quick: bool, names:
     return settings_by(metric, Settings(alpha=FIXED_ALPHA, pairs=pairs, names=names, quick=quick), margin)
 
 
-def _comparison(
-    run: Run, match: Match, measured: tuple[Pair, Evidence], found: Verdict, by: ComparedBy
-) -> Comparison:
+def _comparison(run: Run, match: Match, measured: tuple[Pair, Evidence], found: Verdict, by: ComparedBy) -> Comparison:
     pair, evidence = measured
     explored = Explored() if pair.refusal else _explore(match, pair, by)
     return Comparison(

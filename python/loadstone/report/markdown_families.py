@@ -8,7 +8,7 @@ from loadstone.report import format as fmt
 from loadstone.report import glossary, summary, verdicts
 from loadstone.report.anchors import Anchors
 from loadstone.report.columns import MARKS
-from loadstone.report.markdown_text import link, target, text
+from loadstone.report.markdown_text import link, sentence, target, text
 from loadstone.report.rates import goodput_word
 from loadstone.report.text.english.metrics import metric_text
 
@@ -29,8 +29,8 @@ def family_lines(family: Family, anchors: Anchors) -> Iterator[str]:
     yield ""
     for comparison in family.comparisons:
         yield f"- **{text(verdicts.title(comparison))}**: {text(' '.join(verdicts.basis(comparison)))}"
-        yield from (f"  - ! {text(verdicts.sentence(warning))}" for warning in comparison.warnings)
-        yield from (f"  - {text(verdicts.sentence(note))}" for note in comparison.notes)
+        yield from (f"  - ! {sentence(warning)}" for warning in comparison.warnings)
+        yield from (f"  - {sentence(note)}" for note in comparison.notes)
         yield from (
             f"  - {MARKS[check.verdict]} {text(summary.check_title(check.name))} {text(summary.figure(check))}"
             f"{': ' + text(check.reason) if check.reason else ''}"
@@ -72,7 +72,7 @@ def _blocks(comparison: Comparison, anchors: Anchors) -> str:
         trials = " ".join(link(anchors.trial(trial), name) for trial, name in sides)
         ratio = text(verdicts.blocks_ratio(primary, point.log_ratio))
         part = f"{point.block}: {ratio} {trials}"
-        parts.append(part if point.used else f"({part}, not used: {text(verdicts.sentence(point.why)) if point.why else ''})")
+        parts.append(part if point.used else f"({part}, not used: {sentence(point.why)})")
     return "; ".join(parts) or fmt.NONE
 
 

@@ -19,7 +19,6 @@ from loadstone.plan.looks import level
 from loadstone.record.trial import CheckResult
 from loadstone.spec.experiment import Comparison, Experiment
 
-
 JudgedPair = tuple[Pair, Evidence, Verdict]
 """A pair, what there is on its primary metric, and what may be said of it."""
 

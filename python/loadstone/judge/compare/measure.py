@@ -22,6 +22,7 @@ from loadstone.judge.statistics.settings import Settings
 from loadstone.record.reading import LatencyKind
 from loadstone.record.trial import CheckResult
 
+
 def measure(metric: str, blocks: Sequence[PairBlock], settings: Settings, latencies: Latencies) -> Evidence:
     """What the used blocks of a pair say about a metric."""
     if not blocks:

@@ -93,9 +93,7 @@ def block_evidence(blocks_a: Sequence[float], blocks_b: Sequence[float], setting
     )
 
 
-def quantile_evidence(
-    latencies: LatencyBlocks, quantile: float, settings: Settings, seed: int = 0
-) -> Evidence:
+def quantile_evidence(latencies: LatencyBlocks, quantile: float, settings: Settings, seed: int = 0) -> Evidence:
     """From the histograms of each block: the quantile (0 < quantile < 1) of all of them merged.
 
     The merged quantile feels every stall itself, so of the guard only the number of blocks applies;

@@ -1,11 +1,11 @@
 """How wrong the rate may be at most: by the generator, and by what others took of the CPUs."""
 
-from loadstone.judge.verdict import UNBOUNDED
 from loadstone.judge.validity import limits
 from loadstone.judge.validity.cpus import server_cpus
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.gain import limits_of
 from loadstone.judge.validity.result import unknown, within
+from loadstone.judge.verdict import UNBOUNDED
 from loadstone.record.facts import OTHERS
 from loadstone.record.trial import CheckResult
 

@@ -4,7 +4,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from loadstone.message import AS_WRITTEN, Message
+from loadstone.report.text.english.answers import ANSWERS
+from loadstone.report.text.english.bottleneck import BOTTLENECK
 from loadstone.report.text.english.comparisons import COMPARISONS
+from loadstone.report.text.english.crashes import CRASHES
+from loadstone.report.text.english.figures import FIGURES
+from loadstone.report.text.english.headline import HEADLINE
+from loadstone.report.text.english.lessons import LESSONS
+from loadstone.report.text.english.notes import NOTES
+from loadstone.report.text.english.objectives import OBJECTIVES
+from loadstone.report.text.english.quantiles import QUANTILES
+from loadstone.report.text.english.run_differences import RUN_DIFFERENCES
 from loadstone.report.text.english.verdicts import VERDICTS
 from loadstone.report.text.format import SentenceFormatter
 
@@ -14,16 +24,28 @@ ENGLISH: Mapping[str, Sentence] = {
     AS_WRITTEN: "{text}",
     **COMPARISONS,
     **VERDICTS,
+    **ANSWERS,
+    **BOTTLENECK,
+    **CRASHES,
+    **FIGURES,
+    **HEADLINE,
+    **LESSONS,
+    **NOTES,
+    **OBJECTIVES,
+    **QUANTILES,
+    **RUN_DIFFERENCES,
 }
 LANGUAGES: Mapping[str, Mapping[str, Sentence]] = {"en": ENGLISH}
 
 
-def text(message: Message, language: str = "en") -> str:
-    """The sentence of a message.
+def text(message: Message | None, language: str = "en") -> str:
+    """The sentence of a message; empty for none.
 
     Raises:
         KeyError: the catalogue has no such message, or the message lacks a figure: a defect, and tests look for it.
     """
+    if message is None:
+        return ""
     sentence = LANGUAGES[language][message.kind]
     if callable(sentence):
         return sentence(**_spoken(message.figures, language))
