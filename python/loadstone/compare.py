@@ -28,7 +28,7 @@ from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.names_of_runs import run_names
 from loadstone.record.reading import Run, read_run
 from loadstone.report.compare import ComparedRun, CompareReport, Kind, show, to_json
-from loadstone.report.text.catalogue import text as text_of
+from loadstone.report.text import catalogue
 from loadstone.spec.experiment import METRICS, Experiment
 from loadstone.spec.levels import Level, same_level
 from loadstone.spec.overrides import parse_only
@@ -160,7 +160,7 @@ def _require_some(comparisons: Sequence[Comparison], apart: Sequence[Message]) -
     if not comparisons:
         more = f" (and {len(apart) - 1} more pairs)" if len(apart) > 1 else ""
         raise UserError(
-            f"{text_of(apart[0]).rstrip('.')}{more}" if apart else "nothing was measured that could be compared"
+            f"{catalogue.text(apart[0]).rstrip('.')}{more}" if apart else "nothing was measured that could be compared"
         )
 
 
@@ -220,7 +220,7 @@ def _two_runs(options: CompareOptions, by: ComparedBy) -> CompareReport:
         more = f", and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         raise UserError(
             f"{options.runs[0]} and {options.runs[1]} are not of the same thing: "
-            f"{'; '.join(found[:_NAMED])}{more}; compare them all the same with --across"
+            f"{'; '.join(catalogue.text(one) for one in found[:_NAMED])}{more}; compare them all the same with --across"
         )
     if not matches:
         raise UserError(
@@ -245,7 +245,7 @@ def _notes(judged: JudgedRun, matches: int) -> list[Message]:
 def _report(
     kind: Kind,
     runs: Sequence[tuple[str, JudgedRun]],
-    different: list[str],
+    different: list[Message],
     notes: list[Message],
     comparisons: list[Comparison],
 ) -> CompareReport:

@@ -20,11 +20,13 @@ from loadstone.conduct.opening import opened
 from loadstone.errors import LoadstoneError
 from loadstone.judge.verdict import DECIDED
 from loadstone.live.progress import RunProgress
+from loadstone.message import Message
 from loadstone.options import RunOptions
 from loadstone.overview import announce
 from loadstone.plan.run_plan import RunPlan
 from loadstone.prepare import Prepared
 from loadstone.record.reading import read_histogram
+from loadstone.report.json_report import with_texts
 from loadstone.report.terminal import show
 from loadstone.report.write import DEFAULT_FORMATS, require_formats, write_report
 from loadstone.secrecy.command import hidden_arguments
@@ -41,7 +43,7 @@ class Outcome:
 
     folder: Path
     analysis: Analysis
-    missed: tuple[str, ...]
+    missed: tuple[Message, ...]
     """The objectives that were missed, in a line each."""
     status: int
     """The exit status that the data deserve; `UNWRITTEN_STATUS` where that is 0 and a report could not be written."""
@@ -69,7 +71,7 @@ def run(
         ended = _run_all(campaign, parts.crashes, run_plan)
         progress.step("writing the report")
         analysis = analyse(folder.path)
-        kept = _attempt(lambda: folder.write_analysis(analysis.model_dump(mode="json")))
+        kept = _attempt(lambda: folder.write_analysis(with_texts(analysis)))
     written = kept or _attempt(lambda: write_report(analysis, folder.path, DEFAULT_FORMATS))
     report = folder.path / REPORT if written is None else None
     show(analysis, report, results, folder=folder.path, verbose=options.verbose)

@@ -12,6 +12,8 @@ from loadstone.analyse.model import Analysis
 from loadstone.report import html
 from loadstone.report.columns import columns_for
 from loadstone.report.glossary import VERDICT_TERMS
+from loadstone.report.text.catalogue import text
+from loadstone.report.verdicts import verdict_text
 
 
 class Page(HTMLParser):
@@ -68,7 +70,7 @@ def test_it_opens_with_the_question_the_answer_and_the_validity(analysis: Analys
     words = " ".join(page.words.split())
     order = [
         analysis.question,
-        analysis.answer,
+        text(analysis.answer),
         "0 of 74 figures good within 10 %",
         "no comparison: one block",
         "78 valid, 1 suspect, 2 invalid and 2 not run of 83 trials",
@@ -118,14 +120,16 @@ def test_a_name_that_two_trials_share_has_two_anchors(judged: Analysis) -> None:
 
 def test_verdicts_stand_before_the_tables_in_fixed_words(judged: Analysis, judged_page: Page) -> None:
     words = " ".join(judged_page.words.replace("\u00a0", " ").split())
-    assert words.index(judged.answer) < words.index("Compared by correct replies a second; a difference below 5 %")
+    assert words.index(text(judged.answer)) < words.index(
+        "Compared by correct replies a second; a difference below 5 %"
+    )
     assert words.rindex("Compared by P50 of the response time") < words.index("By document size, one worker")
     assert {one.primary.kind for family in judged.families for one in family.comparisons} == set(VERDICT_TERMS)
     for family in judged.families:
         assert family.question in words
         assert family.answer in words
         for comparison in family.comparisons:
-            assert comparison.primary.words in words
+            assert verdict_text(comparison.primary) in words
             assert all(warning in words for warning in comparison.warnings)
     assert "Took 12 min 3 s of a budget of 45 min." in words
 
@@ -167,7 +171,7 @@ def test_checks_of_comparisons_are_listed(judged_page: Page) -> None:
     assert re.search(r"errors ?0 ?0 ?1 ?0 ?3\.4 % \(limit 1 %\) hash against json, 10 kB, 8 workers", words)
 
 
-def test_what_held_a_condition_back_stands_in_the_table_and_at_its_trials(judged_page: Page) -> None:
+def test_the_bottleneck_of_a_condition_stands_in_the_table_and_at_its_trials(judged_page: Page) -> None:
     assert "server-bound: main thread of redis 98 % busy" in judged_page.words
     assert "bottleneck" in judged_page.words
 

@@ -14,7 +14,7 @@ from loadstone.analyse.comparisons import (
     compare_family,
     repeated_blocks,
 )
-from loadstone.analyse.course import newest_look
+from loadstone.analyse.completion import newest_look
 from loadstone.analyse.model import Comparison, Ended
 from loadstone.judge.compare.blocks import GroupDesign, PairDesign, group_blocks, judged_blocks
 from loadstone.judge.compare.cases import GroupCase

@@ -7,7 +7,7 @@ from functools import partial
 from hdrh.histogram import HdrHistogram
 
 from loadstone.analyse.bottleneck import bottleneck_of
-from loadstone.analyse.course import newest_look
+from loadstone.analyse.completion import newest_look
 from loadstone.analyse.family_answer import family_answer
 from loadstone.analyse.model import Comparison, Ended, Family
 from loadstone.judge.compare import pair_checks

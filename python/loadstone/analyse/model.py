@@ -12,11 +12,11 @@ Part = Literal["generator", "subject", "server", "pool", "network", "latency", "
 
 
 class Bottleneck(Piece):
-    """What held a condition back."""
+    """What limited a condition."""
 
     part: Part
     """latency: nothing was full, the users waited for round trips; paced: the load was set by a rate or by pauses."""
-    words: str
+    message: Recorded
     """One line with the evidence, e.g. `server-bound: main thread of redis 98 % busy`."""
     evidence: dict[str, float]
     """The figures it rests on, shares of one core or of the response time: `redis`, `generator`, `pool`."""
@@ -45,7 +45,7 @@ class Row(Piece):
     """CPU of each part as a share of one core in the measure phase."""
     published: float | None
     """The original's figure for this condition, in the published set's metric."""
-    unmeasurable: list[str]
+    unmeasurable: dict[str, Recorded]
     """Quantiles that the data cannot tell, e.g. `p999`, each with the reason."""
     blocks: int = 0
     """Independent trials behind the figures."""
@@ -56,7 +56,7 @@ class Row(Piece):
     stored: int | None = None
     """Rows or entities that its trials stored, counted on the server; None where nothing is counted."""
     answered: int | None = None
-    """Right replies of the operations that `stored` counts, between its two counts: warm-up and drain included."""
+    """Correct replies of the operations that `stored` counts, between its two counts: warm-up and drain included."""
     stored_keys: int | None = None
     """Keys that Redis had more after them; not the same as `stored` where an entity is several keys."""
     seen: dict[str, dict[str, AvgMax]] = {}
@@ -70,6 +70,11 @@ class Row(Piece):
     bound: Bound | None = None
     """How much higher the rates may be at most; None of an empty row."""
 
+    def interval(self, metric: str) -> tuple[float, float] | None:
+        """The 95 % interval of its figure, where it has one: of goodput and throughput."""
+        known = {"goodput_per_s": self.goodput_interval, "throughput_per_s": self.throughput_interval}
+        return known.get(metric)
+
 
 class ResultTable(Piece):
     name: str
@@ -81,15 +86,19 @@ class ResultTable(Piece):
     """The study's own columns by their keys; empty: those of every table."""
 
 
+LessonVerdict = Literal["caught", "did_not_happen", "unknown"]
+"""caught: it happened here, too, and was refused or kept apart; did_not_happen: it was looked for, and is not there,
+or what was not examined then is examined and answered here."""
+
+
 class LessonAnswer(Piece):
     """What went wrong in the original measurement, and what this run shows of it."""
 
     then: str
-    now: str
+    """As the experiment has it."""
+    now: Recorded
     """One or two sentences with figures."""
-    verdict: Literal["caught", "did not happen", "unknown"]
-    """caught: it happened here, too, and was refused or kept apart; did not happen: it was looked for, and is not
-    there, or what was not asked then is asked and answered here."""
+    verdict: LessonVerdict
 
 
 class CrashRow(Piece):
@@ -123,8 +132,8 @@ class CrashRow(Piece):
     """A try lost more than is promised, for certain."""
     lost_keys: list[str] = []
     """Some of the lost ones, by name."""
-    problems: list[str] = []
-    """Tries that told nothing: why, one sentence each."""
+    problems: list[Recorded] = []
+    """Tries without a result: why, one sentence each."""
 
 
 class CrashTable(Piece):
@@ -188,27 +197,28 @@ class Family(Piece):
 
 AnswerVerdict = Literal[
     "holds",
-    "direction holds, size does not",
-    "direction holds, size undecided",
-    "size does not hold",
-    "does not hold",
+    "direction_holds_size_does_not",
+    "direction_holds_size_undecided",
+    "size_does_not_hold",
+    "does_not_hold",
     "undecided",
-    "not answered here",
-    "left out of --quick",
-    "left out",
-    "no comparison: one block",
-    "no valid data",
+    "not_answered_here",
+    "left_out_of_quick",
+    "left_out",
+    "one_block",
+    "no_valid_data",
 ]
-"""size does not hold: the claimed figure lies outside the interval, and which side is larger is undecided.
-left out: nothing of the kind was planned in this run."""
+"""size_does_not_hold: the claimed figure lies outside the interval, and which side is larger is undecided.
+left_out: nothing of the kind was planned in this run. one_block: one block cannot tell a difference from chance."""
 
 
 class Answer(Piece):
     """One conclusion of the original's author, answered with our data."""
 
     claim: str
-    answer: str
-    evidence: list[str]
+    """As the experiment has it."""
+    answer: Recorded
+    evidence: list[Recorded]
     """`label: figure` lines, and the trials behind them."""
     verdict: AnswerVerdict
 
@@ -281,11 +291,11 @@ class Analysis(Piece):
     run: str
     """Name of the run's folder."""
     question: str
-    answer: str
+    answer: Recorded
     """One or two sentences that open the report: the headline, and the main verdicts."""
-    headline: str = ""
+    headline: Recorded | None = None
     """The answer without its verdicts: figures that have an interval, or what else the run can tell."""
-    comparison: str
+    comparison: Recorded | None = None
     """One line on what was compared, e.g. `8 comparisons: 6 decided, 2 undecided`, or why nothing was."""
     families: list[Family] = []
     """The declared comparisons, in the order of the experiment."""
@@ -300,8 +310,9 @@ class Analysis(Piece):
     trials_valid: int
     trials_suspect: int
     trials_invalid: int
-    published_source: str
-    notes: list[str]
+    published_source: Recorded | None = None
+    """Where the original's figures are from; None where there are none."""
+    notes: list[Recorded]
     tables: list[ResultTable]
     answers: list[Answer]
     checks: list[CheckSummary]

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 
 from loadstone.analyse.bottleneck import bottleneck_of
+from loadstone.analyse.machine_speed import machine_speed, slower_than_usual
 from loadstone.analyse.model import MachineSpeed, ResultTable, Row
 from loadstone.analyse.server_side import server_side, users_of
-from loadstone.analyse.speed import machine_speed, slower_than_usual
 from loadstone.errors import DriveFailed
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.compare.trend import rise_over, rise_within
@@ -34,7 +34,6 @@ INTERVAL_ALPHA = 0.05
 APART_MAX = 0.25
 """Trials of a row without an interval whose rates differ by more than this share make it suspect. J: on a shared
 machine of two CPUs, behind a JVM that was still warming up, two trials of one condition differed by 52 % typically."""
-_QUANTILE_WORDS = {"p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9"}
 
 
 def make_tables(run: Run, trials: Sequence[TrialRecord]) -> list[ResultTable]:
@@ -60,7 +59,7 @@ def make_tables(run: Run, trials: Sequence[TrialRecord]) -> list[ResultTable]:
 
 
 def tables_of_mode(run: Run) -> list[Table]:
-    """The tables that the kind of run asks for."""
+    """The tables of this kind of run."""
     tables = [table for table in run.experiment.tables if table.quick or not run.plan.quick]
     published = run.experiment.as_published
     if run.plan.as_published and published is not None and published.tables:
@@ -154,7 +153,7 @@ def _empty_row(head: Mapping[str, Any], verdict: str) -> Row:
     """A row without a figure: nothing valid was measured."""
     return Row(
         **head, verdict=verdict, operations=None, elapsed_s=None, throughput_per_s=None, goodput_per_s=None,
-        peak_per_s=None, response_ns=None, service_ns=None, pool_wait_ns=None, errors={}, cpu_share={}, unmeasurable=[],
+        peak_per_s=None, response_ns=None, service_ns=None, pool_wait_ns=None, errors={}, cpu_share={}, unmeasurable={},
     )  # fmt: skip
 
 
@@ -234,26 +233,25 @@ def _errors(trials: Sequence[TrialRecord]) -> dict[str, int]:
 
 
 def _cpu_share(trials: Sequence[TrialRecord], elapsed_s: float) -> dict[str, float]:
-    """CPU of each part that was seen in every trial, as a share of one core."""
+    """CPU of each part that was observed in every trial, as a share of one core."""
     parts = set.intersection(*(set(trial.cpu_s) for trial in trials))
     if not elapsed_s:
         return {}
     return {part: round(sum(trial.cpu_s[part] for trial in trials) / elapsed_s, 6) for part in sorted(parts)}
 
 
-def _unmeasurable(response: Quantiles | None, trials: Sequence[TrialRecord]) -> list[str]:
-    """Quantiles that the data cannot tell, each as `p999: why`."""
+def _unmeasurable(response: Quantiles | None, trials: Sequence[TrialRecord]) -> dict[str, Message]:
+    """Quantiles that the data cannot tell, each with the reason."""
     operations = sum(trial.counts.offered for trial in trials)
-    reasons = []
+    reasons: dict[str, Message] = {}
     for name, per_mille in PER_MILLE.items():
         if response is None or getattr(response, name) is not None:
             continue
         if measurable(per_mille, operations):
-            why = "its rank falls among the operations that failed"
+            reasons[name] = message("quantile_failed")
         else:
             needed = SAMPLES_BEYOND * 1000 // (1000 - per_mille)
-            why = f"{_QUANTILE_WORDS[name]} needs {needed:,} operations, {operations:,} were measured"
-        reasons.append(f"{name}: {why}")
+            reasons[name] = message("quantile_needs", quantile=name, needed=needed, operations=operations)
     return reasons
 
 

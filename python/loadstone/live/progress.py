@@ -20,7 +20,7 @@ from loadstone.record.look import Reason
 from loadstone.report import format as fmt
 from loadstone.report.columns import MARKS
 from loadstone.report.ending import ROW_STYLES as STYLES
-from loadstone.report.verdicts import sentence, verdict_text
+from loadstone.report.verdicts import verdict_text
 
 _ENDS: dict[Reason, str] = {
     "go on": "not decided yet, more blocks follow",
@@ -154,7 +154,7 @@ class RunProgress:
 
     def forecast(self, group: str, forecast: Message) -> None:
         """What the next look at a comparison would show."""
-        self.step(f"{group}: {sentence(forecast)}")
+        self.step(f"{group}: {fmt.sentence(forecast)}")
 
     def step(self, text: str) -> None:
         """What is done just now outside of trials; a `Remark` stays on the screen."""

@@ -12,11 +12,11 @@ from rich.text import Text
 
 from loadstone.analyse.model import Comparison
 from loadstone.judge.verdict import Piece
-from loadstone.message import Message
+from loadstone.message import Message, Recorded
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
-from loadstone.report.json_report import with_texts
+from loadstone.report.json_report import json_text
 
 Kind = Literal["declared", "ad hoc", "two runs"]
 
@@ -56,19 +56,19 @@ class CompareReport(Piece):
     format: Literal[1] = 1
     kind: Kind
     runs: list[ComparedRun]
-    differences: list[str]
+    differences: list[Recorded]
     """Two runs: where they differ in machine, versions, placement, servers or load; empty unless `--across`."""
     notes: list[Message]
     """What was damaged, left out or not comparable."""
     comparisons: list[Comparison]
     objectives: list[str]
-    missed: list[str]
+    missed: list[Recorded]
     """A line for each objective that a comparison misses or cannot tell."""
 
 
 def to_json(report: CompareReport) -> str:
     """The whole outcome for programs."""
-    return with_texts(report)
+    return json_text(report)
 
 
 def show(report: CompareReport, console: Console) -> None:
@@ -76,32 +76,32 @@ def show(report: CompareReport, console: Console) -> None:
     for line in _head(report):
         console.print(Text(line, style="bold" if line == _TITLES[report.kind] else "dim"))
     for difference in report.differences:
-        console.print(Text(f"across: {fmt.plain(difference)}", style="yellow"))
+        console.print(Text(f"across: {fmt.sentence(difference)}", style="yellow"))
     if telling(report):
         console.print(_table(report))
     for line in folded(report):
         console.print(Text(line))
-    for line in (*warnings(report), *map(verdicts.sentence, report.notes)):
+    for line in (*warnings(report), *map(fmt.sentence, report.notes)):
         console.print(Text(line, style="dim"))
     for line in advice(report):
         console.print(Text(line))
-    for line in report.missed:
-        console.print(Text(f"--fail-if {fmt.plain(line)}", style="red"))
+    for missed in report.missed:
+        console.print(Text(f"--fail-if {fmt.sentence(missed)}", style="red"))
 
 
 def markdown(report: CompareReport) -> str:
     """The same as Markdown, for a comment or a wiki."""
     lines = [f"**{_TITLES[report.kind]}**", "", *(f"- {fmt.plain(line)}" for line in _runs(report))]
-    lines += [f"- across: {fmt.plain(difference)}" for difference in report.differences]
+    lines += [f"- across: {fmt.sentence(difference)}" for difference in report.differences]
     if telling(report):
         lines += ["", f"| {' | '.join(_headers(report))} |", "|---|---:|---:|---:|---|"]
         cells = [_cells(one, report) for one in telling(report)]
         lines += [f"| {' | '.join(map(_cell, row))} |" for row in cells]
     lines += [f"\n{_cell(line)}" for line in folded(report)]
     for title, found in (
-        ("Warnings", [*warnings(report), *map(verdicts.sentence, report.notes)]),
+        ("Warnings", [*warnings(report), *map(fmt.sentence, report.notes)]),
         ("How to decide", advice(report)),
-        ("Objectives missed", report.missed),
+        ("Objectives missed", [fmt.sentence(line) for line in report.missed]),
     ):
         if found:
             lines += ["", f"{title}:", "", *(f"- {_cell(line)}" for line in found)]
@@ -171,7 +171,7 @@ def warnings(report: CompareReport) -> list[str]:
     found: dict[str, list[tuple[str, str]]] = {}
     for one in telling(report):
         for warning in one.warnings:
-            said = verdicts.sentence(warning)
+            said = fmt.sentence(warning)
             found.setdefault(_FIGURES.sub("#", said), []).append((_name(one), said))
     return [_together(alike, len(telling(report))) for alike in found.values()]
 

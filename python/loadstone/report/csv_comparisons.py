@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from loadstone.analyse.model import Analysis, Comparison
 from loadstone.judge.verdict import Verdict
+from loadstone.report import format as fmt
 from loadstone.report import verdicts
 
 Cell = str | int | float | bool | None
@@ -47,7 +48,7 @@ def _pair(comparison: Comparison) -> dict[str, Cell]:
         "trials_a": " ".join(point.trial_a for point in used),
         "trials_b": " ".join(point.trial_b for point in used),
         "checks_not_valid": "; ".join(f"{c.name}: {c.verdict}" for c in comparison.checks if c.verdict != "valid"),
-        "warnings": " ".join(map(verdicts.sentence, comparison.warnings)),
+        "warnings": " ".join(map(fmt.sentence, comparison.warnings)),
     }
 
 

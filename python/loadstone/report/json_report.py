@@ -16,12 +16,17 @@ TEXT = "text"
 
 def render(analysis: Analysis) -> dict[str, bytes]:
     """`analysis.json`."""
-    return {"analysis.json": with_texts(analysis).encode()}
+    return {"analysis.json": json_text(analysis).encode()}
 
 
-def with_texts(model: BaseModel) -> str:
+def json_text(model: BaseModel) -> str:
     """A model as JSON, with the sentences that its data stand for."""
-    return json.dumps(_with_texts(model.model_dump(mode="json")), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(with_texts(model), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def with_texts(model: BaseModel) -> Any:
+    """The same as data."""
+    return _with_texts(model.model_dump(mode="json"))
 
 
 def _with_texts(value: Any) -> Any:

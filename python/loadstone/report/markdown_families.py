@@ -29,8 +29,8 @@ def family_lines(family: Family, anchors: Anchors) -> Iterator[str]:
     yield ""
     for comparison in family.comparisons:
         yield f"- **{text(verdicts.title(comparison))}**: {text(' '.join(verdicts.basis(comparison)))}"
-        yield from (f"  - ! {text(verdicts.sentence(warning))}" for warning in comparison.warnings)
-        yield from (f"  - {text(verdicts.sentence(note))}" for note in comparison.notes)
+        yield from (f"  - ! {sentence(warning)}" for warning in comparison.warnings)
+        yield from (f"  - {sentence(note)}" for note in comparison.notes)
         yield from (
             f"  - {MARKS[check.verdict]} {text(summary.check_title(check.name))} {text(summary.figure(check))}"
             f"{': ' + sentence(check.reason) if check.reason else ''}"

@@ -24,7 +24,7 @@ def family_view(family: Family, charts: list[Chart], anchors: Anchors) -> dict[s
     }
     return {
         "family": family,
-        "answer": verdicts.sentence(family.answer),
+        "answer": fmt.sentence(family.answer),
         "metric": metric_text(family.metric),
         "margin": verdicts.margin_text(family),
         "sides": verdicts.side_headings(family.comparisons),
@@ -43,8 +43,8 @@ def _pair(comparison: Comparison, anchors: Anchors) -> dict[str, Any]:
     return {
         "comparison": comparison,
         "title": verdicts.title(comparison),
-        "warnings": [linked(verdicts.sentence(warning), anchors) for warning in comparison.warnings],
-        "basis": [*verdicts.basis(comparison), *map(verdicts.sentence, comparison.notes)],
+        "warnings": [linked(fmt.sentence(warning), anchors) for warning in comparison.warnings],
+        "basis": [*verdicts.basis(comparison), *map(fmt.sentence, comparison.notes)],
         "checks": sorted(comparison.checks, key=lambda check: _ORDER.index(check.verdict)),
         "blocks": [
             {
@@ -53,7 +53,7 @@ def _pair(comparison: Comparison, anchors: Anchors) -> dict[str, Any]:
                 "b": _trial(point.trial_b, anchors),
                 "figure_a": _shown(primary, point.a),
                 "figure_b": _shown(primary, point.b),
-                "why": linked(verdicts.sentence(point.why), anchors) if point.why else "",
+                "why": linked(fmt.sentence(point.why), anchors),
                 "ratio": verdicts.blocks_ratio(primary, point.log_ratio),
             }
             for point in primary.points

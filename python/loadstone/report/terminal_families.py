@@ -30,7 +30,7 @@ def families(found: list[Family], width: int) -> Iterator[RenderableType]:
     for family in found:
         yield Text()
         yield Text(fmt.plain(family.question), style="bold")
-        yield Padding(Text(verdicts.sentence(family.answer), style="cyan"), (0, 0, 0, _INDENT))
+        yield Padding(Text(fmt.sentence(family.answer), style="cyan"), (0, 0, 0, _INDENT))
         yield Padding(_pairs(family.comparisons, width - _INDENT), (0, 0, 0, _INDENT))
         for line in verdicts.together(family.comparisons):
             yield Padding(Text(f"! {line}", style="yellow"), (0, 0, 0, _INDENT))

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from loadstone.analyse.model import Analysis, Comparison, Family
 from loadstone.judge.verdict import Side, Verdict, VerdictKind
-from loadstone.message import Message, message
+from loadstone.message import message
 from loadstone.report import format as fmt
-from loadstone.report.text.catalogue import text
 from loadstone.report.text.english.metrics import metric_text
 
 MARKS: dict[VerdictKind, str] = {
@@ -34,19 +33,14 @@ class Interval(NamedTuple):
 
 def verdict_text(verdict: Verdict, *, quick: bool = True) -> str:
     """The verdict's sentence; where `quick` is off, without the remark that it is from a quick run."""
-    return sentence(verdict.message if quick else verdict.said)
+    return fmt.sentence(verdict.message if quick else verdict.said)
 
 
 def short_text(verdict: Verdict) -> str:
     """The sentence where there is little room: without the time that is still needed, and all that comes with it."""
     if verdict.kind == "faster":
-        return sentence(verdict.model_copy(update={"materially": False}).said)
-    return sentence(verdict.brief if verdict.kind in ("undecided", "not_decidable") else verdict.said)
-
-
-def sentence(said: Message) -> str:
-    """The sentence of a message, as it may be printed."""
-    return fmt.plain(text(said))
+        return fmt.sentence(verdict.model_copy(update={"materially": False}).said)
+    return fmt.sentence(verdict.brief if verdict.kind in ("undecided", "not_decidable") else verdict.said)
 
 
 def pair_name(comparison: Comparison) -> str:
@@ -114,7 +108,7 @@ def stalls(verdict: Verdict) -> str:
 def basis(comparison: Comparison) -> list[str]:
     """What is to be known of how a comparison was measured, a sentence each."""
     primary = comparison.primary
-    said = [sentence(message(f"ended_{comparison.ended}"))]
+    said = [fmt.sentence(message(f"ended_{comparison.ended}"))]
     done = f"{comparison.blocks_done} {_plural('block', comparison.blocks_done)}"
     left_out = comparison.blocks_done - primary.blocks
     said.append(f"{done} measured, {primary.blocks} of them used." if left_out > 0 else f"{done} measured and used.")
@@ -159,7 +153,7 @@ def together(comparisons: Sequence[Comparison]) -> list[str]:
     found: dict[str, list[tuple[str, str]]] = {}
     for comparison in comparisons:
         for warning in comparison.warnings:
-            said = sentence(warning)
+            said = fmt.sentence(warning)
             found.setdefault(_VARYING.sub("#", said), []).append((title(comparison), said))
     lines = []
     for alike in found.values():

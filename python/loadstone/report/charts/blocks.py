@@ -99,7 +99,7 @@ def _point(
         "ratio": fmt.ratio(point.log_ratio),
         "first": order,
         "used": point.used,
-        "why": verdicts.sentence(point.why) if point.why else "used",
+        "why": fmt.sentence(point.why) or "used",
         "a": fmt.plain(point.trial_a),
         "b": fmt.plain(point.trial_b),
     }

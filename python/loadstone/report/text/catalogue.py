@@ -4,11 +4,21 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from loadstone.message import AS_WRITTEN, Message
+from loadstone.report.text.english.answers import ANSWERS
+from loadstone.report.text.english.bottleneck import BOTTLENECK
 from loadstone.report.text.english.check_questions import CHECK_QUESTIONS
 from loadstone.report.text.english.checks import CHECKS
 from loadstone.report.text.english.comparisons import COMPARISONS
+from loadstone.report.text.english.crashes import CRASHES
+from loadstone.report.text.english.figures import FIGURES
+from loadstone.report.text.english.headline import HEADLINE
+from loadstone.report.text.english.lessons import LESSONS
+from loadstone.report.text.english.notes import NOTES
+from loadstone.report.text.english.objectives import OBJECTIVES
 from loadstone.report.text.english.pair_checks import PAIR_CHECKS
+from loadstone.report.text.english.quantiles import QUANTILES
 from loadstone.report.text.english.rows import ROWS
+from loadstone.report.text.english.run_differences import RUN_DIFFERENCES
 from loadstone.report.text.english.verdicts import VERDICTS
 from loadstone.report.text.format import SentenceFormatter
 
@@ -22,6 +32,16 @@ ENGLISH: Mapping[str, Sentence] = {
     **PAIR_CHECKS,
     **ROWS,
     **VERDICTS,
+    **ANSWERS,
+    **BOTTLENECK,
+    **CRASHES,
+    **FIGURES,
+    **HEADLINE,
+    **LESSONS,
+    **NOTES,
+    **OBJECTIVES,
+    **QUANTILES,
+    **RUN_DIFFERENCES,
 }
 LANGUAGES: Mapping[str, Mapping[str, Sentence]] = {"en": ENGLISH}
 

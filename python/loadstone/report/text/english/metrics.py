@@ -11,6 +11,11 @@ _LATENCIES = {"response_ns": "response time", "service_ns": "service time", "poo
 _QUANTILES = {"mean": "mean", "p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9", "max": "longest"}
 
 
+def is_rate(metric: str) -> bool:
+    """Whether it counts something a second."""
+    return metric in _RATES
+
+
 def metric_text(metric: str) -> str:
     """What the figure counts: `correct replies a second`, `P99 of the response time`."""
     if metric in _RATES:
@@ -21,4 +26,4 @@ def metric_text(metric: str) -> str:
 
 def figure_text(value: float, metric: str) -> str:
     """A figure for people, three digits: `18,400`, `1.20 ms`."""
-    return rounded(value) if metric in _RATES else duration(value)
+    return rounded(value) if is_rate(metric) else duration(value)

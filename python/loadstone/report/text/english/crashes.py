@@ -1,0 +1,7 @@
+"""Tries of a crash without a result."""
+
+CRASHES = {
+    "crash_try": lambda number, why: f"Try {number}: {why.rstrip('.')}.",
+    "crash_not_restarted": "it did not start again",
+    "crash_not_counted": "what it held could not be counted",
+}

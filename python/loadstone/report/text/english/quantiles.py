@@ -1,0 +1,10 @@
+"""Why a quantile cannot be measured."""
+
+_NAMES = {"p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9"}
+
+QUANTILES = {
+    "quantile_failed": "its rank falls among the operations that failed",
+    "quantile_needs": lambda quantile, needed, operations: (
+        f"{_NAMES[quantile]} needs {needed:,} operations, {operations:,} were measured"
+    ),
+}
