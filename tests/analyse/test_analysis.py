@@ -72,7 +72,7 @@ def test_every_check_is_summarised(path: Path) -> None:
     assert found["gain"].worst_trial
     assert "schedule_sent" not in found
     assert found["samples"].unknown == 5
-    assert "P99.9 needs" in found["samples"].worst.reason
+    assert "P99.9 needs" in text(found["samples"].worst.reason)
 
 
 def rewrite(path: Path, number: int, change: Callable[[dict[str, Any]], Any]) -> None:

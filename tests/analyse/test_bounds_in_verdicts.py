@@ -12,6 +12,7 @@ from loadstone.analyse.model import Comparison, Row
 from loadstone.analyse.tables import make_tables
 from loadstone.judge.validity.trial import judge_trial
 from loadstone.record.reading import Run
+from loadstone.report.text.catalogue import text
 from loadstone.report.verdicts import verdict_text
 
 Compared = Callable[..., Comparison]
@@ -110,7 +111,7 @@ def test_a_condition_that_warms_up_within_its_trials_is_not_compared(compared: C
     found = compared(1.3, None, rises)
     assert verdict_text(found.primary).startswith("INVALID: warm_up, measured 100 %, limit 10 %")
     warm_up = next(check for check in found.checks if check.name == "warm_up")
-    assert (warm_up.verdict, warm_up.reason) == (
+    assert (warm_up.verdict, text(warm_up.reason)) == (
         "invalid",
         "The rate rises by 100 % within the trials of one of the two: it was not warm yet.",
     )
@@ -121,7 +122,7 @@ def test_a_condition_that_warms_up_within_its_trials_is_not_compared(compared: C
 
 def said(row: Row) -> list[str]:
     """Why a row is not valid; these trials have no histograms."""
-    return [reason for reason in row.reasons if not reason.startswith("The latencies cannot be merged: ")]
+    return [reason for reason in map(text, row.reasons) if not reason.startswith("The latencies cannot be merged: ")]
 
 
 @pytest.fixture
@@ -155,7 +156,7 @@ def test_the_bound_of_the_row_decides_and_not_that_of_a_trial(row: Callable[...,
     assert once.bound.taken == pytest.approx(0.6 / 12, abs=0.015)
     often = row({block: studies.loses(0.6) for block in (2, 4, 6, 8)})
     assert often.verdict == "suspect"
-    assert any(reason.startswith("taken invalid in 4 of 12 trials: ") for reason in often.reasons)
+    assert any(reason.startswith("taken invalid in 4 of 12 trials: ") for reason in map(text, often.reasons))
     assert often.goodput_per_s is not None
 
 

@@ -9,6 +9,7 @@ from loadstone.analyse.model import Analysis, Comparison, ResultTable, Row
 from loadstone.analyse.objectives import Objective, metric_of, missed, missed_ratios, parse_objective
 from loadstone.errors import UserError
 from loadstone.judge.verdict import Side, Verdict
+from loadstone.message import as_written
 from loadstone.record.trial import Quantiles
 from loadstone.report.text.catalogue import text
 
@@ -164,7 +165,7 @@ def test_a_suspect_figure_is_held_to_it_and_called_so() -> None:
     ("changes", "said"),
     [
         (
-            {"verdict": "invalid", "goodput_per_s": None, "reasons": ["The driver was busy."]},
+            {"verdict": "invalid", "goodput_per_s": None, "reasons": [as_written("The driver was busy.")]},
             "no valid trial: The driver",
         ),
         ({"verdict": "missing", "goodput_per_s": None}, "it was not measured"),

@@ -111,7 +111,7 @@ def test_trials_that_do_not_agree_make_a_row_without_an_interval_suspect(run: Ru
     assert (alike.verdict, alike.reasons) == ("valid", [])
     apart = rows_of(run, changed(1.5))["set, 100 B, 32 workers"]
     assert apart.verdict == "suspect"
-    assert apart.reasons == ["Its 2 trials lie 50% apart, and are too few for an interval."]
+    assert list(map(text, apart.reasons)) == ["Its 2 trials lie 50% apart, and are too few for an interval."]
     assert apart.goodput_per_s == pytest.approx(1250)
 
 
@@ -165,13 +165,14 @@ def test_reasons_are_those_of_failed_checks(synthetic: ModuleType, tmp_path: Pat
     run = read_run(synthetic.write_run(tmp_path, until=1, finish=swaps))
     row = rows_of(run, [judge_trial(trial) for trial in run.trials])["set, 100 B, 32 workers"]
     assert row.verdict == "suspect"
-    assert row.reasons == ["4.0 MB of memory were moved to or from the disk."]
+    assert list(map(text, row.reasons)) == ["4.0 MB of memory were moved to or from the disk."]
 
 
 def test_reasons_of_several_trials_are_counted(run: Run, judged: list[TrialRecord], studies: ModuleType) -> None:
     swap = studies.with_check("swap", "suspect")
     spoiled = [swap(trial) if trial.trial.endswith("-001") else trial for trial in judged]
-    assert rows_of(run, spoiled)["set, 100 B, 32 workers"].reasons == ["swap suspect in 2 of 2 trials: By swap."]
+    reasons = rows_of(run, spoiled)["set, 100 B, 32 workers"].reasons
+    assert list(map(text, reasons)) == ["swap suspect in 2 of 2 trials: By swap."]
 
 
 def test_the_interval_of_a_rate_holds_it_95_times_in_100() -> None:
@@ -225,7 +226,7 @@ def test_a_lost_log_is_said_and_the_rates_stay(synthetic: ModuleType, tmp_path: 
     row = rows_of(run, [judge_trial(trial) for trial in run.trials])["set, 100 B, 32 workers"]
     assert row.response_ns is None
     assert row.goodput_per_s is not None
-    assert "The latencies cannot be merged" in row.reasons[0]
+    assert "The latencies cannot be merged" in text(row.reasons[0])
 
 
 USUAL = {"operation": "set", "payload": "1 kB", "workers": 32, "idle": "few"}

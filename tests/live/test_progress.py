@@ -7,6 +7,7 @@ from tests.verdicts import refused_by, verdict
 
 from loadstone.deploy.provider import Remark
 from loadstone.live.progress import RunProgress
+from loadstone.message import as_written
 
 
 class Clock:
@@ -178,7 +179,9 @@ def test_verbose_prints_one_line_a_block_of_a_comparison(clock: Clock) -> None:
         for block, verdicts in enumerate((("valid", "valid"), ("suspect", "valid"), ("invalid", "invalid")), 1):
             for verdict in verdicts:
                 progress.trial("storage-b01-001", "json", f"storage: block {block}, look at 8")
-                progress.finished(verdict, [f"{verdict} for a reason."] if verdict != "valid" else [], in_block=True)
+                progress.finished(
+                    verdict, [as_written(f"{verdict} for a reason.")] if verdict != "valid" else [], in_block=True
+                )
             progress.block(f"storage: block {block}, look at 8")
     assert out.getvalue().splitlines() == [
         "✓ storage: block 1, look at 8: valid, at most 10 min left",

@@ -107,7 +107,9 @@ class Builder:
             label=label,
             trials=[trial.trial],
             verdict=verdict,
-            reasons=[check.reason for check in trial.checks if check.verdict in ("suspect", "invalid")],
+            reasons=[
+                check.reason for check in trial.checks if check.verdict in ("suspect", "invalid") and check.reason
+            ],
             operations=operations,
             elapsed_s=operations / rate,
             throughput_per_s=rate * 1.0003,

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from loadstone.analyse.model import Analysis
+from loadstone.message import as_written
 from loadstone.report import html
 from loadstone.report.columns import columns_for
 from loadstone.report.glossary import VERDICT_TERMS
@@ -225,7 +226,7 @@ def test_an_invalid_row_gives_its_reason_and_no_figure(page: Page) -> None:
 
 def test_a_figure_of_an_invalid_row_is_struck(analysis: Analysis) -> None:
     table = analysis.tables[-1]
-    row = table.rows[0].model_copy(update={"verdict": "invalid", "reasons": ["generator CPU"]})
+    row = table.rows[0].model_copy(update={"verdict": "invalid", "reasons": [as_written("generator CPU")]})
     text = html.render(
         analysis.model_copy(update={"tables": [table.model_copy(update={"rows": [row]})], "timeline": []})
     )
