@@ -9,6 +9,7 @@ import pytest
 from loadstone.plan.run_plan import TABLE_GROUP
 from loadstone.report.compare import folded, markdown, warnings
 from loadstone.report.compare import told as lines_of
+from loadstone.report.text.catalogue import text
 
 from .conftest import (
     HOURS_S,
@@ -76,11 +77,11 @@ def test_relative_objectives_decide_the_exit_status(write: Callable[..., Path]) 
     slower, same = write(many=0.8), write()
     missed = told(slower, fail_if=("goodput < -5%",))
     assert missed.outcome.status == 1
-    assert "missed: -20" in missed.report.missed[0]
+    assert "missed: -20" in text(missed.report.missed[0])
     assert told(same, fail_if=("goodput < -5%",)).outcome.status == 0
     unclear = told(same, write(seed=2, started_s=HOURS_S), fail_if=("goodput < -5%",))
     assert unclear.outcome.status == 1
-    assert all("cannot tell" in line for line in unclear.report.missed)
+    assert all("cannot tell" in text(line) for line in unclear.report.missed)
     assert told(same, write(seed=2, started_s=HOURS_S), fail_if=("goodput < -25%",)).outcome.status == 0
 
 

@@ -11,6 +11,7 @@ from loadstone.judge.judgement import BlockPoint, Judgement, Side
 from loadstone.judge.statistics.sequential import judge
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.verdict import Verdict, invalid
+from loadstone.message import as_written
 from loadstone.record.trial import CheckResult
 
 LATENCY = "response_ns.p50"
@@ -164,7 +165,7 @@ def with_families(analysis: Analysis) -> Analysis:
     return analysis.model_copy(
         update={
             "families": families, "trials": [*analysis.trials, *maker.trials], "elapsed_s": 723.0, "budget_s": 2700.0,
-            "comparison": "9 comparisons: 4 decided, 4 undecided, 1 invalid",
+            "comparison": as_written("9 comparisons: 4 decided, 4 undecided, 1 invalid"),
         }
     )  # fmt: skip
 

@@ -84,8 +84,8 @@ def show(report: CompareReport, console: Console) -> None:
         console.print(Text(fmt.plain(line), style="dim"))
     for line in advice(report):
         console.print(Text(line))
-    for line in report.missed:
-        console.print(Text(f"--fail-if {fmt.sentence(line)}", style="red"))
+    for missed in report.missed:
+        console.print(Text(f"--fail-if {fmt.sentence(missed)}", style="red"))
 
 
 def markdown(report: CompareReport) -> str:

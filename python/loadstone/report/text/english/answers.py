@@ -1,14 +1,14 @@
 """The author's conclusions, answered with our data."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from loadstone.judge.metrics import metric_words
 from loadstone.percents import log_percent, ratio_text
 from loadstone.report.text.english.grammar import capitalised, several
+from loadstone.report.text.english.metrics import metric_text
 
 
 def _best(figure: str, metric: str, label: str) -> str:
-    return f"{figure} {metric_words(metric)} at {label}"
+    return f"{figure} {metric_text(metric)} at {label}"
 
 
 def _reached(figure: str, metric: str, label: str, suspect: bool) -> str:
@@ -94,7 +94,7 @@ def _size(claimed: float, estimate: float, low: float, high: float, inside: bool
     return f"claimed {log_percent(claimed):+.4g} %, measured {measured}: the claimed figure lies {place}{wide}"
 
 
-ANSWERS = {
+ANSWERS: dict[str, str | Callable[..., str]] = {
     "claim_holds": "holds",
     "claim_direction_holds_size_does_not": "direction holds, size does not",
     "claim_direction_holds_size_undecided": "direction holds, size undecided",
@@ -121,11 +121,11 @@ ANSWERS = {
     "answer_no_data": "No trial of these conditions gave a figure that may be used; the checks say why.",
     "answer_left_out": _left_out,
     "answer_by_verdicts": _by_verdicts,
-    "answer_same_ratios": lambda metric: f"(By the {metric_words(metric)}: the ratios of both are the same here.)",
+    "answer_same_ratios": lambda metric: f"(By the {metric_text(metric)}: the ratios of both are the same here.)",
     "answer_time_by_rate": (
         "(In a closed model without pauses the mean time is the users over the rate: it falls as that rises.)"
     ),
-    "answer_exploratory": lambda metric: f"(By the {metric_words(metric)}; it was not what decided.)",
+    "answer_exploratory": lambda metric: f"(By the {metric_text(metric)}; it was not what decided.)",
     "answer_size": _size,
     "evidence_figure": _figure_at,
     "evidence_waiting": _waiting_at,

@@ -1,9 +1,9 @@
 """Figures of metrics with their intervals and bounds, and sentences put together."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from loadstone.judge.metrics import figure_words
 from loadstone.percents import up_to
+from loadstone.report.text.english.metrics import figure_text
 
 
 def _figure(
@@ -17,14 +17,14 @@ def _figure(
     """`18,400 [17,900, 18,900] (up to +4 %)`: an interval and a bound only where there are."""
     if value is None:
         return "none"
-    ends = "" if low is None or high is None else f" [{figure_words(low, metric)}, {figure_words(high, metric)}]"
+    ends = "" if low is None or high is None else f" [{figure_text(low, metric)}, {figure_text(high, metric)}]"
     at_most = up_to(bound_share)
     bound = " (no upper bound)" if unbounded else f" (up to {at_most})" if at_most else ""
-    return f"{figure_words(value, metric)}{ends}{bound}"
+    return f"{figure_text(value, metric)}{ends}{bound}"
 
 
 def _sentences(parts: Sequence[str]) -> str:
     return " ".join(parts)
 
 
-FIGURES = {"figure": _figure, "sentences": _sentences}
+FIGURES: dict[str, str | Callable[..., str]] = {"figure": _figure, "sentences": _sentences}

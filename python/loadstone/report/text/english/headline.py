@@ -1,14 +1,14 @@
 """What opens a report: the question's answer in figures and verdicts, and a line on what was compared."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from loadstone.judge.metrics import metric_words
 from loadstone.report.text.english.grammar import listed, several
+from loadstone.report.text.english.metrics import metric_text
 
 
 def _figures(place: str, figures: Sequence[str], metric: str, suspect: bool, quick: bool) -> str:
     at = f"At {place}: " if place else ""
-    return f"{at}{listed(figures)} {metric_words(metric)}{_remarks(quick, suspect=suspect)}."
+    return f"{at}{listed(figures)} {metric_text(metric)}{_remarks(quick, suspect=suspect)}."
 
 
 def _without_interval(conditions: int, times: int, rates_have_interval: bool, quick: bool) -> str:
@@ -45,7 +45,7 @@ def _comparisons(total: int, decided: int, undecided: int, not_decidable: int, i
     return f"{several(total, 'comparison')}: {counted}"
 
 
-HEADLINE = {
+HEADLINE: dict[str, str | Callable[..., str]] = {
     "headline_nothing_measured": lambda quick: f"Nothing was measured{_remarks(quick)}.",
     "headline_others_took_cpu": _others_took_cpu,
     "headline_no_figure": lambda quick: (

@@ -1,9 +1,9 @@
 """Objectives that a run or a comparison misses, or that cannot be judged."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from loadstone.judge.metrics import figure_words, is_rate
 from loadstone.percents import ratio_text
+from loadstone.report.text.english.metrics import figure_text, is_rate
 
 
 def _nothing(objective: str, compared: bool, where: Sequence[str]) -> str:
@@ -27,8 +27,8 @@ def _joined(reasons: Sequence[str]) -> str:
 def _missed(
     name: str, objective: str, metric: str, value: float, low: float | None, high: float | None, suspect: bool
 ) -> str:
-    figure = figure_words(value, metric) + ("/s" if is_rate(metric) else "")
-    ends = "" if low is None or high is None else f" [{figure_words(low, metric)}, {figure_words(high, metric)}]"
+    figure = figure_text(value, metric) + ("/s" if is_rate(metric) else "")
+    ends = "" if low is None or high is None else f" [{figure_text(low, metric)}, {figure_text(high, metric)}]"
     return f"{name}: '{objective}': missed: {figure}{ends}{_marked(suspect)}"
 
 
@@ -53,7 +53,7 @@ def _beyond(pair: str, objective: str, estimate: float, low: float, high: float)
     return f"{pair}: '{objective}': cannot tell: {ratio} reaches beyond it"
 
 
-OBJECTIVES = {
+OBJECTIVES: dict[str, str | Callable[..., str]] = {
     "objective_nothing": _nothing,
     "objective_no_trial": _no_trial,
     "objective_not_measured": _not_measured,
