@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from loadstone.message import AS_WRITTEN, Message
+from loadstone.report.text.english.announcement import ANNOUNCEMENT
 from loadstone.report.text.english.answers import ANSWERS
 from loadstone.report.text.english.bottleneck import BOTTLENECK
 from loadstone.report.text.english.crashes import CRASHES
@@ -20,6 +21,7 @@ Sentence = str | Callable[..., str]
 """A template, or a function of the figures where a template is not enough (plural, cases)."""
 ENGLISH: Mapping[str, Sentence] = {
     AS_WRITTEN: "{text}",
+    **ANNOUNCEMENT,
     **ANSWERS,
     **BOTTLENECK,
     **CRASHES,
