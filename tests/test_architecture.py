@@ -24,7 +24,7 @@ DATA_TYPES = {
         "record.trial",
         "record.window",
     },
-    "judge": {"judge.judgement"},
+    "judge": {"judge.verdict"},
     "analyse": {"analyse.model"},
 }
 """The modules of each stage that hold data types, and so may be imported by later stages."""

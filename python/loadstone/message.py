@@ -18,7 +18,8 @@ AS_WRITTEN = "as_written"
 class Message(BaseModel):
     """One sentence, or a part of one, in no language yet."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    """Reports for programs put the sentence beside a message, as `text`: it is not read back."""
 
     kind: str
     """The key of the sentence in the catalogue."""

@@ -18,7 +18,7 @@ from loadstone.conduct.campaign import Campaign
 from loadstone.conduct.crashes import Crashes
 from loadstone.conduct.opening import opened
 from loadstone.errors import LoadstoneError
-from loadstone.judge.judgement import DECIDED
+from loadstone.judge.verdict import DECIDED
 from loadstone.live.progress import RunProgress
 from loadstone.message import Message
 from loadstone.options import RunOptions
@@ -26,6 +26,7 @@ from loadstone.overview import announce
 from loadstone.plan.run_plan import RunPlan
 from loadstone.prepare import Prepared
 from loadstone.record.reading import read_histogram
+from loadstone.report.json_report import with_texts
 from loadstone.report.terminal import show
 from loadstone.report.write import DEFAULT_FORMATS, require_formats, write_report
 from loadstone.secrecy.command import hidden_arguments
@@ -64,13 +65,13 @@ def run(
     with progress, opening as parts:
         folder = parts.folder
         defect.happens_in(folder.path)
-        judge = partial(look_at, quick=options.quick, histograms=partial(read_histogram, folder.path))
+        look = partial(look_at, quick=options.quick, histograms=partial(read_histogram, folder.path))
         began_s = options.began_s
-        campaign = Campaign(parts.conductor, folder, experiment, run_plan, progress, judge, began_s=began_s)
+        campaign = Campaign(parts.conductor, folder, experiment, run_plan, progress, look, began_s=began_s)
         ended = _run_all(campaign, parts.crashes, run_plan)
         progress.step("writing the report")
         analysis = analyse(folder.path)
-        kept = _attempt(lambda: folder.write_analysis(analysis.model_dump(mode="json")))
+        kept = _attempt(lambda: folder.write_analysis(with_texts(analysis)))
     written = kept or _attempt(lambda: write_report(analysis, folder.path, DEFAULT_FORMATS))
     report = folder.path / REPORT if written is None else None
     show(analysis, report, results, folder=folder.path, verbose=options.verbose)

@@ -12,6 +12,7 @@ from loadstone.analyse.model import Comparison, Row
 from loadstone.analyse.tables import make_tables
 from loadstone.judge.validity.trial import judge_trial
 from loadstone.record.reading import Run
+from loadstone.report.verdicts import verdict_text
 
 Compared = Callable[..., Comparison]
 
@@ -52,22 +53,22 @@ def test_equal_sides_within_the_generators_share_are_not_decidable(compared: Com
     found = compared(1.0, studies.costs(0.08), studies.costs(0.08)).primary
     assert found.kind == "not_decidable"
     assert found.winner is None
-    assert found.words.startswith("NOT DECIDABLE HERE: ")
-    assert found.words.endswith("the generator may hide up to 8 %")
+    assert verdict_text(found).startswith("NOT DECIDABLE HERE: ")
+    assert verdict_text(found).endswith("the generator may hide up to 8 %")
     assert compared(1.0, studies.costs(0.005), studies.costs(0.005)).primary.kind == "equivalent"
 
 
 def test_a_generator_that_limited_both_forbids_a_verdict(compared: Compared, studies: ModuleType) -> None:
     found = compared(1.67, studies.costs(0.6), studies.costs(0.6))
     assert found.primary.kind == "invalid"
-    assert found.primary.words == "INVALID: gain, measured 60 %, limit 50 %"
+    assert verdict_text(found.primary) == "INVALID: gain, measured 60 %, limit 50 %"
     assert found.primary.estimate is None
 
 
 def test_one_that_limited_one_side_forbids_a_verdict_where_it_hides_it(compared: Compared, studies: ModuleType) -> None:
     """The slower side might be as fast as the other; the faster one would be faster still."""
     slower = compared(1.4, studies.costs(0.6), studies.costs(0.0)).primary
-    assert slower.words == "INVALID: gain, measured 60 %, limit 50 %"
+    assert verdict_text(slower) == "INVALID: gain, measured 60 %, limit 50 %"
     faster = compared(1.4, studies.costs(0.0), studies.costs(0.6)).primary
     assert (faster.kind, faster.winner) == ("faster", "b")
 
@@ -107,7 +108,7 @@ def test_a_condition_that_warms_up_within_its_trials_is_not_compared(compared: C
         return judge_trial(trial.model_copy(update={"facts": trial.facts | {"series": series}}))
 
     found = compared(1.3, None, rises)
-    assert found.primary.words.startswith("INVALID: warm_up, measured 100 %, limit 10 %")
+    assert verdict_text(found.primary).startswith("INVALID: warm_up, measured 100 %, limit 10 %")
     warm_up = next(check for check in found.checks if check.name == "warm_up")
     assert (warm_up.verdict, warm_up.reason) == (
         "invalid",

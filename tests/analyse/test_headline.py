@@ -7,7 +7,7 @@ import pytest
 
 from loadstone.analyse.headline import answer_question, headline
 from loadstone.analyse.model import ResultTable, Row
-from loadstone.judge.judgement import UNBOUNDED, Bound
+from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.record.trial import Quantiles
 from loadstone.report.text.catalogue import text
 

@@ -8,7 +8,7 @@ import pytest
 from loadstone.analyse.model import Analysis, Comparison, ResultTable, Row
 from loadstone.analyse.objectives import Objective, metric_of, missed, missed_ratios, parse_objective
 from loadstone.errors import UserError
-from loadstone.judge.judgement import Judgement, Side
+from loadstone.judge.verdict import Side, Verdict
 from loadstone.record.trial import Quantiles
 from loadstone.report.text.catalogue import text
 
@@ -203,13 +203,21 @@ def comparison(low: float | None, high: float | None, kind: str = "undecided", *
     estimate = None if ends[0] is None or ends[1] is None else sum(ends) / 2  # type: ignore[arg-type]
     sides = [Side(condition=CONDITION | {"payload": p}, name=p, typical=1.0) for p in ("1 kB", "100 B")]
     given: dict[str, Any] = dict.fromkeys(("p_value", "total", "detectable", "more_minutes", "noise_floor"))
-    given |= {"metric": "goodput_per_s", "metric_words": "", "larger_is_faster": True, "role": "primary"}
-    given |= {"margin": 0.05, "kind": kind, "words": "UNDECIDED: so", "winner": None, "materially": False}
-    given |= {"negligible": False, "blocks": 18, "estimate": estimate, "low": ends[0], "high": ends[1], "level": 0.95}
+    given |= {"metric": "goodput_per_s", "larger_is_faster": True, "role": "primary"}
+    given |= {"margin": 0.05, "kind": kind, "winner": None, "materially": False}
+    given |= {
+        "negligible": False,
+        "blocks": 18,
+        "blocks_min": 8,
+        "estimate": estimate,
+        "low": ends[0],
+        "high": ends[1],
+        "level": 0.95,
+    }
     given |= {"stalls_a": 0, "stalls_b": 0, "a": sides[0], "b": sides[1], "points": []}
     return Comparison(
-        name="x", question="", place="set", between="payload", primary=Judgement(**(given | changes)), exploratory=[],
-        pairs=1, sequential=False, blocks_done=18, blocks_repeated=0, ended="", checks=[], warnings=[],
+        name="x", question="", place="set", between="payload", primary=Verdict(**(given | changes)), exploratory=[],
+        pairs=1, sequential=False, blocks_done=18, blocks_repeated=0, ended="decided", checks=[], warnings=[],
     )  # fmt: skip
 
 

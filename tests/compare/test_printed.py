@@ -8,7 +8,7 @@ import pytest
 
 from loadstone.plan.run_plan import TABLE_GROUP
 from loadstone.report.compare import folded, markdown, warnings
-from loadstone.report.compare import told as lines_of
+from loadstone.report.compare import telling as lines_of
 from loadstone.report.text.catalogue import text
 
 from .conftest import (

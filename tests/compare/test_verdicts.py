@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from loadstone.plan.run_plan import TABLE_GROUP
-from loadstone.record.look import Look
+from loadstone.record.look import Look, LookVerdict
 from loadstone.record.names_of_runs import run_names
 from loadstone.record.trial import TrialRecord
 from loadstone.report.text.catalogue import text
@@ -257,7 +257,15 @@ def test_a_folder_cut_short_by_kill_is_compared_by_what_is_finished(killed: Path
 
 def test_a_look_that_stopped_the_run_is_where_it_is_judged(write: Callable[..., Path], tmp_path: Path) -> None:
     folder = copied(write(blocks=14, sequential=True), tmp_path)
-    look = Look(group="idle", blocks=8, unix_s=1.0, elapsed_s=1.0, words=["EQUIVALENT"], stop=True, reason="decided")
+    look = Look(
+        group="idle",
+        blocks=8,
+        unix_s=1.0,
+        elapsed_s=1.0,
+        verdicts=[LookVerdict(kind="equivalent")],
+        stop=True,
+        reason="decided",
+    )
     (folder / "looks.jsonl").write_text(look.model_dump_json() + "\n")
     (one,) = told(folder, a="idle=few", b="idle=many").report.comparisons
     assert (one.primary.blocks, one.ended) == (8, "decided")

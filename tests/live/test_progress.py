@@ -3,6 +3,7 @@ import re
 
 import pytest
 from rich.console import Console
+from tests.verdicts import refused_by, verdict
 
 from loadstone.deploy.provider import Remark
 from loadstone.live.progress import RunProgress
@@ -86,26 +87,32 @@ def test_why_a_trial_gives_no_figure_is_remarked_once(clock: Clock, terminal: bo
 def test_a_verdict_stays_as_it_falls_and_is_printed_once(clock: Clock, terminal: bool) -> None:
     out = io.StringIO()
     names = ["string against json, 1 kB", "hash against json, 1 kB"]
-    faster = "string FASTER by {} % [9, 15] (quick)"
+    undecided = verdict("undecided", 4, -1, 7)
     with on(out, clock, terminal) as progress:
-        progress.look("storage", 8, "go on", ["UNDECIDED: 3 % [-1, 7]", "UNDECIDED: 4 % [-1, 7]"], names)
-        progress.look("storage", 12, "go on", [faster.format(12), "UNDECIDED: 3 % [-1, 7]"], names)
-        progress.look("storage", 18, "out of budget", [faster.format(11), "UNDECIDED: 2 % [-1, 5]"], names)
+        progress.look("storage", 8, "go on", [verdict("undecided", 3, -1, 7), undecided], names)
+        progress.look("storage", 12, "go on", [verdict("faster", 12, 9, 15, quick=True), undecided], names)
+        progress.look(
+            "storage",
+            18,
+            "out of budget",
+            [verdict("faster", 11, 9, 15, quick=True), verdict("undecided", 2, -1, 5)],
+            names,
+        )
     assert out.getvalue().splitlines() == [
         "string against json, 1 kB: string FASTER by 12 % [9, 15] (after 12 blocks)",
-        "hash against json, 1 kB: UNDECIDED: 2 % [-1, 5] (after 18 blocks)",
+        "hash against json, 1 kB: UNDECIDED: +2 % [-1, 5] (after 18 blocks)",
     ]
 
 
 def test_a_verdict_that_turns_is_printed_again(clock: Clock) -> None:
     out = io.StringIO()
     with on(out, clock, terminal=False) as progress:
-        progress.look("storage", 8, "go on", ["EQUIVALENT within 5 %", "UNDECIDED: a"], ["x", "y"])
-        progress.look("storage", 12, "decided", ["json FASTER by 6 % [5, 7]", "INVALID: errors"], ["x", "y"])
+        progress.look("storage", 8, "go on", [verdict("equivalent", 0, -1, 1), verdict("undecided")], ["x", "y"])
+        progress.look("storage", 12, "decided", [verdict("faster", 6, 5, 7), refused_by("errors")], ["x", "y"])
     assert out.getvalue().splitlines() == [
-        "x: EQUIVALENT within 5 % (after 8 blocks)",
-        "x: json FASTER by 6 % [5, 7] (after 12 blocks)",
-        "y: INVALID: errors (after 12 blocks)",
+        "x: EQUIVALENT within 5 %: 0.0 % [-1.0, 1.0] (after 8 blocks)",
+        "x: string FASTER by 6 % [5, 7] (after 12 blocks)",
+        "y: INVALID: errors, measured 4 %, limit 1 % (after 12 blocks)",
     ]
 
 
@@ -140,7 +147,7 @@ def test_quiet_prints_nothing(clock: Clock) -> None:
         progress.trial("t", "set", "trial 1 of 1")
         progress.live(1, 1, "measure")
         progress.finished("invalid", ["bad"])
-        progress.look("storage", 8, "decided", ["json FASTER"])
+        progress.look("storage", 8, "decided", [verdict("faster", 12, 9, 15)])
     assert out.getvalue() == ""
 
 
@@ -184,18 +191,18 @@ def test_verbose_prints_one_line_a_block_of_a_comparison(clock: Clock) -> None:
 def test_verbose_says_at_each_look_what_became_of_the_comparison(clock: Clock, terminal: bool) -> None:
     out = io.StringIO()
     with on(out, clock, terminal=terminal, verbose=True) as progress:
-        progress.look("storage", 8, "go on", ["UNDECIDED: 3 % [-1, 7]"])
-        progress.look("pool", 12, "go on", ["UNDECIDED: a", "UNDECIDED: b"])
-        progress.look("pool", 18, "decided", ["json FASTER by 12 % [9, 15]", "EQUIVALENT within 5 %"])
-        progress.look("update", 5, "out of budget", ["UNDECIDED: c"])
-        progress.look("warm-up", 8, "decided", ["INVALID: errors, measured 4 %, limit 1 %"])
+        progress.look("storage", 8, "go on", [verdict("undecided", 3, -1, 7)])
+        progress.look("pool", 12, "go on", [verdict("undecided"), verdict("undecided")])
+        progress.look("pool", 18, "decided", [verdict("faster", 12, 9, 15), verdict("equivalent", 0, -1, 1)])
+        progress.look("update", 8, "out of budget", [verdict("undecided", 2, -1, 5)])
+        progress.look("warm-up", 8, "decided", [refused_by("errors")])
     assert out.getvalue().splitlines() == [
-        "storage, after 8 blocks: not decided yet, more blocks follow: UNDECIDED: 3 % [-1, 7]",
+        "storage, after 8 blocks: not decided yet, more blocks follow: UNDECIDED: +3 % [-1, 7]",
         "pool, after 12 blocks: not decided yet, more blocks follow",
         "pool, after 18 blocks: decided",
-        "  json FASTER by 12 % [9, 15]",
-        "  EQUIVALENT within 5 %",
-        "update, after 5 blocks: not decided, and the budget is spent: UNDECIDED: c",
+        "  string FASTER by 12 % [9, 15]",
+        "  EQUIVALENT within 5 %: 0.0 % [-1.0, 1.0]",
+        "update, after 8 blocks: not decided, and the budget is spent: UNDECIDED: +2 % [-1, 5]",
         "warm-up, after 8 blocks: ended: INVALID: errors, measured 4 %, limit 1 %",
     ]
 
@@ -258,7 +265,7 @@ def test_a_long_label_and_control_characters_do_no_harm(clock: Clock) -> None:
     progress.start()
     progress.trial("t", "x" * 300 + "\x1b[2J[red]", "trial 1 of 1")
     progress.finished("valid", [])
-    progress.look("\x1b[2J", 8, "decided", ["\x1b[2J[red]"])
+    progress.look("\x1b[2J", 8, "decided", [verdict("faster", 12, 9, 15, names=("a", "\x1b[2J[red]"))])
     assert "\x1b" not in out.getvalue()
     assert "[2J[red]: valid" in out.getvalue()
 

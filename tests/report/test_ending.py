@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
+from tests.verdicts import verdict
 
 from loadstone.analyse.model import Analysis, CrashRow, CrashTable, Row
-from loadstone.judge.judgement import Bound
+from loadstone.judge.verdict import Bound
 from loadstone.live.progress import RunProgress
 from loadstone.message import as_written
 from loadstone.options import RunOptions, wanted_experiment, wanted_plan
@@ -175,7 +176,7 @@ def test_a_whole_run_has_at_most_60_lines_where_there_is_no_terminal(bounded: An
             reasons = [f"The rate rose from {number} a second to {2 * number}.", f"{number} % of the time was lost."]
             progress.finished(("valid", "suspect", "invalid")[number % 3], reasons, in_block=number > 52)
             if number in (80, 120):
-                said = ["string FASTER by 12 % [9, 15]", "UNDECIDED: 3 % [-1, 7]"]
+                said = [verdict("faster", 12, 9, 15), verdict("undecided", 3, -1, 7)]
                 progress.look("storage", 8, "go on" if number == 80 else "last look", said, ["a against b", "c"])
         progress.step("writing the report")
     terminal.show(bounded, FOLDER / "report.html", console, folder=FOLDER)

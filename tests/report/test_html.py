@@ -13,6 +13,7 @@ from loadstone.report import html
 from loadstone.report.columns import columns_for
 from loadstone.report.glossary import VERDICT_TERMS
 from loadstone.report.text.catalogue import text
+from loadstone.report.verdicts import verdict_text
 
 
 class Page(HTMLParser):
@@ -128,7 +129,7 @@ def test_verdicts_stand_before_the_tables_in_fixed_words(judged: Analysis, judge
         assert family.question in words
         assert family.answer in words
         for comparison in family.comparisons:
-            assert comparison.primary.words in words
+            assert verdict_text(comparison.primary) in words
             assert all(warning in words for warning in comparison.warnings)
     assert "Took 12 min 3 s of a budget of 45 min." in words
 

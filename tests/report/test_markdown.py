@@ -7,6 +7,7 @@ import pytest
 from loadstone.analyse.model import Analysis
 from loadstone.report import markdown
 from loadstone.report.format import sentence
+from loadstone.report.verdicts import verdict_text
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +109,7 @@ def test_verdicts_stand_before_the_tables(judged: Analysis) -> None:
         assert f"### {family.question}" in lines
         assert family.answer in lines
         for comparison in family.comparisons:
-            words = re.sub(r"([\[\]~])", r"\\\1", comparison.primary.words)
+            words = re.sub(r"([\[\]~])", r"\\\1", verdict_text(comparison.primary))
             assert sum(words in line for line in lines if line.startswith("|")) >= 1
     assert {"charts/storage-forest.svg", "charts/storage-blocks.svg", "charts/client-library-forest.svg"} <= files
     assert "  - ! Which one ran first in its block mattered: the order shifts the ratio by 4 %." in lines

@@ -11,6 +11,7 @@ from loadstone.analyse.model import Analysis
 from loadstone.message import as_written
 from loadstone.report import terminal
 from loadstone.report.format import sentence
+from loadstone.report.verdicts import verdict_text
 
 
 def printed(analysis: Analysis, width: int, report: Path | None = None) -> str:
@@ -92,7 +93,7 @@ def test_verdicts_come_first_a_line_a_pair(judged: Analysis) -> None:
     assert "  " + judged.families[0].answer in lines
     for family in judged.families:
         for comparison in family.comparisons:
-            [line] = [line for line in lines if line.endswith(comparison.primary.words)]
+            [line] = [line for line in lines if line.endswith(verdict_text(comparison.primary))]
             assert comparison.place in line
     warning = "Which one ran first in its block mattered: the order shifts the ratio by 4 %."
     assert f"  ! lettuce against jedis, 16 workers: {warning}" in lines

@@ -3,7 +3,7 @@
 import pytest
 
 from loadstone.analyse.model import Analysis, Bottleneck, Row
-from loadstone.judge.judgement import UNBOUNDED, Bound
+from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
 from loadstone.report.trust import half_width, trust, trust_words

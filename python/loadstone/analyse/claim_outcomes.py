@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loadstone.analyse.model import AnswerVerdict
-from loadstone.judge.judgement import Judgement
 from loadstone.judge.metrics import is_rate
+from loadstone.judge.verdict import Verdict
 from loadstone.message import Message, message
 
 Held = Literal["holds", "does_not_hold", "undecided"]
@@ -49,7 +49,7 @@ def claimed_on(direction: Direction, value: float | None, metric: str, judged_me
     return Claimed(opposite[direction], None if log_ratio is None else -log_ratio)
 
 
-def outcome(claimed: Claimed, judged: Judgement, *, where_is_b: bool) -> Outcome:
+def outcome(claimed: Claimed, judged: Verdict, *, where_is_b: bool) -> Outcome:
     """Direction and size of a claim by a verdict that is not INVALID."""
     measured = _measured(judged, where_is_b=where_is_b)
     direction = _direction(claimed, judged, measured)
@@ -73,7 +73,7 @@ def outcome(claimed: Claimed, judged: Judgement, *, where_is_b: bool) -> Outcome
     return Outcome(direction, size, said)
 
 
-def _measured(judged: Judgement, *, where_is_b: bool) -> tuple[float, float, float] | None:
+def _measured(judged: Verdict, *, where_is_b: bool) -> tuple[float, float, float] | None:
     """Estimate and interval of ln(where / against); None without an interval."""
     if judged.estimate is None or judged.low is None or judged.high is None:
         return None
@@ -82,7 +82,7 @@ def _measured(judged: Judgement, *, where_is_b: bool) -> tuple[float, float, flo
     return -judged.estimate, -judged.high, -judged.low
 
 
-def _direction(claimed: Claimed, judged: Judgement, measured: tuple[float, float, float] | None) -> Held:
+def _direction(claimed: Claimed, judged: Verdict, measured: tuple[float, float, float] | None) -> Held:
     if judged.kind == "equivalent":
         return _within_margin(claimed, measured)
     if judged.kind != "faster" or measured is None:

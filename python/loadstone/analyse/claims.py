@@ -3,11 +3,11 @@
 from typing import Literal
 
 from loadstone.analyse.claim_outcomes import NO_DATA, Outcome, claimed_on, outcome, together
-from loadstone.analyse.family_words import family_answer
+from loadstone.analyse.family_answer import family_answer
 from loadstone.analyse.model import Answer, Comparison, Family
 from loadstone.judge.compare.exploration import MEAN_TIME
-from loadstone.judge.judgement import Judgement
 from loadstone.judge.metrics import is_rate
+from loadstone.judge.verdict import Verdict
 from loadstone.message import Message, message
 from loadstone.spec.experiment import Conclusion
 from loadstone.spec.levels import Condition, Level, fits
@@ -58,7 +58,7 @@ def _by_verdicts(
     )
 
 
-def _on_metric(metric: str, pair: Comparison, *, back_to_back: bool) -> Judgement | None:
+def _on_metric(metric: str, pair: Comparison, *, back_to_back: bool) -> Verdict | None:
     """The judgement of a pair that answers for the metric; None where none does."""
     found = pair.on(metric)
     if found is None and pair.primary.kind == "invalid":
@@ -68,7 +68,7 @@ def _on_metric(metric: str, pair: Comparison, *, back_to_back: bool) -> Judgemen
     return found
 
 
-def _remark(metric: str, judged: Judgement) -> Message | None:
+def _remark(metric: str, judged: Verdict) -> Message | None:
     """What a reader must know of a verdict that is not the one that the comparison was made for."""
     if judged.metric != metric and is_rate(metric):
         return message("answer_same_ratios", metric=judged.metric)
@@ -106,6 +106,6 @@ def _evidence(pair: Comparison) -> Message:
         a=judged.a.name,
         b=judged.b.name,
         place=pair.place,
-        verdict=judged.words,
+        verdict=judged.message,
         blocks=judged.blocks,
     )

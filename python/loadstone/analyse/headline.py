@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from loadstone.analyse.family_words import short_words
 from loadstone.analyse.model import Comparison, Family, ResultTable, Row
-from loadstone.judge.judgement import DECIDED, UNBOUNDED, VerdictKind
 from loadstone.judge.metrics import figure, is_rate
+from loadstone.judge.verdict import DECIDED, UNBOUNDED, VerdictKind
 from loadstone.message import Message, message
 from loadstone.plan.labels import condition_words
 from loadstone.spec.experiment import Experiment
@@ -154,7 +153,7 @@ def _verdict(family: Family) -> Message:
         a=judged.a.name,
         b=judged.b.name,
         place=clearest.place,
-        verdict=short_words(judged),
+        verdict=judged.brief,
         more_pairs=len(pairs) - 1,
     )
 

@@ -7,8 +7,8 @@ from statistics import mean, median
 
 from loadstone.analyse.lesson_facts import Found, bottlenecks, errors_kept_apart, rows_as_rows, same_data
 from loadstone.analyse.model import CheckSummary, Family, LessonAnswer, ResultTable
-from loadstone.judge.judgement import DECIDED
 from loadstone.judge.validity.checks import CHECKS, forbidding
+from loadstone.judge.verdict import DECIDED
 from loadstone.message import Message, message
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.trial import CheckResult, TrialRecord

@@ -2,9 +2,10 @@
 
 from typing import Literal
 
-from loadstone.judge.judgement import Bound, Judgement, Level, Piece
-from loadstone.message import Recorded
+from loadstone.judge.verdict import Bound, Level, Piece, Verdict
+from loadstone.message import Message, Recorded
 from loadstone.record.facts import AvgMax
+from loadstone.record.look import Reason
 from loadstone.record.trial import CheckResult, Quantiles, TrialVerdict
 
 Part = Literal["generator", "subject", "server", "pool", "network", "latency", "paced", "unknown"]
@@ -29,8 +30,8 @@ class Row(Piece):
     """The varied factors only, e.g. `set, 1 kB, 8 workers`."""
     trials: list[str]
     verdict: Literal["valid", "suspect", "invalid", "missing"]
-    reasons: list[str]
-    """Why not valid: one sentence a failed check."""
+    reasons: list[Recorded]
+    """Why not valid: one for each failed check."""
     operations: int | None
     elapsed_s: float | None
     throughput_per_s: float | None
@@ -142,6 +143,10 @@ class CrashTable(Piece):
     rows: list[CrashRow]
 
 
+Ended = Literal[Reason, "interrupted", "two separate runs"]
+"""The reason of the group's last look; interrupted: it had none that ended it."""
+
+
 class Comparison(Piece):
     """Two conditions compared: the primary metric, and the others for exploration."""
 
@@ -152,27 +157,27 @@ class Comparison(Piece):
     """What both have in common, e.g. `1 kB, 8 workers`; empty if nothing needs saying."""
     between: str
     """The factor that differs."""
-    primary: Judgement
-    exploratory: list[Judgement]
+    primary: Verdict
+    exploratory: list[Verdict]
     pairs: int
     """How many pairs share the level."""
     sequential: bool
     blocks_done: int
     blocks_repeated: int
     """Blocks that were measured again, as earlier versions did where something outside disturbed them."""
-    ended: str
-    """Why no more blocks were measured: the reason of the group's last look, or `interrupted`."""
+    ended: Ended
+    """Why no more blocks were measured."""
     checks: list[CheckResult]
     """Rules that the comparison itself must keep: replication, errors, offered rate, order..."""
-    warnings: list[str]
-    """One sentence each: what the reader must know beside the verdict."""
-    notes: list[str] = []
-    """Why other metrics are not listed, a sentence each: the verdict does not rest on it."""
+    warnings: list[Message]
+    """What the reader must know beside the verdict."""
+    notes: list[Message] = []
+    """Why other metrics are not listed: the verdict does not rest on it."""
     repeats: dict[str, str] = {}
     """Metric -> the compared one whose ratios it repeats, so that it is not listed in `exploratory`."""
 
-    def on(self, metric: str) -> Judgement | None:
-        """The judgement of a metric, or of the one that it repeats; None where neither was compared."""
+    def on(self, metric: str) -> Verdict | None:
+        """The verdict on a metric, or of the one that it repeats; None where neither was compared."""
         by_metric = {one.metric: one for one in (*self.exploratory, self.primary)}
         return by_metric.get(metric) or by_metric.get(self.repeats.get(metric, ""))
 
@@ -182,10 +187,11 @@ class Family(Piece):
 
     name: str
     question: str
-    answer: str
+    answer: Message
     """One or two sentences."""
     note: str
-    metric_words: str
+    metric: str
+    """Which decides."""
     comparisons: list[Comparison]
 
 
@@ -221,8 +227,8 @@ class CheckSummary(Piece):
     """One check over all trials of the run."""
 
     name: str
-    explanation: str
-    """One line for a person who has read no statistics."""
+    explanation: Recorded
+    """What it asks, in one line for a person who has read no statistics."""
     valid: int
     suspect: int
     invalid: int

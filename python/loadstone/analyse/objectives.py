@@ -8,8 +8,8 @@ from typing import Literal, cast
 
 from loadstone.analyse.model import Analysis, Comparison, Row
 from loadstone.errors import UserError
-from loadstone.judge.judgement import Judgement
 from loadstone.judge.metrics import figure, is_rate
+from loadstone.judge.verdict import Verdict
 from loadstone.message import Message, message
 from loadstone.spec.levels import Level, identity, level_text
 from loadstone.spec.units import parse_any
@@ -213,7 +213,7 @@ def _share_failed(row: Row) -> float | None:
     return failed / ended if ended else None
 
 
-def _is_about_both(objective: Objective, judgement: Judgement) -> bool:
+def _is_about_both(objective: Objective, judgement: Verdict) -> bool:
     """Whether the objective is about a pair: the factors that it names stand so in A or in B."""
     return objective.is_about(judgement.a.condition) or objective.is_about(judgement.b.condition)
 
@@ -228,7 +228,7 @@ def _missed_between(objective: Objective, one: Comparison) -> Message | None:
         return message("objective_not_compared", pair=pair, objective=text, metric=objective.metric)
     estimate, low, high = judged.estimate, judged.low, judged.high
     if judged.kind == "invalid" or estimate is None or low is None or high is None:
-        return message("objective_no_interval", pair=pair, objective=text, verdict=judged.words)
+        return message("objective_no_interval", pair=pair, objective=text, verdict=judged.message)
     broken = [objective.broken(_ratio(end)) for end in (low, high)]
     if all(broken):
         return message("objective_missed_ratio", pair=pair, objective=text, estimate=estimate, low=low, high=high)

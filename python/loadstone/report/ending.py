@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadstone.analyse.model import Analysis, Comparison, Row
-from loadstone.judge.judgement import DECIDED
+from loadstone.judge.verdict import DECIDED
 from loadstone.report import format as fmt
 from loadstone.report import summary, verdicts
 from loadstone.report.answers import answer_verdict
@@ -131,14 +131,14 @@ def _verdicts(judged: Sequence[Comparison], width: int, lines_max: int) -> list[
 def verdict_line(comparison: Comparison, width: int) -> Text:
     """`▲ string against json, 1 kB  string FASTER by 12 % [9, 15]`, in one line; what is too long is cut."""
     style = VERDICT_STYLES[comparison.primary.kind]
-    words = fmt.plain(comparison.primary.words).removesuffix(" (quick)")
+    said = verdicts.verdict_text(comparison.primary, quick=False)
     name = verdicts.title(comparison)
     room = width - len("▲ ") - len("  ")
-    if cell_len(name) + cell_len(words) > room:
-        words = words.split("; ")[0].removesuffix(", materially")
+    if cell_len(name) + cell_len(said) > room:
+        said = verdicts.short_text(comparison.primary)
     title = Text(name)
-    title.truncate(max(_TITLE_MIN, room - cell_len(words)), overflow="ellipsis")
-    line = Text.assemble((f"{verdicts.MARKS[comparison.primary.kind]} ", style), title, "  ", (words, style))
+    title.truncate(max(_TITLE_MIN, room - cell_len(said)), overflow="ellipsis")
+    line = Text.assemble((f"{verdicts.MARKS[comparison.primary.kind]} ", style), title, "  ", (said, style))
     line.truncate(width, overflow="ellipsis")
     return line
 

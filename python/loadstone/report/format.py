@@ -1,6 +1,6 @@
 """Figures as people read them. What is not known prints as a dash, never as zero."""
 
-from loadstone.judge.judgement import UNBOUNDED, Bound
+from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.message import Message
 from loadstone.output.terminal import plain as plain
 from loadstone.percents import decimal, decimals_of, decimals_of_one, log_percent, up_to

@@ -1,7 +1,7 @@
 """What the words of a report mean, one line each, for a reader who has read no statistics."""
 
 from loadstone.analyse.model import Analysis
-from loadstone.judge.judgement import VerdictKind
+from loadstone.judge.verdict import VerdictKind
 from loadstone.report import seen
 
 _COMPARING = {

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from loadstone.analyse.model import Part, ResultTable, Row
-from loadstone.judge.judgement import Level
+from loadstone.judge.verdict import Level
 from loadstone.report import format as fmt
 from loadstone.report import seen
 from loadstone.report.column import Column, errors, latency, rate_range
