@@ -277,14 +277,14 @@ def _pair_checks(
 
 def _replication(a: Sequence[TrialRecord], b: Sequence[TrialRecord], names: Names) -> CheckResult:
     few = min(len(a), len(b))
-    reason = f"{len(a)} usable trials in {names[0]} and {len(b)} in {names[1]}: a verdict needs {BLOCKS_MIN} in each."
+    reason = message("pair.replication.few_trials", a=len(a), b=len(b), names=list(names), needed=BLOCKS_MIN)
     return CheckResult(
         name="replication",
         verdict="suspect" if few < BLOCKS_MIN else "valid",
         measured=few,
         limit=BLOCKS_MIN,
         unit="trials",
-        reason=reason if few < BLOCKS_MIN else "",
+        reason=reason if few < BLOCKS_MIN else None,
     )
 
 
@@ -293,10 +293,7 @@ def _without_figure(a: Sequence[TrialRecord], b: Sequence[TrialRecord], metric: 
     untold = [trial for trial in (*a, *b) if not figure(trial, metric)]
     if not untold:
         return []
-    reason = (
-        f"{len(untold)} of {len(a) + len(b)} trials tell no such figure: "
-        "too few operations in a trial, or too many failed"
-    )
+    reason = message("pair.samples.no_figure", without=len(untold), of=len(a) + len(b))
     return [CheckResult(name="samples", verdict="invalid", measured=None, limit=None, unit="", reason=reason)]
 
 

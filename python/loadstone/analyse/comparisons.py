@@ -22,7 +22,7 @@ from loadstone.judge.metrics import is_rate
 from loadstone.judge.statistics.effect import forecast
 from loadstone.judge.validity.checks import forbidding
 from loadstone.judge.verdict import BlockPoint, Verdict
-from loadstone.message import Message, as_written, message
+from loadstone.message import Message, message
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.plan.run_plan import WARM_BLOCK, Group
 from loadstone.record.look import Look
@@ -200,7 +200,7 @@ def _comparison(case: GroupCase, judged: JudgedPair, bounds: Mapping[str, str]) 
         checks=[*pair.checks, *evidence.checks, order],
         warnings=[
             *pair.warnings,
-            *([as_written(order.reason)] if order.verdict == "suspect" else []),
+            *([order.reason] if order.verdict == "suspect" and order.reason is not None else []),
             *_bound_warning(case.design.metric, parts),
         ],
     )

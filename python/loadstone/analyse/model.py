@@ -30,8 +30,8 @@ class Row(Piece):
     """The varied factors only, e.g. `set, 1 kB, 8 workers`."""
     trials: list[str]
     verdict: Literal["valid", "suspect", "invalid", "missing"]
-    reasons: list[str]
-    """Why not valid: one sentence a failed check."""
+    reasons: list[Recorded]
+    """Why not valid: one for each failed check."""
     operations: int | None
     elapsed_s: float | None
     throughput_per_s: float | None
@@ -227,8 +227,8 @@ class CheckSummary(Piece):
     """One check over all trials of the run."""
 
     name: str
-    explanation: str
-    """One line for a person who has read no statistics."""
+    explanation: Recorded
+    """What it asks, in one line for a person who has read no statistics."""
     valid: int
     suspect: int
     invalid: int

@@ -122,29 +122,31 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
     )
 
 
-def _verdict(used: Sequence[TrialRecord], bound: Bound | None, doubts: Sequence[str]) -> Literal["valid", "suspect"]:
+def _verdict(
+    used: Sequence[TrialRecord], bound: Bound | None, doubts: Sequence[Message]
+) -> Literal["valid", "suspect"]:
     """What bounds single trials counts by the bound of the row alone."""
     failed = any(failed_checks(trial, ("suspect",), without=BOUNDS) for trial in used)
     wide = bound is not None and 100 * bound.total > GAIN.valid
     return "suspect" if doubts or failed or wide else "valid"
 
 
-def _warming(trials: Sequence[TrialRecord]) -> list[str]:
+def _warming(trials: Sequence[TrialRecord]) -> list[Message]:
     """What is to be said of a rate that was still rising, over all trials."""
     found = []
     if (rise := rise_within(trials)) is not None:
-        found.append(f"The rate rises by {math.expm1(rise):.0%} within its trials: they were not warm yet.")
+        found.append(message("row.rises_within", share=math.expm1(rise)))
     if (rise := rise_over(trials)) is not None:
-        found.append(f"The rate rose by {math.expm1(rise):.0%} from its first trials to its last.")
+        found.append(message("row.rose_over", share=math.expm1(rise)))
     return found
 
 
-def _apart(trials: Sequence[TrialRecord]) -> list[str]:
-    """What is to be said of trials too few for an interval that do not agree: their mean tells little."""
+def _apart(trials: Sequence[TrialRecord]) -> list[Message]:
+    """What is to be said of trials too few for an interval that do not agree: their mean says little."""
     rates = [trial.goodput_per_s for trial in trials]
     if min(rates) <= 0 or (spread := max(rates) / min(rates) - 1) <= APART_MAX:
         return []
-    return [f"Its {len(rates)} trials lie {spread:.0%} apart, and are too few for an interval."]
+    return [message("row.apart", trials=len(rates), share=spread)]
 
 
 def _empty_row(head: Mapping[str, Any], verdict: str) -> Row:
@@ -178,25 +180,25 @@ def typical_interval(rates: Sequence[float]) -> tuple[float, float] | None:
     return float(np.exp(found.low)), float(np.exp(found.high))
 
 
-def _reasons(trials: Sequence[TrialRecord], bound: Bound | None) -> list[str]:
-    """Why trials are not valid: a sentence a check; with how many trials it is about where there are several.
+def _reasons(trials: Sequence[TrialRecord], bound: Bound | None) -> list[Message]:
+    """Why trials are not valid: a message a check; with how many trials it is about where there are several.
 
     What bounds single trials is no reason where the bound of the row is small.
     """
     without = BOUNDS if bound is not None and 100 * bound.total <= GAIN.valid else ()
     if len(trials) == 1:
-        return [check.reason for check in failed_checks(trials[0], without=without)]
+        return [check.reason for check in failed_checks(trials[0], without=without) if check.reason is not None]
     return counted_reasons(trials, without=without)
 
 
-def _latencies(run: Run, trials: list[TrialRecord]) -> tuple[Quantiles | None, Quantiles | None, list[str]]:
+def _latencies(run: Run, trials: list[TrialRecord]) -> tuple[Quantiles | None, Quantiles | None, list[Message]]:
     """Response and service time of all trials together, from their merged histograms."""
     if len(trials) == 1:
         return trials[0].response_ns, trials[0].service_ns, []
     try:
         return run.response_ns(trials), run.service_ns(trials), []
     except DriveFailed as error:
-        return None, None, [f"The latencies cannot be merged: {error}."]
+        return None, None, [message("row.not_merged", error=str(error))]
 
 
 def _pool_wait(trials: Sequence[TrialRecord]) -> Quantiles:

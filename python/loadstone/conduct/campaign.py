@@ -323,7 +323,8 @@ def _reason(outcome: LookOutcome, *, in_time: bool, last: bool) -> Reason:
     return "go on" if in_time else "out of budget"
 
 
-def _reasons(record: TrialRecord) -> list[str]:
+def _reasons(record: TrialRecord) -> list[Message]:
     """Why the trial is not valid: what forbids its figures first."""
     first = forbidding(record)
-    return [check.reason for check in (*first, *(one for one in failed_checks(record) if one not in first))]
+    failed = (*first, *(one for one in failed_checks(record) if one not in first))
+    return [check.reason for check in failed if check.reason is not None]

@@ -19,6 +19,7 @@ from loadstone.conduct.machine_lock import OtherRun, measuring
 from loadstone.conduct.preflight import start_parts
 from loadstone.deploy.deployed import Ready
 from loadstone.deploy.deployments import Deployments
+from loadstone.deploy.limit_in_force import recorded
 from loadstone.deploy.placement import Placement
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver, engine_build
@@ -108,7 +109,10 @@ def _open_folder(
             endpoints={name: one.endpoint for name, one in ready.servers.items()},
             engine_build=engine_build(),
         ),
-        "subjects": {name: {"ours": s.subject.ours, **s.subject.details} for name, s in ready.subjects.items()},
+        "subjects": {
+            name: {"ours": s.subject.ours, "limits": recorded(s.subject.limits), **s.subject.details}
+            for name, s in ready.subjects.items()
+        },
         "command": shlex.join(hidden_arguments(["loadstone", *options.command])),
         "other_runs": [one.recorded for one in others],
     }

@@ -109,16 +109,17 @@ class RunProgress:
         else:
             self._beat(f"{self._view.label}: {phase_words(phase)}", patience=2)
 
-    def finished(self, verdict: str, reasons: Sequence[str], *, in_block: bool = False) -> None:
+    def finished(self, verdict: str, reasons: Sequence[Message], *, in_block: bool = False) -> None:
         """The trial ended; `in_block`: its block is reported as a whole. A new reason to refuse one is remarked."""
         self._view.invalid += verdict == "invalid"
+        sentences = list(map(fmt.sentence, reasons))
         if in_block:
             self._block[verdict] += 1
-            self._block_reasons += reasons
+            self._block_reasons += sentences
         if self._verbose and not in_block:
-            self._ended(verdict, f"{self._view.place}: {self._view.label}", verdict, reasons)
-        elif verdict == "invalid" and not self._verbose and reasons:
-            self._trouble(reasons[0])
+            self._ended(verdict, f"{self._view.place}: {self._view.label}", verdict, sentences)
+        elif verdict == "invalid" and not self._verbose and sentences:
+            self._trouble(sentences[0])
         self._refresh()
 
     def block(self, place: str) -> None:

@@ -6,12 +6,12 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.placement import Placement
 from loadstone.drive.outcome import Counts, DriveRecord, Interval, Latency
 from loadstone.observe.sample import Sample
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.record.asked import limits_of, settings_of, with_asked_limits
 from loadstone.record.avg_max import seen_of
 from loadstone.record.facts import (
     DRIVER,
@@ -29,6 +29,7 @@ from loadstone.record.facts import (
 )
 from loadstone.record.histogram import decode, dispersion, merge, quantiles_ns, quantiles_of_summary
 from loadstone.record.part_cpu import connections_by_third, cpu_seconds, parts_of
+from loadstone.record.requested import limits_of_servers, settings_of_servers, with_limits
 from loadstone.record.trial import Quantiles, TrialCounts, TrialRecord
 from loadstone.record.window import Window
 from loadstone.spec.experiment import is_mariadb
@@ -55,7 +56,7 @@ def make_trial_record(
     target: str | None = None,
     settings: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
     unlike: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
-    limits: Mapping[str, Mapping[str, str]] | None = None,
+    limits: Mapping[str, Mapping[LimitName, LimitInForce]] | None = None,
     speed: Mapping[str, tuple[int, int]] = MappingProxyType({}),
     starts: Mapping[str, PartStart] = MappingProxyType({}),
     ports: PortFacts | None = None,
@@ -86,7 +87,7 @@ def make_trial_record(
     redis = [name for name, pair in snapshots.items() if any(pair) or not is_mariadb(planned.servers.get(name, {}))]
     cpu_s = cpu_seconds(window, drive, redis)
     series = _series(intervals)
-    in_force = limits_of(planned, limits or {})
+    in_force = limits_of_servers(planned, limits or {})
     counts = _sum_counts([operation.counts for operation in drive.operations.values()])
     facts = TrialFacts(
         failure=failure,
@@ -100,9 +101,9 @@ def make_trial_record(
         host=_host(window),
         parts=parts_of(window, drive, cpu_s, planned.servers, subjects, in_force),
         stored=tuple(stored),
-        subjects=with_asked_limits(planned, subjects),
+        subjects=with_limits(planned, subjects),
         target=target,
-        settings=settings_of(planned, settings),
+        settings=settings_of_servers(planned, settings),
         unlike={name: dict(values) for name, values in unlike.items()},
         limits=in_force,
         seen=seen_of(window),

@@ -44,7 +44,7 @@ class Column:
         if self.value(row) is not None:
             return ""
         if row.verdict in ("missing", "invalid"):
-            return " ".join(fmt.plain(reason) for reason in row.reasons) or "not measured"
+            return " ".join(map(fmt.sentence, row.reasons)) or "not measured"
         return next((why for name, why in unmeasurable(row) if name == self.quantile), "")
 
 

@@ -85,7 +85,7 @@ def _cells(table: ResultTable, row: Row, factors: list[str], parts: list[str]) -
         "bottleneck": row.bottleneck.part if row.bottleneck else "",
         "bottleneck_evidence": fmt.sentence(row.bottleneck.message) if row.bottleneck else "",
         "unmeasurable": "; ".join(f"{name}: {fmt.sentence(why)}" for name, why in row.unmeasurable.items()),
-        "reasons": " ".join(row.reasons),
+        "reasons": " ".join(map(fmt.sentence, row.reasons)),
     }
 
 

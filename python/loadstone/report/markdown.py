@@ -88,7 +88,7 @@ def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> Iterato
     yield ""
     trouble = [row for row in table.rows if row.reasons and row.verdict != "valid"]
     for row in trouble:
-        yield f"- {MARKS[row.verdict]} {text(row.label)}: {row.verdict}. {text(' '.join(row.reasons))}"
+        yield f"- {MARKS[row.verdict]} {text(row.label)}: {row.verdict}. {' '.join(map(sentence, row.reasons))}"
     unmeasurable = [f"- {text(line)}" for line in summary.unmeasurable_lines(table)]
     yield from unmeasurable
     if trouble or unmeasurable:
@@ -124,7 +124,7 @@ def _checks(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
     for check in summary.failing_first(analysis.checks):
         worst = _worst(check, anchors)
         counts = " | ".join(fmt.count(n) for n in (check.valid, check.suspect, check.invalid, check.unknown))
-        yield f"| {text(summary.check_title(check.name))} | {text(check.explanation)} | {counts} | {worst} |"
+        yield f"| {text(summary.check_title(check.name))} | {sentence(check.explanation)} | {counts} | {worst} |"
     yield ""
 
 

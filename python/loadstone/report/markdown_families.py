@@ -33,7 +33,7 @@ def family_lines(family: Family, anchors: Anchors) -> Iterator[str]:
         yield from (f"  - {sentence(note)}" for note in comparison.notes)
         yield from (
             f"  - {MARKS[check.verdict]} {text(summary.check_title(check.name))} {text(summary.figure(check))}"
-            f"{': ' + text(check.reason) if check.reason else ''}"
+            f"{': ' + sentence(check.reason) if check.reason else ''}"
             for check in comparison.checks
             if check.verdict != "valid"
         )

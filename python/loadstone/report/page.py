@@ -128,7 +128,7 @@ def _row(row: Row, columns: list[Column], best: float, anchors: Anchors) -> dict
 def _why(row: Row) -> str:
     """What is wrong with a row, in one line: the checks' reasons and the errors by kind."""
     errors = ", ".join(f"{fmt.count(number)} {fmt.plain(kind)}" for kind, number in row.errors.items() if number)
-    said = [fmt.plain(reason) for reason in row.reasons] + ([f"Errors: {errors}."] if errors else [])
+    said = [*map(fmt.sentence, row.reasons)] + ([f"Errors: {errors}."] if errors else [])
     return f"{row.verdict.upper()}: {' '.join(said)}" if said and row.verdict != "valid" else " ".join(said)
 
 

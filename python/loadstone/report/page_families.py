@@ -109,7 +109,7 @@ def comparison_checks(analysis: Analysis) -> list[dict[str, Any]]:
                 "verdict": worst.verdict,
                 "counts": [kinds.count(kind) for kind in ("valid", "suspect", "invalid", "unknown")],
                 "figure": summary.figure(worst),
-                "reason": fmt.plain(worst.reason),
+                "reason": fmt.sentence(worst.reason),
                 "title": title,
                 "anchor": where,
             }

@@ -170,6 +170,6 @@ def _check(check: CheckSummary) -> Padding:
     worst = f"; worst {summary.figure(check.worst)} in {fmt.plain(check.worst_trial or '')}" if check.worst else ""
     line = Text.assemble(
         (f"{MARKS[kind]} ", STYLES[kind]), (summary.check_title(check.name), "bold"), f": {counts}{worst}. ",
-        (fmt.plain(check.explanation), "dim"),
+        (fmt.sentence(check.explanation), "dim"),
     )  # fmt: skip
     return Padding(line, (0, 0, 0, 2))

@@ -19,6 +19,7 @@ from loadstone.judge.statistics.pair_evidence import (
     quantile_evidence,
 )
 from loadstone.judge.statistics.settings import Settings
+from loadstone.message import as_written, message
 from loadstone.record.reading import LatencyKind
 from loadstone.record.trial import CheckResult
 
@@ -51,7 +52,7 @@ def _by_blocks(metric: str, blocks: Sequence[PairBlock], settings: Settings) -> 
 
 
 def _without_figure(without: int, blocks: int) -> CheckResult:
-    reason = f"{without} of {blocks} blocks tell no such figure."
+    reason = message("pair.figures.missing", without=without, of=blocks)
     return CheckResult(name="figures", verdict="invalid", measured=None, limit=None, unit="", reason=reason)
 
 
@@ -66,7 +67,9 @@ def _merged(
     try:
         merged = latencies.blocks([block.a for block in blocks], [block.b for block in blocks], kind)
     except DriveFailed as error:
-        lost = CheckResult(name="latencies", verdict="invalid", measured=None, limit=None, unit="", reason=str(error))
+        lost = CheckResult(
+            name="latencies", verdict="invalid", measured=None, limit=None, unit="", reason=as_written(str(error))
+        )
         return replace(NO_BLOCKS, checks=(enough, lost))
     typical = _quantiles(merged, per_mille / 1000)
     clock = pair_checks.clock(blocks, [value for value in typical if value], settings.margin)

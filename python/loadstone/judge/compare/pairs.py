@@ -11,7 +11,7 @@ from loadstone.judge.compare.blocks import GroupBlocks, PairDesign
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.validity.checks import BOUNDS, forbidding
 from loadstone.judge.validity.reasons import counted_reasons
-from loadstone.message import Message, as_written, message
+from loadstone.message import Message, message
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.levels import identity
 
@@ -143,7 +143,7 @@ def _left_out(blocks: Sequence[PairBlock], refusal: CheckResult | None) -> list[
 def _suspect(blocks: Sequence[PairBlock]) -> list[Message]:
     """Suspect trials are used: how many, by which check, and the reason of the first. What bounds them is no doubt."""
     trials = [trial for block in blocks if block.why is None for trial in (block.a, block.b)]
-    return [as_written(sentence) for sentence in counted_reasons(trials, ("suspect",), without=BOUNDS)]
+    return counted_reasons(trials, ("suspect",), without=BOUNDS)
 
 
 def _later(later: Sequence[PairBlock]) -> list[Message]:

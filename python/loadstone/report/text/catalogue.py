@@ -4,8 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from loadstone.message import AS_WRITTEN, Message
+from loadstone.report.text.english.announcement import ANNOUNCEMENT
 from loadstone.report.text.english.answers import ANSWERS
 from loadstone.report.text.english.bottleneck import BOTTLENECK
+from loadstone.report.text.english.check_questions import CHECK_QUESTIONS
+from loadstone.report.text.english.checks import CHECKS
 from loadstone.report.text.english.comparisons import COMPARISONS
 from loadstone.report.text.english.crashes import CRASHES
 from loadstone.report.text.english.figures import FIGURES
@@ -13,7 +16,9 @@ from loadstone.report.text.english.headline import HEADLINE
 from loadstone.report.text.english.lessons import LESSONS
 from loadstone.report.text.english.notes import NOTES
 from loadstone.report.text.english.objectives import OBJECTIVES
+from loadstone.report.text.english.pair_checks import PAIR_CHECKS
 from loadstone.report.text.english.quantiles import QUANTILES
+from loadstone.report.text.english.rows import ROWS
 from loadstone.report.text.english.run_differences import RUN_DIFFERENCES
 from loadstone.report.text.english.verdicts import VERDICTS
 from loadstone.report.text.format import SentenceFormatter
@@ -22,18 +27,23 @@ Sentence = str | Callable[..., str]
 """A template, or a function of the figures where a template is not enough (plural, cases)."""
 ENGLISH: Mapping[str, Sentence] = {
     AS_WRITTEN: "{text}",
-    **COMPARISONS,
-    **VERDICTS,
+    **ANNOUNCEMENT,
     **ANSWERS,
     **BOTTLENECK,
+    **CHECKS,
+    **CHECK_QUESTIONS,
+    **COMPARISONS,
     **CRASHES,
     **FIGURES,
     **HEADLINE,
     **LESSONS,
     **NOTES,
     **OBJECTIVES,
+    **PAIR_CHECKS,
     **QUANTILES,
+    **ROWS,
     **RUN_DIFFERENCES,
+    **VERDICTS,
 }
 LANGUAGES: Mapping[str, Mapping[str, Sentence]] = {"en": ENGLISH}
 
