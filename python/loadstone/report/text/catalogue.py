@@ -20,6 +20,7 @@ from loadstone.report.text.english.pair_checks import PAIR_CHECKS
 from loadstone.report.text.english.quantiles import QUANTILES
 from loadstone.report.text.english.rows import ROWS
 from loadstone.report.text.english.run_differences import RUN_DIFFERENCES
+from loadstone.report.text.english.saturation import SATURATION
 from loadstone.report.text.english.verdicts import VERDICTS
 from loadstone.report.text.format import SentenceFormatter
 
@@ -43,6 +44,7 @@ ENGLISH: Mapping[str, Sentence] = {
     **QUANTILES,
     **ROWS,
     **RUN_DIFFERENCES,
+    **SATURATION,
     **VERDICTS,
 }
 LANGUAGES: Mapping[str, Mapping[str, Sentence]] = {"en": ENGLISH}
