@@ -79,7 +79,7 @@ def test_a_trial_that_is_invalid_by_its_bounds_alone_is_used(compared: Compared,
     found = compared(1.1, studies.loses(0.6))
     assert (found.primary.kind, found.primary.blocks) == ("faster", 12)
     assert all(point.used for point in found.primary.points)
-    assert not any("left out" in warning or "taken" in warning for warning in found.warnings)
+    assert not any("left out" in warning or "taken" in warning for warning in map(text, found.warnings))
     assert (found.primary.a.gain, found.primary.b.gain) == (found.primary.b.gain, found.primary.a.gain)
 
 

@@ -177,9 +177,10 @@ def test_many_pairs_are_put_together_by_their_verdicts(studies: ModuleType, synt
     change = {(2, 9): studies.with_check("replies", measured=2.0)}
     run = studies.Study(synthetic, ratios, pairs=pairs, blocks=18, changes=change).run()
     (family,) = compare_groups(run, run.trials)
-    assert family.answer.startswith("get against set: get FASTER by 1")
-    assert " at 100 B, 1 worker / 100 B / 1 kB, 1 worker; EQUIVALENT within 5 % at 1 kB; " in family.answer
-    assert family.answer.endswith("INVALID: replies, measured 2 %, limit 85 % at 1 kB, many.")
+    answer = text(family.answer)
+    assert answer.startswith("get against set: get FASTER by 1")
+    assert " at 100 B, 1 worker / 100 B / 1 kB, 1 worker; EQUIVALENT within 5 % at 1 kB; " in answer
+    assert answer.endswith("INVALID: replies, measured 2 %, limit 85 % at 1 kB, many.")
 
 
 def higher_peak(trial: Any) -> Any:

@@ -92,7 +92,7 @@ def test_a_comparison_tells_noise_from_a_difference(
     families = compare_groups(run, run.trials)
     found = learned("comparison", name="kinds", families=families)
     assert found.verdict == verdict
-    assert text(found.now) == families[0].answer
+    assert text(found.now) == text(families[0].answer)
     assert learned("comparison", name="another", families=families).verdict == "unknown"
 
 

@@ -10,7 +10,7 @@ from loadstone.analyse.objectives import Objective, metric_of, missed, missed_ra
 from loadstone.errors import UserError
 from loadstone.judge.verdict import Side, Verdict
 from loadstone.message import as_written
-from loadstone.record.trial import Quantiles
+from loadstone.record.trial import CheckResult, Quantiles
 from loadstone.report.text.catalogue import text
 
 MS = 1_000_000
@@ -244,10 +244,20 @@ def test_a_ratio_is_missed_only_with_its_whole_interval(low: float, high: float,
         assert said in text(found[0])
 
 
-@pytest.mark.parametrize("changes", [{"kind": "invalid"}, {}])
-def test_a_ratio_without_an_interval_cannot_be_told(changes: dict[str, Any]) -> None:
+def refusal() -> CheckResult:
+    return CheckResult(name="errors", verdict="invalid", measured=4.0, limit=1.0, unit="%", reason="So.")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"kind": "invalid", "refusal": refusal()}, "INVALID: errors, measured 4 %, limit 1 %"),
+        ({"blocks": 5}, "UNDECIDED: no interval from 5 blocks, at least 8 are needed"),
+    ],
+)
+def test_a_ratio_without_an_interval_cannot_be_told(changes: dict[str, Any], said: str) -> None:
     (line,) = missed_ratios([GOODPUT], [comparison(None, None, **changes)])
-    assert "cannot tell: UNDECIDED: so" in text(line)
+    assert f"cannot tell: {said}" in text(line)
 
 
 def test_a_ratio_of_another_metric_or_condition_cannot_be_told() -> None:

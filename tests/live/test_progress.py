@@ -96,12 +96,12 @@ def test_a_verdict_stays_as_it_falls_and_is_printed_once(clock: Clock, terminal:
             "storage",
             18,
             "out of budget",
-            [verdict("faster", 11, 9, 15, quick=True), verdict("undecided", 2, -1, 5)],
+            [verdict("faster", 11, 9, 15, quick=True), verdict("undecided", 2, -1, 6)],
             names,
         )
     assert out.getvalue().splitlines() == [
         "string against json, 1 kB: string FASTER by 12 % [9, 15] (after 12 blocks)",
-        "hash against json, 1 kB: UNDECIDED: +2 % [-1, 5] (after 18 blocks)",
+        "hash against json, 1 kB: UNDECIDED: +2 % [-1, 6] (after 18 blocks)",
     ]
 
 
@@ -109,10 +109,10 @@ def test_a_verdict_that_turns_is_printed_again(clock: Clock) -> None:
     out = io.StringIO()
     with on(out, clock, terminal=False) as progress:
         progress.look("storage", 8, "go on", [verdict("equivalent", 0, -1, 1), verdict("undecided")], ["x", "y"])
-        progress.look("storage", 12, "decided", [verdict("faster", 6, 5, 7), refused_by("errors")], ["x", "y"])
+        progress.look("storage", 12, "decided", [verdict("faster", 6, 3, 9), refused_by("errors")], ["x", "y"])
     assert out.getvalue().splitlines() == [
         "x: EQUIVALENT within 5 %: 0.0 % [-1.0, 1.0] (after 8 blocks)",
-        "x: string FASTER by 6 % [5, 7] (after 12 blocks)",
+        "x: string FASTER by 6 % [3, 9] (after 12 blocks)",
         "y: INVALID: errors, measured 4 %, limit 1 % (after 12 blocks)",
     ]
 
@@ -197,7 +197,7 @@ def test_verbose_says_at_each_look_what_became_of_the_comparison(clock: Clock, t
         progress.look("storage", 8, "go on", [verdict("undecided", 3, -1, 7)])
         progress.look("pool", 12, "go on", [verdict("undecided"), verdict("undecided")])
         progress.look("pool", 18, "decided", [verdict("faster", 12, 9, 15), verdict("equivalent", 0, -1, 1)])
-        progress.look("update", 8, "out of budget", [verdict("undecided", 2, -1, 5)])
+        progress.look("update", 8, "out of budget", [verdict("undecided", 2, -1, 6)])
         progress.look("warm-up", 8, "decided", [refused_by("errors")])
     assert out.getvalue().splitlines() == [
         "storage, after 8 blocks: not decided yet, more blocks follow: UNDECIDED: +3 % [-1, 7]",
@@ -205,7 +205,7 @@ def test_verbose_says_at_each_look_what_became_of_the_comparison(clock: Clock, t
         "pool, after 18 blocks: decided",
         "  string FASTER by 12 % [9, 15]",
         "  EQUIVALENT within 5 %: 0.0 % [-1.0, 1.0]",
-        "update, after 8 blocks: not decided, and the budget is spent: UNDECIDED: +2 % [-1, 5]",
+        "update, after 8 blocks: not decided, and the budget is spent: UNDECIDED: +2 % [-1, 6]",
         "warm-up, after 8 blocks: ended: INVALID: errors, measured 4 %, limit 1 %",
     ]
 

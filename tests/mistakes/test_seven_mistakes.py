@@ -11,6 +11,7 @@ import pytest
 from loadstone.analyse.model import Comparison
 from loadstone.judge.statistics.saturation import closed_saturation
 from loadstone.judge.statistics.saturation_model import Probe, Sweep
+from loadstone.report.text.catalogue import text
 from loadstone.report.verdicts import verdict_text
 
 Line = dict[str, Any]
@@ -100,7 +101,7 @@ def test_3_saturation_is_not_read_off_a_ramp(ramps: int) -> None:
     assert found.kind == "none"
     assert found.users is None
     assert found.per_s is None
-    assert "only ever rose" in found.words
+    assert "only ever rose" in text(found.message)
 
 
 def test_3_a_ramp_that_is_one_trial_has_not_settled(study: Any) -> None:

@@ -107,9 +107,7 @@ class Builder:
             label=label,
             trials=[trial.trial],
             verdict=verdict,
-            reasons=[
-                check.reason for check in trial.checks if check.verdict in ("suspect", "invalid") and check.reason
-            ],
+            reasons=[c.reason for c in trial.checks if c.verdict in ("suspect", "invalid") and c.reason],
             operations=operations,
             elapsed_s=operations / rate,
             throughput_per_s=rate * 1.0003,
@@ -256,7 +254,7 @@ def finish(builder: Builder, tables: list[ResultTable], as_published: bool) -> A
         question="How many JSON documents a second does one Redis take, by document size and by concurrency?",
         answer="One Redis takes 18,432 JSON documents of 222 B a second from one worker and up to 92,593 from 32; "
         "from 10 kB on, the size of the document decides.",
-        comparison="one_block",
+        comparison="no comparison: one block",
         quick=True,
         as_published=as_published,
         complete=len(verdicts) == planned,

@@ -150,7 +150,7 @@ def with_families(analysis: Analysis) -> Analysis:
     return analysis.model_copy(
         update={
             "families": families, "trials": [*analysis.trials, *maker.trials], "elapsed_s": 723.0, "budget_s": 2700.0,
-            "comparison": "9 comparisons: 4 decided, 4 undecided, 1 invalid",
+            "comparison": as_written("9 comparisons: 4 decided, 4 undecided, 1 invalid"),
         }
     )  # fmt: skip
 

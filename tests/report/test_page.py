@@ -26,7 +26,7 @@ FLAGS = (
 )  # fmt: skip
 FIXED = {
     "format", "verdict", "phase", "unit", "experiment", "published_source", "kind", "role", "winner", "metric", "part",
-    "columns",
+    "columns", "ended",
 }  # fmt: skip
 """Keys whose values are not free text, or shown where the test does not look."""
 

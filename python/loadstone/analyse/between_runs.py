@@ -300,11 +300,15 @@ def _without_figure(a: Sequence[TrialRecord], b: Sequence[TrialRecord], metric: 
 def _warnings(match: Match, names: Names) -> list[Message]:
     """What was left out or used with doubt, one a run and check."""
     found = []
-    kinds: dict[CheckVerdict, str] = {"invalid": "trials_left_out", "suspect": "trials_suspect"}
     for name, side in zip(names, (match.a, match.b), strict=True):
-        for verdict, kind in kinds.items():
-            checks = Counter(check.name for trial in side for check in failed_checks(trial, (verdict,), without=BOUNDS))
-            found += [
-                message(kind, trials=times, of=len(side), run=name, check=check) for check, times in checks.items()
-            ]
+        of = len(side)
+        for check, trials in _counted(side, "invalid").items():
+            found.append(message("trials_left_out", trials=trials, of=of, run=name, check=check))
+        for check, trials in _counted(side, "suspect").items():
+            found.append(message("trials_suspect", trials=trials, of=of, run=name, check=check))
     return found
+
+
+def _counted(trials: Sequence[TrialRecord], verdict: CheckVerdict) -> Counter[str]:
+    """The checks that gave this verdict, and in how many trials each."""
+    return Counter(check.name for trial in trials for check in failed_checks(trial, (verdict,), without=BOUNDS))

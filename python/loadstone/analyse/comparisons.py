@@ -35,10 +35,10 @@ AD_HOC = "ad hoc"
 """The name of a comparison that the experiment does not declare."""
 INTERRUPTED: Ended = "interrupted"
 _BOUND = {
-    "latency": "both_latency_bound",
-    "generator": "both_generator_bound",
-    "pool": "both_pool_bound",
-    "paced": "both_paced",
+    "latency": message("both_latency_bound"),
+    "generator": message("both_generator_bound"),
+    "pool": message("both_pool_bound"),
+    "paced": message("both_paced"),
 }
 
 
@@ -225,5 +225,5 @@ def _bounds(case: GroupCase) -> dict[str, str]:
 
 def _bound_warning(metric: str, parts: set[str | None]) -> list[Message]:
     """What follows for rates if both have the same bottleneck, and it was not the server."""
-    kind = _BOUND.get(next(iter(parts)) or "") if len(parts) == 1 else None
-    return [message(kind)] if kind and is_rate(metric) else []
+    warning = _BOUND.get(next(iter(parts)) or "") if len(parts) == 1 else None
+    return [warning] if warning and is_rate(metric) else []

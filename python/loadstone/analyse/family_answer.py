@@ -46,7 +46,7 @@ def _together(found: Sequence[Verdict]) -> Message:
         return message("verdicts_faster", winner=first.winner_name, least=leads[0], most=leads[-1])
     if first.kind == "invalid":
         return message("verdicts_invalid", checks=sorted({one.refusal.name for one in found if one.refusal}))
-    return message(f"verdicts_{first.kind}")
+    return message("verdicts_undecided") if first.kind == "undecided" else message("verdicts_not_decidable")
 
 
 def _at(verdict: Message, pairs: Sequence[Comparison]) -> Message:

@@ -9,11 +9,11 @@ from loadstone.record.trial import Line
 Reason = Literal["go on", "decided", "last look", "out of budget", "spoiled"]
 VerdictKind = Literal["invalid", "equivalent", "faster", "mixed", "undecided", "not_decidable"]
 _BEFORE: dict[str, VerdictKind] = {
-    "INVALID": "invalid",
-    "EQUIVALENT": "equivalent",
-    "MIXED": "mixed",
-    "UNDECIDED": "undecided",
-    "NOT DECIDABLE HERE": "not_decidable",
+    "INVALID: ": "invalid",
+    "EQUIVALENT within ": "equivalent",
+    "MIXED: ": "mixed",
+    "UNDECIDED: ": "undecided",
+    "NOT DECIDABLE HERE: ": "not_decidable",
 }
 """How the sentences began that folders of before hold in place of verdicts; all others named a winner."""
 

@@ -19,10 +19,10 @@ _COMPARING = {
     "blocks.",
     "stall": "A block in which one side was worse than usual by more than a fifth. The typical difference does not "
     "feel a few of them, so they are counted apart.",
-    "smallest difference that could be seen": "A true difference of this size would have been noticed 8 times in "
+    "minimum detectable effect": "A true difference of this size would have been noticed 8 times in "
     "10 with so many blocks. Smaller ones can easily hide in the noise.",
     "total work": "All blocks added up. Unlike the typical difference it feels every stall.",
-    "noise floor": "The smallest difference that the whole time budget could see on this machine.",
+    "noise floor": "The smallest difference that the whole time budget could show on this machine.",
     "repeated block": "A block that was measured again because something outside disturbed it; never because of its "
     "result. Earlier versions did so; now what others took widens the bound of a figure.",
     "exploratory": "Not what was asked: many figures, of which some will differ by chance. Good for the next "

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from loadstone.analyse.model import Analysis, Comparison, Family
+from loadstone.analyse.model import Analysis, Comparison, Ended, Family
 from loadstone.judge.verdict import Side, Verdict, VerdictKind
-from loadstone.message import message
+from loadstone.message import Message, message
 from loadstone.report import format as fmt
 from loadstone.report.text.english.metrics import metric_text
 
@@ -20,6 +20,16 @@ MARKS: dict[VerdictKind, str] = {
     "invalid": "✕",
 }
 
+_ENDED: dict[Ended, Message] = {
+    "decided": message("ended_decided"),
+    "last look": message("ended_last_look"),
+    "out of budget": message("ended_out_of_budget"),
+    "spoiled": message("ended_spoiled"),
+    "interrupted": message("ended_interrupted"),
+    "go on": message("ended_going_on"),
+    "two separate runs": message("ended_two_runs"),
+}
+"""Why a comparison got no more blocks."""
 _VARYING = re.compile(r"\(.*\)|[\w-]*[0-9][\w.,-]*")
 """Figures, names of trials and what stands in brackets: warnings that differ in these only say the same."""
 
@@ -108,7 +118,7 @@ def stalls(verdict: Verdict) -> str:
 def basis(comparison: Comparison) -> list[str]:
     """What is to be known of how a comparison was measured, a sentence each."""
     primary = comparison.primary
-    said = [fmt.sentence(message(f"ended_{comparison.ended}"))]
+    said = [fmt.sentence(_ENDED[comparison.ended])]
     done = f"{comparison.blocks_done} {_plural('block', comparison.blocks_done)}"
     left_out = comparison.blocks_done - primary.blocks
     said.append(f"{done} measured, {primary.blocks} of them used." if left_out > 0 else f"{done} measured and used.")

@@ -182,7 +182,7 @@ def test_limits_are_read_back_from_the_kernel(workspace: Workspace) -> None:
         "cpu": LimitInForce(status="in_force", value=0.5),
         "memory": LimitInForce(status="in_force", value=512 * 1024**2),
     }
-    assert written(Limits(), limit(Limits(), workspace)) == {}
+    assert limits_in_force(Limits(), limit(Limits(), workspace)) == {}
 
 
 def test_limits_are_written_as_people_write_them() -> None:

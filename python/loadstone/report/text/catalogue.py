@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from loadstone.message import AS_WRITTEN, Message
+from loadstone.report.text.english.announcement import ANNOUNCEMENT
 from loadstone.report.text.english.answers import ANSWERS
 from loadstone.report.text.english.bottleneck import BOTTLENECK
 from loadstone.report.text.english.check_questions import CHECK_QUESTIONS
@@ -19,6 +20,7 @@ from loadstone.report.text.english.pair_checks import PAIR_CHECKS
 from loadstone.report.text.english.quantiles import QUANTILES
 from loadstone.report.text.english.rows import ROWS
 from loadstone.report.text.english.run_differences import RUN_DIFFERENCES
+from loadstone.report.text.english.saturation import SATURATION
 from loadstone.report.text.english.verdicts import VERDICTS
 from loadstone.report.text.format import SentenceFormatter
 
@@ -26,22 +28,24 @@ Sentence = str | Callable[..., str]
 """A template, or a function of the figures where a template is not enough (plural, cases)."""
 ENGLISH: Mapping[str, Sentence] = {
     AS_WRITTEN: "{text}",
-    **CHECK_QUESTIONS,
-    **CHECKS,
-    **COMPARISONS,
-    **PAIR_CHECKS,
-    **ROWS,
-    **VERDICTS,
+    **ANNOUNCEMENT,
     **ANSWERS,
     **BOTTLENECK,
+    **CHECKS,
+    **CHECK_QUESTIONS,
+    **COMPARISONS,
     **CRASHES,
     **FIGURES,
     **HEADLINE,
     **LESSONS,
     **NOTES,
     **OBJECTIVES,
+    **PAIR_CHECKS,
     **QUANTILES,
+    **ROWS,
     **RUN_DIFFERENCES,
+    **SATURATION,
+    **VERDICTS,
 }
 LANGUAGES: Mapping[str, Mapping[str, Sentence]] = {"en": ENGLISH}
 

@@ -1,6 +1,6 @@
 """The author's conclusions, answered with our data."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from loadstone.percents import log_percent, ratio_text
 from loadstone.report.text.english.grammar import capitalised, several
@@ -94,7 +94,7 @@ def _size(claimed: float, estimate: float, low: float, high: float, inside: bool
     return f"claimed {log_percent(claimed):+.4g} %, measured {measured}: the claimed figure lies {place}{wide}"
 
 
-ANSWERS = {
+ANSWERS: dict[str, str | Callable[..., str]] = {
     "claim_holds": "holds",
     "claim_direction_holds_size_does_not": "direction holds, size does not",
     "claim_direction_holds_size_undecided": "direction holds, size undecided",

@@ -1,6 +1,6 @@
 """What limited a condition."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from loadstone.figures import duration, rounded
 from loadstone.report.text.english.grammar import several, whole_percent
@@ -62,7 +62,7 @@ def _nothing_full(shares: Sequence[str]) -> str:
     return f"nothing was full ({', '.join(shares)})"
 
 
-BOTTLENECK = {
+BOTTLENECK: dict[str, str | Callable[..., str]] = {
     "bottleneck_full": _full,
     "bottleneck_generator_busy": lambda busy_share: f"hottest thread of the generator {whole_percent(busy_share)} busy",
     "bottleneck_main_thread_busy": lambda name, busy_share: f"main thread of {name} {whole_percent(busy_share)} busy",

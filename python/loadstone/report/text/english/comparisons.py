@@ -32,12 +32,12 @@ _DECLARE = "declare a comparison of them, and blocks will hold both."
 
 COMPARISONS: dict[str, str | Callable[..., str]] = {
     "ended_decided": "It stopped because every pair was settled: more blocks would change no verdict.",
-    "ended_last look": "It stopped at the last look: as many blocks as were planned at most.",
-    "ended_out of budget": "It stopped because the time budget was spent.",
+    "ended_last_look": "It stopped at the last look: as many blocks as were planned at most.",
+    "ended_out_of_budget": "It stopped because the time budget was spent.",
     "ended_spoiled": ("It stopped because something outside spoiled too many blocks, those measured again among them."),
     "ended_interrupted": "It stopped because the run was interrupted.",
-    "ended_go on": "It was still going on when the run ended.",
-    "ended_two separate runs": "two separate runs",
+    "ended_going_on": "It was still going on when the run ended.",
+    "ended_two_runs": "two separate runs",
     "block_trials_invalid": lambda trials: "; ".join(trials),
     "trial_invalid": "{trial}: {checks:list} invalid",
     "block_after_last_look": "measured after the last look",

@@ -1,6 +1,6 @@
 """Figures of metrics with their intervals and bounds, and sentences put together."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from loadstone.percents import up_to
 from loadstone.report.text.english.metrics import figure_text
@@ -27,4 +27,4 @@ def _sentences(parts: Sequence[str]) -> str:
     return " ".join(parts)
 
 
-FIGURES = {"figure": _figure, "sentences": _sentences}
+FIGURES: dict[str, str | Callable[..., str]] = {"figure": _figure, "sentences": _sentences}

@@ -1,6 +1,6 @@
 """What opens a report: the question's answer in figures and verdicts, and a line on what was compared."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from loadstone.report.text.english.grammar import listed, several
 from loadstone.report.text.english.metrics import metric_text
@@ -45,7 +45,7 @@ def _comparisons(total: int, decided: int, undecided: int, not_decidable: int, i
     return f"{several(total, 'comparison')}: {counted}"
 
 
-HEADLINE = {
+HEADLINE: dict[str, str | Callable[..., str]] = {
     "headline_nothing_measured": lambda quick: f"Nothing was measured{_remarks(quick)}.",
     "headline_others_took_cpu": _others_took_cpu,
     "headline_no_figure": lambda quick: (

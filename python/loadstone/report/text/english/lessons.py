@@ -1,6 +1,6 @@
 """What went wrong in the original measurement, and what a run shows of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from loadstone.figures import rounded
 from loadstone.report.text.english.grammar import several
@@ -87,7 +87,7 @@ def _same_rows(data: Sequence[str]) -> str:
     return f"Every store held {' and '.join(data)}, written before its first trial."
 
 
-LESSONS = {
+LESSONS: dict[str, str | Callable[..., str]] = {
     "lesson_caught": "caught",
     "lesson_did_not_happen": "did not happen",
     "lesson_unknown": "unknown",

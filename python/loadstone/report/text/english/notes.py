@@ -1,6 +1,6 @@
 """What a reader must know of a run as a whole."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from loadstone.report.text.english.grammar import several
 
@@ -43,7 +43,7 @@ def _sources(study: str, others: Sequence[str]) -> str:
     return f"{study}; also {listed}"
 
 
-NOTES = {
+NOTES: dict[str, str | Callable[..., str]] = {
     "note_cut_short": _cut_short,
     "note_beyond_budget": (
         "{left} of {conditions} conditions of the tables were not measured: budget. "

@@ -1,6 +1,6 @@
 """Objectives that a run or a comparison misses, or that cannot be judged."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from loadstone.percents import ratio_text
 from loadstone.report.text.english.metrics import figure_text, is_rate
@@ -53,7 +53,7 @@ def _beyond(pair: str, objective: str, estimate: float, low: float, high: float)
     return f"{pair}: '{objective}': cannot tell: {ratio} reaches beyond it"
 
 
-OBJECTIVES = {
+OBJECTIVES: dict[str, str | Callable[..., str]] = {
     "objective_nothing": _nothing,
     "objective_no_trial": _no_trial,
     "objective_not_measured": _not_measured,

@@ -1,6 +1,6 @@
 """In what two runs differ."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 _LONGEST = 80
@@ -28,7 +28,7 @@ def _value(value: Any) -> str:
     return str(value) or "empty"
 
 
-RUN_DIFFERENCES = {
+RUN_DIFFERENCES: dict[str, str | Callable[..., str]] = {
     "run_difference": _difference,
     "run_machines_differ": "{a_name} and {b_name} were measured on different machines",
 }
