@@ -17,7 +17,8 @@ _RULE = "|---:|---:|---:|---|---:|---:|---:|"
 
 def _head(first: str, family: Family) -> Iterator[str]:
     a, b, ratio = map(text, verdicts.side_headings(family.comparisons))
-    yield f"| {first} | {a} | {b} | {ratio} [interval] | verdict | blocks | stalls of both | minimum detectable effect |"
+    counted = "blocks | stalls of both | minimum detectable effect"
+    yield f"| {first} | {a} | {b} | {ratio} [interval] | verdict | {counted} |"
     yield f"|---{_RULE}"
 
 
