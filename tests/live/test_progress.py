@@ -71,7 +71,11 @@ def test_why_a_trial_gives_no_figure_is_remarked_once(clock: Clock, terminal: bo
         progress.start()
         for n in range(1, 9):
             progress.trial(f"b01-00{n}", f"set, {n} kB", f"trial {n} of 8")
-            progress.finished("invalid", list(map(as_written, (f"{n}.5 % of the operations failed.", ADVICE.format(n)))), in_block=n > 4)
+            progress.finished(
+                "invalid",
+                list(map(as_written, (f"{n}.5 % of the operations failed.", ADVICE.format(n)))),
+                in_block=n > 4,
+            )
             progress.finished("suspect", [as_written(ADVICE.format(n))])
         progress.block("storage: block 1, look at 8")
         progress.trial("b01-009", "get", "trial 9 of 9")

@@ -164,7 +164,7 @@ def test_exploratory_figures_are_folded_and_say_what_they_are(judged_page: Page)
     folded = judged_page.all("details", **{"class": "words exploratory"})
     assert len(folded) == 2
     assert all("open" not in attributes for attributes in folded)
-    assert "exploratory figures: not what was asked, many figures, some will differ by chance" in judged_page.words
+    assert "exploratory figures: beside the question, many figures, some will differ by chance" in judged_page.words
 
 
 def test_checks_of_comparisons_are_listed(judged_page: Page) -> None:
@@ -236,7 +236,7 @@ def test_a_figure_of_an_invalid_row_is_struck(analysis: Analysis) -> None:
 def test_a_percentile_that_cannot_be_told_says_why(page: Page) -> None:
     reasons = [abbr["title"] for abbr in page.all("abbr") if "100 beyond the quantile are needed" in abbr["title"]]
     assert len(reasons) == 18
-    assert "P99.9 cannot be told for any condition" in page.words
+    assert "P99.9 cannot be measured for any condition" in page.words
 
 
 def test_an_empty_run_is_a_page_too(empty_analysis: Analysis) -> None:

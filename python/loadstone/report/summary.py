@@ -73,14 +73,14 @@ def figure(check: CheckResult) -> str:
 
 
 def unmeasurable_lines(table: ResultTable) -> Iterator[str]:
-    """A line for each quantile that some condition's data cannot tell, with the first reason as an example."""
+    """A line for each quantile that cannot be measured for some condition, with the first reason as an example."""
     for column in columns_for(table):
         rows = [(row, why) for row in table.rows for name, why in unmeasurable(row) if name == column.quantile != ""]
         if rows:
             first, why = rows[0]
             where = "any condition" if len(rows) == len(table.rows) else f"{len(rows)} of {len(table.rows)} conditions"
             example = f"{fmt.plain(first.label)}: {why}"
-            yield f"{column.header} cannot be told for {where} ({'e.g. ' if len(rows) > 1 else ''}{example})."
+            yield f"{column.header} cannot be measured for {where} ({'e.g. ' if len(rows) > 1 else ''}{example})."
 
 
 def reproduce(analysis: Analysis) -> list[str]:
