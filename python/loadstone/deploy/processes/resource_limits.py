@@ -54,7 +54,7 @@ class Throttling:
     """How often the CPU limit throttled the group, since it was made."""
 
     periods: int
-    """Periods of 100 ms in which something of the group wanted to run."""
+    """Periods of 100 ms in which something of the group controllers to run."""
     throttled: int
     """Those in which it had to wait for the next one."""
     throttled_s: float
@@ -80,11 +80,11 @@ class Limited:
             lines = self._cpu_stat.read_text().split("\n") if self._cpu_stat is not None else []
         except OSError:
             return None
-        told = {name: int(value) for name, _, value in (line.partition(" ") for line in lines if line)}
-        if "nr_periods" not in told:
+        figures = {name: int(value) for name, _, value in (line.partition(" ") for line in lines if line)}
+        if "nr_periods" not in figures:
             return None
-        waited_ns = told.get("throttled_time", 1000 * told.get("throttled_usec", 0))
-        return Throttling(told["nr_periods"], told["nr_throttled"], waited_ns / 1e9)
+        waited_ns = figures.get("throttled_time", 1000 * figures.get("throttled_usec", 0))
+        return Throttling(figures["nr_periods"], figures["nr_throttled"], waited_ns / 1e9)
 
     def oom_kills(self) -> int | None:
         """Processes of the group that the kernel's OOM killer ended; None without a memory limit."""
@@ -104,15 +104,15 @@ def limit(limits: Limits, workspace: Workspace) -> Limited:
 def _limited(limits: Limits, workspace: Workspace) -> Limited:
     if not MOUNTS.exists():
         raise LimitUnavailable("this system has no control groups (they are Linux's)")
-    wanted = [name for name, value in (("cpu", limits.cpu), ("memory", limits.memory)) if value is not None]
+    controllers = [name for name, value in (("cpu", limits.cpu), ("memory", limits.memory)) if value is not None]
     mounts = _mounts()
     try:
-        if all(controller in mounts for controller in wanted):
-            groups = [_make(_own(mounts[controller], controller), workspace) for controller in wanted]
+        if all(controller in mounts for controller in controllers):
+            groups = [_make(_own(mounts[controller], controller), workspace) for controller in controllers]
         elif "" in mounts:
-            groups = [_make(_parent(mounts[""], wanted), workspace)]
+            groups = [_make(_parent(mounts[""], controllers), workspace)]
         else:
-            raise LimitUnavailable(f"no control group is mounted for {' and '.join(wanted)}")
+            raise LimitUnavailable(f"no control group is mounted for {' and '.join(controllers)}")
         if limits.cpu is not None:
             _write_cpu(groups[0], round(limits.cpu * PERIOD_US))
         if limits.memory is not None:
@@ -159,17 +159,17 @@ def _own(mount: Path, controller: str) -> Path:
     return mount
 
 
-def _parent(mount: Path, wanted: list[str]) -> Path:
-    """The nearest group of version 2, from our own upwards, that can have groups with the wanted controllers."""
-    missing = [name for name in wanted if name not in (mount / "cgroup.controllers").read_text().split()]
+def _parent(mount: Path, controllers: list[str]) -> Path:
+    """The nearest group of version 2, from our own upwards, that can have groups with the controllers controllers."""
+    missing = [name for name in controllers if name not in (mount / "cgroup.controllers").read_text().split()]
     if missing:
         raise LimitUnavailable(f"the kernel gives no control over {' and '.join(missing)} in {mount}")
     own = _own(mount, "")
     for parent in (own, *own.parents):
         with contextlib.suppress(OSError):
             control = parent / "cgroup.subtree_control"
-            if not set(wanted) <= set(control.read_text().split()):
-                control.write_text(" ".join(f"+{controller}" for controller in wanted))
+            if not set(controllers) <= set(control.read_text().split()):
+                control.write_text(" ".join(f"+{controller}" for controller in controllers))
             if os.access(parent / "cgroup.procs", os.W_OK) and os.access(parent, os.W_OK):
                 return parent
         if parent == mount:

@@ -23,7 +23,7 @@ RATE_DIFFERENCE_MAX = 1.0
 
 
 def replication(blocks: Sequence[PairBlock]) -> CheckResult:
-    """Enough blocks, and each of the two ran first at times: else order and difference cannot be told apart."""
+    """Enough blocks, and each of the two ran first at times: else an effect of the order looks like a difference."""
     reason: Message | None = None
     firsts = {block.a_first for block in blocks}
     if len(blocks) < BLOCKS_MIN:

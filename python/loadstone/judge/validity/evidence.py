@@ -33,12 +33,12 @@ class TrialEvidence:
 
     @property
     def http(self) -> bool:
-        """Whether the load is HTTP requests: then the servers that were asked stand behind an application."""
+        """Whether the load is HTTP requests: then the servers that are watched stand behind an application."""
         return self.plan.protocol == "http1"
 
     @property
     def has_redis(self) -> bool:
-        """Whether what is asked of a Redis is a question at all: one was watched, or the load was for one."""
+        """Whether the checks of a Redis apply: one was watched, or the load was for one."""
         return bool(self.facts.servers) or not self.http
 
     @property
@@ -52,7 +52,7 @@ class TrialEvidence:
         return owner_of(part, self.facts.subjects)
 
     def server_of(self, part: str) -> str | None:
-        """The server that a part belongs to; None if it is none. A MariaDB is known by what was seen of it."""
+        """The server that a part belongs to; None if it is none. A MariaDB is known by its metrics."""
         return owner_of(part, {*self.facts.servers, *self.facts.settings, *self.mariadbs})
 
     @property
@@ -77,7 +77,7 @@ class TrialEvidence:
 
     @property
     def server_sides(self) -> list[tuple[ServerCounters, ServerCounters]]:
-        """Each server right before and right after the drive, of those that could be asked and ran on."""
+        """Each server right before and right after the drive, of those that answered and ran on."""
         return self._sides(self.facts.servers)
 
     @staticmethod

@@ -95,7 +95,7 @@ def key_count(evidence: TrialEvidence) -> CheckResult | None:
 
 
 def _planned(evidence: TrialEvidence) -> tuple[int, int] | None:
-    """The least and the most keys that the operations can have added; None if that cannot be told."""
+    """The least and the most keys that the operations can have added; None if that is not known."""
     plan, total = evidence.plan, evidence.drive.total
     kinds = {_effect(operation) for operation in plan.operations}
     if None in kinds:

@@ -9,8 +9,8 @@ from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.record.facts import AvgMax, PartCpu, cpus_in_force
 
 Kind = Literal["redis", "mariadb", "subject"]
-POOLS = {"hikari": "to the database", "redis_pool": "to Redis"}
-"""An application's own pools, as the monitor of a JVM names them, in words."""
+POOLS = ("hikari", "redis_pool")
+"""An application's own pools (to its database, to Redis), as the monitor of a JVM names them."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class Busy:
 
 
 def busy_parts(found: TrialEvidence) -> dict[str, Busy]:
-    """Servers and subjects whose CPU was seen, replicas of a subject together, nodes of a Redis for themselves."""
+    """Servers and subjects whose CPU was observed, replicas of a subject together, nodes of a Redis for themselves."""
     groups: dict[str, list[str]] = {}
     for part in found.server_parts:
         groups.setdefault(found.subject_of(part) or part, []).append(part)
-    told = {name: _busy(found, name, parts) for name, parts in groups.items()}
-    return {name: busy for name, busy in told.items() if busy is not None}
+    known = {name: _busy(found, name, parts) for name, parts in groups.items()}
+    return {name: busy for name, busy in known.items() if busy is not None}
 
 
 def unseen_servers(found: TrialEvidence) -> list[str]:
@@ -103,12 +103,12 @@ def _kind(found: TrialEvidence, name: str) -> Kind:
 
 def _main_thread(members: Sequence[PartCpu]) -> float | None:
     """How busy the main threads were on average, where the parts work in theirs."""
-    told = [
+    known = [
         of_its_time(member.main_thread_share, member.wait_share)
         for member in members
         if member.main_thread_share is not None
     ]
-    return sum(told) / len(told) if told else None
+    return sum(known) / len(known) if known else None
 
 
 def _limit(found: TrialEvidence, name: str, members: Sequence[PartCpu]) -> float | None:
@@ -130,10 +130,10 @@ def _throttled(found: TrialEvidence, name: str) -> float:
 def _pools(found: TrialEvidence, parts: Sequence[str], what: str, read: Callable[[AvgMax], float]) -> dict[str, float]:
     """Pool -> a figure of it, all replicas together."""
     seen = [found.facts.seen.get(part, {}) for part in parts]
-    told = {
+    known = {
         pool: [read(figures[f"{pool}_{what}"]) for figures in seen if f"{pool}_{what}" in figures] for pool in POOLS
     }
-    return {pool: sum(values) for pool, values in told.items() if values}
+    return {pool: sum(values) for pool, values in known.items() if values}
 
 
 def _filled(found: TrialEvidence, parts: Sequence[str]) -> dict[str, float]:
