@@ -54,7 +54,7 @@ class Throttling:
     """How often the CPU limit throttled the group, since it was made."""
 
     periods: int
-    """Periods of 100 ms in which something of the group controllers to run."""
+    """Periods of 100 ms in which something of the group was ready to run."""
     throttled: int
     """Those in which it had to wait for the next one."""
     throttled_s: float
@@ -160,7 +160,7 @@ def _own(mount: Path, controller: str) -> Path:
 
 
 def _parent(mount: Path, controllers: list[str]) -> Path:
-    """The nearest group of version 2, from our own upwards, that can have groups with the controllers controllers."""
+    """The nearest group of version 2, from our own upwards, that can have groups with these controllers."""
     missing = [name for name in controllers if name not in (mount / "cgroup.controllers").read_text().split()]
     if missing:
         raise LimitUnavailable(f"the kernel gives no control over {' and '.join(missing)} in {mount}")
