@@ -30,6 +30,7 @@ from loadstone.software.redis import packages
 from loadstone.spec.load import load_experiment
 
 from ..fakes import FakeProgress
+from .fake_rig import fake_rig  # noqa: F401 (a fixture)
 
 PATIENCE_S = 60.0
 READY = "Ready to accept connections"
