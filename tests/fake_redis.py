@@ -128,6 +128,8 @@ class FakeServer:
         self.events: list[str] = []
         self.oom_killed = 0
         self.ending = ""
+        self.contexts: list[DeployContext] = []
+        """What it was started with."""
         self.starts_again = True
         """Whether it comes back when it is restarted."""
         self._config = {"maxmemory": "0", "maxmemory-policy": "noeviction", "loglevel": "notice", "appendonly": "no"}
@@ -147,8 +149,10 @@ class FakeServer:
     def control(self, timeout_s: float = 5.0) -> FakeControl:  # noqa: ARG002 (the seam's signature)
         return FakeControl(self, self._endpoint)
 
-    def start(self, context: DeployContext) -> Endpoint:  # noqa: ARG002 (the seam's signature)
+    def start(self, context: DeployContext) -> Endpoint:
+        self.contexts.append(context)
         if not self.ours and self.store.up:
+            self.events.append("found")
             return self._endpoint
         return self._begin("start")
 

@@ -221,7 +221,7 @@ def deployed(server: FakeServer) -> Deployed:
 
 @dataclass
 class FakeParts:
-    """Makes the parts of a trial ready (`conduct.measurement.Parts`): those it was given, restarted if they died."""
+    """Makes the parts of a trial ready (`deploy.deployed.Parts`): those it was given, restarted if they died."""
 
     servers: dict[str, FakeServer]
     subjects: dict[str, FakeSubject] = field(default_factory=dict)

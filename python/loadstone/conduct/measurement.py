@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from loadstone import registry
 from loadstone.conduct.display import Live, NoLive, Progress
@@ -16,7 +15,7 @@ from loadstone.conduct.ready_parts import failure, targets_of, watch_of
 from loadstone.conduct.snapshots import After, Before, read_after, read_before, readings
 from loadstone.conduct.trial_keys import keys_of, numbered_keys
 from loadstone.deploy.capacity_watch import RoomWatch
-from loadstone.deploy.deployed import Ready
+from loadstone.deploy.deployed import Parts, Ready
 from loadstone.deploy.placement import Placement
 from loadstone.drive.driver import Driver, OnInterval
 from loadstone.drive.outcome import Interval
@@ -29,18 +28,6 @@ from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import Ceiling
 from loadstone.record.observation import Drive, Observation, measure_phase
 from loadstone.software.redis.control import RedisControl
-
-
-class Parts(Protocol):
-    """What makes the parts of a trial ready; see `deploy.deployments.Deployments`."""
-
-    def need(self, planned: PlannedTrial) -> Ready:
-        """What the trial runs on: started, restarted, or found.
-
-        Raises:
-            UserError: a part cannot be started, cannot serve, or cannot take its data.
-            ServerGone: one that is not ours does not answer any more.
-        """
 
 
 @dataclass
