@@ -152,14 +152,14 @@ def _report(analysis: Analysis, folder: Path, kept: Exception | None, results: C
 
 def _advised(error: LoadstoneError, folder: Path, options: RunOptions, unwritten: str) -> LoadstoneError:
     """The same error, with the command that goes on where it ended, and what could not be written."""
-    words = ["loadstone", "run", "--resume", str(folder)]
+    command = ["loadstone", "run", "--resume", str(folder)]
     for server in options.servers:
         if HIDDEN in hidden_arguments(["--server", server])[1]:  # the folder keeps no password
-            words += ["--server", f"{server.partition('=')[0]}=URL"]
+            command += ["--server", f"{server.partition('=')[0]}=URL"]
     if options.allow_any_command:  # it is never taken from a folder
-        words.append("--allow-any-command")
+        command.append("--allow-any-command")
     also = f" ({unwritten})" if unwritten else ""
-    return type(error)(f"{error}; go on with: {shlex.join(words)}{also}")
+    return type(error)(f"{error}; go on with: {shlex.join(command)}{also}")
 
 
 def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[Objective], unwritten: str = "") -> Outcome:

@@ -47,7 +47,7 @@ class Conductor:
         """Run one trial and record it, whatever became of it.
 
         Raises:
-            Interrupted: the user asked to stop; nothing of the trial counts.
+            Interrupted: the user requested a stop; nothing of the trial counts.
             ServerGone: a part that is not ours stopped answering; the trial is recorded as invalid.
             OutOfRoom: a server that is not ours threw keys away, or is full; the trial is recorded as invalid.
             UserError: the disk is full, or what is to be made on a server that is not ours cannot be noted.
@@ -119,6 +119,6 @@ class Conductor:
         return self.ceiling.measure(drive.plan, record.bytes_received / replies)
 
     def _written(self, writer: TrialWriter, record: TrialRecord) -> TrialRecord:
-        """The record, judged and on the disk. Raises Interrupted where the user asked to stop: then it is not."""
+        """The record, judged and on the disk. Raises Interrupted where the user requested a stop: then it is not."""
         self.measurement.require_going_on()
         return writer.finish(judge_trial(record))

@@ -41,7 +41,7 @@ class Crashes:
         """Run those that are not recorded yet.
 
         Raises:
-            Interrupted: the user asked to stop; the crash being measured is not recorded.
+            Interrupted: the user requested a stop; the crash being measured is not recorded.
             UserError: the disk is full.
         """
         done = {record.trial for record in self.folder.earlier_crashes}
@@ -131,7 +131,7 @@ def _counted(one: CrashTrial, server: Deployed, before: int = 0) -> int | None:
 
 
 def _contradiction(plan: Plan, looked_up: LookedUp | None, drive: DriveRecord) -> str | None:
-    """Why the record of keys cannot be right: each write of a key that is written once has a key of its own."""
+    """Why the record of keys cannot be correct: each write of a key that is written once has a key of its own."""
     if looked_up is None or plan.keys.distribution != "exactly_once" or looked_up.keys == drive.total.ok:
         return None
     return f"{drive.total.ok} writes were acknowledged, of {looked_up.keys} keys; please report this"

@@ -56,7 +56,7 @@ class Measurement:
     driver: Driver
     placement: Placement
     stopping: threading.Event
-    """Set when the user asked to stop: what is being measured is not recorded."""
+    """Set when the user requested a stop: what is being measured is not recorded."""
     progress: Progress
     live: Live = field(default_factory=NoLive)
     monitors: Callable[[Watch], Sequence[Monitor]] = registry.monitors
@@ -67,7 +67,7 @@ class Measurement:
         return (*self.placement.server_cpus, *self.placement.generator_cpus)
 
     def require_going_on(self) -> None:
-        """Raises Interrupted where the user asked to stop."""
+        """Raises Interrupted where the user requested a stop."""
         if self.stopping.is_set():
             raise Interrupted("interrupted; what was finished is kept")
 
