@@ -17,7 +17,7 @@ from loadstone.record.crash import CrashRecord
 from loadstone.software.redis.control import numbered
 
 from ..fake_redis import FakeServer
-from ..fakes import DONE, FakeParts
+from ..fakes import DONE, FakeParts, FullFile
 from .fake_rig import FakeRig
 
 Open = Callable[..., FakeRig]
@@ -197,6 +197,14 @@ def test_an_interrupted_crash_is_not_recorded_and_is_done_again(lab: Lab) -> Non
     with pytest.raises(Interrupted):
         lab.one()
     assert (lab.rig.folder.path / "crashes.jsonl").read_text() == ""
+    assert lab.server.store.keys == {}
+
+
+def test_a_full_disk_ends_the_run_and_leaves_no_key(lab: Lab) -> None:
+    lab.server.store.config["appendonly"] = "yes"
+    lab.rig.folder.crashes = FullFile(lab.rig.folder.crashes)  # type: ignore[assignment]
+    with pytest.raises(UserError, match=r"crashes\.jsonl"):
+        lab.one()
     assert lab.server.store.keys == {}
 
 

@@ -10,6 +10,8 @@ from loadstone.conduct.measurement import PreparedTrial
 from loadstone.deploy.ledger import Made, Place
 from loadstone.deploy.traces import Traces
 from loadstone.errors import DriveFailed, LoadstoneError, ServerGone, UserError
+from loadstone.plan.http import HttpRequest
+from loadstone.plan.model import Operation
 from loadstone.plan.wanted import StoredCount
 from loadstone.record.observation import Drive, Observation
 
@@ -189,6 +191,18 @@ def test_an_application_that_gets_the_load_has_no_keys_of_ours_removed(fake_rig:
     with rig.measurement.prepare(planned, rig.parts.need(planned)) as prepared:
         assert prepared.plan.endpoints == prepared.ready.subjects["app"].endpoints
     assert "UNLINK" not in rig.server.events, "the plan's keys are for servers that get it themselves"
+
+
+def test_a_load_of_http_has_no_keys_to_remove(fake_rig: Open) -> None:
+    rig = fake_rig(subject=FakeSubject("app"))
+    planned = rig.planned()
+    post = Operation(name="post", requests=(HttpRequest(method="GET", path="/post"),))
+    plan = planned.plan.model_copy(update={"protocol": "http1", "operations": (post,)})
+    planned = replace(planned, plan=plan, target=None)
+    with rig.measurement.prepare(planned, rig.parts.need(planned)) as prepared:
+        found = rig.measurement.drive(prepared, ignored, monitored=False)
+    assert found.record.total.ok > 0
+    assert "UNLINK" not in rig.server.events
 
 
 def test_a_target_that_is_no_part_is_named(fake_rig: Open) -> None:
