@@ -1,22 +1,11 @@
 """Quantiles over everything that was due: failures are infinitely late, too few samples tell nothing."""
 
-from collections.abc import Iterable
 from types import ModuleType
 
-import numpy as np
 import pytest
-from hdrh.histogram import HdrHistogram
 
 from loadstone.errors import DriveFailed
-from loadstone.record.histogram import (
-    decode,
-    dispersion,
-    measurable,
-    merge,
-    quantiles_ns,
-    quantiles_of_summary,
-    rank_of,
-)
+from loadstone.record.histogram import decode, measurable, merge, quantiles_ns, quantiles_of_summary, rank_of
 
 
 def quantiles(synthetic: ModuleType, values: list[int], operations: int | None = None):
@@ -107,27 +96,3 @@ def test_a_drivers_summary_keeps_what_its_count_can_tell(synthetic: ModuleType) 
     found = quantiles_of_summary(synthetic.summary([100] * 1000))
     assert (found.p50, found.p90, found.p95, found.p999) == (100, 100, None, None)
     assert quantiles_of_summary(synthetic.summary([])).max is None
-
-
-@pytest.mark.parametrize("scale_ns", [300, 40_000, 90_000_000])
-def test_the_dispersion_is_that_of_the_values_to_three_digits(scale_ns: int) -> None:
-    values = np.random.default_rng(3).exponential(scale_ns, 4000).astype(np.int64) + 1
-    halves = [recorded_of(values[::2]), recorded_of(values[1::2])]
-    expected = np.mean(values.astype(float) ** 2) / np.mean(values) ** 2
-    assert dispersion(halves) == pytest.approx(expected, rel=2e-3)
-    assert dispersion([halves[0], recorded_of([])]) == pytest.approx(dispersion(halves[:1]))
-
-
-def test_of_no_value_and_of_noughts_there_is_no_dispersion() -> None:
-    assert dispersion([]) is None
-    assert dispersion([recorded_of([])]) is None
-    assert dispersion([recorded_of([0, 0])]) is None
-    assert dispersion([recorded_of([7] * 5)]) == pytest.approx(1.0)
-
-
-def recorded_of(values: Iterable[int]) -> HdrHistogram:
-    """A histogram of these values, as it comes out of its text."""
-    histogram = HdrHistogram(1, 3_600_000_000_000, 3)
-    for value in values:
-        histogram.record_value(int(value))
-    return decode(histogram.encode().decode())
