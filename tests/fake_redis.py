@@ -20,6 +20,11 @@ _PORTS = itertools.count(10_000)
 _STARTS = itertools.count(1)
 
 
+def numbered(prefix: str, number: int) -> str:
+    """The key of a plan with this number, as the engine names it."""
+    return f"{prefix}{number:012d}"
+
+
 @dataclass
 class Store:
     """What one start of a server holds and counts, and whether it answers."""

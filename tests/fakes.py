@@ -33,9 +33,8 @@ from loadstone.observe.watch import Watch
 from loadstone.plan.model import Closed, Endpoint, Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import Ceiling
-from loadstone.software.redis.control import numbered
 
-from .fake_redis import FakeServer
+from .fake_redis import FakeServer, numbered
 
 DONE = 100
 """Operations in each interval of a fake drive."""

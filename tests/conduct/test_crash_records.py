@@ -14,9 +14,8 @@ from loadstone.errors import Interrupted, ServerGone, UserError
 from loadstone.plan.run_plan import CrashTrial, PlannedTrial
 from loadstone.plan.wanted import PlannedCrash
 from loadstone.record.crash import CrashRecord
-from loadstone.software.redis.control import numbered
 
-from ..fake_redis import FakeServer
+from ..fake_redis import FakeServer, numbered
 from ..fakes import DONE, FakeParts, FullFile
 from .fake_rig import FakeRig
 
