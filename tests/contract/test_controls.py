@@ -1,4 +1,4 @@
-"""Both controls answer the same questions (`deploy/provider.py`, `Control`), and change nothing by being asked."""
+"""Both controls answer the same questions (`deploy/control.py`), and change nothing by being asked."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from loadstone import registry
-from loadstone.deploy.provider import Control, DeployContext
+from loadstone.deploy.control import Control
+from loadstone.deploy.provider import DeployContext
 from loadstone.errors import ServerGone, UserError
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.local import find

@@ -13,7 +13,6 @@ from loadstone import registry
 from loadstone.conduct.capacity_check import require_room
 from loadstone.conduct.preflight import ask_users_parts
 from loadstone.deploy import capacity as module
-from loadstone.deploy.capacity import disk_room
 from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.row_writer import DataWriter
@@ -21,6 +20,7 @@ from loadstone.deploy.server_pool import ServerPool
 from loadstone.errors import OutOfRoom, UserError
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.wanted import WantedData
+from loadstone.software.mariadb.capacity import disk_room
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.local import LocalMariaDb, MariaDbSettings, find
 from loadstone.software.mariadb.url import MariaDbUrlSettings

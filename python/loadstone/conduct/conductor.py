@@ -27,6 +27,7 @@ from loadstone.conduct.starts import part_starts, prepare_anew, starts_before
 from loadstone.conduct.trial_keys import keys_of, numbered_keys
 from loadstone.conduct.warm_up import warm_up
 from loadstone.deploy.capacity_watch import RoomWatch
+from loadstone.deploy.control import KeyStore
 from loadstone.deploy.deployed import Ready
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.placement import Placement
@@ -43,7 +44,6 @@ from loadstone.record.facts import Ceiling
 from loadstone.record.folder import RunFolder, TrialWriter
 from loadstone.record.trial import TrialRecord
 from loadstone.record.trial_record import failed_trial_record, make_trial_record
-from loadstone.software.redis.control import RedisControl
 
 OnInterval = Callable[[Interval], None]
 START_TRIES = 2
@@ -240,7 +240,7 @@ class Conductor:
         count = min(keys.count, self._offered or 0) if in_order else keys.count
         gone: ServerGone | None = None
         for one in targets_of(ready, planned.target).values():
-            if not isinstance(one.control, RedisControl) or (one.server.ours and not one.server.alive()):
+            if not isinstance(one.control, KeyStore) or (one.server.ours and not one.server.alive()):
                 continue
             try:
                 one.control.remove_numbered(keys.prefix, count)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from loadstone import steady_clock
 from loadstone.conduct.look_up import LookUp
+from loadstone.deploy.control import KeyStore
 from loadstone.deploy.deployed import Deployed, Ready
 from loadstone.deploy.deployments import Deployments
 from loadstone.drive.driver import Driver
@@ -20,7 +21,6 @@ from loadstone.plan.run_plan import CrashTrial
 from loadstone.process_identity import signal_if, started
 from loadstone.record.crash import CrashRecord, LookedUp
 from loadstone.record.folder import RunFolder
-from loadstone.software.redis.control import RedisControl
 
 
 @dataclass
@@ -115,7 +115,7 @@ class Crashes:
 
     def _looked_up(self, one: CrashTrial, plan: Plan, server: Deployed, drive: DriveRecord) -> LookedUp | None:
         """What became of every acknowledged key; None where keys cannot be looked up."""
-        if not one.crash.look_up or drive.acknowledged is None or not isinstance(server.control, RedisControl):
+        if not one.crash.look_up or drive.acknowledged is None or not isinstance(server.control, KeyStore):
             return None
         look_up = LookUp(server.control, plan, one.crash.look_up, self.progress, self._stop_if_requested)
         return look_up.run(drive.acknowledged)
@@ -148,7 +148,7 @@ class Crashes:
         """Remove the keys of the drive: those that are taken in order end with what was offered."""
         keys = one.trial.plan.keys
         count = min(keys.count, offered) if keys.distribution == "exactly_once" else keys.count
-        if isinstance(server.control, RedisControl):
+        if isinstance(server.control, KeyStore):
             with suppress(LoadstoneError):
                 server.control.remove_numbered(keys.prefix, count)
 
@@ -162,11 +162,7 @@ def _contradiction(plan: Plan, looked_up: LookedUp, drive: DriveRecord) -> str |
 
 def _evicts(victim: Deployed) -> str:
     """By which policy the server may throw away what it acknowledged; empty where it does not."""
-    if not isinstance(victim.control, RedisControl):
-        return ""
-    found = victim.control.settings({"maxmemory": "", "maxmemory-policy": ""})
-    policy = found.get("maxmemory-policy", "noeviction")
-    return policy if found.get("maxmemory", "0") != "0" and policy != "noeviction" else ""
+    return victim.control.evicting_policy() if isinstance(victim.control, KeyStore) else ""
 
 
 def _told_nothing(one: CrashTrial, why: str) -> CrashRecord:

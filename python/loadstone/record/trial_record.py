@@ -6,6 +6,7 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from loadstone import registry
 from loadstone.deploy.placement import Placement
 from loadstone.drive.outcome import Counts, DriveRecord, Interval, Latency
 from loadstone.observe.sample import Sample
@@ -31,7 +32,6 @@ from loadstone.record.histogram import decode, dispersion, merge, quantiles_ns, 
 from loadstone.record.part_cpu import connections_by_third, cpu_seconds, parts_of
 from loadstone.record.trial import Quantiles, TrialCounts, TrialRecord
 from loadstone.record.window import Window
-from loadstone.spec.experiment import is_mariadb
 
 _HOST = "host"
 _KERNEL = "kernel"
@@ -83,7 +83,11 @@ def make_trial_record(
         ports: the ports for connections that this machine makes, right after the drive.
     """
     window = _measure_window(drive, samples)
-    redis = [name for name, pair in snapshots.items() if any(pair) or not is_mariadb(planned.servers.get(name, {}))]
+    redis = [
+        name
+        for name, pair in snapshots.items()
+        if any(pair) or registry.software_of(planned.servers.get(name, {})).has_counters
+    ]
     cpu_s = cpu_seconds(window, drive, redis)
     series = _series(intervals)
     in_force = limits_of(planned, limits or {})

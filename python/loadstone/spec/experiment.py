@@ -4,7 +4,7 @@
 `${factor.name}` for a value that stands behind the level (`Factor.values`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -31,10 +31,8 @@ COLUMNS = (
     *("mariadb_reads", "pool_wait", "held_back", "published"),
 )
 """What a table may print, see `Table.columns`."""
-COUNTING = ("DBSIZE", "EXISTS", "GET", "HLEN", "LLEN", "SCARD", "STRLEN", "XLEN", "ZCARD")
-"""Commands of Redis that may count what is stored: they read, and answer one number."""
 OUR_PREFIX = "loadstone:"
-"""What every key begins with that is written to a Redis of the user's."""
+"""What every key begins with that is written to a server of the user's."""
 
 
 def _known_metric(name: str) -> str:
@@ -391,11 +389,6 @@ class AsPublished(SpecPart):
     model: dict[str, Any] = {}
     phases: dict[str, Any] = {}
     note: str = ""
-
-
-def is_mariadb(settings: Mapping[str, Any]) -> bool:
-    """Whether a server's settings are those of a MariaDB: it takes no load itself, and rows go into its tables."""
-    return str(settings.get("kind", "")).startswith("mariadb") or settings.get("software") == "mariadb"
 
 
 class Experiment(SpecPart):
