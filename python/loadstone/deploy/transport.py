@@ -2,6 +2,7 @@
 
 import ipaddress
 import ssl
+from pathlib import Path
 
 from loadstone.deploy.provider import DeployContext, Remark
 from loadstone.errors import UserError
@@ -73,6 +74,11 @@ def tls_context(tls: Tls) -> ssl.SSLContext:
         files = ", ".join(f for f in (tls.ca_file, tls.cert_file, tls.key_file) if f)
         raise UserError(f"tls: cannot use {files} ({error_text(error)}); name readable PEM files") from None
     return context
+
+
+def ca_file_of(tls: Tls | None) -> str:
+    """The file of the CA that signed a server's certificate, for others; empty: one that this machine trusts."""
+    return str(Path(tls.ca_file).absolute()) if tls and tls.ca_file else ""
 
 
 def error_text(error: BaseException) -> str:

@@ -192,7 +192,7 @@ class StoredFacts(Facts):
     unknown: int = 0
     """Operations that may have stored it or not: errors, time-outs, replies that never came."""
     keys_before: int | None = None
-    """Keys in the server's database; None where it has none (MariaDB)."""
+    """Keys in the server's database; None where it has none."""
     keys_after: int | None = None
 
 

@@ -7,6 +7,7 @@ from loadstone.deploy.containers.contained import InContainer
 from loadstone.deploy.fact import Fact
 from loadstone.deploy.ledger import Place
 from loadstone.deploy.provider import ServerSettings
+from loadstone.plan.model import Tls
 
 
 @dataclass(frozen=True)
@@ -20,3 +21,5 @@ class Room:
     facts: Sequence[Callable[[], Fact]]
     """What `loadstone doctor` says of what is installed."""
     in_container: InContainer | None = None
+    jdbc_options: Callable[[str, str, Tls | None], str] | None = None
+    """What the options of a JDBC URL are, by host, port and TLS: for `${NAME.jdbc_options}` of a subject."""

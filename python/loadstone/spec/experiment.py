@@ -267,7 +267,7 @@ class SubjectSpec(SpecPart):
 
 
 class DataInto(SpecPart):
-    """One place that rows are written to: a table of MariaDB, or keys of Redis.
+    """One place that rows are written to: a table of a database, or keys of Redis.
 
     Only under conditions that `when` allows and that have the server.
     """
@@ -275,7 +275,7 @@ class DataInto(SpecPart):
     server: str
     when: dict[str, Level | tuple[Level, ...]] = {}
     table: str | None = None
-    """MariaDB: filled with the columns of the same names."""
+    """Filled with the columns of the same names."""
     commands: tuple[str, ...] = ()
     """Redis: sent for each row, with `{column}` for its values and `{json}` for the row; keys: `loadstone:...`."""
 
@@ -402,7 +402,7 @@ class Experiment(SpecPart):
     factors: dict[str, Factor]
     tables: tuple[Table, ...] = Field(min_length=1, max_length=PARTS_MAX)
     servers: dict[str, dict[str, Any]]
-    """Name -> settings of a provider (`kind: embedded | process | url | mariadb...`), see `registry.SERVERS`.
+    """Name -> settings of a provider (`kind: embedded | process | url...`), see `registry.SERVERS`.
 
     With `when`, as of an operation, it is there for those conditions only.
     """

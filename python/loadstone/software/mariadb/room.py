@@ -8,6 +8,7 @@ from loadstone.observe.sample import Monitor
 from loadstone.observe.watch import Watch
 from loadstone.software.mariadb import installed
 from loadstone.software.mariadb.contained import ContainedMariaDb, check
+from loadstone.software.mariadb.jdbc import jdbc_options
 from loadstone.software.mariadb.local import MariaDbSettings
 from loadstone.software.mariadb.monitor import MariaDbMonitor
 from loadstone.software.mariadb.traces import place_of_database
@@ -25,5 +26,6 @@ ROOM = Room(
     kinds={"mariadb": MariaDbSettings, "mariadb-url": MariaDbUrlSettings},
     place=place,
     facts=(installed.server,),
+    jdbc_options=jdbc_options,
     in_container=InContainer(check, lambda _: ContainedMariaDb()),
 )

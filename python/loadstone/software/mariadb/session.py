@@ -63,7 +63,7 @@ class MariaDbSession:
         with self._lock:
             self._drop()
 
-    @typed
+    @typed("rows of a MariaDB")
     def query(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows that a statement gives; `values` take the places of its `%s`."""
         try:
