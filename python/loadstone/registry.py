@@ -1,6 +1,6 @@
 """The kinds of each seam. Outside of its room a software is reached by this file alone.
 
-What a software declares of itself (`SOFTWARE`) may be asked for by every stage: it is data. What it does is loaded when
+What a software declares of itself (`SOFTWARE`) may be used by every stage: it is data. What it does is loaded when
 it is first needed, by the name of its room: `software/NAME/room.py`. To add one takes its room and two lines here.
 """
 
@@ -17,7 +17,7 @@ from loadstone.software.redis.declared import REDIS
 from loadstone.software.software import Software
 from loadstone.spec.problems import first_problem, listed, nearest, shown
 
-if TYPE_CHECKING:  # types alone: whoever asks for a declaration loads no server, no monitor and no client library
+if TYPE_CHECKING:  # types alone: whoever needs a declaration loads no server, no monitor and no client library
     from loadstone.deploy.fact import Fact
     from loadstone.deploy.provider import Server, ServerSettings
     from loadstone.observe.sample import Monitor

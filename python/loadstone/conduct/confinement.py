@@ -77,7 +77,7 @@ def confined(run_plan: RunPlan, *, ask: bool, allow: bool) -> tuple[str, ...]:
 def refused_commands(run_plan: RunPlan, *, ask: bool) -> list[Refused]:
     """What of a run may not be sent to servers that are not ours, in the order of its conditions.
 
-    `ask`: whether the servers are asked what their commands are; if not, what only they know passes.
+    `ask`: whether the servers are consulted about their commands; if not, what only they know passes.
 
     Raises:
         UserError: a server does not answer, or a manifest's statements cannot be read.
@@ -105,7 +105,7 @@ def _refused(sent: Sent, server: str) -> Refused | None:
 
 
 def _users_servers(run_plan: RunPlan) -> Iterator[tuple[str, Server, list[PlannedTrial]]]:
-    """Each server that is not ours, not asked yet, with a trial of each condition that has it."""
+    """Each server that is not ours, not connected yet, with a trial of each condition that has it."""
     conditions = {str(trial.condition): trial for trial in run_plan.every_trial}
     trials: dict[str, list[PlannedTrial]] = {}
     servers: dict[str, tuple[str, Server]] = {}

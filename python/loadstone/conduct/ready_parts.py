@@ -1,4 +1,4 @@
-"""What is asked of the running servers and subjects around a drive: counters, counts, settings, and who died."""
+"""What is read from the running servers and subjects around a drive: counters, counts, settings, and who died."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -62,7 +62,7 @@ def _of_processes(ready: Ready) -> dict[str, Start]:
 
 
 def _process_start(pid: int) -> Start | None:
-    """None: there is no such process, or none that can be seen."""
+    """None: there is no such process, or none that can be observed."""
     ticks = started(pid)
     return None if ticks is None else Start(f"process {pid}, tick {ticks}", pid=pid)
 

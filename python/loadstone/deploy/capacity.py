@@ -1,4 +1,4 @@
-"""How room on servers is found out and told, for all kinds of software."""
+"""How room on servers is found out, and put into text, for all kinds of software."""
 
 import contextlib
 import os

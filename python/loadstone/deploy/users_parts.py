@@ -26,7 +26,7 @@ def answering_again(start: Callable[[DeployContext], Answer]) -> Answer:
 
 
 def listening_pid(endpoint: Endpoint) -> int | None:
-    """The one process of this machine that listens at a loopback endpoint, where that can be seen."""
+    """The one process of this machine that listens at a loopback endpoint, where that can be observed."""
     if not is_loopback(endpoint.host):
         return None
     try:

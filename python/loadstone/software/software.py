@@ -1,4 +1,4 @@
-"""What every kind of server software declares of itself: pure data, so that every stage may ask for it.
+"""What every kind of server software declares of itself: pure data, so that every stage may use it.
 
 A room declares itself in its `declared.py`; `registry.SOFTWARE` collects them. What it does stands in the other files
 of the room, and is reached by its `room.py` (see `software.room`).

@@ -17,12 +17,12 @@ class DiskRoom:
 
     folder: str
     free_bytes: int | None
-    """None: nobody tells."""
+    """None: nothing reports it."""
     binary_log: bool
 
 
 def disk_room(control: MariaDbSession, pid: int | None) -> DiskRoom:
-    """The disk that a MariaDB writes to; `pid`: its process, where that is one of this machine and can be seen.
+    """The disk that a MariaDB writes to; `pid`: its process, where that is one of this machine and can be observed.
 
     Raises:
         LoadstoneError: the server does not answer.
@@ -37,7 +37,7 @@ def disk_room(control: MariaDbSession, pid: int | None) -> DiskRoom:
 
 
 def _free_by_plugin(control: MariaDbSession, folder: str) -> int | None:
-    """By the plugin DISKS, which few servers have, and which tells those who may read files alone."""
+    """By the plugin DISKS, which few servers have, and which answers only users who may read files."""
     try:
         rows = control.table(2, "SELECT Path, Available FROM information_schema.DISKS")
         with read_as(control.endpoint.label, "information_schema.DISKS", "paths and figures"):

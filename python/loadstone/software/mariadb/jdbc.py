@@ -5,7 +5,7 @@ from loadstone.errors import UserError
 from loadstone.plan.model import Tls
 
 UNREADABLE = "mysql_native_password,client_ed25519,parsec,caching_sha2_password"
-"""Plugins by which a server that nobody verified does not get to read the password."""
+"""Plugins by which a server that is not verified does not get to read the password."""
 
 
 def jdbc_options(host: str, port: str, tls: Tls | None) -> str:

@@ -27,7 +27,7 @@ class MemoryUse:
     used_bytes: int
     """What counts against the limit: without the buffers of replicas and of the append-only file."""
     limit_bytes: int
-    """Its maxmemory; 0: none, or it does not tell."""
+    """Its maxmemory; 0: none, or it does not report one."""
     policy: str
     evicted_keys: int
     refused: int
@@ -42,7 +42,7 @@ class MemoryUse:
 
     @classmethod
     def of(cls, info: Mapping[str, Any]) -> "MemoryUse":
-        """What a server tells; what it does not tell, or tells as something else than a number, is 0."""
+        """By what a server reports; what it does not report, or not as a number, is 0."""
         spaces = [value for name, value in info.items() if name.startswith("db") and isinstance(value, Mapping)]
         oom = info.get("errorstat_OOM")
         return cls(
@@ -115,7 +115,7 @@ def _ours_alone(control: RedisSession) -> bool:
 
 
 def machine_free_bytes(use: MemoryUse, *, here: bool) -> int | None:
-    """Free memory of a Redis's machine: of this one as the kernel tells; of another at most. None: not known."""
+    """Free memory of a Redis's machine: of this one as the kernel has it; of another at most. None: not known."""
     if here:
         return int(psutil.virtual_memory().available)
     return None if use.machine_bytes is None else max(0, use.machine_bytes - use.resident_bytes)

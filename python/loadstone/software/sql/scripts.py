@@ -22,7 +22,7 @@ def new_tables(where: str, script: str, theirs: Collection[str]) -> list[str]:
     """
     before = frozenset(table.lower() for table in theirs)
     for text in statements_in(script):
-        with contextlib.suppress(SqlProblem):  # one that was let pass: its words alone are looked at, below
+        with contextlib.suppress(SqlProblem):  # one that was let pass: its text alone is looked at, below
             for table in sorted(before & tables_changed(text)):
                 raise _theirs(where, " ".join(text.split())[:60], table)
     for statement in DESTROYING.findall(script):
