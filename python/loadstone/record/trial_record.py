@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from loadstone import registry
 from loadstone.drive.outcome import Counts, DriveRecord, Interval, Latency
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial
@@ -16,7 +17,6 @@ from loadstone.record.observation import Observation
 from loadstone.record.part_cpu import connections_by_third, cpu_seconds, parts_of
 from loadstone.record.trial import Quantiles, TrialCounts, TrialRecord
 from loadstone.record.window import Window
-from loadstone.spec.experiment import is_mariadb
 
 _HOST = "host"
 _KERNEL = "kernel"
@@ -93,7 +93,11 @@ def _facts(
 
 def _with_counters(planned: PlannedTrial, counters: Mapping[str, SnapshotPair]) -> list[str]:
     """The servers that have counters of their own, whether they answered or not."""
-    return [name for name, pair in counters.items() if any(pair) or not is_mariadb(planned.servers.get(name, {}))]
+    return [
+        name
+        for name, pair in counters.items()
+        if any(pair) or registry.software_of(planned.servers.get(name, {})).has_counters
+    ]
 
 
 def failed_trial_record(planned: PlannedTrial, plan: Plan, failure: str, started_unix_ns: int) -> TrialRecord:
