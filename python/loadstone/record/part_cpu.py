@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from loadstone import registry
+from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.drive.outcome import DriveRecord
 from loadstone.observe.sample import Sample
 from loadstone.record.facts import DRIVER, OF_MARIADB, OWN, PartCpu, cpus_in_force, owner_of
@@ -37,7 +38,7 @@ def parts_of(
     cpu_s: Mapping[str, float],
     servers: Mapping[str, Mapping[str, object]],
     subjects: Collection[str],
-    limits: Mapping[str, Mapping[str, str]],
+    limits: Mapping[str, Mapping[LimitName, LimitInForce]],
 ) -> dict[str, PartCpu]:
     """Shares of one core of each part in `cpu_s`.
 
