@@ -279,7 +279,7 @@ def test_only_a_limit_in_force_is_one(synthetic: ModuleType, drive, reported, ke
     planned = synthetic.planned_trial("b01-001", {"operation": "set"}, drive.plan)
     planned.servers["mariadb"] = {"kind": "mariadb", "limits": {"cpu": 1.0}, "settings": {"log_bin": "OFF"}}
     samples = [*drive.samples, *of_process(synthetic, "mariadb", 0.8, 0.001, threads_connected=12.0)]
-    trial = synthetic.make_trial(drive, planned, samples=samples, limits=reported)
+    trial = synthetic.make_trial(drive, planned, samples=samples, **({} if reported is None else {"limits": reported}))
     found = TrialFacts.model_validate(trial.facts)
     assert found.limits == {"mariadb": {"cpu": kept}}
     assert found.parts["mariadb"].cpu_limit == cpus
