@@ -10,6 +10,7 @@ import pytest
 
 from loadstone.analyse.model import Analysis
 from loadstone.message import as_written
+from loadstone.report import format as fmt
 from loadstone.report import html
 from loadstone.report.columns import columns_for
 from loadstone.report.glossary import VERDICT_TERMS
@@ -128,10 +129,10 @@ def test_verdicts_stand_before_the_tables_in_fixed_words(judged: Analysis, judge
     assert {one.primary.kind for family in judged.families for one in family.comparisons} == set(VERDICT_TERMS)
     for family in judged.families:
         assert family.question in words
-        assert family.answer in words
+        assert fmt.sentence(family.answer) in words
         for comparison in family.comparisons:
             assert verdict_text(comparison.primary) in words
-            assert all(warning in words for warning in comparison.warnings)
+            assert all(warning in words for warning in map(fmt.sentence, comparison.warnings))
     assert "Took 12 min 3 s of a budget of 45 min." in words
 
 

@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 
 from loadstone.analyse.model import Analysis
+from loadstone.report import format as fmt
 from loadstone.report import markdown
 from loadstone.report.format import sentence
 from loadstone.report.verdicts import verdict_text
@@ -107,7 +108,7 @@ def test_verdicts_stand_before_the_tables(judged: Analysis) -> None:
     lines = text.split("\n")
     for family in judged.families:
         assert f"### {family.question}" in lines
-        assert family.answer in lines
+        assert fmt.sentence(family.answer) in lines
         for comparison in family.comparisons:
             words = re.sub(r"([\[\]~])", r"\\\1", verdict_text(comparison.primary))
             assert sum(words in line for line in lines if line.startswith("|")) >= 1
