@@ -243,7 +243,7 @@ def test_trials_without_the_figure_are_not_passed_over(base: JudgedRun, trials: 
     some = (*trials(1, throughput_per_s=1000.0)[:-1], trials(1, throughput_per_s=1000.0, response_ns=untold)[-1])
     (one,) = compared(base, (some, trials(2, throughput_per_s=1000.0)), metric="response_ns.p50")
     assert one.primary.kind == "invalid"
-    assert "1 of 36 trials tell no such figure" in verdict_text(one.primary)
+    assert "1 of 36 trials give no such figure" in verdict_text(one.primary)
 
 
 def test_a_difference_in_failures_is_no_fair_comparison(base: JudgedRun, trials: Trials) -> None:
