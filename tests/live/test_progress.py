@@ -255,11 +255,11 @@ def test_the_time_left_counts_down_from_when_it_was_told(clock: Clock) -> None:
     progress.start()
     progress.left(100, False)
     clock.now = 25
-    assert progress.left_words() == "about 75 s left"
+    assert progress.left_text() == "about 75 s left"
     progress.left(600, True)
-    assert progress.left_words() == "at most 10 min left"
+    assert progress.left_text() == "at most 10 min left"
     clock.now = 5000
-    assert progress.left_words() == "at most 0 s left"
+    assert progress.left_text() == "at most 0 s left"
 
 
 def test_a_long_label_and_control_characters_do_no_harm(clock: Clock) -> None:

@@ -109,7 +109,7 @@ def compare_pairs(
 
 
 def _place(run: Run, one: Comparison) -> str:
-    """All that both conditions have in common, of what the run varied: who picks a pair sees which one it is."""
+    """All that both conditions have in common, of what the run varied: so it is clear which pair it is."""
     a, b = one.primary.a.condition, one.primary.b.condition
     several = [name for name, factor in run.experiment.factors.items() if len(factor.levels) > 1 and name in a]
     return condition_words(run.experiment, a, [name for name in several if name in b and same_level(a[name], b[name])])
@@ -180,9 +180,9 @@ def _group_of(trials: Sequence[TrialRecord], pair: PairDesign) -> tuple[str | No
 
 def _blocks_of(trials: Sequence[TrialRecord], condition: Mapping[str, Level]) -> dict[str, set[int]]:
     """Group -> the blocks in which the condition was measured."""
-    wanted, found = identity(condition), dict[str, set[int]]()
+    name, found = identity(condition), dict[str, set[int]]()
     for trial in trials:
-        if trial.block != WARM_BLOCK and identity(trial.condition) == wanted:
+        if trial.block != WARM_BLOCK and identity(trial.condition) == name:
             found.setdefault(trial.group, set()).add(trial.block)
     return found
 

@@ -265,7 +265,7 @@ def _typical(trials: Sequence[TrialRecord], metric: str) -> float | None:
 def _pair_checks(
     blocks: Sequence[PairBlock], metric: str, typical: tuple[float | None, float | None], margin: float
 ) -> list[CheckResult]:
-    """The rules for two conditions of one run that do not ask for common blocks."""
+    """The rules for two conditions of one run that need no common blocks."""
     if not blocks:
         return []
     checks = [pair_checks.error_difference(blocks).model_copy(update={"name": "errors"})]
@@ -289,11 +289,11 @@ def _replication(a: Sequence[TrialRecord], b: Sequence[TrialRecord], names: Name
 
 
 def _without_figure(a: Sequence[TrialRecord], b: Sequence[TrialRecord], metric: str) -> list[CheckResult]:
-    """Leaving out trials that tell no figure would be a choice by their result: then there is no verdict."""
-    untold = [trial for trial in (*a, *b) if not figure(trial, metric)]
-    if not untold:
+    """Leaving out trials without a figure would be a choice by their result: then there is no verdict."""
+    without = [trial for trial in (*a, *b) if not figure(trial, metric)]
+    if not without:
         return []
-    reason = message("pair.samples.no_figure", without=len(untold), of=len(a) + len(b))
+    reason = message("pair.samples.no_figure", without=len(without), of=len(a) + len(b))
     return [CheckResult(name="samples", verdict="invalid", measured=None, limit=None, unit="", reason=reason)]
 
 

@@ -50,7 +50,7 @@ class Side(Piece):
 
     condition: dict[str, Level] = {}
     name: str
-    """What tells it from the other one, e.g. `json`: the sentence of the verdict calls it that."""
+    """By what differs, e.g. `json`: the sentence of the verdict calls it that."""
     typical: float | None = None
     """Median of its blocks' figures (a quantile: that of all blocks merged), in the metric's unit."""
     gain: float = 0.0
@@ -76,8 +76,8 @@ class BlockPoint(Piece):
 class Verdict(Piece):
     """What may be said of conditions A and B by one metric, and what it rests on.
 
-    Ratios are ln(B / A). None: the data cannot tell; the end of an interval, or the estimate of one that exists: it is
-    infinite, since a quantile falls among the failures.
+    Ratios are ln(B / A). None: not known from the data; or infinite, where only a part of an interval and its estimate
+    is None: a quantile falls among the failures.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)

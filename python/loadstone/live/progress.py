@@ -14,7 +14,7 @@ from rich.text import Text
 from loadstone.console import remarks
 from loadstone.deploy.provider import Remark
 from loadstone.judge.verdict import Verdict
-from loadstone.live.progress_view import View, phase_words
+from loadstone.live.progress_view import View, phase_text
 from loadstone.message import Message
 from loadstone.record.look import Reason
 from loadstone.report import format as fmt
@@ -107,7 +107,7 @@ class RunProgress:
         if phase == "measure":
             self._beat(f"{self._view.label}: {fmt.rate(tps)} a second, P99 {fmt.duration(p99_ns)}")
         else:
-            self._beat(f"{self._view.label}: {phase_words(phase)}", patience=2)
+            self._beat(f"{self._view.label}: {phase_text(phase)}", patience=2)
 
     def finished(self, verdict: str, reasons: Sequence[Message], *, in_block: bool = False) -> None:
         """The trial ended; `in_block`: its block is reported as a whole. A new reason to refuse one is remarked."""
@@ -185,9 +185,9 @@ class RunProgress:
             self._screen.stop()
             self._screen = None
 
-    def left_words(self) -> str:
+    def left_text(self) -> str:
         """`about 4 min left`, counted down since it was reported; `at most` where the run may end before."""
-        return self._view.left_words(self._clock())
+        return self._view.left_text(self._clock())
 
     def _look(self, group: str, blocks: int, reason: Reason, verdicts: Sequence[Verdict]) -> None:
         refused = any(one.kind in ("invalid", "not_decidable") for one in verdicts)
@@ -212,7 +212,7 @@ class RunProgress:
         """A line on what ended, with its mark; elsewhere than on a terminal with the time left."""
         facts = [fmt.plain(reason) if self._is_new(reason) else _fact(fmt.plain(reason)) for reason in reasons]
         line = " ".join([f"{said}.", *facts]) if facts else said
-        left = "" if self._screen else f", {self.left_words()}"
+        left = "" if self._screen else f", {self.left_text()}"
         self._line(Text.assemble((f"{MARKS.get(verdict, '?')} ", STYLES.get(verdict, "")), f"{what}: {line}{left}"))
 
     def _is_new(self, text: str) -> bool:
@@ -231,8 +231,8 @@ class RunProgress:
         if self._console.is_terminal or self._verbose or self._clock() - self._line_s < patience * pause_s:
             return
         self._lines, self._line_s = self._lines + 1, self._clock()
-        left = self.left_words() if self._view.left_s else ""
-        parts = filter(None, (self._view.place, now, self._view.decided_words(), left))
+        left = self.left_text() if self._view.left_s else ""
+        parts = filter(None, (self._view.place, now, self._view.decided_text(), left))
         self._line(Text("; ".join(parts)))
 
     def _line(self, text: Text) -> None:

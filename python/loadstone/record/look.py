@@ -19,7 +19,7 @@ _BEFORE: dict[str, VerdictKind] = {
 
 
 class LookVerdict(Line):
-    """The verdict of a pair at a look. Ratios are ln(B / A); None where the data could not tell."""
+    """The verdict of a pair at a look. Ratios are ln(B / A); None where the data do not give them."""
 
     kind: VerdictKind
     winner: Literal["a", "b"] | None = None

@@ -41,7 +41,7 @@ class ComparedRun(Piece):
     """One of the runs."""
 
     name: str
-    """What tells it from the other one, e.g. `run 14:30`; empty where there is one run only."""
+    """What it is called beside the other one, e.g. `run 14:30`; empty where there is one run only."""
     run: str
     """Name of its folder."""
     experiment: str
@@ -63,7 +63,7 @@ class CompareReport(Piece):
     comparisons: list[Comparison]
     objectives: list[str]
     missed: list[Recorded]
-    """A line for each objective that a comparison misses or cannot tell."""
+    """A line for each objective that a comparison misses or leaves open."""
 
 
 def to_json(report: CompareReport) -> str:

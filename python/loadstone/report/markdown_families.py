@@ -1,4 +1,4 @@
-"""The declared comparisons, the trials and the words of a report, as Markdown."""
+"""The declared comparisons, the trials and the glossary of a report, as Markdown."""
 
 from collections.abc import Iterator
 
@@ -17,8 +17,8 @@ _RULE = "|---:|---:|---:|---|---:|---:|---:|"
 
 def _head(first: str, family: Family) -> Iterator[str]:
     a, b, ratio = map(text, verdicts.side_headings(family.comparisons))
-    counted = "blocks | stalls of both | minimum detectable effect"
-    yield f"| {first} | {a} | {b} | {ratio} [interval] | verdict | {counted} |"
+    rest = "verdict | blocks | stalls of both | minimum detectable effect"
+    yield f"| {first} | {a} | {b} | {ratio} [interval] | {rest} |"
     yield f"|---{_RULE}"
 
 

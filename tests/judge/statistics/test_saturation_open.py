@@ -22,7 +22,7 @@ OBJECTIVE = Objective(latency_s=0.005)
 
 def bisected(start: Bisection, limit: float) -> Bisection:
     while not start.done:
-        start = start.told(keeps=start.rate_per_s <= limit)
+        start = start.after(keeps=start.rate_per_s <= limit)
     return start
 
 

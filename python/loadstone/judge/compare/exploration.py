@@ -1,6 +1,6 @@
 """The other metrics of a pair: labelled exploratory, since nobody said beforehand that they would decide.
 
-What repeats the primary metric is no further row: throughput where nothing failed, the mean time of users who ask
+What repeats the primary metric is no further row: throughput where nothing failed, the mean time of users who send
 again at once (users over rate), the best second of a trial of a second.
 """
 

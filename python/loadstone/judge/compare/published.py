@@ -31,7 +31,7 @@ def _side(side: Side, condition: Condition) -> Side:
 def block_points(blocks: Sequence[PairBlock], metric: str, *, ratios: bool) -> list[BlockPoint]:
     """Every block with the figures of the metric; an invalid trial has none. Without `ratios` no ratio is given.
 
-    A quantile of merged histograms uses blocks that are too short to tell it by themselves.
+    A quantile of merged histograms uses blocks that are too short to have it by themselves.
     """
     return [_point(block, metric, ratios=ratios) for block in sorted(blocks, key=lambda block: block.block)]
 

@@ -14,7 +14,7 @@ def differing(pair: PairDesign) -> list[str]:
 
 
 def side_names(experiment: Experiment, pair: PairDesign) -> tuple[str, str]:
-    """What tells one from the other: `json` and `string`."""
+    """What the two are called, by what differs: `json` and `string`."""
     factors = differing(pair)
     a, b = (condition_words(experiment, condition, factors) for condition in (pair.a, pair.b))
     return (a, b) if a != b else ("A", "B")

@@ -152,7 +152,7 @@ def _rising(curves: _Curves, tail: NDArray[np.bool_]) -> bool:
 def _retrograde(curves: _Curves, tail: NDArray[np.bool_]) -> bool:
     """Whether the end of the tail, its upper half, lies surely below .95 of the peak.
 
-    Which level is the peak is told for each sweep by the other sweeps: the largest of several noisy figures
+    Which level is the peak is decided for each sweep by the other sweeps: the largest of several noisy figures
     would be too large, and every plateau would seem to fall.
     """
     logs = np.log(curves.rates)

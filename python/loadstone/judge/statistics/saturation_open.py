@@ -79,7 +79,7 @@ class Bisection:
         """Whether no step is left."""
         return self.steps_left == 0
 
-    def told(self, *, keeps: bool) -> "Bisection":
+    def after(self, *, keeps: bool) -> "Bisection":
         """After a trial at `rate_per_s` that kept its objective or did not."""
         middle, left = self.rate_per_s, self.steps_left - 1
         if keeps:
@@ -99,8 +99,8 @@ def around(located_per_s: float, finished: Sequence[Bisection] = (), dither: flo
     `dither` (-1 to 1, to be drawn anew for each block) times 5 %: were the blocks' steps the same rates, all of
     them would err by the same rounding, and their interval would not know it.
     """
-    seen = sorted([located_per_s, *(block.rate_per_s for block in finished)])
-    middle = math.sqrt(seen[(len(seen) - 1) // 2] * seen[len(seen) // 2]) * math.exp(dither * DITHER)
+    rates = sorted([located_per_s, *(block.rate_per_s for block in finished)])
+    middle = math.sqrt(rates[(len(rates) - 1) // 2] * rates[len(rates) // 2]) * math.exp(dither * DITHER)
     return Bisection(middle / REACH, middle * REACH, BLOCK_STEPS)
 
 

@@ -33,7 +33,7 @@ def rate_chart(table: ResultTable, analysis: Analysis) -> Chart | None:
         "rps",
         f"{rate.unit}{along}",
         _caption(values, shape),
-        f"{rate.words}{along}. " + _spoken(table, rate),
+        f"{rate.title}{along}. " + _spoken(table, rate),
         picture,
         {"conditions": values},
         table,

@@ -1,4 +1,4 @@
-"""Where a system saturates, in fixed words: the verdict, or why there is none."""
+"""Where a system saturates, in fixed terms: the verdict, or why there is none."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""The verdicts of comparisons, in fixed words. Ratios are logarithms; one without an end is None."""
+"""The verdicts of comparisons, in fixed terms. Ratios are logarithms; one without an end is None."""
 
 from collections.abc import Callable, Sequence
 from math import inf
