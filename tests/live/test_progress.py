@@ -44,7 +44,7 @@ def test_elsewhere_than_on_a_terminal_it_prints_a_line_now_and_then(clock: Clock
             progress.live(100, None, "warm_up")
             progress.live(18_432, 1_200_000, "measure")
             clock.now += 1
-            progress.finished("suspect" if n % 2 else "valid", [ADVICE.format(n)] if n % 2 else [])
+            progress.finished("suspect" if n % 2 else "valid", [as_written(ADVICE.format(n))] if n % 2 else [])
     assert out.getvalue().splitlines() == [
         "trial 1 of 60; set, 1 kB: warm-up; 0 of 2 decided; about 59 s left",
         "trial 16 of 60; set, 16 kB: 18,432 a second, P99 1.20 ms; 0 of 2 decided; about 44 s left",
@@ -71,11 +71,15 @@ def test_why_a_trial_gives_no_figure_is_remarked_once(clock: Clock, terminal: bo
         progress.start()
         for n in range(1, 9):
             progress.trial(f"b01-00{n}", f"set, {n} kB", f"trial {n} of 8")
-            progress.finished("invalid", [f"{n}.5 % of the operations failed.", ADVICE.format(n)], in_block=n > 4)
-            progress.finished("suspect", [ADVICE.format(n)])
+            progress.finished(
+                "invalid",
+                list(map(as_written, (f"{n}.5 % of the operations failed.", ADVICE.format(n)))),
+                in_block=n > 4,
+            )
+            progress.finished("suspect", [as_written(ADVICE.format(n))])
         progress.block("storage: block 1, look at 8")
         progress.trial("b01-009", "get", "trial 9 of 9")
-        progress.finished("invalid", ["The server stopped answering."])
+        progress.finished("invalid", [as_written("The server stopped answering.")])
     kept = [line.lstrip("\r") for line in out.getvalue().splitlines() if "✕" in line]
     assert [line[line.index("✕") :].rstrip() for line in kept] == [
         "✕ set, 1 kB: 1.5 % of the operations failed.",
@@ -147,7 +151,7 @@ def test_quiet_prints_nothing(clock: Clock) -> None:
         progress.start()
         progress.trial("t", "set", "trial 1 of 1")
         progress.live(1, 1, "measure")
-        progress.finished("invalid", ["bad"])
+        progress.finished("invalid", [as_written("bad")])
         progress.look("storage", 8, "decided", [verdict("faster", 12, 9, 15)])
     assert out.getvalue() == ""
 
@@ -161,7 +165,7 @@ def test_verbose_prints_one_line_a_trial_of_a_table(clock: Clock) -> None:
             progress.trial(f"b01-00{n}", f"set, {n} kB", f"trial {n} of 3")
             progress.live(18_432, 1_200_000, "measure")
             clock.now += 20
-            progress.finished(verdict, ["generator CPU 93.4 %"] if verdict == "invalid" else [])
+            progress.finished(verdict, [as_written("generator CPU 93.4 %")] if verdict == "invalid" else [])
         progress.note("done\n")
     assert out.getvalue().splitlines() == [
         "✓ trial 1 of 3: set, 1 kB: valid, about 40 s left",
@@ -232,7 +236,7 @@ def test_on_a_terminal_it_shows_what_happens_now(clock: Clock) -> None:
         "2 of 5 decided",
     ):
         assert words in shown
-    progress.finished("invalid", ["3.4 % of the operations failed."], in_block=True)
+    progress.finished("invalid", [as_written("3.4 % of the operations failed.")], in_block=True)
     assert "✕ get, 1 kB, 8 workers: 3.4 % of the operations failed." in out.getvalue()
     assert "1 invalid" in out.getvalue()
     progress.stop()
