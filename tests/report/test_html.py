@@ -128,10 +128,10 @@ def test_verdicts_stand_before_the_tables_in_fixed_words(judged: Analysis, judge
     assert {one.primary.kind for family in judged.families for one in family.comparisons} == set(VERDICT_TERMS)
     for family in judged.families:
         assert family.question in words
-        assert family.answer in words
+        assert text(family.answer) in words
         for comparison in family.comparisons:
             assert verdict_text(comparison.primary) in words
-            assert all(warning in words for warning in comparison.warnings)
+            assert all(text(warning) in words for warning in comparison.warnings)
     assert "Took 12 min 3 s of a budget of 45 min." in words
 
 

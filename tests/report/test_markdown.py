@@ -107,7 +107,7 @@ def test_verdicts_stand_before_the_tables(judged: Analysis) -> None:
     lines = text.split("\n")
     for family in judged.families:
         assert f"### {family.question}" in lines
-        assert family.answer in lines
+        assert sentence(family.answer) in lines
         for comparison in family.comparisons:
             words = re.sub(r"([\[\]~])", r"\\\1", verdict_text(comparison.primary))
             assert sum(words in line for line in lines if line.startswith("|")) >= 1

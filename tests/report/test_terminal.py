@@ -90,7 +90,7 @@ def test_nothing_goes_to_stdout(analysis: Analysis, capfd: pytest.CaptureFixture
 def test_verdicts_come_first_a_line_a_pair(judged: Analysis) -> None:
     lines = [line.rstrip() for line in printed(judged, 160).splitlines()]
     assert lines.index(judged.families[0].question) < lines.index("By document size, one worker")
-    assert "  " + judged.families[0].answer in lines
+    assert "  " + sentence(judged.families[0].answer) in lines
     for family in judged.families:
         for comparison in family.comparisons:
             [line] = [line for line in lines if line.endswith(verdict_text(comparison.primary))]
@@ -102,7 +102,7 @@ def test_verdicts_come_first_a_line_a_pair(judged: Analysis) -> None:
 def test_warnings_that_say_the_same_are_said_once(judged: Analysis) -> None:
     family = judged.families[0]
     pairs = [
-        one.model_copy(update={"warnings": [f"{number} of 12 blocks left out (storage-b0{number}-001)."]})
+        one.model_copy(update={"warnings": [as_written(f"{number} of 12 blocks left out (storage-b0{number}-001).")]})
         for number, one in enumerate(family.comparisons, 1)
     ]
     text = printed(
