@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from loadstone import registry
 from loadstone.message import Message, message
 from loadstone.plan.conditions import conditions_varied
-from loadstone.plan.crashes import OF_THE_USER
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.plan.started_by_user import factors_of_start
 from loadstone.plan.substitute import substitute
@@ -64,7 +64,7 @@ def _subject(experiment: Experiment, name: str, trials: list[PlannedTrial]) -> M
         when=when,
         varied=[f"{key}={level_text(value)}" for key, value in shown.items()],
         fixed=[key for key in subject.environment if key not in varied],  # their values may be secrets
-        unknown=[server for server, settings in servers.items() if settings.get("kind") not in OF_THE_USER],
+        unknown=[server for server, settings in servers.items() if not registry.is_users(settings)],
     )
 
 
@@ -89,7 +89,7 @@ def crashes(run_plan: RunPlan, experiment: Experiment) -> Iterator[CrashOutline]
 
 
 def _not_tried(experiment: Experiment, crash: Crash) -> Message:
-    if experiment.servers[crash.server].get("kind") in OF_THE_USER:
+    if registry.is_users(experiment.servers[crash.server]):
         return message("plan_crash_of_user", name=crash.name, server=crash.server)
     return message("plan_crash_left_out", name=crash.name)
 
