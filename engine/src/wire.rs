@@ -100,8 +100,6 @@ pub struct Step {
 pub struct Expected<'a> {
     /// What the request's placeholders stand for.
     pub filling: Filling<'a>,
-    /// The newest version of the key that was begun, where versions are followed.
-    pub newest: u32,
     /// The key held a document for certain when the request was drawn.
     pub known: bool,
 }
@@ -204,36 +202,43 @@ impl Wire {
         }
     }
 
-    /// Appends request `number` for the endpoint number `target`. `filling.previous` is the whole reply to the
-    /// request before it in the same operation.
+    /// Appends request `number` for the endpoint number `target`. `previous_reply` is the whole reply to the request
+    /// before it in the same operation.
     #[inline]
-    pub fn encode(&mut self, number: usize, target: usize, filling: Filling, out: &mut Vec<u8>) {
+    pub fn encode(&mut self, number: usize, target: usize, filling: Filling, previous_reply: &[u8], out: &mut Vec<u8>) {
         match self {
-            Self::Resp(resp) => resp.encode(number, filling, out),
+            Self::Resp(resp) => resp.encode(number, filling, previous_reply, out),
             Self::Http1(http1) => http1.encode(number, target, &filling, out),
         }
     }
 
-    /// Where the reply at the beginning of `bytes` ends. `number` is that of the request it answers, None if none was
-    /// sent.
+    /// Where the reply at the beginning of `bytes` ends. `number` returns that of the request it answers, None if none
+    /// was sent.
     #[inline]
     pub fn decode(
         &mut self,
-        number: Option<usize>,
+        number: impl FnOnce() -> Option<usize>,
         reading: &mut Reading,
         bytes: &[u8],
     ) -> Result<Decoded, ProtocolError> {
         match self {
             Self::Resp(resp) => Ok(resp.decode(bytes)?),
-            Self::Http1(http1) => Ok(http1.decode(number, &mut reading.http1, bytes)?),
+            Self::Http1(http1) => Ok(http1.decode(number(), &mut reading.http1, bytes)?),
         }
     }
 
-    /// Judges the complete `reply` to request `number`.
+    /// Judges the complete `reply` to request `number`. `newest` returns the newest version of its key that was begun.
     #[inline]
-    pub fn judge(&mut self, number: usize, expected: &Expected, reading: &mut Reading, reply: &[u8]) -> Verdict {
+    pub fn judge(
+        &mut self,
+        number: usize,
+        expected: &Expected,
+        newest: impl Fn() -> u32,
+        reading: &mut Reading,
+        reply: &[u8],
+    ) -> Verdict {
         match self {
-            Self::Resp(resp) => resp.judge(number, expected, reply),
+            Self::Resp(resp) => resp.judge(number, expected, newest, reply),
             Self::Http1(http1) => http1.judge(number, &expected.filling, &mut reading.http1, reply),
         }
     }

@@ -1,5 +1,6 @@
 //! A plan's operations as they are drawn: by weight, each with its steps and the names these are counted under.
 
+use super::Request;
 use crate::plan::{Plan, PlanError, Writes};
 use crate::wire::{Step, WireOperation};
 
@@ -65,6 +66,16 @@ impl Operations {
             operations.all.push(Operation { steps, read_back, writes: operation.writes, threshold });
         }
         Ok(operations)
+    }
+
+    /// The request that an operation is at.
+    #[inline]
+    pub fn current(&self, request: &Request) -> RequestId {
+        let operation = &self.all[usize::from(request.operation)];
+        match operation.read_back {
+            Some(read_back) if request.read_back => read_back,
+            _ => operation.steps[usize::from(request.step)],
+        }
     }
 
     fn identified(&mut self, Step { name, number }: Step) -> RequestId {

@@ -5,7 +5,7 @@
 //! [`crate::content::values`]), so a reply is judged without anything having been stored.
 
 use super::keys::KeyPicker;
-use super::operations::{OperationInfo, Operations, RequestId};
+use super::operations::{OperationInfo, Operations};
 use super::read_back::{ReadBackCounts, RecentWrites, Write};
 use super::rng::Rng;
 use super::{Shared, routes};
@@ -35,9 +35,9 @@ pub struct Request {
 impl Request {
     /// What the placeholders stand for.
     #[inline]
-    fn filling<'a>(&self, shared: &'a Shared, previous: &'a [u8]) -> Filling<'a> {
+    fn filling<'a>(&self, shared: &'a Shared) -> Filling<'a> {
         let Request { key, version, seq, .. } = *self;
-        Filling { values: &shared.values, key, version, seq, previous, data: shared.data.as_ref() }
+        Filling { values: &shared.values, key, version, seq, previous: b"", data: shared.data.as_ref() }
     }
 }
 
@@ -103,7 +103,7 @@ impl Workload {
     /// Place in [`Workload::request_names`] of the request that an operation is at.
     #[inline]
     pub fn name_index(&self, request: &Request) -> usize {
-        self.current(request).name
+        self.operations.current(request).name
     }
 
     /// Shards that operations keep to: one an endpoint where keys decide on it, else one for all.
@@ -114,10 +114,14 @@ impl Workload {
     /// The shard of an operation. All its requests go there.
     #[inline]
     pub fn shard(&mut self, request: &Request) -> usize {
+        if self.shared.slots.is_none() { 0 } else { self.shard_by_slot(request) }
+    }
+
+    fn shard_by_slot(&mut self, request: &Request) -> usize {
         let Some(slots) = &self.shared.slots else {
             return 0;
         };
-        let filling = request.filling(&self.shared, b"");
+        let filling = request.filling(&self.shared);
         self.scratch.clear();
         self.routes[usize::from(request.operation)].iter().for_each(|part| part.write(&filling, &mut self.scratch));
         slots.endpoint_of(&self.scratch)
@@ -174,16 +178,6 @@ impl Workload {
         operations.iter().position(|operation| drawn <= operation.threshold).unwrap_or(0)
     }
 
-    /// The request that an operation is at.
-    #[inline]
-    fn current(&self, request: &Request) -> RequestId {
-        let operation = &self.operations.all[usize::from(request.operation)];
-        match operation.read_back {
-            Some(read_back) if request.read_back => read_back,
-            _ => operation.steps[usize::from(request.step)],
-        }
-    }
-
     /// Whether the operation has another request after the one that it is at.
     #[inline]
     pub fn has_next(&self, request: &Request) -> bool {
@@ -194,8 +188,8 @@ impl Workload {
     /// the one before it.
     #[inline]
     pub fn encode(&mut self, request: &Request, target: usize, previous_reply: &[u8], out: &mut Vec<u8>) {
-        let number = self.current(request).number;
-        self.wire.encode(number, target, request.filling(&self.shared, previous_reply), out);
+        let number = self.operations.current(request).number;
+        self.wire.encode(number, target, request.filling(&self.shared), previous_reply, out);
     }
 
     /// Where the reply at the beginning of `bytes` ends. `request` is the one that it answers, None if none was sent;
@@ -207,18 +201,18 @@ impl Workload {
         reading: &mut Reading,
         bytes: &[u8],
     ) -> Result<Decoded, ProtocolError> {
-        let number = request.map(|request| self.current(request).number);
-        self.wire.decode(number, reading, bytes)
+        let operations = &self.operations;
+        self.wire.decode(|| request.map(|request| operations.current(request).number), reading, bytes)
     }
 
     /// Judges the complete `reply` to the request that an operation is at. To be called once for each reply: a write
     /// counts as ended from then on. Not to be called when no reply came.
     #[inline]
     pub fn judge(&mut self, request: &Request, reading: &mut Reading, reply: &[u8]) -> Verdict {
-        let number = self.current(request).number;
-        let newest = if self.follows_versions { self.shared.state(request.key).version() } else { 0 };
-        let expected = Expected { filling: request.filling(&self.shared, b""), newest, known: request.known };
-        let verdict = self.wire.judge(number, &expected, reading, reply);
+        let number = self.operations.current(request).number;
+        let expected = Expected { filling: request.filling(&self.shared), known: request.known };
+        let newest = || self.shared.state(request.key).version();
+        let verdict = self.wire.judge(number, &expected, newest, reading, reply);
         if request.read_back {
             self.read_backs.checked += 1;
             self.read_backs.wrong += u64::from(verdict.is_err());

@@ -91,13 +91,13 @@ fn judged(reply: &[u8]) -> Vec<Option<ErrorKind>> {
     let reply = resp::reply(reply);
     take_elements(reply);
     let filling = Filling { values, key: 0, version: 1, seq: 0, previous: b"", data: None };
-    let expected = Expected { filling, newest: 1, known: true };
+    let expected = Expected { filling, known: true };
     let mut verdicts = Vec::new();
     for count_mismatch in [true, false] {
         let judge = Judge::new(&Verify { count_mismatch, ..Verify::default() }, false);
         for expect in EXPECTS {
             for strict in STRICT {
-                verdicts.push(judge.judge(expect, strict, &expected, reply).err());
+                verdicts.push(judge.judge(expect, strict, &expected, || 1, reply).err());
             }
         }
     }

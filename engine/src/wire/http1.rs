@@ -41,6 +41,7 @@ const PLACEHOLDERS: Placeholders = Placeholders {
 #[derive(Debug)]
 struct Exchange {
     request: Request,
+    requested: Requested,
     expectation: Expectation,
 }
 
@@ -51,17 +52,14 @@ pub struct Http1 {
     targets: Vec<Target>,
     /// Buffers for bodies that are checked and come in parts.
     spares: Vec<Vec<u8>>,
-    /// Whether bodies are checked.
-    checks_bodies: bool,
     counts_mismatches: bool,
-    /// The longest body that is kept for its check.
-    body_max_bytes: usize,
     scratch: Vec<u8>,
 }
 
 impl Http1 {
     pub(super) fn new(plan: &Plan, filling: &Filling) -> Result<(Self, Vec<WireOperation>), PlanError> {
         let mut parser = Parser::new(&plan.keys.prefix, &PLACEHOLDERS, filling.data);
+        let body_max_bytes = reply_max::bytes(plan, false);
         let mut exchanges = Vec::new();
         let mut add = |(index, operation): (usize, &plan::Operation)| {
             let mut steps = Vec::new();
@@ -70,7 +68,12 @@ impl Http1 {
                 let request = Request::new(written, &place, &mut parser, filling)?;
                 let expectation = Expectation::new(&written.expect, &format!("{place}.expect"), &mut parser)?;
                 steps.push(Step { name: request.name.clone(), number: exchanges.len() });
-                exchanges.push(Exchange { request, expectation });
+                let is_checked = plan.verify.replies && expectation.needs_body();
+                let requested = Requested {
+                    is_head: request.method == Method::Head,
+                    kept_max_bytes: is_checked.then_some(body_max_bytes),
+                };
+                exchanges.push(Exchange { request, requested, expectation });
             }
             Ok(WireOperation { steps, ..WireOperation::default() })
         };
@@ -79,9 +82,7 @@ impl Http1 {
             exchanges,
             targets: plan.endpoints.iter().map(Target::new).collect(),
             spares: Vec::new(),
-            checks_bodies: plan.verify.replies,
             counts_mismatches: plan.verify.count_mismatch,
-            body_max_bytes: reply_max::bytes(plan, false),
             scratch: Vec::new(),
         };
         Ok((http1, operations))
@@ -99,18 +100,16 @@ impl Http1 {
         reading: &mut Reading,
         bytes: &[u8],
     ) -> Result<Decoded, Malformed> {
-        let requested = number.map(|number| &self.exchanges[number]).map(|exchange| Requested {
-            is_head: exchange.request.method == Method::Head,
-            kept_max_bytes: (self.checks_bodies && exchange.expectation.needs_body()).then_some(self.body_max_bytes),
-        });
+        let requested = number.map(|number| self.exchanges[number].requested);
         decoding::decode(reading, requested, bytes, &mut self.spares)
     }
 
     #[inline]
     pub(super) fn judge(&mut self, number: usize, filling: &Filling, reading: &mut Reading, reply: &[u8]) -> Verdict {
-        let (status, body) = (reading.status(), reading.body(reply));
-        let expectation = &self.exchanges[number].expectation;
-        let compared = expectation.compare(status, body, self.checks_bodies, filling, &mut self.scratch);
+        let status = reading.status();
+        let Exchange { requested, expectation, .. } = &self.exchanges[number];
+        let body = requested.kept_max_bytes.map(|_| reading.body(reply));
+        let compared = expectation.compare(status, body, filling, &mut self.scratch);
         reading.restart(&mut self.spares);
         match compared {
             // A server that refuses is a failure even where mismatches do not count.

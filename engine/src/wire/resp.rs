@@ -74,15 +74,13 @@ impl Resp {
     }
 
     #[inline]
-    pub(super) fn encode(&mut self, number: usize, mut filling: Filling, out: &mut Vec<u8>) {
+    pub(super) fn encode(&mut self, number: usize, filling: Filling, previous_reply: &[u8], out: &mut Vec<u8>) {
         let exchange = &self.exchanges[number];
-        if exchange.uses_previous {
-            filling.previous = match reply(filling.previous) {
-                Some(Reply::Text(text)) => text,
-                _ => b"",
-            };
-        }
-        exchange.command.write(&filling, &mut self.scratch, out);
+        let previous = match exchange.uses_previous.then(|| reply(previous_reply)) {
+            Some(Some(Reply::Text(text))) => text,
+            _ => b"",
+        };
+        exchange.command.write(&Filling { previous, ..filling }, &mut self.scratch, out);
     }
 
     #[inline]
@@ -91,9 +89,9 @@ impl Resp {
     }
 
     #[inline]
-    pub(super) fn judge(&self, number: usize, expected: &Expected, bytes: &[u8]) -> Verdict {
+    pub(super) fn judge(&self, number: usize, expected: &Expected, newest: impl Fn() -> u32, bytes: &[u8]) -> Verdict {
         let Exchange { expect, strict, .. } = self.exchanges[number];
-        self.judge.judge(expect, strict, expected, reply(bytes))
+        self.judge.judge(expect, strict, expected, newest, reply(bytes))
     }
 }
 

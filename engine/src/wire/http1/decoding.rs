@@ -23,7 +23,7 @@ pub enum Malformed {
     HeadTooLong,
     #[error("a reply's status is not 100 to 599")]
     Status,
-    #[error("a reply switches to another protocol, which no request required")]
+    #[error("a reply switches to another protocol, which was not requested")]
     Switches,
     #[error("a reply's Content-Length is not one number")]
     Length,

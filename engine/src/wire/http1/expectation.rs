@@ -40,18 +40,17 @@ impl Expectation {
         self.equals.is_some() || self.contains.is_some() || !self.json_fields.is_empty()
     }
 
-    /// Compares a reply; its body only if `reads_body`. `scratch` is only there to be reused.
+    /// Compares a reply; its body only if there is one that was kept. `scratch` is only there to be reused.
     #[inline]
     pub fn compare(
         &self,
         status: u16,
-        body: &[u8],
-        reads_body: bool,
+        body: Option<&[u8]>,
         filling: &Filling,
         scratch: &mut Vec<u8>,
     ) -> Result<(), Mismatch> {
         let is_expected = self.statuses.iter().any(|&(low, high)| (low..=high).contains(&status));
-        let body_is_correct = !reads_body || !self.needs_body() || self.holds(body, filling, scratch);
+        let body_is_correct = body.is_none_or(|body| self.holds(body, filling, scratch));
         match (is_expected, body_is_correct) {
             (false, _) => Err(Mismatch::Status),
             (true, false) => Err(Mismatch::Body),

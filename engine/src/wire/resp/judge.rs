@@ -1,7 +1,8 @@
 //! Whether a reply is correct: compared with the text that its key and version generate.
 
 use super::{Items, Reply};
-use crate::content::values::{CONSTANT_FIELDS, DocumentParts, ID_DIGITS, Values, digits, number};
+use crate::content::template::Filling;
+use crate::content::values::{CONSTANT_FIELDS, DocumentParts, ID_DIGITS, digits, number};
 use crate::plan::{Expect, Verify, Writes};
 use crate::wire::{ErrorKind, Expected, Verdict};
 use serde::Deserialize;
@@ -30,18 +31,6 @@ impl Strict {
     }
 }
 
-/// What one reply is compared with.
-#[derive(Debug, Clone, Copy)]
-struct Required<'a> {
-    values: &'a Values,
-    key: u64,
-    /// The version of a strict comparison.
-    version: u32,
-    newest: u32,
-    known: bool,
-    strict: Strict,
-}
-
 /// The rules of one plan.
 #[derive(Debug, Clone)]
 pub(crate) struct Judge {
@@ -56,9 +45,17 @@ impl Judge {
         Self { replies: verify.replies, count_mismatch: verify.count_mismatch, writes_fields }
     }
 
-    /// Judges `reply` (None: bytes that are no reply) to a command that expects `expect`.
+    /// Judges `reply` (None: bytes that are no reply) to a command that expects `expect`. `newest` returns the newest
+    /// version of the key that was begun.
     #[inline]
-    pub fn judge(&self, expect: Expect, strict: Strict, expected: &Expected, reply: Option<Reply>) -> Verdict {
+    pub fn judge(
+        &self,
+        expect: Expect,
+        strict: Strict,
+        expected: &Expected,
+        newest: impl Fn() -> u32,
+        reply: Option<Reply>,
+    ) -> Verdict {
         let reply = match reply {
             Some(Reply::Error(text)) => return Err(ErrorKind::of_server(text)),
             None => return Err(ErrorKind::Protocol),
@@ -67,14 +64,21 @@ impl Judge {
         if !self.replies {
             return Ok(());
         }
-        let Expected { filling, newest, known } = *expected;
-        let (values, key, version) = (filling.values, filling.key, filling.version);
-        let verdict = self.compare(expect, &Required { values, key, version, newest, known, strict }, reply);
+        let verdict = self.compare(expect, strict, expected, newest, reply);
         if self.count_mismatch { verdict } else { Ok(()) }
     }
 
-    fn compare(&self, expect: Expect, required: &Required, reply: Reply) -> Verdict {
-        let Required { values, key, version, strict, .. } = *required;
+    fn compare(
+        &self,
+        expect: Expect,
+        strict: Strict,
+        expected: &Expected,
+        newest: impl Fn() -> u32,
+        reply: Reply,
+    ) -> Verdict {
+        let Filling { values, key, version, .. } = expected.filling;
+        // The key, or the field, is not there.
+        let absent = || if expected.known || strict != Strict::No { Err(ErrorKind::Missing) } else { Ok(()) };
         match (expect, reply) {
             (Expect::Any, _) | (Expect::Integer, Reply::Integer(_)) | (Expect::Item, Reply::Text(_)) => Ok(()),
             (Expect::Item, Reply::Nothing) => Err(ErrorKind::NilReply),
@@ -86,56 +90,56 @@ impl Judge {
                 Strict::Value => self.same(text, values.value(key, version)),
                 _ => text.len() == values.payload_bytes(),
             }),
-            (Expect::Document | Expect::Field | Expect::FieldArray | Expect::Value, Reply::Nothing) => absent(required),
-            (Expect::Document, Reply::Text(text)) => self.document(required, text),
-            (Expect::Field, Reply::Text(text)) => correct(self.is_field(required, text, None)),
-            (Expect::FieldArray, Reply::Text(b"[]")) => absent(required),
+            (Expect::Document | Expect::Field | Expect::FieldArray | Expect::Value, Reply::Nothing) => absent(),
+            (Expect::Document, Reply::Text(text)) => self.document(strict, expected, newest, text),
+            (Expect::Field, Reply::Text(text)) => correct(self.is_field(strict, expected, text, None)),
+            (Expect::FieldArray, Reply::Text(b"[]")) => absent(),
             (Expect::FieldArray, Reply::Text(text)) => {
                 let field = text.strip_prefix(br#"[""#).and_then(|text| text.strip_suffix(br#""]"#));
-                correct(field.is_some_and(|field| self.is_field(required, field, None)))
+                correct(field.is_some_and(|field| self.is_field(strict, expected, field, None)))
             }
-            (Expect::Hash, Reply::Items(items)) if items.left == 0 => absent(required),
+            (Expect::Hash, Reply::Items(items)) if items.left == 0 => absent(),
             (Expect::Hash, Reply::Items(items)) => {
                 let parts = hash_parts(items).ok_or(ErrorKind::WrongReply)?;
-                correct(self.are_parts(required, &parts))
+                correct(self.are_parts(strict, expected, newest, &parts))
             }
-            (Expect::Hash, Reply::Nothing) => absent(required),
+            (Expect::Hash, Reply::Nothing) => absent(),
             _ => Err(ErrorKind::WrongType),
         }
     }
 
-    fn document(&self, required: &Required, text: &[u8]) -> Verdict {
+    fn document(&self, strict: Strict, expected: &Expected, newest: impl Fn() -> u32, text: &[u8]) -> Verdict {
         let text = without_brackets(text);
         let loose;
-        let parts = match required.values.read(text) {
+        let parts = match expected.filling.values.read(text) {
             Some(parts) => parts,
             None => {
                 loose = serde_json::from_slice::<LooseDocument>(text).map_err(|_| ErrorKind::WrongReply)?;
                 loose.parts().ok_or(ErrorKind::WrongReply)?
             }
         };
-        correct(self.are_parts(required, &parts))
+        correct(self.are_parts(strict, expected, newest, &parts))
     }
 
     /// Every comparison is made, whatever the others say: against the null server the work must be the same.
-    fn are_parts(&self, required: &Required, parts: &DocumentParts) -> bool {
-        let Required { values, key, .. } = *required;
+    fn are_parts(&self, strict: Strict, expected: &Expected, newest: impl Fn() -> u32, parts: &DocumentParts) -> bool {
+        let Filling { values, key, version: due, .. } = expected.filling;
         let id = parts.id == digits::<ID_DIGITS>(key);
         let version = number(parts.version).and_then(|version| u32::try_from(version).ok()).unwrap_or(0);
-        let version_is_correct = match required.strict {
-            Strict::Document => version == required.version,
-            _ => (1..=required.newest).contains(&version),
+        let version_is_correct = match strict {
+            Strict::Document => version == due,
+            _ => (1..=newest()).contains(&version),
         };
         let body = self.same(parts.body, values.body(key, version));
-        let field = self.is_field(required, parts.field, Some(version));
+        let field = self.is_field(strict, expected, parts.field, Some(version));
         id & version_is_correct & body & field
     }
 
     /// `version`: that of the document the field is in, if known.
-    fn is_field(&self, required: &Required, text: &[u8], version: Option<u32>) -> bool {
-        let Required { values, key, .. } = *required;
-        match (required.strict, version) {
-            (Strict::Field | Strict::Document, _) => self.same(text, values.field(key, required.version)),
+    fn is_field(&self, strict: Strict, expected: &Expected, text: &[u8], version: Option<u32>) -> bool {
+        let Filling { values, key, version: due, .. } = expected.filling;
+        match (strict, version) {
+            (Strict::Field | Strict::Document, _) => self.same(text, values.field(key, due)),
             (_, Some(version)) if !self.writes_fields => self.same(text, values.field(key, version)),
             _ => values.is_some_field(text),
         }
@@ -158,11 +162,6 @@ fn correct(is_correct: bool) -> Verdict {
 /// Whether the digits of an integer, with its sign if it has one, are those of 1 or more.
 fn is_positive(text: &[u8]) -> bool {
     !text.starts_with(b"-") && text.iter().any(|digit| matches!(digit, b'1'..=b'9'))
-}
-
-/// The key, or the field, is not there.
-fn absent(required: &Required) -> Verdict {
-    if required.known || required.strict != Strict::No { Err(ErrorKind::Missing) } else { Ok(()) }
 }
 
 /// A JSONPath answers with an array of what it found: `[{...}]`.
