@@ -186,7 +186,6 @@ class FakeSubject:
 
     ours = True
     details: ClassVar[Mapping[str, str]] = {}
-    limits: ClassVar[Mapping[Any, Any]] = {}
     metrics: ClassVar[Mapping[str, str]] = {}
     pids: ClassVar[Mapping[str, int]] = {}
 

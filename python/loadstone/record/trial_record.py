@@ -5,18 +5,18 @@
 
 from collections.abc import Mapping, Sequence
 
+from loadstone import registry
 from loadstone.drive.outcome import Counts, DriveRecord, Interval, Latency
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.record.asked import limits_of, settings_of, with_asked_limits
 from loadstone.record.avg_max import seen_of
 from loadstone.record.facts import DRIVER, HostFacts, SeriesPoint, ServerCounters, ServerTrial, SnapshotPair, TrialFacts
 from loadstone.record.histogram import decode, dispersion, merge, quantiles_ns, quantiles_of_summary
 from loadstone.record.observation import Observation
 from loadstone.record.part_cpu import connections_by_third, cpu_seconds, parts_of
+from loadstone.record.requested import limits_of_servers, settings_of_servers, with_limits
 from loadstone.record.trial import Quantiles, TrialCounts, TrialRecord
 from loadstone.record.window import Window
-from loadstone.spec.experiment import is_mariadb
 
 _HOST = "host"
 _KERNEL = "kernel"
@@ -65,7 +65,7 @@ def _facts(
 ) -> TrialFacts:
     """What the checks are made from; `redis`: the servers that have counters."""
     drive, readings = observation.drive.record, observation.readings
-    in_force = limits_of(planned, readings.limits)
+    in_force = limits_of_servers(planned, readings.limits)
     return TrialFacts(
         failure=observation.failure,
         plan=observation.drive.plan,
@@ -78,9 +78,9 @@ def _facts(
         host=_host(window),
         parts=parts_of(window, drive, cpu_s, planned.servers, readings.subjects, in_force),
         stored=tuple(readings.stored),
-        subjects=with_asked_limits(planned, readings.subjects),
+        subjects=with_limits(planned, readings.subjects),
         target=planned.target,
-        settings=settings_of(planned, readings.settings),
+        settings=settings_of_servers(planned, readings.settings),
         unlike={name: dict(values) for name, values in readings.mismatched.items()},
         limits=in_force,
         seen=seen_of(window),
@@ -93,7 +93,11 @@ def _facts(
 
 def _with_counters(planned: PlannedTrial, counters: Mapping[str, SnapshotPair]) -> list[str]:
     """The servers that have counters of their own, whether they answered or not."""
-    return [name for name, pair in counters.items() if any(pair) or not is_mariadb(planned.servers.get(name, {}))]
+    return [
+        name
+        for name, pair in counters.items()
+        if any(pair) or registry.software_of(planned.servers.get(name, {})).has_counters
+    ]
 
 
 def failed_trial_record(planned: PlannedTrial, plan: Plan, failure: str, started_unix_ns: int) -> TrialRecord:
