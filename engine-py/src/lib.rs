@@ -3,8 +3,8 @@
 
 use loadstone_engine::drive::Drive;
 use loadstone_engine::null_server::NullOptions;
-use loadstone_engine::outcome::DriveError;
 use loadstone_engine::plan::{Plan, PlanError};
+use loadstone_engine::record::outcome::DriveError;
 use pyo3::exceptions::{PyConnectionError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;

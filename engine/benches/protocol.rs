@@ -3,9 +3,10 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use loadstone_engine::clock::thread_cpu_ns;
+use loadstone_engine::load::{Request, Shared, Workload};
+use loadstone_engine::machine::clock::thread_cpu_ns;
 use loadstone_engine::plan::Plan;
-use loadstone_engine::protocol::{Decoded, Judgement, Protocol, Reading, Request, Shared};
+use loadstone_engine::wire::{Decoded, Reading};
 use serde_json::json;
 
 const ROUNDS: usize = 21;
@@ -25,62 +26,62 @@ fn measure(name: &str, mut work: impl FnMut()) {
 }
 
 /// One operation on 1,000 keys that hold version 1 of their documents.
-fn protocol(operation: serde_json::Value, payload_bytes: usize) -> Protocol {
+fn workload(operation: serde_json::Value, payload_bytes: usize) -> Workload {
     let speaks = if operation.get("requests").is_some() { "http1" } else { "resp2" };
     let plan = json!({
         "protocol": speaks, "endpoints": [{}], "model": {"kind": "closed", "users": 1}, "pool": {"connections": 1},
         "operations": [operation], "keys": {"count": 1000, "loaded": true},
         "documents": {"payload_bytes": payload_bytes, "field_bytes": 10},
     });
-    let plan = Plan::from_json(&plan.to_string()).expect("the plan is right");
-    Protocol::new(&plan, Arc::new(Shared::new(&plan).expect("there is room")), 0).expect("the plan can be driven")
+    let plan = Plan::from_json(&plan.to_string()).expect("the plan is valid");
+    Workload::new(&plan, Arc::new(Shared::new(&plan).expect("there is room")), 0).expect("the plan can be driven")
 }
 
-fn begin(protocol: &mut Protocol) -> Request {
-    protocol.begin().expect("keys never run out")
+fn begin(workload: &mut Workload) -> Request {
+    workload.begin().expect("keys never run out")
 }
 
 /// Draws, encodes, decodes and judges, each alone and all together. The reply is made from the encoded command.
-fn measure_all(name: &str, protocol: &mut Protocol, reply: &dyn Fn(&Request) -> Vec<u8>) {
+fn measure_all(name: &str, workload: &mut Workload, reply: &dyn Fn(&Request) -> Vec<u8>) {
     let mut out = Vec::with_capacity(1 << 20);
     measure(&format!("{name}: begin"), || {
-        black_box(begin(protocol));
+        black_box(begin(workload));
     });
-    let request = begin(protocol);
+    let request = begin(workload);
     measure(&format!("{name}: encode"), || {
         out.clear();
-        protocol.encode(black_box(&request), 0, b"", &mut out);
+        workload.encode(black_box(&request), 0, b"", &mut out);
         black_box(&out);
     });
     let bytes = reply(&request);
     let mut reading = Reading::default();
     measure(&format!("{name}: decode"), || {
         assert_eq!(
-            black_box(protocol.decode(Some(&request), &mut reading, black_box(&bytes))),
+            black_box(workload.decode(Some(&request), &mut reading, black_box(&bytes))),
             Ok(Decoded::Complete { length: bytes.len() })
         );
     });
     let requests: Vec<(Request, Vec<u8>)> =
-        (0..64).map(|_| begin(protocol)).map(|request| (request, reply(&request))).collect();
+        (0..64).map(|_| begin(workload)).map(|request| (request, reply(&request))).collect();
     let mut turn = 0;
     measure(&format!("{name}: encode + decode + judge"), || {
         turn += 1;
         let (request, bytes) = &requests[turn % requests.len()];
         out.clear();
-        protocol.encode(black_box(request), 0, b"", &mut out);
+        workload.encode(black_box(request), 0, b"", &mut out);
         black_box(&out);
         assert_eq!(
-            protocol.decode(Some(request), &mut reading, black_box(bytes)),
+            workload.decode(Some(request), &mut reading, black_box(bytes)),
             Ok(Decoded::Complete { length: bytes.len() })
         );
-        assert_eq!(protocol.judge(black_box(request), &mut reading, black_box(bytes)), Judgement::Right);
+        assert_eq!(workload.judge(black_box(request), &mut reading, black_box(bytes)), Ok(()));
     });
 }
 
 /// The document of a request's key and version as a bulk string, cut out of the command that stores it.
 fn stored(payload_bytes: usize) -> impl Fn(&Request) -> Vec<u8> {
     let set = json!({"name": "set", "writes": "document", "commands": [{"args": ["SET", "{key}", "{document}"]}]});
-    let setter = std::cell::RefCell::new(protocol(set, payload_bytes));
+    let setter = std::cell::RefCell::new(workload(set, payload_bytes));
     move |request| {
         let mut out = Vec::new();
         let mut first = *request;
@@ -94,26 +95,26 @@ fn stored(payload_bytes: usize) -> impl Fn(&Request) -> Vec<u8> {
 fn main() {
     let get = json!({"name": "get", "commands": [{"args": ["GET", "{key}"], "expect": "value"}]});
     let value = b"$100\r\n".iter().chain(&[b'x'; 100]).chain(b"\r\n").copied().collect::<Vec<u8>>();
-    measure_all("GET 100 B", &mut protocol(get, 100), &|_| value.clone());
+    measure_all("GET 100 B", &mut workload(get, 100), &|_| value.clone());
     let get = json!({"name": "get", "requests": [{"path": "/post/{number}", "expect": {"contains": "xxx"}}]});
     let page = format!("HTTP/1.1 200 OK\r\nServer: any\r\nContent-Length: 100\r\n\r\n{}", "x".repeat(100)).into_bytes();
-    measure_all("HTTP GET 100 B", &mut protocol(get, 100), &|_| page.clone());
+    measure_all("HTTP GET 100 B", &mut workload(get, 100), &|_| page.clone());
     let set = json!({"name": "set", "commands": [{"args": ["SET", "{key}", "{value}"], "expect": "ok"}]});
-    measure_all("SET 100 B", &mut protocol(set, 100), &|_| b"+OK\r\n".to_vec());
+    measure_all("SET 100 B", &mut workload(set, 100), &|_| b"+OK\r\n".to_vec());
     let get = json!({"name": "get", "commands": [{"args": ["JSON.GET", "{key}"], "expect": "document"}]});
     for payload_bytes in [100, 1000, 10_000] {
         let name = format!("JSON.GET {payload_bytes} B + 122");
-        measure_all(&name, &mut protocol(get.clone(), payload_bytes), &stored(payload_bytes));
+        measure_all(&name, &mut workload(get.clone(), payload_bytes), &stored(payload_bytes));
     }
     let set = json!({"name": "set", "commands": [{"args": ["JSON.SET", "{key}", "$", "{document}"], "expect": "ok"}],
         "writes": "document", "read_back": {"args": ["JSON.GET", "{key}"], "expect": "document"}});
-    let mut set = protocol(set, 1000);
+    let mut set = workload(set, 1000);
     let mut out = Vec::with_capacity(1 << 20);
     measure("JSON.SET 1000 B + 122: begin, encode, judge", || {
         out.clear();
         let request = begin(&mut set);
         set.encode(&request, 0, b"", &mut out);
         black_box(&out);
-        assert_eq!(set.judge(&request, &mut Reading::default(), b"+OK\r\n"), Judgement::Right);
+        assert_eq!(set.judge(&request, &mut Reading::default(), b"+OK\r\n"), Ok(()));
     });
 }

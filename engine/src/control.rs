@@ -1,6 +1,6 @@
 //! What the threads of one drive share: when it began, when the measure phase ends, why it stopped.
 
-use crate::clock::{Clock, SECOND_NS, from_s, to_s};
+use crate::machine::clock::{Clock, SECOND_NS, from_s, to_s};
 use mio::Waker;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -1,15 +1,16 @@
-//! One drive from outside: made from a plan, started, asked for intervals, stopped, asked for its record.
+//! One drive from outside: made from a plan, started, stopped; its intervals while it runs, its record at the end.
 
-use crate::affinity;
-use crate::clock::{Clock, SECOND_NS, from_s};
-use crate::collect::Collector;
 use crate::control::Control;
-use crate::hand::Hand;
-use crate::outcome::{DriveError, DriveRecord};
+use crate::load::{Shared, Workload};
+use crate::machine::affinity;
+use crate::machine::clock::{Clock, SECOND_NS, from_s};
+use crate::net::resolve;
+use crate::net::tls::TlsConnector;
 use crate::plan::{Distribution, Model, Plan, PlanError};
-use crate::protocol::{Protocol, Shared};
-use crate::record::Message;
-use crate::resolve;
+use crate::record::collector::Collector;
+use crate::record::outbox::Outbox;
+use crate::record::outcome::{DriveError, DriveRecord};
+use crate::record::recorder::Message;
 use crate::worker::{Setup, Worker};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -26,7 +27,7 @@ const NOTICE_NS: u64 = SECOND_NS / 500;
 pub struct Drive {
     plan: Arc<Plan>,
     control: Arc<Control>,
-    hand: Arc<Hand>,
+    outbox: Arc<Outbox>,
     shared: Arc<Shared>,
     /// What the threads are made of; taken by `start`.
     prepared: Mutex<Option<Prepared>>,
@@ -36,8 +37,8 @@ pub struct Drive {
 /// What is made from the plan before anything is opened.
 #[derive(Debug)]
 struct Prepared {
-    protocols: Vec<Protocol>,
-    tls: Vec<Option<crate::tls::TlsConnector>>,
+    workloads: Vec<Workload>,
+    tls: Vec<Option<TlsConnector>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -53,8 +54,8 @@ impl Drive {
         }
         plan.threads = useful_threads(&plan, is_cluster);
         let shared = Arc::new(Shared::new(&plan)?);
-        let protocols: Vec<Protocol> =
-            (0..plan.threads).map(|thread| Protocol::new(&plan, shared.clone(), thread)).collect::<Result<_, _>>()?;
+        let workloads: Vec<Workload> =
+            (0..plan.threads).map(|thread| Workload::new(&plan, shared.clone(), thread)).collect::<Result<_, _>>()?;
         let tls = resolve::tls_of(&plan)?;
         let files = u64::from(plan.pool.connections) + OTHER_FILES;
         let limit = affinity::raise_open_files(files);
@@ -71,16 +72,16 @@ impl Drive {
         Ok(Self {
             plan: Arc::new(plan),
             control: Arc::new(control),
-            hand: Arc::new(Hand::default()),
+            outbox: Arc::new(Outbox::default()),
             shared,
-            prepared: Mutex::new(Some(Prepared { protocols, tls })),
+            prepared: Mutex::new(Some(Prepared { workloads, tls })),
             threads: Mutex::default(),
         })
     }
 
     /// Opens the pool, and lets the load begin at `start_at_unix_ns` or at once.
     ///
-    /// Fails if a connection cannot be made, with the server's words where it said any.
+    /// Fails if a connection cannot be made, with the server's error text where there is one.
     pub fn start(&self) -> Result<(), DriveError> {
         let Some(prepared) = lock(&self.prepared).take() else {
             return Err(DriveError::Start("the drive was started before".into()));
@@ -89,7 +90,7 @@ impl Drive {
         let (to_collector, from_workers) = channel();
         let (opened, openings) = channel();
         let mut spares = Vec::new();
-        for (thread, protocol) in prepared.protocols.into_iter().enumerate() {
+        for (thread, workload) in prepared.workloads.into_iter().enumerate() {
             let (to_worker, from_collector) = channel();
             spares.push(to_worker);
             let setup = Setup {
@@ -99,7 +100,7 @@ impl Drive {
                 plan: self.plan.clone(),
                 targets: targets.clone(),
                 control: self.control.clone(),
-                protocol,
+                workload,
                 spares: from_collector,
                 collector: to_collector.clone(),
             };
@@ -110,7 +111,7 @@ impl Drive {
         }
         drop((to_collector, opened));
         self.wait_for_the_pool(&openings)?;
-        self.begin(Collector::new(&self.plan, self.control.clone(), spares, self.hand.clone()), from_workers)
+        self.begin(Collector::new(&self.plan, self.control.clone(), spares, self.outbox.clone()), from_workers)
     }
 
     fn spawn(&self, name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), DriveError> {
@@ -151,14 +152,14 @@ impl Drive {
         Ok(())
     }
 
-    /// The next interval as JSON; None after `timeout` or when all were handed out.
+    /// The next interval as JSON; None after `timeout` or when all were taken.
     pub fn next_interval(&self, timeout: Duration) -> Option<String> {
-        self.hand.next_interval(timeout)
+        self.outbox.next_interval(timeout)
     }
 
-    /// Whether the drive ended and every interval was handed out.
+    /// Whether the drive ended and every interval was taken.
     pub fn finished(&self) -> bool {
-        self.hand.finished()
+        self.outbox.finished()
     }
 
     /// Ends the drive within 100 ms.
@@ -171,7 +172,7 @@ impl Drive {
         if lock(&self.threads).is_empty() {
             return Err(DriveError::NotStarted);
         }
-        self.hand.record(timeout)
+        self.outbox.record(timeout)
     }
 
     fn join(&self) {

@@ -4,16 +4,16 @@
 //! into pieces, its second one chooses among settings. What comes of a stream must not depend on the cuts, memory follows
 //! what came, and nothing panics.
 
-use crate::connection::Inbox;
-use crate::rng::Rng;
+use crate::load::rng::Rng;
+use crate::net::inbox::Inbox;
 
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is that of its folder in `fuzz/corpus`.
 pub const TARGETS: &[(&str, Target)] = &[
-    ("resp", crate::protocol::fuzzing::resp),
-    ("http", crate::protocol::fuzzing::http),
-    ("chunks", crate::protocol::fuzzing::chunks),
+    ("resp", crate::wire::fuzzing::resp),
+    ("http", crate::wire::fuzzing::http),
+    ("chunks", crate::wire::fuzzing::chunks),
     ("null_commands", crate::null_server::fuzzing::commands),
     ("null_requests", crate::null_server::fuzzing::requests),
 ];
@@ -51,7 +51,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Hands pieces over as a worker receives them; `consume` takes what it can, and is false once it takes no more.
+/// Delivers pieces as a worker receives them; `consume` takes what it can, and is false once it takes no more.
 pub(crate) fn receive_all(pieces: &[&[u8]], mut consume: impl FnMut(&mut Inbox) -> bool) -> Inbox {
     let mut inbox = Inbox::default();
     let mut came = 0;

@@ -1,16 +1,16 @@
-//! The null server: answers any command or HTTP request at once with a reply of the right kind and size, and
+//! The null server: answers any command or HTTP request at once with a reply of the correct kind and size, and
 //! stores nothing.
 //!
 //! What a driver does against it is the driver's ceiling. It can also be slow in known ways (a delay, a service
 //! time, a regular freeze), against which measurements are proved, and faulty in known ways for tests.
 
-mod command;
-mod connection;
+mod client;
+mod command_reader;
 mod event_loop;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod replies;
-mod request;
+mod request_reader;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,8 +22,8 @@ use std::thread::JoinHandle;
 use mio::Waker;
 use serde::Deserialize;
 
+use crate::content::values::ENVELOPE_BYTES;
 use crate::plan::{Expect, PlanError};
-use crate::values::ENVELOPE_BYTES;
 
 use event_loop::EventLoop;
 
@@ -31,7 +31,7 @@ use event_loop::EventLoop;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NullProtocol {
-    /// RESP2, and RESP3 once a client asked for it.
+    /// RESP2, and RESP3 once a client requires it.
     #[default]
     Resp,
     Http1,
@@ -151,9 +151,9 @@ impl NullServer {
         let (port, waker) = (event_loop.port()?, event_loop.waker()?);
         let thread = std::thread::Builder::new().name("null-server".into()).spawn(move || {
             if let Some(cpu) = cpu {
-                crate::affinity::pin_to(cpu);
+                crate::machine::affinity::pin_to(cpu);
             }
-            crate::affinity::exact_timers();
+            crate::machine::affinity::exact_timers();
             event_loop.run();
         })?;
         Ok(NullServer { port, state, waker, thread: Mutex::new(Some(thread)), unix_path })
@@ -172,7 +172,7 @@ impl NullServer {
     /// Closes all connections and ends the thread. More than once is fine.
     pub fn stop(&self) {
         self.state.stop.store(true, Ordering::SeqCst);
-        // Without a wake-up the thread sees the flag when it next looks.
+        // Without a wake-up the thread reads the flag when it next polls.
         let _ = self.waker.wake();
         let thread = self.thread.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
         if let Some(thread) = thread {

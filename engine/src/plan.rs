@@ -1,11 +1,13 @@
-//! What a driver is told to do: the mirror of `python/loadstone/plan/model.py`.
+//! What a driver has to do: the mirror of `python/loadstone/plan/model.py`.
 //!
 //! Same names, same defaults, unknown keys are errors. Units stand last in a name.
 
-pub(crate) mod http;
+mod http;
+mod reading;
 
 pub use http::{DataFile, DataFormat, DataOrder, HttpExpect, HttpRequest, Method, Status, Statuses};
 
+use crate::wire::WireKind;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -106,7 +108,7 @@ pub enum ThinkTime {
     Exponential,
 }
 
-/// Closed model: each virtual user waits for its reply, thinks, and asks again.
+/// Closed model: each virtual user waits for its reply, thinks, and sends its next request.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Closed {
@@ -209,7 +211,7 @@ impl Default for Phases {
     }
 }
 
-/// What a right reply is; see `Expect` in `plan/model.py`.
+/// What a correct reply is; see `Expect` in `plan/model.py`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expect {
@@ -347,15 +349,6 @@ impl Default for Timeouts {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ProtocolKind {
-    #[default]
-    Resp2,
-    Resp3,
-    Http1,
-}
-
 /// One driver's share of one trial.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -365,7 +358,7 @@ pub struct Plan {
     #[serde(default = "default_seed")]
     pub seed: u64,
     #[serde(default)]
-    pub protocol: ProtocolKind,
+    pub protocol: WireKind,
     pub endpoints: Vec<Endpoint>,
     #[serde(default = "default_threads")]
     pub threads: usize,

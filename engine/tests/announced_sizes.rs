@@ -1,8 +1,8 @@
 //! What a server announces takes no memory before it has come, and more than the plan expects is an error.
 
 use loadstone_engine::drive::Drive;
-use loadstone_engine::outcome::DriveRecord;
 use loadstone_engine::plan::Plan;
+use loadstone_engine::record::outcome::DriveRecord;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{Read, Write};
 use std::net::TcpListener;

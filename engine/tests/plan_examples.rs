@@ -1,7 +1,7 @@
 //! The plans that every language is tested against: what Python writes, Rust reads.
 
+use loadstone_engine::load::{Shared, Workload};
 use loadstone_engine::plan::{Model, Plan};
-use loadstone_engine::protocol::{Protocol, Shared};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn every_example_is_read_and_can_be_driven() {
         let value: serde_json::Value = serde_json::from_str(&text).expect("an example is JSON");
         assert_eq!(value["model"]["kind"], kind, "{name}");
         let shared = Arc::new(Shared::new(&plan).unwrap_or_else(|error| panic!("{name}: {error}")));
-        Protocol::new(&plan, shared, 0).unwrap_or_else(|error| panic!("{name}: {error}"));
+        Workload::new(&plan, shared, 0).unwrap_or_else(|error| panic!("{name}: {error}"));
         read += 1;
     }
     assert!(read > 0, "no example in {}", folder.display());

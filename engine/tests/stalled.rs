@@ -2,8 +2,8 @@
 #![cfg(target_os = "linux")]
 
 use loadstone_engine::drive::Drive;
-use loadstone_engine::outcome::DriveRecord;
 use loadstone_engine::plan::Plan;
+use loadstone_engine::record::outcome::DriveRecord;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The null server's thread: accepts, reads, answers; or holds replies back until they are due.
+//! The null server's thread: accepts, reads, answers; or keeps replies until they are due.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,13 +10,13 @@ use mio::event::Event;
 use mio::net::{TcpListener, UnixListener};
 use mio::{Events, Token, Waker};
 
-use crate::clock::{Clock, SECOND_NS, from_s};
-use crate::wait::{WAKER, Waiter};
+use crate::machine::clock::{Clock, SECOND_NS, from_s};
+use crate::net::waiter::{WAKER, Waiter};
 
-use super::command::{CommandReader, Found};
-use super::connection::{Connection, Input, Listener, Reader};
+use super::client::{Client, Input, Listener, Reader};
+use super::command_reader::{CommandReader, Found};
 use super::replies::{FIRST_AFTER_HANDSHAKE, HELLO, Replies};
-use super::request::RequestReader;
+use super::request_reader::RequestReader;
 use super::{Fault, NullOptions, NullProtocol, State, resolve};
 
 const LISTENER: Token = Token(usize::MAX - 1);
@@ -66,7 +66,7 @@ pub(super) struct EventLoop {
     clock: Clock,
     waiter: Waiter,
     listener: Listener,
-    connections: Vec<Option<Box<Connection>>>,
+    clients: Vec<Option<Box<Client>>>,
     free: Vec<usize>,
     buffer: Vec<u8>,
     protocol: NullProtocol,
@@ -79,7 +79,7 @@ pub(super) struct EventLoop {
     accepted: u64,
 }
 
-/// The connection is of no more use.
+/// The client is of no more use.
 struct Gone;
 
 impl From<io::Error> for Gone {
@@ -90,7 +90,7 @@ impl From<io::Error> for Gone {
 
 impl EventLoop {
     pub fn new(options: NullOptions, state: Arc<State>) -> io::Result<Self> {
-        crate::affinity::raise_open_files(OPEN_FILES);
+        crate::machine::affinity::raise_open_files(OPEN_FILES);
         let clock = Clock::new();
         let waiter = Waiter::new(clock, 0)?;
         let mut listener = match &options.unix_path {
@@ -109,7 +109,7 @@ impl EventLoop {
             clock,
             waiter,
             listener,
-            connections: Vec::new(),
+            clients: Vec::new(),
             free: Vec::new(),
             buffer: vec![0; BUFFER_BYTES],
             protocol: options.protocol,
@@ -130,7 +130,7 @@ impl EventLoop {
         self.waiter.waker()
     }
 
-    /// Answers until told to stop.
+    /// Answers until it is stopped.
     pub fn run(mut self) {
         let mut events = Events::with_capacity(EVENTS);
         while !self.state.stop.load(Ordering::Relaxed) {
@@ -151,8 +151,8 @@ impl EventLoop {
     fn accept(&mut self) {
         while let Ok(mut stream) = self.listener.accept() {
             let place = self.free.pop().unwrap_or_else(|| {
-                self.connections.push(None);
-                self.connections.len() - 1
+                self.clients.push(None);
+                self.clients.len() - 1
             });
             if stream.register(self.waiter.registry(), Token(place)).is_ok() {
                 self.accepted += 1;
@@ -160,7 +160,7 @@ impl EventLoop {
                     NullProtocol::Resp => Reader::Resp(CommandReader::default()),
                     NullProtocol::Http1 => Reader::Http(RequestReader::default()),
                 };
-                self.connections[place] = Some(Box::new(Connection::new(stream, reader, self.accepted)));
+                self.clients[place] = Some(Box::new(Client::new(stream, reader, self.accepted)));
             } else {
                 self.free.push(place);
             }
@@ -168,29 +168,29 @@ impl EventLoop {
     }
 
     fn handle(&mut self, place: usize, event: &Event) {
-        // Taken out while it is worked on, so that the server and the connection can both be changed.
-        let Some(mut connection) = self.connections.get_mut(place).and_then(Option::take) else { return };
+        // Taken out while it is worked on, so that the server and the client can both be changed.
+        let Some(mut client) = self.clients.get_mut(place).and_then(Option::take) else { return };
         let to_end = event.is_read_closed() || event.is_error();
-        match self.serve(place, &mut connection, to_end) {
-            Ok(()) => self.connections[place] = Some(connection),
+        match self.serve(place, &mut client, to_end) {
+            Ok(()) => self.clients[place] = Some(client),
             Err(Gone) => self.free.push(place),
         }
     }
 
-    fn serve(&mut self, place: usize, connection: &mut Connection, to_end: bool) -> Result<(), Gone> {
+    fn serve(&mut self, place: usize, client: &mut Client, to_end: bool) -> Result<(), Gone> {
         loop {
-            connection.flush()?;
-            if connection.is_clogged() {
+            client.flush()?;
+            if client.is_clogged() {
                 // The event that says that there is room again brings it back here.
                 return Ok(());
             }
-            let Input::Bytes { length, more } = connection.receive(&mut self.buffer, to_end) else {
+            let Input::Bytes { length, more } = client.receive(&mut self.buffer, to_end) else {
                 return Err(Gone);
             };
-            let used = self.answer_all(place, connection, length)?;
-            connection.held.extend_from_slice(&self.buffer[used..length]);
-            connection.flush()?;
-            if !more && !connection.is_clogged() {
+            let used = self.answer_all(place, client, length)?;
+            client.held.extend_from_slice(&self.buffer[used..length]);
+            client.flush()?;
+            if !more && !client.is_clogged() {
                 return Ok(());
             }
         }
@@ -198,24 +198,24 @@ impl EventLoop {
 
     /// Answers the commands in the first `length` bytes of the buffer; returns how many bytes they took.
     #[inline]
-    fn answer_all(&mut self, place: usize, connection: &mut Connection, length: usize) -> Result<usize, Gone> {
+    fn answer_all(&mut self, place: usize, client: &mut Client, length: usize) -> Result<usize, Gone> {
         let mut used = 0;
-        while used < length && !connection.is_clogged() {
+        while used < length && !client.is_clogged() {
             let replies = &self.replies;
-            let (taken, found) = connection.reader.read(&self.buffer[used..length], |name| replies.find(name));
+            let (taken, found) = client.reader.read(&self.buffer[used..length], |name| replies.find(name));
             used += taken;
             match found {
                 Found::More => break,
                 Found::Bad => {
-                    connection.reply(self.replies.to_bad_input())?;
-                    connection.flush()?;
+                    client.reply(self.replies.to_bad_input())?;
+                    client.flush()?;
                     return Err(Gone);
                 }
                 Found::Command { command, digit } => {
                     if command == HELLO {
-                        connection.resp3 = digit == 3;
+                        client.resp3 = digit == 3;
                     }
-                    self.answer_or_hold(place, connection, command)?;
+                    self.answer_or_hold(place, client, command)?;
                 }
             }
         }
@@ -223,18 +223,18 @@ impl EventLoop {
     }
 
     #[inline]
-    fn answer_or_hold(&mut self, place: usize, connection: &mut Connection, command: usize) -> Result<(), Gone> {
+    fn answer_or_hold(&mut self, place: usize, client: &mut Client, command: usize) -> Result<(), Gone> {
         if !self.timing.is_needed() || command < FIRST_AFTER_HANDSHAKE {
-            return self.answer(connection, command);
+            return self.answer(client, command);
         }
         let now_ns = self.clock.now();
         let due_ns = self.timing.leave_at(now_ns + self.timing.delay_ns);
         if due_ns <= now_ns && self.pending.is_empty() {
             self.spend_service_time();
-            self.answer(connection, command)?;
-            connection.flush()?;
+            self.answer(client, command)?;
+            client.flush()?;
         } else {
-            self.pending.push_back(Pending { due_ns, place, serial: connection.serial, command });
+            self.pending.push_back(Pending { due_ns, place, serial: client.serial, command });
         }
         Ok(())
     }
@@ -254,15 +254,15 @@ impl EventLoop {
                 return;
             }
             self.pending.pop_front();
-            let Some(mut connection) = self.connections[place].take() else { continue };
-            if connection.serial != serial {
-                self.connections[place] = Some(connection);
+            let Some(mut client) = self.clients[place].take() else { continue };
+            if client.serial != serial {
+                self.clients[place] = Some(client);
                 continue;
             }
             self.spend_service_time();
-            let answered = self.answer(&mut connection, command).and_then(|()| Ok(connection.flush()?));
+            let answered = self.answer(&mut client, command).and_then(|()| Ok(client.flush()?));
             match answered {
-                Ok(()) => self.connections[place] = Some(connection),
+                Ok(()) => self.clients[place] = Some(client),
                 Err(Gone) => self.free.push(place),
             }
         }
@@ -279,48 +279,48 @@ impl EventLoop {
     }
 
     #[inline]
-    fn answer(&mut self, connection: &mut Connection, command: usize) -> Result<(), Gone> {
-        let text = self.replies.text(command, connection.resp3);
+    fn answer(&mut self, client: &mut Client, command: usize) -> Result<(), Gone> {
+        let text = self.replies.text(command, client.resp3);
         if command < FIRST_AFTER_HANDSHAKE {
-            return Ok(connection.reply(text)?);
+            return Ok(client.reply(text)?);
         }
         self.answered += 1;
-        connection.answered += 1;
+        client.answered += 1;
         self.state.commands.store(self.answered, Ordering::Relaxed);
         match &self.fault {
-            None => Ok(connection.reply(text)?),
-            Some(fault) => answer_faultily(fault, self.answered, connection, text),
+            None => Ok(client.reply(text)?),
+            Some(fault) => answer_faultily(fault, self.answered, client, text),
         }
     }
 }
 
 /// Answers command number `number` as the fault has it.
 #[cold]
-fn answer_faultily(fault: &Fault, number: u64, connection: &mut Connection, text: &[u8]) -> Result<(), Gone> {
+fn answer_faultily(fault: &Fault, number: u64, client: &mut Client, text: &[u8]) -> Result<(), Gone> {
     match fault {
         Fault::CloseAfter { commands } => {
-            if connection.answered <= *commands {
-                connection.reply(text)?;
+            if client.answered <= *commands {
+                client.reply(text)?;
             }
-            connection.flush()?;
-            if connection.answered >= *commands { Err(Gone) } else { Ok(()) }
+            client.flush()?;
+            if client.answered >= *commands { Err(Gone) } else { Ok(()) }
         }
-        Fault::Garbage { nth } if number == *nth => Ok(connection.reply(b"@garbage\r\n\0\xff")?),
-        Fault::Error { nth, text } if number == *nth => Ok(connection.reply(format!("-{text}\r\n").as_bytes())?),
+        Fault::Garbage { nth } if number == *nth => Ok(client.reply(b"@garbage\r\n\0\xff")?),
+        Fault::Error { nth, text } if number == *nth => Ok(client.reply(format!("-{text}\r\n").as_bytes())?),
         Fault::HalfThenClose { nth } if number == *nth => {
-            connection.reply(&text[..text.len() / 2])?;
-            connection.flush()?;
+            client.reply(&text[..text.len() / 2])?;
+            client.flush()?;
             Err(Gone)
         }
         Fault::Silence { nth } if number == *nth => Ok(()),
         Fault::Pieces { bytes, pause_us } => {
             for piece in text.chunks((*bytes).max(1)) {
-                connection.reply(piece)?;
-                connection.flush()?;
+                client.reply(piece)?;
+                client.flush()?;
                 std::thread::sleep(Duration::from_micros(*pause_us));
             }
             Ok(())
         }
-        _ => Ok(connection.reply(text)?),
+        _ => Ok(client.reply(text)?),
     }
 }

@@ -1,8 +1,8 @@
 //! Commands and requests as the null server reads them. See [`crate::fuzzing`].
 
-use super::command::{CommandReader, Found};
-use super::connection::Reader;
-use super::request::RequestReader;
+use super::client::Reader;
+use super::command_reader::{CommandReader, Found};
+use super::request_reader::RequestReader;
 use crate::fuzzing::Input;
 
 /// What a connection holds back at the most: what is unused of a command's head and name, or of a request's head.

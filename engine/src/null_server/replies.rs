@@ -1,7 +1,7 @@
 //! What the null server says: every reply is made once, when it starts.
 
+use crate::content::values::{CONSTANT_FIELDS, ENVELOPE_BYTES, Values};
 use crate::plan::{Documents, Expect};
-use crate::values::{CONSTANT_FIELDS, ENVELOPE_BYTES, Values};
 
 use super::{NullOptions, NullProtocol};
 

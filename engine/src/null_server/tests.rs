@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::*;
-use crate::decoded::Decoded;
+use crate::load::{Shared, Workload};
 use crate::plan::Plan;
-use crate::protocol::{Judgement, Protocol, Reading, Shared};
-use crate::resp::decode;
+use crate::wire::Decoded;
+use crate::wire::Reading;
+use crate::wire::resp::decode;
 
 fn start(options: serde_json::Value, fault: Option<Fault>) -> NullServer {
     let options = NullOptions::from_json(&options.to_string()).unwrap();
@@ -50,7 +51,7 @@ fn replies(stream: &mut impl Read, count: usize) -> Vec<Vec<u8>> {
     found
 }
 
-fn ask(stream: &mut (impl Read + Write), arguments: &[&str]) -> String {
+fn send(stream: &mut (impl Read + Write), arguments: &[&str]) -> String {
     stream.write_all(&command(arguments)).unwrap();
     String::from_utf8(replies(stream, 1).pop().unwrap_or_default()).unwrap()
 }
@@ -59,14 +60,14 @@ fn ask(stream: &mut (impl Read + Write), arguments: &[&str]) -> String {
 fn unknown_commands_and_the_handshake_are_answered() {
     let server = start(json!({}), None);
     let mut stream = connect(&server);
-    assert_eq!(ask(&mut stream, &["AUTH", "user", "secret"]), "+OK\r\n");
-    assert_eq!(ask(&mut stream, &["client", "SETNAME", "x"]), "+OK\r\n");
+    assert_eq!(send(&mut stream, &["AUTH", "user", "secret"]), "+OK\r\n");
+    assert_eq!(send(&mut stream, &["client", "SETNAME", "x"]), "+OK\r\n");
     assert_eq!(server.commands(), 0, "the handshake does not count");
-    assert_eq!(ask(&mut stream, &["SET", "k", "v"]), "+OK\r\n");
-    assert_eq!(ask(&mut stream, &["ping"]), "+PONG\r\n");
+    assert_eq!(send(&mut stream, &["SET", "k", "v"]), "+OK\r\n");
+    assert_eq!(send(&mut stream, &["ping"]), "+PONG\r\n");
     assert_eq!(server.commands(), 2);
-    assert!(ask(&mut stream, &["HELLO", "2"]).starts_with("*14\r\n"));
-    assert!(ask(&mut stream, &["HELLO", "3", "AUTH", "a", "b"]).starts_with("%7\r\n"));
+    assert!(send(&mut stream, &["HELLO", "2"]).starts_with("*14\r\n"));
+    assert!(send(&mut stream, &["HELLO", "3", "AUTH", "a", "b"]).starts_with("%7\r\n"));
 }
 
 #[test]
@@ -88,22 +89,22 @@ fn every_kind_of_reply_is_what_the_judge_expects() {
             "documents": {"payload_bytes": 500, "field_bytes": 33},
         });
         let plan = Plan::from_json(&plan.to_string()).unwrap();
-        let mut protocol = Protocol::new(&plan, Arc::new(Shared::new(&plan).unwrap()), 0).unwrap();
+        let mut workload = Workload::new(&plan, Arc::new(Shared::new(&plan).unwrap()), 0).unwrap();
         let mut stream = connect(&server);
         let mut bytes = Vec::new();
-        let greetings = protocol.hello(&plan.endpoints[0], &mut bytes);
+        let greetings = workload.wire().hello(&plan.endpoints[0], &mut bytes);
         stream.write_all(&bytes).unwrap();
         assert_eq!(replies(&mut stream, greetings).len(), greetings);
         let mut judged = std::collections::BTreeSet::new();
         while judged.len() < kinds.len() {
-            let request = protocol.begin().unwrap();
+            let request = workload.begin().unwrap();
             bytes.clear();
-            protocol.encode(&request, 0, b"", &mut bytes);
+            workload.encode(&request, 0, b"", &mut bytes);
             stream.write_all(&bytes).unwrap();
             let reply = replies(&mut stream, 1).pop().unwrap();
             assert_eq!(
-                protocol.judge(&request, &mut Reading::default(), &reply),
-                Judgement::Right,
+                workload.judge(&request, &mut Reading::default(), &reply),
+                Ok(()),
                 "{}",
                 kinds[usize::from(request.operation)]
             );
@@ -163,7 +164,7 @@ fn a_unix_socket_serves_and_is_removed() {
     let server = start(json!({"unix_path": path}), None);
     assert_eq!(server.port(), 0);
     let mut stream = UnixStream::connect(&path).unwrap();
-    assert_eq!(ask(&mut stream, &["PING"]), "+PONG\r\n");
+    assert_eq!(send(&mut stream, &["PING"]), "+PONG\r\n");
     server.stop();
     server.stop();
     assert!(!path.exists());
@@ -174,7 +175,7 @@ fn stopping_closes_the_connections_and_frees_the_port() {
     let server = start(json!({}), None);
     let port = server.port();
     let mut stream = connect(&server);
-    assert_eq!(ask(&mut stream, &["PING"]), "+PONG\r\n");
+    assert_eq!(send(&mut stream, &["PING"]), "+PONG\r\n");
     server.stop();
     assert_eq!(replies(&mut stream, 1), Vec::<Vec<u8>>::new());
     assert!(TcpStream::connect(("127.0.0.1", port)).is_err());
@@ -209,7 +210,7 @@ fn no_reply_leaves_in_a_freeze() {
     let server = start(json!({"freeze_every_s": 0.25, "freeze_s": 0.2, "delay_us": 1000}), None);
     let mut stream = connect(&server);
     let began = Instant::now();
-    (0..200).for_each(|_| assert_eq!(ask(&mut stream, &["SET", "k", "v"]), "+OK\r\n"));
+    (0..200).for_each(|_| assert_eq!(send(&mut stream, &["SET", "k", "v"]), "+OK\r\n"));
     // 200 ms of open time are four periods at the least, with three whole freezes between them.
     assert!(began.elapsed() >= Duration::from_millis(600), "{:?}", began.elapsed());
 }

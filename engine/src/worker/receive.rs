@@ -1,25 +1,18 @@
 //! Bytes that come in: received, decoded, judged; and what the end of a connection means.
 
 use super::Worker;
-use super::dialling::loss;
-use super::lines::{ONLY_LANE, Waiting};
-use crate::connection::{Inbox, Received, State, Task};
-use crate::protocol::{Decoded, Ending, ErrorKind, Judgement};
-use crate::tally::End;
+use super::connections::Readiness;
+use super::opening::loss;
+use super::queues::Waiting;
+use crate::net::connection::{Received, State, Task};
+use crate::net::inbox::Inbox;
+use crate::record::tally::End;
+use crate::wire::{Decoded, Ending, ErrorKind};
 
 /// Receives from one connection in a row before others get their turn.
 const ROUNDS: usize = 16;
 
-/// What the kernel says about a connection.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct News {
-    pub readable: bool,
-    pub writable: bool,
-    /// The other side closed it, or it failed.
-    pub closed: bool,
-}
-
-/// Why a connection is given up while its bytes are looked at.
+/// Why a connection is given up while its bytes are decoded.
 struct Lost {
     end: End,
     why: String,
@@ -27,29 +20,29 @@ struct Lost {
 
 impl Worker {
     /// The kernel says that a connection can be read from, or written to again.
-    pub(super) fn handle(&mut self, number: usize, news: News) {
+    pub(super) fn handle(&mut self, number: usize, readiness: Readiness) {
         match self.connections[number].state {
             State::Closed | State::BackingOff => return,
             State::Connecting => self.greet(number),
             State::Greeting(_) | State::Ready => {
-                if news.writable && self.connections[number].has_unwritten() {
+                if readiness.writable && self.connections[number].has_unwritten() {
                     self.flush(number);
                 }
             }
         }
-        if news.readable || news.closed {
-            self.receive(number, news.closed);
+        if readiness.readable || readiness.closed {
+            self.receive(number, readiness.closed);
         }
-        self.flush_dirty();
+        self.flush_listed();
         self.reopen();
     }
 
     /// Receives what there is, up to the connection's end if the other side closed it, and sends at once
     /// what that made possible.
     fn receive(&mut self, number: usize, closed: bool) {
-        let streams = self.protocol.is_http();
+        let streams = self.wire.streams_replies;
         let own = !streams && self.connections[number].inbox.has_room();
-        let place = if own { &mut self.connections[number].inbox } else { &mut self.inbox };
+        let place = if own { &mut self.connections[number].inbox } else { &mut self.connections.shared_inbox };
         let mut inbox = std::mem::take(place);
         if streams && self.connections[number].inbox.has_room() {
             inbox.take_over(&mut self.connections[number].inbox);
@@ -58,7 +51,7 @@ impl Worker {
         if let Err(lost) = received {
             inbox.clear();
             self.lose(number, lost.end, &lost.why);
-            self.flush_dirty();
+            self.flush_listed();
         }
         let connection = &mut self.connections[number];
         if own {
@@ -66,12 +59,12 @@ impl Worker {
         } else {
             match inbox.unread() {
                 [] => {}
-                // What is left of a reply that is let go of as it comes is little.
+                // What is left of a reply that is released as it comes is little.
                 _ if streams => connection.inbox.hold(&mut inbox),
                 _ => connection.inbox.take_over(&mut inbox),
             }
-            self.inbox = inbox;
-            self.inbox.clear();
+            inbox.clear();
+            self.connections.shared_inbox = inbox;
         }
         if !self.connections[number].is_open() {
             self.connections[number].inbox.clear();
@@ -90,26 +83,26 @@ impl Worker {
             };
             self.be_ready_if_greeted(number);
             if count > 0 {
-                self.bytes_received += count as u64;
+                self.recording.bytes_received += count as u64;
                 self.read_clock();
                 self.consume(number, inbox)?;
-                self.flush_dirty();
+                self.flush_listed();
             }
-            // The end was told of together with the bytes before it, and is not told of again.
+            // The end was reported together with the bytes before it, and is not reported again.
             let goes_on = more || (closed && count > 0);
             if !goes_on || !self.connections[number].is_open() {
                 return Ok(());
             }
         }
-        self.unfinished.push_back(number);
+        self.connections.unfinished.push_back(number);
         Ok(())
     }
 
     /// The server closed the connection.
     fn end_connection(&mut self, number: usize, inbox: &mut Inbox) -> Result<(), Lost> {
         let connection = &self.connections[number];
-        let is_asked = connection.state != State::Ready || !connection.in_flight.is_empty();
-        match self.protocol.ending(is_asked, &connection.reading, inbox.unread().len()) {
+        let is_due = connection.state != State::Ready || !connection.in_flight.is_empty();
+        match self.workload.wire().ending(is_due, &connection.reading, inbox.unread().len()) {
             Ending::Complete => {
                 self.read_clock();
                 self.take_reply(number, &[])
@@ -124,9 +117,9 @@ impl Worker {
     }
 
     pub(super) fn continue_unfinished(&mut self) {
-        for _ in 0..self.unfinished.len() {
-            if let Some(number) = self.unfinished.pop_front() {
-                self.handle(number, News { readable: true, writable: false, closed: true });
+        for _ in 0..self.connections.unfinished.len() {
+            if let Some(number) = self.connections.unfinished.pop_front() {
+                self.handle(number, Readiness { readable: true, writable: false, closed: true });
             }
         }
     }
@@ -137,20 +130,19 @@ impl Worker {
             let unread = inbox.unread();
             let connection = &mut self.connections[number];
             // Bytes that come before the request was sent answer nothing.
-            let asked = connection.in_flight.front().filter(|_| connection.unsent_tasks < connection.in_flight.len());
-            match self.protocol.decode(asked.map(|task| &task.request), &mut connection.reading, unread) {
+            let answered =
+                connection.in_flight.front().filter(|_| connection.unsent_tasks < connection.in_flight.len());
+            match self.workload.decode(answered.map(|task| &task.request), &mut connection.reading, unread) {
                 Ok(Decoded::Complete { length }) => {
                     self.take_reply(number, &unread[..length])?;
-                    inbox.start += length;
-                    inbox.need = 0;
+                    inbox.consume(length);
                 }
                 Ok(Decoded::Push { length } | Decoded::Part { length }) => {
-                    inbox.start += length;
-                    inbox.need = 0;
+                    inbox.consume(length);
                 }
                 Ok(Decoded::Incomplete { at_least }) => inbox.need = at_least.max(unread.len() + 1),
                 Err(error) => {
-                    self.counts.unrequested += u64::from(error.is_unrequested() && !is_idle_notice(unread));
+                    self.recording.connections.unrequested += u64::from(error.is_unrequested(unread));
                     return Err(Lost { end: End::Lost(error.kind()), why: error.to_string() });
                 }
             }
@@ -167,37 +159,33 @@ impl Worker {
         // The last tasks may be encoded and not yet sent: what comes before that answers none of them.
         let requested = connection.unsent_tasks < connection.in_flight.len();
         let Some(mut task) = requested.then(|| connection.in_flight.pop_front()).flatten() else {
-            self.counts.unrequested += 1;
-            let text = self.protocol.error_text(reply);
-            let why = text.unwrap_or_else(|| "a reply came that nothing had requested".into());
+            self.recording.connections.unrequested += 1;
+            let text = self.workload.wire().error_text(reply);
+            let why = text.unwrap_or_else(|| "a reply came that answers no request".into());
             return Err(Lost { end: End::Lost(ErrorKind::Protocol), why });
         };
-        self.commands[self.protocol.command_index(&task.request)].replied += 1;
-        let judgement = self.protocol.judge(&task.request, &mut connection.reading, reply);
-        let closes = connection.reading.closes();
+        self.recording.commands[self.workload.name_index(&task.request)].replied += 1;
+        let verdict = self.workload.judge(&task.request, &mut connection.reading, reply);
+        let closes = self.wire.reconnects_after_reply && connection.reading.closes();
         if task.request.read_back {
-            self.outstanding -= 1;
+            self.connections.in_flight -= 1;
             return Ok(());
         }
-        let operation = usize::from(task.request.operation);
-        if judgement == Judgement::Right && task.request.step + 1 < self.steps[operation] {
+        if verdict.is_ok() && self.workload.has_next(&task.request) {
             task.request.step += 1;
             if closes {
                 self.go_on_elsewhere(number, &task);
                 return Ok(());
             }
-            self.protocol.encode(&task.request, connection.target, reply, &mut connection.out);
-            self.commands[self.protocol.command_index(&task.request)].sent += 1;
+            self.workload.encode(&task.request, connection.target, reply, &mut connection.out);
+            self.recording.commands[self.workload.name_index(&task.request)].sent += 1;
             connection.in_flight.push_back(task);
             connection.unsent_tasks += 1;
-            self.mark_dirty(number);
+            self.connections.list_unflushed(number);
             return Ok(());
         }
-        let end = match judgement {
-            Judgement::Right => End::Right,
-            Judgement::Wrong(kind) => End::Wrong(kind),
-        };
-        self.endpoints[connection.target].ok += u64::from(end == End::Right);
+        let end = verdict.map_or_else(End::Wrong, |()| End::Correct);
+        self.recording.endpoints[connection.target].ok += u64::from(end == End::Correct);
         self.end(&task, end);
         if closes {
             self.after_last_reply(number);
@@ -211,23 +199,24 @@ impl Worker {
     fn go_on_elsewhere(&mut self, number: usize, task: &Task) {
         let Task { request, member, intended_ns, sent_ns, .. } = *task;
         let user = self.connections[number].user;
-        self.outstanding -= 1;
-        self.lines.push_front(ONLY_LANE, request, Waiting { intended_ns, user, operations: 1, member, sent_ns });
+        let shard = self.connections.pool.shard_of(number);
+        self.connections.in_flight -= 1;
+        let waiting = Waiting { intended_ns, user, operations: 1, member, sent_ns };
+        self.schedule.queues.push_front(shard, request, waiting);
         self.close_in_good_order(number, true);
-        self.serve_waiting(ONLY_LANE);
+        self.serve_waiting(shard);
     }
 
     /// The connection closes with the operation: its user goes on with another one.
     fn after_last_reply(&mut self, number: usize) {
         let user = self.connections[number].user;
         self.close_in_good_order(number, true);
-        self.serve_waiting(ONLY_LANE);
-        self.think(user);
+        self.serve_waiting(self.connections.pool.shard_of(number));
+        self.part_ended(user);
     }
 
     fn take_greeting(&mut self, number: usize, replies: usize, reply: &[u8]) -> Result<(), Lost> {
-        let refused = self.protocol.error_text(reply).filter(|words| replies > 1 || is_refusal(words));
-        if let Some(why) = refused {
+        if let Some(why) = self.workload.wire().refusal(reply, replies == 1) {
             return Err(Lost { end: End::Lost(ErrorKind::ConnectionClosed), why });
         }
         if replies > 1 {
@@ -237,15 +226,4 @@ impl Worker {
         }
         Ok(())
     }
-}
-
-/// Whether a server says in HTTP why it closes a connection that idles: it answers no request, and is none's reply.
-fn is_idle_notice(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"HTTP/1.") && bytes.get(8..12) == Some(b" 408")
-}
-
-/// Whether an error in reply to naming the connection says that the connection is of no use; a server may
-/// as well just not know, or not allow, that command.
-fn is_refusal(words: &str) -> bool {
-    !(words.starts_with("NOPERM") || words.to_ascii_lowercase().contains("unknown"))
 }

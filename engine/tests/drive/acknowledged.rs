@@ -1,4 +1,4 @@
-//! What was acknowledged, key by key, is handed over if the plan requires it.
+//! What was acknowledged, key by key, is recorded if the plan requires it.
 
 use crate::support::{drive, plan, server};
 use loadstone_engine::null_server::Fault;
@@ -18,7 +18,7 @@ fn nothing_is_kept_unless_the_plan_requires_it() {
 }
 
 #[test]
-fn a_key_that_is_written_once_is_acknowledged_if_its_reply_came_and_was_right() {
+fn a_key_that_is_written_once_is_acknowledged_if_its_reply_came_and_was_correct() {
     for fault in [Fault::Silence { nth: 50 }, Fault::Error { nth: 50, text: "OOM no room".into() }] {
         let server = server(|options| options.fault = Some(fault));
         let changes = json!({

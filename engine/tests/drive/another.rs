@@ -1,7 +1,7 @@
 //! A server that answers another's reply: a reply too many, or each reply one request late.
 
 use crate::http_server::{self, Answer};
-use crate::resp_server::{Asked, Server};
+use crate::resp_server::{Received, Server};
 use crate::support::{Outcome, drive, lay_over, plan};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -35,11 +35,11 @@ fn bulk(text: &str) -> Vec<u8> {
 }
 
 /// An honest store, with what `change` makes of the parts that each reply is sent in.
-fn store(change: impl Fn(&Asked, Vec<u8>) -> Vec<Vec<u8>> + Send + Sync + 'static) -> Server {
+fn store(change: impl Fn(&Received, Vec<u8>) -> Vec<Vec<u8>> + Send + Sync + 'static) -> Server {
     let values = Mutex::new(HashMap::new());
-    Server::start(move |asked| {
+    Server::start(move |received| {
         let mut values = values.lock().unwrap();
-        let reply = match asked.arguments {
+        let reply = match received.arguments {
             [_, key, value] => {
                 values.insert(key.clone(), value.clone());
                 b"+OK\r\n".to_vec()
@@ -47,22 +47,22 @@ fn store(change: impl Fn(&Asked, Vec<u8>) -> Vec<Vec<u8>> + Send + Sync + 'stati
             [_, key] => values.get(key).map_or_else(|| bulk(&"x".repeat(100)), |value| bulk(value)),
             _ => b"+OK\r\n".to_vec(),
         };
-        change(asked, reply)
+        change(received, reply)
     })
 }
 
 /// A server that from its fifth command on sends the reply to the command before, and so one late.
 fn one_late() -> Server {
     let before = Mutex::new(b"+OK\r\n".to_vec());
-    store(move |asked, reply| {
+    store(move |received, reply| {
         let earlier = std::mem::replace(&mut *before.lock().unwrap(), reply.clone());
-        vec![if asked.number < 5 { reply } else { earlier }]
+        vec![if received.number < 5 { reply } else { earlier }]
     })
 }
 
 /// An honest store, but for its ninth reply, which it sends twice in one piece.
 fn twice_at_the_ninth() -> Server {
-    store(|asked, reply| vec![if asked.number == 9 { [reply.clone(), reply].concat() } else { reply }])
+    store(|received, reply| vec![if received.number == 9 { [reply.clone(), reply].concat() } else { reply }])
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn an_honest_store_has_no_error() {
 
 #[test]
 fn a_reply_too_many_answers_no_request_that_was_not_sent() {
-    // In one piece with the right one: by then the next request is encoded, and nothing of it sent.
+    // In one piece with the correct one: by then the next request is encoded, and nothing of it sent.
     for verify in [json!({}), json!({"replies": false})] {
         let server = twice_at_the_ninth();
         let record = drive_against(server.port, read_only("any", verify)).record;
@@ -92,7 +92,7 @@ fn a_reply_too_many_on_an_idle_connection_is_counted() {
     lay_over(&mut all, changes);
     let record = drive_against(server.port, all).record;
     assert_eq!((record.connections.unrequested, record.connections.lost), (1, 1));
-    assert_eq!(record.total.ok, 20, "nobody waited for a reply: {:?}", record.total);
+    assert_eq!(record.total.ok, 20, "no user waited for a reply: {:?}", record.total);
 }
 
 #[test]
@@ -101,22 +101,22 @@ fn each_document_that_answers_another_request_is_wrong() {
     let record = drive_against(late.port, json!({})).record;
     let wrong = record.total.errors.get("wrong_type").copied().unwrap_or(0)
         + record.total.errors.get("wrong_reply").copied().unwrap_or(0);
-    // Numbers 1 to 4 are two whole operations; from then on none is right.
+    // Numbers 1 to 4 are two whole operations; from then on none is correct.
     assert_eq!((record.total.ok, wrong), (2, OPERATIONS - 2), "{:?}", record.total);
 }
 
 #[test]
-fn a_late_reply_of_the_right_length_is_found_by_documents_and_not_by_values() {
+fn a_late_reply_of_the_correct_length_is_found_by_documents_and_not_by_values() {
     let keyed = |expect: &str| {
         let values = Mutex::new(Vec::<Vec<u8>>::new());
-        let server = Server::start(move |asked| {
+        let server = Server::start(move |received| {
             // The documents of the keys, which the first drive stored, each one request late in the second.
             let mut values = values.lock().unwrap();
-            if asked.arguments.len() == 3 {
-                values.push(bulk(&asked.arguments[2]));
+            if received.arguments.len() == 3 {
+                values.push(bulk(&received.arguments[2]));
                 return vec![b"+OK\r\n".to_vec()];
             }
-            let index: usize = asked.arguments[1].rsplit(':').next().unwrap().parse().unwrap();
+            let index: usize = received.arguments[1].rsplit(':').next().unwrap().parse().unwrap();
             vec![values[(index + 1) % values.len()].clone()]
         });
         let argument = if expect == "value" { "{value}" } else { "{document}" };
@@ -135,7 +135,7 @@ fn a_late_reply_of_the_right_length_is_found_by_documents_and_not_by_values() {
 
 /// An HTTP server that repeats the path; `behaviour` makes the answer of number and path.
 fn http(behaviour: impl Fn(u64, &str) -> Answer + Send + Sync + 'static, changes: Value) -> Outcome {
-    let server = http_server::Server::start(move |asked| behaviour(asked.number, asked.path()));
+    let server = http_server::Server::start(move |received| behaviour(received.number, received.path()));
     let mut all = json!({
         "protocol": "http1",
         "operations": [{"name": "get", "requests": [{"path": "/{key}", "expect": {"contains": "/{key};"}}]}],

@@ -1,8 +1,8 @@
 //! The closed model.
 
 use crate::support::{HANGS_S, drive, plan, server};
-use loadstone_engine::outcome::Phase;
 use loadstone_engine::plan::Expect;
+use loadstone_engine::record::outcome::Phase;
 use serde_json::json;
 
 #[test]

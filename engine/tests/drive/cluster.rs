@@ -2,8 +2,8 @@
 
 use crate::support::{Outcome, drive, plan, server};
 use loadstone_engine::drive::Drive;
+use loadstone_engine::load::slots::slot_of;
 use loadstone_engine::null_server::{Fault, NullServer};
-use loadstone_engine::slots::slot_of;
 use serde_json::{Value, json};
 
 /// Slots of three nodes, in two pieces where a node has them so.
@@ -138,8 +138,8 @@ fn refusal(operation: Value) -> String {
 #[test]
 fn an_operation_keeps_to_one_slot() {
     let two = |first: &str, second: &str| json!({"name": "two", "commands": [{"args": ["LPUSH", first, "x"]}, {"args": ["SET", second, "x"]}]});
-    let words = refusal(two("{key}", "{key}:other"));
-    assert!(words.starts_with("operations[0].commands: its keys are in different slots"), "{words}");
+    let message = refusal(two("{key}", "{key}:other"));
+    assert!(message.starts_with("operations[0].commands: its keys are in different slots"), "{message}");
     let nodes = nodes();
     let tagged = json!({
         "operations": [two("{{{key}}}:list", "{{{key}}}:other")], "pool": {"connections": 6},

@@ -1,4 +1,4 @@
-//! Drives that are told to end.
+//! Drives that are stopped.
 
 use crate::support::{begin, drive, finish, plan, server};
 use loadstone_engine::drive::Drive;
@@ -15,10 +15,10 @@ fn stop_ends_a_drive_soon_and_the_record_says_so() {
         let server = server(|_| {});
         let changes = json!({"threads": threads, "pipeline_depth": 4, "phases": {"measure_s": 60.0}});
         let begun = begin(plan(server.port(), changes));
-        let asked = Instant::now();
+        let stopped_at = Instant::now();
         begun.0.stop();
         let outcome = finish(begun);
-        assert!(asked.elapsed() < BOUND, "it took {:?}", asked.elapsed());
+        assert!(stopped_at.elapsed() < BOUND, "it took {:?}", stopped_at.elapsed());
         assert_eq!(outcome.record.stopped.as_deref(), Some("stopped on request"));
     }
 }
@@ -31,10 +31,10 @@ fn stop_does_not_wait_for_a_silent_server() {
         "phases": {"measure_s": 60.0}, "timeouts": {"request_ms": 60_000.0},
     });
     let begun = begin(plan(server.port(), changes));
-    let asked = Instant::now();
+    let stopped_at = Instant::now();
     begun.0.stop();
     let outcome = finish(begun);
-    assert!(asked.elapsed() < BOUND);
+    assert!(stopped_at.elapsed() < BOUND);
     assert_eq!(outcome.record.total.in_flight, 1);
 }
 
@@ -54,7 +54,7 @@ fn stop_ends_a_drive_whose_load_has_not_begun() {
 }
 
 #[test]
-fn the_load_begins_when_it_is_told_to() {
+fn the_load_begins_at_its_start_time() {
     let server = server(|_| {});
     let soon = std::time::SystemTime::now() + Duration::from_millis(300);
     let unix_ns = soon.duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64;
@@ -67,9 +67,9 @@ fn a_drive_that_is_dropped_leaves_nothing_behind() {
     let server = server(|_| {});
     let drive = Drive::new(plan(server.port(), json!({"phases": {"measure_s": 60.0}}))).unwrap();
     drive.start().unwrap();
-    let asked = Instant::now();
+    let stopped_at = Instant::now();
     drop(drive);
-    assert!(asked.elapsed() < BOUND);
+    assert!(stopped_at.elapsed() < BOUND);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Drives over HTTP/1.1: what is sent, what replies are worth, connections that come and go.
 
-use crate::http_server::{Answer, Asked, Server, reply, text};
+use crate::http_server::{Answer, Received, Server, reply, text};
 use crate::support::{HANGS_S, Outcome, begin, drive, finish, lay_over, take_until};
 use loadstone_engine::drive::Drive;
 use loadstone_engine::null_server::{NullOptions, NullProtocol, NullServer};
@@ -34,7 +34,7 @@ fn request(parts: Value) -> Value {
     json!({"operations": [{"name": "get", "requests": [request]}]})
 }
 
-fn against(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static, changes: Value) -> Outcome {
+fn against(answer: impl Fn(&Received) -> Answer + Send + Sync + 'static, changes: Value) -> Outcome {
     let server = Server::start(answer);
     drive(plan(server.port, changes))
 }
@@ -51,11 +51,11 @@ fn errors(outcome: &Outcome) -> BTreeMap<&'static str, u64> {
 
 #[test]
 fn requests_arrive_as_the_plan_has_them() {
-    let seen = Arc::new(Mutex::new(Vec::new()));
+    let requests = Arc::new(Mutex::new(Vec::new()));
     let server = Server::start({
-        let seen = seen.clone();
-        move |asked| {
-            seen.lock().unwrap().push((asked.head.clone(), asked.body.clone()));
+        let requests = requests.clone();
+        move |received| {
+            requests.lock().unwrap().push((received.head.clone(), received.body.clone()));
             reply(201, "{}")
         }
     });
@@ -69,18 +69,18 @@ fn requests_arrive_as_the_plan_has_them() {
     });
     let outcome = drive(plan(server.port, changes));
     assert_eq!((outcome.record.total.ok, outcome.errors()), (3, 0));
-    let seen = seen.lock().unwrap();
+    let requests = requests.lock().unwrap();
     assert_eq!(
-        seen[1].0,
+        requests[1].0,
         format!(
             "POST /api/post/2?n=5 HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nX-Key: s3\r\nAuthorization: Basic YW5uOnA6dw==\r\n\
              Content-Type: application/json\r\nX-Seq: 1\r\nContent-Length: 30\r\n",
             server.port
         )
     );
-    let body: BTreeMap<String, Value> = serde_json::from_str(&seen[1].1).unwrap();
+    let body: BTreeMap<String, Value> = serde_json::from_str(&requests[1].1).unwrap();
     assert!(body["seq"] == 1 && body["title"].as_str().unwrap().len() == 10);
-    assert_ne!(seen[1].1[..20], seen[2].1[..20]);
+    assert_ne!(requests[1].1[..20], requests[2].1[..20]);
     let commands = &outcome.record.commands["POST /post/{number}?n={uniform 5..5}"];
     assert_eq!((commands.sent, commands.replied), (3, 3));
 }
@@ -155,7 +155,7 @@ fn a_body_that_is_not_expected_is_counted() {
         let (ok, kinds) = if is_right { (200, BTreeMap::new()) } else { (0, BTreeMap::from([("body_mismatch", 200)])) };
         assert_eq!((outcome.record.total.ok, errors(&outcome)), (ok, kinds), "{expect}");
     }
-    let echo = |asked: &Asked| reply(200, &format!("this is {}.", asked.path()));
+    let echo = |received: &Received| reply(200, &format!("this is {}.", received.path()));
     let outcome = against(echo, request(json!({"path": "/{number}", "expect": {"contains": "is /{number}."}})));
     assert_eq!((outcome.record.total.ok, outcome.errors()), (200, 0));
 }
@@ -173,7 +173,7 @@ fn what_breaks_a_connection_is_counted_by_its_kind() {
         ("malformed_reply", || Answer::Reply("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n".into())),
     ];
     for (kind, answer) in cases {
-        let third = move |asked: &Asked| if asked.number % 10 == 3 { answer() } else { reply(200, "fine") };
+        let third = move |received: &Received| if received.number % 10 == 3 { answer() } else { reply(200, "fine") };
         let outcome = against(third, json!({}));
         assert_eq!(errors(&outcome), BTreeMap::from([(kind, 20)]));
         assert_eq!((outcome.record.total.ok, outcome.record.connections.lost), (180, 20), "{kind}");
@@ -186,15 +186,16 @@ fn what_breaks_a_connection_is_counted_by_its_kind() {
 
 #[test]
 fn a_reply_that_does_not_come_is_a_timeout() {
-    let third = |asked: &Asked| if asked.number == 3 { Answer::Stall } else { reply(200, "fine") };
+    let third = |received: &Received| if received.number == 3 { Answer::Stall } else { reply(200, "fine") };
     let outcome = against(third, json!({"timeouts": {"request_ms": 2_000.0}}));
     assert_eq!((outcome.record.total.ok, outcome.record.total.timeouts, outcome.errors()), (199, 1, 0));
 }
 
 #[test]
-fn bytes_that_nothing_was_asked_for_answer_nothing() {
+fn bytes_that_no_request_is_due_for_answer_nothing() {
     let twice = text(200, "", "one") + &text(200, "", "two");
-    let third = move |asked: &Asked| if asked.number == 3 { Answer::Reply(twice.clone()) } else { reply(200, "") };
+    let third =
+        move |received: &Received| if received.number == 3 { Answer::Reply(twice.clone()) } else { reply(200, "") };
     let outcome = against(third, json!({}));
     assert_eq!(errors(&outcome), BTreeMap::from([("malformed_reply", 1)]), "of the request after it");
 }
@@ -216,13 +217,13 @@ fn a_connection_that_closes_with_its_reply_is_opened_again_and_no_error() {
 
 #[test]
 fn an_operation_of_two_requests_goes_on_over_a_connection_that_closes() {
-    let seen = Arc::new(Mutex::new(Vec::new()));
+    let requests = Arc::new(Mutex::new(Vec::new()));
     let changes =
         json!({"operations": [{"name": "two", "requests": [{"path": "/first/{seq}"}, {"path": "/second/{seq}"}]}]});
     let answer = {
-        let seen = seen.clone();
-        move |asked: &Asked| {
-            seen.lock().unwrap().push(asked.path().to_string());
+        let requests = requests.clone();
+        move |received: &Received| {
+            requests.lock().unwrap().push(received.path().to_string());
             Answer::Last(text(200, "Connection: close\r\n", ""))
         }
     };
@@ -230,16 +231,16 @@ fn an_operation_of_two_requests_goes_on_over_a_connection_that_closes() {
     let total = &outcome.record.total;
     assert_eq!((total.sent, total.ok, total.timeouts, errors(&outcome)), (200, 200, 0, BTreeMap::new()));
     assert_eq!(outcome.record.connections.closed_by_server, 400);
-    let mut seen = seen.lock().unwrap().clone();
-    seen.sort_unstable();
-    seen.dedup();
-    assert_eq!(seen.len(), 400);
+    let mut requests = requests.lock().unwrap().clone();
+    requests.sort_unstable();
+    requests.dedup();
+    assert_eq!(requests.len(), 400);
 }
 
 #[test]
 fn a_first_request_that_fails_ends_an_operation_of_two() {
     let changes = json!({"operations": [{"name": "two", "requests": [{"path": "/first"}, {"path": "/second"}]}]});
-    let outcome = against(|asked| reply(if asked.path() == "/first" { 500 } else { 200 }, ""), changes);
+    let outcome = against(|received| reply(if received.path() == "/first" { 500 } else { 200 }, ""), changes);
     assert_eq!(errors(&outcome), BTreeMap::from([("status_5xx", 200)]));
     assert_eq!(outcome.record.commands["GET /second"].sent, 0);
 }
@@ -247,7 +248,8 @@ fn a_first_request_that_fails_ends_an_operation_of_two() {
 #[test]
 fn a_connection_that_is_closed_while_it_idles_is_no_error() {
     // Two connections in turn: the one that the third request went over is closed before the fourth is answered.
-    let answer = |asked: &Asked| if asked.number == 3 { Answer::Parting(text(200, "", "")) } else { reply(200, "") };
+    let answer =
+        |received: &Received| if received.number == 3 { Answer::Parting(text(200, "", "")) } else { reply(200, "") };
     let model = json!({"kind": "closed", "users": 1, "operations_per_user": 6});
     let outcome = against(answer, json!({"model": model, "pool": {"connections": 2, "order": "fifo"}}));
     assert_eq!((outcome.record.total.ok, errors(&outcome)), (6, BTreeMap::new()));
@@ -320,12 +322,12 @@ fn nobody_listens() {
 fn rows_of_a_data_file_come_in_order() {
     let path = std::env::temp_dir().join(format!("loadstone-rows-{}.csv", std::process::id()));
     std::fs::write(&path, "name,colour\na,red\nb,green\nc,blue\n").unwrap();
-    let seen = Arc::new(Mutex::new(BTreeMap::new()));
+    let requests = Arc::new(Mutex::new(BTreeMap::new()));
     let answer = {
-        let seen = seen.clone();
-        move |asked: &Asked| {
-            *seen.lock().unwrap().entry(format!("{} {}", asked.path(), asked.body)).or_insert(0) += 1;
-            reply(200, asked.path())
+        let requests = requests.clone();
+        move |received: &Received| {
+            *requests.lock().unwrap().entry(format!("{} {}", received.path(), received.body)).or_insert(0) += 1;
+            reply(200, received.path())
         }
     };
     let mut changes = request(
@@ -339,7 +341,7 @@ fn rows_of_a_data_file_come_in_order() {
     std::fs::remove_file(&path).unwrap();
     assert_eq!((outcome.record.total.ok, outcome.errors()), (150, 0));
     let expected = ["/a red", "/b green", "/c blue"].map(|row| (row.to_string(), 50));
-    assert_eq!(*seen.lock().unwrap(), BTreeMap::from(expected));
+    assert_eq!(*requests.lock().unwrap(), BTreeMap::from(expected));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 /// A request as it came in.
-pub struct Asked {
+pub struct Received {
     /// Number of the request, from 1, over all connections.
     pub number: u64,
     /// Request line and headers.
@@ -16,7 +16,7 @@ pub struct Asked {
     pub body: String,
 }
 
-impl Asked {
+impl Received {
     pub fn path(&self) -> &str {
         self.head.split(' ').nth(1).unwrap_or_default()
     }
@@ -44,21 +44,21 @@ pub fn reply(status: u16, body: &str) -> Answer {
 }
 
 pub fn text(status: u16, headers: &str, body: &str) -> String {
-    format!("HTTP/1.1 {status} Some words\r\n{headers}Content-Length: {}\r\n\r\n{body}", body.len())
+    format!("HTTP/1.1 {status} Some text\r\n{headers}Content-Length: {}\r\n\r\n{body}", body.len())
 }
 
-type Behaviour = dyn Fn(&Asked) -> Answer + Send + Sync;
+type Behaviour = dyn Fn(&Received) -> Answer + Send + Sync;
 
 pub struct Server {
     pub port: u16,
     stop: Arc<AtomicBool>,
-    /// Each is closed as soon as its thread lets go of it.
+    /// Each is closed as soon as its thread drops it.
     sockets: Arc<Mutex<Vec<Weak<TcpStream>>>>,
     listening: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Server {
-    pub fn start(behaviour: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Self {
+    pub fn start(behaviour: impl Fn(&Received) -> Answer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let (stop, sockets) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
@@ -106,7 +106,7 @@ fn serve(shared: &Arc<TcpStream>, behaviour: &Behaviour, numbers: &AtomicU64, pa
     let mut held = Vec::new();
     while let Some((head, body)) = receive(socket, &mut held) {
         let number = numbers.fetch_add(1, Ordering::SeqCst) + 1;
-        let answer = behaviour(&Asked { number, head, body });
+        let answer = behaviour(&Received { number, head, body });
         for idle in parting.lock().unwrap().drain(..) {
             let _ = idle.shutdown(Shutdown::Both);
         }

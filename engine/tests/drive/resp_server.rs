@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// A command as it came in: its number over all connections, from 1 and without greetings, and its arguments.
-pub struct Asked<'a> {
+pub struct Received<'a> {
     pub number: u64,
     pub arguments: &'a [String],
 }
 
-type Behaviour = dyn Fn(&Asked) -> Vec<Vec<u8>> + Send + Sync;
+type Behaviour = dyn Fn(&Received) -> Vec<Vec<u8>> + Send + Sync;
 
 pub struct Server {
     pub port: u16,
@@ -22,7 +22,7 @@ pub struct Server {
 
 impl Server {
     /// `behaviour` gives what is sent after a command: each part in one piece. `CLIENT` is answered with OK.
-    pub fn start(behaviour: impl Fn(&Asked) -> Vec<Vec<u8>> + Send + Sync + 'static) -> Self {
+    pub fn start(behaviour: impl Fn(&Received) -> Vec<Vec<u8>> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let (stop, sockets) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
@@ -67,7 +67,7 @@ fn serve(mut socket: TcpStream, behaviour: &Behaviour, numbers: &AtomicU64) {
                 vec![b"+OK\r\n".to_vec()]
             } else {
                 let number = numbers.fetch_add(1, Ordering::SeqCst) + 1;
-                behaviour(&Asked { number, arguments: &arguments })
+                behaviour(&Received { number, arguments: &arguments })
             };
             if parts.iter().any(|part| socket.write_all(part).is_err()) {
                 return;

@@ -2,8 +2,8 @@
 
 use crate::support::{drive, plan, server};
 use loadstone_engine::drive::Drive;
-use loadstone_engine::outcome::DriveError;
 use loadstone_engine::plan::Plan;
+use loadstone_engine::record::outcome::DriveError;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -59,11 +59,11 @@ fn nobody_answers() {
 }
 
 #[test]
-fn the_servers_own_words_are_the_reason() {
-    for words in ["NOAUTH Authentication required.", "LOADING Redis is loading", "ERR max number of clients reached"] {
-        let reply: &'static [u8] = Box::leak(format!("-{words}\r\n").into_boxed_str().into_boxed_bytes());
+fn the_servers_own_text_is_the_reason() {
+    for text in ["NOAUTH Authentication required.", "LOADING Redis is loading", "ERR max number of clients reached"] {
+        let reply: &'static [u8] = Box::leak(format!("-{text}\r\n").into_boxed_str().into_boxed_bytes());
         let why = refused_with(reply, json!({}));
-        assert!(why.ends_with(words), "{why}");
+        assert!(why.ends_with(text), "{why}");
     }
 }
 

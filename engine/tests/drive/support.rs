@@ -2,8 +2,8 @@
 
 use loadstone_engine::drive::Drive;
 use loadstone_engine::null_server::{NullOptions, NullServer};
-use loadstone_engine::outcome::{Counts, DriveRecord};
 use loadstone_engine::plan::Plan;
+use loadstone_engine::record::outcome::{Counts, DriveRecord};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;

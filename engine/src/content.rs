@@ -1,0 +1,5 @@
+//! What stands in a request: generated documents, rows of a data file, and the templates that they fill.
+
+pub mod data;
+pub mod template;
+pub mod values;

@@ -1,0 +1,20 @@
+//! What a drive requests and when: users and arrivals say when an operation is intended, a [`Workload`] says which
+//! one it is, which key it has, and what its reply must be.
+
+mod acknowledged;
+pub mod arrivals;
+pub mod keys;
+mod operations;
+mod read_back;
+pub mod rng;
+mod routes;
+mod shared;
+pub mod slots;
+pub mod timeline;
+pub mod users;
+mod workload;
+
+pub use operations::OperationInfo;
+pub use read_back::ReadBackCounts;
+pub use shared::Shared;
+pub use workload::{Request, Workload};

@@ -1,0 +1,277 @@
+//! The requests of one worker thread: drawn, written, and judged.
+//!
+//! [`Workload::begin`] draws an operation, its key and its version; the [`Wire`] writes each of its requests, finds
+//! where a reply ends and judges it. Documents name their key and version, and their text follows from both (see
+//! [`crate::content::values`]), so a reply is judged without anything having been stored.
+
+use super::keys::KeyPicker;
+use super::operations::{OperationInfo, Operations};
+use super::read_back::{ReadBackCounts, RecentWrites, Write};
+use super::rng::Rng;
+use super::{Shared, routes};
+use crate::content::template::{Filling, Part};
+use crate::plan::{Plan, PlanError, Writes};
+use crate::wire::{Decoded, Expected, ProtocolError, Reading, Verdict, Wire};
+use std::sync::Arc;
+
+/// One operation on its way. The loop counts `step` up after each correct reply; nothing else may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    pub operation: u16,
+    pub step: u16,
+    /// The version to be written; for a read the newest when it began, for a read-back the one that is due.
+    pub version: u32,
+    pub key: u64,
+    /// The operation's number in the drive.
+    pub seq: u64,
+    /// Whether this is a read-back, of one request, rather than the operation itself.
+    pub read_back: bool,
+    /// The key held a document for certain.
+    known: bool,
+    /// No other write of the key was in flight.
+    alone: bool,
+}
+
+impl Request {
+    /// What the placeholders stand for.
+    #[inline]
+    fn filling<'a>(&self, shared: &'a Shared) -> Filling<'a> {
+        let Request { key, version, seq, .. } = *self;
+        Filling { values: &shared.values, key, version, seq, previous: b"", data: shared.data.as_ref() }
+    }
+}
+
+/// What one thread requests.
+#[derive(Debug)]
+pub struct Workload {
+    shared: Arc<Shared>,
+    wire: Wire,
+    follows_versions: bool,
+    operations: Operations,
+    /// What decides on the slot of each operation; empty where there are none.
+    routes: Vec<Vec<Part>>,
+    keys: KeyPicker,
+    rng: Rng,
+    next_seq: u64,
+    threads: u64,
+    recent: RecentWrites,
+    read_backs: ReadBackCounts,
+    scratch: Vec<u8>,
+}
+
+impl Workload {
+    /// The workload of thread number `thread`. `shared` was made from the same plan. The error names the argument of
+    /// the plan that cannot be used.
+    pub fn new(plan: &Plan, shared: Arc<Shared>, thread: usize) -> Result<Self, PlanError> {
+        let (values, data) = (&shared.values, shared.data.as_ref());
+        let filling = Filling { values, key: 0, version: 0, seq: 0, previous: b"", data };
+        let (wire, mut requests) = Wire::new(plan, &filling)?;
+        let keys = requests.iter_mut().map(|operation| std::mem::take(&mut operation.keys)).collect();
+        let operations = Operations::new(plan, requests)?;
+        let routes = routes::routes(plan, &shared, keys)?;
+        let reads_back = if plan.verify.replies { plan.verify.read_back_max } else { 0 };
+        Ok(Self {
+            shared,
+            wire,
+            follows_versions: plan.protocol.capabilities().follows_versions,
+            operations,
+            routes,
+            keys: KeyPicker::new(&plan.keys, thread, plan.threads),
+            rng: Rng::new(plan.seed, thread as u64),
+            next_seq: thread as u64,
+            threads: plan.threads as u64,
+            recent: RecentWrites::new(usize::try_from(reads_back).unwrap_or(usize::MAX)),
+            read_backs: ReadBackCounts::default(),
+            scratch: Vec::new(),
+        })
+    }
+
+    pub fn wire(&self) -> &Wire {
+        &self.wire
+    }
+
+    pub fn operations(&self) -> &[OperationInfo] {
+        &self.operations.infos
+    }
+
+    /// The distinct names of requests: of commands in capitals, read-backs included; of HTTP requests their methods
+    /// and paths.
+    pub fn request_names(&self) -> &[String] {
+        &self.operations.names
+    }
+
+    /// Place in [`Workload::request_names`] of the request that an operation is at.
+    #[inline]
+    pub fn name_index(&self, request: &Request) -> usize {
+        self.operations.current(request).name
+    }
+
+    /// Shards that operations keep to: one an endpoint where keys decide on it, else one for all.
+    pub fn shards(&self) -> usize {
+        self.shared.slots.as_ref().map_or(1, |slots| slots.endpoints())
+    }
+
+    /// The shard of an operation. All its requests go there.
+    #[inline]
+    pub fn shard(&mut self, request: &Request) -> usize {
+        if self.shared.slots.is_none() { 0 } else { self.shard_by_slot(request) }
+    }
+
+    fn shard_by_slot(&mut self, request: &Request) -> usize {
+        let Some(slots) = &self.shared.slots else {
+            return 0;
+        };
+        let filling = request.filling(&self.shared);
+        self.scratch.clear();
+        self.routes[usize::from(request.operation)].iter().for_each(|part| part.write(&filling, &mut self.scratch));
+        slots.endpoint_of(&self.scratch)
+    }
+
+    /// Draws the next operation; None when every key of `exactly_once` was taken.
+    #[inline]
+    pub fn begin(&mut self) -> Option<Request> {
+        let operation = self.draw_operation();
+        self.begin_operation(operation)
+    }
+
+    #[inline]
+    pub(crate) fn begin_operation(&mut self, operation: usize) -> Option<Request> {
+        let key = self.keys.next(&mut self.rng, &self.shared.taken)?;
+        let seq = self.next_seq();
+        let writes = self.operations.all[operation].writes != Writes::Nothing;
+        let (state, version) = if !self.follows_versions {
+            // Every operation has texts of its own.
+            (self.shared.state(key), seq as u32)
+        } else if writes {
+            let before = self.shared.begin_write(key);
+            (before, before.version().wrapping_add(1))
+        } else {
+            let now = self.shared.state(key);
+            (now, now.version())
+        };
+        Some(Request {
+            operation: operation as u16,
+            step: 0,
+            version,
+            key,
+            seq,
+            read_back: false,
+            known: state.stored(),
+            alone: state.in_flight() == 0,
+        })
+    }
+
+    #[inline]
+    fn next_seq(&mut self) -> u64 {
+        let seq = self.next_seq;
+        self.next_seq += self.threads;
+        seq
+    }
+
+    #[inline]
+    fn draw_operation(&mut self) -> usize {
+        let operations = &self.operations.all;
+        if operations.len() == 1 {
+            return 0;
+        }
+        let drawn = self.rng.next_u64();
+        operations.iter().position(|operation| drawn <= operation.threshold).unwrap_or(0)
+    }
+
+    /// Whether the operation has another request after the one that it is at.
+    #[inline]
+    pub fn has_next(&self, request: &Request) -> bool {
+        usize::from(request.step) + 1 < self.operations.all[usize::from(request.operation)].steps.len()
+    }
+
+    /// Appends the request that an operation is at, for the endpoint number `target`. `previous_reply` is the reply to
+    /// the one before it.
+    #[inline]
+    pub fn encode(&mut self, request: &Request, target: usize, previous_reply: &[u8], out: &mut Vec<u8>) {
+        let number = self.operations.current(request).number;
+        self.wire.encode(number, target, request.filling(&self.shared), previous_reply, out);
+    }
+
+    /// Where the reply at the beginning of `bytes` ends. `request` is the one that it answers, None if none was sent;
+    /// `reading` is what the connection remembers of the reply.
+    #[inline]
+    pub fn decode(
+        &mut self,
+        request: Option<&Request>,
+        reading: &mut Reading,
+        bytes: &[u8],
+    ) -> Result<Decoded, ProtocolError> {
+        let operations = &self.operations;
+        self.wire.decode(|| request.map(|request| operations.current(request).number), reading, bytes)
+    }
+
+    /// Judges the complete `reply` to the request that an operation is at. To be called once for each reply: a write
+    /// counts as ended from then on. Not to be called when no reply came.
+    #[inline]
+    pub fn judge(&mut self, request: &Request, reading: &mut Reading, reply: &[u8]) -> Verdict {
+        let number = self.operations.current(request).number;
+        let expected = Expected { filling: request.filling(&self.shared), known: request.known };
+        let newest = || self.shared.state(request.key).version();
+        let verdict = self.wire.judge(number, &expected, newest, reading, reply);
+        if request.read_back {
+            self.read_backs.checked += 1;
+            self.read_backs.wrong += u64::from(verdict.is_err());
+        } else if self.follows_versions {
+            self.after_reply(request, verdict.is_ok());
+        }
+        verdict
+    }
+
+    /// Gives up a request none of whose bytes was sent: its write will never happen. (A write that was sent and not
+    /// answered may still happen; nothing is to be called for it.)
+    pub fn abandon(&mut self, request: &Request) {
+        let writes = self.operations.all[usize::from(request.operation)].writes != Writes::Nothing;
+        if writes && !request.read_back {
+            self.shared.end_write(request.key, false);
+        }
+    }
+
+    /// Notes the end of a write: when its last command was answered, or an earlier one wrongly. What is acknowledged
+    /// is noted for every operation.
+    #[inline]
+    fn after_reply(&mut self, request: &Request, is_correct: bool) {
+        let operation = &self.operations.all[usize::from(request.operation)];
+        let is_last = usize::from(request.step) + 1 == operation.steps.len();
+        if let Some(acknowledged) = &self.shared.acknowledged
+            && is_correct
+            && is_last
+        {
+            acknowledged.note(request.key, request.version, request.alone);
+        }
+        if operation.writes == Writes::Nothing || (is_correct && !is_last) {
+            return;
+        }
+        self.shared.end_write(request.key, is_correct && operation.writes == Writes::Document);
+        if is_correct && request.alone && operation.read_back.is_some() {
+            let Request { operation, key, version, .. } = *request;
+            self.recent.push(Write { operation, key, version });
+        }
+    }
+
+    /// After the drain: the next key of this thread to read back, if its last write is still the newest. A
+    /// read-back has one request and is judged strictly.
+    pub fn next_read_back(&mut self) -> Option<Request> {
+        while let Some(Write { operation, key, version }) = self.recent.take() {
+            if self.shared.state(key).version() == version {
+                let seq = self.next_seq();
+                let (step, read_back, known, alone) = (0, true, true, true);
+                return Some(Request { operation, step, version, key, seq, read_back, known, alone });
+            }
+            self.read_backs.skipped += 1;
+        }
+        None
+    }
+
+    /// The read-backs so far.
+    pub fn read_back_counts(&self) -> ReadBackCounts {
+        self.read_backs
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,334 @@
+//! One connection: socket, optional TLS, bytes to send, bytes received, operations in flight.
+//!
+//! Nothing here blocks. A socket is registered once, edge-triggered; bytes that the kernel does not take
+//! stay in `out` until it says that there is room again.
+
+use super::inbox::Inbox;
+use super::tls::TlsConnector;
+use crate::load::Request;
+use crate::plan::Endpoint;
+use crate::record::outcome::Phase;
+use crate::wire::Reading;
+use mio::net::{TcpStream, UnixStream};
+use mio::{Interest, Registry, Token};
+use rustls::ClientConnection;
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::SocketAddr;
+
+/// An operation in flight.
+#[derive(Debug, Clone, Copy)]
+pub struct Task {
+    pub request: Request,
+    pub member: Phase,
+    pub intended_ns: u64,
+    /// When its first command was sent; 0 until then.
+    pub sent_ns: u64,
+    /// When its current command was sent.
+    pub step_sent_ns: u64,
+}
+
+/// Where connections go, resolved before the load starts.
+#[derive(Debug, Clone)]
+pub struct Target {
+    pub endpoint: Endpoint,
+    /// Unused when the endpoint is a Unix socket.
+    pub address: Option<SocketAddr>,
+    pub tls: Option<TlsConnector>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Closed,
+    /// The socket is being connected.
+    Connecting,
+    /// The handshake's replies that are still to come; with none of them, TLS's own handshake.
+    Greeting(usize),
+    Ready,
+    /// Waits before it is dialled again.
+    BackingOff,
+}
+
+/// What one attempt to receive brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Received {
+    /// So many bytes; whether there may be more.
+    Bytes { count: usize, more: bool },
+    /// The other side closed the connection.
+    Closed,
+}
+
+#[derive(Debug)]
+enum Socket {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Socket {
+    fn connect(target: &Target) -> io::Result<Self> {
+        if let Some(path) = &target.endpoint.unix_path {
+            return UnixStream::connect(path).map(Self::Unix);
+        }
+        let address = target.address.ok_or(ErrorKind::AddrNotAvailable)?;
+        TcpStream::connect(address).map(Self::Tcp)
+    }
+
+    fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        match self {
+            Self::Tcp(socket) => registry.register(socket, token, Interest::READABLE | Interest::WRITABLE),
+            Self::Unix(socket) => registry.register(socket, token, Interest::READABLE | Interest::WRITABLE),
+        }
+    }
+
+    /// Whether the socket is connected by now.
+    fn is_connected(&self) -> io::Result<bool> {
+        let (error, peer) = match self {
+            Self::Tcp(socket) => (socket.take_error()?, socket.peer_addr().map(drop)),
+            Self::Unix(socket) => (socket.take_error()?, socket.peer_addr().map(drop)),
+        };
+        match (error, peer) {
+            (Some(error), _) => Err(error),
+            (None, Ok(())) => Ok(true),
+            (None, Err(error)) if error.kind() == ErrorKind::NotConnected => Ok(false),
+            (None, Err(error)) => Err(error),
+        }
+    }
+}
+
+impl Read for Socket {
+    #[inline]
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(socket) => socket.read(buffer),
+            Self::Unix(socket) => socket.read(buffer),
+        }
+    }
+}
+
+impl Write for Socket {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(socket) => socket.write(bytes),
+            Self::Unix(socket) => socket.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct Line {
+    socket: Socket,
+    tls: Option<Box<ClientConnection>>,
+}
+
+/// One slot of the pool. It keeps its buffers when it is closed and dialled again.
+#[derive(Debug)]
+pub struct Connection {
+    pub target: usize,
+    pub state: State,
+    /// Until when it must be connected and greeted, or has to back off.
+    pub deadline_ns: u64,
+    pub backoff_ns: u64,
+    pub user: u32,
+    pub in_flight: VecDeque<Task>,
+    /// How many of the last tasks in `in_flight` are encoded but not yet sent.
+    pub unsent_tasks: usize,
+    /// Whether it is listed to be flushed.
+    pub is_listed: bool,
+    pub out: Vec<u8>,
+    written: usize,
+    pub inbox: Inbox,
+    pub reading: Reading,
+    line: Option<Line>,
+}
+
+impl Connection {
+    pub fn new(target: usize, depth: usize) -> Self {
+        Self {
+            target,
+            state: State::Closed,
+            deadline_ns: 0,
+            backoff_ns: 0,
+            user: 0,
+            in_flight: VecDeque::with_capacity(depth),
+            unsent_tasks: 0,
+            is_listed: false,
+            out: Vec::new(),
+            written: 0,
+            inbox: Inbox::default(),
+            reading: Reading::default(),
+            line: None,
+        }
+    }
+
+    /// Begins to connect.
+    pub fn dial(&mut self, target: &Target, registry: &Registry, token: Token) -> io::Result<()> {
+        let mut socket = Socket::connect(target)?;
+        if let Socket::Tcp(tcp) = &socket {
+            tcp.set_nodelay(true)?;
+        }
+        socket.register(registry, token)?;
+        let tls = target.tls.as_ref().map(TlsConnector::connect).transpose().map_err(io::Error::other)?;
+        self.line = Some(Line { socket, tls: tls.map(Box::new) });
+        self.state = State::Connecting;
+        Ok(())
+    }
+
+    /// Whether a connecting socket is connected by now.
+    pub fn is_connected(&self) -> io::Result<bool> {
+        self.line.as_ref().map_or(Ok(false), |line| line.socket.is_connected())
+    }
+
+    /// Closes the socket and forgets all bytes; the caller accounts for what was in flight.
+    pub fn close(&mut self) {
+        self.line = None;
+        self.state = State::Closed;
+        self.out.clear();
+        self.written = 0;
+        self.inbox.clear();
+        self.reading = Reading::default();
+        self.unsent_tasks = 0;
+    }
+
+    /// Whether it has a socket, greeted or not.
+    pub fn is_open(&self) -> bool {
+        self.line.is_some()
+    }
+
+    /// Whether TLS's handshake is under way.
+    pub fn is_handshaking(&self) -> bool {
+        self.line.as_ref().and_then(|line| line.tls.as_ref()).is_some_and(|tls| tls.is_handshaking())
+    }
+
+    /// Whether there are bytes that the kernel has not taken.
+    pub fn has_unwritten(&self) -> bool {
+        let in_tls = self.line.as_ref().and_then(|line| line.tls.as_ref()).is_some_and(|tls| tls.wants_write());
+        self.written < self.out.len() || in_tls
+    }
+
+    /// Notes that everything encoded is sent at `now_ns`.
+    #[inline]
+    pub fn stamp(&mut self, now_ns: u64) {
+        let from = self.in_flight.len().saturating_sub(self.unsent_tasks);
+        for task in self.in_flight.range_mut(from..) {
+            task.step_sent_ns = now_ns;
+            if task.sent_ns == 0 {
+                task.sent_ns = now_ns;
+            }
+        }
+        self.unsent_tasks = 0;
+    }
+
+    /// Writes what the kernel takes; returns the bytes of the protocol that left.
+    #[inline]
+    pub fn flush(&mut self) -> io::Result<usize> {
+        let before = self.written;
+        let Some(line) = &mut self.line else {
+            return Ok(0);
+        };
+        match &mut line.tls {
+            None => write_plain(&mut line.socket, &self.out, &mut self.written)?,
+            Some(tls) => write_tls(&mut line.socket, tls, &self.out, &mut self.written)?,
+        }
+        let count = self.written - before;
+        if self.written == self.out.len() {
+            self.out.clear();
+            self.written = 0;
+        }
+        Ok(count)
+    }
+
+    /// Receives into `inbox`, which is this connection's own or one that connections share.
+    #[inline]
+    pub fn receive(&mut self, inbox: &mut Inbox) -> io::Result<Received> {
+        let Some(line) = &mut self.line else {
+            return Ok(Received::Bytes { count: 0, more: false });
+        };
+        let room = inbox.room();
+        let received = match &mut line.tls {
+            None => read_plain(&mut line.socket, room)?,
+            Some(tls) => read_tls(&mut line.socket, tls, room)?,
+        };
+        if let Received::Bytes { count, .. } = received {
+            inbox.add(count);
+        }
+        Ok(received)
+    }
+}
+
+fn write_plain(socket: &mut Socket, out: &[u8], written: &mut usize) -> io::Result<()> {
+    while *written < out.len() {
+        match socket.write(&out[*written..]) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(count) => *written += count,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn write_tls(socket: &mut Socket, tls: &mut ClientConnection, out: &[u8], written: &mut usize) -> io::Result<()> {
+    loop {
+        if *written < out.len() {
+            *written += tls.writer().write(&out[*written..])?;
+        }
+        while tls.wants_write() {
+            match tls.write_tls(socket) {
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if *written == out.len() || tls.is_handshaking() {
+            return Ok(());
+        }
+    }
+}
+
+/// A read that fills less than the room there is has emptied the socket.
+fn read_plain(socket: &mut Socket, room: &mut [u8]) -> io::Result<Received> {
+    loop {
+        match socket.read(room) {
+            Ok(0) => return Ok(Received::Closed),
+            Ok(count) => return Ok(Received::Bytes { count, more: count == room.len() }),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                return Ok(Received::Bytes { count: 0, more: false });
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn read_tls(socket: &mut Socket, tls: &mut ClientConnection, room: &mut [u8]) -> io::Result<Received> {
+    loop {
+        match tls.reader().read(room) {
+            Ok(0) => return Ok(Received::Closed),
+            Ok(count) => return Ok(Received::Bytes { count, more: true }),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(Received::Closed),
+            Err(error) => return Err(error),
+        }
+        match tls.read_tls(socket) {
+            Ok(0) => return Ok(Received::Closed),
+            Ok(_) => {
+                let processed = tls.process_new_packets();
+                // An alert that says why, or the next message of the handshake.
+                while tls.wants_write() && tls.write_tls(socket).is_ok() {}
+                processed.map_err(io::Error::other)?;
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                return Ok(Received::Bytes { count: 0, more: false });
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}

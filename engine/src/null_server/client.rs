@@ -1,0 +1,195 @@
+//! One client of the null server: its socket, where it stands in its input, what is still to be sent.
+
+use std::io::{self, Read, Write};
+
+use mio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use mio::{Interest, Registry, Token};
+
+use super::command_reader::{CommandReader, Found};
+use super::request_reader::RequestReader;
+
+#[derive(Debug)]
+pub(super) enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+#[derive(Debug)]
+pub(super) enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Listener {
+    pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        match self {
+            Listener::Tcp(listener) => registry.register(listener, token, Interest::READABLE),
+            Listener::Unix(listener) => registry.register(listener, token, Interest::READABLE),
+        }
+    }
+
+    pub fn accept(&self) -> io::Result<Stream> {
+        match self {
+            Listener::Tcp(listener) => {
+                let (stream, _) = listener.accept()?;
+                stream.set_nodelay(true)?;
+                Ok(Stream::Tcp(stream))
+            }
+            Listener::Unix(listener) => listener.accept().map(|(stream, _)| Stream::Unix(stream)),
+        }
+    }
+
+    /// 0 for a Unix socket.
+    pub fn port(&self) -> io::Result<u16> {
+        match self {
+            Listener::Tcp(listener) => listener.local_addr().map(|address| address.port()),
+            Listener::Unix(_) => Ok(0),
+        }
+    }
+}
+
+impl Stream {
+    pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        let both = Interest::READABLE | Interest::WRITABLE;
+        match self {
+            Stream::Tcp(stream) => registry.register(stream, token, both),
+            Stream::Unix(stream) => registry.register(stream, token, both),
+        }
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Tcp(stream) => stream.read(buffer),
+            Stream::Unix(stream) => stream.read(buffer),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Stream::Tcp(stream) => stream.write(bytes),
+            Stream::Unix(stream) => stream.write(bytes),
+        }
+    }
+}
+
+/// A reply from here on is written from where it lies if nothing waits before it.
+const LARGE_REPLY: usize = 16 * 1024;
+/// With more than this to be sent no more input is taken: the client does not read.
+const OUT_MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// Where a connection stands in its input.
+#[derive(Debug)]
+pub(super) enum Reader {
+    Resp(CommandReader),
+    Http(RequestReader),
+}
+
+impl Reader {
+    /// Goes on with `bytes`, as [`CommandReader::read`] says.
+    #[inline]
+    pub fn read(&mut self, bytes: &[u8], find: impl Fn(&[u8]) -> usize) -> (usize, Found) {
+        match self {
+            Reader::Resp(reader) => reader.read(bytes, find),
+            Reader::Http(reader) => reader.read(bytes),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Client {
+    stream: Stream,
+    pub reader: Reader,
+    /// Tells this connection from an earlier one in the same place.
+    pub serial: u64,
+    pub resp3: bool,
+    pub answered: u64,
+    /// Input that was received and not used yet.
+    pub held: Vec<u8>,
+    out: Vec<u8>,
+    written: usize,
+}
+
+/// What came in.
+pub(super) enum Input {
+    /// So many bytes in the buffer; whether there may be more.
+    Bytes {
+        length: usize,
+        more: bool,
+    },
+    Closed,
+}
+
+impl Client {
+    pub fn new(stream: Stream, reader: Reader, serial: u64) -> Self {
+        Self { stream, reader, serial, resp3: false, answered: 0, held: Vec::new(), out: Vec::new(), written: 0 }
+    }
+
+    /// Fills `buffer` with the input that was held and what the socket has. `to_end`: the socket is read until it
+    /// says that there is nothing left.
+    #[inline]
+    pub fn receive(&mut self, buffer: &mut [u8], to_end: bool) -> Input {
+        let held = self.held.len();
+        buffer[..held].copy_from_slice(&self.held);
+        self.held.clear();
+        if held > buffer.len() / 2 {
+            // Held while the client was too slow: to be used up first.
+            return Input::Bytes { length: held, more: true };
+        }
+        loop {
+            let room = &mut buffer[held..];
+            return match self.stream.read(room) {
+                Ok(0) => Input::Closed,
+                Ok(length) => Input::Bytes { length: held + length, more: to_end || length == room.len() },
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Input::Bytes { length: held, more: false },
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) => Input::Closed,
+            };
+        }
+    }
+
+    /// Adds a reply; it may leave at once. The error is that of the socket.
+    #[inline]
+    pub fn reply(&mut self, text: &[u8]) -> io::Result<()> {
+        let sent = if text.len() >= LARGE_REPLY && self.out.is_empty() { self.write(text)? } else { 0 };
+        self.out.extend_from_slice(&text[sent..]);
+        Ok(())
+    }
+
+    /// Whether the client takes its replies too slowly to be given more.
+    #[inline]
+    pub fn is_clogged(&self) -> bool {
+        self.out.len() - self.written > OUT_MAX_BYTES
+    }
+
+    /// Sends what the socket takes.
+    #[inline]
+    pub fn flush(&mut self) -> io::Result<()> {
+        if self.out.is_empty() {
+            return Ok(());
+        }
+        let out = std::mem::take(&mut self.out);
+        let sent = self.write(&out[self.written..]);
+        self.out = out;
+        self.written += sent?;
+        if self.written == self.out.len() {
+            self.out.clear();
+            self.written = 0;
+        }
+        Ok(())
+    }
+
+    /// Writes until the socket is full; returns what it took.
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut sent = 0;
+        while sent < bytes.len() {
+            match self.stream.write(&bytes[sent..]) {
+                Ok(length) => sent += length,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(sent)
+    }
+}

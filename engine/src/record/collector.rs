@@ -1,0 +1,288 @@
+//! The collector: merges what the threads deliver into intervals, and keeps what the record needs.
+
+use crate::control::Control;
+use crate::load::Shared;
+use crate::machine::clock::{Clock, to_s};
+use crate::plan::Plan;
+use crate::record::conclusion::{ThreadEnd, Trial, WholeDrive};
+use crate::record::histogram::{self, Encoder};
+use crate::record::outbox::Outbox;
+use crate::record::outcome::{Interval, IntervalOperation, Latency, Phase};
+use crate::record::recorder::Message;
+use crate::record::tally::{IntervalData, Tally};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+
+/// An interval that not all threads have delivered yet.
+#[derive(Debug)]
+struct Pending {
+    data: Box<IntervalData>,
+    /// The thread that `data` goes back to.
+    owner: usize,
+    cpu_ns: Vec<u64>,
+}
+
+/// Where an interval stands in the drive: its phase, and its number within it.
+type Place = (Phase, u32);
+
+pub struct Collector {
+    clock: Clock,
+    control: Arc<Control>,
+    names: Vec<String>,
+    spares: Vec<Sender<Box<IntervalData>>>,
+    outbox: Arc<Outbox>,
+    pending: BTreeMap<Place, Pending>,
+    /// The last interval of each thread; None before its first.
+    reached: Vec<Option<Place>>,
+    ends: Vec<Option<Box<ThreadEnd>>>,
+    trial: Vec<Trial>,
+    total: Tally,
+    measure_cpu_ns: Vec<u64>,
+    encoder: Encoder,
+    published: u64,
+}
+
+impl Collector {
+    /// `spares` take interval data back to each thread.
+    pub fn new(
+        plan: &Plan,
+        control: Arc<Control>,
+        spares: Vec<Sender<Box<IntervalData>>>,
+        outbox: Arc<Outbox>,
+    ) -> Self {
+        let threads = spares.len();
+        let operations = plan.operations.len();
+        for spare in spares.iter().chain(&spares) {
+            // A thread that is gone needs no spare.
+            let _ = spare.send(Box::new(IntervalData::new(operations)));
+        }
+        Self {
+            clock: control.clock,
+            control,
+            names: plan.operations.iter().map(|operation| operation.name.clone()).collect(),
+            spares,
+            outbox,
+            pending: BTreeMap::new(),
+            reached: vec![None; threads],
+            ends: (0..threads).map(|_| None).collect(),
+            trial: (0..operations).map(|_| Trial::default()).collect(),
+            total: Tally::default(),
+            measure_cpu_ns: vec![0; threads],
+            encoder: Encoder::default(),
+            published: 0,
+        }
+    }
+
+    /// Collects until every thread has reported its end, or is gone.
+    pub fn run(mut self, origin_ns: u64, messages: &Receiver<Message>, shared: &Shared) {
+        let _guard = self.outbox.guard();
+        let quantum_ns = self.clock.quantum_ns();
+        while self.ends.iter().any(Option::is_none) {
+            match messages.recv() {
+                Ok(Message::Interval { thread, data }) => self.take_interval(thread, data, origin_ns),
+                Ok(Message::End { thread, end }) => self.ends[thread] = Some(end),
+                Err(_) => {
+                    self.control.stop("an engine thread ended unexpectedly");
+                    break;
+                }
+            }
+        }
+        self.publish_all(origin_ns);
+        let drive = WholeDrive {
+            names: self.names,
+            ends: self.ends.into_iter().flatten().map(|end| *end).collect(),
+            trial: self.trial,
+            total: self.total,
+            measure_cpu_ns: self.measure_cpu_ns,
+            clock: self.clock,
+            clock_quantum_ns: quantum_ns,
+            origin_ns,
+            acknowledged: shared.acknowledged(),
+            stopped: self.control.reason(),
+        };
+        self.outbox.finish(drive.record());
+    }
+
+    fn take_interval(&mut self, thread: usize, data: Box<IntervalData>, origin_ns: u64) {
+        let place = (data.phase, data.number);
+        self.reached[thread] = Some(place);
+        if data.phase == Phase::Measure {
+            self.measure_cpu_ns[thread] += data.cpu_ns;
+        }
+        let threads = self.spares.len();
+        match self.pending.get_mut(&place) {
+            Some(pending) => {
+                pending.cpu_ns[thread] = data.cpu_ns;
+                merge(&mut pending.data, &data);
+                self.give_back(thread, data);
+            }
+            None => {
+                let mut cpu_ns = vec![0; threads];
+                cpu_ns[thread] = data.cpu_ns;
+                self.pending.insert(place, Pending { data, owner: thread, cpu_ns });
+            }
+        }
+        self.publish_complete(origin_ns);
+    }
+
+    fn give_back(&self, thread: usize, mut data: Box<IntervalData>) {
+        data.clear();
+        // A thread that is gone needs no spare.
+        let _ = self.spares[thread].send(data);
+    }
+
+    /// Publishes the intervals that every thread has delivered, in order.
+    fn publish_complete(&mut self, origin_ns: u64) {
+        let Some(slowest) = self.reached.iter().min().copied().flatten() else {
+            return;
+        };
+        while let Some(entry) = self.pending.first_entry().filter(|entry| *entry.key() <= slowest) {
+            let pending = entry.remove();
+            self.publish(pending, origin_ns);
+        }
+    }
+
+    fn publish_all(&mut self, origin_ns: u64) {
+        for pending in std::mem::take(&mut self.pending).into_values() {
+            self.publish(pending, origin_ns);
+        }
+    }
+
+    fn publish(&mut self, pending: Pending, origin_ns: u64) {
+        let Pending { data, owner, cpu_ns } = pending;
+        let is_empty = data.operations.iter().all(|operation| operation.tally.is_empty());
+        for operation in &data.operations {
+            self.total.add(&operation.tally);
+        }
+        if data.phase >= Phase::Measure {
+            for (trial, operation) in self.trial.iter_mut().zip(&data.operations) {
+                histogram::add(&mut trial.response, &operation.response);
+                histogram::add(&mut trial.service, &operation.service);
+            }
+        }
+        if data.end_ns > data.start_ns || !is_empty {
+            let interval = self.interval(&data, cpu_ns, origin_ns);
+            self.outbox.add_interval(&interval);
+        }
+        self.give_back(owner, data);
+    }
+
+    fn interval(&mut self, data: &IntervalData, cpu_ns: Vec<u64>, origin_ns: u64) -> Interval {
+        let mut operations = BTreeMap::new();
+        for (index, operation) in data.operations.iter().enumerate() {
+            let tally = &operation.tally;
+            let summary = IntervalOperation {
+                offered: tally.offered,
+                sent: tally.sent,
+                ok: tally.ok,
+                errors: tally.errors_by_name(),
+                timeouts: tally.timeouts,
+                dropped: tally.dropped,
+                response_ns: Latency::of(&operation.response),
+                response_histogram: self.encoder.encode(&operation.response),
+                service_histogram: self.encoder.encode(&operation.service),
+            };
+            operations.insert(self.names[index].clone(), summary);
+        }
+        self.published += 1;
+        Interval {
+            index: self.published - 1,
+            phase: data.phase,
+            start_s: to_s(data.start_ns - origin_ns),
+            duration_s: to_s(data.end_ns - data.start_ns),
+            start_unix_ns: self.clock.to_unix_ns(data.start_ns),
+            operations,
+            bytes_sent: data.gauges.bytes_sent,
+            bytes_received: data.gauges.bytes_received,
+            connections: data.gauges.connections,
+            users: data.gauges.users,
+            backlog: data.gauges.backlog,
+            cpu_s: cpu_ns,
+        }
+    }
+}
+
+fn merge(into: &mut IntervalData, other: &IntervalData) {
+    for (sum, operation) in into.operations.iter_mut().zip(&other.operations) {
+        sum.tally.add(&operation.tally);
+        histogram::add(&mut sum.response, &operation.response);
+        histogram::add(&mut sum.service, &operation.service);
+    }
+    into.start_ns = into.start_ns.min(other.start_ns);
+    into.end_ns = into.end_ns.max(other.end_ns);
+    into.gauges.add(&other.gauges);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn collector() -> (Collector, Arc<Outbox>, Vec<Receiver<Box<IntervalData>>>) {
+        let text = r#"{"endpoints": [{}], "model": {"kind": "closed", "users": 2}, "pool": {"connections": 2},
+            "operations": [{"name": "get", "commands": [{"args": ["GET", "{key}"]}]}]}"#;
+        let plan = Plan::from_json(text).unwrap();
+        let (spares, returned): (Vec<_>, Vec<_>) = (0..2).map(|_| std::sync::mpsc::channel()).unzip();
+        let control = Arc::new(Control::new(Clock::new(), 2, 1.0));
+        let outbox = Arc::new(Outbox::default());
+        (Collector::new(&plan, control, spares, outbox.clone()), outbox, returned)
+    }
+
+    fn data(phase: Phase, number: u32, (start_ns, end_ns): (u64, u64), ok: u64) -> Box<IntervalData> {
+        let mut data = Box::new(IntervalData::new(1));
+        (data.phase, data.number, data.start_ns, data.end_ns) = (phase, number, start_ns, end_ns);
+        data.operations[0].tally.ok = ok;
+        data.operations[0].response.record_n(1000, ok).unwrap();
+        data
+    }
+
+    fn published(outbox: &Outbox) -> Vec<serde_json::Value> {
+        std::iter::from_fn(|| outbox.next_interval(Duration::ZERO))
+            .map(|text| serde_json::from_str(&text).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn an_interval_is_published_when_every_thread_has_delivered_it() {
+        let (mut collector, outbox, returned) = collector();
+        collector.take_interval(0, data(Phase::WarmUp, 0, (0, 10), 3), 0);
+        collector.take_interval(0, data(Phase::Measure, 0, (10, 20), 5), 0);
+        assert!(published(&outbox).is_empty());
+        collector.take_interval(1, data(Phase::WarmUp, 0, (0, 10), 4), 0);
+        let intervals = published(&outbox);
+        assert_eq!(intervals.len(), 1);
+        assert_eq!(intervals[0]["operations"]["get"]["ok"], 7);
+        assert_eq!(intervals[0]["operations"]["get"]["response_ns"]["count"], 7);
+        collector.take_interval(1, data(Phase::Measure, 0, (10, 21), 6), 0);
+        let intervals = published(&outbox);
+        assert_eq!((&intervals[0]["index"], &intervals[0]["phase"]), (&1.into(), &"measure".into()));
+        assert_eq!(intervals[0]["duration_s"], 11e-9);
+        // Two spares each at first, and every set of data back to the thread that filled it.
+        assert_eq!([returned[0].try_iter().count(), returned[1].try_iter().count()], [4, 4]);
+    }
+
+    #[test]
+    fn a_thread_that_skipped_an_interval_does_not_hold_the_others_up() {
+        let (mut collector, outbox, _returned) = collector();
+        collector.take_interval(0, data(Phase::Measure, 0, (0, 10), 1), 0);
+        collector.take_interval(0, data(Phase::Measure, 1, (10, 11), 1), 0);
+        collector.take_interval(1, data(Phase::Measure, 0, (0, 10), 1), 0);
+        collector.take_interval(1, data(Phase::Drain, 0, (10, 12), 1), 0);
+        let published_ok: Vec<u64> =
+            published(&outbox).iter().map(|interval| interval["operations"]["get"]["ok"].as_u64().unwrap()).collect();
+        assert_eq!(published_ok, [2, 1]);
+    }
+
+    #[test]
+    fn only_what_was_measured_is_in_the_trials_histogram() {
+        let (mut collector, _outbox, _returned) = collector();
+        for (phase, ok) in [(Phase::WarmUp, 3), (Phase::Measure, 5), (Phase::Drain, 2)] {
+            for thread in 0..2 {
+                collector.take_interval(thread, data(phase, 0, (0, 10), ok), 0);
+            }
+        }
+        assert_eq!(collector.trial[0].response.len(), 14);
+        assert_eq!(collector.total.ok, 20);
+    }
+}

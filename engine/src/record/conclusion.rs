@@ -1,0 +1,182 @@
+//! The end of a drive: what the threads report becomes the record.
+
+use crate::load::timeline::Timeline;
+use crate::machine::clock::{Clock, to_s};
+use crate::record::histogram::{self, Encoder};
+use crate::record::outcome::{
+    AcknowledgedRecord, CommandRecord, Connections, DriveRecord, EndpointRecord, Latency, OperationRecord, Phase,
+    PhaseTimes, ReadBack, ThreadRecord,
+};
+use crate::record::tally::{Measured, Tally};
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
+
+/// What had not ended when the load did, by operation: all of it, and the measured part.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Left {
+    pub in_flight: u64,
+    pub unsent: u64,
+    pub measured_in_flight: u64,
+    pub measured_unsent: u64,
+}
+
+/// What one thread reports when its part is over.
+#[derive(Debug)]
+pub struct ThreadEnd {
+    pub cpu: Option<usize>,
+    pub timeline: Timeline,
+    /// When its load ended.
+    pub end_ns: u64,
+    /// How long the thread was ready to run and had no CPU in the measure phase.
+    pub measure_waited_ns: Option<u64>,
+    /// What had not ended by then, by operation.
+    pub left: Vec<Left>,
+    pub measured: Vec<Measured>,
+    pub pool_wait: Histogram<u64>,
+    pub schedule_lag: Histogram<u64>,
+    pub overflowed: u64,
+    pub commands: BTreeMap<String, CommandRecord>,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
+    pub connections: Connections,
+    /// In the order of the plan.
+    pub endpoints: Vec<EndpointRecord>,
+    pub read_back: ReadBack,
+}
+
+/// One operation over the measured part of the drive.
+#[derive(Debug)]
+pub struct Trial {
+    pub response: Histogram<u64>,
+    pub service: Histogram<u64>,
+}
+
+impl Default for Trial {
+    fn default() -> Self {
+        Self { response: histogram::empty(), service: histogram::empty() }
+    }
+}
+
+/// Everything that is known of a drive at its end.
+#[derive(Debug)]
+pub struct WholeDrive {
+    /// The names of the operations.
+    pub names: Vec<String>,
+    pub ends: Vec<ThreadEnd>,
+    pub trial: Vec<Trial>,
+    /// The events of all intervals.
+    pub total: Tally,
+    pub measure_cpu_ns: Vec<u64>,
+    pub clock: Clock,
+    pub clock_quantum_ns: u64,
+    pub origin_ns: u64,
+    pub acknowledged: Option<AcknowledgedRecord>,
+    pub stopped: Option<String>,
+}
+
+impl WholeDrive {
+    pub fn record(self) -> DriveRecord {
+        let phases = self.phase_times();
+        let measure = phases[&Phase::Measure];
+        let (mut pool_wait, mut schedule_lag) = (histogram::empty(), histogram::empty());
+        let (mut connections, mut read_back) = (Connections::default(), ReadBack::default());
+        let mut endpoints = vec![EndpointRecord::default(); self.ends.first().map_or(0, |end| end.endpoints.len())];
+        let (mut in_flight, mut unsent) = (0, 0);
+        for end in &self.ends {
+            endpoints.iter_mut().zip(&end.endpoints).for_each(|(sum, endpoint)| sum.add(endpoint));
+            histogram::add(&mut pool_wait, &end.pool_wait);
+            histogram::add(&mut schedule_lag, &end.schedule_lag);
+            connections.add(&end.connections);
+            read_back.add(&end.read_back);
+            in_flight += end.left.iter().map(|left| left.in_flight).sum::<u64>();
+            unsent += end.left.iter().map(|left| left.unsent).sum::<u64>();
+        }
+        DriveRecord {
+            format: 1,
+            engine: format!("loadstone-engine {}", env!("CARGO_PKG_VERSION")),
+            started_unix_ns: self.clock.to_unix_ns(self.origin_ns),
+            phases,
+            measure_s: measure.end_s - measure.start_s,
+            operations: self.operations(),
+            total: self.total.counts(in_flight, unsent),
+            pool_wait_ns: Latency::of(&pool_wait),
+            schedule_lag_ns: Latency::of(&schedule_lag),
+            commands: self.commands(),
+            bytes_sent: self.ends.iter().map(|end| end.bytes_sent).sum(),
+            bytes_received: self.ends.iter().map(|end| end.bytes_received).sum(),
+            threads: self.threads(),
+            connections,
+            endpoints,
+            read_back,
+            acknowledged: self.acknowledged,
+            overflowed: self.ends.iter().map(|end| end.overflowed).sum(),
+            clock_quantum_ns: self.clock_quantum_ns,
+            stopped: self.stopped,
+        }
+    }
+
+    /// When each phase began and ended: where the threads differ, at the latest of them.
+    fn phase_times(&self) -> BTreeMap<Phase, PhaseTimes> {
+        let latest_s = |of: &dyn Fn(&Timeline) -> u64| {
+            let latest_ns = self.ends.iter().map(|end| of(&end.timeline).min(end.end_ns)).max();
+            to_s(latest_ns.unwrap_or_default().saturating_sub(self.origin_ns))
+        };
+        let times = |phase: Phase| PhaseTimes {
+            start_s: latest_s(&|timeline| timeline.start_ns(phase)),
+            end_s: latest_s(&|timeline| timeline.end_ns(phase)),
+        };
+        Phase::ALL.into_iter().map(|phase| (phase, times(phase))).collect()
+    }
+
+    fn operations(&self) -> BTreeMap<String, OperationRecord> {
+        let mut encoder = Encoder::default();
+        let mut records = BTreeMap::new();
+        for (index, trial) in self.trial.iter().enumerate() {
+            let mut all = Measured::default();
+            let (mut in_flight, mut unsent) = (0, 0);
+            for end in &self.ends {
+                all.add(&end.measured[index]);
+                in_flight += end.left[index].measured_in_flight;
+                unsent += end.left[index].measured_unsent;
+            }
+            let record = OperationRecord {
+                counts: all.tally.counts(in_flight, unsent),
+                window_completed: all.window_completed,
+                window_ok: all.window_ok,
+                response_ns: Latency::of(&trial.response),
+                service_ns: Latency::of(&trial.service),
+                response_sum_ns: all.response_sum_ns,
+                earlier_ns: all.earlier_ns,
+                response_histogram: encoder.encode(&trial.response),
+                service_histogram: encoder.encode(&trial.service),
+            };
+            records.insert(self.names[index].clone(), record);
+        }
+        records
+    }
+
+    fn commands(&self) -> BTreeMap<String, CommandRecord> {
+        let mut commands: BTreeMap<String, CommandRecord> = BTreeMap::new();
+        for (name, command) in self.ends.iter().flat_map(|end| &end.commands) {
+            let total = commands.entry(name.clone()).or_default();
+            total.sent += command.sent;
+            total.replied += command.replied;
+        }
+        commands
+    }
+
+    fn threads(&self) -> Vec<ThreadRecord> {
+        let record = |(end, &cpu_ns): (&ThreadEnd, &u64)| {
+            let at_most = |phase_ns: u64| phase_ns.min(end.end_ns);
+            let start_ns = at_most(end.timeline.start_ns(Phase::Measure));
+            let end_ns = at_most(end.timeline.end_ns(Phase::Measure));
+            ThreadRecord {
+                cpu: end.cpu,
+                cpu_s: to_s(cpu_ns),
+                wall_s: to_s(end_ns - start_ns),
+                waited_s: end.measure_waited_ns.map(to_s),
+            }
+        };
+        self.ends.iter().zip(&self.measure_cpu_ns).map(record).collect()
+    }
+}

@@ -1,0 +1,264 @@
+//! What a drive delivers: the mirror of `python/loadstone/drive/outcome.py`.
+
+use crate::plan::PlanError;
+use hdrhistogram::Histogram;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+
+/// Errors by kind.
+pub type Errors = BTreeMap<&'static str, u64>;
+
+/// Why a drive could not begin, or has no record.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DriveError {
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// No connection could be made; holds the server's error text where there is one.
+    #[error("{0}")]
+    Start(String),
+    #[error("the drive was not started")]
+    NotStarted,
+    #[error("the engine broke off; the messages of its threads say why")]
+    Broken,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    RampUp,
+    WarmUp,
+    Measure,
+    Drain,
+}
+
+impl Phase {
+    pub const ALL: [Phase; 4] = [Phase::RampUp, Phase::WarmUp, Phase::Measure, Phase::Drain];
+}
+
+/// A summary in nanoseconds; 0 everywhere if nothing was recorded.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Latency {
+    pub count: u64,
+    pub min: u64,
+    pub mean: f64,
+    pub p50: u64,
+    pub p90: u64,
+    pub p95: u64,
+    pub p99: u64,
+    pub p999: u64,
+    pub max: u64,
+}
+
+impl Latency {
+    pub fn of(histogram: &Histogram<u64>) -> Self {
+        if histogram.is_empty() {
+            return Self::default();
+        }
+        let quantile = |share| histogram.value_at_quantile(share);
+        Self {
+            count: histogram.len(),
+            min: histogram.min(),
+            mean: histogram.mean(),
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p95: quantile(0.95),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
+            max: histogram.max(),
+        }
+    }
+}
+
+/// `offered = sent + dropped + unsent`; `sent = ok + sum(errors) + timeouts + in_flight`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    pub offered: u64,
+    pub sent: u64,
+    pub ok: u64,
+    pub errors: Errors,
+    pub timeouts: u64,
+    pub dropped: u64,
+    pub in_flight: u64,
+    pub unsent: u64,
+}
+
+impl Counts {
+    /// Whether every operation is accounted for.
+    pub fn conserved(&self) -> bool {
+        let ended = self.ok + self.errors.values().sum::<u64>() + self.timeouts;
+        self.offered == self.sent + self.dropped + self.unsent && self.sent == ended + self.in_flight
+    }
+}
+
+/// One operation within one interval: events counted by the time they happened.
+#[derive(Debug, Clone, Serialize)]
+pub struct IntervalOperation {
+    pub offered: u64,
+    pub sent: u64,
+    pub ok: u64,
+    pub errors: Errors,
+    pub timeouts: u64,
+    pub dropped: u64,
+    pub response_ns: Latency,
+    pub response_histogram: String,
+    pub service_histogram: String,
+}
+
+/// About one second of a drive; an interval ends early where a phase ends.
+#[derive(Debug, Clone, Serialize)]
+pub struct Interval {
+    pub index: u64,
+    pub phase: Phase,
+    pub start_s: f64,
+    pub duration_s: f64,
+    pub start_unix_ns: u64,
+    pub operations: BTreeMap<String, IntervalOperation>,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
+    pub connections: usize,
+    pub users: usize,
+    pub backlog: usize,
+    #[serde(serialize_with = "as_seconds")]
+    pub cpu_s: Vec<u64>,
+}
+
+fn as_seconds<S: Serializer>(nanoseconds: &[u64], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(nanoseconds.iter().map(|&ns| crate::machine::clock::to_s(ns)))
+}
+
+/// When a phase began and ended, in seconds since the load started.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct PhaseTimes {
+    pub start_s: f64,
+    pub end_s: f64,
+}
+
+/// One operation over the measure phase.
+#[derive(Debug, Clone, Serialize)]
+pub struct OperationRecord {
+    pub counts: Counts,
+    pub window_completed: u64,
+    pub window_ok: u64,
+    pub response_ns: Latency,
+    pub service_ns: Latency,
+    pub response_sum_ns: u64,
+    pub earlier_ns: u64,
+    pub response_histogram: String,
+    pub service_histogram: String,
+}
+
+/// One engine thread in the measure phase.
+#[derive(Debug, Clone, Serialize)]
+pub struct ThreadRecord {
+    pub cpu: Option<usize>,
+    pub cpu_s: f64,
+    pub wall_s: f64,
+    /// Ready to run, and no CPU for it; None where the system does not report it.
+    pub waited_s: Option<f64>,
+}
+
+/// `planned` is the size of the pool; `lost` ended although the drive did not close them; `closed_by_server` were closed by an
+/// HTTP server in good order, with a reply that said so or while no reply was due; `unrequested` are replies that
+/// came on a connection with no request to answer, so that earlier ones on it may have answered another's request.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Connections {
+    pub planned: u64,
+    pub opened: u64,
+    pub open_at_end: u64,
+    pub lost: u64,
+    pub failed: u64,
+    /// Those of `failed` for which the system had no port of its own left.
+    pub no_local_port: u64,
+    pub closed_idle: u64,
+    pub closed_by_server: u64,
+    pub unrequested: u64,
+}
+
+impl Connections {
+    /// Adds those of another thread.
+    pub fn add(&mut self, other: &Connections) {
+        self.planned += other.planned;
+        self.opened += other.opened;
+        self.open_at_end += other.open_at_end;
+        self.lost += other.lost;
+        self.failed += other.failed;
+        self.no_local_port += other.no_local_port;
+        self.closed_idle += other.closed_idle;
+        self.closed_by_server += other.closed_by_server;
+        self.unrequested += other.unrequested;
+    }
+}
+
+/// Operations of the whole drive that went to one endpoint, and those of them with a correct reply.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct EndpointRecord {
+    pub sent: u64,
+    pub ok: u64,
+}
+
+impl EndpointRecord {
+    /// Adds those of another thread.
+    pub fn add(&mut self, other: &EndpointRecord) {
+        self.sent += other.sent;
+        self.ok += other.ok;
+    }
+}
+
+/// Keys read back after the drain.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct ReadBack {
+    pub checked: u64,
+    pub wrong: u64,
+    pub skipped: u64,
+}
+
+impl ReadBack {
+    /// Adds those of another thread.
+    pub fn add(&mut self, other: &ReadBack) {
+        self.checked += other.checked;
+        self.wrong += other.wrong;
+        self.skipped += other.skipped;
+    }
+}
+
+/// Versions of all keys, from key 0 on, as runs: so many keys, then the version of each of them; 0 for none.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct AcknowledgedRecord {
+    pub begun: Vec<u32>,
+    pub newest: Vec<u32>,
+    pub certain: Vec<u32>,
+}
+
+/// One command over the whole drive: sent, and answered.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct CommandRecord {
+    pub sent: u64,
+    pub replied: u64,
+}
+
+/// One share of one trial, driven to its end.
+#[derive(Debug, Clone, Serialize)]
+pub struct DriveRecord {
+    pub format: u32,
+    pub engine: String,
+    pub started_unix_ns: u64,
+    pub phases: BTreeMap<Phase, PhaseTimes>,
+    pub measure_s: f64,
+    pub operations: BTreeMap<String, OperationRecord>,
+    pub total: Counts,
+    pub pool_wait_ns: Latency,
+    pub schedule_lag_ns: Latency,
+    pub commands: BTreeMap<String, CommandRecord>,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
+    pub threads: Vec<ThreadRecord>,
+    pub connections: Connections,
+    pub endpoints: Vec<EndpointRecord>,
+    pub read_back: ReadBack,
+    /// None if the plan does not require it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acknowledged: Option<AcknowledgedRecord>,
+    pub overflowed: u64,
+    pub clock_quantum_ns: u64,
+    pub stopped: Option<String>,
+}

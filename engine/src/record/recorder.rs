@@ -1,0 +1,361 @@
+//! What one thread observed: counts and histograms of the current interval and of the measure phase.
+//!
+//! Nothing is allocated per operation. At the end of an interval its data go to the collector and an
+//! empty set that came back from there takes their place.
+
+use crate::load::timeline::Timeline;
+use crate::machine::clock::{from_s, thread_cpu_ns};
+use crate::machine::run_delay::RunDelay;
+use crate::record::conclusion::ThreadEnd;
+use crate::record::histogram;
+use crate::record::outcome::Phase;
+use crate::record::tally::{End, Gauges, IntervalData, Measured};
+use hdrhistogram::Histogram;
+use std::sync::mpsc::{Receiver, Sender};
+
+/// From a thread to the collector.
+#[derive(Debug)]
+pub enum Message {
+    Interval { thread: usize, data: Box<IntervalData> },
+    End { thread: usize, end: Box<ThreadEnd> },
+}
+
+/// Times of one operation that ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Times {
+    pub intended_ns: u64,
+    pub sent_ns: u64,
+    pub completed_ns: u64,
+}
+
+/// Records what one thread observes.
+#[derive(Debug)]
+pub struct Recorder {
+    thread: usize,
+    pub timeline: Timeline,
+    interval_ns: u64,
+    /// The next end of an interval or of a phase.
+    border_ns: u64,
+    current: Box<IntervalData>,
+    cpu_at_start_ns: u64,
+    run_delay: RunDelay,
+    waited_at_start_ns: Option<u64>,
+    /// How long the thread was ready to run and had no CPU in the measure phase.
+    pub measure_waited_ns: Option<u64>,
+    spares: Receiver<Box<IntervalData>>,
+    collector: Sender<Message>,
+    pub measured: Vec<Measured>,
+    /// Measured operations that ended.
+    pub measured_ended: u64,
+    pub pool_wait: Histogram<u64>,
+    pub schedule_lag: Histogram<u64>,
+    pub overflowed: u64,
+}
+
+impl Recorder {
+    /// `spares` brings back interval data that the collector is done with.
+    pub fn new(
+        thread: usize,
+        operations: usize,
+        interval_s: f64,
+        spares: Receiver<Box<IntervalData>>,
+        collector: Sender<Message>,
+    ) -> Self {
+        Self {
+            thread,
+            timeline: Timeline::UNKNOWN,
+            interval_ns: from_s(interval_s).max(1),
+            border_ns: u64::MAX,
+            current: Box::new(IntervalData::new(operations)),
+            cpu_at_start_ns: 0,
+            run_delay: RunDelay::of_this_thread(),
+            waited_at_start_ns: None,
+            measure_waited_ns: None,
+            spares,
+            collector,
+            measured: vec![Measured::default(); operations],
+            measured_ended: 0,
+            pool_wait: histogram::empty(),
+            schedule_lag: histogram::empty(),
+            overflowed: 0,
+        }
+    }
+
+    /// The load begins.
+    pub fn begin(&mut self, timeline: Timeline) {
+        self.timeline = timeline;
+        self.current.start_ns = timeline.origin_ns();
+        self.cpu_at_start_ns = thread_cpu_ns();
+        self.run_delay = RunDelay::of_this_thread();
+        self.waited_at_start_ns = self.run_delay.read_ns();
+        self.set_border();
+    }
+
+    pub fn phase(&self) -> Phase {
+        self.current.phase
+    }
+
+    /// When the current interval ends.
+    #[inline]
+    pub fn border_ns(&self) -> u64 {
+        self.border_ns
+    }
+
+    /// The measure phase ends at `end_ns` instead.
+    pub fn end_measure(&mut self, end_ns: u64) {
+        self.timeline.end_measure(end_ns);
+        self.set_border();
+    }
+
+    fn set_border(&mut self) {
+        let phase_end_ns = self.timeline.end_ns(self.current.phase);
+        self.border_ns = phase_end_ns.min(self.current.start_ns.saturating_add(self.interval_ns));
+    }
+
+    /// Goes past the current border: delivers the interval and begins the next one.
+    pub fn cross_border(&mut self, gauges: Gauges) {
+        let (phase, end_ns) = (self.current.phase, self.border_ns);
+        let (next_phase, number) = if end_ns >= self.timeline.end_ns(phase) {
+            (Phase::ALL[(phase as usize + 1).min(3)], 0)
+        } else {
+            (phase, self.current.number + 1)
+        };
+        self.deliver(end_ns, gauges);
+        self.current.phase = next_phase;
+        self.current.number = number;
+        self.current.start_ns = end_ns;
+        self.set_border();
+    }
+
+    /// Delivers the last interval, which ends at `now_ns`. There are no more borders.
+    pub fn finish(&mut self, now_ns: u64, gauges: Gauges) {
+        self.deliver(now_ns.max(self.current.start_ns), gauges);
+        self.border_ns = u64::MAX;
+    }
+
+    fn deliver(&mut self, end_ns: u64, gauges: Gauges) {
+        let cpu_ns = thread_cpu_ns();
+        self.current.end_ns = end_ns;
+        self.current.gauges = gauges;
+        self.current.cpu_ns = cpu_ns.saturating_sub(self.cpu_at_start_ns);
+        self.cpu_at_start_ns = cpu_ns;
+        self.note_run_delay();
+        let operations = self.current.operations.len();
+        let empty = self.spares.try_recv().unwrap_or_else(|_| Box::new(IntervalData::new(operations)));
+        let data = std::mem::replace(&mut self.current, empty);
+        // Without a collector nobody needs the data: the drive is being torn down.
+        let _ = self.collector.send(Message::Interval { thread: self.thread, data });
+    }
+
+    /// Adds what the thread waited for a CPU in the interval that ends, if that is a measured one.
+    fn note_run_delay(&mut self) {
+        let waited_ns = self.run_delay.read_ns();
+        if self.current.phase == Phase::Measure
+            && let (Some(now_ns), Some(before_ns)) = (waited_ns, self.waited_at_start_ns)
+        {
+            *self.measure_waited_ns.get_or_insert(0) += now_ns.saturating_sub(before_ns);
+        }
+        self.waited_at_start_ns = waited_ns;
+    }
+
+    #[inline]
+    pub fn offered(&mut self, operation: usize, member: Phase) {
+        self.current.operations[operation].tally.offered += 1;
+        if member == Phase::Measure {
+            self.measured[operation].tally.offered += 1;
+        }
+    }
+
+    #[inline]
+    pub fn dropped(&mut self, operation: usize, member: Phase) {
+        self.current.operations[operation].tally.dropped += 1;
+        if member == Phase::Measure {
+            self.measured[operation].tally.dropped += 1;
+        }
+    }
+
+    #[inline]
+    pub fn sent(&mut self, operation: usize, member: Phase) {
+        self.current.operations[operation].tally.sent += 1;
+        if member == Phase::Measure {
+            self.measured[operation].tally.sent += 1;
+        }
+    }
+
+    /// How late the thread itself picked up work that was intended earlier.
+    #[inline]
+    pub fn picked_up(&mut self, member: Phase, lag_ns: u64) {
+        if member == Phase::Measure {
+            self.overflowed += u64::from(self.schedule_lag.record(lag_ns).is_err());
+        }
+    }
+
+    /// How long `operations` waited together for their connection.
+    #[inline]
+    pub fn acquired(&mut self, member: Phase, wait_ns: u64, operations: u64) {
+        if member == Phase::Measure && self.pool_wait.record_n(wait_ns, operations).is_err() {
+            self.overflowed += operations;
+        }
+    }
+
+    /// Counts what an operation that began before the measure phase took of it until it ended or was given up.
+    pub fn went_on_until(&mut self, operation: usize, intended_ns: u64, end_ns: u64) {
+        let begin_ns = self.timeline.start_ns(Phase::Measure);
+        if intended_ns < begin_ns {
+            let until_ns = end_ns.min(self.timeline.end_ns(Phase::Measure));
+            self.measured[operation].earlier_ns += until_ns.saturating_sub(begin_ns);
+        }
+    }
+
+    /// An operation ended. The border was crossed before if it lies before the completion.
+    #[inline]
+    pub fn ended(&mut self, operation: usize, member: Phase, end: End, times: Times) {
+        let phase = self.current.phase;
+        let replied = matches!(end, End::Correct | End::Wrong(_));
+        let response_ns = times.completed_ns.saturating_sub(times.intended_ns);
+        let measured = &mut self.measured[operation];
+        if phase == Phase::Measure {
+            measured.window_completed += u64::from(replied);
+            measured.window_ok += u64::from(end == End::Correct);
+        }
+        if member == Phase::Measure {
+            measured.tally.end(end);
+            measured.response_sum_ns += response_ns;
+            self.measured_ended += 1;
+        } else {
+            self.went_on_until(operation, times.intended_ns, times.completed_ns);
+        }
+        let interval = &mut self.current.operations[operation];
+        interval.tally.end(end);
+        let of_this_phase = member == phase || (phase == Phase::Drain && member == Phase::Measure);
+        if end == End::Correct && of_this_phase {
+            let service_ns = times.completed_ns.saturating_sub(times.sent_ns);
+            let fits = interval.response.record(response_ns).is_ok() && interval.service.record(service_ns).is_ok();
+            self.overflowed += u64::from(!fits);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Phases;
+    use crate::record::histogram::LONGEST_NS;
+    use crate::record::outcome::Errors;
+    use crate::wire::ErrorKind;
+    use std::sync::mpsc::channel;
+
+    const MS: u64 = 1_000_000;
+
+    /// A recorder of a load that begins at 0: 10 ms of warm-up, then measured until 30 ms.
+    fn recorder(interval_s: f64) -> (Recorder, Receiver<Message>) {
+        let (to_collector, messages) = channel();
+        let (_, spares) = channel();
+        let mut recorder = Recorder::new(0, 1, interval_s, spares, to_collector);
+        let phases = Phases { ramp_up_s: 0.0, warm_up_s: 0.01, ..Phases::default() };
+        recorder.begin(Timeline::new(&phases, 0, 30 * MS));
+        (recorder, messages)
+    }
+
+    /// One operation as the worker records it, borders crossed in passing.
+    fn operate(recorder: &mut Recorder, intended_ns: u64, completed_ns: u64, end: End) {
+        let cross = |recorder: &mut Recorder, now_ns| {
+            while recorder.border_ns() <= now_ns {
+                recorder.cross_border(Gauges::default());
+            }
+        };
+        cross(recorder, intended_ns);
+        let member = recorder.timeline.phase_of(intended_ns);
+        recorder.offered(0, member);
+        recorder.sent(0, member);
+        cross(recorder, completed_ns);
+        recorder.ended(0, member, end, Times { intended_ns, sent_ns: intended_ns + 1, completed_ns });
+    }
+
+    fn intervals(messages: &Receiver<Message>) -> Vec<IntervalData> {
+        let interval = |message| match message {
+            Message::Interval { data, .. } => Some(*data),
+            Message::End { .. } => None,
+        };
+        messages.try_iter().filter_map(interval).filter(|data| data.end_ns > data.start_ns).collect()
+    }
+
+    #[test]
+    fn an_operation_counts_in_the_phase_of_its_intended_time_and_in_the_window_of_its_end() {
+        let (mut recorder, messages) = recorder(0.015);
+        operate(&mut recorder, 9 * MS, 11 * MS, End::Correct);
+        operate(&mut recorder, 12 * MS, 13 * MS, End::Correct);
+        operate(&mut recorder, 29 * MS, 31 * MS, End::Correct);
+        recorder.finish(32 * MS, Gauges::default());
+        let measured = &recorder.measured[0];
+        assert_eq!((measured.tally.offered, measured.tally.ok), (2, 2));
+        assert_eq!((measured.window_completed, measured.window_ok), (2, 2));
+        assert_eq!((measured.response_sum_ns, measured.earlier_ns), (3 * MS, MS));
+        let delivered: Vec<_> = intervals(&messages)
+            .iter()
+            .map(|data| (data.phase, data.number, data.operations[0].tally.ok, data.operations[0].response.len()))
+            .collect();
+        // The first operation ended in the measure phase without being measured; the last in the drain.
+        let expected = [(Phase::WarmUp, 0, 0, 0), (Phase::Measure, 0, 2, 1), (Phase::Measure, 1, 0, 0)];
+        assert_eq!(delivered[..3], expected);
+        assert_eq!(delivered[3..], [(Phase::Drain, 0, 1, 1)]);
+    }
+
+    #[test]
+    fn what_began_before_the_measure_phase_takes_time_of_it_and_of_nothing_else() {
+        let (mut recorder, _messages) = recorder(0.015);
+        operate(&mut recorder, MS, 9 * MS, End::Correct);
+        assert_eq!(recorder.measured[0].earlier_ns, 0);
+        operate(&mut recorder, 9 * MS, 14 * MS, End::TimedOut);
+        assert_eq!(recorder.measured[0].earlier_ns, 4 * MS);
+        recorder.went_on_until(0, 8 * MS, 35 * MS);
+        recorder.went_on_until(0, 12 * MS, 35 * MS);
+        assert_eq!(recorder.measured[0].earlier_ns, (4 + 20) * MS);
+    }
+
+    #[test]
+    fn intervals_end_where_they_are_due_and_where_a_phase_ends() {
+        let (mut recorder, messages) = recorder(0.015);
+        operate(&mut recorder, MS, 31 * MS, End::Correct);
+        recorder.finish(33 * MS, Gauges::default());
+        let delivered: Vec<_> =
+            intervals(&messages).iter().map(|data| (data.start_ns / MS, data.end_ns / MS)).collect();
+        assert_eq!(delivered, [(0, 10), (10, 25), (25, 30), (30, 33)]);
+    }
+
+    #[test]
+    fn only_correct_replies_have_latencies_and_only_replies_complete() {
+        let (mut recorder, _messages) = recorder(0.015);
+        let wrong = ErrorKind::WrongReply;
+        for end in
+            [End::Correct, End::Wrong(wrong), End::Wrong(wrong), End::Lost(ErrorKind::ConnectionReset), End::TimedOut]
+        {
+            operate(&mut recorder, 12 * MS, 13 * MS, end);
+        }
+        let measured = &recorder.measured[0];
+        assert_eq!((measured.window_completed, measured.window_ok), (3, 1));
+        assert_eq!(measured.response_sum_ns, 5 * MS);
+        let counts = measured.tally.counts(0, 0);
+        assert!(counts.conserved());
+        assert_eq!(counts.errors, Errors::from([("wrong_reply", 2), ("connection_reset", 1)]));
+        assert_eq!(recorder.current.operations[0].response.len(), 1);
+    }
+
+    #[test]
+    fn what_overflows_is_counted() {
+        let (mut recorder, _messages) = recorder(10_000.0);
+        recorder.end_measure(3 * LONGEST_NS);
+        operate(&mut recorder, 12 * MS, 13 * MS + 2 * LONGEST_NS, End::Correct);
+        assert_eq!((recorder.overflowed, recorder.measured[0].tally.ok), (1, 1));
+    }
+
+    #[test]
+    fn pool_wait_and_lag_are_those_of_measured_operations() {
+        let (mut recorder, _messages) = recorder(0.015);
+        for member in [Phase::WarmUp, Phase::Measure] {
+            recorder.picked_up(member, 5);
+            recorder.acquired(member, 7, 3);
+        }
+        assert_eq!((recorder.schedule_lag.len(), recorder.pool_wait.len()), (1, 3));
+    }
+}

@@ -1,0 +1,179 @@
+//! Events counted, latencies gathered: by operation, of one interval or of the measure phase.
+
+use crate::record::histogram;
+use crate::record::outcome::{Counts, Errors, Phase};
+use crate::wire::ErrorKind;
+use hdrhistogram::Histogram;
+
+/// How an operation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    Correct,
+    /// A reply came and was not correct.
+    Wrong(ErrorKind),
+    /// The connection was lost before the reply came.
+    Lost(ErrorKind),
+    TimedOut,
+}
+
+/// Events of one operation. Errors are few kinds, so a list is searched from its front.
+#[derive(Debug, Clone, Default)]
+pub struct Tally {
+    pub offered: u64,
+    pub sent: u64,
+    pub ok: u64,
+    pub errors: Vec<(ErrorKind, u64)>,
+    pub timeouts: u64,
+    pub dropped: u64,
+}
+
+impl Tally {
+    #[inline]
+    pub fn end(&mut self, end: End) {
+        match end {
+            End::Correct => self.ok += 1,
+            End::Wrong(kind) | End::Lost(kind) => add_error(&mut self.errors, kind, 1),
+            End::TimedOut => self.timeouts += 1,
+        }
+    }
+
+    pub fn add(&mut self, other: &Tally) {
+        self.offered += other.offered;
+        self.sent += other.sent;
+        self.ok += other.ok;
+        self.timeouts += other.timeouts;
+        self.dropped += other.dropped;
+        for &(kind, count) in &other.errors {
+            add_error(&mut self.errors, kind, count);
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.errors.is_empty() && self.offered + self.sent + self.ok + self.timeouts + self.dropped == 0
+    }
+
+    pub fn clear(&mut self) {
+        self.errors.clear();
+        *self = Tally { errors: std::mem::take(&mut self.errors), ..Tally::default() };
+    }
+
+    pub fn errors_by_name(&self) -> Errors {
+        let mut by_name = Errors::new();
+        for (kind, count) in &self.errors {
+            *by_name.entry(kind.name()).or_default() += count;
+        }
+        by_name
+    }
+
+    /// The tally as counts, with what is still in flight and unsent.
+    pub fn counts(&self, in_flight: u64, unsent: u64) -> Counts {
+        Counts {
+            offered: self.offered,
+            sent: self.sent,
+            ok: self.ok,
+            errors: self.errors_by_name(),
+            timeouts: self.timeouts,
+            dropped: self.dropped,
+            in_flight,
+            unsent,
+        }
+    }
+}
+
+fn add_error(errors: &mut Vec<(ErrorKind, u64)>, kind: ErrorKind, count: u64) {
+    match errors.iter_mut().find(|(known, _)| *known == kind) {
+        Some((_, counted)) => *counted += count,
+        None => errors.push((kind, count)),
+    }
+}
+
+/// One operation within the current interval. The histograms hold correct replies of its own phase.
+#[derive(Debug, Clone)]
+pub struct IntervalTally {
+    pub tally: Tally,
+    pub response: Histogram<u64>,
+    pub service: Histogram<u64>,
+}
+
+/// One thread's share of an interval.
+#[derive(Debug, Clone)]
+pub struct IntervalData {
+    pub phase: Phase,
+    /// Number of the interval within its phase.
+    pub number: u32,
+    pub start_ns: u64,
+    pub end_ns: u64,
+    pub operations: Vec<IntervalTally>,
+    pub cpu_ns: u64,
+    pub gauges: Gauges,
+}
+
+impl IntervalData {
+    pub fn new(operations: usize) -> Self {
+        let tally = IntervalTally {
+            tally: Tally { errors: Vec::with_capacity(16), ..Tally::default() },
+            response: histogram::empty(),
+            service: histogram::empty(),
+        };
+        Self {
+            phase: Phase::RampUp,
+            number: 0,
+            start_ns: 0,
+            end_ns: 0,
+            operations: vec![tally; operations],
+            cpu_ns: 0,
+            gauges: Gauges::default(),
+        }
+    }
+
+    pub fn clear(&mut self) {
+        for operation in &mut self.operations {
+            operation.tally.clear();
+            operation.response.reset();
+            operation.service.reset();
+        }
+    }
+}
+
+/// What is read off the thread at the end of an interval. Bytes are those of the interval.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Gauges {
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
+    pub connections: usize,
+    pub users: usize,
+    pub backlog: usize,
+}
+
+impl Gauges {
+    /// Adds those of another thread.
+    pub fn add(&mut self, other: &Gauges) {
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_received += other.bytes_received;
+        self.connections += other.connections;
+        self.users += other.users;
+        self.backlog += other.backlog;
+    }
+}
+
+/// One operation's members of the measure phase, followed to their end.
+#[derive(Debug, Clone, Default)]
+pub struct Measured {
+    pub tally: Tally,
+    pub window_completed: u64,
+    pub window_ok: u64,
+    pub response_sum_ns: u64,
+    /// Time of the measure phase that went to operations which had begun before it.
+    pub earlier_ns: u64,
+}
+
+impl Measured {
+    /// Adds those of another thread.
+    pub fn add(&mut self, other: &Measured) {
+        self.tally.add(&other.tally);
+        self.window_completed += other.window_completed;
+        self.window_ok += other.window_ok;
+        self.response_sum_ns += other.response_sum_ns;
+        self.earlier_ns += other.earlier_ns;
+    }
+}

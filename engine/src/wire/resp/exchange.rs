@@ -1,0 +1,122 @@
+//! The commands of a plan, checked and made ready to be written, each with what its reply must be.
+
+use super::command::Command;
+use super::judge::Strict;
+use crate::content::template::{Filling, Parser, Part};
+use crate::content::values::Values;
+use crate::plan::{self, Expect, Plan, PlanError, Writes};
+use crate::wire::{Step, WireOperation};
+
+/// A command, and what its reply must be.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    pub command: Command,
+    pub expect: Expect,
+    pub strict: Strict,
+    pub uses_previous: bool,
+}
+
+/// Makes exchanges of the commands of a plan's operations.
+pub(super) struct Compiler<'a> {
+    parser: Parser<'a>,
+    values: &'a Values,
+    exchanges: Vec<Exchange>,
+}
+
+impl<'a> Compiler<'a> {
+    pub fn new(plan: &'a Plan, filling: &Filling<'a>) -> Self {
+        let parser = Parser::new(&plan.keys.prefix, &super::PLACEHOLDERS, None);
+        Self { parser, values: filling.values, exchanges: vec![] }
+    }
+
+    /// All of them; a command's number is its place.
+    pub fn into_exchanges(self) -> Vec<Exchange> {
+        self.exchanges
+    }
+
+    /// Adds the commands of the plan's operation number `index`.
+    pub fn add(&mut self, operation: &plan::Operation, index: usize) -> Result<WireOperation, PlanError> {
+        let place = format!("operations[{index}]");
+        let mut added = WireOperation::default();
+        let mut writes_value = false;
+        for (step, command) in operation.commands.iter().enumerate() {
+            let place = format!("{place}.commands[{step}]");
+            let parts = self.parse(command, &place)?;
+            check_writes(&parts, operation, &place)?;
+            let previous = step.checked_sub(1).map(|before| operation.commands[before].expect);
+            check_previous(&parts, previous, &place)?;
+            writes_value |= uses(&parts, &Part::Value);
+            added.keys.extend(key_argument(&parts, self.parser.prefix()));
+            added.steps.push(self.push(command, parts, Strict::No));
+        }
+        if let Some(command) = &operation.read_back {
+            let place = format!("{place}.read_back");
+            if operation.writes == Writes::Nothing {
+                let message =
+                    "an operation that writes nothing has nothing to read back; set `writes`, or leave it out";
+                return Err(PlanError::new(place, message));
+            }
+            let parts = self.parse(command, &place)?;
+            check_previous(&parts, None, &place)?;
+            added.keys.extend(key_argument(&parts, self.parser.prefix()));
+            let strict = Strict::of_read_back(operation.writes, command.expect, writes_value);
+            added.read_back = Some(self.push(command, parts, strict));
+        }
+        Ok(added)
+    }
+
+    fn push(&mut self, command: &plan::Command, parts: Vec<Vec<Part>>, strict: Strict) -> Step {
+        let uses_previous = uses(&parts, &Part::Changed);
+        let expect = command.expect;
+        self.exchanges.push(Exchange { command: Command::new(parts, self.values), expect, strict, uses_previous });
+        Step { name: command.args[0].to_uppercase(), number: self.exchanges.len() - 1 }
+    }
+
+    fn parse(&mut self, command: &plan::Command, place: &str) -> Result<Vec<Vec<Part>>, PlanError> {
+        let arguments = command.args.iter().enumerate();
+        let parts: Vec<Vec<Part>> = arguments
+            .map(|(index, argument)| self.parser.parse(argument, &format!("{place}.args[{index}]")))
+            .collect::<Result<_, _>>()?;
+        match parts.first().map(Vec::as_slice) {
+            Some([Part::Literal(_)]) => Ok(parts),
+            _ => {
+                let name = command.args.first().map_or("", String::as_str);
+                let message = format!("`{name}`: a command begins with its name, which has no placeholders");
+                Err(PlanError::new(format!("{place}.args[0]"), message))
+            }
+        }
+    }
+}
+
+/// The argument that holds a command's key: the first one with the plan's prefix in it.
+fn key_argument(arguments: &[Vec<Part>], prefix: &str) -> Option<Vec<Part>> {
+    let prefix = prefix.as_bytes();
+    let has_prefix = |part: &Part| match part {
+        Part::Literal(text) => memchr::memmem::find(text, prefix).is_some(),
+        _ => false,
+    };
+    arguments.iter().skip(1).find(|argument| argument.iter().any(has_prefix)).cloned()
+}
+
+fn uses(arguments: &[Vec<Part>], part: &Part) -> bool {
+    arguments.iter().flatten().any(|used| used == part)
+}
+
+fn check_writes(arguments: &[Vec<Part>], operation: &plan::Operation, place: &str) -> Result<(), PlanError> {
+    // `{document}` holds a body too.
+    let writes = uses(arguments, &Part::Body) || uses(arguments, &Part::Changed);
+    if writes && operation.writes == Writes::Nothing {
+        let message = "sends {document}, {body} or {changed}, but the operation writes nothing; set `writes` to \
+                       `document` or `field`";
+        return Err(PlanError::new(format!("{place}.args"), message));
+    }
+    Ok(())
+}
+
+fn check_previous(arguments: &[Vec<Part>], previous: Option<Expect>, place: &str) -> Result<(), PlanError> {
+    if !uses(arguments, &Part::Changed) || previous == Some(Expect::Document) {
+        return Ok(());
+    }
+    let message = "{changed} needs a command just before it, in the same operation, with `expect: document`";
+    Err(PlanError::new(format!("{place}.args"), message))
+}

@@ -1,0 +1,243 @@
+//! The connections of a thread: its pool, its sockets, and which of them need something done.
+
+use super::polled::Polled;
+use crate::machine::clock::SECOND_NS;
+use crate::net::connection::{Connection, State, Target};
+use crate::net::inbox::Inbox;
+use crate::net::pool::Pool;
+use crate::net::waiter::Waiter;
+use crate::plan::{Model, Plan};
+use crate::share;
+use crate::wire::{ErrorKind, Wire};
+use mio::event::Event;
+use mio::{Events, Token};
+use std::collections::VecDeque;
+use std::io;
+use std::ops::{Index, IndexMut};
+use std::sync::Arc;
+
+/// Bytes of the inbox that connections share as long as their replies come whole.
+const SHARED_INBOX: usize = 64 * 1024;
+pub(super) const EVENTS_AT_ONCE: usize = 1024;
+/// How long a connection waits before it is dialled again, at first and at the most.
+const BACKOFF_FIRST_NS: u64 = SECOND_NS / 100;
+const BACKOFF_LONGEST_NS: u64 = SECOND_NS;
+/// How often connections that are being opened are checked.
+const OPENING_TICK_NS: u64 = SECOND_NS / 200;
+
+/// What the kernel reports of a connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Readiness {
+    pub readable: bool,
+    pub writable: bool,
+    /// The other side closed it, or it failed.
+    pub closed: bool,
+}
+
+impl Readiness {
+    pub fn of(event: &Event) -> Self {
+        let closed = event.is_read_closed() || event.is_error();
+        Self { readable: event.is_readable(), writable: event.is_writable(), closed }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Connections {
+    pub pool: Pool,
+    all: Vec<Connection>,
+    targets: Arc<[Target]>,
+    waiter: Waiter,
+    /// What deadlines are compared with.
+    pub polled: Polled,
+    /// Operations in flight on all connections.
+    pub in_flight: usize,
+    /// Connections that are being opened or wait to be.
+    pub opening: Vec<usize>,
+    /// Connections that the server closed with its reply, to be dialled again at once.
+    pub reopening: Vec<usize>,
+    /// Why connections of a shard could not be opened, each of which is to be the failure of an operation that waits.
+    pub refused: Vec<(usize, ErrorKind)>,
+    /// Why a connection could not be opened, the first time since this was taken.
+    pub first_failure: Option<String>,
+    /// Connections with encoded bytes that were not yet offered to the kernel.
+    unflushed: Vec<usize>,
+    /// Connections that may have more to receive although no event will say so.
+    pub unfinished: VecDeque<usize>,
+    pub shared_inbox: Inbox,
+    /// When connections are to be checked next, and when their oldest requests are.
+    pub check_ns: u64,
+    pub scan_ns: u64,
+    connect_ns: u64,
+    pub request_ns: u64,
+}
+
+impl Index<usize> for Connections {
+    type Output = Connection;
+
+    #[inline]
+    fn index(&self, number: usize) -> &Connection {
+        &self.all[number]
+    }
+}
+
+impl IndexMut<usize> for Connections {
+    #[inline]
+    fn index_mut(&mut self, number: usize) -> &mut Connection {
+        &mut self.all[number]
+    }
+}
+
+impl Connections {
+    /// The closed connections of one thread, to `targets`, of which keys choose among `shards`.
+    pub fn new(
+        plan: &Plan,
+        (thread, threads): (usize, usize),
+        targets: Arc<[Target]>,
+        shards: usize,
+        waiter: Waiter,
+    ) -> Self {
+        let target_of = targets_of(plan, thread, threads, shards);
+        let own = target_of.len();
+        let max_idle = plan.pool.max_idle.map(|idle| share(idle as usize, thread, threads));
+        let holders = match &plan.model {
+            Model::Closed(_) => 1,
+            Model::Open(_) => plan.pipeline_depth,
+        };
+        Self {
+            all: target_of.iter().map(|&target| Connection::new(target, plan.pipeline_depth)).collect(),
+            pool: Pool::new(target_of, shards, holders, max_idle, plan.pool.order),
+            targets,
+            waiter,
+            polled: Polled::default(),
+            in_flight: 0,
+            opening: Vec::with_capacity(own),
+            reopening: Vec::new(),
+            refused: Vec::new(),
+            first_failure: None,
+            unflushed: Vec::with_capacity(own),
+            unfinished: VecDeque::with_capacity(own),
+            shared_inbox: Inbox::with_capacity(SHARED_INBOX),
+            check_ns: 0,
+            scan_ns: 0,
+            connect_ns: (plan.timeouts.connect_ms * 1e6) as u64,
+            request_ns: (plan.timeouts.request_ms * 1e6) as u64,
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
+        self.all.iter_mut()
+    }
+
+    /// The address of a connection's endpoint, as printed for people.
+    pub fn label(&self, number: usize) -> String {
+        self.targets[self.all[number].target].endpoint.label()
+    }
+
+    /// A closed connection of a shard that is to be dialled now, if there is one left.
+    pub fn take_closed(&mut self, shard: usize) -> Option<usize> {
+        let number = self.pool.dial(shard)?;
+        self.all[number].backoff_ns = BACKOFF_FIRST_NS;
+        self.opening.push(number);
+        Some(number)
+    }
+
+    /// Begins to connect. A Unix socket whose queue is full for now is dialled again later.
+    pub fn dial(&mut self, number: usize, clock_ns: u64, now_ns: u64) -> io::Result<()> {
+        let connection = &mut self.all[number];
+        connection.deadline_ns = clock_ns + self.connect_ns;
+        self.check_ns = self.check_ns.min(now_ns + OPENING_TICK_NS);
+        match connection.dial(&self.targets[connection.target], self.waiter.registry(), Token(number)) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.back_off(number, now_ns);
+                Ok(())
+            }
+            dialled => dialled,
+        }
+    }
+
+    /// Closes a connection that is to be dialled again after a while.
+    pub fn back_off(&mut self, number: usize, now_ns: u64) {
+        let connection = &mut self.all[number];
+        connection.close();
+        connection.state = State::BackingOff;
+        connection.deadline_ns = now_ns + connection.backoff_ns;
+        connection.backoff_ns = (connection.backoff_ns * 2).min(BACKOFF_LONGEST_NS);
+        self.check_ns = self.check_ns.min(now_ns + OPENING_TICK_NS);
+    }
+
+    /// A connected socket is to say what the protocol says first.
+    pub fn greet(&mut self, number: usize, wire: &Wire) {
+        let connection = &mut self.all[number];
+        let replies = wire.hello(&self.targets[connection.target].endpoint, &mut connection.out);
+        connection.state = State::Greeting(replies);
+    }
+
+    /// A connection takes operations from now on.
+    pub fn opened(&mut self, number: usize) {
+        let connection = &mut self.all[number];
+        connection.state = State::Ready;
+        connection.backoff_ns = BACKOFF_FIRST_NS;
+        self.pool.opened(number);
+    }
+
+    /// An open connection ended, and is to be dialled again.
+    pub fn ended(&mut self, number: usize, now_ns: u64) {
+        self.back_off(number, now_ns);
+        self.opening.push(number);
+        self.pool.lost(number);
+    }
+
+    /// A ready connection whose requests go to a shard.
+    pub fn ready_of(&self, shard: usize) -> Option<usize> {
+        (0..self.all.len()).find(|&other| self.all[other].state == State::Ready && self.pool.shard_of(other) == shard)
+    }
+
+    /// What was encoded for a connection is to be flushed.
+    pub fn list_unflushed(&mut self, number: usize) {
+        if !std::mem::replace(&mut self.all[number].is_listed, true) {
+            self.unflushed.push(number);
+        }
+    }
+
+    /// A ready connection whose bytes are to be flushed now.
+    #[inline]
+    pub fn take_unflushed(&mut self) -> Option<usize> {
+        while let Some(number) = self.unflushed.pop() {
+            self.all[number].is_listed = false;
+            if self.all[number].state == State::Ready {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    /// The next check is due when a connection that is being opened, or the oldest request, may be late.
+    pub fn plan_check(&mut self, now_ns: u64) {
+        let tick_ns = if self.opening.is_empty() { u64::MAX } else { now_ns + OPENING_TICK_NS };
+        self.check_ns = self.scan_ns.min(tick_ns);
+    }
+
+    /// Polls for events, until an instant at the latest.
+    pub fn wait(&mut self, events: &mut Events, now_ns: u64, until_ns: u64) {
+        self.waiter.wait(events, now_ns, until_ns);
+    }
+
+    /// All events of a poll that did not wait were handled; it began at `begun_ns`.
+    pub fn note_polled(&mut self, begun_ns: u64, events: usize) {
+        // Each connection and the waker.
+        self.polled.note(begun_ns, events, EVENTS_AT_ONCE, self.all.len() + 1);
+    }
+}
+
+/// The endpoints of a thread's connections. Each shard has one in every thread (see `drive::useful_threads`); over all
+/// threads each endpoint has the same number, but for one.
+fn targets_of(plan: &Plan, thread: usize, threads: usize, shards: usize) -> Vec<usize> {
+    let own = |thread| share(plan.pool.connections as usize, thread, threads);
+    let first: usize = (0..thread).map(own).sum();
+    let several = if shards > 1 { shards } else { plan.endpoints.len() };
+    (0..own(thread)).map(|connection| (first + connection) % several).collect()
+}

@@ -1,0 +1,153 @@
+//! Operations that wait for a connection, in one queue a shard (see `Workload::shards`).
+
+use crate::load::Request;
+use crate::record::outcome::Phase;
+use std::collections::VecDeque;
+
+const ROOM: usize = 1024;
+
+/// Operations that wait for one connection: an arrival, or a user's batch, or what of that goes to one shard.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waiting {
+    pub intended_ns: u64,
+    pub user: u32,
+    pub operations: u32,
+    pub member: Phase,
+    /// When the first request of an operation was sent that waits for a connection for its next; else 0.
+    pub sent_ns: u64,
+}
+
+#[derive(Debug)]
+struct Queue {
+    waiting: VecDeque<Waiting>,
+    /// Their requests, in the same order.
+    requests: VecDeque<Request>,
+    /// Requests at the end that belong to nothing in `waiting` yet.
+    loose: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Queues {
+    queues: Vec<Queue>,
+    waiting: usize,
+}
+
+impl Queues {
+    pub fn new(shards: usize) -> Self {
+        let queue =
+            || Queue { waiting: VecDeque::with_capacity(ROOM), requests: VecDeque::with_capacity(ROOM), loose: 0 };
+        Self { queues: (0..shards).map(|_| queue()).collect(), waiting: 0 }
+    }
+
+    pub fn shards(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// How many wait on all shards.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.waiting
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.waiting == 0
+    }
+
+    /// How many wait on one shard.
+    #[inline]
+    pub fn len_of(&self, shard: usize) -> usize {
+        self.queues[shard].waiting.len()
+    }
+
+    /// Adds a request; `close` says what it belongs to.
+    #[inline]
+    pub fn push(&mut self, shard: usize, request: Request) {
+        let queue = &mut self.queues[shard];
+        queue.requests.push_back(request);
+        queue.loose += 1;
+    }
+
+    /// The requests pushed to the shard wait together from now on. False if there were none.
+    #[inline]
+    pub fn close(&mut self, shard: usize, waiting: Waiting) -> bool {
+        let queue = &mut self.queues[shard];
+        let operations = std::mem::take(&mut queue.loose);
+        if operations > 0 {
+            queue.waiting.push_back(Waiting { operations, ..waiting });
+            self.waiting += 1;
+        }
+        operations > 0
+    }
+
+    /// Puts a single operation before all others of its shard.
+    pub fn push_front(&mut self, shard: usize, request: Request, waiting: Waiting) {
+        let queue = &mut self.queues[shard];
+        queue.requests.push_front(request);
+        queue.waiting.push_front(Waiting { operations: 1, ..waiting });
+        self.waiting += 1;
+    }
+
+    /// Who waits longest on a shard, who is to take its requests.
+    #[inline]
+    pub fn pop(&mut self, shard: usize) -> Option<Waiting> {
+        let waiting = self.queues[shard].waiting.pop_front()?;
+        self.waiting -= 1;
+        Some(waiting)
+    }
+
+    /// Takes the requests of what was popped last.
+    #[inline]
+    pub fn requests(&mut self, shard: usize, operations: u32) -> impl Iterator<Item = Request> + '_ {
+        self.queues[shard].requests.drain(..operations as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{Shared, Workload};
+    use crate::plan::Plan;
+    use std::sync::Arc;
+
+    fn requests(count: usize) -> Vec<Request> {
+        let text = r#"{"endpoints": [{}], "model": {"kind": "closed", "users": 1}, "pool": {"connections": 1},
+            "operations": [{"name": "a", "commands": [{"args": ["PING"]}]}]}"#;
+        let plan = Plan::from_json(text).unwrap();
+        let mut workload = Workload::new(&plan, Arc::new(Shared::new(&plan).unwrap()), 0).unwrap();
+        (0..count).map(|_| workload.begin().unwrap()).collect()
+    }
+
+    fn waiting(user: u32) -> Waiting {
+        Waiting { intended_ns: 0, user, operations: 0, member: Phase::Measure, sent_ns: 0 }
+    }
+
+    #[test]
+    fn a_batch_that_is_split_waits_on_each_of_its_shards() {
+        let drawn = requests(3);
+        let mut queues = Queues::new(3);
+        for (shard, request) in [(0, drawn[0]), (2, drawn[1]), (0, drawn[2])] {
+            queues.push(shard, request);
+        }
+        let parts: Vec<bool> = (0..3).map(|shard| queues.close(shard, waiting(7))).collect();
+        assert_eq!(parts, [true, false, true]);
+        assert_eq!((queues.len(), queues.len_of(0), queues.len_of(1), queues.len_of(2)), (2, 1, 0, 1));
+        let first = queues.pop(0).unwrap();
+        assert_eq!((first.user, first.operations), (7, 2));
+        assert_eq!(queues.requests(0, 2).collect::<Vec<_>>(), [drawn[0], drawn[2]]);
+        assert!(queues.pop(0).is_none() && !queues.is_empty());
+        assert_eq!(queues.pop(2).map(|waiting| waiting.operations), Some(1));
+        assert!(queues.is_empty());
+    }
+
+    #[test]
+    fn what_goes_on_is_served_first() {
+        let drawn = requests(2);
+        let mut queues = Queues::new(1);
+        queues.push(0, drawn[0]);
+        queues.close(0, waiting(1));
+        queues.push_front(0, drawn[1], waiting(2));
+        assert_eq!(queues.pop(0).map(|waiting| waiting.user), Some(2));
+        assert_eq!(queues.requests(0, 1).collect::<Vec<_>>(), [drawn[1]]);
+    }
+}

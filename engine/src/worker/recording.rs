@@ -1,0 +1,77 @@
+//! What a thread records: operations and their times, and what it did on its connections.
+
+use crate::load::timeline::Timeline;
+use crate::net::connection::Task;
+use crate::record::outcome::{CommandRecord, Connections, EndpointRecord};
+use crate::record::recorder::{Recorder, Times};
+use crate::record::tally::{End, Gauges};
+
+#[derive(Debug)]
+pub(super) struct Recording {
+    pub recorder: Recorder,
+    pub connections: Connections,
+    pub endpoints: Vec<EndpointRecord>,
+    pub commands: Vec<CommandRecord>,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
+    /// Bytes sent and received before the current interval.
+    bytes_before: (u64, u64),
+    /// Measured operations that the other threads know of.
+    reported_measured: u64,
+}
+
+impl Recording {
+    /// `connections` are planned for the thread, among those to `endpoints`; requests have `commands` names.
+    pub fn new(recorder: Recorder, connections: usize, endpoints: usize, commands: usize) -> Self {
+        Self {
+            recorder,
+            connections: Connections { planned: connections as u64, ..Connections::default() },
+            endpoints: vec![EndpointRecord::default(); endpoints],
+            commands: vec![CommandRecord::default(); commands],
+            bytes_sent: 0,
+            bytes_received: 0,
+            bytes_before: (0, 0),
+            reported_measured: 0,
+        }
+    }
+
+    #[inline]
+    pub fn timeline(&self) -> &Timeline {
+        &self.recorder.timeline
+    }
+
+    /// An operation ended at `now_ns`.
+    #[inline]
+    pub fn ended(&mut self, task: &Task, end: End, now_ns: u64) {
+        let times = Times { intended_ns: task.intended_ns, sent_ns: task.sent_ns, completed_ns: now_ns };
+        self.recorder.ended(usize::from(task.request.operation), task.member, end, times);
+    }
+
+    /// Goes past every border up to `now_ns`.
+    #[cold]
+    pub fn cross_borders(&mut self, now_ns: u64, connections: usize, users: usize, backlog: usize) {
+        while now_ns >= self.recorder.border_ns() {
+            let gauges = self.gauges(connections, users, backlog);
+            self.recorder.cross_border(gauges);
+        }
+    }
+
+    /// The gauges of the interval that ends.
+    pub fn gauges(&mut self, connections: usize, users: usize, backlog: usize) -> Gauges {
+        let before = std::mem::replace(&mut self.bytes_before, (self.bytes_sent, self.bytes_received));
+        Gauges {
+            bytes_sent: self.bytes_sent - before.0,
+            bytes_received: self.bytes_received - before.1,
+            connections,
+            users,
+            backlog,
+        }
+    }
+
+    /// Measured operations that ended since this was last called.
+    pub fn newly_measured(&mut self) -> u64 {
+        let newly = self.recorder.measured_ended - self.reported_measured;
+        self.reported_measured += newly;
+        newly
+    }
+}

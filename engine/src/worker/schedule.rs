@@ -1,0 +1,206 @@
+//! What a thread has to do: which operations are intended by now, and which of them wait for a connection.
+
+use super::queues::{Queues, Waiting};
+use crate::load::Workload;
+use crate::load::arrivals::Arrivals;
+use crate::load::timeline::Timeline;
+use crate::load::users::Users;
+use crate::plan::{Model, Plan};
+use crate::record::outcome::Phase;
+use crate::record::recorder::Recorder;
+use crate::share;
+
+/// Where operations come from.
+#[derive(Debug)]
+enum Source {
+    Closed(Users),
+    Open(Arrivals),
+}
+
+/// What is to be begun.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Due {
+    User { user: u32, intended_ns: u64 },
+    Arrival { intended_ns: u64 },
+}
+
+#[derive(Debug)]
+pub(super) struct Schedule {
+    source: Source,
+    pub queues: Queues,
+    /// Operations that a user begins together.
+    batch: usize,
+    backlog_max: usize,
+    /// Something becomes due although no reply comes.
+    timed: bool,
+    /// The key space has been used up.
+    exhausted: bool,
+    /// The other threads know that this one has no more work.
+    reported_done: bool,
+}
+
+impl Schedule {
+    /// The schedule of one thread of a plan whose keys decide on `shards` endpoints.
+    pub fn new(plan: &Plan, thread: usize, threads: usize, shards: usize) -> Self {
+        let (source, timed, backlog) = match &plan.model {
+            Model::Closed(closed) => {
+                let users = Users::new(closed, &plan.phases, plan.seed, thread, threads);
+                let splits = shards > 1 && plan.pipeline_depth > 1;
+                let users = if splits { users.splitting_batches() } else { users };
+                (Source::Closed(users), closed.think_time_ms > 0.0, u64::MAX)
+            }
+            Model::Open(open) => {
+                let arrivals = Arrivals::new(open, &plan.phases, plan.seed, thread, threads);
+                (Source::Open(arrivals), true, open.backlog_max)
+            }
+        };
+        Self {
+            source,
+            queues: Queues::new(shards),
+            batch: plan.pipeline_depth,
+            backlog_max: share(backlog.min(u64::from(u32::MAX)) as usize, thread, threads).max(1),
+            timed,
+            exhausted: false,
+            reported_done: false,
+        }
+    }
+
+    pub fn is_timed(&self) -> bool {
+        self.timed
+    }
+
+    /// Whether operations arrive on their own; else users wait for their replies.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        matches!(self.source, Source::Open(_))
+    }
+
+    pub fn active_users(&self) -> usize {
+        match &self.source {
+            Source::Closed(users) => users.active(),
+            Source::Open(_) => 0,
+        }
+    }
+
+    /// When something is due next; None if that depends on replies, or never.
+    pub fn next_ns(&self, timeline: &Timeline) -> Option<u64> {
+        let since_origin_ns = match &self.source {
+            Source::Closed(users) => users.next_ns(),
+            Source::Open(_) if self.exhausted => None,
+            Source::Open(arrivals) => Some(arrivals.next_ns()),
+        };
+        since_origin_ns
+            .map(|since_origin_ns| timeline.origin_ns() + since_origin_ns)
+            .filter(|&at_ns| at_ns < timeline.start_ns(Phase::Drain))
+    }
+
+    /// Takes what is due by `now_ns`, one after the other.
+    pub fn take_due(&mut self, now_ns: u64, timeline: &Timeline) -> Option<Due> {
+        let origin_ns = timeline.origin_ns();
+        match &mut self.source {
+            Source::Closed(users) => {
+                let (user, ready_ns) = users.wake(now_ns.saturating_sub(origin_ns))?;
+                Some(Due::User { user, intended_ns: origin_ns + ready_ns })
+            }
+            Source::Open(arrivals) => {
+                let intended_ns = origin_ns + arrivals.next_ns();
+                let is_over = intended_ns >= timeline.start_ns(Phase::Drain);
+                if intended_ns > now_ns || is_over || self.exhausted {
+                    return None;
+                }
+                arrivals.advance();
+                Some(Due::Arrival { intended_ns })
+            }
+        }
+    }
+
+    /// An arrival of the open model joins the queue of its shard, which is returned; None if it was dropped, or if
+    /// there are no more keys.
+    pub fn queue_arrival(
+        &mut self,
+        intended_ns: u64,
+        now_ns: u64,
+        workload: &mut Workload,
+        recorder: &mut Recorder,
+    ) -> Option<usize> {
+        let Some(request) = workload.begin() else {
+            self.exhausted = true;
+            return None;
+        };
+        let member = recorder.timeline.phase_of(intended_ns);
+        let operation = usize::from(request.operation);
+        recorder.offered(operation, member);
+        recorder.picked_up(member, now_ns.saturating_sub(intended_ns));
+        if self.queues.len() >= self.backlog_max {
+            recorder.dropped(operation, member);
+            workload.abandon(&request);
+            return None;
+        }
+        let shard = workload.shard(&request);
+        self.queues.push(shard, request);
+        self.queues.close(shard, Waiting { intended_ns, user: 0, operations: 1, member, sent_ns: 0 });
+        Some(shard)
+    }
+
+    /// The next operations of a user join the queues of their shards. False if there are none: the user ends.
+    pub fn queue_batch(
+        &mut self,
+        user: u32,
+        intended_ns: u64,
+        now_ns: u64,
+        workload: &mut Workload,
+        recorder: &mut Recorder,
+    ) -> bool {
+        let Source::Closed(users) = &mut self.source else {
+            return false;
+        };
+        let member = recorder.timeline.phase_of(intended_ns);
+        let count = if member == Phase::Drain { 0 } else { users.take(user, self.batch) };
+        let mut drawn = 0;
+        while drawn < count {
+            let Some(request) = workload.begin() else {
+                self.exhausted = true;
+                break;
+            };
+            recorder.offered(usize::from(request.operation), member);
+            self.queues.push(workload.shard(&request), request);
+            drawn += 1;
+        }
+        if drawn == 0 {
+            users.end();
+            return false;
+        }
+        recorder.picked_up(member, now_ns.saturating_sub(intended_ns));
+        let waiting = Waiting { intended_ns, user, operations: 0, member, sent_ns: 0 };
+        let parts = (0..self.queues.shards()).filter(|&shard| self.queues.close(shard, waiting)).count();
+        users.split(user, parts as u32);
+        true
+    }
+
+    /// What a connection had of a user's batch ended at `now_ns`: after the last part of it the user thinks. When it is
+    /// ready if that is at once.
+    #[inline]
+    pub fn part_ended(&mut self, user: u32, now_ns: u64, timeline: &Timeline) -> Option<u64> {
+        let Source::Closed(users) = &mut self.source else {
+            return None;
+        };
+        if !users.part_ended(user) {
+            return None;
+        }
+        let origin_ns = timeline.origin_ns();
+        users.think(user, now_ns - origin_ns).map(|ready_ns| origin_ns + ready_ns)
+    }
+
+    /// Whether all work of this thread was done just now; true once. `in_flight` operations have a connection.
+    pub fn is_newly_done(&mut self, in_flight: usize) -> bool {
+        if self.reported_done {
+            return false;
+        }
+        let used_up = match &self.source {
+            Source::Closed(users) => self.exhausted || users.all_ended(),
+            Source::Open(_) => self.exhausted,
+        };
+        self.reported_done = used_up && in_flight == 0 && self.queues.is_empty();
+        self.reported_done
+    }
+}
