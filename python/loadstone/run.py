@@ -17,6 +17,7 @@ from loadstone.analyse.tables import is_too_far
 from loadstone.conduct.campaign import Campaign
 from loadstone.conduct.crashes import Crashes
 from loadstone.conduct.opening import opened
+from loadstone.deploy.processes.cache import cache_folder
 from loadstone.errors import LoadstoneError
 from loadstone.judge.judgement import DECIDED
 from loadstone.live.progress import RunProgress
@@ -25,6 +26,7 @@ from loadstone.overview import announce
 from loadstone.plan.run_plan import RunPlan
 from loadstone.prepare import Prepared
 from loadstone.record.reading import read_histogram
+from loadstone.report import vega
 from loadstone.report.terminal import show
 from loadstone.report.write import DEFAULT_FORMATS, require_formats, write_report
 from loadstone.secrecy.command import hidden_arguments
@@ -70,6 +72,7 @@ def run(
         progress.step("writing the report")
         analysis = analyse(folder.path)
         kept = _attempt(lambda: folder.write_analysis(analysis.model_dump(mode="json")))
+    vega.keep_in(cache_folder)
     written = kept or _attempt(lambda: write_report(analysis, folder.path, DEFAULT_FORMATS))
     report = folder.path / REPORT if written is None else None
     show(analysis, report, results, folder=folder.path, verbose=options.verbose)
@@ -96,6 +99,7 @@ def report_run(
     require_formats(formats)
     analysis = analyse(folder)
     files: list[Path] = []
+    vega.keep_in(cache_folder)
     written = _attempt(lambda: files.extend(write_report(analysis, folder, ("json", *formats))))
     report = folder / REPORT if "html" in formats and written is None else None
     show(analysis, report, results, folder=folder, verbose=verbose)
