@@ -161,6 +161,7 @@ def _trials(small: Path) -> str:
     return next(small.glob("runs/*/trials.jsonl")).read_text()
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(shutil.which("taskset") is None, reason="needs taskset")
 def test_a_hot_loop_on_the_generators_core_is_seen(lab: Lab) -> None:
     cpu = place().generator_cpus[0]
