@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 from loadstone.errors import LoadstoneError
@@ -28,7 +29,7 @@ def script() -> str:
     """Vega-Embed with all that it needs, as JavaScript."""
     import vl_convert  # only now: it takes time to load
 
-    file = _file(f"vega-{vl_convert.__version__}.js")
+    file = _file(f"vega-{metadata.version('vl-convert-python')}.js")
     kept = _read(file) if file is not None else None
     if kept is not None:
         return kept
