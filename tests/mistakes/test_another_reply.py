@@ -13,8 +13,10 @@ from loadstone.drive.outcome import Interval
 from loadstone.judge.validity.trial import judge_trial
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial
+from loadstone.record.observation import Drive, Observation, measure_phase
 from loadstone.record.trial import CheckResult
 from loadstone.record.trial_record import make_trial_record
+from loadstone.report.text.catalogue import text
 
 OK = b"+OK\r\n"
 Behaviour = Callable[[int], bytes]
@@ -63,7 +65,8 @@ def judged() -> Iterator[Callable[..., dict[str, CheckResult]]]:
             intervals: list[Interval] = []
             drive = NativeDriver().drive(plan, intervals.append)
             planned = PlannedTrial("b01-001", {}, 1, 1, {}, plan, None)
-            record = judge_trial(make_trial_record(planned, plan, drive, intervals, snapshots={}, samples=[]))
+            driven = Drive(planned.name, plan, drive, intervals)
+            record = judge_trial(make_trial_record(planned, Observation(driven, measure_phase(drive))))
             return {check.name: check for check in record.checks} | {
                 "trial": CheckResult(name="trial", verdict=record.verdict, measured=None, limit=None, unit="")
             }
@@ -76,7 +79,7 @@ def test_a_reply_too_many_makes_the_trial_invalid_though_one_of_a_thousand_is_be
 ) -> None:
     found = judged(lambda number: OK * (2 if number == 500 else 1), "ok")
     assert found["replies"].verdict == "invalid"
-    assert "came without a request" in found["replies"].reason
+    assert "came without a request" in text(found["replies"].reason)
     assert found["errors"].verdict == "valid"
     assert found["trial"].verdict == "invalid"
 

@@ -27,8 +27,10 @@ from loadstone.observe.watch import Watch
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import StoredFacts
+from loadstone.record.observation import Drive, Observation, PartReadings, measure_phase
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.record.trial_record import make_trial_record
+from loadstone.report.text.catalogue import text
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.software.redis.local import LocalRedis
@@ -95,7 +97,7 @@ class Bench:
             keys = control.keys()
             before = snapshot(control)
             cpus = (*place().server_cpus, *place().generator_cpus)
-            watch = Watch(pids=self.server.pids, redis={"redis": monitored}, cpus=cpus)
+            watch = Watch(pids=self.server.pids, controls={"redis": {"redis": monitored}}, cpus=cpus)
             with Sampler(registry.monitors(watch), samples.extend, interval_s=0.3) as sampler:
                 sampler.now()
                 drive = NativeDriver().drive(plan, take)
@@ -108,11 +110,10 @@ class Bench:
             operation="set", server="redis", before=keys, after=more, answered=drive.total.ok, keys_before=keys,
             keys_after=more, unknown=sum(drive.total.errors.values()) + drive.total.timeouts + drive.total.in_flight,
         )  # fmt: skip
-        record = make_trial_record(
-            planned, plan, drive, intervals, snapshots={"redis": (before, after)}, samples=samples, placement=place(),
-            stored=[] if load else [counted],
-        )  # fmt: skip
-        return judge_trial(record)
+        readings = PartReadings(counters={"redis": (before, after)}, stored=[] if load else [counted])
+        driven = Drive(planned.name, plan, drive, intervals, samples)
+        observation = Observation(driven, measure_phase(drive), readings, placement=place())
+        return judge_trial(make_trial_record(planned, observation))
 
     @staticmethod
     def _load(plan: Plan) -> None:
@@ -219,7 +220,7 @@ def test_connections_that_are_opened_and_never_given_back(bench: Bench) -> None:
     try:
         found = check_of(bench.trial(fault=leaks, phases=phases), "connection_leak")
         assert found.verdict == "suspect"
-        assert found.reason.startswith("The connections at redis rose all the time")
+        assert text(found.reason).startswith("The connections at redis rose all the time")
     finally:
         for connection in leaked:
             connection.close()
@@ -245,7 +246,7 @@ def test_a_server_that_evicts(bench: Bench) -> None:
 def test_a_snapshot_of_the_server_within_the_trial(bench: Bench) -> None:
     found = check_of(bench.trial(fault=lambda client: client.bgsave()), "background")
     assert found.verdict == "suspect"
-    assert "the fork stopped it for" in found.reason
+    assert "the fork stopped it for" in text(found.reason)
 
 
 def test_somebody_who_watches_every_command(bench: Bench) -> None:
@@ -322,7 +323,7 @@ def test_a_hot_loop_on_the_servers_core(bench: Bench) -> None:
             hog.communicate()
     found = check_of(trial, "taken")
     assert found.verdict in ("suspect", "invalid"), found
-    assert "loadstone 0." in found.reason, "the loop was started by this process, so it is named as loadstone's"
+    assert "loadstone 0." in text(found.reason), "the loop was started by this process, so it is named as loadstone's"
 
 
 def test_a_server_that_dies(tmp_path: Path) -> None:
@@ -342,9 +343,9 @@ def test_a_server_that_dies(tmp_path: Path) -> None:
     finally:
         server.stop()
     planned = PlannedTrial("b01-001", {}, 1, 1, {}, plan, None)
-    trial = judge_trial(
-        make_trial_record(planned, plan, drive, intervals, snapshots={"redis": (None, None)}, samples=[])
-    )
+    driven = Drive(planned.name, plan, drive, intervals)
+    readings = PartReadings(counters={"redis": (None, None)})
+    trial = judge_trial(make_trial_record(planned, Observation(driven, measure_phase(drive), readings)))
     assert trial.verdict == "invalid"
     assert check_of(trial, "finished").verdict == "invalid"
     assert check_of(trial, "conservation").verdict == "valid"

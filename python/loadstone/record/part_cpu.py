@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
+from loadstone import registry
+from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.drive.outcome import DriveRecord
 from loadstone.observe.sample import Sample
 from loadstone.record.facts import DRIVER, OF_MARIADB, OWN, PartCpu, cpus_in_force, owner_of
 from loadstone.record.window import Window
-from loadstone.spec.experiment import is_mariadb
 
 MAIN_THREAD = ("used_cpu_sys_main_thread", "used_cpu_user_main_thread")
 CONNECTIONS = ("connected_clients", OF_MARIADB)
@@ -37,7 +38,7 @@ def parts_of(
     cpu_s: Mapping[str, float],
     servers: Mapping[str, Mapping[str, object]],
     subjects: Collection[str],
-    limits: Mapping[str, Mapping[str, str]],
+    limits: Mapping[str, Mapping[LimitName, LimitInForce]],
 ) -> dict[str, PartCpu]:
     """Shares of one core of each part in `cpu_s`.
 
@@ -59,7 +60,7 @@ def parts_of(
         DRIVER,
         OWN,
         *window.parts(OF_MARIADB),
-        *(name for name, settings in servers.items() if is_mariadb(settings)),
+        *(name for name, settings in servers.items() if not registry.software_of(settings).takes_load),
     }
     for name, seconds in cpu_s.items():
         mean_share = seconds / window.length_s

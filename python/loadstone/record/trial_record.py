@@ -1,37 +1,22 @@
-"""From what a drive and the monitors brought to the record of a trial, not judged yet.
+"""From an observation to the record of a trial, not judged yet.
 
-`analyse.judge.judge_trial` adds checks and verdict, from the facts that are put together here.
+`judge.validity.trial.judge_trial` adds checks and verdict, from the facts that are put together here.
 """
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
-from loadstone.deploy.placement import Placement
+from loadstone import registry
 from loadstone.drive.outcome import Counts, DriveRecord, Interval, Latency
-from loadstone.observe.sample import Sample
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.record.asked import limits_of, settings_of, with_asked_limits
 from loadstone.record.avg_max import seen_of
-from loadstone.record.facts import (
-    DRIVER,
-    Ceiling,
-    HostFacts,
-    PartStart,
-    PortFacts,
-    SeriesPoint,
-    ServerCounters,
-    ServerTrial,
-    SnapshotPair,
-    StoredFacts,
-    SubjectFacts,
-    TrialFacts,
-)
+from loadstone.record.facts import DRIVER, HostFacts, SeriesPoint, ServerCounters, ServerTrial, SnapshotPair, TrialFacts
 from loadstone.record.histogram import decode, dispersion, merge, quantiles_ns, quantiles_of_summary
+from loadstone.record.observation import Observation
 from loadstone.record.part_cpu import connections_by_third, cpu_seconds, parts_of
+from loadstone.record.requested import limits_of_servers, settings_of_servers, with_limits
 from loadstone.record.trial import Quantiles, TrialCounts, TrialRecord
 from loadstone.record.window import Window
-from loadstone.spec.experiment import is_mariadb
 
 _HOST = "host"
 _KERNEL = "kernel"
@@ -39,80 +24,15 @@ _WHOLE_SECOND = 0.95
 _NOTHING = Quantiles(min=None, mean=None, p50=None, p90=None, p95=None, p99=None, p999=None, max=None)
 
 
-def make_trial_record(
-    planned: PlannedTrial,
-    plan: Plan,
-    drive: DriveRecord,
-    intervals: Sequence[Interval],
-    *,
-    snapshots: Mapping[str, SnapshotPair],
-    samples: Sequence[Sample],
-    ceiling: Ceiling | None = None,
-    placement: Placement | None = None,
-    failure: str | None = None,
-    stored: Sequence[StoredFacts] = (),
-    subjects: Mapping[str, SubjectFacts] = MappingProxyType({}),
-    target: str | None = None,
-    settings: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
-    unlike: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
-    limits: Mapping[str, Mapping[str, str]] | None = None,
-    speed: Mapping[str, tuple[int, int]] = MappingProxyType({}),
-    starts: Mapping[str, PartStart] = MappingProxyType({}),
-    ports: PortFacts | None = None,
-) -> TrialRecord:
-    """The record of a trial that was driven; its verdict is `suspect` until it is judged.
-
-    Args:
-        planned: what was to be done.
-        plan: what the driver was given (with endpoints and CPUs filled in).
-        drive: what the driver brought back.
-        intervals: all intervals of the drive.
-        snapshots: server's name -> its counters right before and right after the drive; a MariaDB has none.
-        samples: what the monitors saw, some seconds to both sides of the drive included.
-        ceiling: what the same driver did against the null server.
-        placement: who was given which CPUs; None: the server's place is not known.
-        failure: why the trial does not count although it was driven (a server went away).
-        stored: what was counted on servers right before and right after the drive.
-        subjects: the applications that ran, by name.
-        target: the server or subject that got the load; None: every server.
-        settings: server -> settings that the experiment gives it, as read back right before.
-        unlike: server -> those of them that are not as asked: what was asked.
-        limits: server -> its limits as they are in force, or why they are not; None: nobody asked.
-        speed: CPU -> what a fixed piece of work took on it right before and right after the drive, in nanoseconds.
-        starts: part -> which start of it answered right before and right after the drive.
-        ports: the ports for connections that this machine makes, right after the drive.
-    """
-    window = _measure_window(drive, samples)
-    redis = [name for name, pair in snapshots.items() if any(pair) or not is_mariadb(planned.servers.get(name, {}))]
+def make_trial_record(planned: PlannedTrial, observation: Observation) -> TrialRecord:
+    """The record of a planned trial that was observed; its verdict is `suspect` until it is judged."""
+    drive, window = observation.drive.record, observation.window
+    redis = _with_counters(planned, observation.readings.counters)
     cpu_s = cpu_seconds(window, drive, redis)
-    series = _series(intervals)
-    in_force = limits_of(planned, limits or {})
+    facts = _facts(planned, observation, window, cpu_s, redis)
     counts = _sum_counts([operation.counts for operation in drive.operations.values()])
-    facts = TrialFacts(
-        failure=failure,
-        plan=plan,
-        drive=_without_histograms(drive),
-        response_dispersion=dispersion([decode(o.response_histogram) for o in drive.operations.values()]),
-        servers={name: _server_trial(snapshots[name]) for name in redis},
-        starts=dict(starts),
-        ceiling=ceiling,
-        series=series,
-        host=_host(window),
-        parts=parts_of(window, drive, cpu_s, planned.servers, subjects, in_force),
-        stored=tuple(stored),
-        subjects=with_asked_limits(planned, subjects),
-        target=target,
-        settings=settings_of(planned, settings),
-        unlike={name: dict(values) for name, values in unlike.items()},
-        limits=in_force,
-        seen=seen_of(window),
-        speed=dict(speed),
-        server_connections=connections_by_third(window, samples),
-        ports=ports,
-        placement=placement,
-    )
     completed = sum(operation.window_completed for operation in drive.operations.values())
-    right = sum(operation.window_ok for operation in drive.operations.values())
+    correct = sum(operation.window_ok for operation in drive.operations.values())
     throughput = completed / drive.measure_s if drive.measure_s > 0 else 0.0
     return TrialRecord(
         trial=planned.name,
@@ -120,12 +40,14 @@ def make_trial_record(
         group=planned.group,
         block=planned.block,
         order=planned.order,
+        drive=observation.drive.name,
+        slices=observation.slices,
         verdict="suspect",
         counts=counts,
         duration_s=drive.measure_s,
         throughput_per_s=throughput,
-        goodput_per_s=right / drive.measure_s if drive.measure_s > 0 else 0.0,
-        peak_per_s=max([throughput, *_whole_seconds(series)]),
+        goodput_per_s=correct / drive.measure_s if drive.measure_s > 0 else 0.0,
+        peak_per_s=max([throughput, *_whole_seconds(facts.series)]),
         response_ns=_response(drive, counts),
         service_ns=_service(drive, counts),
         pool_wait_ns=quantiles_of_summary(drive.pool_wait_ns),
@@ -136,6 +58,46 @@ def make_trial_record(
         started_unix_ns=drive.started_unix_ns,
         facts=facts.written(),
     )
+
+
+def _facts(
+    planned: PlannedTrial, observation: Observation, window: Window, cpu_s: Mapping[str, float], redis: Sequence[str]
+) -> TrialFacts:
+    """What the checks are made from; `redis`: the servers that have counters."""
+    drive, readings = observation.drive.record, observation.readings
+    in_force = limits_of_servers(planned, readings.limits)
+    return TrialFacts(
+        failure=observation.failure,
+        plan=observation.drive.plan,
+        drive=_without_histograms(drive),
+        response_dispersion=dispersion([decode(o.response_histogram) for o in drive.operations.values()]),
+        servers={name: _server_trial(readings.counters[name]) for name in redis},
+        starts=dict(readings.starts),
+        ceiling=observation.ceiling,
+        series=_series(observation.drive.intervals),
+        host=_host(window),
+        parts=parts_of(window, drive, cpu_s, planned.servers, readings.subjects, in_force),
+        stored=tuple(readings.stored),
+        subjects=with_limits(planned, readings.subjects),
+        target=planned.target,
+        settings=settings_of_servers(planned, readings.settings),
+        unlike={name: dict(values) for name, values in readings.mismatched.items()},
+        limits=in_force,
+        seen=seen_of(window),
+        speed=dict(readings.speed),
+        server_connections=connections_by_third(window, observation.drive.samples),
+        ports=readings.ports,
+        placement=observation.placement,
+    )
+
+
+def _with_counters(planned: PlannedTrial, counters: Mapping[str, SnapshotPair]) -> list[str]:
+    """The servers that have counters of their own, whether they answered or not."""
+    return [
+        name
+        for name, pair in counters.items()
+        if any(pair) or registry.software_of(planned.servers.get(name, {})).has_counters
+    ]
 
 
 def failed_trial_record(planned: PlannedTrial, plan: Plan, failure: str, started_unix_ns: int) -> TrialRecord:
@@ -162,14 +124,6 @@ def failed_trial_record(planned: PlannedTrial, plan: Plan, failure: str, started
         started_unix_ns=started_unix_ns,
         facts=TrialFacts(failure=failure, plan=plan).written(),
     )
-
-
-def _measure_window(drive: DriveRecord, samples: Sequence[Sample]) -> Window:
-    started_s = drive.started_unix_ns / 1e9
-    measure = drive.phases.get("measure")
-    if measure is None:
-        return Window(samples, started_s, started_s)
-    return Window(samples, started_s + measure.start_s, started_s + measure.end_s)
 
 
 def _sum_counts(parts: Sequence[Counts]) -> TrialCounts:
@@ -202,14 +156,14 @@ def _service(drive: DriveRecord, counts: TrialCounts) -> Quantiles:
 
 
 def _latency(encoded: list[str], summaries: list[Latency], operations: int) -> Quantiles:
-    told = [summary for summary in summaries if summary.count]
-    recorded = sum(summary.count for summary in told)
+    present = [summary for summary in summaries if summary.count]
+    recorded = sum(summary.count for summary in present)
     return quantiles_ns(
         merge(map(decode, encoded)),
         operations,
-        least=min((summary.min for summary in told), default=None),
-        mean=sum(summary.mean * summary.count for summary in told) / recorded if recorded else None,
-        greatest=max((summary.max for summary in told), default=None),
+        least=min((summary.min for summary in present), default=None),
+        mean=sum(summary.mean * summary.count for summary in present) / recorded if recorded else None,
+        greatest=max((summary.max for summary in present), default=None),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from loadstone.analyse.model import Analysis, ResultTable, Row
-from loadstone.judge.judgement import Level
+from loadstone.judge.verdict import Level
 from loadstone.report.seen import HOST
 from loadstone.report.seen_tables import MACHINE
 

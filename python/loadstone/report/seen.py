@@ -48,12 +48,12 @@ def has_application(analysis: Analysis) -> bool:
 
 
 def average(row: Row, kind: Kind, metric: str) -> float | None:
-    """The average of all parts of this kind added up; None where none was seen."""
+    """The average of all parts of this kind added up; None where none was observed."""
     seen = [figures[metric].avg for _, figures in parts(row, kind) if metric in figures]
     return sum(seen) if seen else None
 
 
 def highest(row: Row, kind: Kind, metric: str) -> float | None:
-    """The maxima of all parts of this kind added up; None where none was seen."""
+    """The maxima of all parts of this kind added up; None where none was observed."""
     seen = [figures[metric].max for _, figures in parts(row, kind) if metric in figures]
     return sum(seen) if seen else None

@@ -25,14 +25,14 @@ class SeenColumn:
     """Whether it is there even where all its figures are 0."""
 
     def figure(self, figures: seen.Figures) -> AvgMax | None:
-        """The sum of its metrics; None where none was seen."""
+        """The sum of its metrics; None where none was observed."""
         found = [figures[metric] for metric in self.metrics if metric in figures]
         return AvgMax(avg=sum(one.avg for one in found), max=sum(one.max for one in found)) if found else None
 
 
 @dataclass(frozen=True)
 class SeenCell:
-    """A figure in words; empty where nothing was seen."""
+    """A figure in words; empty where nothing was observed."""
 
     highest: str = ""
     average: str = ""
@@ -128,7 +128,7 @@ MARIADB = (
     SeenColumn("connections", "Connections, loadstone's own two among them.", ("threads_connected",), _plain),
     SeenColumn("working", "Threads that work on a statement.", ("threads_running",), _plain),
     SeenColumn("buffer pool hits", "Reads of pages that found them in memory.", ("buffer_pool_hits",), _hits),
-    SeenColumn("rows read /s", "Rows that its storage was asked for.", ("rows_read_per_s",), _plain),
+    SeenColumn("rows read /s", "Rows that it read from its storage.", ("rows_read_per_s",), _plain),
     SeenColumn(
         "rows written /s", "Rows inserted, updated and deleted.",
         ("rows_inserted_per_s", "rows_updated_per_s", "rows_deleted_per_s"), _plain,
@@ -158,7 +158,7 @@ JVM = (
 
 
 def seen_tables(analysis: Analysis, table: ResultTable) -> list[SeenTable]:
-    """What was seen while `table` was measured; nothing where no application and no MariaDB was under test."""
+    """What was observed while `table` was measured; nothing where no application and no MariaDB was under test."""
     if not seen.has_application(analysis):
         return []
     made = (

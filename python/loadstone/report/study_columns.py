@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from loadstone.analyse.model import Part, ResultTable, Row
-from loadstone.judge.judgement import Level
+from loadstone.judge.verdict import Level
 from loadstone.report import format as fmt
 from loadstone.report import seen
 from loadstone.report.column import Column, errors, latency, rate_range
@@ -164,11 +164,11 @@ _ALL = (
     ),
     Column(
         "connections", "connections",
-        "The most connections to Redis, without loadstone's own two; not told where Redis is not ours.",
+        "The most connections to Redis, without loadstone's own two; not known where Redis is not ours.",
         _connections, fmt.count, drop=2,
     ),
     Column(
-        "mariadb_reads", "MariaDB reads/s", "Rows a second that MariaDB's storage was asked for, on average.",
+        "mariadb_reads", "MariaDB reads/s", "Rows a second that MariaDB read from its storage, on average.",
         lambda r: seen.average(r, "mariadb", "rows_read_per_s"), fmt.rate, drop=3,
     ),
     Column(

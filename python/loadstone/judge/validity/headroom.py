@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from loadstone.figures import rounded
 from loadstone.judge.validity.evidence import TrialEvidence
 
 WAITING = 0.4
@@ -16,11 +15,15 @@ class Disk:
 
     share: float
     """Time that CPUs had nothing to do but wait for it, of one CPU."""
-    words: str
+    server: str
+    wait_share: float
+    """The same of all CPUs, as vmstat's `wa` has it."""
+    fsyncs_per_s: float | None
+    """None where they are not known."""
 
 
 def disk_of(found: TrialEvidence) -> Disk | None:
-    """The server that waits for the disk; None where none does, or it cannot be seen."""
+    """The server that waits for the disk; None where none does, or it cannot be observed."""
     wait = found.facts.seen.get(HOST, {}).get("wa")
     placed = found.facts.placement
     if wait is None or placed is None:
@@ -30,25 +33,27 @@ def disk_of(found: TrialEvidence) -> Disk | None:
     writer = _writer(found)
     if share < WAITING or writer is None:
         return None
-    return Disk(share, f"{writer} waits for the disk (wa {wait.avg:.0f} %)")
+    server, fsyncs_per_s = writer
+    return Disk(share, server, wait.avg / 100, fsyncs_per_s)
 
 
 def free_cpu(found: TrialEvidence) -> float:
-    """CPU time of the machine that nobody used, waiting for the disk included, as a share; 1 where it is not seen."""
+    """CPU time of the machine that nobody used, waiting for the disk included, as a share; 1 if not known."""
     idle, wait = found.facts.host.idle_share, found.facts.seen.get(HOST, {}).get("wa")
     return 1.0 if idle is None else idle + (wait.avg / 100 if wait is not None else 0.0)
 
 
-def _writer(found: TrialEvidence) -> str | None:
-    """The MariaDB that reads and writes most; without one the Redis that keeps an append-only file."""
+def _writer(found: TrialEvidence) -> tuple[str, float | None] | None:
+    """The MariaDB that reads and writes most, with its fsyncs; without one the Redis that keeps an append-only file."""
     busiest, name = max(((_disk_work(found, part), part) for part in found.mariadbs), default=(0.0, ""))
     if busiest > 0:
         fsyncs = found.facts.seen[name].get("fsyncs_per_s")
-        return name if fsyncs is None else f"{name}, with {rounded(fsyncs.avg)} fsyncs a second,"
+        return name, None if fsyncs is None else fsyncs.avg
     kept = (
         part for part, seen in found.facts.seen.items() if "aof_current_size" in seen and part in found.facts.servers
     )
-    return next(kept, None)
+    server = next(kept, None)
+    return None if server is None else (server, None)
 
 
 def _disk_work(found: TrialEvidence, part: str) -> float:

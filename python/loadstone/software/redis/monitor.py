@@ -7,8 +7,9 @@ from typing import Any, Protocol
 from loadstone import steady_clock
 from loadstone.errors import LoadstoneError
 from loadstone.observe.sample import Monitor, Sample
-from loadstone.observe.watch import Control, Watch
+from loadstone.observe.watch import Watch
 from loadstone.replies import read_as
+from loadstone.software.redis.declared import REDIS
 
 COUNT = "count since the server began"
 UNITS = {
@@ -58,6 +59,13 @@ MONITORS = "O"
 """The flag of a client that has sent MONITOR."""
 
 
+class Control(Protocol):
+    """What the monitor needs of a control; `RedisControl` is one."""
+
+    def info(self, *sections: str) -> Mapping[str, Any]:
+        """The server's INFO, parsed."""
+
+
 class RedisMonitor:
     """The server of `part`; `answers` alone is told while it does not answer."""
 
@@ -70,7 +78,7 @@ class RedisMonitor:
     @classmethod
     def watching(cls, watch: Watch) -> list[Monitor]:
         """One for each server."""
-        return [cls(part, control) for part, control in watch.redis.items()]
+        return [cls(part, control) for part, control in watch.controls_of(REDIS.name).items()]
 
     def sample(self, unix_s: float) -> Iterator[Sample]:
         """What INFO says; sends INFO and no other command."""
@@ -119,7 +127,7 @@ class RedisSnapshot:
 
 
 class SnapshotControl(Control, Protocol):
-    """What a snapshot needs of a control connection; `deploy.redis_control.RedisControl` is one."""
+    """What a snapshot needs of a control connection; `RedisControl` is one."""
 
     def call(self, *command: Any) -> Any:
         """The reply to one command, parsed; raises ServerGone where it is refused, too."""

@@ -1,0 +1,219 @@
+"""From evidence to the verdict. The first rule that applies counts.
+
+Sources: equivalence by an interval inside the margin, Schuirmann 1987; ratios with intervals over
+repeated runs, Kalibera & Jones 2013; the guard and the levels are ours, by simulation.
+"""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loadstone.judge.statistics.effect import blocks_needed, detectable_effect
+from loadstone.judge.statistics.histograms import LatencyBlocks
+from loadstone.judge.statistics.holm import holm_rejected
+from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence, quantile_evidence
+from loadstone.judge.statistics.settings import Settings
+from loadstone.judge.statistics.signed_rank import Floats
+from loadstone.judge.verdict import Side, Verdict, VerdictKind
+from loadstone.plan.looks import BLOCKS_MIN, next_look
+from loadstone.record.trial import CheckResult
+
+UNDECIDED, EQUIVALENT, FASTER, MIXED = range(4)
+"""Codes of `classify`, which works on arrays."""
+_KINDS: tuple[VerdictKind, ...] = ("undecided", "equivalent", "faster", "mixed")
+BUDGETS_MAX = 4
+LOOK_GROWTH = 1.5
+"""Beyond the last look the next one worth its time has so many times the blocks."""
+
+Pair = TypeVar("Pair", bound=Hashable)
+
+
+def verdict_of_blocks(
+    blocks_a: Sequence[float], blocks_b: Sequence[float], settings: Settings, *, rejected: bool | None = None
+) -> Verdict:
+    """Compare one figure a block (goodput, p50), A and B in the same order of blocks.
+
+    `rejected` is Holm's decision where several pairs are compared (see `verdicts_of_pairs`).
+    Raises ValueError for figures without a ratio.
+    """
+    return verdict_of(block_evidence(blocks_a, blocks_b, settings), settings, rejected=rejected)
+
+
+def verdict_of_quantile(
+    latencies: LatencyBlocks, quantile: float, settings: Settings, *, seed: int = 0, rejected: bool | None = None
+) -> Verdict:
+    """Compare p95, p99 or p99.9 (0 < quantile < 1) of the merged histograms; `larger_is_faster` must be off."""
+    return verdict_of(quantile_evidence(latencies, quantile, settings, seed), settings, rejected=rejected)
+
+
+def verdicts_of_pairs(evidence: Mapping[Pair, tuple[Evidence, Settings]]) -> dict[Pair, Verdict]:
+    """The verdicts of all comparisons that an experiment declares, by Holm's procedure.
+
+    Each Settings must say in `pairs` how many there are. Raises ValueError if one does not.
+    """
+    for pair, (_, settings) in evidence.items():
+        if settings.pairs != len(evidence):
+            raise ValueError(f"{pair}: settings.pairs is {settings.pairs}, but {len(evidence)} pairs are compared")
+    if not evidence:
+        return {}
+    alpha = min(settings.alpha for _, settings in evidence.values())
+    rejected = holm_rejected([item.p_value for item, _ in evidence.values()], alpha)
+    return {
+        pair: verdict_of(item, settings, rejected=bool(holm))
+        for (pair, (item, settings)), holm in zip(evidence.items(), rejected, strict=True)
+    }
+
+
+def refused(check: CheckResult, blocks: int, settings: Settings) -> Verdict:
+    """INVALID by this check: no ratio is given."""
+    return Verdict(
+        kind="invalid",
+        a=Side(name=settings.names[0], gain=settings.widening[0]),
+        b=Side(name=settings.names[1], gain=settings.widening[1]),
+        metric=settings.metric,
+        larger_is_faster=settings.larger_is_faster,
+        margin=settings.margin,
+        blocks=blocks,
+        blocks_min=settings.blocks_min,
+        refusal=check,
+        quick=settings.quick,
+    )
+
+
+def cut_at_zero(
+    estimate: Floats, low: Floats, high: Floats, rejected: NDArray[np.bool_]
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Intervals that agree with Holm's decision, and whether the difference is real.
+
+    Where only Holm rejects, the interval ends at zero on the side of the estimate.
+    """
+    excludes = (low > 0) | (high < 0)
+    only_holm = rejected & ~excludes
+    low = np.where(only_holm & (estimate > 0), 0.0, low)
+    high = np.where(only_holm & (estimate < 0), 0.0, high)
+    return low, high, np.asarray(excludes | rejected)
+
+
+def widened(
+    low: Floats, high: Floats, real: NDArray[np.bool_], gains: tuple[float, float]
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """The interval of what the systems would do with a generator that costs nothing, and whether it leaves out zero.
+
+    A may be faster by ln(1 + gain of A), which lowers B / A, and B by ln(1 + gain of B).
+    """
+    if not any(gains):
+        return low, high, real
+    low, high = low - math.log1p(gains[0]), high + math.log1p(gains[1])
+    return low, high, np.asarray(real & ((low > 0) | (high < 0)))
+
+
+def classify(
+    low: Floats, high: Floats, total: Floats, guard: NDArray[np.bool_], real: NDArray[np.bool_], margin: float
+) -> NDArray[np.int64]:
+    """The rule for intervals that exist, on arrays: EQUIVALENT, FASTER, MIXED, else UNDECIDED.
+
+    Ratios and margin are logarithms; intervals and `real` come from `cut_at_zero`.
+    """
+    inside = (low >= -margin) & (high <= margin) & guard
+    same_sign = np.where(low >= 0, total > 0, total < 0)
+    return np.select([inside, real & same_sign, real], [EQUIVALENT, FASTER, MIXED], UNDECIDED)
+
+
+def verdict_of(evidence: Evidence, settings: Settings, *, rejected: bool | None = None) -> Verdict:
+    """Judge the evidence, with `rejected` as Holm's decision: the first rule that applies."""
+    base = _open(evidence, settings)
+    if evidence.estimate is None or evidence.low is None or evidence.high is None:
+        return _too_few(base, settings)
+    found = _decided(base, evidence, settings, rejected=bool(rejected))
+    return found if found.kind != "undecided" else _undecided(found, evidence, settings)
+
+
+def _open(evidence: Evidence, settings: Settings) -> Verdict:
+    """Undecided, with all that is known beside the interval."""
+    names, typical, gains = settings.names, evidence.typical, settings.widening
+    return Verdict(
+        kind="undecided",
+        a=Side(name=names[0], typical=typical[0], gain=gains[0]),
+        b=Side(name=names[1], typical=typical[1], gain=gains[1]),
+        metric=settings.metric,
+        larger_is_faster=settings.larger_is_faster,
+        margin=settings.margin,
+        blocks=evidence.blocks,
+        blocks_min=settings.blocks_min,
+        estimate=_finite(evidence.estimate),
+        level=1 - settings.interval_alpha,
+        p_value=evidence.p_value,
+        stalls_a=evidence.stalls_a,
+        stalls_b=evidence.stalls_b,
+        total=evidence.total,
+        detectable=_finite(_detectable(evidence.blocks, evidence, settings)),
+        quick=settings.quick,
+    )
+
+
+def _finite(value: float | None) -> float | None:
+    """What is endless (a quantile among the failures) has no figure."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _decided(base: Verdict, evidence: Evidence, settings: Settings, *, rejected: bool) -> Verdict:
+    """The kind of a verdict that has an interval, and who wins."""
+    estimate = np.asarray(evidence.estimate)
+    low, high, real = cut_at_zero(estimate, np.asarray(evidence.low), np.asarray(evidence.high), np.asarray(rejected))
+    low, high, real = widened(low, high, real, settings.widening)
+    total = estimate if evidence.total is None else np.asarray(evidence.total)
+    code = classify(low, high, total, np.asarray(evidence.guard), real, settings.log_margin)
+    kind = _KINDS[int(code)]
+    found: dict[str, object] = {"kind": kind, "low": _finite(float(low)), "high": _finite(float(high))}
+    if kind == "equivalent":
+        found["negligible"] = bool(real)
+    elif kind != "undecided":
+        b_faster = bool(estimate > 0) == settings.larger_is_faster
+        beyond_margin = min(abs(float(low)), abs(float(high))) > settings.log_margin
+        found |= {"winner": "b" if b_faster else "a", "materially": kind == "faster" and beyond_margin}
+    return base.model_copy(update=found)
+
+
+def _detectable(blocks: int, evidence: Evidence, settings: Settings) -> float | None:
+    """The minimum detectable effect with so many blocks like these."""
+    if evidence.spread is None or blocks < BLOCKS_MIN:
+        return None
+    return detectable_effect(blocks, evidence.spread, settings.interval_alpha, evidence.outliers)
+
+
+def _too_few(base: Verdict, settings: Settings) -> Verdict:
+    """Without an interval: the time until there is one, where more blocks help."""
+    missing = settings.blocks_min - base.blocks
+    return base.model_copy(update={"more_minutes": missing * settings.block_minutes}) if missing > 0 else base
+
+
+def _hidden(evidence: Evidence, settings: Settings) -> bool:
+    """Whether no number of blocks could decide: wherever in its interval the ratio lies, the gains hide the answer."""
+    if evidence.low is None or evidence.high is None or not any(settings.widening):
+        return False
+    down, up = (math.log1p(gain) for gain in settings.widening)
+    margin = settings.log_margin
+    faster = evidence.high - down > 0 or evidence.low + up < 0
+    equivalent = max(evidence.low, down - margin) <= min(evidence.high, margin - up)
+    return not (faster or equivalent)
+
+
+def _undecided(found: Verdict, evidence: Evidence, settings: Settings) -> Verdict:
+    """How much longer it would take; not decidable here if that is beyond four budgets."""
+    estimate, spread = evidence.estimate, evidence.spread
+    if _hidden(evidence, settings):
+        return found.model_copy(update={"kind": "not_decidable", "hidden": True})
+    least = next_look(found.blocks, settings.pairs) or math.ceil(LOOK_GROWTH * found.blocks)
+    if estimate is None or spread is None or math.isinf(estimate):
+        return found.model_copy(update={"more_minutes": (least - found.blocks) * settings.block_minutes})
+    needed = blocks_needed(estimate, spread, settings.log_margin, settings.interval_alpha)
+    more = (max(needed, least) - found.blocks) * settings.block_minutes
+    budget = settings.budget_minutes
+    if budget is None or needed * settings.block_minutes <= BUDGETS_MAX * budget:
+        return found.model_copy(update={"more_minutes": more})
+    affordable = max(int(budget / settings.block_minutes), found.blocks)
+    floor = _finite(_detectable(affordable, evidence, settings))
+    return found.model_copy(update={"kind": "not_decidable", "more_minutes": more, "noise_floor": floor})

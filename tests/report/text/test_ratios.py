@@ -1,0 +1,59 @@
+"""How ratios and times are written."""
+
+import math
+
+import pytest
+
+from loadstone.figures import check_figure
+from loadstone.percents import percent_text, ratio_text
+from loadstone.report.text.english.verdicts import minutes_text
+
+
+def log(*percents: float) -> list[float]:
+    return [math.log1p(value / 100) for value in percents]
+
+
+@pytest.mark.parametrize(
+    ("percents", "text"),
+    [
+        ((12, 9, 15), "12 % [9, 15]"),
+        ((-2.2, -5, 0.9), "-2 % [-5, 1]"),
+        ((1.24, 0.4, 2.1), "1.2 % [0.4, 2.1]"),
+        ((3, 0.3, 5.9), "3.0 % [0.3, 5.9]"),
+        ((0.121, 0.05, 0.19), "0.12 % [0.05, 0.19]"),
+        ((7, 0, 15), "7 % [0, 15]"),
+        ((292.55, 250, 340), "293 % [250, 340]"),
+        ((-0.2, -4, 4), "0 % [-4, 4]"),
+    ],
+)
+def test_ratios(percents: tuple[float, float, float], text: str) -> None:
+    assert ratio_text(*log(*percents)) == text
+
+
+def test_a_plus_where_it_is_asked_for_and_no_minus_before_zero() -> None:
+    assert ratio_text(*log(12, 9, 15), sign=True) == "+12 % [9, 15]"
+    assert ratio_text(*log(-12, -15, -9), sign=True) == "-12 % [-15, -9]"
+    assert ratio_text(*log(0.2, -4, 4), sign=True) == "0 % [-4, 4]"
+    assert ratio_text(0.0, *log(-5, 5), sign=True) == "0 % [-5, 5]"
+    assert ratio_text(math.log(1.5), math.log(1.2), math.inf) == "50 % [20, inf]"
+    assert ratio_text(math.log(1.5), None, None) == "50 %"
+
+
+def test_single_figures() -> None:
+    assert percent_text(math.log(1.05)) == "5 %"
+    assert percent_text(math.log(1.016)) == "1.6 %"
+    assert percent_text(math.log(1.234)) == "23 %"
+
+
+def test_minutes_print_as_half_to_double() -> None:
+    assert minutes_text(12) == "about 6 to 24 more minutes"
+    assert minutes_text(1) == "about 0.5 to 2.0 more minutes"
+    assert minutes_text(0.01) == "about 0.1 to 0.2 more minutes"
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(3.0, "3"), (85.0, "85"), (97.345, "97.3"), (0.8137, "0.814"), (12_345.0, "12,345"), (0.0, "0")],
+)
+def test_figures_of_checks(value: float, words: str) -> None:
+    assert check_figure(value) == words
