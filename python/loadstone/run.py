@@ -15,13 +15,8 @@ from loadstone.analyse.model import Analysis
 from loadstone.analyse.objectives import Objective, missed
 from loadstone.analyse.tables import is_too_far
 from loadstone.conduct.campaign import Campaign
-<<<<<<< HEAD
-from loadstone.conduct.crashes import Crashes
-from loadstone.conduct.opening import opened
-from loadstone.deploy.processes.cache import cache_folder
-=======
 from loadstone.conduct.opening import REAL, Opened, Seams, opened
->>>>>>> house
+from loadstone.deploy.processes.cache import cache_folder
 from loadstone.errors import LoadstoneError
 from loadstone.judge.verdict import DECIDED
 from loadstone.live.progress import RunProgress
@@ -30,11 +25,8 @@ from loadstone.options import RunOptions
 from loadstone.overview import announce
 from loadstone.prepare import Prepared
 from loadstone.record.reading import read_histogram
-<<<<<<< HEAD
 from loadstone.report import vega
-=======
 from loadstone.report.json_report import with_texts
->>>>>>> house
 from loadstone.report.terminal import show
 from loadstone.report.write import DEFAULT_FORMATS, require_formats, write_report
 from loadstone.secrecy.command import hidden_arguments
@@ -79,19 +71,9 @@ def run(
         defect.happens_in(parts.folder.path)
         ended = _measure(parts, prepared, progress, options)  # 4. drive, 5. observe, 6. record: trial after trial
         progress.step("writing the report")
-<<<<<<< HEAD
-        analysis = analyse(folder.path)
-        kept = _attempt(lambda: folder.write_analysis(analysis.model_dump(mode="json")))
-    vega.keep_in(cache_folder)
-    written = kept or _attempt(lambda: write_report(analysis, folder.path, DEFAULT_FORMATS))
-    report = folder.path / REPORT if written is None else None
-    show(analysis, report, results, folder=folder.path, verbose=options.verbose)
-    unwritten = _unwritten(written, folder.path)
-=======
         analysis = analyse(parts.folder.path)  # 7. judge and analyse: from the folder alone
         kept = _attempt(lambda: parts.folder.write_analysis(with_texts(analysis)))
     unwritten = _report(analysis, parts.folder.path, kept, results, verbose=options.verbose)  # 8. report
->>>>>>> house
     if ended is not None:
         raise _advised(ended, parts.folder.path, options, unwritten)
     return _outcome(parts.folder.path, analysis, objectives, unwritten)
@@ -168,6 +150,7 @@ def _report(analysis: Analysis, folder: Path, kept: Exception | None, results: C
 
     `kept`: why the analysis could not be written, if it could not.
     """
+    vega.keep_in(cache_folder)
     written = kept or _attempt(lambda: write_report(analysis, folder, DEFAULT_FORMATS))
     show(analysis, folder / REPORT if written is None else None, results, folder=folder, verbose=verbose)
     return _unwritten(written, folder)
