@@ -39,6 +39,22 @@ design:
 """
 
 
+LONG_FIRST = ("tests/subjects/", "tests/end_to_end/", "tests/deploy/", "tests/software/", "tests/contract/")
+"""Where tests take long: begun first, so that of two processes none is left with the longest at the end."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Shares the tests out where there is more than one process."""
+    from tests.spread import ByFile  # only there: not everybody has pytest-xdist
+
+    return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG_FIRST))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _lock_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The tests measure nothing: they run beside others on the same machine."""

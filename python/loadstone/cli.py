@@ -50,9 +50,9 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
 @app.command("list")
 def list_command() -> None:
     """The built-in experiments, a line each."""
-    from loadstone.overview import list_experiments
+    from loadstone.spec.built_in import questions
 
-    _print([f"{name:<20} {question}" for name, question in list_experiments()])
+    _print([f"{name:<20} {question}" for name, question in questions()])
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""What loadstone can tell without measuring: the experiments, their plans, and this machine."""
+"""What loadstone can tell without measuring: the plan of an experiment, and this machine."""
 
 import math
 
@@ -12,13 +12,7 @@ from loadstone.plan.outline import outline
 from loadstone.plan.run_plan import Group, RunPlan
 from loadstone.plan.trial_length import expected_spread
 from loadstone.report.announcement import announcement, description
-from loadstone.spec.catalogue import find, names
 from loadstone.spec.experiment import RATES, Experiment
-
-
-def list_experiments() -> list[tuple[str, str]]:
-    """Name and question of each built-in experiment."""
-    return [(name, find(name).question) for name in names()]
 
 
 def describe_experiment(options: RunOptions) -> str:

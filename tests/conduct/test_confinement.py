@@ -13,7 +13,7 @@ from loadstone.errors import UserError
 from loadstone.options import RunOptions, wanted_experiment, wanted_plan
 from loadstone.plan.run_plan import RunPlan
 from loadstone.software.redis.embedded import EmbeddedSettings
-from loadstone.spec.catalogue import names
+from loadstone.spec.built_in import names
 
 MARIADB = "mariadb://me:it@127.0.0.1:1/loadstone"
 PlanOf = Callable[..., RunPlan]

@@ -195,16 +195,23 @@ class Lab:
         return True
 
 
-@pytest.fixture
-def lab(tmp_path: Path) -> Iterator[Lab]:
+@contextlib.contextmanager
+def lab_in(folder: Path) -> Iterator[Lab]:
     """A lab that must be left clean: no process, no temporary folder."""
-    lab = Lab(tmp_path)
+    lab = Lab(folder)
     yield lab
     for command in lab.started:
         if command.process.poll() is None:
             command.process.kill()
             command.process.communicate()
     lab.until(lab.nothing_left)
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    """A lab of the test's own."""
+    with lab_in(tmp_path) as lab:
+        yield lab
 
 
 @pytest.fixture

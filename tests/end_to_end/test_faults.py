@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import redis
 
 from loadstone.deploy.placement import place
 from loadstone.software.redis.local import LocalRedis
-from tests.end_to_end.conftest import MANY, Lab, reason_of
+from tests.end_to_end.conftest import MANY, Lab, lab_in, reason_of
 
 pytestmark = pytest.mark.timeout(600)  # several commands in a row, which take long on a busy machine
 
@@ -95,22 +96,32 @@ def test_ctrl_c_twice_ends_at_once(lab: Lab) -> None:
     assert lab.trials()
 
 
-def test_resume_refuses_another_experiment(lab: Lab) -> None:
-    path = lab.experiment()
-    lab.loadstone("run", path, "--only", "operation=set")
-    done = lab.loadstone("run", path, "--only", "operation=get", "--resume", lab.run())
+ONE = ("--only", "workers=1", "--only")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A run of one trial that ended."""
+    with lab_in(tmp_path_factory.mktemp("finished")) as lab:
+        lab.loadstone("run", lab.experiment(), *ONE, "operation=set")
+        yield lab
+
+
+def test_resume_refuses_another_experiment(finished: Lab) -> None:
+    run = finished.run()
+    done = finished.loadstone("run", finished.experiment(), *ONE, "operation=get", "--resume", run)
     assert done.status == 2
     assert "conditions differ" in done.error_line
 
 
-def test_resume_refuses_another_machine(lab: Lab) -> None:
-    path = lab.experiment()
-    lab.loadstone("run", path, "--only", "operation=set")
-    environment = lab.run() / "environment.json"
-    record = json.loads(environment.read_text())
+def test_resume_refuses_another_machine(finished: Lab) -> None:
+    environment = finished.run() / "environment.json"
+    text = environment.read_text()
+    record = json.loads(text)
     record["machine"]["machine_id"] = "0" * 64
     environment.write_text(json.dumps(record))
-    done = lab.loadstone("run", path, "--only", "operation=set", "--resume", lab.run())
+    done = finished.loadstone("run", finished.experiment(), *ONE, "operation=set", "--resume", finished.run())
+    environment.write_text(text)
     assert done.status == 2
     assert "another machine" in done.error_line
 
@@ -150,6 +161,7 @@ def _trials(small: Path) -> str:
     return next(small.glob("runs/*/trials.jsonl")).read_text()
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(shutil.which("taskset") is None, reason="needs taskset")
 def test_a_hot_loop_on_the_generators_core_is_seen(lab: Lab) -> None:
     cpu = place().generator_cpus[0]

@@ -18,6 +18,7 @@ BUSY = "[burns, right]"
 """The first computes without end: beside the second it would take a whole CPU."""
 
 
+@pytest.mark.alone
 def test_what_a_trial_does_not_need_takes_nothing_beside_it(lab: Lab) -> None:
     path = experiment(lab, behaviours=BUSY)
     path.write_text(path.read_text().replace("table_blocks: 1", "table_blocks: 3"))

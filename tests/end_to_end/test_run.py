@@ -1,18 +1,30 @@
 """A run from the command to the report, on real Redis with real RedisJSON."""
 
 import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 import redis
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 
 from loadstone.software.redis.local import LocalRedis
-from tests.end_to_end.conftest import Lab, check_of
+from tests.end_to_end.conftest import Done, Lab, check_of, lab_in
+
+Recorded = tuple[Lab, Done]
 
 
-def test_a_run_ends_with_a_folder_that_holds_everything(lab: Lab) -> None:
-    done = lab.loadstone("run", lab.experiment(), "--json")
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
+    """A run that ended, which the tests only read, and what it said."""
+    with lab_in(tmp_path_factory.mktemp("recorded")) as lab:
+        yield lab, lab.loadstone("run", lab.experiment(), "--json")
+
+
+def test_a_run_ends_with_a_folder_that_holds_everything(recorded: Recorded) -> None:
+    lab, done = recorded
     assert done.status in (0, 3), done.err  # 3: this machine spoiled a trial
     folder = lab.run()
     for name in ("experiment.yaml", "environment.json", "intervals.jsonl", "samples.jsonl", "analysis.json",
@@ -25,9 +37,8 @@ def test_a_run_ends_with_a_folder_that_holds_everything(lab: Lab) -> None:
     assert [len(table["rows"]) for table in analysis["tables"]] == [6]
 
 
-def test_every_operation_is_accounted_for_and_the_server_counted_the_same(lab: Lab) -> None:
-    lab.loadstone("run", lab.experiment())
-    trials = lab.trials()
+def test_every_operation_is_accounted_for_and_the_server_counted_the_same(recorded: Recorded) -> None:
+    trials = recorded[0].trials()
     assert len(trials) == 6
     for trial in trials:
         counts = trial["counts"]
@@ -37,9 +48,11 @@ def test_every_operation_is_accounted_for_and_the_server_counted_the_same(lab: L
             assert check_of(trial, name)["verdict"] == "valid", (name, trial)
 
 
-def test_latency_logs_open_with_the_hdrhistogram_projects_reader(lab: Lab) -> None:
-    lab.loadstone("run", lab.experiment(), "--only", "operation=get")
-    for trial in lab.trials():
+def test_latency_logs_open_with_the_hdrhistogram_projects_reader(recorded: Recorded) -> None:
+    lab, _ = recorded
+    trials = [trial for trial in lab.trials() if trial["condition"]["operation"] == "get"]
+    assert len(trials) == 2
+    for trial in trials:
         merged = HdrHistogram(1, 3_600_000_000_000, 3)
         reader = HistogramLogReader(str(lab.run() / "latency" / f"{trial['trial']}.hlog"), merged)
         while (interval := reader.get_next_interval_histogram()) is not None:
@@ -74,10 +87,18 @@ def test_a_users_redis_is_left_as_it_was(lab: Lab, users_redis: tuple[LocalRedis
     assert server.alive()
 
 
-def test_report_needs_the_folder_only(lab: Lab, tmp_path: Path) -> None:
-    lab.loadstone("run", lab.experiment(), "--only", "operation=set")
-    moved = tmp_path / "elsewhere"
-    lab.run().rename(moved)
+@pytest.fixture
+def moved(recorded: Recorded, tmp_path: Path) -> Iterator[Path]:
+    """The run's folder at another place, while there is none at its own."""
+    run = recorded[0].run()
+    moved, away = tmp_path / "elsewhere", tmp_path / "away"
+    shutil.copytree(run, moved)
+    run.rename(away)
+    yield moved
+    away.rename(run)
+
+
+def test_report_needs_the_folder_only(lab: Lab, moved: Path) -> None:
     for name in ("analysis.json", "report.html"):
         (moved / name).unlink()
     done = lab.loadstone("report", moved, "--format", "html,md,csv,json,svg")

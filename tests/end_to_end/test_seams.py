@@ -140,7 +140,7 @@ def test_a_server_that_answers_nonsense_is_named_in_one_line(lab: Lab, rogue: in
 
 def test_a_defect_is_70_and_leaves_its_traceback_in_a_file(lab: Lab) -> None:
     broken = lab.folder / "sitecustomize.py"
-    broken.write_text("import loadstone.overview\nloadstone.overview.list_experiments = lambda: 1 / 0\n")
+    broken.write_text("import loadstone.spec.built_in\nloadstone.spec.built_in.questions = lambda: 1 / 0\n")
     done = lab.loadstone("list", PYTHONPATH=f"{lab.folder}:{':'.join(sys.path)}")
     assert done.status == 70
     assert "a defect of loadstone: ZeroDivisionError" in done.error_line

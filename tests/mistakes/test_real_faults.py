@@ -36,6 +36,7 @@ from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.software.redis.local import LocalRedis
 from loadstone.software.redis.monitor import snapshot
 
+pytestmark = pytest.mark.alone
 PREFIX = "loadstone:fault:"
 KEYS = 200
 SET = {
@@ -183,7 +184,7 @@ def test_another_client_that_stores_keys_beside_ours(bench: Bench) -> None:
     assert check_of(trial, "server_counter").verdict == "valid"
 
 
-NEW = {"keys": {"prefix": PREFIX, "count": 20_000, "distribution": "exactly_once"}, "load": False}
+NEW = {"keys": {"prefix": PREFIX, "count": 6_000, "distribution": "exactly_once"}, "load": False}
 """Every operation stores another document."""
 
 

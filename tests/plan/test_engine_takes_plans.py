@@ -8,7 +8,8 @@ from loadstone.plan.conditions import all_conditions
 from loadstone.plan.design import make_run_plan
 from loadstone.plan.model import Command, Operation
 from loadstone.plan.substitute import FieldError
-from loadstone.spec.catalogue import find, names
+from loadstone.spec.built_in import names
+from loadstone.spec.catalogue import find
 from loadstone.spec.levels import identity
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from loadstone.spec.catalogue import names
+from loadstone.spec.built_in import names
 from loadstone.spec.yaml_text import read_yaml
 
 ROOT = Path(__file__).parents[2]

@@ -51,12 +51,19 @@ def encoded(histogram: HdrHistogram) -> str:
     return histogram.encode().decode()
 
 
+def value_at_percentile(histogram: HdrHistogram, percentile: float) -> int:
+    """What its own `get_value_at_percentile` says, which goes through 16,000 buckets one by one."""
+    cumulated = np.frombuffer(histogram.counts, dtype=np.uint64).cumsum()
+    index = int(np.searchsorted(cumulated, histogram.get_target_count_at_percentile(percentile)))
+    return int(histogram.get_highest_equivalent_value(histogram.get_value_from_index(index)))
+
+
 def summary(values_ns: Sequence[int]) -> Latency:
     if not len(values_ns):
         return Latency(count=0, min=0, mean=0.0, p50=0, p90=0, p95=0, p99=0, p999=0, max=0)
     histogram = recorded(values_ns)
     told = {
-        name: histogram.get_value_at_percentile(p)
+        name: value_at_percentile(histogram, p)
         for name, p in {"p50": 50, "p90": 90, "p95": 95, "p99": 99, "p999": 99.9}.items()
     }
     return Latency(

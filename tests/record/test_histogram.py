@@ -5,7 +5,15 @@ from types import ModuleType
 import pytest
 
 from loadstone.errors import DriveFailed
-from loadstone.record.histogram import decode, measurable, merge, quantiles_ns, quantiles_of_summary, rank_of
+from loadstone.record.histogram import (
+    decode,
+    dispersion,
+    measurable,
+    merge,
+    quantiles_ns,
+    quantiles_of_summary,
+    rank_of,
+)
 
 
 def quantiles(synthetic: ModuleType, values: list[int], operations: int | None = None):
@@ -96,3 +104,15 @@ def test_a_drivers_summary_keeps_what_its_count_can_tell(synthetic: ModuleType) 
     found = quantiles_of_summary(synthetic.summary([100] * 1000))
     assert (found.p50, found.p90, found.p95, found.p999) == (100, 100, None, None)
     assert quantiles_of_summary(synthetic.summary([])).max is None
+
+
+@pytest.mark.parametrize("values", [[7], [1, 2, 2000, 4095, 70_000], [0, 5], [10**12, 3, 3, 3]])
+def test_dispersion_is_that_of_hdrhistograms_own_figures(synthetic: ModuleType, values: list[int]) -> None:
+    one = synthetic.recorded(values)
+    assert dispersion([one]) == pytest.approx(1 + one.get_stddev() ** 2 / one.get_mean_value() ** 2, rel=1e-12)
+    assert dispersion([one, synthetic.recorded([])]) == dispersion([one, one]) == pytest.approx(dispersion([one]))
+
+
+def test_what_is_all_zero_has_no_dispersion(synthetic: ModuleType) -> None:
+    assert dispersion([]) is None
+    assert dispersion([synthetic.recorded([]), synthetic.recorded([0, 0])]) is None

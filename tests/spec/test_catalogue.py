@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.spec.catalogue import find, names
+from loadstone.spec.built_in import names, questions
+from loadstone.spec.catalogue import find
 
 STUDIES = Path(__file__).parents[2] / "experiments"
 
@@ -13,6 +14,10 @@ def test_every_built_in_experiment_is_there_and_right() -> None:
     assert "json-documents" in names()
     for name in names():
         assert find(name).name == name
+
+
+def test_what_each_asks_is_found_without_reading_all_of_it() -> None:
+    assert questions() == [(name, find(name).question) for name in names()]
 
 
 def test_an_unknown_name_gets_the_nearest() -> None:

@@ -2,7 +2,8 @@ import io
 
 from ruamel.yaml import YAML
 
-from loadstone.spec.catalogue import find, names
+from loadstone.spec.built_in import names
+from loadstone.spec.catalogue import find
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.load import load_experiment
 

@@ -6,18 +6,17 @@ from functools import cache
 from importlib import resources
 
 import jinja2
-import vl_convert
 
 from loadstone.analyse.model import Analysis
 from loadstone.report import format as fmt
-from loadstone.report import summary
+from loadstone.report import summary, vega
 from loadstone.report.page import page
 
 
 def render(analysis: Analysis) -> dict[str, bytes]:
     """`report.html`, whole in one file."""
     template = _templates().get_template("report.html.j2")
-    scripts = [_vega(), _source("report.js")]
+    scripts = [vega.script(), _source("report.js")]
     text = template.render(**page(analysis), style=_source("report.css"), scripts=scripts, policy=_policy(scripts))
     return {"report.html": text.encode()}
 
@@ -42,11 +41,6 @@ def _templates() -> jinja2.Environment:
 @cache
 def _source(name: str) -> str:
     return (resources.files("loadstone.report") / "templates" / name).read_text(encoding="utf-8")
-
-
-@cache
-def _vega() -> str:
-    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
 
 
 def _policy(scripts: list[str]) -> str:

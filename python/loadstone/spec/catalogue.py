@@ -1,20 +1,14 @@
-"""The built-in experiments, and the experiment that a word on the command line means."""
+"""The experiment that a name or a path on the command line means."""
 
 from pathlib import Path
 
 from loadstone.errors import UserError
+from loadstone.spec.built_in import FOLDER, names
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.load import load_experiment
 from loadstone.spec.problems import listed, nearest
 
 _SUFFIXES = (".yaml", ".yml")
-_FOLDER = Path(__file__).parents[1] / "experiments"
-"""Package data; in a checkout a link to the repository's `experiments/`."""
-
-
-def names() -> list[str]:
-    """The names of the built-in experiments, sorted."""
-    return sorted(path.stem for path in _FOLDER.glob("*.yaml"))
 
 
 def find(name: str) -> Experiment:
@@ -23,7 +17,7 @@ def find(name: str) -> Experiment:
     Raises UserError: an unknown name (with the nearest), or whatever is wrong with the file.
     """
     if name in names():
-        return load_experiment(_FOLDER / f"{name}.yaml")
+        return load_experiment(FOLDER / f"{name}.yaml")
     if name.endswith(_SUFFIXES) or "/" in name or Path(name).is_file():
         return load_experiment(Path(name))
     raise UserError(

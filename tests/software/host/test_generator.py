@@ -9,6 +9,7 @@ from tests.monitors import values
 from loadstone.software.host import generator
 from loadstone.software.host.generator import GeneratorMonitor
 
+pytestmark = pytest.mark.alone
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 

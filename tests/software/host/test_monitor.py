@@ -13,6 +13,7 @@ from tests.monitors import values
 from loadstone.software.host import monitor as host
 from loadstone.software.host.monitor import HostMonitor
 
+pytestmark = pytest.mark.alone
 STAT = """cpu  {user} 10 50 {idle} 20 5 5 {steal} 40 0
 cpu0 {user} 10 50 {idle} 20 5 5 {steal} 40 0
 cpu1 0 0 0 {idle} 0 0 0 0 0 0

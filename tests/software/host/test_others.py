@@ -19,7 +19,7 @@ from loadstone.observe.sample import Sample
 from loadstone.observe.watch import Watch
 from loadstone.software.host.others import HELPERS, PROGRAMS, OthersMonitor
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")]
 LOOP = "while True: pass"
 HALF = """
 import time

@@ -16,6 +16,7 @@ from loadstone.observe.counter_rates import SHORTEST_S
 from loadstone.software.host import processes
 from loadstone.software.host.processes import ProcessMonitor, cpu_seconds
 
+pytestmark = pytest.mark.alone
 PROGRAM = """
 import os, socket, sys, threading, time
 kept = [socket.socket() for _ in range(5)]

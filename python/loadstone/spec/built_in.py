@@ -1,0 +1,25 @@
+"""The built-in experiments: where they are, and what each asks."""
+
+import re
+from pathlib import Path
+
+from loadstone.bounded_yaml import load_yaml
+
+FOLDER = Path(__file__).parents[1] / "experiments"
+"""Package data; in a checkout a link to the repository's `experiments/`."""
+_QUESTION = re.compile(r"^question:.*(?:\n[ \t].*)*", re.MULTILINE)
+
+
+def names() -> list[str]:
+    """The names of the built-in experiments, sorted."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def questions() -> list[tuple[str, str]]:
+    """Name and question of each. Nothing else of their files is read: that would take a second."""
+    return [(name, _question((FOLDER / f"{name}.yaml").read_text())) for name in names()]
+
+
+def _question(text: str) -> str:
+    found = _QUESTION.search(text)
+    return str(load_yaml(found[0])["question"]) if found else ""

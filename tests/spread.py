@@ -1,0 +1,18 @@
+"""How the tests are shared out among processes (`pytest -n 2`)."""
+
+from xdist.scheduler import LoadScopeScheduling
+
+CONTAINERS, PROVIDERS = "tests/deploy/containers/test_container.py", "tests/contract/test_server_providers.py"
+"""Where tests start containers; of the second file those whose kind is `container`."""
+
+
+class ByFile(LoadScopeScheduling):
+    """The tests of a file run in one process, one after the other: they share what takes long to start.
+
+    So do all tests that start containers: there is one Podman at a time, which changes the networks of the machine.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file, _, rest = nodeid.partition("::")
+        is_container = file == CONTAINERS or (file == PROVIDERS and "[container" in rest)
+        return "podman" if is_container else file
