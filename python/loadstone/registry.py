@@ -10,14 +10,20 @@ from loadstone.deploy.provider import Server, ServerSettings
 from loadstone.errors import UserError
 from loadstone.observe.sample import Monitor
 from loadstone.observe.watch import Watch
+from loadstone.software.host import metrics as host
 from loadstone.software.host.generator import GeneratorMonitor
 from loadstone.software.host.monitor import HostMonitor
 from loadstone.software.host.others import OthersMonitor
 from loadstone.software.host.processes import ProcessMonitor
+from loadstone.software.jvm import metrics as jvm
 from loadstone.software.jvm.monitor import JvmMonitor
+from loadstone.software.mariadb import metrics as mariadb
 from loadstone.software.mariadb.local import MariaDbSettings
 from loadstone.software.mariadb.monitor import MariaDbMonitor
 from loadstone.software.mariadb.url import MariaDbUrlSettings
+from loadstone.software.metric import Metric, StudyColumn, by_name
+from loadstone.software.part_kind import PartKind
+from loadstone.software.redis import metrics as redis
 from loadstone.software.redis.cluster import ClusterSettings
 from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.software.redis.monitor import RedisMonitor
@@ -45,6 +51,12 @@ MONITORS: dict[str, Callable[[Watch], list[Monitor]]] = {
     "mariadb": MariaDbMonitor.watching,
     "jvm": JvmMonitor.watching,
 }
+
+METRICS: Mapping[str, Metric] = by_name((*host.METRICS, *mariadb.METRICS, *redis.METRICS, *jvm.METRICS))
+"""Every metric by its name. The tables of the report stand in this order."""
+PART_KINDS: dict[str, PartKind] = {kind.name: kind for kind in (*host.KINDS, mariadb.KIND, redis.KIND)}
+POOLS = {pool.name: pool for pool in jvm.POOLS}
+STUDY_COLUMNS: tuple[StudyColumn, ...] = (*redis.STUDY_COLUMNS, *mariadb.STUDY_COLUMNS)
 
 _UNION: Any = Annotated[Union[tuple(SERVERS.values())], Field(discriminator="kind")]  # noqa: UP007 (from the table)
 ServerUnion: TypeAdapter[ServerSettings] = TypeAdapter(_UNION)

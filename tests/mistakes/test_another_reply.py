@@ -63,7 +63,9 @@ def judged() -> Iterator[Callable[..., dict[str, CheckResult]]]:
             intervals: list[Interval] = []
             drive = NativeDriver().drive(plan, intervals.append)
             planned = PlannedTrial("b01-001", {}, 1, 1, {}, plan, None)
-            record = judge_trial(make_trial_record(planned, plan, drive, intervals, snapshots={}, samples=[]))
+            record = judge_trial(
+                make_trial_record(planned, plan, drive, intervals, software={}, snapshots={}, samples=[])
+            )
             return {check.name: check for check in record.checks} | {
                 "trial": CheckResult(name="trial", verdict=record.verdict, measured=None, limit=None, unit="")
             }

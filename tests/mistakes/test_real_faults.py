@@ -108,8 +108,8 @@ class Bench:
             keys_after=more, unknown=sum(drive.total.errors.values()) + drive.total.timeouts + drive.total.in_flight,
         )  # fmt: skip
         record = make_trial_record(
-            planned, plan, drive, intervals, snapshots={"redis": (before, after)}, samples=samples, placement=place(),
-            stored=[] if load else [counted],
+            planned, plan, drive, intervals, software={"redis": "redis"}, snapshots={"redis": (before, after)},
+            samples=samples, placement=place(), stored=[] if load else [counted],
         )  # fmt: skip
         return judge_trial(record)
 
@@ -342,7 +342,9 @@ def test_a_server_that_dies(tmp_path: Path) -> None:
         server.stop()
     planned = PlannedTrial("b01-001", {}, 1, 1, {}, plan, None)
     trial = judge_trial(
-        make_trial_record(planned, plan, drive, intervals, snapshots={"redis": (None, None)}, samples=[])
+        make_trial_record(
+            planned, plan, drive, intervals, software={"redis": "redis"}, snapshots={"redis": (None, None)}, samples=[]
+        )
     )
     assert trial.verdict == "invalid"
     assert check_of(trial, "finished").verdict == "invalid"

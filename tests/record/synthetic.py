@@ -293,6 +293,7 @@ def make_trial(
     planned = planned or planned_trial("b01-001", {"operation": "set", "payload": "1 kB"}, drive.plan)
     found = Ceiling(throughput_per_s=1e6, users=64, hottest_thread_share=1.0, floor_p50_ns=20_000) if ceiling else None
     given: dict[str, Any] = {
+        "software": {"redis": "redis"},
         "snapshots": drive.snapshots,
         "samples": drive.samples,
         "ceiling": found,

@@ -6,12 +6,13 @@ from statistics import median
 
 from pydantic import ValidationError
 
+from loadstone import registry
 from loadstone.analyse.model import Bottleneck, Part
 from loadstone.figures import duration, rounded
 from loadstone.judge.validity.cpus import CpuUse, server_cpus
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
 from loadstone.judge.validity.headroom import Disk, disk_of, free_cpu
-from loadstone.judge.validity.utilisation import POOLS, Busy, busy_parts, of_its_time, typical, unseen_servers
+from loadstone.judge.validity.utilisation import Busy, busy_parts, of_its_time, typical, unseen_servers
 from loadstone.record.facts import DRIVER
 from loadstone.record.trial import TrialRecord
 
@@ -124,7 +125,7 @@ def _is_full(load: Load, name: str) -> bool:
 
 def _stores(load: Load, full: Sequence[str]) -> str:
     """How busy the stores were beside a subject that is full: that is what such a study is about."""
-    stores = {name: busy.share for name, busy in load.parts.items() if busy.kind != "subject" and name not in full}
+    stores = {name: busy.share for name, busy in load.parts.items() if busy.kind.store and name not in full}
     if not stores or all(_kind(load, name) != "subject" for name in full):
         return ""
     listed = ", ".join(f"{name} {_per_cent(share)}" for name, share in stores.items())
@@ -158,7 +159,7 @@ def _own_pool(parts: Mapping[str, Busy]) -> str | None:
         return None
     used = parts[name].pooled.get(pool)
     full = "" if used is None else f", {used:.0f} of which are in use"
-    return f"{rounded(waiting)} threads of {name} wait for its connections {POOLS[pool]}{full}"
+    return f"{rounded(waiting)} threads of {name} wait for its connections {registry.POOLS[pool].leads}{full}"
 
 
 def _idle(load: Load, seen: str) -> tuple[Part, str]:
@@ -186,7 +187,7 @@ def _per_cent(share: float) -> str:
 def _kind(load: Load, name: str) -> Part:
     if name == DRIVER:
         return "generator"
-    return "subject" if load.parts[name].kind == "subject" else "server"
+    return "server" if load.parts[name].kind.store else "subject"
 
 
 def _busy(load: Load, name: str) -> str:

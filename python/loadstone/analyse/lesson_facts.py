@@ -8,7 +8,7 @@ from loadstone.analyse.model import Part, ResultTable, Row
 from loadstone.analyse.server_side import facts_of, stored_keys, stored_rows
 from loadstone.figures import rounded
 from loadstone.plan.labels import label_of, level_words
-from loadstone.record.facts import OF_MARIADB
+from loadstone.record.part_kinds import declared
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import fits, identity
@@ -26,7 +26,6 @@ _PARTS: dict[Part, str] = {
     "paced": "the load's own pace",
     "unknown": "something that could not be seen",
 }
-_OF_REDIS = "used_memory"
 
 
 def errors_kept_apart(experiment: Experiment, trials: Sequence[TrialRecord]) -> Told:
@@ -129,8 +128,8 @@ def _users(trial: TrialRecord) -> int:
 
 
 def _store_cpu(row: Row) -> float | None:
-    """CPU of all Redis and MariaDB servers together, in cores; None where none was seen."""
-    stores = [figures for figures in row.seen.values() if _OF_REDIS in figures or OF_MARIADB in figures]
+    """CPU of all stores together, in cores; None where none was observed."""
+    stores = [figures for part, figures in row.seen.items() if declared(row.kinds.get(part)).store]
     shares = [figures["cpu_share"].avg for figures in stores if "cpu_share" in figures]
     return sum(shares) if shares else None
 

@@ -208,6 +208,7 @@ class Conductor:
             plan,
             drive,
             intervals,
+            software={name: one.control.software for name, one in ready.servers.items()},
             snapshots={name: (before[name], after[name]) for name in before},
             samples=samples,
             ceiling=None if room.reason else self._ceiling(plan, drive),

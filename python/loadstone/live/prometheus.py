@@ -15,6 +15,7 @@ from prometheus_client.registry import Collector
 
 from loadstone.drive.outcome import Interval, IntervalOperation
 from loadstone.errors import UserError
+from loadstone.live.prometheus_names import COUNTERS as MONITORED_COUNTERS
 from loadstone.live.prometheus_names import SERIES
 from loadstone.observe.sample import Sample
 from loadstone.record.histogram import decode
@@ -128,7 +129,7 @@ class LiveExporter(Collector):
                 if series is None:
                     continue
                 labels = (("part", sample.part), *series.labels)
-                if series.counter:
+                if sample.metric in MONITORED_COUNTERS:
                     self._told[(series.name, labels)] = sample.value * series.scale
                 else:
                     self._gauge(series.name, labels, sample.value * series.scale)

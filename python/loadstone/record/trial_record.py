@@ -12,9 +12,10 @@ from loadstone.observe.sample import Sample
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.asked import limits_of, settings_of, with_asked_limits
-from loadstone.record.avg_max import seen_of
+from loadstone.record.avg_max import averages_of
 from loadstone.record.facts import (
     DRIVER,
+    HOST,
     Ceiling,
     HostFacts,
     PartStart,
@@ -29,11 +30,10 @@ from loadstone.record.facts import (
 )
 from loadstone.record.histogram import decode, dispersion, merge, quantiles_ns, quantiles_of_summary
 from loadstone.record.part_cpu import connections_by_third, cpu_seconds, parts_of
+from loadstone.record.part_kinds import declared_of, kinds_of
 from loadstone.record.trial import Quantiles, TrialCounts, TrialRecord
 from loadstone.record.window import Window
-from loadstone.spec.experiment import is_mariadb
 
-_HOST = "host"
 _KERNEL = "kernel"
 _WHOLE_SECOND = 0.95
 _NOTHING = Quantiles(min=None, mean=None, p50=None, p90=None, p95=None, p99=None, p999=None, max=None)
@@ -45,6 +45,7 @@ def make_trial_record(
     drive: DriveRecord,
     intervals: Sequence[Interval],
     *,
+    software: Mapping[str, str],
     snapshots: Mapping[str, SnapshotPair],
     samples: Sequence[Sample],
     ceiling: Ceiling | None = None,
@@ -67,8 +68,9 @@ def make_trial_record(
         plan: what the driver was given (with endpoints and CPUs filled in).
         drive: what the driver brought back.
         intervals: all intervals of the drive.
-        snapshots: server's name -> its counters right before and right after the drive; a MariaDB has none.
-        samples: what the monitors saw, some seconds to both sides of the drive included.
+        software: server -> the software that it is, as its control has it.
+        snapshots: server -> its counters right before and right after the drive, of those that have some.
+        samples: what the monitors observed, some seconds to both sides of the drive included.
         ceiling: what the same driver did against the null server.
         placement: who was given which CPUs; None: the server's place is not known.
         failure: why the trial does not count although it was driven (a server went away).
@@ -83,8 +85,8 @@ def make_trial_record(
         ports: the ports for connections that this machine makes, right after the drive.
     """
     window = _measure_window(drive, samples)
-    redis = [name for name, pair in snapshots.items() if any(pair) or not is_mariadb(planned.servers.get(name, {}))]
-    cpu_s = cpu_seconds(window, drive, redis)
+    kinds = kinds_of(software, subjects)
+    cpu_s = cpu_seconds(window, drive, kinds)
     series = _series(intervals)
     in_force = limits_of(planned, limits or {})
     counts = _sum_counts([operation.counts for operation in drive.operations.values()])
@@ -93,21 +95,22 @@ def make_trial_record(
         plan=plan,
         drive=_without_histograms(drive),
         response_dispersion=dispersion([decode(o.response_histogram) for o in drive.operations.values()]),
-        servers={name: _server_trial(snapshots[name]) for name in redis},
+        kinds=kinds,
+        servers={name: _server_trial(pair) for name, pair in snapshots.items() if declared_of(name, kinds).snapshots},
         starts=dict(starts),
         ceiling=ceiling,
         series=series,
         host=_host(window),
-        parts=parts_of(window, drive, cpu_s, planned.servers, subjects, in_force),
+        parts=parts_of(window, drive, cpu_s, kinds, in_force),
         stored=tuple(stored),
         subjects=with_asked_limits(planned, subjects),
         target=target,
         settings=settings_of(planned, settings),
         unlike={name: dict(values) for name, values in unlike.items()},
         limits=in_force,
-        seen=seen_of(window),
+        seen=averages_of(window),
         speed=dict(speed),
-        server_connections=connections_by_third(window, samples),
+        server_connections=connections_by_third(window, samples, kinds),
         ports=ports,
         placement=placement,
     )
@@ -253,9 +256,9 @@ def _whole_seconds(series: Sequence[SeriesPoint]) -> list[float]:
 
 
 def _host(window: Window) -> HostFacts:
-    steal, idle = window.mean(_HOST, "st"), window.mean(_HOST, "id")
+    steal, idle = window.mean(HOST, "st"), window.mean(HOST, "id")
     huge, overcommit = window.highest(_KERNEL, "huge_pages_always"), window.highest(_KERNEL, "overcommit_memory")
-    swapped = [window.mean(_HOST, column) for column in ("si", "so")]
+    swapped = [window.mean(HOST, column) for column in ("si", "so")]
     return HostFacts(
         steal_share=None if steal is None else steal / 100,
         idle_share=None if idle is None else idle / 100,

@@ -93,7 +93,7 @@ def connection_leak(evidence: TrialEvidence) -> CheckResult | None:
     """Connections at a server that rise all through the measure phase, beyond those that the load itself opened."""
     limit, facts = limits.CONNECTION_LEAK, evidence.facts
     seen = facts.server_connections
-    if not seen and not (facts.servers or facts.settings or evidence.mariadbs):
+    if not seen and not evidence.stores:
         return None
     if not seen:
         return unknown("connection_leak", limit, "How many connections the servers had open could not be followed.")

@@ -16,20 +16,11 @@ from dataclasses import dataclass, field
 from loadstone import process_table
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
+from loadstone.software.host.metrics import HELPERS, OF_OTHERS, OTHERS, PROGRAMS
+from loadstone.software.metric import by_name
 
 SHORTEST_S = 0.05
 """Less than for what the kernel counts in ticks: these times come to the nanosecond."""
-PART = "others"
-PROGRAMS = "other programs"
-"""All that is not loadstone's."""
-HELPERS = "loadstone"
-"""What loadstone started beside servers and subjects."""
-UNITS = {
-    "others": "% of one CPU, part `cpu<number>`: by processes that are no parts of the condition",
-    PROGRAMS: "cores, part `others`: of it, by what is not loadstone's",
-    HELPERS: "cores, part `others`: of it, by what loadstone started beside servers and subjects",
-}
-"""Of part `others` there is a metric more for each part of other conditions that is up, by its name; in cores."""
 _OWN = ""
 """Who owns what is not counted: the condition's parts, this process, and the kernel."""
 
@@ -49,7 +40,7 @@ class _Seen:
 class OthersMonitor:
     """`others` of each CPU, and of part `others` who took it."""
 
-    UNITS = UNITS
+    METRICS = by_name(OF_OTHERS)
 
     def __init__(self, cpus: Sequence[int], pids: Collection[int], parked: Mapping[str, Collection[int]]) -> None:
         """`pids`: the condition's own processes; `parked`: those of other conditions, by the names of their parts."""
@@ -83,7 +74,7 @@ class OthersMonitor:
         for cpu in self._cpus:
             yield Sample(unix_s, f"cpu{cpu}", "others", min(100.0, 100.0 * sum(by_cpu[cpu].values()) / elapsed_s))
         for name in self._names:
-            yield Sample(unix_s, PART, name, sum(by_cpu[cpu][name] for cpu in self._cpus) / elapsed_s)
+            yield Sample(unix_s, OTHERS, name, sum(by_cpu[cpu][name] for cpu in self._cpus) / elapsed_s)
 
     def _look(self) -> None:
         """Add what every process took since the last look."""

@@ -15,6 +15,8 @@ from loadstone.observe.counter_rates import Rates
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
 from loadstone.replies import read_as
+from loadstone.software.jvm import metrics
+from loadstone.software.metric import by_name
 
 WAIT_S = 0.2
 """How long a sample waits for the answer. One that comes later belongs to the next sample."""
@@ -43,27 +45,6 @@ GAUGES: dict[str, tuple[str, Mapping[str, str]]] = {
 """Our metric -> Micrometer's name and labels; the sum of all that have them."""
 LONGEST_PAUSE = "jvm_gc_pause_seconds_max"
 GC_RATES = {"gc_pause_count": "gc_pauses_per_s", "gc_pause_s": "gc_pause_share"}
-UNITS = {
-    "jvm_answers": "1 or 0",
-    "heap_used_bytes": "bytes",
-    "heap_committed_bytes": "bytes that the JVM has of the system for its heap",
-    "nonheap_used_bytes": "bytes: code, classes",
-    "jvm_threads": "threads of Java",
-    "gc_pause_count": "count since the JVM began",
-    "gc_pause_s": "s since the JVM began",
-    "gc_pause_max_s": "s, the longest pause of the last minutes",
-    "gc_pauses_per_s": "pauses/s",
-    "gc_pause_share": "share of the time",
-    "hikari_active": "connections to the database in use",
-    "hikari_idle": "connections to the database that wait for use",
-    "hikari_pending": "threads that wait for a connection to the database",
-    "redis_pool_active": "connections of the pool of Lettuce or Jedis in use",
-    "redis_pool_idle": "connections of the pool of Lettuce or Jedis that wait for use",
-    "redis_pool_pending": "threads that wait for a connection of the pool of Lettuce or Jedis",
-    "tomcat_busy": "threads that work on a request, the one that answers this among them",
-    "tomcat_threads": "threads for requests",
-    "tomcat_connections": "connections from clients",
-}
 _WANTED = (LONGEST_PAUSE, *{name for name, _ in GAUGES.values()})
 
 
@@ -92,7 +73,7 @@ class JvmMonitor:
     It is asked in a thread of its own, so that a JVM under load, whose answer takes long, holds up no other monitor.
     """
 
-    UNITS = UNITS
+    METRICS = by_name(metrics.METRICS)
 
     def __init__(self, part: str, url: str, asked_with: Round | None = None) -> None:
         self._part = part
@@ -145,7 +126,7 @@ class JvmMonitor:
 
 
 def figures(text: str) -> dict[str, float]:
-    """Those of `UNITS` that stand in Prometheus's text format as they are.
+    """Those of `METRICS` that stand in Prometheus's text format as they are.
 
     Raises:
         ValueError: it is not that format.
