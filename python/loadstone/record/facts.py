@@ -85,7 +85,7 @@ class CommandCalls(Protocol):
 
 
 class Snapshot(Protocol):
-    """A server at one moment, as `observe.redis.RedisSnapshot` has it."""
+    """A server at one moment, as the monitor of its software has it."""
 
     @property
     def run_id(self) -> str: ...
@@ -192,7 +192,7 @@ class PartCpu(Facts):
     max_share: float | None = None
     """In the busiest second."""
     main_thread_share: float | None = None
-    """The thread that executes the commands, where there is one (Redis) and it can be told."""
+    """The thread that executes the commands, where there is one and it can be observed."""
     wait_share: float | None = None
     """How long that thread, or the driver's hottest, was ready to run and had no CPU, as a share of the time."""
     cpu_limit: float | None = None

@@ -102,8 +102,8 @@ def _main_thread(window: Window, part: str, kind: PartKind) -> float | None:
 def _wait_share(window: Window, drive: DriveRecord, part: str) -> float | None:
     """How long the part's decisive thread was ready to run and had no CPU, as a share of the time."""
     if part == DRIVER:
-        told = [t.waited_s / t.wall_s for t in drive.threads if t.waited_s is not None and t.wall_s > 0]
-        return max(told, default=None)
+        reported = [t.waited_s / t.wall_s for t in drive.threads if t.waited_s is not None and t.wall_s > 0]
+        return max(reported, default=None)
     waited_s = window.increase(part, "main_thread_wait_s")
     return waited_s / window.length_s if waited_s is not None else None
 

@@ -35,12 +35,12 @@ class TrialEvidence:
 
     @property
     def http(self) -> bool:
-        """Whether the load is HTTP requests: then the servers that were asked stand behind an application."""
+        """Whether the load is HTTP requests: then the servers stand behind an application."""
         return self.plan.protocol == "http1"
 
     @property
     def has_redis(self) -> bool:
-        """Whether what is asked of a Redis is a question at all: one was watched, or the load was for one."""
+        """Whether checks of a Redis apply at all: one was watched, or the load was for one."""
         return bool(self.facts.servers) or not self.http
 
     @property
@@ -83,7 +83,7 @@ class TrialEvidence:
 
     @property
     def server_sides(self) -> list[tuple[ServerCounters, ServerCounters]]:
-        """Each server right before and right after the drive, of those that could be asked and ran on."""
+        """Each server right before and right after the drive, of those that answered and ran on."""
         return self._sides(self.facts.servers)
 
     @staticmethod

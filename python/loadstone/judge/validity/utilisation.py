@@ -31,12 +31,12 @@ class Busy:
 
 
 def busy_parts(found: TrialEvidence) -> dict[str, Busy]:
-    """Servers and subjects whose CPU was seen, replicas of a subject together, nodes of a Redis for themselves."""
+    """Servers and subjects whose CPU was observed: replicas of a subject together, nodes of a cluster apart."""
     groups: dict[str, list[str]] = {}
     for part in found.server_parts:
         groups.setdefault(found.subject_of(part) or part, []).append(part)
-    told = {name: _busy(found, name, parts) for name, parts in groups.items()}
-    return {name: busy for name, busy in told.items() if busy is not None}
+    reported = {name: _busy(found, name, parts) for name, parts in groups.items()}
+    return {name: busy for name, busy in reported.items() if busy is not None}
 
 
 def unseen_servers(found: TrialEvidence) -> list[str]:
@@ -91,12 +91,12 @@ def _busy(found: TrialEvidence, name: str, parts: Sequence[str]) -> Busy | None:
 
 def _main_thread(members: Sequence[PartCpu]) -> float | None:
     """How busy the main threads were on average, where the parts work in theirs."""
-    told = [
+    reported = [
         of_its_time(member.main_thread_share, member.wait_share)
         for member in members
         if member.main_thread_share is not None
     ]
-    return sum(told) / len(told) if told else None
+    return sum(reported) / len(reported) if reported else None
 
 
 def _limit(found: TrialEvidence, name: str, members: Sequence[PartCpu]) -> float | None:

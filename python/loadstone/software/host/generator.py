@@ -34,17 +34,17 @@ class GeneratorMonitor:
         return [cls()]
 
     def sample(self, unix_s: float) -> Iterator[Sample]:
-        """Gauges now, shares since they were last told."""
+        """Gauges now, shares since they were last reported."""
         counters = self._counters()
-        told = {"cpu_s": counters["cpu_s"], "rss_bytes": float(self._process.memory_info().rss)}
+        reported = {"cpu_s": counters["cpu_s"], "rss_bytes": float(self._process.memory_info().rss)}
         throttled_s = self._throttled_s()
         if throttled_s is not None:
-            told["throttled_s"] = throttled_s
+            reported["throttled_s"] = throttled_s
         rates = self._rates.of(counters)
         if "cpu_s" in rates:
-            told["cpu_share"] = rates.pop("cpu_s")
-            told |= _groups(rates)
-        for name, value in told.items():
+            reported["cpu_share"] = rates.pop("cpu_s")
+            reported |= _groups(rates)
+        for name, value in reported.items():
             yield Sample(unix_s, GENERATOR, name, value)
 
     def _counters(self) -> dict[str, float]:

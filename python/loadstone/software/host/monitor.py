@@ -56,12 +56,12 @@ class HostMonitor:
         return [cls(watch.cpus)]
 
     def sample(self, unix_s: float) -> Iterator[Sample]:
-        """Gauges now, rates and shares since they were last told."""
+        """Gauges now, rates and shares since they were last reported."""
         now = self._read()
         rates = self._rates.of(now.growing())
-        told = now.gauges | {name: rates[name] for name in now.counters if name in rates}
-        told |= _shares("cpu", rates)
-        for name, value in told.items():
+        reported = now.gauges | {name: rates[name] for name in now.counters if name in rates}
+        reported |= _shares("cpu", rates)
+        for name, value in reported.items():
             yield Sample(unix_s, HOST, name, value)
         for name, value in self._settings.items():
             yield Sample(unix_s, KERNEL, name, value)

@@ -1,6 +1,6 @@
 """What runs beside the condition: CPU time that processes which are none of its parts take of the watched CPUs.
 
-All processes are looked at, each second. Those of loadstone that belong to other conditions are told by name, all
+All processes are looked at, each second. Those of loadstone that belong to other conditions are reported by name, all
 others together. A process's time goes to the CPU that each of its threads ran on last. Processes that came and went
 between two looks are known by the time that their parent has of its children, which is spread over the CPUs that they
 may have run on. Not counted: the kernel's own threads, which work for whoever has them work, and this process.
@@ -62,10 +62,10 @@ class OthersMonitor:
         return [cls(watch.cpus, set(watch.pids.values()), watch.parked)]
 
     def sample(self, unix_s: float) -> Iterator[Sample]:
-        """Shares since they were last told."""
+        """Shares since they were last reported."""
         now_s = time.monotonic()
         elapsed_s = now_s - self._before_s
-        if elapsed_s < SHORTEST_S and self._begun:  # the first is told in any case: the next one begins there
+        if elapsed_s < SHORTEST_S and self._begun:  # the first is reported in any case: the next one begins there
             return
         self._look()
         self._before_s, self._begun = now_s, True

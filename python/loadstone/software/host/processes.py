@@ -30,7 +30,7 @@ RATES = {
 
 
 class ProcessMonitor:
-    """The process `pid`, as `part`. What may not be seen is left out; once it died only `alive` 0 is told."""
+    """The process `pid`, as `part`. What may not be seen is left out; once it died only `alive` 0 is reported."""
 
     METRICS = by_name(OF_PROCESS)
 
@@ -48,14 +48,14 @@ class ProcessMonitor:
         return [cls(part, pid) for part, pid in watch.pids.items()]
 
     def sample(self, unix_s: float) -> Iterator[Sample]:
-        """Gauges now, rates and shares since they were last told."""
+        """Gauges now, rates and shares since they were last reported."""
         counters = self._counters()
-        told = {"alive": float("cpu_s" in counters)}
+        reported = {"alive": float("cpu_s" in counters)}
         if "cpu_s" in counters:
-            told |= {name: counters[name] for name in ("cpu_s", "main_thread_wait_s") if name in counters}
-            told |= {RATES[name]: rate for name, rate in self._rates.of(counters).items()}
-            told |= self._gauges()
-        for name, value in told.items():
+            reported |= {name: counters[name] for name in ("cpu_s", "main_thread_wait_s") if name in counters}
+            reported |= {RATES[name]: rate for name, rate in self._rates.of(counters).items()}
+            reported |= self._gauges()
+        for name, value in reported.items():
             yield Sample(unix_s, self._part, name, value)
 
     def _counters(self) -> dict[str, float]:
@@ -84,7 +84,7 @@ class ProcessMonitor:
 
     def _open_files(self, process: psutil.Process) -> dict[str, float]:
         """Open files, and the sockets among them if they are to be counted again; without what may not be seen."""
-        # Plain `os` calls: there may be thousands of files, and this is asked each second.
+        # Plain `os` calls: there may be thousands of files, and this is done each second.
         folder = f"{PROC}/{process.pid}/fd"
         began_s = time.monotonic()
         try:

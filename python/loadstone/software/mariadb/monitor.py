@@ -47,7 +47,7 @@ QUESTION = f"SHOW GLOBAL STATUS WHERE Variable_name IN ({', '.join(repr(name) fo
 
 
 class MariaDbMonitor:
-    """The server of `part`; `answers` alone is told while it does not answer."""
+    """The server of `part`; `answers` alone is reported while it does not answer."""
 
     METRICS = by_name(metrics.METRICS)
 
@@ -62,18 +62,18 @@ class MariaDbMonitor:
         return [cls(part, control) for part, control in watch.mariadb.items()]
 
     def sample(self, unix_s: float) -> Iterator[Sample]:
-        """Gauges now, rates since they were last told; sends one statement."""
+        """Gauges now, rates since they were last reported; sends one statement."""
         status = self._status()
-        told = {"answers": float(bool(status))}
+        reported = {"answers": float(bool(status))}
         if status:
-            told |= {name: status[theirs] for name, theirs in GAUGES.items() if theirs in status}
+            reported |= {name: status[theirs] for name, theirs in GAUGES.items() if theirs in status}
             rates = self._rates.of(_counters(status))
             requests = rates.pop(POOL_REQUESTS, 0.0)
             misses = rates.pop(POOL_MISSES, 0.0)
             if requests > 0:
-                told["buffer_pool_hits"] = 100.0 * max(0.0, 1.0 - misses / requests)
-            told |= rates
-        for name, value in told.items():
+                reported["buffer_pool_hits"] = 100.0 * max(0.0, 1.0 - misses / requests)
+            reported |= rates
+        for name, value in reported.items():
             yield Sample(unix_s, self._part, name, value)
 
     def _status(self) -> dict[str, float]:

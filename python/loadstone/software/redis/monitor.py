@@ -22,7 +22,7 @@ MONITORS = "O"
 
 
 class RedisMonitor:
-    """The server of `part`; `answers` alone is told while it does not answer."""
+    """The server of `part`; `answers` alone is reported while it does not answer."""
 
     METRICS = by_name(metrics.METRICS)
 
@@ -121,8 +121,8 @@ def _snapshot(control: SnapshotControl) -> RedisSnapshot:
     clients = int(control.info("clients").get("connected_clients", CLIENTS_MAX + 1))
     settings = control.config_get(SETTINGS)
     monitors = _monitor_clients(control) if clients <= CLIENTS_MAX else None
-    slow = _asked(control, "SLOWLOG LEN")
-    events = _asked(control, "LATENCY LATEST")
+    slow = _reply_to(control, "SLOWLOG LEN")
+    events = _reply_to(control, "LATENCY LATEST")
     info = control.info("all")
     commands = {
         name.removeprefix("cmdstat_"): _command(values) for name, values in info.items() if name.startswith("cmdstat_")
@@ -147,7 +147,7 @@ def _snapshot(control: SnapshotControl) -> RedisSnapshot:
 
 
 def _monitor_clients(control: SnapshotControl) -> int | None:
-    clients = _asked(control, "CLIENT LIST")
+    clients = _reply_to(control, "CLIENT LIST")
     return None if clients is None else sum(MONITORS in client.get("flags", "") for client in clients)
 
 
@@ -155,7 +155,7 @@ def _text(value: Any) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
-def _asked(control: SnapshotControl, command: str) -> Any:
+def _reply_to(control: SnapshotControl, command: str) -> Any:
     """The reply; None where the server refuses or does not know the command."""
     try:
         return control.call(command)
