@@ -64,6 +64,7 @@ from loadstone.observe.sampler import Sampler  # noqa: E402
 from loadstone.observe.watch import Watch  # noqa: E402
 from loadstone.plan.model import Plan  # noqa: E402
 from loadstone.plan.run_plan import PlannedTrial  # noqa: E402
+from loadstone.record.observation import Drive, Observation, PartReadings, measure_phase  # noqa: E402
 from loadstone.record.trial import TrialRecord  # noqa: E402
 from loadstone.record.trial_record import make_trial_record  # noqa: E402
 from loadstone.software.redis.embedded import EmbeddedSettings  # noqa: E402
@@ -135,10 +136,11 @@ class Bench:
             sampler.now()
             drive = self._driver.drive(plan, take)
         planned = PlannedTrial("b01-001", {}, 1, 1, {"redis": {"kind": "embedded"}}, plan, None)
+        driven = Drive(planned.name, plan, drive, intervals, samples)
+        readings = PartReadings(counters={"redis": (None, None)})
         return make_trial_record(
-            planned, plan, drive, intervals, snapshots={"redis": (None, None)}, samples=samples,
-            placement=self._placement,
-        )  # fmt: skip
+            planned, Observation(driven, measure_phase(drive), readings, placement=self._placement)
+        )
 
     def _plan(self, load: Load) -> Plan:
         command = {"args": list(load.command), "expect": "any"}

@@ -19,6 +19,7 @@ from loadstone.observe.watch import Watch
 from loadstone.plan.model import Closed, Command, Endpoint, Keys, Operation, Phases, Plan, Pool, Verify
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import Ceiling
+from loadstone.record.observation import Drive, Observation, measure_phase
 from loadstone.record.trial import TrialRecord
 from loadstone.record.trial_record import make_trial_record
 
@@ -93,17 +94,14 @@ class NullBench:
             drive = self._driver.drive(planned.plan, take)
         if self._ceiling is None:
             self._ceiling = self._gauge.measure(planned.plan)
-        return make_trial_record(
-            planned,
-            planned.plan,
-            drive,
-            intervals,
-            snapshots={},
-            samples=samples,
+        observation = Observation(
+            Drive(planned.name, planned.plan, drive, intervals, samples),
+            measure_phase(drive),
             ceiling=self._ceiling,
             placement=self._placement,
             failure=drive.stopped,
         )
+        return make_trial_record(planned, observation)
 
     def _plan(self, name: str, seed: int) -> Plan:
         return Plan(

@@ -15,14 +15,12 @@ from loadstone.analyse.model import Analysis
 from loadstone.analyse.objectives import Objective, missed
 from loadstone.analyse.tables import is_too_far
 from loadstone.conduct.campaign import Campaign
-from loadstone.conduct.crashes import Crashes
-from loadstone.conduct.opening import opened
+from loadstone.conduct.opening import REAL, Opened, Seams, opened
 from loadstone.errors import LoadstoneError
 from loadstone.judge.judgement import DECIDED
 from loadstone.live.progress import RunProgress
 from loadstone.options import RunOptions
 from loadstone.overview import announce
-from loadstone.plan.run_plan import RunPlan
 from loadstone.prepare import Prepared
 from loadstone.record.reading import read_histogram
 from loadstone.report.terminal import show
@@ -50,33 +48,31 @@ class Outcome:
 
 
 def run(
-    options: RunOptions, prepared: Prepared, results: Console, remarks: Console, objectives: Sequence[Objective] = ()
+    options: RunOptions,
+    prepared: Prepared,
+    results: Console,
+    remarks: Console,
+    objectives: Sequence[Objective] = (),
+    seams: Seams = REAL,
 ) -> Outcome:
     """Run a prepared experiment up to its report. Raises LoadstoneError; what was finished is kept.
 
     The outcome is printed on `results`, and all else on `remarks`.
     """
-    experiment, run_plan = prepared.experiment, prepared.run_plan
+    experiment = prepared.experiment  # 1. spec: what the user wrote
+    run_plan = prepared.run_plan  # 2. plan: its conditions, blocks and trials
     announcement = () if options.quiet else (*prepared.remarks, *announce(run_plan, experiment))
     progress = RunProgress(remarks, verbose=options.verbose, quiet=options.quiet)
-    opening = opened(options, experiment, run_plan, prepared.placement, progress.step, progress.note, announcement)
-    with progress, opening as parts:
-        folder = parts.folder
-        defect.happens_in(folder.path)
-        judge = partial(look_at, quick=options.quick, histograms=partial(read_histogram, folder.path))
-        began_s = options.began_s
-        campaign = Campaign(parts.conductor, folder, experiment, run_plan, progress, judge, began_s=began_s)
-        ended = _run_all(campaign, parts.crashes, run_plan)
+    with progress, opened(options, prepared, progress, announcement, seams) as parts:  # 3. deploy
+        defect.happens_in(parts.folder.path)
+        ended = _measure(parts, prepared, progress, options)  # 4. drive, 5. observe, 6. record: trial after trial
         progress.step("writing the report")
-        analysis = analyse(folder.path)
-        kept = _attempt(lambda: folder.write_analysis(analysis.model_dump(mode="json")))
-    written = kept or _attempt(lambda: write_report(analysis, folder.path, DEFAULT_FORMATS))
-    report = folder.path / REPORT if written is None else None
-    show(analysis, report, results, folder=folder.path, verbose=options.verbose)
-    unwritten = _unwritten(written, folder.path)
+        analysis = analyse(parts.folder.path)  # 7. judge and analyse: from the folder alone
+        kept = _attempt(lambda: parts.folder.write_analysis(analysis.model_dump(mode="json")))
+    unwritten = _report(analysis, parts.folder.path, kept, results, verbose=options.verbose)  # 8. report
     if ended is not None:
-        raise _advised(ended, folder.path, options, unwritten)
-    return _outcome(folder.path, analysis, objectives, unwritten)
+        raise _advised(ended, parts.folder.path, options, unwritten)
+    return _outcome(parts.folder.path, analysis, objectives, unwritten)
 
 
 def report_run(
@@ -131,26 +127,39 @@ def _say(console: Console, line: str) -> None:
     console.print(line, markup=False, soft_wrap=True)
 
 
-def _run_all(campaign: Campaign, crashes: Crashes, run_plan: RunPlan) -> LoadstoneError | None:
-    """Run what is not finished yet; the reason if it had to end early."""
+def _measure(parts: Opened, prepared: Prepared, progress: RunProgress, options: RunOptions) -> LoadstoneError | None:
+    """Run what is not finished yet: trials until all is decided, then crashes; the reason if it had to end early."""
+    judge = partial(look_at, quick=options.quick, histograms=partial(read_histogram, parts.folder.path))
+    experiment, run_plan, began_s = prepared.experiment, prepared.run_plan, options.began_s
+    campaign = Campaign(parts.conductor, parts.folder, experiment, run_plan, progress, judge, began_s=began_s)
     try:
         campaign.run()
-        crashes.run(run_plan.crashes)
+        parts.crashes.run(run_plan.crashes)
     except LoadstoneError as error:
         return error
     return None
 
 
+def _report(analysis: Analysis, folder: Path, kept: Exception | None, results: Console, *, verbose: bool) -> str:
+    """Write the report, and show the result whatever became of that; why it is not written, or empty.
+
+    `kept`: why the analysis could not be written, if it could not.
+    """
+    written = kept or _attempt(lambda: write_report(analysis, folder, DEFAULT_FORMATS))
+    show(analysis, folder / REPORT if written is None else None, results, folder=folder, verbose=verbose)
+    return _unwritten(written, folder)
+
+
 def _advised(error: LoadstoneError, folder: Path, options: RunOptions, unwritten: str) -> LoadstoneError:
     """The same error, with the command that goes on where it ended, and what could not be written."""
-    words = ["loadstone", "run", "--resume", str(folder)]
+    command = ["loadstone", "run", "--resume", str(folder)]
     for server in options.servers:
         if HIDDEN in hidden_arguments(["--server", server])[1]:  # the folder keeps no password
-            words += ["--server", f"{server.partition('=')[0]}=URL"]
+            command += ["--server", f"{server.partition('=')[0]}=URL"]
     if options.allow_any_command:  # it is never taken from a folder
-        words.append("--allow-any-command")
+        command.append("--allow-any-command")
     also = f" ({unwritten})" if unwritten else ""
-    return type(error)(f"{error}; go on with: {shlex.join(words)}{also}")
+    return type(error)(f"{error}; go on with: {shlex.join(command)}{also}")
 
 
 def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[Objective], unwritten: str = "") -> Outcome:

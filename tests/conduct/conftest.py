@@ -14,6 +14,7 @@ import redis
 from loadstone import registry
 from loadstone.conduct.ceiling import CeilingGauge
 from loadstone.conduct.conductor import Conductor
+from loadstone.conduct.measurement import Measurement
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.placement import Placement
 from loadstone.deploy.processes.ports import free_port
@@ -27,6 +28,9 @@ from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.software.redis import packages
 from loadstone.spec.load import load_experiment
+
+from ..fakes import FakeProgress
+from .fake_rig import fake_rig  # noqa: F401 (a fixture)
 
 PATIENCE_S = 60.0
 READY = "Ready to accept connections"
@@ -158,9 +162,8 @@ def rig(tmp_path: Path, synthetic: object) -> Iterator[Callable[[str], Rig]]:
             stack.callback(folder.close)
             driver = NativeDriver()
             placement = Placement((), (), shared=True, note="not placed")
-            said: list[str] = []
-            gauge = CeilingGauge(driver, context)
-            conductor = Conductor(servers, driver, gauge, folder, placement, threading.Event(), said.append)
+            measurement = Measurement(servers, driver, placement, threading.Event(), FakeProgress())
+            conductor = Conductor(measurement, CeilingGauge(driver, context), folder)
             return Rig(conductor, servers, run_plan, folder)
 
         yield open_

@@ -10,13 +10,17 @@ import redis
 
 from loadstone import registry
 from loadstone.conduct.crashes import Crashes
+from loadstone.conduct.measurement import Measurement
 from loadstone.deploy.deployments import Deployments
+from loadstone.deploy.placement import Placement
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.drive.native import NativeDriver
 from loadstone.plan.design import make_run_plan
 from loadstone.record.crash import CrashRecord, LookedUp
 from loadstone.software.redis.control import RedisControl
 from loadstone.spec.load import load_experiment
+
+from ..fakes import FakeProgress
 
 SET = '{name: set, commands: [{args: "SET {key} {value}", expect: ok}]}'
 DOCUMENT = '{name: set, writes: document, commands: [{args: "SET {key} {document}", expect: ok}]}'
@@ -84,8 +88,9 @@ def crash(tmp_path: Path) -> Iterator[Crash]:
             return server if lose is None else losing(server, lose)
 
         with Deployments(make, context) as servers:
-            said: list[str] = []
-            Crashes(servers, NativeDriver(), folder, threading.Event(), said.append).run(run_plan.crashes)  # type: ignore[arg-type]
+            placement = Placement((), (), shared=True, note="not placed")
+            measurement = Measurement(servers, NativeDriver(), placement, threading.Event(), FakeProgress())
+            Crashes(measurement, folder).run(run_plan.crashes)  # type: ignore[arg-type]
         (record,) = folder.added
         assert record.failure is None
         assert record.looked_up is not None

@@ -13,6 +13,7 @@ from loadstone.drive.outcome import Interval
 from loadstone.judge.validity.trial import judge_trial
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial
+from loadstone.record.observation import Drive, Observation, measure_phase
 from loadstone.record.trial import CheckResult
 from loadstone.record.trial_record import make_trial_record
 
@@ -63,9 +64,8 @@ def judged() -> Iterator[Callable[..., dict[str, CheckResult]]]:
             intervals: list[Interval] = []
             drive = NativeDriver().drive(plan, intervals.append)
             planned = PlannedTrial("b01-001", {}, 1, 1, {}, plan, None)
-            record = judge_trial(
-                make_trial_record(planned, plan, drive, intervals, software={}, snapshots={}, samples=[])
-            )
+            driven = Drive(planned.name, plan, drive, intervals)
+            record = judge_trial(make_trial_record(planned, Observation(driven, measure_phase(drive))))
             return {check.name: check for check in record.checks} | {
                 "trial": CheckResult(name="trial", verdict=record.verdict, measured=None, limit=None, unit="")
             }

@@ -27,6 +27,7 @@ from loadstone.observe.watch import Watch
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import StoredFacts
+from loadstone.record.observation import Drive, Observation, PartReadings, measure_phase
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.record.trial_record import make_trial_record
 from loadstone.software.redis.control import RedisControl
@@ -107,11 +108,12 @@ class Bench:
             operation="set", server="redis", before=keys, after=more, answered=drive.total.ok, keys_before=keys,
             keys_after=more, unknown=sum(drive.total.errors.values()) + drive.total.timeouts + drive.total.in_flight,
         )  # fmt: skip
-        record = make_trial_record(
-            planned, plan, drive, intervals, software={"redis": "redis"}, snapshots={"redis": (before, after)},
-            samples=samples, placement=place(), stored=[] if load else [counted],
-        )  # fmt: skip
-        return judge_trial(record)
+        readings = PartReadings(
+            software={"redis": "redis"}, counters={"redis": (before, after)}, stored=[] if load else [counted]
+        )
+        driven = Drive(planned.name, plan, drive, intervals, samples)
+        observation = Observation(driven, measure_phase(drive), readings, placement=place())
+        return judge_trial(make_trial_record(planned, observation))
 
     @staticmethod
     def _load(plan: Plan) -> None:
@@ -341,11 +343,9 @@ def test_a_server_that_dies(tmp_path: Path) -> None:
     finally:
         server.stop()
     planned = PlannedTrial("b01-001", {}, 1, 1, {}, plan, None)
-    trial = judge_trial(
-        make_trial_record(
-            planned, plan, drive, intervals, software={"redis": "redis"}, snapshots={"redis": (None, None)}, samples=[]
-        )
-    )
+    driven = Drive(planned.name, plan, drive, intervals)
+    readings = PartReadings(software={"redis": "redis"}, counters={"redis": (None, None)})
+    trial = judge_trial(make_trial_record(planned, Observation(driven, measure_phase(drive), readings)))
     assert trial.verdict == "invalid"
     assert check_of(trial, "finished").verdict == "invalid"
     assert check_of(trial, "conservation").verdict == "valid"

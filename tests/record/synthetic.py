@@ -26,8 +26,10 @@ from loadstone.drive.outcome import (
 from loadstone.observe.sample import Sample
 from loadstone.plan.model import Command, Endpoint, Operation, Plan
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
+from loadstone.record import observation
 from loadstone.record.facts import Ceiling
 from loadstone.record.folder import RunFolder
+from loadstone.record.observation import Observation, PartReadings, measure_phase
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.trial import TrialRecord
 from loadstone.record.trial_record import make_trial_record
@@ -288,18 +290,23 @@ def samples(record: DriveRecord) -> list[Sample]:
 def make_trial(
     drive: Drive | None = None, planned: PlannedTrial | None = None, ceiling: bool = True, **changes: Any
 ) -> TrialRecord:
-    """A clean trial, not judged yet."""
+    """A clean trial, not judged yet. `changes`: fields of `PartReadings` and `Observation`, and `samples`."""
     drive = drive or make_drive(make_plan())
     planned = planned or planned_trial("b01-001", {"operation": "set", "payload": "1 kB"}, drive.plan)
     found = Ceiling(throughput_per_s=1e6, users=64, hottest_thread_share=1.0, floor_p50_ns=20_000) if ceiling else None
     given: dict[str, Any] = {
-        "software": {"redis": "redis"},
-        "snapshots": drive.snapshots,
-        "samples": drive.samples,
         "ceiling": found,
         "placement": Placement((0,), (1,), shared=False, note="servers on CPU 0, generator on CPU 1"),
     }
-    return make_trial_record(planned, drive.plan, drive.record, drive.intervals, **(given | changes))
+    observed = {name: changes.pop(name) for name in ("ceiling", "placement", "failure") if name in changes}
+    driven = driven_as(drive, planned.name, changes.pop("samples", drive.samples))
+    readings = PartReadings(**({"software": {"redis": "redis"}, "counters": drive.snapshots} | changes))
+    return make_trial_record(planned, Observation(driven, measure_phase(drive.record), readings, **(given | observed)))
+
+
+def driven_as(drive: Drive, name: str, samples: Sequence[Sample] = ()) -> observation.Drive:
+    """A drive as a measurement hands it on."""
+    return observation.Drive(name, drive.plan, drive.record, drive.intervals, samples)
 
 
 def planned_trial(name: str, condition: dict[str, Any], plan: Plan, block: int = 1, order: int = 1) -> PlannedTrial:

@@ -1,12 +1,14 @@
 """From a drive to the record of a trial."""
 
 import json
+from dataclasses import replace
 from types import ModuleType
 
 import pytest
 
 from loadstone.observe.sample import Sample
 from loadstone.record.facts import AvgMax, Ceiling, ServerCounters, StoredFacts, SubjectFacts, TrialFacts
+from loadstone.record.observation import Drive, Observation, measure_phase
 from loadstone.record.trial import TrialRecord
 from loadstone.record.trial_record import failed_trial_record, make_trial_record
 from loadstone.software.redis.monitor import CommandStat
@@ -29,6 +31,34 @@ def test_counts_and_rates_are_the_drives(trial: TrialRecord, drive) -> None:
     assert trial.throughput_per_s == trial.goodput_per_s == operation.window_ok / 6.0 == 200.0
     assert trial.started_unix_ns == drive.record.started_unix_ns
     assert trial.phases["measure"] == (1.0, 7.0)
+
+
+def test_it_names_the_drive_and_the_slices_that_it_came_from(trial: TrialRecord) -> None:
+    assert trial.drive == "b01-001"
+    assert trial.slices == ((1.0, 7.0),)
+    assert json.loads(trial.model_dump_json())["slices"] == [[1.0, 7.0]]
+
+
+def test_a_line_without_a_drive_was_a_drive_of_its_own(trial: TrialRecord) -> None:
+    line = json.loads(trial.model_dump_json())
+    del line["drive"], line["slices"]
+    assert TrialRecord.model_validate(line) == trial
+
+
+@pytest.mark.parametrize("phases", [{}, {"ramp_up": (0.0, 1.0)}])
+def test_a_line_of_what_never_came_to_be_measured_has_no_slice(trial: TrialRecord, phases: dict[str, object]) -> None:
+    line = json.loads(trial.model_dump_json()) | {"phases": phases}
+    del line["drive"], line["slices"]
+    found = TrialRecord.model_validate(line)
+    assert (found.drive, found.slices) == ("b01-001" if phases else "", ())
+
+
+def test_a_drive_that_ended_before_it_measured_has_no_slice_and_no_cpu(synthetic: ModuleType, drive) -> None:
+    phases = {name: times for name, times in drive.record.phases.items() if name == "warm_up"}
+    record = drive.record.model_copy(update={"phases": phases, "measure_s": 0.0})
+    found = synthetic.make_trial(replace(drive, record=record))
+    assert (found.drive, found.slices, found.goodput_per_s) == ("b01-001", (), 0.0)
+    assert TrialFacts.model_validate(found.facts).parts == {}
 
 
 def test_a_trial_is_not_valid_until_it_is_judged(trial: TrialRecord) -> None:
@@ -88,7 +118,7 @@ def test_cpu_is_that_of_the_measure_phase(trial: TrialRecord) -> None:
 
 
 def test_without_monitors_nothing_is_made_up(synthetic: ModuleType, drive) -> None:
-    found = synthetic.make_trial(drive, samples=[], snapshots={"redis": (None, None)}, ceiling=None, placement=None)
+    found = synthetic.make_trial(drive, samples=[], counters={"redis": (None, None)}, ceiling=None, placement=None)
     assert found.cpu_s == {"generator": 0.012}
     facts = TrialFacts.model_validate(found.facts)
     assert facts.host.steal_share is None
@@ -149,6 +179,7 @@ def test_a_trial_that_was_never_driven_has_no_figures(synthetic: ModuleType) -> 
     assert found.counts.offered == 0
     assert set(found.response_ns.model_dump().values()) == {None}
     assert found.facts["failure"] == "server redis: connection refused"
+    assert (found.drive, found.slices) == ("", ())
     assert "hunter2" not in found.model_dump_json()
 
 
@@ -157,9 +188,9 @@ def test_several_operations_are_taken_together(synthetic: ModuleType) -> None:
     plan = synthetic.make_plan()
     one, other = (synthetic.make_drive(synthetic.make_plan(name), seed=n) for n, name in enumerate(["set", "get"], 5))
     record = one.record.model_copy(update={"operations": {**one.record.operations, **other.record.operations}})
-    found = make_trial_record(
-        synthetic.planned_trial("b01-001", {}, plan), plan, record, one.intervals, software={}, snapshots={}, samples=[]
-    )
+    driven = Drive("b01-001", plan, record, one.intervals)
+    planned = synthetic.planned_trial("b01-001", {}, plan)
+    found = make_trial_record(planned, Observation(driven, measure_phase(record)))
     parts = [one.record.operations["set"], other.record.operations["get"]]
     assert found.counts.ok == sum(part.counts.ok for part in parts)
     assert found.response_ns.min == min(part.response_ns.min for part in parts)
@@ -196,15 +227,14 @@ def of_an_application(synthetic: ModuleType, drive) -> TrialFacts:
     ]
     trial = synthetic.make_trial(
         drive,
-        planned,
+        replace(planned, target="app"),
         samples=samples,
         software={"redis": "redis", "mariadb": "mariadb"},
-        snapshots={**drive.snapshots, "mariadb": (None, None)},
+        counters={**drive.snapshots, "mariadb": (None, None)},
         stored=[StoredFacts(operation="set", server="mariadb", before=1, after=3, answered=2)],
         subjects={"app": SubjectFacts(replicas=2, ours=True), "nest": SubjectFacts(replicas=1, ours=True)},
-        target="app",
         settings={"mariadb": {"query_cache_size": "0"}},
-        unlike={"mariadb": {"innodb_buffer_pool_size": "64M"}},
+        mismatched={"mariadb": {"innodb_buffer_pool_size": "64M"}},
         limits={"mariadb": {"cpu limit": "1"}},
     )
     return TrialFacts.model_validate(json.loads(trial.model_dump_json())["facts"])
@@ -247,7 +277,7 @@ def test_only_a_limit_in_force_is_one(synthetic: ModuleType, drive, told, kept, 
     planned.servers["mariadb"] = {"kind": "mariadb", "limits": {"cpu": 1.0}, "settings": {"log_bin": "OFF"}}
     samples = [*drive.samples, *of_process(synthetic, "mariadb", 0.8, 0.001, threads_connected=12.0)]
     software = {"redis": "redis", "mariadb": "mariadb"}
-    trial = synthetic.make_trial(drive, planned, samples=samples, limits=told, software=software)
+    trial = synthetic.make_trial(drive, planned, samples=samples, limits=told or {}, software=software)
     found = TrialFacts.model_validate(trial.facts)
     assert found.limits == {"mariadb": kept}
     assert found.parts["mariadb"].cpu_limit == cpus

@@ -12,9 +12,9 @@ from typing import Protocol
 
 from loadstone import steady_clock
 from loadstone.conduct.budget import Budget
-from loadstone.conduct.conductor import OnInterval
 from loadstone.conduct.passes import Passes
 from loadstone.conduct.table_trials import TableTrials
+from loadstone.drive.driver import OnInterval
 from loadstone.drive.outcome import Interval
 from loadstone.judge.compare.sides import pair_names
 from loadstone.judge.validity.checks import forbidding

@@ -70,7 +70,7 @@ class CeilingGauge:
 
 
 def _options(plan: Plan, body_bytes: int) -> dict[str, Any]:
-    """A null server that answers each of the plan's commands or requests by a reply of the right kind and size."""
+    """A null server that answers each of the plan's commands or requests by a reply of the same kind and size."""
     if plan.protocol == "http1":
         return {"protocol": "http1", "status": 200, "body_bytes": body_bytes}
     commands = [command for operation in plan.operations for command in operation.commands]
@@ -82,7 +82,7 @@ def _options(plan: Plan, body_bytes: int) -> dict[str, Any]:
 
 
 def _answerable(operation: Operation) -> Operation:
-    """HTTP: any status of success is right, since the null server knows nothing of the application's bodies."""
+    """HTTP: any status of success is correct, since the null server knows nothing of the application's bodies."""
     requests = tuple(request.model_copy(update={"expect": HttpExpect()}) for request in operation.requests)
     return operation.model_copy(update={"requests": requests})
 

@@ -4,7 +4,7 @@ import shlex
 import shutil
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,20 +13,24 @@ from typing import Any
 
 from loadstone import registry
 from loadstone.conduct.ceiling import CeilingGauge
-from loadstone.conduct.conductor import Conductor, Unseen
+from loadstone.conduct.conductor import Conductor, Gauge
 from loadstone.conduct.crashes import Crashes
+from loadstone.conduct.display import Live, NoLive, Progress
 from loadstone.conduct.machine_lock import OtherRun, measuring
+from loadstone.conduct.measurement import Measurement
 from loadstone.conduct.preflight import start_parts
 from loadstone.deploy.deployed import Ready
 from loadstone.deploy.deployments import Deployments
-from loadstone.deploy.placement import Placement
-from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.provider import DeployContext, Server
+from loadstone.drive.driver import Driver
 from loadstone.drive.native import NativeDriver, engine_build
 from loadstone.errors import LoadstoneError
 from loadstone.live.prometheus import LiveExporter
+from loadstone.observe.sample import Monitor
+from loadstone.observe.watch import Watch
 from loadstone.options import RunOptions
 from loadstone.output.terminal import discard, on_terminal
-from loadstone.plan.run_plan import RunPlan
+from loadstone.prepare import Prepared
 from loadstone.record.environment import capture
 from loadstone.record.folder import RunFolder, new_directory
 from loadstone.record.ledger import RunLedger
@@ -36,6 +40,19 @@ from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.resume import require_same_run
 from loadstone.secrecy.command import hidden_arguments
 from loadstone.spec.experiment import Experiment
+
+
+@dataclass(frozen=True)
+class Seams:
+    """What stands behind each seam of a run. Tests put fakes there."""
+
+    driver: Callable[[], Driver] = NativeDriver
+    server: Callable[[str, Mapping[str, Any]], Server] = registry.server
+    monitors: Callable[[Watch], Sequence[Monitor]] = registry.monitors
+    gauge: Callable[[Driver, DeployContext], Gauge] = CeilingGauge
+
+
+REAL = Seams()
 
 
 @dataclass(frozen=True)
@@ -49,61 +66,42 @@ class Opened:
 
 @contextmanager
 def opened(
-    options: RunOptions,
-    experiment: Experiment,
-    run_plan: RunPlan,
-    placement: Placement,
-    progress: Callable[[str], None],
-    told: Callable[[str], None],
-    announcement: Sequence[str] = (),
+    options: RunOptions, run: Prepared, progress: Progress, announcement: Sequence[str] = (), seams: Seams = REAL
 ) -> Iterator[Opened]:
-    """The run's folder with all that runs for it; closed at the end, or when it is interrupted.
+    """The folder of a run that is prepared, with all that runs for it; closed at the end, or when it is interrupted.
 
-    `progress` hears what is being done just now, `told` what is to stay on the terminal,
-    and before anything starts, but not before folder and port are found good, the lines of the `announcement`.
+    The lines of the `announcement` are noted before anything starts, but not before folder and port are found good.
 
     Raises:
         UserError: a part cannot be started, or the folder to go on with is another run's.
         ServerGone: a server that is not ours does not answer.
     """
-    driver, stopping = NativeDriver(), threading.Event()
+    driver, stopping = seams.driver(), threading.Event()
     with ExitStack() as held:
-        live = held.enter_context(LiveExporter(options.prometheus)) if options.prometheus is not None else Unseen()
+        live = held.enter_context(LiveExporter(options.prometheus)) if options.prometheus is not None else None
         held.enter_context(_interruptible(driver, stopping))
-        path = held.enter_context(_folder_of_run(options, experiment))
-        others = held.enter_context(measuring(path, share=options.share_machine, remark=told))
-        ledger = held.enter_context(_ledger_of_run(path, told))
-        cpus = placement.server_cpus
-        context = DeployContext(cpus, log_folder=path / LOGS, progress=progress, stopped=stopping.is_set, ledger=ledger)
-        servers = held.enter_context(Deployments(registry.server, context))
-        for line in announcement:
-            told(line)
-        if isinstance(live, LiveExporter):
-            told(f"live figures for Prometheus: {live.url}")
-        first = start_parts(servers, run_plan)
-        folder = held.enter_context(_open_folder(options, experiment, run_plan, placement, first, path, others))
-        gauge = CeilingGauge(driver, DeployContext(cpus=cpus))
-        yield Opened(
-            folder,
-            Conductor(servers, driver, gauge, folder, placement, stopping, progress, live),
-            Crashes(servers, driver, folder, stopping, progress),
-        )
+        path = held.enter_context(_folder_of_run(options, run.experiment))
+        others = held.enter_context(measuring(path, share=options.share_machine, remark=progress.note))
+        ledger = held.enter_context(_ledger_of_run(path, progress.note))
+        cpus, step = run.placement.server_cpus, progress.step
+        context = DeployContext(cpus, log_folder=path / LOGS, progress=step, stopped=stopping.is_set, ledger=ledger)
+        parts = held.enter_context(Deployments(seams.server, context))
+        for line in (*announcement, *(() if live is None else (f"live figures for Prometheus: {live.url}",))):
+            progress.note(line)
+        first = start_parts(parts, run.run_plan)
+        folder = held.enter_context(_open_folder(options, run, first, path, others))
+        shown: Live = NoLive() if live is None else live
+        measurement = Measurement(parts, driver, run.placement, stopping, progress, shown, seams.monitors)
+        gauge = seams.gauge(driver, DeployContext(cpus=cpus))
+        yield Opened(folder, Conductor(measurement, gauge, folder), Crashes(measurement, folder))
 
 
-def _open_folder(
-    options: RunOptions,
-    experiment: Experiment,
-    run_plan: RunPlan,
-    placement: Placement,
-    ready: Ready,
-    path: Path,
-    others: Sequence[OtherRun],
-) -> RunFolder:
+def _open_folder(options: RunOptions, run: Prepared, ready: Ready, path: Path, others: Sequence[OtherRun]) -> RunFolder:
     """The new folder with what is known before the first trial, or the one to go on with. Raises UserError."""
-    summary = summarise_plan(run_plan)
+    summary = summarise_plan(run.run_plan)
     environment: dict[str, Any] = {
         **capture(
-            placement=placement,
+            placement=run.placement,
             servers={name: one.server for name, one in ready.servers.items()},
             endpoints={name: one.endpoint for name, one in ready.servers.items()},
             engine_build=engine_build(),
@@ -113,8 +111,8 @@ def _open_folder(
         "other_runs": [one.recorded for one in others],
     }
     if options.resume is None:
-        resolved = experiment.model_dump(mode="json", by_alias=True)
-        return RunFolder.create(options.out, experiment.name, resolved, environment, summary, path)
+        resolved = run.experiment.model_dump(mode="json", by_alias=True)
+        return RunFolder.create(options.out, run.experiment.name, resolved, environment, summary, path)
     folder = RunFolder.resume(options.resume)
     try:
         require_same_run(options.resume, summary, environment)
@@ -144,19 +142,19 @@ def _folder_of_run(options: RunOptions, experiment: Experiment) -> Iterator[Path
 
 
 @contextmanager
-def _ledger_of_run(path: Path, told: Callable[[str], None]) -> Iterator[RunLedger]:
+def _ledger_of_run(path: Path, note: Callable[[str], None]) -> Iterator[RunLedger]:
     """What the run makes on servers that are not ours; at the end it is said where what earlier sessions left stays."""
     ledger = RunLedger(path)
     try:
         yield ledger
     finally:
         for line in ledger.earlier_lines():
-            told(line)
+            note(line)
         ledger.close()
 
 
 @contextmanager
-def _interruptible(driver: NativeDriver, stopping: threading.Event) -> Iterator[None]:
+def _interruptible(driver: Driver, stopping: threading.Event) -> Iterator[None]:
     """Ctrl-C, SIGTERM and a closed terminal end the run in order; a second one ends it at once.
 
     Then the servers' guards clean up, and `loadstone clean` on servers that are not ours. Where a closed terminal is
@@ -168,7 +166,7 @@ def _interruptible(driver: NativeDriver, stopping: threading.Event) -> Iterator[
             for stream in terminals:
                 discard(stream)
         if stopping.is_set():
-            if signum == signal.SIGHUP:  # a shell and its terminal send one each: nobody asked twice
+            if signum == signal.SIGHUP:  # a shell and its terminal send one each: that is no second request
                 return
             raise KeyboardInterrupt
         stopping.set()

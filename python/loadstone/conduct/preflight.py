@@ -1,15 +1,14 @@
-"""Before the first trial: every part is read, and every server started, so that mistakes are told before measuring."""
+"""Before the first trial: every part is read, and every server started, so that mistakes show before measuring."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from loadstone import registry
 from loadstone.conduct.capacity_check import require_room
-from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
+from loadstone.deploy.deployed import Deployed, DeployedSubject, Parts, Ready
 from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.manifest import read_manifest
@@ -17,9 +16,6 @@ from loadstone.deploy.subjects.url import UrlSubject, parse_subject_url
 from loadstone.errors import UserError
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.spec.problems import first_problem
-
-if TYPE_CHECKING:  # it takes time to load, and bad input needs none of it
-    from loadstone.deploy.deployments import Deployments
 
 
 def check_parts(run_plan: RunPlan) -> None:
@@ -45,20 +41,20 @@ def ask_users_parts(run_plan: RunPlan) -> None:
     Raises:
         UserError: one cannot be reached, cannot serve what the run needs, or has no room for it.
     """
-    asked: set[str] = set()
+    known: set[str] = set()
     for trial in _distinct(run_plan):
         for name, settings in trial.servers.items():
             server = registry.server(name, settings)
-            if not server.ours and repr((name, settings)) not in asked:
-                asked.add(repr((name, settings)))
+            if not server.ours and repr((name, settings)) not in known:
+                known.add(repr((name, settings)))
                 server.start(DeployContext(only_asking=True))
                 try:
                     require_room(server, [one for one in run_plan.every_trial if one.servers.get(name) == settings])
                 finally:
                     server.stop()
         for name, subject in trial.subjects.items():
-            if subject.urls and repr((name, subject.urls)) not in asked:
-                asked.add(repr((name, subject.urls)))
+            if subject.urls and repr((name, subject.urls)) not in known:
+                known.add(repr((name, subject.urls)))
                 UrlSubject(name, subject.urls).start(DeployContext())
 
 
@@ -70,7 +66,7 @@ def _check_limits(name: str, limits: Mapping[str, object]) -> None:
         raise UserError(f"subjects.{name}.limits.{'.'.join(map(str, path))}: {sentence}") from None
 
 
-def start_parts(deployments: "Deployments", run_plan: RunPlan) -> Ready:
+def start_parts(parts: Parts, run_plan: RunPlan) -> Ready:
     """Start every server that the run needs, and the first application; what runs, by name.
 
     Of several servers of one name (a setting is varied) it is the first. The other applications are started when
@@ -83,20 +79,20 @@ def start_parts(deployments: "Deployments", run_plan: RunPlan) -> Ready:
     servers: dict[str, Deployed] = {}
     subjects: dict[str, DeployedSubject] = {}
     for trial in _distinct(run_plan):
-        bare = deployments.need(replace(trial, subjects={}, data=(), target=None))
+        bare = parts.need(replace(trial, subjects={}, data=(), target=None))
         servers = {**bare.servers, **servers}
     for trial in _distinct(run_plan):
         if trial.subjects:
-            subjects = deployments.need(trial).subjects
+            subjects = parts.need(trial).subjects
             break
     return Ready(servers, subjects)
 
 
 def _distinct(run_plan: RunPlan) -> Iterator[PlannedTrial]:
     """One trial for each combination of parts, in the order in which they run."""
-    seen: set[str] = set()
+    known: set[str] = set()
     for trial in run_plan.every_trial:
-        parts = repr((trial.servers, trial.subjects))
-        if parts not in seen:
-            seen.add(parts)
+        kind = repr((trial.servers, trial.subjects))
+        if kind not in known:
+            known.add(kind)
             yield trial

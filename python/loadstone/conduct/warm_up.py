@@ -41,7 +41,7 @@ def warm_up(
     What fails is reported by the trial itself, which comes next.
 
     Raises:
-        Interrupted: by `going_on`, when the user asked to stop.
+        Interrupted: by `going_on`, when the user requested a stop.
     """
     kind = " ".join(sorted(operation.name for operation in plan.operations))
     cold = {name: one for name, one in _loaded(ready, target).items() if one.warm_up_s > 0 and kind not in one.warmed}
@@ -102,8 +102,8 @@ def _loaded(ready: Ready, target: str | None) -> dict[str, DeployedSubject]:
 
 def _rate_per_s(done: DriveRecord) -> float:
     """Correct replies a second: errors may come fast from a subject that is cold."""
-    right = sum(operation.window_ok for operation in done.operations.values())
-    return right / done.measure_s if done.measure_s > 0 else 0.0
+    correct = sum(operation.window_ok for operation in done.operations.values())
+    return correct / done.measure_s if done.measure_s > 0 else 0.0
 
 
 def _for(plan: Plan, length_s: float) -> Plan:

@@ -1,12 +1,14 @@
 """What runs for a trial: servers and subjects, and how to reach them."""
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from loadstone.deploy.provider import Control, Server
 from loadstone.deploy.subjects.subject import Subject
 from loadstone.deploy.traces import Traces
 from loadstone.errors import UserError
 from loadstone.plan.model import Endpoint
+from loadstone.plan.run_plan import PlannedTrial
 
 
 @dataclass
@@ -76,3 +78,15 @@ class Ready:
             raise UserError(f"workload.target: it is missing; name one of {', '.join(self.subjects)}")
         parts = [one.endpoints for one in (self.subjects or self.servers).values()]
         return tuple(endpoint for endpoints in parts for endpoint in endpoints)
+
+
+class Parts(Protocol):
+    """What makes the parts of a trial ready; see `deployments.Deployments`."""
+
+    def need(self, planned: PlannedTrial) -> Ready:
+        """What the trial runs on: started, restarted, or found.
+
+        Raises:
+            UserError: a part cannot be started, cannot serve, or cannot take its data.
+            ServerGone: one that is not ours does not answer any more.
+        """

@@ -6,16 +6,19 @@ from typing import Protocol
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.plan.model import Plan
 
+OnInterval = Callable[[Interval], None]
+"""Gets each interval of a drive as it ends. What it raises ends the drive."""
+
 
 class Driver(Protocol):
-    """Drives one share of a trial to its end, or until it is told to stop."""
+    """Makes one drive after another: each from its plan to its end, or until it is stopped."""
 
-    def drive(self, share: Plan, on_interval: Callable[[Interval], None]) -> DriveRecord:
-        """Load the share's endpoints; hand over each interval as it ends.
+    def drive(self, share: Plan, on_interval: OnInterval) -> DriveRecord:
+        """Load the share's endpoints; pass each interval on as it ends.
 
         Raises:
-            DriveFailed: no connection could be made, or the plan cannot be driven; with the server's words.
+            DriveFailed: no connection could be made, or the plan cannot be driven; with the server's own message.
         """
 
     def stop(self) -> None:
-        """End the drive within 100 ms. May be called from another thread, and more than once."""
+        """End the drive within 100 ms, and later ones at once. From any thread, and more than once."""

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 CheckVerdict = Literal["valid", "suspect", "invalid", "unknown"]
 TrialVerdict = Literal["valid", "suspect", "invalid"]
@@ -52,7 +52,7 @@ class Quantiles(Line):
 
 
 class TrialRecord(Line):
-    """One execution of one condition."""
+    """One condition's figures of one block."""
 
     format: Literal[1] = 1
     trial: str
@@ -62,6 +62,10 @@ class TrialRecord(Line):
     """The conditions it is measured and judged together with (`plan.run_plan.Group`)."""
     block: int
     order: int
+    drive: str = ""
+    """The name of the drive that it came from; empty: there was none."""
+    slices: tuple[tuple[float, float], ...] = ()
+    """Begin and end of each stretch of the measure phase within the drive, in seconds since `started_unix_ns`."""
     verdict: TrialVerdict
     counts: TrialCounts
     duration_s: float
@@ -82,3 +86,13 @@ class TrialRecord(Line):
     facts: dict[str, Any] = Field(default_factory=dict)
     """Figures the checks were made from, so that they can be made again: the record of the
     drive without histograms, the server's counters before and after, the ceiling trial."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_a_drive_of_its_own(cls, line: Any) -> Any:
+        """Lines from before drives had names: each trial was a drive, measured in one stretch."""
+        if not isinstance(line, dict) or "drive" in line or not isinstance(line.get("phases"), dict):
+            return line
+        measure = line["phases"].get("measure")
+        driven = {"drive": line.get("trial"), "slices": () if measure is None else (measure,)}
+        return {**line, **(driven if line["phases"] else {})}

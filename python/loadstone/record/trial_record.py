@@ -1,14 +1,11 @@
-"""From what a drive and the monitors brought to the record of a trial, not judged yet.
+"""From an observation to the record of a trial, not judged yet.
 
-`analyse.judge.judge_trial` adds checks and verdict, from the facts that are put together here.
+`judge.validity.trial.judge_trial` adds checks and verdict, from the facts that are put together here.
 """
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
-from loadstone.deploy.placement import Placement
 from loadstone.drive.outcome import Counts, DriveRecord, Interval, Latency
-from loadstone.observe.sample import Sample
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.asked import limits_of, settings_of, with_asked_limits
@@ -16,19 +13,15 @@ from loadstone.record.avg_max import averages_of
 from loadstone.record.facts import (
     DRIVER,
     HOST,
-    Ceiling,
     HostFacts,
-    PartStart,
-    PortFacts,
     SeriesPoint,
     ServerCounters,
     ServerTrial,
     SnapshotPair,
-    StoredFacts,
-    SubjectFacts,
     TrialFacts,
 )
 from loadstone.record.histogram import decode, dispersion, merge, quantiles_ns, quantiles_of_summary
+from loadstone.record.observation import Observation
 from loadstone.record.part_cpu import connections_by_third, cpu_seconds, parts_of
 from loadstone.record.part_kinds import declared_of, kinds_of
 from loadstone.record.trial import Quantiles, TrialCounts, TrialRecord
@@ -39,83 +32,15 @@ _WHOLE_SECOND = 0.95
 _NOTHING = Quantiles(min=None, mean=None, p50=None, p90=None, p95=None, p99=None, p999=None, max=None)
 
 
-def make_trial_record(
-    planned: PlannedTrial,
-    plan: Plan,
-    drive: DriveRecord,
-    intervals: Sequence[Interval],
-    *,
-    software: Mapping[str, str],
-    snapshots: Mapping[str, SnapshotPair],
-    samples: Sequence[Sample],
-    ceiling: Ceiling | None = None,
-    placement: Placement | None = None,
-    failure: str | None = None,
-    stored: Sequence[StoredFacts] = (),
-    subjects: Mapping[str, SubjectFacts] = MappingProxyType({}),
-    target: str | None = None,
-    settings: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
-    unlike: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
-    limits: Mapping[str, Mapping[str, str]] | None = None,
-    speed: Mapping[str, tuple[int, int]] = MappingProxyType({}),
-    starts: Mapping[str, PartStart] = MappingProxyType({}),
-    ports: PortFacts | None = None,
-) -> TrialRecord:
-    """The record of a trial that was driven; its verdict is `suspect` until it is judged.
-
-    Args:
-        planned: what was to be done.
-        plan: what the driver was given (with endpoints and CPUs filled in).
-        drive: what the driver brought back.
-        intervals: all intervals of the drive.
-        software: server -> the software that it is, as its control has it.
-        snapshots: server -> its counters right before and right after the drive, of those that have some.
-        samples: what the monitors observed, some seconds to both sides of the drive included.
-        ceiling: what the same driver did against the null server.
-        placement: who was given which CPUs; None: the server's place is not known.
-        failure: why the trial does not count although it was driven (a server went away).
-        stored: what was counted on servers right before and right after the drive.
-        subjects: the applications that ran, by name.
-        target: the server or subject that got the load; None: every server.
-        settings: server -> settings that the experiment gives it, as read back right before.
-        unlike: server -> those of them that are not as asked: what was asked.
-        limits: server -> its limits as they are in force, or why they are not; None: nobody asked.
-        speed: CPU -> what a fixed piece of work took on it right before and right after the drive, in nanoseconds.
-        starts: part -> which start of it answered right before and right after the drive.
-        ports: the ports for connections that this machine makes, right after the drive.
-    """
-    window = _measure_window(drive, samples)
-    kinds = kinds_of(software, subjects)
+def make_trial_record(planned: PlannedTrial, observation: Observation) -> TrialRecord:
+    """The record of a planned trial that was observed; its verdict is `suspect` until it is judged."""
+    drive, window = observation.drive.record, observation.window
+    kinds = kinds_of(observation.readings.software, observation.readings.subjects)
     cpu_s = cpu_seconds(window, drive, kinds)
-    series = _series(intervals)
-    in_force = limits_of(planned, limits or {})
+    facts = _facts(planned, observation, window, cpu_s, kinds)
     counts = _sum_counts([operation.counts for operation in drive.operations.values()])
-    facts = TrialFacts(
-        failure=failure,
-        plan=plan,
-        drive=_without_histograms(drive),
-        response_dispersion=dispersion([decode(o.response_histogram) for o in drive.operations.values()]),
-        kinds=kinds,
-        servers={name: _server_trial(pair) for name, pair in snapshots.items() if declared_of(name, kinds).snapshots},
-        starts=dict(starts),
-        ceiling=ceiling,
-        series=series,
-        host=_host(window),
-        parts=parts_of(window, drive, cpu_s, kinds, in_force),
-        stored=tuple(stored),
-        subjects=with_asked_limits(planned, subjects),
-        target=target,
-        settings=settings_of(planned, settings),
-        unlike={name: dict(values) for name, values in unlike.items()},
-        limits=in_force,
-        seen=averages_of(window),
-        speed=dict(speed),
-        server_connections=connections_by_third(window, samples, kinds),
-        ports=ports,
-        placement=placement,
-    )
     completed = sum(operation.window_completed for operation in drive.operations.values())
-    right = sum(operation.window_ok for operation in drive.operations.values())
+    correct = sum(operation.window_ok for operation in drive.operations.values())
     throughput = completed / drive.measure_s if drive.measure_s > 0 else 0.0
     return TrialRecord(
         trial=planned.name,
@@ -123,12 +48,14 @@ def make_trial_record(
         group=planned.group,
         block=planned.block,
         order=planned.order,
+        drive=observation.drive.name,
+        slices=observation.slices,
         verdict="suspect",
         counts=counts,
         duration_s=drive.measure_s,
         throughput_per_s=throughput,
-        goodput_per_s=right / drive.measure_s if drive.measure_s > 0 else 0.0,
-        peak_per_s=max([throughput, *_whole_seconds(series)]),
+        goodput_per_s=correct / drive.measure_s if drive.measure_s > 0 else 0.0,
+        peak_per_s=max([throughput, *_whole_seconds(facts.series)]),
         response_ns=_response(drive, counts),
         service_ns=_service(drive, counts),
         pool_wait_ns=quantiles_of_summary(drive.pool_wait_ns),
@@ -138,6 +65,44 @@ def make_trial_record(
         phases={name: (times.start_s, times.end_s) for name, times in drive.phases.items()},
         started_unix_ns=drive.started_unix_ns,
         facts=facts.written(),
+    )
+
+
+def _facts(
+    planned: PlannedTrial,
+    observation: Observation,
+    window: Window,
+    cpu_s: Mapping[str, float],
+    kinds: dict[str, str],
+) -> TrialFacts:
+    """What the checks are made from; `kinds`: what each part is."""
+    drive, readings = observation.drive.record, observation.readings
+    in_force = limits_of(planned, readings.limits)
+    return TrialFacts(
+        failure=observation.failure,
+        plan=observation.drive.plan,
+        drive=_without_histograms(drive),
+        response_dispersion=dispersion([decode(o.response_histogram) for o in drive.operations.values()]),
+        kinds=kinds,
+        servers={
+            name: _server_trial(pair) for name, pair in readings.counters.items() if declared_of(name, kinds).snapshots
+        },
+        starts=dict(readings.starts),
+        ceiling=observation.ceiling,
+        series=_series(observation.drive.intervals),
+        host=_host(window),
+        parts=parts_of(window, drive, cpu_s, kinds, in_force),
+        stored=tuple(readings.stored),
+        subjects=with_asked_limits(planned, readings.subjects),
+        target=planned.target,
+        settings=settings_of(planned, readings.settings),
+        unlike={name: dict(values) for name, values in readings.mismatched.items()},
+        limits=in_force,
+        seen=averages_of(window),
+        speed=dict(readings.speed),
+        server_connections=connections_by_third(window, observation.drive.samples, kinds),
+        ports=readings.ports,
+        placement=observation.placement,
     )
 
 
@@ -165,14 +130,6 @@ def failed_trial_record(planned: PlannedTrial, plan: Plan, failure: str, started
         started_unix_ns=started_unix_ns,
         facts=TrialFacts(failure=failure, plan=plan).written(),
     )
-
-
-def _measure_window(drive: DriveRecord, samples: Sequence[Sample]) -> Window:
-    started_s = drive.started_unix_ns / 1e9
-    measure = drive.phases.get("measure")
-    if measure is None:
-        return Window(samples, started_s, started_s)
-    return Window(samples, started_s + measure.start_s, started_s + measure.end_s)
 
 
 def _sum_counts(parts: Sequence[Counts]) -> TrialCounts:
@@ -205,14 +162,14 @@ def _service(drive: DriveRecord, counts: TrialCounts) -> Quantiles:
 
 
 def _latency(encoded: list[str], summaries: list[Latency], operations: int) -> Quantiles:
-    told = [summary for summary in summaries if summary.count]
-    recorded = sum(summary.count for summary in told)
+    present = [summary for summary in summaries if summary.count]
+    recorded = sum(summary.count for summary in present)
     return quantiles_ns(
         merge(map(decode, encoded)),
         operations,
-        least=min((summary.min for summary in told), default=None),
-        mean=sum(summary.mean * summary.count for summary in told) / recorded if recorded else None,
-        greatest=max((summary.max for summary in told), default=None),
+        least=min((summary.min for summary in present), default=None),
+        mean=sum(summary.mean * summary.count for summary in present) / recorded if recorded else None,
+        greatest=max((summary.max for summary in present), default=None),
     )
 
 

@@ -1,0 +1,182 @@
+"""One measurement, in five steps: prepare, snapshot, drive, snapshot, assemble.
+
+Trials (`conductor.py`) and crashes (`crashes.py`) take these steps; there stands in which order, and what differs.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from loadstone import registry
+from loadstone.conduct.display import Live, NoLive, Progress
+from loadstone.conduct.memory_ends import OomKills, count_oom_kills
+from loadstone.conduct.ready_parts import failure, targets_of, watch_of
+from loadstone.conduct.snapshots import After, Before, read_after, read_before, readings
+from loadstone.conduct.trial_keys import keys_of, numbered_keys
+from loadstone.deploy.capacity_watch import RoomWatch
+from loadstone.deploy.deployed import Parts, Ready
+from loadstone.deploy.placement import Placement
+from loadstone.drive.driver import Driver, OnInterval
+from loadstone.drive.outcome import Interval
+from loadstone.errors import Interrupted, ServerGone
+from loadstone.observe.sample import Monitor, Sample
+from loadstone.observe.sampler import Sampler
+from loadstone.observe.watch import Watch
+from loadstone.plan.model import Plan
+from loadstone.plan.run_plan import PlannedTrial
+from loadstone.record.facts import Ceiling
+from loadstone.record.observation import Drive, Observation, measure_phase
+from loadstone.software.redis.control import RedisControl
+
+
+@dataclass
+class PreparedTrial:
+    """What one measurement works on, from its preparation until its keys are removed."""
+
+    planned: PlannedTrial
+    plan: Plan
+    """On the endpoints of its target."""
+    ready: Ready
+    """Replaced where a part was started again."""
+    room: RoomWatch
+    """Whether servers that are not ours lose something; a context, which watches while it is open."""
+    oom_before: OomKills
+    offered: int | None = None
+    """Operations of the drive: where each takes a key of its own, in order, there are no keys beyond them."""
+    gone: ServerGone | None = None
+    """Why keys could not be removed: a server that is not ours does not answer."""
+
+
+@dataclass
+class Measurement:
+    """The steps, for the parts and the driver of one run."""
+
+    parts: Parts
+    driver: Driver
+    placement: Placement
+    stopping: threading.Event
+    """Set when the user requested a stop: what is being measured is not recorded."""
+    progress: Progress
+    live: Live = field(default_factory=NoLive)
+    monitors: Callable[[Watch], Sequence[Monitor]] = registry.monitors
+
+    @property
+    def cpus(self) -> tuple[int, ...]:
+        """Those that something was placed on."""
+        return (*self.placement.server_cpus, *self.placement.generator_cpus)
+
+    def require_going_on(self) -> None:
+        """Raises Interrupted where the user requested a stop."""
+        if self.stopping.is_set():
+            raise Interrupted("interrupted; what was finished is kept")
+
+    @contextmanager
+    def prepare(self, planned: PlannedTrial, ready: Ready) -> Iterator[PreparedTrial]:
+        """The plan on the parts that are ready, and its keys noted before they are made; removed in the end.
+
+        They are removed whatever happens within: an interruption and a full disk leave no key behind either.
+
+        Raises:
+            UserError: the target is no part, or what is to be made on a server that is not ours cannot be noted.
+        """
+        room = RoomWatch(ready.servers.values(), self.driver.stop)
+        plan = on_endpoints(planned.plan, ready, planned.target)
+        prepared = PreparedTrial(planned, plan, ready, room, count_oom_kills(ready))
+        for one in targets_of(ready, planned.target).values():
+            one.traces.note(*keys_of(plan))
+        try:
+            yield prepared
+        finally:
+            prepared.gone = _without_its_keys(prepared)
+
+    def snapshot_before(self, prepared: PreparedTrial) -> Before:
+        """The parts right before the drive."""
+        return read_before(prepared.planned, prepared.ready, self.cpus)
+
+    def drive(self, prepared: PreparedTrial, on_interval: OnInterval, *, monitored: bool) -> Drive:
+        """Drive the load, with all monitors beside it or with none.
+
+        Raises:
+            DriveFailed: no load could be made.
+            Exception: what `on_interval` raises.
+        """
+        intervals: list[Interval] = []
+        samples: list[Sample] = []
+
+        def take(interval: Interval) -> None:
+            if not intervals or interval.phase != intervals[-1].phase:
+                sampler.now()
+            intervals.append(interval)
+            prepared.room.note_refused(refused(interval))
+            self.live.observe(interval)
+            on_interval(interval)
+
+        def deliver(observed: list[Sample]) -> None:
+            samples.extend(observed)
+            self.live.sample(observed)
+
+        watched = self.monitors(watch_of(prepared.ready, self.cpus)) if monitored else ()
+        with Sampler(watched, deliver) as sampler:
+            sampler.now()
+            record = self.driver.drive(prepared.plan, take)
+        prepared.offered = record.total.offered
+        prepared.room.end()
+        return Drive(prepared.planned.name, prepared.plan, record, intervals, samples)
+
+    def snapshot_after(self, prepared: PreparedTrial, before: Before) -> After:
+        """The parts right after the drive."""
+        return read_after(prepared.planned, prepared.ready, self.cpus, before)
+
+    def assemble(
+        self, prepared: PreparedTrial, before: Before, drive: Drive, after: After, ceiling: Ceiling | None
+    ) -> Observation:
+        """The only observation of a drive of one condition."""
+        return Observation(
+            drive=drive,
+            slices=measure_phase(drive.record),
+            readings=readings(prepared.planned, prepared.ready, before, drive, after),
+            ceiling=ceiling,
+            placement=self.placement if _all_ours(prepared.ready) else None,
+            failure=prepared.room.reason or failure(drive.record, prepared.ready, prepared.oom_before),
+        )
+
+
+def on_endpoints(plan: Plan, ready: Ready, target: str | None) -> Plan:
+    """The plan on the endpoints of its target. Each node of a cluster has a pool of the planned size, as in clients."""
+    endpoints = ready.endpoints(target)
+    if not any(endpoint.slots for endpoint in endpoints):
+        return plan.model_copy(update={"endpoints": endpoints})
+    pool = plan.pool.model_copy(update={"connections": plan.pool.connections * len(endpoints)})
+    return plan.model_copy(update={"endpoints": endpoints, "pool": pool})
+
+
+def refused(interval: Interval) -> int:
+    """Commands that a server refused for want of memory."""
+    return sum(operation.errors.get("server_oom", 0) for operation in interval.operations.values())
+
+
+def _all_ours(ready: Ready) -> bool:
+    """Whether loadstone placed every part."""
+    servers = all(one.server.ours for one in ready.servers.values())
+    return servers and all(one.subject.ours for one in ready.subjects.values())
+
+
+def _without_its_keys(prepared: PreparedTrial) -> ServerGone | None:
+    """Remove the plan's keys, and no others; the reason if a server that is not ours does not answer."""
+    planned = prepared.planned
+    if planned.plan.protocol == "http1":
+        return None
+    keys = planned.plan.keys
+    in_order = keys.distribution == "exactly_once" and planned.load is None and prepared.offered is not None
+    count = min(keys.count, prepared.offered or 0) if in_order else keys.count
+    gone: ServerGone | None = None
+    for one in targets_of(prepared.ready, planned.target).values():
+        if not isinstance(one.control, RedisControl) or (one.server.ours and not one.server.alive()):
+            continue
+        try:
+            one.control.remove_numbered(keys.prefix, count)
+            one.traces.gone(numbered_keys(planned.plan))
+        except ServerGone as error:
+            gone = gone if one.server.ours else error
+    return gone

@@ -1,0 +1,84 @@
+"""An observation: one condition's figures of one block, with the drive and the slices that it came from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from loadstone.deploy.placement import Placement
+from loadstone.drive.outcome import DriveRecord, Interval
+from loadstone.observe.sample import Sample
+from loadstone.plan.model import Plan
+from loadstone.record.facts import Ceiling, PartStart, PortFacts, SnapshotPair, StoredFacts, SubjectFacts
+from loadstone.record.window import Window
+
+Slice = tuple[float, float]
+"""Begin and end in seconds since the load of the drive started."""
+
+
+@dataclass(frozen=True)
+class Drive:
+    """One execution of the engine, with what the monitors observed beside it. It may yield several observations."""
+
+    name: str
+    plan: Plan
+    """What the driver was given, with endpoints and CPUs filled in."""
+    record: DriveRecord
+    """What the driver brought back."""
+    intervals: Sequence[Interval]
+    """All of them, in their order."""
+    samples: Sequence[Sample] = ()
+    """What the monitors observed, some seconds to both sides of the load included."""
+
+
+@dataclass(frozen=True)
+class PartReadings:
+    """What was read of servers and subjects right before and right after the slices."""
+
+    software: Mapping[str, str] = field(default_factory=dict)
+    """Server -> the software that it is, as its control has it."""
+    counters: Mapping[str, SnapshotPair] = field(default_factory=dict)
+    """Server -> its own counters before and after, of those that have some."""
+    stored: Sequence[StoredFacts] = ()
+    """What was counted on servers before and after."""
+    subjects: Mapping[str, SubjectFacts] = field(default_factory=dict)
+    """The applications that ran, by name."""
+    settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Server -> settings that the experiment gives it, as read back before."""
+    mismatched: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Server -> those of them that are not as required: what was required."""
+    limits: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Server -> its limits as they are in force, or why they are not."""
+    speed: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """CPU -> what a fixed piece of work took on it before and after, in nanoseconds."""
+    starts: Mapping[str, PartStart] = field(default_factory=dict)
+    """Part -> which start of it answered before and after."""
+    ports: PortFacts | None = None
+    """The ports for connections that this machine makes, after."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """All that the record of one condition in one block is made from."""
+
+    drive: Drive
+    slices: tuple[Slice, ...]
+    """When the condition was measured within the drive, one after the other; none: the load ended before."""
+    readings: PartReadings = field(default_factory=PartReadings)
+    ceiling: Ceiling | None = None
+    """What the same driver did against the null server."""
+    placement: Placement | None = None
+    """Which CPUs servers and driver were given; None: the servers' place is not known."""
+    failure: str | None = None
+    """Why the figures do not count although the load was driven, in one line (a server went away)."""
+
+    @property
+    def window(self) -> Window:
+        """What the monitors observed from the begin of the first slice to the end of the last."""
+        started_s = self.drive.record.started_unix_ns / 1e9
+        begin_s, end_s = (self.slices[0][0], self.slices[-1][1]) if self.slices else (0.0, 0.0)
+        return Window(self.drive.samples, started_s + begin_s, started_s + end_s)
+
+
+def measure_phase(record: DriveRecord) -> tuple[Slice, ...]:
+    """The slices of a drive of one condition: its measure phase, if it came to that."""
+    measure = record.phases.get("measure")
+    return () if measure is None else ((measure.start_s, measure.end_s),)

@@ -1,0 +1,119 @@
+"""Every driver keeps the seam's promises (`drive/driver.py`): the real one on a real server, and the tests' fake."""
+
+import itertools
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from loadstone import registry
+from loadstone.deploy.provider import DeployContext, Server
+from loadstone.drive.driver import Driver
+from loadstone.drive.native import NativeDriver
+from loadstone.drive.outcome import Interval
+from loadstone.errors import DriveFailed
+from loadstone.plan.model import Closed, Command, Endpoint, Keys, Operation, Phases, Plan, Pool
+
+from ..fake_redis import FakeServer
+from ..fakes import FakeDriver
+
+DRIVERS = ("native", "fake")
+
+
+@dataclass
+class Lab:
+    """A driver, and a server that it can load."""
+
+    driver: Driver
+    server: Server
+    endpoint: Endpoint
+
+    def plan(self, measure_s: float = 1.0, **keys: object) -> Plan:
+        return Plan(
+            endpoints=(self.endpoint,),
+            model=Closed(users=2),
+            pool=Pool(connections=2),
+            phases=Phases(warm_up_s=0.1, measure_s=measure_s, drain_s=1.0),
+            operations=(Operation(name="set", commands=(Command(args=("SET", "{key}", "{value}"), expect="ok"),)),),
+            keys=Keys(prefix="loadstone:driven:", **{"count": 50, **keys}),  # type: ignore[arg-type]
+            interval_s=0.2,
+        )
+
+
+@pytest.fixture(params=DRIVERS)
+def lab(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lab]:
+    native = request.param == "native"
+    server = registry.server("redis", {"kind": "embedded"}) if native else FakeServer("redis")
+    endpoint = server.start(DeployContext(work_root=tmp_path))
+    driver: Driver = NativeDriver() if native else FakeDriver([server])  # type: ignore[list-item]
+    yield Lab(driver, server, endpoint)
+    server.stop()
+
+
+def test_every_interval_is_passed_on_in_its_order_and_they_add_up(lab: Lab) -> None:
+    taken: list[Interval] = []
+    record = lab.driver.drive(lab.plan(), taken.append)
+    assert [one.index for one in taken] == list(range(len(taken)))
+    phases = [phase for phase, _ in itertools.groupby(one.phase for one in taken)]
+    assert phases[:2] == ["warm_up", "measure"]
+    assert set(phases) <= set(record.phases) | {"drain"}
+    starts = [one.start_s for one in taken]
+    assert starts == sorted(starts)
+    assert sum(one.operations["set"].ok for one in taken if "set" in one.operations) == record.total.ok > 0
+
+
+def test_what_was_offered_is_followed_to_its_end(lab: Lab) -> None:
+    record = lab.driver.drive(lab.plan(), lambda _: None)
+    for counts in (record.total, record.operations["set"].counts):
+        assert counts.offered == counts.sent + counts.dropped + counts.unsent
+        assert counts.sent == counts.ok + sum(counts.errors.values()) + counts.timeouts + counts.in_flight
+    assert record.commands["SET"].replied == record.total.ok
+    assert record.stopped is None
+    measure = record.phases["measure"]
+    assert measure.end_s - measure.start_s == pytest.approx(record.measure_s, abs=0.05)
+
+
+def test_a_key_space_that_is_taken_once_is_taken_to_its_last_key(lab: Lab) -> None:
+    record = lab.driver.drive(lab.plan(60.0, distribution="exactly_once"), lambda _: None)
+    assert record.total.ok == 50
+    with lab.server.control() as control:
+        assert control.keys() == 50  # type: ignore[union-attr]
+        control.remove_numbered("loadstone:driven:", 50)  # type: ignore[union-attr]
+        assert control.keys() == 0  # type: ignore[union-attr]
+
+
+def test_what_the_server_counted_is_what_was_sent(lab: Lab) -> None:
+    with lab.server.control() as control:
+        before = control.commandstats().get("set", 0)  # type: ignore[union-attr]
+        record = lab.driver.drive(lab.plan(), lambda _: None)
+        assert control.commandstats()["set"] - before == record.commands["SET"].replied  # type: ignore[union-attr]
+
+
+def test_where_nobody_listens_it_fails_in_one_line(lab: Lab) -> None:
+    lab.server.stop()
+    with pytest.raises(DriveFailed, match=r"^driver: ") as failed:
+        lab.driver.drive(lab.plan(), lambda _: None)
+    assert "\n" not in str(failed.value)
+
+
+def test_it_ends_when_it_is_stopped_and_so_does_every_later_drive(lab: Lab) -> None:
+    first = threading.Event()
+
+    def stop(_: Interval) -> None:
+        first.set()
+        lab.driver.stop()
+        lab.driver.stop()
+
+    assert lab.driver.drive(lab.plan(100.0), stop).stopped is not None
+    assert first.is_set()
+    assert lab.driver.drive(lab.plan(100.0), lambda _: None).stopped is not None
+
+
+def test_what_the_callback_raises_ends_the_drive(lab: Lab) -> None:
+    def full(_: Interval) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        lab.driver.drive(lab.plan(100.0), full)
