@@ -11,7 +11,7 @@ STAGES = ["spec", "plan", "deploy", "drive", "observe", "record", "judge", "anal
 DATA_TYPES = {
     "spec": {"spec.counting", "spec.experiment", "spec.levels", "spec.units"},
     "plan": {"plan.labels", "plan.looks", "plan.model", "plan.run_plan", "plan.slots", "plan.wanted"},
-    "deploy": {"deploy.ledger", "deploy.provider", "deploy.placement"},
+    "deploy": {"deploy.control", "deploy.ledger", "deploy.provider", "deploy.placement"},
     "drive": {"drive.outcome"},
     "observe": {"observe.sample"},
     "record": {

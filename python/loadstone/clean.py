@@ -13,9 +13,9 @@ from typing import Literal
 from urllib.parse import quote
 
 from loadstone import registry
-from loadstone.deploy.ledger import Made, Place, describe, describe_place, place_of
+from loadstone.deploy.control import Control
+from loadstone.deploy.ledger import Made, Place, describe, describe_place
 from loadstone.deploy.leftovers import remove_left
-from loadstone.deploy.provider import Control
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.output.terminal import printable
 from loadstone.record.ledger import RunLedger
@@ -23,8 +23,6 @@ from loadstone.record.ledger_reading import Entries, goes_on, read_ledger, this_
 from loadstone.record.names import LEDGER
 from loadstone.runs import LATEST, RUNS, run_folder
 from loadstone.secrecy.references import give_files, learn_environment, learn_options, resolve
-from loadstone.software.mariadb.url import SCHEMES, parse_mariadb_url
-from loadstone.software.redis.url import parse_url
 
 LEFT_STATUS = 3
 TIMEOUT_S = 10.0
@@ -161,7 +159,7 @@ def _running(folder: Path) -> Entries | None:
 
 
 def _control(place: Place, url: str) -> Control:
-    kind = "mariadb-url" if _is_mariadb(url) else "url"
+    kind = registry.software_by_url(url).url_kind
     return registry.server(place.server, {"kind": kind, "url": url}).control(TIMEOUT_S)
 
 
@@ -178,13 +176,7 @@ def _given(text: str) -> Given:
 
 def _place(name: str, url: str) -> Place:
     """Where a URL leads. Raises UserError."""
-    if _is_mariadb(url):
-        return place_of(name, *parse_mariadb_url(url))
-    return place_of(name, parse_url(url))
-
-
-def _is_mariadb(url: str) -> bool:
-    return url.partition("://")[0] in SCHEMES
+    return registry.room(registry.software_by_url(url).name).place(name, url)
 
 
 def _plain_url(address: str) -> str:

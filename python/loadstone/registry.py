@@ -1,85 +1,144 @@
-"""The kinds of each seam, a line each. A new part is one file and one line here."""
+"""The kinds of each seam. Outside of its room a software is reached by this file alone.
 
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Union
+What a software declares of itself (`SOFTWARE`) may be used by every stage: it is data. What it does is loaded when
+it is first needed, by the name of its room: `software/NAME/room.py`. To add one takes its room and two lines here.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, Union
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from loadstone.deploy.containers.container import ContainerSettings
-from loadstone.deploy.provider import Server, ServerSettings
 from loadstone.errors import UserError
-from loadstone.observe.sample import Monitor
-from loadstone.observe.watch import Watch
 from loadstone.software.host import metrics as host
-from loadstone.software.host.generator import GeneratorMonitor
-from loadstone.software.host.monitor import HostMonitor
-from loadstone.software.host.others import OthersMonitor
-from loadstone.software.host.processes import ProcessMonitor
 from loadstone.software.jvm import metrics as jvm
-from loadstone.software.jvm.monitor import JvmMonitor
 from loadstone.software.mariadb import metrics as mariadb
-from loadstone.software.mariadb.local import MariaDbSettings
-from loadstone.software.mariadb.monitor import MariaDbMonitor
-from loadstone.software.mariadb.url import MariaDbUrlSettings
+from loadstone.software.mariadb.declared import MARIADB
 from loadstone.software.metric import Metric, StudyColumn, by_name
-from loadstone.software.part_kind import PartKind
+from loadstone.software.part_kind import PartKind, Pool
 from loadstone.software.redis import metrics as redis
-from loadstone.software.redis.cluster import ClusterSettings
-from loadstone.software.redis.embedded import EmbeddedSettings
-from loadstone.software.redis.monitor import RedisMonitor
-from loadstone.software.redis.process import ProcessSettings
-from loadstone.software.redis.replicated import ReplicatedSettings
-from loadstone.software.redis.url import UrlSettings
+from loadstone.software.redis.declared import REDIS
+from loadstone.software.software import Software
 from loadstone.spec.problems import first_problem, listed, nearest, shown
 
-SERVERS: dict[str, type[ServerSettings]] = {
-    "embedded": EmbeddedSettings,
-    "process": ProcessSettings,
-    "cluster": ClusterSettings,
-    "url": UrlSettings,
-    "container": ContainerSettings,
-    "replicated": ReplicatedSettings,
-    "mariadb": MariaDbSettings,
-    "mariadb-url": MariaDbUrlSettings,
-}
-MONITORS: dict[str, Callable[[Watch], list[Monitor]]] = {
-    "host": HostMonitor.watching,
-    "others": OthersMonitor.watching,
-    "process": ProcessMonitor.watching,
-    "generator": GeneratorMonitor.watching,
-    "redis": RedisMonitor.watching,  # from here on those that may have to wait for an answer
-    "mariadb": MariaDbMonitor.watching,
-    "jvm": JvmMonitor.watching,
-}
+if TYPE_CHECKING:  # types alone: whoever needs a declaration loads no server, no monitor and no client library
+    from loadstone.deploy.fact import Fact
+    from loadstone.deploy.provider import Server, ServerSettings
+    from loadstone.observe.sample import Monitor
+    from loadstone.observe.watch import Watch
+    from loadstone.software.room import Room
 
-METRICS: Mapping[str, Metric] = by_name((*host.METRICS, *mariadb.METRICS, *redis.METRICS, *jvm.METRICS))
+SOFTWARE: Mapping[str, Software] = {one.name: one for one in (REDIS, MARIADB)}
+"""Every server software by its name; what settings do not say otherwise is the first."""
+CONTAINER = "container"
+"""The kind of several kinds of software: `software` says of which."""
+_OBSERVED = (host.OBSERVED, mariadb.OBSERVED, redis.OBSERVED, jvm.OBSERVED)
+METRICS: Mapping[str, Metric] = by_name(metric for room in _OBSERVED for metric in room.metrics)
 """Every metric by its name. The tables of the report stand in this order."""
-PART_KINDS: dict[str, PartKind] = {kind.name: kind for kind in (*host.KINDS, mariadb.KIND, redis.KIND)}
-POOLS = {pool.name: pool for pool in jvm.POOLS}
-STUDY_COLUMNS: tuple[StudyColumn, ...] = (*redis.STUDY_COLUMNS, *mariadb.STUDY_COLUMNS)
+PART_KINDS: Mapping[str, PartKind] = {kind.name: kind for room in _OBSERVED for kind in room.kinds}
+"""What is declared of each kind of part, by the kind that records carry."""
+POOLS: Mapping[str, Pool] = {pool.name: pool for room in _OBSERVED for pool in room.pools}
+STUDY_COLUMNS: tuple[StudyColumn, ...] = tuple(column for room in _OBSERVED for column in room.study_columns)
+_WATCHED = ("host", *SOFTWARE, "jvm")
+"""The rooms with monitors, in their order: those that may have to wait for an answer come after those that do not."""
 
-_UNION: Any = Annotated[Union[tuple(SERVERS.values())], Field(discriminator="kind")]  # noqa: UP007 (from the table)
-ServerUnion: TypeAdapter[ServerSettings] = TypeAdapter(_UNION)
-"""The tagged union of `experiment.servers`; its JSON Schema is for editors."""
+
+def software_of(settings: Mapping[str, Any]) -> Software:
+    """The software of a server, by its settings in an experiment; the first one where they do not say."""
+    named = SOFTWARE.get(str(settings.get("software", "")))
+    if named is not None:
+        return named
+    return next((one for one in SOFTWARE.values() if settings.get("kind") in one.kinds), _first())
 
 
-def server(name: str, settings: Mapping[str, Any]) -> Server:
+def is_users(settings: Mapping[str, Any]) -> bool:
+    """Whether a server with these settings is the user's, and so never killed."""
+    return any(settings.get("kind") == one.url_kind for one in SOFTWARE.values())
+
+
+def software_by_url(url: str) -> Software:
+    """The software that a URL is of, by its scheme; the first one where no software has that."""
+    scheme = url.partition("://")[0]
+    return next((one for one in SOFTWARE.values() if scheme in one.schemes), _first())
+
+
+def with_tables() -> tuple[Software, ...]:
+    """Every software that keeps rows in tables."""
+    return tuple(one for one in SOFTWARE.values() if one.rows == "table")
+
+
+def in_containers() -> tuple[str, ...]:
+    """The software, by its names, that kind `container` runs."""
+    return tuple(one.name for one in SOFTWARE.values() if one.in_container)
+
+
+def _first() -> Software:
+    return next(iter(SOFTWARE.values()))
+
+
+@cache
+def room(name: str) -> "Room":
+    """What the room of a software offers, by its name in `SOFTWARE`; loads it."""
+    found: Room = import_module(f"loadstone.software.{SOFTWARE[name].name}.room").ROOM
+    return found
+
+
+class _Kinds(Mapping[str, "type[ServerSettings]"]):
+    """The settings of every kind of server; a room is loaded for the first kind of it that is looked up."""
+
+    def __init__(self) -> None:
+        self._rooms = {kind: one.name for one in SOFTWARE.values() for kind in one.kinds}
+
+    def __getitem__(self, kind: str) -> "type[ServerSettings]":
+        if kind == CONTAINER:
+            settings: type[ServerSettings] = import_module("loadstone.deploy.containers.container").ContainerSettings
+            return settings
+        return room(self._rooms[kind]).kinds[kind]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self._rooms, CONTAINER))
+
+    def __len__(self) -> int:
+        return len(self._rooms) + 1
+
+
+SERVERS: Mapping[str, "type[ServerSettings]"] = _Kinds()
+
+
+@cache
+def server_union() -> "TypeAdapter[ServerSettings]":
+    """The tagged union of `experiment.servers`; its JSON Schema is for editors."""
+    union: Any = Annotated[Union[tuple(SERVERS.values())], Field(discriminator="kind")]  # noqa: UP007 (from the table)
+    return TypeAdapter(union)
+
+
+def server(name: str, settings: Mapping[str, Any]) -> "Server":
     """The server `name` of an experiment, not started.
 
     Raises:
         UserError: the settings are not those of a known kind; names server, field and value.
     """
     kind = settings.get("kind")
-    if kind not in SERVERS:
+    model = SERVERS.get(kind) if isinstance(kind, str) else None
+    if model is None:
         said = f"{shown(kind)} is not known" if "kind" in settings else "is missing"
         raise UserError(f"servers.{name}.kind: {said}; {nearest(str(kind), SERVERS)}known kinds: {listed(SERVERS)}")
     try:
-        return SERVERS[kind].model_validate(settings).server(name)
+        return model.model_validate(settings).server(name)
     except ValidationError as error:
-        path, sentence = first_problem(error, SERVERS[kind], settings)
+        path, sentence = first_problem(error, model, settings)
         raise UserError(f"servers.{'.'.join(str(part) for part in (name, *path))}: {sentence}") from None
 
 
-def monitors(watch: Watch) -> list[Monitor]:
+def monitors(watch: "Watch") -> "list[Monitor]":
     """All monitors for what a run lets them see."""
-    return [monitor for watching in MONITORS.values() for monitor in watching(watch)]
+    rooms = [import_module(f"loadstone.software.{name}.room") for name in _WATCHED]
+    watching: list[Callable[[Watch], list[Monitor]]] = [one for module in rooms for one in module.MONITORS]
+    return [monitor for one in watching for monitor in one(watch)]
+
+
+def doctor() -> "list[Fact]":
+    """What each room says of what is installed."""
+    return [fact() for name in SOFTWARE for fact in room(name).facts]

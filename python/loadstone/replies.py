@@ -43,15 +43,18 @@ def read_as(server: str, command: str, expected: str) -> Iterator[None]:
         raise bad_reply(server, command, expected, _came(error)) from error
 
 
-def typed(method: Method) -> Method:
-    """A method that sends a command to `self.endpoint`: what goes wrong with reading its reply is a `BadReply`."""
+def typed(expected: str) -> Callable[[Method], Method]:
+    """Of a method that sends a command to `self.endpoint`: what goes wrong with reading its reply is a `BadReply`."""
 
-    @functools.wraps(method)
-    def read(self: Any, command: str, *rest: Any, **named: Any) -> Any:
-        with read_as(self.endpoint.label, command, "rows of a MariaDB"):
-            return method(self, command, *rest, **named)
+    def wrapped(method: Method) -> Method:
+        @functools.wraps(method)
+        def read(self: Any, command: str, *rest: Any, **named: Any) -> Any:
+            with read_as(self.endpoint.label, command, expected):
+                return method(self, command, *rest, **named)
 
-    return cast(Method, read)
+        return cast(Method, read)
+
+    return wrapped
 
 
 def bad_reply(server: str, command: str, expected: str, came: object) -> BadReply:

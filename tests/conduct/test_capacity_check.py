@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from loadstone.conduct.preflight import ask_users_parts
-from loadstone.deploy import capacity as module
-from loadstone.deploy.capacity import MemoryUse
 from loadstone.errors import OutOfRoom, UserError
 from loadstone.plan.design import make_run_plan
+from loadstone.software.redis import capacity as module
+from loadstone.software.redis.capacity import MemoryUse
 from loadstone.spec.load import load_experiment
 
 from .conftest import Rig, UsersRedis, experiment_text

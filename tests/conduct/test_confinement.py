@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from loadstone import registry
 from loadstone.conduct.confinement import REMARKS, confined
 from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.provider import DeployContext
@@ -13,7 +14,6 @@ from loadstone.options import RunOptions, wanted_experiment, wanted_plan
 from loadstone.plan.run_plan import RunPlan
 from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.spec.catalogue import names
-from loadstone.spec.experiment import is_mariadb
 
 MARIADB = "mariadb://me:it@127.0.0.1:1/loadstone"
 PlanOf = Callable[..., RunPlan]
@@ -33,7 +33,10 @@ def users_url(tmp_path: Path) -> Iterator[str]:
 def plan_on(url: str, experiment: str | Path, **changes: object) -> RunPlan:
     """The plan of an experiment with servers of the user's in the place of its own."""
     written = wanted_experiment(RunOptions(experiment=str(experiment)))
-    theirs = tuple(f"{name}={MARIADB if is_mariadb(settings) else url}" for name, settings in written.servers.items())
+    theirs = tuple(
+        f"{name}={MARIADB if registry.software_of(settings).name == 'mariadb' else url}"
+        for name, settings in written.servers.items()
+    )
     options = RunOptions(experiment=str(experiment), servers=theirs, seed=1, **changes)  # type: ignore[arg-type]
     return wanted_plan(wanted_experiment(options), options)
 

@@ -74,8 +74,8 @@ def test_servers_get_the_load_themselves_unless_an_application_does(ready: Ready
 def test_monitors_get_every_process_and_a_connection_of_their_own(ready: Ready, server: FakeServer) -> None:
     watch = watch_of(ready, [3])
     assert watch.pids == {**server.pids, "app-1": 11, "app-2": 12}
-    assert watch.redis == {"redis": ready.servers["redis"].monitor}
-    assert watch.redis["redis"] is not ready.servers["redis"].control
+    assert watch.controls == {"redis": {"redis": ready.servers["redis"].monitor}}
+    assert watch.controls["redis"]["redis"] is not ready.servers["redis"].control
     assert (watch.cpus, watch.parked, watch.complete) == ((3,), {"old": (7, 8)}, True)
     assert watch.jvm == {"app-1": "http://127.0.0.1:1/metrics"}
     server.end()

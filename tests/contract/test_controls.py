@@ -1,4 +1,4 @@
-"""Both controls answer the same questions (`deploy/provider.py`, `Control`), and change nothing by being asked."""
+"""Both controls answer the same questions (`deploy/control.py`), and change nothing by being asked."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from loadstone import registry
-from loadstone.deploy.provider import Control, DeployContext
+from loadstone.deploy.control import Control, KeyStore, Refusal, TableStore
+from loadstone.deploy.provider import DeployContext
 from loadstone.errors import ServerGone, UserError
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.local import find
@@ -77,3 +78,32 @@ def test_a_server_that_is_gone_is_no_wrong_count(control: Control) -> None:
     endpoint = control.endpoint.model_copy(update={"port": 1})
     with type(control)(endpoint) as lost, pytest.raises(ServerGone):
         lost.count("SELECT 1" if isinstance(control, MariaDbControl) else "DBSIZE")
+
+
+def test_a_control_is_what_its_software_declares(control: Control) -> None:
+    software = registry.SOFTWARE[control.software]
+    assert isinstance(control, KeyStore) == software.takes_load
+    assert isinstance(control, TableStore) == (software.rows == "table")
+    assert (control.keys() is not None) == software.takes_load
+    assert (control.snapshot() is not None) == software.has_counters
+    assert (control.start() is None) == software.has_counters, "one of both says which start it is"
+
+
+def test_a_place_names_the_server_and_its_scheme(control: Control) -> None:
+    software, place = registry.SOFTWARE[control.software], control.place("store")
+    assert place.server == "store"
+    assert place.address.partition("://")[0] in software.schemes
+    assert place.login
+    assert control.endpoint.password not in place.address
+    assert registry.room(software.name).place("store", place.address).is_at(place)
+
+
+def test_what_is_not_confined_is_refused(control: Control) -> None:
+    confinement = control.confinement(ask=True)
+    for check in (confinement.row_command, confinement.statement):
+        with pytest.raises(Refusal):
+            check("SHUTDOWN")
+    with pytest.raises(Refusal):
+        confinement.command(["SHUTDOWN"], "loadstone:")
+    with pytest.raises(Refusal):
+        confinement.count("SHUTDOWN", of_application=True)

@@ -124,12 +124,12 @@ def test_a_password_is_never_shown(server: Server, settings: dict[str, Any], con
     endpoint = server.start(context)
     assert endpoint.password
     shown = [repr(endpoint), repr(server.facts), repr(server.settings_read_back), endpoint.label]
-    shown.append(repr(registry.ServerUnion.validate_python(settings)))
+    shown.append(repr(registry.server_union().validate_python(settings)))
     assert endpoint.password not in " ".join(shown)
 
 
 def test_settings_cannot_be_changed(settings: dict[str, Any], kind: str) -> None:
-    validated = registry.ServerUnion.validate_python(settings)
+    validated = registry.server_union().validate_python(settings)
     assert type(validated) is registry.SERVERS[kind]
     with pytest.raises(ValidationError):
         validated.modules = ()  # type: ignore[misc]

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from loadstone.bounded_socket import BoundedSocket, TooMuch
-from loadstone.deploy.capacity import MemoryUse, foreign_keys
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.url import UrlSubject
 from loadstone.errors import BadReply, LoadstoneError, ServerGone, UserError
 from loadstone.http_exchange import NotHttp, exchange
 from loadstone.plan.model import Endpoint
 from loadstone.software.redis import connection as redis_connection
+from loadstone.software.redis.capacity import MemoryUse, foreign_keys
 from loadstone.software.redis.cluster_control import ClusterControl
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.data_pipe import Pipe, Replies

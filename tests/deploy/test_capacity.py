@@ -12,8 +12,7 @@ from tests.servers import PLAN
 from loadstone import registry
 from loadstone.conduct.capacity_check import require_room
 from loadstone.conduct.preflight import ask_users_parts
-from loadstone.deploy import capacity as module
-from loadstone.deploy.capacity import disk_room
+from loadstone.deploy.capacity import free_here
 from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.row_writer import DataWriter
@@ -21,6 +20,8 @@ from loadstone.deploy.server_pool import ServerPool
 from loadstone.errors import OutOfRoom, UserError
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.wanted import WantedData
+from loadstone.software.mariadb import capacity as module
+from loadstone.software.mariadb.capacity import disk_room
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.local import LocalMariaDb, MariaDbSettings, find
 from loadstone.software.mariadb.url import MariaDbUrlSettings
@@ -93,7 +94,7 @@ def test_the_disk_of_a_server_that_is_here_is_asked(theirs: LocalMariaDb, contro
 
 
 def test_a_process_that_may_not_be_looked_into_tells_nothing(tmp_path: Path) -> None:
-    assert module._free_here(2**22 + 1, str(tmp_path)) is None
+    assert free_here(2**22 + 1, str(tmp_path)) is None
 
 
 def test_the_plugin_tells_of_disks_elsewhere(control: MariaDbControl) -> None:
@@ -133,7 +134,7 @@ def test_rows_that_cannot_fit_are_refused(url: str, monkeypatch: pytest.MonkeyPa
     server.start(DeployContext())
     try:
         require_room(server, [trial(1000)])
-        monkeypatch.setattr(module, "_free_here", lambda *_: 3_000_000)
+        monkeypatch.setattr(module, "free_here", lambda *_: 3_000_000)
         require_room(server, [trial(1000)])
         with pytest.raises(UserError) as refused:
             require_room(server, [trial(20_000)])

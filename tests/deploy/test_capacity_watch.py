@@ -8,13 +8,14 @@ import pytest
 from tests.servers import PATIENCE_S, UserRedis
 
 from loadstone import registry
-from loadstone.deploy.capacity import memory_use
-from loadstone.deploy.capacity_watch import RoomWatch, _Watched
+from loadstone.deploy.capacity_watch import RoomWatch
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.server_pool import ServerPool
 from loadstone.errors import OutOfRoom
 from loadstone.plan.model import Endpoint
+from loadstone.software.redis.capacity import memory_use
 from loadstone.software.redis.control import RedisControl
+from loadstone.software.redis.losses import MemoryWatch
 
 Start = Callable[..., UserRedis]
 MIB = 1024**2
@@ -106,11 +107,11 @@ def test_what_another_server_behind_the_address_counted_is_no_loss(theirs: UserR
     """A proxy that chooses a node for each question: each counts from its own beginning."""
     with RedisControl(Endpoint(port=theirs.port)) as control:
         first = replace(memory_use(control), run_id="one")
-        watched = _Watched("redis", control, first, foreign=5)
+        watched = MemoryWatch("redis", control, first, foreign=5)
         other = replace(first, run_id="two", evicted_keys=9000, refused=70)
         assert first.run_id == "one"
-        assert [watched.lost(use) for use in (first, other, first, other)] == [None] * 4
-        lost = watched.lost(replace(other, evicted_keys=9004))
+        assert [watched.lost_at(use) for use in (first, other, first, other)] == [None] * 4
+        lost = watched.lost_at(replace(other, evicted_keys=9004))
         assert lost is not None
         assert "threw 4 keys away" in lost
 

@@ -205,7 +205,7 @@ def test_the_run_says_it_before_it_connects(kind: str, monkeypatch: pytest.Monke
 
 def test_an_application_connects_as_safely_as_loadstone() -> None:
     def options(tls: Tls | None) -> str:
-        return Address("db", "3306", "me", "x", "shop", tls).jdbc_options
+        return Address("db", "3306", "me", "x", "shop", tls, "mariadb").jdbc_options
 
     assert options(None) == "allowLocalInfile=false&sslMode=disable"
     assert options(Tls()) == "allowLocalInfile=false&sslMode=verify-full"
@@ -218,7 +218,10 @@ def test_an_application_connects_as_safely_as_loadstone() -> None:
 
 def test_the_spring_application_is_told_of_tls() -> None:
     manifest, _ = read_manifest(Path(__file__).parents[2] / "subjects" / "spring")
-    servers = {"mariadb": Address("db", "3306", encryption=Tls()), "redis": Address("r", "6379", encryption=Tls())}
+    servers = {
+        "mariadb": Address("db", "3306", encryption=Tls(), software="mariadb"),
+        "redis": Address("r", "6379", encryption=Tls()),
+    }
     environment = resolved(manifest.environment, servers, (), "spring")
     assert "sslMode=verify-full" in environment["SPRING_DATASOURCE_URL"]
     assert environment["SPRING_DATA_REDIS_SSL_ENABLED"] == "true"

@@ -95,7 +95,7 @@ class Bench:
             keys = control.keys()
             before = snapshot(control)
             cpus = (*place().server_cpus, *place().generator_cpus)
-            watch = Watch(pids=self.server.pids, redis={"redis": monitored}, cpus=cpus)
+            watch = Watch(pids=self.server.pids, controls={"redis": {"redis": monitored}}, cpus=cpus)
             with Sampler(registry.monitors(watch), samples.extend, interval_s=0.3) as sampler:
                 sampler.now()
                 drive = NativeDriver().drive(plan, take)

@@ -43,7 +43,8 @@ def test_a_login_is_found_wherever_it_stands() -> None:
 
 
 def test_a_url_where_a_path_was_expected_shows_no_password() -> None:
-    for url in ("redis://:Hunter2x@h", "rediss://user:Hun/ter2x@h:1/0", "mariadb://u:Hunter2@x@h/shop"):
+    stores = ("mariadb://u:Hunter2@x@h/shop", "postgresql://u:Hunter2x@h/shop", "postgres://u:Hunter2x@h")
+    for url in ("redis://:Hunter2x@h", "rediss://user:Hun/ter2x@h:1/0", *stores):
         shown = hide_shown(f"{Path(url)}: no such file")
         assert re.fullmatch(r"\w+:/\*\*\*@h\S*: no such file", shown), shown
     for plain in ("https:/host:80/x", "redis:/a@b", "see http:/x", "http:/a b:c@d", "jdbc:/a:b@c"):

@@ -3,7 +3,8 @@
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.spec.experiment import COLUMNS, COUNTING
+from loadstone.software.redis.declared import COUNTING
+from loadstone.spec.experiment import COLUMNS
 from loadstone.spec.load import load_experiment
 
 

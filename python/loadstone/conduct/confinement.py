@@ -1,15 +1,15 @@
 """Before anything is sent: what a run has for a server of the user's is confined to keys and tables of our own.
 
-What decides are `deploy.confine` and `deploy.confine_sql`; here is what a run would send where.
+The software of the server decides (`deploy.control.Confinement`); here is what a run would send where.
 """
 
-import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from loadstone import registry
+from loadstone.deploy.control import Confinement, Control, Refusal, TableStore
 from loadstone.deploy.provider import Server
 from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.deploy.subjects.schema import read_tables
@@ -17,20 +17,14 @@ from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.replies import shortened
-from loadstone.software.redis.commands.confinement import Refusal, require_confined
-from loadstone.software.redis.commands.info import ServerCommands
-from loadstone.software.redis.control import RedisControl
-from loadstone.software.sql.confinement import require_counting, tables_changed
-from loadstone.software.sql.tokens import SqlProblem, statements_in
-from loadstone.spec.experiment import COUNTING
 
 SHOWN = 60
 """So many characters of a command or statement stand in a message."""
 REMARKS = 10
 """So many commands that were let pass are named."""
 OPTION = "--allow-any-command"
-Check = Callable[[ServerCommands | None], None]
-"""Raises Refusal or SqlProblem; asks the server, too, if there is one to ask."""
+Check = Callable[[], None]
+"""Raises Refusal, or ServerGone where the server is consulted."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +77,7 @@ def confined(run_plan: RunPlan, *, ask: bool, allow: bool) -> tuple[str, ...]:
 def refused_commands(run_plan: RunPlan, *, ask: bool) -> list[Refused]:
     """What of a run may not be sent to servers that are not ours, in the order of its conditions.
 
-    `ask`: whether the servers are asked what their commands are; if not, what only they know passes.
+    `ask`: whether the servers are consulted about their commands; if not, what only they know passes.
 
     Raises:
         UserError: a server does not answer, or a manifest's statements cannot be read.
@@ -92,30 +86,26 @@ def refused_commands(run_plan: RunPlan, *, ask: bool) -> list[Refused]:
     for name, server, trials in _users_servers(run_plan):
         with server.control() as control:
             label = f"{name} ({control.endpoint.label})"
-            is_redis = isinstance(control, RedisControl)
-            commands = ServerCommands(control) if ask and isinstance(control, RedisControl) else None
-            for sent in (sent for trial in trials for sent in _sent(trial, name, is_redis=is_redis)):
+            confinement = control.confinement(ask=ask)
+            for sent in (sent for trial in trials for sent in _sent(trial, name, control, confinement)):
                 identity = (label, sent.place, sent.text)
                 if identity not in found:
-                    found[identity] = _refused(sent, label, commands)
+                    found[identity] = _refused(sent, label)
     return [one for one in found.values() if one is not None]
 
 
-def _refused(sent: Sent, server: str, commands: ServerCommands | None) -> Refused | None:
+def _refused(sent: Sent, server: str) -> Refused | None:
     try:
-        sent.check(commands)
+        sent.check()
     except Refusal as refusal:
         return Refused(sent.place, shortened(sent.text, SHOWN), server, refusal.reason, refusal.remedy)
-    except SqlProblem as problem:
-        reason, _, remedy = str(problem).partition("; ")
-        return Refused(sent.place, shortened(sent.text, SHOWN), server, reason, remedy or "leave it out")
     except ServerGone as gone:
         raise UserError(str(gone)) from None
     return None
 
 
 def _users_servers(run_plan: RunPlan) -> Iterator[tuple[str, Server, list[PlannedTrial]]]:
-    """Each server that is not ours, not asked yet, with a trial of each condition that has it."""
+    """Each server that is not ours, not connected yet, with a trial of each condition that has it."""
     conditions = {str(trial.condition): trial for trial in run_plan.every_trial}
     trials: dict[str, list[PlannedTrial]] = {}
     servers: dict[str, tuple[str, Server]] = {}
@@ -129,65 +119,41 @@ def _users_servers(run_plan: RunPlan) -> Iterator[tuple[str, Server, list[Planne
     return ((*servers[key], found) for key, found in trials.items())
 
 
-def _sent(trial: PlannedTrial, server: str, *, is_redis: bool) -> Iterator[Sent]:
+def _sent(trial: PlannedTrial, server: str, control: Control, confinement: Confinement) -> Iterator[Sent]:
     """Everything that a trial sends to a server: its load, data, counts, and the statements of its subjects."""
-    if is_redis:
-        if trial.target == server or (trial.target is None and not trial.subjects):
-            yield from _of_plan(trial.plan)
-            yield from _of_plan(trial.load)
-        for data in trial.data:
-            if data.server == server:
-                for text in data.commands:
-                    yield Sent(f"data '{data.name}'", text, partial(_check_text, text))
-    else:
-        yield from _of_manifests(trial, server)
+    if trial.target == server or (trial.target is None and not trial.subjects):
+        yield from _of_plan(trial.plan, confinement)
+        yield from _of_plan(trial.load, confinement)
+    for data in trial.data:
+        if data.server == server:
+            for text in data.commands:
+                yield Sent(f"data '{data.name}'", text, partial(confinement.row_command, text))
+    if isinstance(control, TableStore):
+        yield from _of_manifests(trial, server, control, confinement)
     for stored in trial.stored:
         if stored.server == server:
-            place = f"the count of operation '{stored.operation}'"
-            if is_redis:
-                # An application keeps what it stores where it likes; without one nothing but ours can be counted.
-                check = partial(_check_text, stored.count, is_count=bool(trial.subjects))
-                yield Sent(place, stored.count, check)
-            else:
-                yield Sent(place, stored.count, partial(_check_select, stored.count))
+            # An application keeps what it stores where it likes; without one nothing but ours can be counted.
+            check = partial(confinement.count, stored.count, of_application=bool(trial.subjects))
+            yield Sent(f"the count of operation '{stored.operation}'", stored.count, check)
 
 
-def _of_plan(plan: Plan | None) -> Iterator[Sent]:
+def _of_plan(plan: Plan | None, confinement: Confinement) -> Iterator[Sent]:
     """The commands of a load; HTTP requests go to an application."""
     if plan is None:
         return
     for operation in plan.operations:
         read_back = [operation.read_back] if operation.read_back is not None else []
         for command in (*operation.commands, *read_back):
-            check = partial(require_confined, command.args, plan.keys.prefix)
+            check = partial(confinement.command, command.args, plan.keys.prefix)
             yield Sent(f"operation '{operation.name}'", " ".join(command.args), check)
 
 
-def _of_manifests(trial: PlannedTrial, server: str) -> Iterator[Sent]:
+def _of_manifests(trial: PlannedTrial, server: str, store: TableStore, confinement: Confinement) -> Iterator[Sent]:
     """The statements that make the tables of a trial's subjects. Raises UserError if they cannot be read."""
     for name, subject in trial.subjects.items():
         if subject.manifest is None:
             continue
         manifest, folder = read_manifest(Path(subject.manifest))
         if server in manifest.tables:
-            for text in statements_in(read_tables(name, folder / manifest.tables[server], server)):
-                yield Sent(f"subject '{name}', tables.{server}", text, partial(_check_statement, text))
-
-
-def _check_text(text: str, commands: ServerCommands | None, *, is_count: bool = False) -> None:
-    """A command that is written as in a shell. `is_count`: one of an application's, which may count any key."""
-    try:
-        words = shlex.split(text)
-    except ValueError:
-        raise Refusal("its quotes are not closed", "write it as in a shell") from None
-    if not words:
-        raise Refusal("it is empty", "write a command")
-    require_confined(words, None, commands, reads_any_key=is_count and words[0].upper() in COUNTING)
-
-
-def _check_select(text: str, _: ServerCommands | None) -> None:
-    require_counting(text)
-
-
-def _check_statement(text: str, _: ServerCommands | None) -> None:
-    tables_changed(text)
+            for text in store.statements(read_tables(name, folder / manifest.tables[server], server)):
+                yield Sent(f"subject '{name}', tables.{server}", text, partial(confinement.statement, text))

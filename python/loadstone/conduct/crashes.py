@@ -11,6 +11,7 @@ from loadstone import steady_clock
 from loadstone.conduct.killer import Killer
 from loadstone.conduct.look_up import LookUp
 from loadstone.conduct.measurement import Measurement, PreparedTrial
+from loadstone.deploy.control import KeyStore
 from loadstone.deploy.deployed import Deployed
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed, ServerGone, UserError
@@ -18,7 +19,6 @@ from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import CrashTrial
 from loadstone.record.crash import CrashRecord, LookedUp
 from loadstone.record.folder import RunFolder
-from loadstone.software.redis.control import RedisControl
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Crashes:
 
     def _looked_up(self, one: CrashTrial, plan: Plan, server: Deployed, drive: DriveRecord) -> LookedUp | None:
         """None where keys cannot be looked up."""
-        if not one.crash.look_up or drive.acknowledged is None or not isinstance(server.control, RedisControl):
+        if not one.crash.look_up or drive.acknowledged is None or not isinstance(server.control, KeyStore):
             return None
         steps = self.measurement
         look_up = LookUp(server.control, plan, one.crash.look_up, steps.progress.step, steps.require_going_on)
@@ -139,11 +139,7 @@ def _contradiction(plan: Plan, looked_up: LookedUp | None, drive: DriveRecord) -
 
 def _evicts(victim: Deployed) -> str:
     """By which policy the server may throw away what it acknowledged; empty where it does not."""
-    if not isinstance(victim.control, RedisControl):
-        return ""
-    found = victim.control.settings({"maxmemory": "", "maxmemory-policy": ""})
-    policy = found.get("maxmemory-policy", "noeviction")
-    return policy if found.get("maxmemory", "0") != "0" and policy != "noeviction" else ""
+    return victim.control.evicting_policy() if isinstance(victim.control, KeyStore) else ""
 
 
 def _without_result(one: CrashTrial, why: str) -> CrashRecord:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from loadstone.deploy.control import KeyStore
 from loadstone.drive.outcome import Acknowledged
 from loadstone.plan.look_up import EXISTS
-from loadstone.plan.model import Plan
+from loadstone.plan.model import Plan, numbered_key
 from loadstone.record.crash import LookedUp
-from loadstone.software.redis.control import RedisControl, numbered
 
 Versions = NDArray[np.int64]
 
@@ -29,7 +29,7 @@ NAMED = 5
 class LookUp:
     """Looks up the keys of one drive by `command` (`PlannedCrash.look_up`)."""
 
-    control: RedisControl
+    control: KeyStore
     plan: Plan
     command: tuple[str, ...]
     progress: Callable[[str], None]
@@ -74,7 +74,7 @@ class LookUp:
         return [_version(reply) for reply in self.control.pipelined([(name, key, *rest) for key in keys])]
 
     def _key(self, number: int) -> str:
-        return numbered(self.plan.keys.prefix, number)
+        return numbered_key(self.plan.keys.prefix, number)
 
 
 def _versions(runs: Sequence[int]) -> Versions:

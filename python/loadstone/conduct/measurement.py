@@ -15,6 +15,7 @@ from loadstone.conduct.ready_parts import failure, targets_of, watch_of
 from loadstone.conduct.snapshots import After, Before, read_after, read_before, readings
 from loadstone.conduct.trial_keys import keys_of, numbered_keys
 from loadstone.deploy.capacity_watch import RoomWatch
+from loadstone.deploy.control import KeyStore
 from loadstone.deploy.deployed import Parts, Ready
 from loadstone.deploy.placement import Placement
 from loadstone.drive.driver import Driver, OnInterval
@@ -27,7 +28,6 @@ from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import Ceiling
 from loadstone.record.observation import Drive, Observation, measure_phase
-from loadstone.software.redis.control import RedisControl
 
 
 @dataclass
@@ -172,7 +172,7 @@ def _without_its_keys(prepared: PreparedTrial) -> ServerGone | None:
     count = min(keys.count, prepared.offered or 0) if in_order else keys.count
     gone: ServerGone | None = None
     for one in targets_of(prepared.ready, planned.target).values():
-        if not isinstance(one.control, RedisControl) or (one.server.ours and not one.server.alive()):
+        if not isinstance(one.control, KeyStore) or (one.server.ours and not one.server.alive()):
             continue
         try:
             one.control.remove_numbered(keys.prefix, count)

@@ -1,9 +1,11 @@
-"""What is asked of the running servers and subjects around a drive: counters, counts, settings, and who died."""
+"""What is read from the running servers and subjects around a drive: counters, counts, settings, and who died."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from loadstone import registry
 from loadstone.conduct.memory_ends import OomKills, how_it_ended, killed_for_memory
+from loadstone.deploy.control import Control, KeyStore, Snapshot
 from loadstone.deploy.deployed import Deployed, Ready
 from loadstone.deploy.settings_in_force import unlike
 from loadstone.drive.outcome import DriveRecord, Interval
@@ -13,47 +15,40 @@ from loadstone.observe.watch import Watch
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.wanted import StoredCount
 from loadstone.record.facts import PortFacts, StoredFacts, SubjectFacts
-from loadstone.software.mariadb import settings as mariadb_settings
-from loadstone.software.mariadb.control import MariaDbControl
-from loadstone.software.redis import settings as redis_settings
-from loadstone.software.redis.control import RedisControl
-from loadstone.software.redis.monitor import RedisSnapshot, snapshot
-
-
-def redis_of(ready: Ready) -> dict[str, Deployed]:
-    """The servers that speak Redis's protocol."""
-    return {name: one for name, one in ready.servers.items() if isinstance(one.control, RedisControl)}
 
 
 def targets_of(ready: Ready, target: str | None) -> dict[str, Deployed]:
-    """The Redis servers that get the load themselves, and so the keys of the plan."""
-    return {name: one for name, one in redis_of(ready).items() if target is None or name == target}
+    """The servers that get the load themselves, and so hold the keys of the plan."""
+    stores = {name: one for name, one in ready.servers.items() if isinstance(one.control, KeyStore)}
+    return {name: one for name, one in stores.items() if target is None or name == target}
 
 
 def watch_of(ready: Ready, cpus: Sequence[int]) -> Watch:
-    """What the monitors may see of it."""
+    """What the monitors may observe of it."""
     servers, subjects = ready.servers.values(), ready.subjects.values()
     pids = [*(one.server.pids for one in servers), *(one.subject.pids for one in subjects)]
-    mariadb = {name: one.monitor for name, one in ready.servers.items() if isinstance(one.monitor, MariaDbControl)}
+    controls: dict[str, dict[str, Control]] = {}
+    for name, one in ready.servers.items():
+        controls.setdefault(one.monitor.software, {})[name] = one.monitor
     return Watch(
         pids={part: pid for parts in pids for part, pid in parts.items()},
         parked=ready.parked,
         complete=all(pids),
-        redis={name: one.monitor for name, one in redis_of(ready).items() if isinstance(one.monitor, RedisControl)},
         cpus=tuple(cpus),
-        mariadb=mariadb,
+        controls=controls,
         jvm={part: url for one in subjects for part, url in one.subject.metrics.items()},
     )
 
 
-def snapshots(ready: Ready) -> dict[str, RedisSnapshot | None]:
-    """The counters of each Redis; None of one that does not answer."""
-    found: dict[str, RedisSnapshot | None] = {}
-    for name, one in redis_of(ready).items():
-        try:
-            found[name] = snapshot(one.control) if isinstance(one.control, RedisControl) else None
-        except LoadstoneError:
-            found[name] = None
+def snapshots(ready: Ready) -> dict[str, Snapshot | None]:
+    """The counters of each server that has some; None of one that does not answer."""
+    found: dict[str, Snapshot | None] = {}
+    for name, one in ready.servers.items():
+        if registry.SOFTWARE[one.control.software].has_counters:
+            try:
+                found[name] = one.control.snapshot()
+            except LoadstoneError:
+                found[name] = None
     return found
 
 
@@ -72,8 +67,7 @@ def held(ready: Ready, counts: Iterable[StoredCount]) -> list[Held]:
 
 def _held(one: Deployed, text: str) -> Held:
     try:
-        keys = one.control.keys() if isinstance(one.control, RedisControl) else None
-        return Held(one.control.count(text), keys)
+        return Held(one.control.count(text), one.control.keys())
     except LoadstoneError:
         return Held(None, None)
 
@@ -118,8 +112,7 @@ def settings_of(ready: Ready, planned: PlannedTrial) -> tuple[dict[str, dict[str
             told[name] = dict(one.control.settings(asked))
         except LoadstoneError:
             continue
-        spelling = (mariadb_settings if isinstance(one.control, MariaDbControl) else redis_settings).SPELLING
-        if different := unlike(asked, told[name], spelling):
+        if different := unlike(asked, told[name], one.control.spelling):
             wrong[name] = different
     return told, wrong
 

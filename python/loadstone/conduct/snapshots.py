@@ -18,12 +18,12 @@ from loadstone.conduct.ready_parts import (
     subject_facts,
     throttled_s,
 )
-from loadstone.conduct.starts import Start, part_starts, starts_before
+from loadstone.conduct.starts import part_starts, starts_before
+from loadstone.deploy.control import Snapshot, Start
 from loadstone.deploy.deployed import Ready
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import PortFacts, SubjectFacts
 from loadstone.record.observation import Drive, PartReadings
-from loadstone.software.redis.monitor import RedisSnapshot
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Before:
     speed: dict[int, int]
     held: Sequence[Held]
     throttled_s: Mapping[str, float | None]
-    counters: Mapping[str, RedisSnapshot | None]
+    counters: Mapping[str, Snapshot | None]
     starts: Mapping[str, Start]
 
 
@@ -45,7 +45,7 @@ class After:
     """The parts right after a drive."""
 
     ports: PortFacts | None
-    counters: Mapping[str, RedisSnapshot | None]
+    counters: Mapping[str, Snapshot | None]
     subjects: Mapping[str, SubjectFacts]
     held: Sequence[Held]
     speed: dict[int, int]

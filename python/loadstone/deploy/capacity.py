@@ -1,179 +1,47 @@
-"""How much room a server has, as it tells of itself: a Redis's memory, the disk of a MariaDB."""
+"""How room on servers is found out, and put into text, for all kinds of software."""
 
 import contextlib
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+import re
 
-import psutil
-
-from loadstone.errors import LoadstoneError
-from loadstone.replies import read_as
-from loadstone.software.mariadb.control import MariaDbControl
-from loadstone.software.redis.control import RedisControl
-from loadstone.spec.experiment import OUR_PREFIX
-
-SCAN_ROUNDS = 20
-SCAN_COUNT = 1000
-"""So many keys, and so many times, are looked at to find one that is not ours."""
-WHOLE_MAX = 2**63 - 1
-RESERVE_SHARE, RESERVE_LEAST_BYTES, RESERVE_MOST_BYTES = 0.01, 256 * 1024, 64 * 1024**2
-"""What must stay free of a limit, for what others write meanwhile."""
+FULL = re.compile(r"\bOOM\b|maxmemory|[Nn]o space left|[Dd]isk full|is full|\berrno: 28\b|Errcode: 28")
 
 
-@dataclass(frozen=True)
-class MemoryUse:
-    """A Redis's memory at one moment, of INFO alone."""
-
-    used_bytes: int
-    """What counts against the limit: without the buffers of replicas and of the append-only file."""
-    limit_bytes: int
-    """Its maxmemory; 0: none, or it does not tell."""
-    policy: str
-    evicted_keys: int
-    refused: int
-    """Commands that it refused for want of memory (OOM)."""
-    keys: int
-    expiring_keys: int
-    machine_bytes: int | None = None
-    """Of its machine, all of it."""
-    resident_bytes: int = 0
-    run_id: str = ""
-    """Of which start, and of which of several servers behind one address."""
-
-    @classmethod
-    def of(cls, info: Mapping[str, Any]) -> "MemoryUse":
-        """What a server tells; what it does not tell, or tells as something else than a number, is 0."""
-        spaces = [value for name, value in info.items() if name.startswith("db") and isinstance(value, Mapping)]
-        oom = info.get("errorstat_OOM")
-        return cls(
-            used_bytes=max(0, _whole(info, "used_memory") - _whole(info, "mem_not_counted_for_evict")),
-            limit_bytes=_whole(info, "maxmemory"),
-            policy=str(info.get("maxmemory_policy", "noeviction")),
-            evicted_keys=_whole(info, "evicted_keys"),
-            refused=_whole(oom, "count") if isinstance(oom, Mapping) else 0,
-            keys=sum(_whole(space, "keys") for space in spaces),
-            expiring_keys=sum(_whole(space, "expires") for space in spaces),
-            machine_bytes=_whole(info, "total_system_memory") or None,
-            resident_bytes=_whole(info, "used_memory_rss"),
-            run_id=str(info.get("run_id", "")),
-        )
-
-    @property
-    def free_bytes(self) -> int:
-        """Below the limit. Only where there is one."""
-        return max(0, self.limit_bytes - self.used_bytes)
-
-    @property
-    def reserve_bytes(self) -> int:
-        """What is to stay free. Only where there is a limit."""
-        return int(min(RESERVE_MOST_BYTES, max(RESERVE_LEAST_BYTES, RESERVE_SHARE * self.limit_bytes)))
-
-    def evicts(self, foreign: int) -> bool:
-        """Whether a full server throws keys away, rather than refuse writes, where so many keys are not ours.
-
-        `volatile-*` throws away only keys that expire; where there are none it refuses.
-        """
-        if self.policy == "noeviction":
-            return False
-        return not self.policy.startswith("volatile") or (self.expiring_keys > 0 and foreign > 0)
+def says_full(error: BaseException) -> bool:
+    """Whether an error says by its text that no room is left."""
+    return FULL.search(str(error)) is not None
 
 
-def memory_use(control: RedisControl) -> MemoryUse:
-    """One INFO. Raises ServerGone."""
-    return MemoryUse.of(control.info())
+def size_text(count: float) -> str:
+    """Bytes for people: `12 MB`, `9.1 MB`."""
+    for unit in ("bytes", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if count >= 10 or unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:,.1f} GB"
 
 
-def limits_reported(control: RedisControl, use: MemoryUse) -> MemoryUse:
-    """The same with limit and policy out of CONFIG, for a server whose INFO does not have them. Raises ServerGone."""
-    info = control.info("memory")
-    if "maxmemory" in info and "maxmemory_policy" in info:
-        return use
-    settings = control.config_get(("maxmemory", "maxmemory-policy"))
-    limit, policy = _whole(settings, "maxmemory") or use.limit_bytes, settings.get("maxmemory-policy", use.policy)
-    return replace(use, limit_bytes=limit, policy=policy)
+def disk_shortage(folder: str, free_bytes: int | None, needed_bytes: int) -> str:
+    """Why rows may not fit on the disk under a folder, and what helps; empty if they do, or if nothing reports it."""
+    if free_bytes is None or needed_bytes <= free_bytes:
+        return ""
+    return (
+        f"the run's rows take about {size_text(needed_bytes)} on its disk, and {size_text(free_bytes)} are free in "
+        f"{folder}; free some, ask for fewer rows (data.NAME.rows, --scale), or give another server"
+    )
 
 
-def foreign_keys(control: RedisControl, use: MemoryUse) -> int:
-    """How many keys are not ours at most: all, but for those of a database that holds keys of ours alone.
+def free_here(pid: int, folder: str) -> int | None:
+    """Free bytes under a folder as a process sees it, which may be in a container; None where it cannot be looked at.
 
-    Raises:
-        ServerGone: the server does not answer.
+    Blocks that only root may take are not among them.
     """
-    return max(0, use.keys - control.keys()) if use.keys and _ours_alone(control) else use.keys
-
-
-def _ours_alone(control: RedisControl) -> bool:
-    """Whether every key of the database is ours; no, where there are too many to look at them all."""
-    cursor = "0"
-    for _ in range(SCAN_ROUNDS):
-        cursor, keys = control.scan(cursor, "COUNT", SCAN_COUNT)
-        if any(not key.startswith(OUR_PREFIX.encode()) for key in keys):
-            return False
-        if cursor == "0":
-            return True
-    return False
-
-
-def machine_free_bytes(use: MemoryUse, *, here: bool) -> int | None:
-    """Free memory of a Redis's machine: of this one as the kernel tells; of another at most. None: not known."""
-    if here:
-        return int(psutil.virtual_memory().available)
-    return None if use.machine_bytes is None else max(0, use.machine_bytes - use.resident_bytes)
-
-
-@dataclass(frozen=True)
-class DiskRoom:
-    """The disk under a database's files."""
-
-    folder: str
-    free_bytes: int | None
-    """None: nobody tells."""
-    binary_log: bool
-
-
-def disk_room(control: MariaDbControl, pid: int | None) -> DiskRoom:
-    """The disk that a MariaDB writes to; `pid`: its process, where that is one of this machine and can be seen.
-
-    Raises:
-        LoadstoneError: the server does not answer.
-    """
-    with MariaDbControl(control.endpoint) as anywhere:  # our database may not be made yet
-        settings = anywhere.settings(("datadir", "log_bin"))
-        folder = settings.get("datadir", "")
-        free = _free_by_plugin(anywhere, folder)
-    if free is None and pid is not None and folder.startswith("/"):
-        free = _free_here(pid, folder)
-    return DiskRoom(folder, free, settings.get("log_bin", "OFF") not in ("OFF", "0", ""))
-
-
-def _free_by_plugin(control: MariaDbControl, folder: str) -> int | None:
-    """By the plugin DISKS, which few servers have, and which tells those who may read files alone."""
-    try:
-        rows = control.table(2, "SELECT Path, Available FROM information_schema.DISKS")
-        with read_as(control.endpoint.label, "information_schema.DISKS", "paths and figures"):
-            under = [(str(path), int(kib)) for path, kib in rows if _is_under(folder, str(path))]
-    except LoadstoneError:
-        return None
-    return max(under, key=lambda disk: len(disk[0]))[1] * 1024 if under else None
-
-
-def _is_under(folder: str, path: str) -> bool:
-    return folder.startswith("/") and f"{folder.rstrip('/')}/".startswith(f"{path.rstrip('/')}/")
-
-
-def _free_here(pid: int, folder: str) -> int | None:
-    """As that process sees the folder, which may be in a container; None where this user may not look."""
     with contextlib.suppress(OSError):
         disk = os.statvfs(f"/proc/{pid}/root{folder}")
         return disk.f_bavail * disk.f_frsize
     return None
 
 
-def _whole(settings: Mapping[str, Any], name: str) -> int:
-    """A number of a server's, of which none is negative or needs more than 63 bits."""
-    try:
-        return min(max(0, int(settings.get(name, 0))), WHOLE_MAX)
-    except (TypeError, ValueError, OverflowError):
-        return 0
+def is_under(folder: str, path: str) -> bool:
+    """Whether an absolute folder lies at `path`, or below it."""
+    return folder.startswith("/") and f"{folder.rstrip('/')}/".startswith(f"{path.rstrip('/')}/")

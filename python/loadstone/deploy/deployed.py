@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from loadstone.deploy.provider import Control, Server
+from loadstone.deploy.control import Control
+from loadstone.deploy.provider import Server
 from loadstone.deploy.subjects.subject import Subject
 from loadstone.deploy.traces import Traces
 from loadstone.errors import UserError

@@ -5,7 +5,6 @@ from types import TracebackType
 from typing import Any, Self
 
 from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
-from loadstone.deploy.ledger import Made
 from loadstone.deploy.processes.paused import by_name
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.deploy.row_writer import DataWriter
@@ -13,12 +12,6 @@ from loadstone.deploy.server_pool import ServerPool
 from loadstone.deploy.subjects.pool import SubjectPool
 from loadstone.deploy.subjects.schema import make_tables
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.software.redis.commands.confinement import keys_made
-from loadstone.software.redis.control import RedisControl
-from loadstone.spec.experiment import OUR_PREFIX
-
-SUBJECT_KEYS = f"{OUR_PREFIX}subject:"
-"""What the keys of our own applications begin with."""
 
 
 class Deployments:
@@ -50,8 +43,8 @@ class Deployments:
         self._data.write(planned.data, servers)
         self._subjects.keep_only(self._servers.all())
         if planned.subjects:
-            _note_keys(servers)
-        _note_keys_beside(planned, servers)
+            _note_left_by_subjects(servers)
+        _note_left_by_load(planned, servers)
         subjects = self._subjects.need(planned.subjects, servers)
         return Ready(servers, subjects, self._hold_the_rest(servers, subjects))
 
@@ -81,21 +74,16 @@ class Deployments:
         self.stop()
 
 
-def _note_keys_beside(planned: PlannedTrial, servers: Mapping[str, Deployed]) -> None:
-    """Keys that the load leaves in a server of the user's beside `{key}`, which a trial removes itself."""
+def _note_left_by_load(planned: PlannedTrial, servers: Mapping[str, Deployed]) -> None:
+    """What the load leaves in a server of the user's beside the keys of the plan, which a trial removes itself."""
     commands = [command.args for operation in planned.plan.operations for command in operation.commands]
     commands += [command.args for one in (planned.load.operations if planned.load else ()) for command in one.commands]
     for name, deployed in servers.items():
-        if not deployed.server.ours and planned.target in (None, name) and isinstance(deployed.control, RedisControl):
-            keys, beginnings = keys_made(commands, planned.plan.keys.prefix)
-            deployed.traces.note(
-                *(Made("key", key) for key in sorted(keys)),
-                *(Made("keys_beginning", beginning) for beginning in sorted(beginnings)),
-            )
+        if not deployed.server.ours and planned.target in (None, name):
+            deployed.traces.note(*deployed.control.left_by_load(commands, planned.plan.keys.prefix))
 
 
-def _note_keys(servers: Mapping[str, Deployed]) -> None:
-    """A subject leaves keys in every Redis that it may have."""
+def _note_left_by_subjects(servers: Mapping[str, Deployed]) -> None:
+    """A subject may leave something in every server that it may have."""
     for deployed in servers.values():
-        if isinstance(deployed.control, RedisControl):
-            deployed.traces.note(Made("keys_beginning", SUBJECT_KEYS))
+        deployed.traces.note(*deployed.control.left_by_subjects())

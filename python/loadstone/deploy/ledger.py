@@ -11,6 +11,8 @@ from loadstone.output.terminal import printable
 from loadstone.plan.model import Endpoint
 
 Kind = Literal["numbered_keys", "keys_beginning", "key", "database", "table_made", "table_filled"]
+KEYS: tuple[Kind, ...] = ("numbered_keys", "keys_beginning", "key")
+TABLES: tuple[Kind, ...] = ("table_made", "table_filled")
 
 
 @dataclass(frozen=True, order=True)
@@ -26,13 +28,24 @@ class Made:
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """What became of one thing that was to be removed."""
+
+    thing: Made
+    text: str
+    """For a person: what was removed, or what stays and why."""
+    left: bool
+
+
+@dataclass(frozen=True)
 class Place:
     """A server that is not ours, named without any secret."""
 
     server: str
     """As the experiment calls it."""
     address: str
-    """`redis://HOST:PORT/NUMBER`, `rediss://...`, `unix:PATH/NUMBER` or `mariadb://HOST:PORT/DATABASE`."""
+    """`redis://HOST:PORT/NUMBER`, `rediss://...`, `unix:PATH/NUMBER`, or of software with tables its own scheme and
+    the database: `SCHEME://HOST:PORT/DATABASE`."""
     login: bool
     """Whether more than the address is needed to reach it: a user, a password, or options of TLS."""
 
@@ -41,16 +54,14 @@ class Place:
         return _address(self.address) == _address(other.address)
 
 
-def place_of(server: str, endpoint: Endpoint, database: str | None = None) -> Place:
-    """Where something is made; `database` of a MariaDB, None: a Redis."""
+def place_of(server: str, endpoint: Endpoint, database: tuple[str, str] | None = None) -> Place:
+    """Where something is made; `database`: scheme and name of one that has a name. None: that of the endpoint."""
     login = bool(endpoint.username or endpoint.password or endpoint.tls is not None)
     if endpoint.unix_path is not None:
         return Place(server, f"unix:{endpoint.unix_path}/{endpoint.database}", login)
     host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
-    scheme = "mariadb" if database is not None else "redis" if endpoint.tls is None else "rediss"
-    return Place(
-        server, f"{scheme}://{host}:{endpoint.port}/{endpoint.database if database is None else database}", login
-    )
+    scheme, name = database or ("redis" if endpoint.tls is None else "rediss", endpoint.database)
+    return Place(server, f"{scheme}://{host}:{endpoint.port}/{name}", login)
 
 
 class Ledger(Protocol):

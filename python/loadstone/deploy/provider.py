@@ -12,14 +12,11 @@ from typing import Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
+from loadstone.deploy.control import Control
 from loadstone.deploy.ledger import NO_LEDGER, Ledger
 from loadstone.errors import Interrupted
 from loadstone.plan.model import Endpoint
-from loadstone.software.mariadb.control import MariaDbControl
-from loadstone.software.redis.control import RedisControl
 
-Control = RedisControl | MariaDbControl
-"""How loadstone itself asks a server: counts, settings, and its own keys or tables."""
 ConfigValue = str | int | float | bool
 Module = Literal["json"]
 

@@ -11,14 +11,14 @@ import re
 import shutil
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from loadstone.deploy.processes.cache import cache_folder, only_one
 from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.row_files import Rows, Tell
 from loadstone.errors import UserError
 from loadstone.plan.wanted import WantedData
 
@@ -36,26 +36,6 @@ PIECE = re.compile(
 )
 KNOWN = "{number}, {uniform A..B}, {random N lowercase}; write {{ for a brace"
 LETTERS_MAX = 65_535
-Tell = Callable[[int], None]
-"""Told how many rows are done, as often as one likes. It may raise, which ends the work."""
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows in files, ready to be written to servers."""
-
-    columns: tuple[str, ...]
-    numeric: frozenset[str]
-    """Columns whose every value is a whole number."""
-    count: int
-    crc32_sum: int
-    """Of each line: what MariaDB gives as `SUM(CRC32(CONCAT_WS('\\t', ...)))`."""
-    parts: tuple[Path, ...]
-
-    def lines(self) -> Iterator[list[bytes]]:
-        """The lines of one part after another, without their ends."""
-        for part in self.parts:
-            yield part.read_bytes().split(b"\n")[:-1]
 
 
 class _Column:

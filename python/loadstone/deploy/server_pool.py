@@ -9,14 +9,13 @@ from functools import partial
 from typing import Any
 
 from loadstone.deploy.deployed import Deployed
-from loadstone.deploy.ledger import Place, describe, place_of
+from loadstone.deploy.ledger import describe
 from loadstone.deploy.leftovers import remove_earlier
 from loadstone.deploy.processes.paused import hold, release
 from loadstone.deploy.provider import DeployContext, ManyEndpoints, Remark, Server
 from loadstone.deploy.traces import Traces
 from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.plan.model import Endpoint
-from loadstone.software.mariadb.control import MariaDbControl
 
 PATIENCE_S = 20.0
 """How long a server of the user's that hangs is waited for at the end, to remove what is ours there."""
@@ -92,7 +91,7 @@ class ServerPool:
         try:
             deployed = _deployed(server, server.start(context))
             if not server.ours:
-                deployed.traces = Traces(_place(deployed), context.ledger)
+                deployed.traces = Traces(deployed.control.place(server.name), context.ledger)
                 remove_earlier(deployed.traces, deployed.control)
         except BaseException:
             if not server.ours:
@@ -155,11 +154,6 @@ def _deployed(server: Server, endpoint: Endpoint, traces: Traces | None = None) 
     )
 
 
-def _place(deployed: Deployed) -> Place:
-    database = deployed.control.database if isinstance(deployed.control, MariaDbControl) else None
-    return place_of(deployed.server.name, deployed.endpoint, database)
-
-
 def timed_out(error: BaseException) -> bool:
     """Whether an error is that of a server that did not answer in time, and so may answer later."""
     found: BaseException | None = error
@@ -172,4 +166,4 @@ def timed_out(error: BaseException) -> bool:
 
 def _leave_as_it_was(deployed: Deployed) -> None:
     if not deployed.server.ours:
-        deployed.traces.remove(deployed.control)
+        deployed.control.remove_traces(deployed.traces)

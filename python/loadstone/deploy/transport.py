@@ -1,9 +1,12 @@
-"""Whether what is said to a server can be read and changed on its way, and the remark that says so."""
+"""How a connection to a server is kept private, whether it is, and the remark that says where it is not."""
 
 import ipaddress
+import ssl
+from pathlib import Path
 
 from loadstone.deploy.provider import DeployContext, Remark
-from loadstone.plan.model import Endpoint
+from loadstone.errors import UserError
+from loadstone.plan.model import Endpoint, Tls
 
 
 def is_loopback(host: str) -> bool:
@@ -52,3 +55,39 @@ def remark_on_exposure(context: DeployContext, name: str, endpoint: Endpoint) ->
     said = exposure(name, endpoint)
     if said is not None:
         context.progress(Remark(said))
+
+
+def tls_context(tls: Tls) -> ssl.SSLContext:
+    """How a connection is encrypted and verified.
+
+    Raises:
+        UserError: a file that `tls` names cannot be read.
+    """
+    try:
+        context = ssl.create_default_context(cafile=tls.ca_file)
+        if not tls.verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if tls.cert_file is not None:
+            context.load_cert_chain(tls.cert_file, tls.key_file)
+    except (OSError, ssl.SSLError) as error:
+        files = ", ".join(f for f in (tls.ca_file, tls.cert_file, tls.key_file) if f)
+        raise UserError(f"tls: cannot use {files} ({error_text(error)}); name readable PEM files") from None
+    return context
+
+
+def ca_file_of(tls: Tls | None) -> str:
+    """The file of the CA that signed a server's certificate, for others; empty: one that this machine trusts."""
+    return str(Path(tls.ca_file).absolute()) if tls and tls.ca_file else ""
+
+
+def error_text(error: BaseException) -> str:
+    """What an error says, for a person, on one line; with the code that a server's error began with."""
+    for origin in (error, error.__cause__, error.__context__):
+        if isinstance(origin, OSError) and origin.strerror:
+            return origin.strerror
+    text = " ".join(str(error).split())
+    code = getattr(error, "status_code", None)
+    if isinstance(code, str) and not text.startswith(code):
+        text = f"{code} {text}"
+    return text.rstrip(".") or type(error).__name__

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from loadstone import registry
 from loadstone.errors import UserError
 from loadstone.plan.conditions import NumberedCondition, conditions_varied
 from loadstone.plan.deployment import Deployment
@@ -24,8 +25,6 @@ MOST_KEYS_PER_S = 3_000_000
 """More than any server stores: what was acknowledged is kept for so many keys that are written once."""
 AFTER_THE_KILL_S = 2.0
 """How long the load is planned to go on beyond the kill: it ends with the server's death, as good as always."""
-OF_THE_USER = ("url", "mariadb-url")
-"""Kinds of servers that are never killed."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ def plan_crashes(
         for condition in conditions_varied(experiment, crash.vary):
             parts = parts_of(identity(condition))
             _check(experiment, ("crashes", index), crash, parts)
-            ours = parts.deployment.servers[crash.server].get("kind") not in OF_THE_USER
+            ours = not registry.is_users(parts.deployment.servers[crash.server])
             if ours and has_levels(condition, only) and not mode.as_published:
                 times = crash.quick_times if mode.quick else crash.times
                 found += [_try(experiment, crash, parts, seed, number) for number in range(1, times + 1)]

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from loadstone import registry
 from loadstone.errors import UserError
 from loadstone.plan.mode import Mode, condition_text
 from loadstone.plan.order import derived_seed
 from loadstone.plan.substitute import FieldError, Path, substitute
 from loadstone.plan.wanted import StoredCount, WantedData, WantedSubject
 from loadstone.plan.wanted_subject import wanted_subject
-from loadstone.spec.experiment import DataInto, DataSpec, Experiment, is_mariadb
+from loadstone.spec.experiment import DataInto, DataSpec, Experiment
 from loadstone.spec.levels import Condition, fits
 
 ROWS_MAX = 1_000_000_000
@@ -146,8 +147,10 @@ class DeploymentPlanner:
             problem = f"there is neither a server nor a subject for {condition_text(condition)}; widen a `when`"
             raise self._experiment.source.error(("servers",), problem)
         asked = [written] if written else [] if subjects else list(servers)
-        mariadb = [name for name in asked if name in servers and is_mariadb(servers[name])]
-        if mariadb:
-            problem = f"'{mariadb[0]}' is a MariaDB and takes no load itself ({condition_text(condition)})"
+        for name in (name for name in asked if name in servers):
+            software = registry.software_of(servers[name])
+            if software.takes_load:
+                continue
+            problem = f"'{name}' is {software.one} and takes no load itself ({condition_text(condition)})"
             raise self._experiment.source.error(path, f"{problem}; name another")
         return written or None

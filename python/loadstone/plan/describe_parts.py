@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from loadstone import registry
 from loadstone.plan.conditions import conditions_varied
-from loadstone.plan.crashes import OF_THE_USER
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.plan.started_by_user import factors_of_start
 from loadstone.plan.substitute import substitute
@@ -49,7 +49,7 @@ def _subject(experiment: Experiment, name: str, trials: list[PlannedTrial]) -> s
     started_with += [f"{listed(fixed)} as the experiment has it"] if fixed else []
     must = f"; it must run with {' '.join(started_with)}" if started_with else ""
     servers = {server: settings for trial in trials for server, settings in trial.servers.items()}
-    own = [server for server, settings in servers.items() if settings.get("kind") not in OF_THE_USER]
+    own = [server for server, settings in servers.items() if not registry.is_users(settings)]
     unknown = f"; it knows nothing of {listed(own)}: give what it uses by --server" if own else ""
     return (
         f"Subject {name}: yours, {len(wanted.urls)} {'URL' if len(wanted.urls) == 1 else 'URLs'}{when}{must}{unknown}"
@@ -92,7 +92,7 @@ def listed(words: Iterable[str]) -> str:
 
 
 def _why_not(experiment: Experiment, crash: Crash) -> str:
-    by_user = experiment.servers[crash.server].get("kind") in OF_THE_USER
+    by_user = registry.is_users(experiment.servers[crash.server])
     return f" ({crash.server} is yours, and is never killed)" if by_user else ""
 
 

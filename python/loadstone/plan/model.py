@@ -180,6 +180,11 @@ class Keys(PlanPart):
     loaded: bool = Field(default=False, description="every key already holds its version 1")
 
 
+def numbered_key(prefix: str, number: int) -> str:
+    """The key of a plan with this number, as the engine names it."""
+    return f"{prefix}{number:012d}"
+
+
 class Documents(PlanPart):
     """Generated documents: payload + 122 bytes of JSON; `field` is a part of the payload."""
 

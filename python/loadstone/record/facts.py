@@ -3,10 +3,11 @@
 import re
 from collections.abc import Collection, Mapping
 from math import isfinite
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from loadstone.deploy.control import Snapshot
 from loadstone.deploy.placement import Placement
 from loadstone.drive.outcome import DriveRecord
 from loadstone.plan.model import Closed, Plan
@@ -73,34 +74,6 @@ class Ceiling(Facts):
             hottest_thread_share=max((t.cpu_s / t.wall_s for t in busy.threads if t.wall_s > 0), default=1.0),
             floor_p50_ns=min(floor, default=None),
         )
-
-
-class CommandCalls(Protocol):
-    """What a snapshot tells of one command."""
-
-    @property
-    def calls(self) -> int: ...
-    @property
-    def rejected_calls(self) -> int: ...
-
-
-class Snapshot(Protocol):
-    """A server at one moment, as the monitor of its software has it."""
-
-    @property
-    def run_id(self) -> str: ...
-    @property
-    def figures(self) -> Mapping[str, float]: ...
-    @property
-    def commands(self) -> Mapping[str, CommandCalls]: ...
-    @property
-    def settings(self) -> Mapping[str, str]: ...
-    @property
-    def monitor_clients(self) -> int | None: ...
-    @property
-    def slow_log_entries(self) -> int | None: ...
-    @property
-    def latency_events(self) -> Mapping[str, int]: ...
 
 
 class ServerCounters(Facts):
@@ -219,7 +192,7 @@ class StoredFacts(Facts):
     unknown: int = 0
     """Operations that may have stored it or not: errors, time-outs, replies that never came."""
     keys_before: int | None = None
-    """Keys in the server's database; None where it has none (MariaDB)."""
+    """Keys in the server's database; None where it has none."""
     keys_after: int | None = None
 
 

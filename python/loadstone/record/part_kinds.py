@@ -32,3 +32,9 @@ def declared_of(part: str, kinds: Mapping[str, str]) -> PartKind:
 def stores_of(facts: TrialFacts) -> list[str]:
     """The stores of a trial, by their names in the experiment."""
     return [name for name, kind in facts.kinds.items() if declared(kind).store]
+
+
+def has_counters(server: str, kinds: Mapping[str, str]) -> bool:
+    """Whether the record of a trial keeps the server's own counters of before and after the drive."""
+    software = registry.SOFTWARE.get(kinds.get(server, ""))
+    return software is not None and software.has_counters

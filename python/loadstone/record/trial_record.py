@@ -23,7 +23,7 @@ from loadstone.record.facts import (
 from loadstone.record.histogram import decode, dispersion, merge, quantiles_ns, quantiles_of_summary
 from loadstone.record.observation import Observation
 from loadstone.record.part_cpu import connections_by_third, cpu_seconds, parts_of
-from loadstone.record.part_kinds import declared_of, kinds_of
+from loadstone.record.part_kinds import has_counters, kinds_of
 from loadstone.record.trial import Quantiles, TrialCounts, TrialRecord
 from loadstone.record.window import Window
 
@@ -84,9 +84,7 @@ def _facts(
         drive=_without_histograms(drive),
         response_dispersion=dispersion([decode(o.response_histogram) for o in drive.operations.values()]),
         kinds=kinds,
-        servers={
-            name: _server_trial(pair) for name, pair in readings.counters.items() if declared_of(name, kinds).snapshots
-        },
+        servers={name: _server_trial(pair) for name, pair in readings.counters.items() if has_counters(name, kinds)},
         starts=dict(readings.starts),
         ceiling=observation.ceiling,
         series=_series(observation.drive.intervals),

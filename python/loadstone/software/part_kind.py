@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from loadstone.software.metric import Metric, StudyColumn
+
 
 @dataclass(frozen=True)
 class PartKind:
@@ -14,8 +16,6 @@ class PartKind:
     threads: Literal["one", "many", "any"] = "any"
     """one: it works in its main thread, whose CPU is its limit; many: its main thread says nothing; any: the main
     thread is reported where it takes most of the CPU."""
-    snapshots: bool = False
-    """Whether its counters are read right before and right after a drive."""
     shows_machine: bool = False
     """Whether the report has tables of the machine and its parts where one is under test."""
     connections: str | None = None
@@ -42,6 +42,16 @@ class Pool:
     active: str
     idle: str
     pending: str
+
+
+@dataclass(frozen=True)
+class Observed:
+    """All that a room declares of what it observes: `OBSERVED` in its `metrics.py`."""
+
+    metrics: tuple[Metric, ...]
+    kinds: tuple[PartKind, ...] = ()
+    pools: tuple[Pool, ...] = ()
+    study_columns: tuple[StudyColumn, ...] = ()
 
 
 UNKNOWN = PartKind("unknown")

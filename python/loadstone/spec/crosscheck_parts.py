@@ -2,9 +2,10 @@
 
 import re
 
+from loadstone import registry
 from loadstone.replies import shortened
 from loadstone.spec.crosscheck_levels import check_levels_once, check_when
-from loadstone.spec.experiment import COUNTING, OUR_PREFIX, DataInto, DataSpec, Experiment, SubjectSpec, is_mariadb
+from loadstone.spec.experiment import OUR_PREFIX, DataInto, DataSpec, Experiment, SubjectSpec
 from loadstone.spec.levels import REFERENCE
 from loadstone.spec.problems import listed, nearest, shown
 from loadstone.spec.yaml_text import Path
@@ -74,11 +75,12 @@ def _into(experiment: Experiment, at: Path, into: DataInto, data: DataSpec) -> N
     error = experiment.source.error
     _server(experiment, (*at, "server"), into.server)
     check_when(experiment, (*at, "when"), into.when)
-    wanted = "table" if is_mariadb(experiment.servers[into.server]) else "commands"
-    if wanted == "table" and (into.table is None or into.commands):
-        raise error(at, f"{into.server} is a MariaDB: write `table`, and no `commands`")
-    if wanted == "commands" and (not into.commands or into.table is not None):
-        raise error(at, f"{into.server} is no MariaDB: write `commands`, and no `table`")
+    software = registry.software_of(experiment.servers[into.server])
+    if software.rows == "table" and (into.table is None or into.commands):
+        raise error(at, f"{into.server} is {software.one}: write `table`, and no `commands`")
+    if software.rows == "commands" and (not into.commands or into.table is not None):
+        others = " and no ".join(one.title for one in registry.with_tables())
+        raise error(at, f"{into.server} is no {others}: write `commands`, and no `table`")
     for number, command in enumerate(into.commands):
         place: Path = (*at, "commands", number)
         for found in _PLACES.finditer(command):
@@ -157,12 +159,11 @@ def _server(experiment: Experiment, path: Path, name: str) -> None:
 
 
 def _count(experiment: Experiment, path: Path, server: str, count: str) -> None:
-    """A SELECT for a MariaDB, one of `COUNTING` for a Redis."""
-    by_select = is_mariadb(experiment.servers[server])
-    remedy = "write SELECT COUNT(*) FROM a table" if by_select else f"begin it with one of: {listed(COUNTING)}"
+    """It begins as what counts on the server's software does."""
+    software = registry.software_of(experiment.servers[server])
     first = (count.split() or [""])[0]
     if not first:
-        raise experiment.source.error(path, f"is empty; {remedy}")
-    if not REFERENCE.search(first) and first.upper() not in (("SELECT",) if by_select else COUNTING):
-        software = "a MariaDB" if by_select else "a Redis"
-        raise experiment.source.error(path, f"{shown(count)} does not count on {server}, {software}; {remedy}")
+        raise experiment.source.error(path, f"is empty; {software.how_to_count}")
+    if not REFERENCE.search(first) and first.upper() not in software.counts_by:
+        problem = f"{shown(count)} does not count on {server}, {software.one}; {software.how_to_count}"
+        raise experiment.source.error(path, problem)

@@ -4,7 +4,7 @@
 `${factor.name}` for a value that stands behind the level (`Factor.values`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -31,10 +31,8 @@ COLUMNS = (
     *("mariadb_reads", "pool_wait", "held_back", "published"),
 )
 """What a table may print, see `Table.columns`."""
-COUNTING = ("DBSIZE", "EXISTS", "GET", "HLEN", "LLEN", "SCARD", "STRLEN", "XLEN", "ZCARD")
-"""Commands of Redis that may count what is stored: they read, and answer one number."""
 OUR_PREFIX = "loadstone:"
-"""What every key begins with that is written to a Redis of the user's."""
+"""What every key begins with that is written to a server of the user's."""
 
 
 def _known_metric(name: str) -> str:
@@ -269,7 +267,7 @@ class SubjectSpec(SpecPart):
 
 
 class DataInto(SpecPart):
-    """One place that rows are written to: a table of MariaDB, or keys of Redis.
+    """One place that rows are written to: a table of a database, or keys of Redis.
 
     Only under conditions that `when` allows and that have the server.
     """
@@ -277,7 +275,7 @@ class DataInto(SpecPart):
     server: str
     when: dict[str, Level | tuple[Level, ...]] = {}
     table: str | None = None
-    """MariaDB: filled with the columns of the same names."""
+    """Filled with the columns of the same names."""
     commands: tuple[str, ...] = ()
     """Redis: sent for each row, with `{column}` for its values and `{json}` for the row; keys: `loadstone:...`."""
 
@@ -393,11 +391,6 @@ class AsPublished(SpecPart):
     note: str = ""
 
 
-def is_mariadb(settings: Mapping[str, Any]) -> bool:
-    """Whether a server's settings are those of a MariaDB: it takes no load itself, and rows go into its tables."""
-    return str(settings.get("kind", "")).startswith("mariadb") or settings.get("software") == "mariadb"
-
-
 class Experiment(SpecPart):
     """One experiment: a question, factors, the load, and what the original found."""
 
@@ -409,7 +402,7 @@ class Experiment(SpecPart):
     factors: dict[str, Factor]
     tables: tuple[Table, ...] = Field(min_length=1, max_length=PARTS_MAX)
     servers: dict[str, dict[str, Any]]
-    """Name -> settings of a provider (`kind: embedded | process | url | mariadb...`), see `registry.SERVERS`.
+    """Name -> settings of a provider (`kind: embedded | process | url...`), see `registry.SERVERS`.
 
     With `when`, as of an operation, it is there for those conditions only.
     """

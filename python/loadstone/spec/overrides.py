@@ -4,11 +4,12 @@ import copy
 from collections.abc import Iterable
 from typing import Any
 
+from loadstone import registry
 from loadstone.errors import UserError
 from loadstone.secrecy.experiment import check_given
 from loadstone.secrecy.references import learn_options
 from loadstone.secrecy.references import resolve as resolve_reference
-from loadstone.spec.experiment import Experiment, Factor, is_mariadb
+from loadstone.spec.experiment import Experiment, Factor
 from loadstone.spec.levels import Level, level_text
 from loadstone.spec.load import resolve
 from loadstone.spec.problems import listed, nearest
@@ -17,7 +18,6 @@ from loadstone.spec.subject_option import put_subject
 from loadstone.spec.units import parse_any
 from loadstone.spec.yaml_text import Path, YamlTextError, read_yaml
 
-_MARIADB_SCHEMES = ("mariadb://", "mysql://")
 Only = dict[str, tuple[Level, ...]]
 """The levels to which factors are restricted."""
 
@@ -109,14 +109,11 @@ def _put_server(data: dict[str, Any], text: str, experiment: Experiment) -> Path
         known = listed(experiment.servers)
         raise UserError(f"--server {shown}: write NAME=URL; servers of {experiment.name} are: {known}")
     written = data["servers"][name]
-    by_url = resolve_reference(url).startswith(_MARIADB_SCHEMES)
-    if is_mariadb(written) != by_url:
-        wanted = "Redis; write redis://HOST:PORT"
-        if is_mariadb(written):
-            wanted = "MariaDB; write mariadb://USER:PASSWORD@HOST:PORT/DATABASE"
-        raise UserError(f"--server {name}=...: {name} is a {wanted}")
+    software = registry.software_of(written)
+    if registry.software_by_url(resolve_reference(url)) is not software:
+        raise UserError(f"--server {name}=...: {name} is {software.one}; write {software.url_form}")
     kept = {key: value for key, value in written.items() if key in ("modules", "when")}
-    data["servers"][name] = {"kind": "mariadb-url" if by_url else "url", "url": url, **kept}
+    data["servers"][name] = {"kind": software.url_kind, "url": url, **kept}
     return ("servers", name)
 
 

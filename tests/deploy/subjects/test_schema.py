@@ -71,6 +71,6 @@ def test_a_server_takes_what_our_grammar_takes(theirs: Deployed, tmp_path: Path)
     )
     make_tables("shop", MANIFEST, tmp_path, {"mariadb": theirs})
     assert theirs.control.count("SELECT COUNT(*) FROM author WHERE `user` = 'X'") == 1
-    theirs.traces.remove(theirs.control)
+    theirs.control.remove_traces(theirs.traces)
     assert isinstance(theirs.control, MariaDbControl)
     assert theirs.control.tables() == ["post"]

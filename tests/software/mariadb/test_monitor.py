@@ -150,5 +150,5 @@ def test_a_server_that_died_does_not_answer(tmp_path: Path) -> None:
 
 def test_every_metric_has_a_unit_and_a_source(connection: Connection) -> None:
     assert set(MariaDbMonitor.METRICS) == {*RATES, *GAUGES, "answers", "buffer_pool_hits"}
-    [monitor] = MariaDbMonitor.watching(Watch(mariadb={"database": connection}))
+    [monitor] = MariaDbMonitor.watching(Watch(controls={"mariadb": {"database": connection}}))
     assert {sample.part for sample in monitor.sample(1.0)} == {"database"}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.rows import Rows
+from loadstone.deploy.row_files import Rows
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.plan.model import Endpoint
 from loadstone.software.mariadb import client as mariadb_client

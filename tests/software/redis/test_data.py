@@ -12,7 +12,8 @@ from tests.servers import PATIENCE_S, Certificates, Scripted, UserRedis, is_gone
 
 from loadstone import registry
 from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.rows import Rows, rows_of
+from loadstone.deploy.row_files import Rows
+from loadstone.deploy.rows import rows_of
 from loadstone.errors import Interrupted, ServerGone
 from loadstone.plan.model import Endpoint, Tls
 from loadstone.plan.wanted import WantedData

@@ -67,7 +67,7 @@ def test_something_that_is_not_redis(scripted: Script) -> None:
 
 
 def test_something_that_says_nothing(scripted: Script, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe, "KNOCK_S", 0.5)
+    monkeypatch.setattr(probe, "PROBE_S", 0.5)
     assert "says nothing" in refusal(scripted(None).url)
 
 

@@ -1,32 +1,37 @@
-"""Kind `container`: a Redis or a MariaDB in a container of its own, by Docker or Podman of this machine."""
+"""Kind `container`: a server in a container of its own, by Docker or Podman of this machine."""
 
 import dataclasses
 import re
 import secrets
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import psutil
-from pydantic import Field, model_validator
+from pydantic import Field, GetPydanticSchema, model_validator
+from pydantic_core import core_schema
 
-from loadstone.deploy.containers.container_software import ContainedMariaDb, ContainedRedis, Software
+from loadstone import registry
+from loadstone.deploy.containers.contained import Contained, InContainer
+from loadstone.deploy.control import Control
 from loadstone.deploy.processes.endings import ending_of_process
 from loadstone.deploy.processes.ports import PORT_TRIES, free_port
 from loadstone.deploy.processes.resource_limits import Limited, Limits, written
-from loadstone.deploy.provider import ConfigValue, Control, DeployContext, Remark, ServerFacts, ServerSettings
+from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.plan.model import Endpoint
 from loadstone.secrecy.registry import new_password
-from loadstone.software.mariadb import local as mariadb_local
-from loadstone.software.redis.local import READY_S, check_config
 
 if TYPE_CHECKING:  # imported when it is needed: half a second that other kinds need not wait
     from loadstone.deploy.containers.container_run import ContainerRun
 
+READY_S = 60.0
+"""How long a server may take to serve again, with the data that it kept."""
 FIRST_START_S = 5 * READY_S
 """How long a server may take to serve for the first time: an image may make its system tables then."""
 POLL_S = 0.05
+Name = Annotated[str, GetPydanticSchema(lambda _, __: core_schema.literal_schema(list(registry.in_containers())))]
+"""Of software that runs in containers."""
 
 
 class ContainerSettings(ServerSettings):
@@ -37,25 +42,26 @@ class ContainerSettings(ServerSettings):
 
     kind: Literal["container"] = "container"
     image: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/:@-]*$")
-    software: Literal["redis", "mariadb"] = "redis"
+    software: Name = registry.in_containers()[0]
     program: str | None = None
     settings: dict[str, ConfigValue] = Field(default_factory=dict)
     limits: Limits = Limits()
 
     @model_validator(mode="after")
     def _checked(self) -> Self:
-        if self.software == "redis":
-            check_config(self.settings)
-        else:
-            mariadb_local.check_settings(self.settings)
-            if self.modules:
-                raise ValueError("'modules': a MariaDB has none; leave the key out")
+        self._room.check(self.settings, self.modules)
         return self
+
+    @property
+    def _room(self) -> InContainer:
+        found = registry.room(self.software).in_container
+        if found is None:
+            raise LookupError(f"{self.software} declares that it runs in containers, and its room does not say how")
+        return found
 
     def server(self, name: str) -> "ContainerServer":
         """The server, not started."""
-        software = ContainedRedis(self.modules) if self.software == "redis" else ContainedMariaDb()
-        return ContainerServer(name, self, software)
+        return ContainerServer(name, self, self._room.contents(self.modules))
 
 
 class ContainerServer:
@@ -63,7 +69,7 @@ class ContainerServer:
 
     ours = True
 
-    def __init__(self, name: str, settings: ContainerSettings, software: Software) -> None:
+    def __init__(self, name: str, settings: ContainerSettings, software: Contained) -> None:
         self.name = name
         self.facts = ServerFacts(software=settings.software, version="", mode="", role="")
         self.settings_read_back: Mapping[str, str] = {}

@@ -80,7 +80,7 @@ class Manifest(_Part):
     """`environment` values may hold `${server.fact}`, and `{port}` and the like as commands may.
 
     A value that refers to one of `optional_servers` is left out where the experiment has no such server. `tables` names
-    a file of SQL statements for a server (`mariadb: schema.sql`, below the manifest's folder): it is run there before
+    a file of SQL statements for a server (`NAME: schema.sql`, below the manifest's folder): it is run there before
     the subject starts, where the experiment has such a server.
     """
 

@@ -2,16 +2,14 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from loadstone import registry
 from loadstone.deploy.provider import ServerFacts
 from loadstone.deploy.subjects.manifest import REFERENCE
+from loadstone.deploy.transport import ca_file_of
 from loadstone.errors import UserError
 from loadstone.plan.model import Endpoint, Tls
 from loadstone.secrecy.references import resolve
-
-UNREADABLE = "mysql_native_password,client_ed25519,parsec,caching_sha2_password"
-"""Plugins by which a server that nobody verified does not get to read the password."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +23,8 @@ class Address:
     database: str = ""
     encryption: Tls | None = None
     """What `tls`, `ca_file` and `jdbc_options` are made of."""
+    software: str = ""
+    """By its name in `registry.SOFTWARE`; empty: not known."""
 
     @property
     def address(self) -> str:
@@ -39,40 +39,23 @@ class Address:
     @property
     def ca_file(self) -> str:
         """The file of the CA that signed its certificate; empty: one that this machine trusts."""
-        return str(Path(self.encryption.ca_file).absolute()) if self.encryption and self.encryption.ca_file else ""
+        return ca_file_of(self.encryption)
 
     @property
     def jdbc_options(self) -> str:
-        """How MariaDB's Connector/J is to connect: verified as loadstone does it, and without files for the server.
+        """How the server's JDBC driver is to connect: verified as loadstone does it, and without files for the server.
 
         Raises:
-            UserError: its URL has options that Connector/J cannot be given.
+            UserError: its software has none, or its URL has options that the driver cannot be given.
         """
-        options = {"allowLocalInfile": "false", "sslMode": "disable"}
-        if self.encryption is not None:
-            self._require_jdbc(self.encryption)
-            options["sslMode"] = "verify-full"
-            if not self.encryption.verify:
-                options |= {"sslMode": "trust", "restrictedAuth": UNREADABLE}
-            elif self.ca_file:
-                options["serverSslCert"] = self.ca_file
-        return "&".join(f"{name}={value}" for name, value in options.items())
-
-    def _require_jdbc(self, tls: Tls) -> None:
-        unknown = {
-            "server_name": tls.server_name not in (None, self.host),
-            "cert_file": tls.cert_file is not None,
-            "ca_file with '&' in its name": "&" in self.ca_file,
-        }
-        for option in (option for option, given in unknown.items() if given):
-            raise UserError(
-                f"server {self.address}: {option}: the application connects by JDBC, where this cannot be said; "
-                "leave it out, or start the application yourself and name it by --subject"
-            )
+        options = registry.room(self.software).jdbc_options if self.software in registry.SOFTWARE else None
+        if options is None:
+            raise UserError(f"server {self.address}: an application does not connect to it by JDBC; leave it out")
+        return options(self.host, self.port, self.encryption)
 
 
-def address_of(endpoint: Endpoint, facts: ServerFacts) -> Address:
-    """Where a server that was started is; its database by name (MariaDB) or number (Redis).
+def address_of(endpoint: Endpoint, facts: ServerFacts, software: str = "") -> Address:
+    """Where a server of a software that was started is; its database by name or number.
 
     Raises:
         UserError: it has no port.
@@ -81,7 +64,7 @@ def address_of(endpoint: Endpoint, facts: ServerFacts) -> Address:
         raise UserError(f"server {endpoint.label}: a subject needs a host and port; give one by redis://HOST:PORT")
     database = facts.details.get("database", str(endpoint.database))
     login = (endpoint.username or "", endpoint.password or "")
-    return Address(endpoint.host, str(endpoint.port), *login, database, endpoint.tls)
+    return Address(endpoint.host, str(endpoint.port), *login, database, endpoint.tls, software)
 
 
 def resolved(

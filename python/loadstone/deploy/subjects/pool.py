@@ -159,7 +159,7 @@ def _written(wanted: WantedSubject) -> str:
 
 def _address(deployed: Deployed) -> Address:
     """What a subject may know of a server. Raises UserError if it has no port."""
-    return address_of(deployed.endpoint, deployed.server.facts)
+    return address_of(deployed.endpoint, deployed.server.facts, deployed.control.software)
 
 
 def _limits(name: str, limits: Mapping[str, object]) -> Limits:

@@ -79,7 +79,7 @@ class SubjectSettings:
     environment: Mapping[str, str] = field(default_factory=dict)
     """What the condition varies; goes before the manifest's."""
     servers: Mapping[str, Address] = field(default_factory=dict)
-    """The experiment's servers, started (`references.address_of`)."""
+    """The experiment's servers, started (`placeholders.address_of`)."""
 
 
 class LocalSubject:

@@ -9,15 +9,13 @@ from urllib.parse import unquote, urlsplit
 from loadstone.bounded_socket import TooMuch
 from loadstone.deploy.processes.resource_limits import Throttling
 from loadstone.deploy.provider import DeployContext, silent
-from loadstone.deploy.transport import remark_on_exposure
+from loadstone.deploy.transport import error_text, remark_on_exposure, tls_context
 from loadstone.deploy.urls import learned
+from loadstone.deploy.users_parts import answering_again, listening_pid
 from loadstone.errors import ServerGone, UserError
 from loadstone.http_exchange import NotHttp, exchange
 from loadstone.plan.model import Endpoint, Tls
 from loadstone.secrecy.text import hide_url
-from loadstone.software.mariadb.url import listening_pid
-from loadstone.software.redis.control import plain, tls_context
-from loadstone.software.redis.url import answering_again
 
 ASK_S = 5.0
 RETURN_S, POLL_S = 30.0, 0.5
@@ -141,7 +139,7 @@ def _ask(name: str, endpoint: Endpoint) -> None:
         raise UserError(f"{where}: the head of its answer has no end; correct its URL") from None
     except OSError as error:
         kind = _Slow if isinstance(error, TimeoutError) else UserError
-        raise kind(f"{where}: {plain(error)}; start it, or correct its URL") from None
+        raise kind(f"{where}: {error_text(error)}; start it, or correct its URL") from None
     except NotHttp as error:
         raise UserError(f"{where}: it does not speak HTTP ({error}); correct its URL") from None
     except (ValueError, http.client.HTTPException) as error:  # a host or a path that cannot be sent

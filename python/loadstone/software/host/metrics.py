@@ -1,7 +1,7 @@
 """The metrics of the host, of each process on it, and of loadstone itself."""
 
 from loadstone.software.metric import KIB, PERCENT, STORES, Column, Metric, MetricKind, Series, Table, label
-from loadstone.software.part_kind import PartKind
+from loadstone.software.part_kind import Observed, PartKind
 
 HOST, KERNEL, CPU, OTHERS, GENERATOR, PROCESS = "host", "kernel", "cpu<number>", "others", "generator", "process"
 PROGRAMS = "other programs"
@@ -216,3 +216,4 @@ _GENERATOR = (
 )  # fmt: skip
 OF_GENERATOR = (*(one for one in OF_PROCESS if one.name in ("cpu_s", "cpu_share", "rss_bytes")), *_GENERATOR)
 METRICS = (*OF_HOST, *OF_OTHERS, *OF_PROCESS, *_GENERATOR)
+OBSERVED = Observed(METRICS, KINDS)

@@ -1,7 +1,7 @@
 """The metrics of a JVM, out of what Micrometer tells of it at Spring Boot's `/actuator/prometheus`."""
 
 from loadstone.software.metric import Column, Format, Metric, MetricKind, Series, Table, label
-from loadstone.software.part_kind import Pool
+from loadstone.software.part_kind import Observed, Pool
 
 PART = "jvm"
 TABLE = Table("The application's JVM", ("subject",))
@@ -76,3 +76,4 @@ METRICS = (
             Series("tomcat_connections", "Connections to Tomcat"),
             _column(6, "clients", "Connections from clients.")),
 )  # fmt: skip
+OBSERVED = Observed(METRICS, pools=POOLS)

@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 from pymysql.constants import ER
 
-from loadstone.deploy.rows import Rows, Tell
+from loadstone.deploy.row_files import Rows, Tell
 from loadstone.errors import LoadstoneError, UserError
-from loadstone.software.mariadb.control import MariaDbControl, error_code, require_name
+from loadstone.software.mariadb.session import MariaDbSession, error_code, require_name
 
 NO_FILES = (ER.NOT_ALLOWED_COMMAND, 3948, 4166)
 """The server, or its user, may not take files; MySQL's and MariaDB's newer numbers for it."""
 
 
-def write_to_table(control: MariaDbControl, table: str, rows: Rows, tell: Tell, claim: Callable[[int], None]) -> bool:
+def write_to_table(control: MariaDbSession, table: str, rows: Rows, tell: Tell, claim: Callable[[int], None]) -> bool:
     """Make the table hold exactly these rows; whether anything had to be written.
 
     `claim` is told how many other rows it holds, before it is changed; it raises where they must stay.
@@ -45,7 +45,7 @@ def write_to_table(control: MariaDbControl, table: str, rows: Rows, tell: Tell, 
     return True
 
 
-def _load(writer: MariaDbControl, table: str, rows: Rows, tell: Tell) -> None:
+def _load(writer: MariaDbSession, table: str, rows: Rows, tell: Tell) -> None:
     columns = ", ".join(f"`{column}`" for column in rows.columns)
     done = 0
     for part in rows.parts:
@@ -62,7 +62,7 @@ def _load(writer: MariaDbControl, table: str, rows: Rows, tell: Tell) -> None:
         tell(done)
 
 
-def _insert(writer: MariaDbControl, table: str, rows: Rows, tell: Tell) -> None:
+def _insert(writer: MariaDbSession, table: str, rows: Rows, tell: Tell) -> None:
     columns = ", ".join(f"`{column}`" for column in rows.columns)
     places = ", ".join("%s" for _ in rows.columns)
     done = 0
@@ -75,10 +75,10 @@ def _insert(writer: MariaDbControl, table: str, rows: Rows, tell: Tell) -> None:
             tell(done)
 
 
-def _count(writer: MariaDbControl, table: str) -> int:
+def _count(writer: MariaDbSession, table: str) -> int:
     return writer.number(f"SELECT COUNT(*) FROM `{table}`")
 
 
-def _crc32_sum(writer: MariaDbControl, table: str, rows: Rows) -> int:
+def _crc32_sum(writer: MariaDbSession, table: str, rows: Rows) -> int:
     columns = ", ".join(f"`{column}`" for column in rows.columns)
     return writer.number(rf"SELECT SUM(CRC32(CONCAT_WS('\t', {columns}))) FROM `{table}`")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from loadstone.deploy import settings_in_force as as_asked
 from loadstone.deploy.provider import ConfigValue, ServerFacts
 from loadstone.errors import UserError
-from loadstone.software.mariadb.control import MariaDbControl, canonical
+from loadstone.software.mariadb.session import MariaDbSession, canonical
 from loadstone.software.mariadb.settings import SPELLING
 
 READ_BACK = (
@@ -17,7 +17,7 @@ READ_BACK = (
 """Settings that decide about speed and durability, recorded with every trial."""
 
 
-def facts_of(control: MariaDbControl) -> ServerFacts:
+def facts_of(control: MariaDbSession) -> ServerFacts:
     """Version and role.
 
     Raises:

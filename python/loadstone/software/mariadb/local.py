@@ -20,8 +20,9 @@ from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, Server
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.plan.model import Endpoint
 from loadstone.secrecy.registry import new_password
-from loadstone.software.mariadb.control import MariaDbControl, canonical
+from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.facts import READ_BACK, differences, facts_of
+from loadstone.software.mariadb.session import canonical
 from loadstone.software.mariadb.settings import DATABASE, errors_in, init_text, options_text, why_it_ended
 
 READY_S = 60.0

@@ -12,7 +12,7 @@ from pymysql.constants import ER
 
 from loadstone.deploy.ledger import Made
 from loadstone.errors import LoadstoneError, ServerGone, UserError
-from loadstone.software.mariadb.control import REFUSED, MariaDbControl, error_code, require_name
+from loadstone.software.mariadb.session import REFUSED, MariaDbSession, error_code, require_name
 
 _COMMENT = re.compile(r"loadstone run ([0-9a-f]{32}) (\S{1,200})")
 _NAME = re.compile(r"[\w.-]{1,200}", re.ASCII)
@@ -33,9 +33,9 @@ def comment_of(run_id: str, run_name: str) -> str:
     return f"loadstone run {run_id} {run_name if _NAME.fullmatch(run_name) else 'unnamed'}"
 
 
-def owner_of(control: MariaDbControl) -> Owner | None:
+def owner_of(control: MariaDbSession) -> Owner | None:
     """The run that made the control's database; None: none did, it is not there, or the server is too old to say it."""
-    with MariaDbControl(control.endpoint) as anywhere:
+    with MariaDbSession(control.endpoint) as anywhere:
         try:
             rows = anywhere.query(
                 "SELECT SCHEMA_COMMENT FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = %s", control.database
@@ -48,8 +48,8 @@ def owner_of(control: MariaDbControl) -> Owner | None:
     return Owner(found[1], found[2]) if found else None
 
 
-def create_marked(control: MariaDbControl, run_id: str, run_name: str) -> bool:
-    """Make our database with its mark, see `MariaDbControl.create_database`; without one on a server too old for it."""
+def create_marked(control: MariaDbSession, run_id: str, run_name: str) -> bool:
+    """Make our database with its mark, see `MariaDbSession.create_database`; without one on a server too old for it."""
     if not run_id:
         return control.create_database()
     try:
@@ -67,7 +67,7 @@ def marking_table(run_id: str) -> str:
     return name
 
 
-def mark_tables(control: MariaDbControl, run_id: str, tables: Iterable[Made]) -> None:
+def mark_tables(control: MariaDbSession, run_id: str, tables: Iterable[Made]) -> None:
     """List tables as the run's, in a database that was there before. A user who may not make tables cannot.
 
     Raises:
@@ -86,7 +86,7 @@ def mark_tables(control: MariaDbControl, run_id: str, tables: Iterable[Made]) ->
             raise
 
 
-def marked_tables(control: MariaDbControl, run_id: str) -> set[Made]:
+def marked_tables(control: MariaDbSession, run_id: str) -> set[Made]:
     """The tables that the control's database itself says are the run's."""
     name = marking_table(run_id)
     if name not in control.tables():
@@ -95,14 +95,14 @@ def marked_tables(control: MariaDbControl, run_id: str) -> set[Made]:
     return {Made("table_made" if kind == _KINDS[0] else "table_filled", str(t)) for t, kind in rows if kind in _KINDS}
 
 
-def unmark_tables(control: MariaDbControl, run_id: str) -> None:
+def unmark_tables(control: MariaDbSession, run_id: str) -> None:
     """Remove the list, where there is one."""
     name = marking_table(run_id)
     if name in control.tables():
         control.query(f"DROP TABLE `{name}`")
 
 
-def remove_database(control: MariaDbControl, run_id: str) -> bool:
+def remove_database(control: MariaDbSession, run_id: str) -> bool:
     """Remove a database that has the run's mark; False: it is gone already.
 
     Raises:

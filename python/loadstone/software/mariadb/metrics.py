@@ -12,7 +12,7 @@ from loadstone.software.metric import (
     Table,
     label,
 )
-from loadstone.software.part_kind import PartKind
+from loadstone.software.part_kind import Observed, PartKind
 
 PART = "mariadb"
 KIND = PartKind(
@@ -120,3 +120,4 @@ STUDY_COLUMNS = (
         PART, "rows_read_per_s", "average", "rate", drop=3,
     ),
 )  # fmt: skip
+OBSERVED = Observed(METRICS, (KIND,), study_columns=STUDY_COLUMNS)

@@ -1,13 +1,15 @@
 """A MariaDB (or MySQL) server as it tells of itself by SHOW GLOBAL STATUS."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 from loadstone.errors import LoadstoneError
 from loadstone.observe.counter_rates import Rates
 from loadstone.observe.sample import Monitor, Sample
-from loadstone.observe.watch import SqlControl, Watch
+from loadstone.observe.watch import Watch
 from loadstone.replies import read_as
 from loadstone.software.mariadb import metrics
+from loadstone.software.mariadb.declared import MARIADB
 from loadstone.software.metric import by_name
 
 ROWS_READ = tuple(
@@ -46,6 +48,13 @@ NAMES = sorted({name for names in RATES.values() for name in names} | {*GAUGES.v
 QUESTION = f"SHOW GLOBAL STATUS WHERE Variable_name IN ({', '.join(repr(name) for name in NAMES)})"
 
 
+class SqlControl(Protocol):
+    """What the monitor needs of a control; `MariaDbControl` is one."""
+
+    def query(self, sql: str) -> Sequence[Sequence[Any]]:
+        """The rows of the answer, each the values of its columns; ServerGone if there is none."""
+
+
 class MariaDbMonitor:
     """The server of `part`; `answers` alone is reported while it does not answer."""
 
@@ -59,7 +68,7 @@ class MariaDbMonitor:
     @classmethod
     def watching(cls, watch: Watch) -> list[Monitor]:
         """One for each server."""
-        return [cls(part, control) for part, control in watch.mariadb.items()]
+        return [cls(part, control) for part, control in watch.controls_of(MARIADB.name).items()]
 
     def sample(self, unix_s: float) -> Iterator[Sample]:
         """Gauges now, rates since they were last reported; sends one statement."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from loadstone.deploy.provider import ConfigValue
 from loadstone.deploy.settings_in_force import Spelling
-from loadstone.software.mariadb.control import canonical
+from loadstone.software.mariadb.session import canonical
 
 DATABASE = "loadstone"
 """The database, and the user that the load logs in as."""

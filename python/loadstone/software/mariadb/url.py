@@ -5,23 +5,24 @@ from dataclasses import replace
 from typing import Annotated, Literal
 from urllib.parse import unquote, urlsplit
 
-import psutil
 from pydantic import ConfigDict, Field
 
-from loadstone.deploy.ledger import Made, Place, place_of
+from loadstone.deploy.ledger import Made, Place
 from loadstone.deploy.provider import DeployContext, ServerFacts, ServerSettings
 from loadstone.deploy.transport import is_loopback, remark_on_exposure
 from loadstone.deploy.urls import TLS_OPTIONS, options_of, password_of, tls_of, truth_of, valid_by
+from loadstone.deploy.users_parts import answering_again, listening_pid
 from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.plan.model import Endpoint, Tls
 from loadstone.secrecy.text import hide_url
-from loadstone.software.mariadb.control import NAME, MariaDbControl
+from loadstone.software.mariadb.control import MariaDbControl
+from loadstone.software.mariadb.declared import MARIADB
 from loadstone.software.mariadb.facts import READ_BACK, facts_of
 from loadstone.software.mariadb.marks import create_marked, owner_of, remove_database
+from loadstone.software.mariadb.session import NAME
 from loadstone.software.mariadb.settings import DATABASE
-from loadstone.software.redis.url import answering_again
+from loadstone.software.mariadb.traces import place_of_database
 
-SCHEMES = ("mariadb", "mysql")
 OPTIONS = ("password_env", "ssl", "ssl-mode", *TLS_OPTIONS)
 MODES = {
     "DISABLED": {"ssl": "no"},
@@ -48,7 +49,7 @@ def parse_mariadb_url(url: str) -> tuple[Endpoint, str]:
         host, port = parts.hostname, parts.port
     except ValueError as error:
         raise UserError(f"url '{shown}': {error}; write mariadb://USER:PASSWORD@HOST:PORT/DATABASE") from None
-    if parts.scheme not in SCHEMES or parts.fragment:
+    if parts.scheme not in MARIADB.schemes or parts.fragment:
         raise UserError(f"url '{shown}': write mariadb://USER:PASSWORD@HOST:PORT/DATABASE")
     options = options_of(parts, OPTIONS, shown)
     database = unquote(parts.path.strip("/")) or DATABASE
@@ -190,16 +191,4 @@ class MariaDbUrl:
     @property
     def _noted(self) -> tuple[Place, Made]:
         """Our database, as the ledger has it."""
-        return place_of(self.name, self._endpoint, self._database), Made("database", self._database)
-
-
-def listening_pid(endpoint: Endpoint) -> int | None:
-    """The one process of this machine that listens at a loopback endpoint, where that can be seen."""
-    if not is_loopback(endpoint.host):
-        return None
-    try:
-        listening = (c for c in psutil.net_connections("tcp") if c.status == psutil.CONN_LISTEN)
-        pids = {c.pid for c in listening if c.laddr and c.laddr.port == endpoint.port}
-    except (psutil.Error, OSError):
-        return None
-    return next(iter(pids)) if len(pids) == 1 else None
+        return place_of_database(self.name, self._endpoint, self._database), Made("database", self._database)

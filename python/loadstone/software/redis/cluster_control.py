@@ -30,6 +30,10 @@ class ClusterControl(RedisControl):
         for node in self.nodes:
             node.close()
 
+    def each_node(self) -> "Sequence[NodeControl]":
+        """See `RedisSession.each_node`."""
+        return self.nodes
+
     def node_of(self, key: Key) -> "NodeControl":
         """The node that has a key."""
         slot = key_slot(key if isinstance(key, bytes) else str(key).encode())

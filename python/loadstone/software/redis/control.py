@@ -1,247 +1,84 @@
-"""The control connection to a server: loadstone's own questions, apart from the load.
+"""The control of a Redis: the session of the room, and what the common code needs of it (`deploy.control`)."""
 
-Commands used: INFO, PING, CONFIG GET, UNLINK, and AUTH and SELECT to connect; SCAN to find keys of ours; EXISTS, GET,
-JSON.GET and HGET to look them up after a crash; what an experiment writes as its data and as its counts. While a trial
-runs only INFO is sent, so the server's counts of the load's commands stay exact.
-"""
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
 
-import contextlib
-import re
-import shlex
-import ssl
-import threading
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Self
-
-import redis
-
-from loadstone.errors import ServerGone, UserError
-from loadstone.plan.model import Endpoint, Tls
-from loadstone.replies import MISREAD, bad_reply, read_as, whole
-from loadstone.software.redis.connection import LastReply, connection_options, is_bad_reply
-from loadstone.spec.experiment import COUNTING, OUR_PREFIX
-
-BATCH = 1000
-NUMBERED_MAX = 100_000_000
+from loadstone.deploy.capacity import says_full
+from loadstone.deploy.control import WriteRows
+from loadstone.deploy.ledger import Kind, Made, Outcome, Place, place_of
+from loadstone.deploy.row_files import Rows
+from loadstone.deploy.settings_in_force import Spelling
+from loadstone.deploy.traces import Traces
+from loadstone.plan.footprint import memory_of
+from loadstone.plan.run_plan import PlannedTrial
+from loadstone.plan.wanted import WantedData
+from loadstone.software.redis import capacity, row_writing
+from loadstone.software.redis import traces as own
+from loadstone.software.redis.commands.info import ServerCommands
+from loadstone.software.redis.confined import ConfinedCommands
+from loadstone.software.redis.declared import REDIS
+from loadstone.software.redis.losses import MemoryWatch
+from loadstone.software.redis.monitor import RedisSnapshot, snapshot
+from loadstone.software.redis.session import RedisSession
+from loadstone.software.redis.settings import SPELLING
 
 
-def tls_context(tls: Tls) -> ssl.SSLContext:
-    """How a connection is encrypted and verified.
+class RedisControl(RedisSession):
+    """See `deploy.control.Control` and `deploy.control.KeyStore`, whose methods these are."""
 
-    Raises:
-        UserError: a file that `tls` names cannot be read.
-    """
-    try:
-        context = ssl.create_default_context(cafile=tls.ca_file)
-        if not tls.verify:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        if tls.cert_file is not None:
-            context.load_cert_chain(tls.cert_file, tls.key_file)
-    except (OSError, ssl.SSLError) as error:
-        files = ", ".join(f for f in (tls.ca_file, tls.cert_file, tls.key_file) if f)
-        raise UserError(f"tls: cannot use {files} ({plain(error)}); name readable PEM files") from None
-    return context
+    software: ClassVar[str] = REDIS.name
+    spelling: ClassVar[Spelling] = SPELLING
+    removable: ClassVar[tuple[Kind, ...]] = own.REMOVABLE
 
+    def snapshot(self) -> RedisSnapshot:
+        """All that is counted, and what may spoil a figure."""
+        return snapshot(self)
 
-class RedisControl:
-    """One connection to `endpoint`, made when first needed; safe to use from several threads.
+    def start(self) -> None:
+        """None: its counters say which start it is."""
 
-    Raises:
-        ServerGone: the server does not answer, or answers with an error; one line with its words.
-    """
+    def row_writing(self, data: WantedData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:  # noqa: ARG002
+        """What sends the commands for each row."""
+        return row_writing.row_writing(self, data, rows, traces)
 
-    software: ClassVar[str] = "redis"
-    """The room of `software/` that it stands in, as records have it."""
+    def is_full(self, error: BaseException) -> bool:
+        """Whether it refuses writes for want of memory or of disk."""
+        return says_full(error)
 
-    def __init__(self, endpoint: Endpoint, timeout_s: float = 5.0) -> None:
-        self.endpoint = endpoint
-        self._lock = threading.Lock()
-        self._last = LastReply()
-        options = connection_options(endpoint, timeout_s, lambda: tls_context(endpoint.tls or Tls()))
-        pool = redis.ConnectionPool(max_connections=1, last_reply=self._last, **options)
-        self.client = redis.Redis(connection_pool=pool)
+    def place(self, server: str) -> Place:
+        """Where its database is."""
+        return place_of(server, self.endpoint)
 
-    def __enter__(self) -> Self:
-        return self
+    def left_by_load(self, commands: Iterable[Sequence[str]], prefix: str) -> list[Made]:
+        """Keys beside those of the plan."""
+        return own.left_by_load(commands, prefix)
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def left_by_subjects(self) -> list[Made]:
+        """Keys that an application of ours may make in every Redis that it has."""
+        return [Made("keys_beginning", own.SUBJECT_KEYS)]
 
-    def close(self) -> None:
-        """Close the connection. May be called more than once."""
-        with contextlib.suppress(redis.RedisError, OSError):
-            self.client.connection_pool.disconnect()
+    def remove_traces(self, traces: Traces) -> None:
+        """Remove the keys that were noted."""
+        own.remove_traces(self, traces)
 
-    def call(self, *command: Any) -> Any:
-        """The reply to one command, as redis-py parses it; its errors as `ServerGone`."""
-        try:
-            with self._lock:
-                return self.client.execute_command(*command)  # type: ignore[no-untyped-call]
-        except (redis.RedisError, OSError, *MISREAD) as error:
-            raise self._failed(error, str(command[0]), "; it no longer answers, its log may say why") from error
+    def remove_left(self, run_id: str, things: Sequence[Made]) -> Iterator[Outcome]:  # noqa: ARG002 (keys name no run)
+        """Remove keys that only ours can be."""
+        return own.remove_left(self, things)
 
-    def pipelined(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
-        """The replies to several commands that are sent all at once; the first error as `ServerGone`."""
-        try:
-            with self._lock, self.client.pipeline(transaction=False) as pipeline:
-                for command in commands:
-                    pipeline.execute_command(*command)  # type: ignore[no-untyped-call]
-                return list(pipeline.execute())
-        except (redis.RedisError, OSError, *MISREAD) as error:
-            raise self._failed(error, str(commands[0][0]), "") from error
+    def confinement(self, *, ask: bool) -> ConfinedCommands:
+        """Commands on keys of ours."""
+        return ConfinedCommands(ServerCommands(self) if ask else None)
 
-    def number(self, *command: Any) -> int:
-        """The whole number that a command answers. Raises BadReply if it is none."""
-        return whole(self.endpoint.label, str(command[0]), self.call(*command))
+    def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> str:
+        """By its memory, and by that of its machine."""
+        return capacity.shortage(self, memory_of(trials, server), here=pid is not None)
 
-    def _failed(self, error: BaseException, command: str, hint: str) -> ServerGone:
-        """The error as one line for a person."""
-        if is_bad_reply(error):
-            return bad_reply(
-                self.endpoint.label, command, "a reply of the Redis protocol to it", self._last.came(error)
-            )
-        hint = "" if isinstance(error, redis.ResponseError | redis.AuthenticationError) else hint
-        return ServerGone(f"server {self.endpoint.label}: {plain(error)}{hint}")
+    def loss_watch(self, server: str) -> MemoryWatch:
+        """Its memory, from now on."""
+        return MemoryWatch.begin(server, self)
 
-    def present(self, keys: Sequence[str]) -> list[bool]:
-        """Whether the server holds each of these keys."""
-        found = self.number("EXISTS", *keys) if keys else 0
-        if found in (0, len(keys)):
-            return [found > 0] * len(keys)
-        return [bool(reply) for reply in self.pipelined([("EXISTS", key) for key in keys])]
-
-    def ping(self) -> None:
-        """Returns if the server answers."""
-        self.call("PING")
-
-    def info(self, *sections: str) -> Mapping[str, Any]:
-        """INFO as redis-py parses it; of `sections`: `all`, `everything`, `commandstats`..."""
-        reply = self.call("INFO", *sections)
-        with read_as(self.endpoint.label, "INFO", "its sections"):
-            return dict(reply)
-
-    def commandstats(self) -> dict[str, int]:
-        """Command as commandstats names it (`json.set`, `config|get`) -> calls since the server's start."""
-        stats = self.info("commandstats")
-        with read_as(self.endpoint.label, "INFO commandstats", "counts of calls"):
-            return {name.removeprefix("cmdstat_"): int(values["calls"]) for name, values in stats.items()}
-
-    def config_get(self, names: Iterable[str]) -> dict[str, str]:
-        """The server's settings of these names; without those that it does not have or does not tell."""
-        found: dict[str, str] = {}
-        for name in names:
-            try:
-                reply = self.call("CONFIG GET", name)
-                with read_as(self.endpoint.label, "CONFIG GET", "names and values"):
-                    found |= {str(setting): str(value) for setting, value in reply.items()}
-            except ServerGone as gone:
-                if not isinstance(gone.__cause__, redis.ResponseError):
-                    raise
-        return found
-
-    def settings(self, names: Iterable[str]) -> dict[str, str]:
-        """The server's settings under the names that they are asked by; without those that it does not tell."""
-        return {name: value for name in names for value in self.config_get([name]).values()}
-
-    def scan(self, cursor: str, *options: object) -> tuple[str, list[bytes]]:
-        """One step of SCAN: the next cursor, `0` at the end, and some keys. Raises BadReply."""
-        reply = self.call("SCAN", cursor, *options)
-        with read_as(self.endpoint.label, "SCAN", "a cursor and keys"):
-            found, keys = reply
-            if not all(isinstance(key, bytes) for key in keys):
-                raise TypeError("keys that are no texts")
-            following = str(int(found))
-            if following == cursor != "0":  # it only grows, bits reversed, whatever happens to the table meanwhile
-                raise ValueError(f"the cursor {cursor} once more")
-            return following, list(keys)
-
-    def keys(self) -> int:
-        """How many keys the database holds."""
-        return self.number("DBSIZE")
-
-    def count(self, text: str) -> int:
-        """The number that a reading command answers, written as in a shell: `SCARD loadstone:posts`.
-
-        Raises:
-            UserError: it is none of `COUNTING`, or its answer is no number.
-        """
-        try:
-            words = shlex.split(text)
-        except ValueError as error:
-            raise UserError(f"count '{text}': {str(error).lower()}; write it as in a shell") from None
-        if not words or words[0].upper() not in COUNTING:
-            raise UserError(f"count '{text}': begin it with one of {', '.join(COUNTING)}")
-        try:
-            reply = self.call(*words)
-            return int(reply) if reply is not None else 0  # a counter that nothing has counted yet
-        except ServerGone as gone:
-            if isinstance(gone.__cause__, redis.ResponseError):
-                raise UserError(f"count '{text}': {gone}") from None
-            raise
-        except ValueError:
-            raise UserError(f"count '{text}': the answer is no number; name a key that holds one") from None
-
-    def remove_beginning(self, prefix: str) -> int:
-        """Remove every key that begins with `prefix`; how many there were. Looks at every key's name.
-
-        Raises:
-            UserError: `prefix` does not begin with `loadstone:`.
-        """
-        _require_ours(prefix)
-        pattern = re.sub(r"([\\*?\[\]^])", r"\\\1", prefix) + "*"
-        removed, cursor = 0, "0"
-        while True:
-            cursor, keys = self.scan(cursor, "MATCH", pattern, "COUNT", BATCH)
-            with read_as(self.endpoint.label, "SCAN", "keys of ours"):
-                if not all(key.startswith(prefix.encode()) for key in keys):
-                    raise ValueError("keys that do not begin as they must")
-            if keys:
-                removed += self.number("UNLINK", *keys)
-            if cursor == "0":
-                return removed
-
-    def remove_key(self, key: str) -> int:
-        """Remove one key of ours; how many there were. Raises UserError as `remove_beginning`."""
-        _require_ours(key)
-        return self.number("UNLINK", key)
-
-    def remove_numbered(self, prefix: str, count: int) -> int:
-        """Remove the keys of a plan, `prefix` and a 12-digit number below `count`; how many there were.
-
-        Looks at no other key, so it takes the same time in a large database as in a small one; of more than
-        `NUMBERED_MAX`, where a look at every key is shorter, it looks at all.
-
-        Raises:
-            UserError: `prefix` does not begin with `loadstone:`.
-        """
-        _require_ours(prefix)
-        if count > NUMBERED_MAX:
-            return self.remove_beginning(prefix)
-        removed = 0
-        for start in range(0, count, BATCH):
-            keys = [numbered(prefix, number) for number in range(start, min(start + BATCH, count))]
-            removed += self.number("UNLINK", *keys)
-        return removed
-
-
-def numbered(prefix: str, number: int) -> str:
-    """The key of a plan with this number, as the engine names it."""
-    return f"{prefix}{number:012d}"
-
-
-def _require_ours(prefix: str) -> None:
-    if not prefix.startswith(OUR_PREFIX):
-        raise UserError(f"prefix '{prefix}': only keys that begin with '{OUR_PREFIX}' are removed; take such a prefix")
-
-
-def plain(error: BaseException) -> str:
-    """An error's words for a person, on one line; with the code that a server's error began with."""
-    for origin in (error, error.__cause__, error.__context__):
-        if isinstance(origin, OSError) and origin.strerror:
-            return origin.strerror
-    text = " ".join(str(error).split())
-    code = getattr(error, "status_code", None)
-    if isinstance(code, str) and not text.startswith(code):
-        text = f"{code} {text}"
-    return text.rstrip(".") or type(error).__name__
+    def evicting_policy(self) -> str:
+        """`maxmemory-policy`, where it has a limit and throws keys away at it."""
+        found = self.settings({"maxmemory": "", "maxmemory-policy": ""})
+        policy = found.get("maxmemory-policy", "noeviction")
+        return policy if found.get("maxmemory", "0") != "0" and policy != "noeviction" else ""

@@ -6,14 +6,13 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from loadstone.deploy.rows import Rows, Tell
+from loadstone.deploy.row_files import Rows, Tell
 from loadstone.errors import UserError
-from loadstone.software.redis.cluster_control import ClusterControl, NodeControl
 from loadstone.software.redis.commands.arguments import argument_of
 from loadstone.software.redis.commands.confinement import NAMED
-from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.data_packed import JSON, Batch, Command, Word, batches
 from loadstone.software.redis.data_pipe import Pipe
+from loadstone.software.redis.session import RedisSession
 from loadstone.spec.experiment import OUR_PREFIX
 
 WRITING = frozenset(
@@ -36,14 +35,14 @@ class Writing:
     keys: frozenset[str]
     """Keys that are the same for every row."""
 
-    def remove(self, control: RedisControl) -> None:
+    def remove(self, control: RedisSession) -> None:
         """Remove every key that the commands may have made."""
         for key in self.keys:
             control.remove_key(key)
         for beginning in self.beginnings:
             control.remove_beginning(beginning)
 
-    def write(self, control: RedisControl, rows: Rows, tell: Tell) -> None:
+    def write(self, control: RedisSession, rows: Rows, tell: Tell) -> None:
         """Send the commands for every row, in the rows' order. `tell` is told of rows that are sent.
 
         Raises:
@@ -110,17 +109,18 @@ def _word(text: str, rows: Rows, where: str) -> Word:
 
 
 @contextlib.contextmanager
-def _sender(control: RedisControl, commands: Sequence[Command]) -> Iterator[Callable[[Batch], None]]:
+def _sender(control: RedisSession, commands: Sequence[Command]) -> Iterator[Callable[[Batch], None]]:
     """What sends the commands for a batch; the end waits for all replies."""
-    if not isinstance(control, ClusterControl):
-        with Pipe(control) as pipe:
+    nodes = control.each_node()
+    if len(nodes) == 1:
+        with Pipe(nodes[0]) as pipe:
             yield lambda batch: pipe.send(batch.packed(commands), batch.rows * len(commands))
         return
     with contextlib.ExitStack() as stack:
-        pipes = {node: stack.enter_context(Pipe(node)) for node in control.nodes}
+        pipes = {node: stack.enter_context(Pipe(node)) for node in nodes}
 
         def to_nodes(batch: Batch) -> None:
-            parts: dict[NodeControl, list[bytes]] = {node: [] for node in pipes}
+            parts: dict[RedisSession, list[bytes]] = {node: [] for node in pipes}
             for key, packed in batch.keyed(commands):
                 parts[control.node_of(key)].append(packed)
             for node, own in parts.items():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from operator import add
 
-from loadstone.deploy.rows import Rows
+from loadstone.deploy.row_files import Rows
 
 BATCH_COMMANDS, BATCH_BYTES = 2000, 1024**2
 """A batch ends at either: its commands, or the bytes of its rows."""

@@ -7,10 +7,11 @@ from typing import Any, Self
 
 import redis
 
+from loadstone.deploy.transport import error_text
 from loadstone.errors import ServerGone
 from loadstone.replies import bad_reply
 from loadstone.software.redis.connection import LastReply, is_bad_reply
-from loadstone.software.redis.control import RedisControl, plain
+from loadstone.software.redis.session import RedisSession
 
 UNANSWERED_MAX = 6000
 """Commands without a reply, beyond which no more are sent. As many replies, a number or OK each, fit into the system's
@@ -73,7 +74,7 @@ class Pipe:
         ServerGone: the server does not answer, or answered with an error; one line with its words.
     """
 
-    def __init__(self, control: RedisControl) -> None:
+    def __init__(self, control: RedisSession) -> None:
         self._label = control.endpoint.label
         self._pool = control.client.connection_pool
         self._connection: Any = None
@@ -115,7 +116,7 @@ class Pipe:
                     raise redis.ConnectionError("Connection closed by server.")
                 self._unanswered -= self._replies.take(received)
         if self._replies.refused is not None:
-            raise ServerGone(f"server {self._label}: {plain(self._replies.refused)}") from self._replies.refused
+            raise ServerGone(f"server {self._label}: {error_text(self._replies.refused)}") from self._replies.refused
 
     @contextlib.contextmanager
     def _or_gone(self) -> Iterator[None]:
@@ -130,4 +131,4 @@ class Pipe:
             if is_bad_reply(error):
                 came = LastReply().came(error)
                 raise bad_reply(self._label, "the commands of the data", "a short reply to each", came) from error
-            raise ServerGone(f"server {self._label}: {plain(error)}; it no longer answers") from error
+            raise ServerGone(f"server {self._label}: {error_text(error)}; it no longer answers") from error

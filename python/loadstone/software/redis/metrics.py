@@ -1,14 +1,13 @@
 """The metrics of Redis: its own names of INFO, but for `answers` and `keys`."""
 
 from loadstone.software.metric import ANSWERS, Column, Format, Metric, Series, StudyColumn, Table, label
-from loadstone.software.part_kind import PartKind
+from loadstone.software.part_kind import Observed, PartKind
 
 PART = "redis"
 KIND = PartKind(
     PART,
     store=True,
     threads="one",
-    snapshots=True,
     connections="connected_clients",
     cpu_counters=("used_cpu_sys", "used_cpu_user"),
     main_thread_counters=("used_cpu_sys_main_thread", "used_cpu_user_main_thread"),
@@ -125,3 +124,4 @@ STUDY_COLUMNS = (
         PART, "connected_clients", "maximum", "count", drop=2, own=OWN_CONNECTIONS,
     ),
 )  # fmt: skip
+OBSERVED = Observed(METRICS, (KIND,), study_columns=STUDY_COLUMNS)

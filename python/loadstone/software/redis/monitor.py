@@ -7,10 +7,11 @@ from typing import Any, Protocol
 from loadstone import steady_clock
 from loadstone.errors import LoadstoneError
 from loadstone.observe.sample import Monitor, Sample
-from loadstone.observe.watch import Control, Watch
+from loadstone.observe.watch import Watch
 from loadstone.replies import read_as
 from loadstone.software.metric import by_name
 from loadstone.software.redis import metrics
+from loadstone.software.redis.declared import REDIS
 
 COUNTERS = tuple(metric.name for metric in metrics.METRICS if metric.kind == "counter")
 SETTINGS = ("disable-thp", "loglevel", "slowlog-log-slower-than", "slowlog-max-len")
@@ -19,6 +20,13 @@ CLIENTS_MAX = 1000
 """With more connections than that nobody is listed: the reply would keep the server busy."""
 MONITORS = "O"
 """The flag of a client that has sent MONITOR."""
+
+
+class Control(Protocol):
+    """What the monitor needs of a control; `RedisControl` is one."""
+
+    def info(self, *sections: str) -> Mapping[str, Any]:
+        """The server's INFO, parsed."""
 
 
 class RedisMonitor:
@@ -33,7 +41,7 @@ class RedisMonitor:
     @classmethod
     def watching(cls, watch: Watch) -> list[Monitor]:
         """One for each server."""
-        return [cls(part, control) for part, control in watch.redis.items()]
+        return [cls(part, control) for part, control in watch.controls_of(REDIS.name).items()]
 
     def sample(self, unix_s: float) -> Iterator[Sample]:
         """What INFO says; sends INFO and no other command."""
@@ -82,7 +90,7 @@ class RedisSnapshot:
 
 
 class SnapshotControl(Control, Protocol):
-    """What a snapshot needs of a control connection; `deploy.redis_control.RedisControl` is one."""
+    """What a snapshot needs of a control connection; `RedisControl` is one."""
 
     def call(self, *command: Any) -> Any:
         """The reply to one command, parsed; raises ServerGone where it is refused, too."""

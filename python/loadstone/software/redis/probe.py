@@ -7,11 +7,11 @@ import contextlib
 import socket
 import ssl
 
+from loadstone.deploy.transport import error_text, tls_context
 from loadstone.errors import UserError
 from loadstone.plan.model import Endpoint, Tls
-from loadstone.software.redis.control import plain, tls_context
 
-KNOCK_S = 3.0
+PROBE_S = 3.0
 """How long each step may take."""
 PING = b"*1\r\n$4\r\nPING\r\n"
 TLS_RECORDS = (b"\x15\x03", b"\x16\x03")
@@ -26,7 +26,7 @@ TURNED_AWAY = {
 """What a server says before it closes a connection that it did not want -> what that means."""
 
 
-def knock(endpoint: Endpoint) -> None:
+def probe(endpoint: Endpoint) -> None:
     """Returns if something that speaks the Redis protocol answers at `endpoint`, even with an error.
 
     Raises:
@@ -60,25 +60,25 @@ def knock(endpoint: Endpoint) -> None:
 def _connect(endpoint: Endpoint, where: str) -> socket.socket:
     try:
         if endpoint.unix_path is None:
-            return socket.create_connection((endpoint.host, endpoint.port), timeout=KNOCK_S)
+            return socket.create_connection((endpoint.host, endpoint.port), timeout=PROBE_S)
         connection = socket.socket(socket.AF_UNIX)
-        connection.settimeout(KNOCK_S)
+        connection.settimeout(PROBE_S)
         try:
             connection.connect(endpoint.unix_path)
         except OSError:
             connection.close()
             raise
     except socket.gaierror as error:
-        raise UserError(f"{where}: no such host ({plain(error)}); check the name '{endpoint.host}'") from None
+        raise UserError(f"{where}: no such host ({error_text(error)}); check the name '{endpoint.host}'") from None
     except PermissionError as error:
-        raise UserError(f"{where}: not allowed to connect ({plain(error)}); run as a user who may") from None
+        raise UserError(f"{where}: not allowed to connect ({error_text(error)}); run as a user who may") from None
     except TimeoutError:
         raise UserError(
-            f"{where}: no answer within {KNOCK_S:g} s; check the address, and whether a firewall lets it through"
+            f"{where}: no answer within {PROBE_S:g} s; check the address, and whether a firewall lets it through"
         ) from None
     except OSError as error:
         raise UserError(
-            f"{where}: nothing listens there ({plain(error)}); start a server there, or give another address"
+            f"{where}: nothing listens there ({error_text(error)}); start a server there, or give another address"
         ) from None
     return connection
 
@@ -95,10 +95,10 @@ def _encrypted(connection: socket.socket, context: ssl.SSLContext, endpoint: End
     except TimeoutError:
         raise UserError(f"{where}: {_silent(endpoint)}") from None
     except OSError as error:
-        if "handshake failure" in plain(error).lower().replace("_", " "):
+        if "handshake failure" in error_text(error).lower().replace("_", " "):
             raise UserError(f"{where}: {_broke_off(endpoint, error)}") from None
         raise UserError(
-            f"{where}: the TLS handshake failed ({plain(error)}); "
+            f"{where}: the TLS handshake failed ({error_text(error)}); "
             "if the server does not use TLS, write redis:// instead of rediss://"
         ) from None
 
@@ -110,13 +110,13 @@ def _silent(endpoint: Endpoint) -> str:
     if endpoint.tls is not None and _speaks_plainly(endpoint):
         return "it does not use TLS; write redis:// instead of rediss://"
     return (
-        f"it takes the connection and says nothing for {KNOCK_S:g} s; it is stopped or overloaded, or it is not Redis"
+        f"it takes the connection and says nothing for {PROBE_S:g} s; it is stopped or overloaded, or it is not Redis"
     )
 
 
 def _broke_off(endpoint: Endpoint, error: OSError | None) -> str:
     """Why a server closed the connection instead of answering."""
-    words = plain(error) if error is not None else "it closed the connection"
+    words = error_text(error) if error is not None else "it closed the connection"
     if endpoint.tls is not None:  # the server looks at the client's certificate after the client's handshake
         return f"it hangs up on us ({words}); it may want a client's certificate: add ?cert_file=FILE&key_file=FILE"
     if _speaks_tls(endpoint):
@@ -130,7 +130,7 @@ def _speaks_tls(endpoint: Endpoint) -> bool:
     context = tls_context(Tls(verify=False))
     try:
         with (
-            socket.create_connection((endpoint.host, endpoint.port), timeout=KNOCK_S) as connection,
+            socket.create_connection((endpoint.host, endpoint.port), timeout=PROBE_S) as connection,
             context.wrap_socket(connection, server_hostname=endpoint.host),
         ):
             return True
@@ -142,7 +142,7 @@ def _speaks_tls(endpoint: Endpoint) -> bool:
 
 def _speaks_plainly(endpoint: Endpoint) -> bool:
     try:
-        with socket.create_connection((endpoint.host, endpoint.port), timeout=KNOCK_S) as connection:
+        with socket.create_connection((endpoint.host, endpoint.port), timeout=PROBE_S) as connection:
             connection.sendall(PING)
             return connection.recv(1) in (b"+", b"-")
     except OSError:

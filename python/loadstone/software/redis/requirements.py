@@ -7,11 +7,12 @@ from typing import Any
 import redis
 
 from loadstone.deploy.provider import ServerFacts
+from loadstone.deploy.transport import error_text
 from loadstone.errors import BadReply, ServerGone, UserError
 from loadstone.plan.model import Endpoint
 from loadstone.replies import read_as, shortened
-from loadstone.software.redis.control import RedisControl, plain
-from loadstone.software.redis.probe import knock
+from loadstone.software.redis.probe import probe
+from loadstone.software.redis.session import RedisSession
 from loadstone.spec.experiment import OUR_PREFIX
 
 READ_BACK = (
@@ -47,12 +48,12 @@ def inspect_server(endpoint: Endpoint, modules: Collection[str] = (), timeout_s:
     Raises:
         UserError: it cannot be loaded; one line with the server's words and the remedy.
     """
-    knock(endpoint)
-    with RedisControl(endpoint, timeout_s) as control:
+    probe(endpoint)
+    with RedisSession(endpoint, timeout_s) as control:
         return ask(control, modules)
 
 
-def ask(control: RedisControl, modules: Collection[str] = ()) -> ServerFacts:
+def ask(control: RedisSession, modules: Collection[str] = ()) -> ServerFacts:
     """What the server behind `control` is; see `probe`."""
     try:
         control.ping()
@@ -67,13 +68,13 @@ def ask(control: RedisControl, modules: Collection[str] = ()) -> ServerFacts:
         raise UserError(_explain(control, gone)) from None
 
 
-def _require_writable(control: RedisControl) -> None:
+def _require_writable(control: RedisSession) -> None:
     key = f"{OUR_PREFIX}probe:{secrets.token_hex(8)}"
     control.call("SET", key, "", "PX", 10_000)
     control.call("UNLINK", key)
 
 
-def _require_json(control: RedisControl) -> None:
+def _require_json(control: RedisSession) -> None:
     try:
         control.call("JSON.GET", f"{OUR_PREFIX}probe:json")
     except ServerGone as gone:
@@ -84,10 +85,10 @@ def _require_json(control: RedisControl) -> None:
 
 def _said(gone: ServerGone) -> str:
     """The server's own words, shortened."""
-    return shortened(plain(gone.__cause__ or gone).split(", with args")[0], 200)
+    return shortened(error_text(gone.__cause__ or gone).split(", with args")[0], 200)
 
 
-def _explain(control: RedisControl, gone: ServerGone) -> str:
+def _explain(control: RedisSession, gone: ServerGone) -> str:
     """One line for a person: where, what the server said, what helps."""
     endpoint, said = control.endpoint, _said(gone)
     code = said.split(" ")[0]
@@ -125,7 +126,7 @@ def _explain(control: RedisControl, gone: ServerGone) -> str:
     return f"server {endpoint.label}: {text}"
 
 
-def _tell(control: RedisControl, section: str) -> Mapping[str, Any]:
+def _tell(control: RedisSession, section: str) -> Mapping[str, Any]:
     """A section of INFO for an explanation; nothing if the server does not tell."""
     try:
         return control.info(section)
@@ -133,7 +134,7 @@ def _tell(control: RedisControl, section: str) -> Mapping[str, Any]:
         return {}
 
 
-def _loading(control: RedisControl) -> str:
+def _loading(control: RedisSession) -> str:
     told = _tell(control, "persistence")
     if "loading_loaded_perc" not in told:
         return ""
@@ -141,19 +142,19 @@ def _loading(control: RedisControl) -> str:
     return f", {done.partition('.')[0]} % done, {left} s left"
 
 
-def _primary(control: RedisControl) -> str:
+def _primary(control: RedisSession) -> str:
     told = _tell(control, "replication")
     return f", {told['master_host']}:{told['master_port']}" if "master_host" in told else ""
 
 
-def _memory(control: RedisControl) -> str:
+def _memory(control: RedisSession) -> str:
     told = _tell(control, "memory")
     if "maxmemory" not in told:
         return ""
     return f", {told.get('used_memory')} of {told['maxmemory']} bytes used, policy {told.get('maxmemory_policy')}"
 
 
-def _facts(control: RedisControl) -> ServerFacts:
+def _facts(control: RedisSession) -> ServerFacts:
     info = control.info()
     modules = info.get("modules", [])
     software, version = _software(info)

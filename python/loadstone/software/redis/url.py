@@ -5,8 +5,8 @@ What a workload may send to it is decided in `confine`, before it is sent.
 
 import ipaddress
 import socket
-from collections.abc import Callable, Mapping
-from typing import Annotated, Literal, TypeVar
+from collections.abc import Mapping
+from typing import Annotated, Literal
 from urllib.parse import SplitResult, unquote, urlsplit
 
 import psutil
@@ -15,13 +15,14 @@ from pydantic import ConfigDict, Field, ValidationError
 from loadstone.deploy.provider import DeployContext, ServerFacts, ServerSettings
 from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.urls import TLS_OPTIONS, options_of, password_of, tls_of, valid_by
+from loadstone.deploy.users_parts import answering_again
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Endpoint
 from loadstone.secrecy.text import hide_url
 from loadstone.software.redis.control import RedisControl
+from loadstone.software.redis.declared import REDIS
 from loadstone.software.redis.requirements import READ_BACK, inspect_server
 
-SCHEMES = ("redis", "rediss", "unix")
 OPTIONS = ("password_env", "db", *TLS_OPTIONS)
 PING_TIMEOUT_S = 2.0
 _DIGITS_MAX = 9
@@ -42,7 +43,7 @@ def parse_url(url: str) -> Endpoint:
         host, port = parts.hostname, parts.port
     except ValueError as error:
         raise UserError(f"url '{shown}': {error}; write redis://HOST:PORT") from None
-    if parts.scheme not in SCHEMES:
+    if parts.scheme not in REDIS.schemes:
         raise UserError(f"url '{shown}': begins with none of redis://, rediss://, unix://")
     options = options_of(parts, OPTIONS, shown)
     for name in (name for name in TLS_OPTIONS if name in options and parts.scheme != "rediss"):
@@ -131,21 +132,6 @@ class UrlServer:
 
     def stop(self) -> None:
         """Nothing: the server is the user's."""
-
-
-Answer = TypeVar("Answer")
-
-
-def answering_again(start: Callable[[DeployContext], Answer]) -> Answer:
-    """What `start` returns, for something of the user's that may have come back.
-
-    Raises:
-        ServerGone: it did not.
-    """
-    try:
-        return start(DeployContext())
-    except UserError as error:
-        raise ServerGone(f"{error}. It is not ours to restart: start it, then use --resume") from None
 
 
 def local_pid(endpoint: Endpoint, told: int | None) -> int | None:

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from tests.servers import UserRedis
 
+from loadstone.deploy.control import Refusal
 from loadstone.plan.commands import with_arguments
 from loadstone.software.redis import packages
 from loadstone.software.redis.commands.arguments import argument_of
-from loadstone.software.redis.commands.confinement import DATA_CATEGORIES, NEVER, Refusal, keys_made, require_confined
+from loadstone.software.redis.commands.confinement import DATA_CATEGORIES, NEVER, keys_made, require_confined
 from loadstone.software.redis.commands.info import UNKNOWN, ServerCommands
 from loadstone.software.redis.commands.table import DATA, KEYLESS, READING, REFUSED, SUBCOMMANDS
 from loadstone.software.redis.control import RedisControl

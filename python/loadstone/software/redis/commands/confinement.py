@@ -8,6 +8,7 @@ command that our table lacks the server alone decides, by its ACL categories; a 
 import re
 from collections.abc import Iterable, Sequence
 
+from loadstone.deploy.control import Refusal
 from loadstone.software.redis.commands.arguments import Argument, argument_of
 from loadstone.software.redis.commands.info import UNKNOWN, CommandInfo, ServerCommands
 from loadstone.software.redis.commands.table import DATA, KEYLESS, READING, REFUSED, SUBCOMMANDS, Unclear
@@ -23,17 +24,6 @@ DATA_CATEGORIES = frozenset(
 NEVER = ("@dangerous", "@admin", "@scripting", "admin")
 NEVER_UNLESS_KNOWN = frozenset({"@pubsub", "@connection", "@transaction", "pubsub"})
 """Refused where our table does not say that the command is harmless."""
-
-
-class Refusal(Exception):
-    """Why a command is not sent, and what helps."""
-
-    def __init__(self, reason: str, remedy: str) -> None:
-        super().__init__(f"{reason}; {remedy}")
-        self.reason = reason
-        self.remedy = remedy
-
-
 KEY = "{key}"
 NAMED = re.compile(rf"{OUR_PREFIX}[^:]+:")
 """What a key begins with that is not always the same: so begin no keys of other software, and no other kind of ours."""
@@ -55,7 +45,7 @@ def require_confined(
         command: name and arguments, with placeholders.
         prefix: what `{key}` begins with; None: placeholders are the columns of a data set.
         server: asked, too; None: not yet, and what our table lacks passes.
-        reads_any_key: for commands that read one number (`COUNTING`): their keys may be an application's.
+        reads_any_key: for commands that read one number (`Software.counts_by`): their keys may be an application's.
 
     Raises:
         Refusal: it may not.

@@ -10,7 +10,7 @@ from typing import Any
 import redis
 
 from loadstone.errors import ServerGone
-from loadstone.software.redis.control import RedisControl
+from loadstone.software.redis.session import RedisSession
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ UNKNOWN = CommandInfo("", frozenset())
 class ServerCommands:
     """Asks the server behind `control`; each question once. Raises ServerGone if it does not answer any more."""
 
-    def __init__(self, control: RedisControl) -> None:
+    def __init__(self, control: RedisSession) -> None:
         self._control = control
         self._infos: dict[str, CommandInfo | None] = {}
 

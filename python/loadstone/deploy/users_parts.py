@@ -1,0 +1,37 @@
+"""Servers and applications of the user's: whether one came back, and which process of this machine it is."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import psutil
+
+from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.transport import is_loopback
+from loadstone.errors import ServerGone, UserError
+from loadstone.plan.model import Endpoint
+
+Answer = TypeVar("Answer")
+
+
+def answering_again(start: Callable[[DeployContext], Answer]) -> Answer:
+    """What `start` returns, for something of the user's that may have come back.
+
+    Raises:
+        ServerGone: it did not.
+    """
+    try:
+        return start(DeployContext())
+    except UserError as error:
+        raise ServerGone(f"{error}. It is not ours to restart: start it, then use --resume") from None
+
+
+def listening_pid(endpoint: Endpoint) -> int | None:
+    """The one process of this machine that listens at a loopback endpoint, where that can be observed."""
+    if not is_loopback(endpoint.host):
+        return None
+    try:
+        listening = (c for c in psutil.net_connections("tcp") if c.status == psutil.CONN_LISTEN)
+        pids = {c.pid for c in listening if c.laddr and c.laddr.port == endpoint.port}
+    except (psutil.Error, OSError):
+        return None
+    return next(iter(pids)) if len(pids) == 1 else None

@@ -1,0 +1,31 @@
+"""All that the registry offers of MariaDB beside its declaration."""
+
+from collections.abc import Callable
+
+from loadstone.deploy.containers.contained import InContainer
+from loadstone.deploy.ledger import Place
+from loadstone.observe.sample import Monitor
+from loadstone.observe.watch import Watch
+from loadstone.software.mariadb import installed
+from loadstone.software.mariadb.contained import ContainedMariaDb, check
+from loadstone.software.mariadb.jdbc import jdbc_options
+from loadstone.software.mariadb.local import MariaDbSettings
+from loadstone.software.mariadb.monitor import MariaDbMonitor
+from loadstone.software.mariadb.traces import place_of_database
+from loadstone.software.mariadb.url import MariaDbUrlSettings, parse_mariadb_url
+from loadstone.software.room import Room
+
+
+def place(server: str, url: str) -> Place:
+    """Where a URL leads. Raises UserError if it is none of a MariaDB."""
+    return place_of_database(server, *parse_mariadb_url(url))
+
+
+MONITORS: tuple[Callable[[Watch], list[Monitor]], ...] = (MariaDbMonitor.watching,)
+ROOM = Room(
+    kinds={"mariadb": MariaDbSettings, "mariadb-url": MariaDbUrlSettings},
+    place=place,
+    facts=(installed.server,),
+    jdbc_options=jdbc_options,
+    in_container=InContainer(check, lambda _: ContainedMariaDb()),
+)

@@ -1,0 +1,160 @@
+"""How much memory a Redis has, and whether what a run stores fits beside the keys of others."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import psutil
+
+from loadstone.deploy.capacity import size_text
+from loadstone.plan.footprint import Footprint
+from loadstone.software.redis.session import RedisSession
+from loadstone.spec.experiment import OUR_PREFIX
+
+LESS = "store less (workload.keys.count, workload.documents.payload_bytes, data.NAME.rows)"
+SCAN_ROUNDS = 20
+SCAN_COUNT = 1000
+"""So many keys, and so many times, are looked at to find one that is not ours."""
+WHOLE_MAX = 2**63 - 1
+RESERVE_SHARE, RESERVE_LEAST_BYTES, RESERVE_MOST_BYTES = 0.01, 256 * 1024, 64 * 1024**2
+"""What must stay free of a limit, for what others write meanwhile."""
+
+
+@dataclass(frozen=True)
+class MemoryUse:
+    """A Redis's memory at one moment, of INFO alone."""
+
+    used_bytes: int
+    """What counts against the limit: without the buffers of replicas and of the append-only file."""
+    limit_bytes: int
+    """Its maxmemory; 0: none, or it does not report one."""
+    policy: str
+    evicted_keys: int
+    refused: int
+    """Commands that it refused for want of memory (OOM)."""
+    keys: int
+    expiring_keys: int
+    machine_bytes: int | None = None
+    """Of its machine, all of it."""
+    resident_bytes: int = 0
+    run_id: str = ""
+    """Of which start, and of which of several servers behind one address."""
+
+    @classmethod
+    def of(cls, info: Mapping[str, Any]) -> "MemoryUse":
+        """By what a server reports; what it does not report, or not as a number, is 0."""
+        spaces = [value for name, value in info.items() if name.startswith("db") and isinstance(value, Mapping)]
+        oom = info.get("errorstat_OOM")
+        return cls(
+            used_bytes=max(0, _whole(info, "used_memory") - _whole(info, "mem_not_counted_for_evict")),
+            limit_bytes=_whole(info, "maxmemory"),
+            policy=str(info.get("maxmemory_policy", "noeviction")),
+            evicted_keys=_whole(info, "evicted_keys"),
+            refused=_whole(oom, "count") if isinstance(oom, Mapping) else 0,
+            keys=sum(_whole(space, "keys") for space in spaces),
+            expiring_keys=sum(_whole(space, "expires") for space in spaces),
+            machine_bytes=_whole(info, "total_system_memory") or None,
+            resident_bytes=_whole(info, "used_memory_rss"),
+            run_id=str(info.get("run_id", "")),
+        )
+
+    @property
+    def free_bytes(self) -> int:
+        """Below the limit. Only where there is one."""
+        return max(0, self.limit_bytes - self.used_bytes)
+
+    @property
+    def reserve_bytes(self) -> int:
+        """What is to stay free. Only where there is a limit."""
+        return int(min(RESERVE_MOST_BYTES, max(RESERVE_LEAST_BYTES, RESERVE_SHARE * self.limit_bytes)))
+
+    def evicts(self, foreign: int) -> bool:
+        """Whether a full server throws keys away, rather than refuse writes, where so many keys are not ours.
+
+        `volatile-*` throws away only keys that expire; where there are none it refuses.
+        """
+        if self.policy == "noeviction":
+            return False
+        return not self.policy.startswith("volatile") or (self.expiring_keys > 0 and foreign > 0)
+
+
+def memory_use(control: RedisSession) -> MemoryUse:
+    """One INFO. Raises ServerGone."""
+    return MemoryUse.of(control.info())
+
+
+def limits_reported(control: RedisSession, use: MemoryUse) -> MemoryUse:
+    """The same with limit and policy out of CONFIG, for a server whose INFO does not have them. Raises ServerGone."""
+    info = control.info("memory")
+    if "maxmemory" in info and "maxmemory_policy" in info:
+        return use
+    settings = control.config_get(("maxmemory", "maxmemory-policy"))
+    limit, policy = _whole(settings, "maxmemory") or use.limit_bytes, settings.get("maxmemory-policy", use.policy)
+    return replace(use, limit_bytes=limit, policy=policy)
+
+
+def foreign_keys(control: RedisSession, use: MemoryUse) -> int:
+    """How many keys are not ours at most: all, but for those of a database that holds keys of ours alone.
+
+    Raises:
+        ServerGone: the server does not answer.
+    """
+    return max(0, use.keys - control.keys()) if use.keys and _ours_alone(control) else use.keys
+
+
+def _ours_alone(control: RedisSession) -> bool:
+    """Whether every key of the database is ours; no, where there are too many to look at them all."""
+    cursor = "0"
+    for _ in range(SCAN_ROUNDS):
+        cursor, keys = control.scan(cursor, "COUNT", SCAN_COUNT)
+        if any(not key.startswith(OUR_PREFIX.encode()) for key in keys):
+            return False
+        if cursor == "0":
+            return True
+    return False
+
+
+def machine_free_bytes(use: MemoryUse, *, here: bool) -> int | None:
+    """Free memory of a Redis's machine: of this one as the kernel has it; of another at most. None: not known."""
+    if here:
+        return int(psutil.virtual_memory().available)
+    return None if use.machine_bytes is None else max(0, use.machine_bytes - use.resident_bytes)
+
+
+def shortage(control: RedisSession, planned: Footprint, *, here: bool) -> str:
+    """Why what is planned may not fit, and what helps; empty if it does. `here`: it runs on this machine."""
+    use = limits_reported(control, memory_use(control))
+    if use.limit_bytes and (problem := _beyond_limit(use, foreign_keys(control, use), planned)):
+        return problem
+    free = machine_free_bytes(use, here=here)
+    if free is not None and planned.bytes > free:
+        return (
+            f"the run may store {size_text(planned.bytes)} there, and its machine has {size_text(free)} of memory "
+            f"free: it would swap, or end processes; {LESS}, or give a server on a larger machine"
+        )
+    return ""
+
+
+def _beyond_limit(use: MemoryUse, foreign: int, planned: Footprint) -> str:
+    """Keys of others would be thrown away, or their writes refused. A cache with no key of theirs may overflow."""
+    evicts = use.evicts(foreign)
+    if planned.bytes + use.reserve_bytes <= use.free_bytes or (evicts and not foreign):
+        return ""
+    keys = (
+        f"{use.expiring_keys:,} keys there expire" if use.policy.startswith("volatile") else f"{use.keys:,} keys there"
+    )
+    then = f"throw keys of others away ({keys})" if evicts else "refuse the writes of others (OOM)"
+    least = ", and more as it goes on," if planned.grows else ""
+    return (
+        f"the run may store {size_text(planned.bytes)}{least} there, and {size_text(use.free_bytes)} are free "
+        f"(maxmemory {size_text(use.limit_bytes)}, policy {use.policy}, {size_text(use.reserve_bytes)} stay free): "
+        f"it would {then}; raise maxmemory, {LESS}, or give a server of its own"
+    )
+
+
+def _whole(settings: Mapping[str, Any], name: str) -> int:
+    """A number of a server's, of which none is negative or needs more than 63 bits."""
+    try:
+        return min(max(0, int(settings.get(name, 0))), WHOLE_MAX)
+    except (TypeError, ValueError, OverflowError):
+        return 0

@@ -1,0 +1,21 @@
+"""What Redis, and what speaks its protocol, declares of itself."""
+
+from loadstone.software.software import Software
+
+COUNTING = ("DBSIZE", "EXISTS", "GET", "HLEN", "LLEN", "SCARD", "STRLEN", "XLEN", "ZCARD")
+"""Commands that may count what is stored: they read, and answer one number."""
+
+REDIS = Software(
+    name="redis",
+    title="Redis",
+    kinds=("embedded", "process", "cluster", "url", "replicated"),
+    url_kind="url",
+    schemes=("redis", "rediss", "unix"),
+    url_form="redis://HOST:PORT",
+    rows="commands",
+    counts_by=COUNTING,
+    how_to_count=f"begin it with one of: {', '.join(COUNTING)}",
+    takes_load=True,
+    has_counters=True,
+    in_container=True,
+)

@@ -1,0 +1,217 @@
+"""The control connection to a server: loadstone's own questions, apart from the load.
+
+Commands used: INFO, PING, CONFIG GET, UNLINK, and AUTH and SELECT to connect; SCAN to find keys of ours; EXISTS, GET,
+JSON.GET and HGET to look them up after a crash; what an experiment writes as its data and as its counts. While a trial
+runs only INFO is sent, so the server's counts of the load's commands stay exact.
+"""
+
+import contextlib
+import re
+import shlex
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import redis
+
+from loadstone.deploy.transport import error_text, tls_context
+from loadstone.errors import ServerGone, UserError
+from loadstone.plan.model import Endpoint, Tls, numbered_key
+from loadstone.replies import MISREAD, bad_reply, read_as, whole
+from loadstone.software.redis.connection import LastReply, connection_options, is_bad_reply
+from loadstone.software.redis.declared import COUNTING
+from loadstone.spec.experiment import OUR_PREFIX
+
+BATCH = 1000
+NUMBERED_MAX = 100_000_000
+
+
+class RedisSession:
+    """One connection to `endpoint`, made when first needed; safe to use from several threads.
+
+    Raises:
+        ServerGone: the server does not answer, or answers with an error; one line with its words.
+    """
+
+    def __init__(self, endpoint: Endpoint, timeout_s: float = 5.0) -> None:
+        self.endpoint = endpoint
+        self._lock = threading.Lock()
+        self._last = LastReply()
+        options = connection_options(endpoint, timeout_s, lambda: tls_context(endpoint.tls or Tls()))
+        pool = redis.ConnectionPool(max_connections=1, last_reply=self._last, **options)
+        self.client = redis.Redis(connection_pool=pool)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection. May be called more than once."""
+        with contextlib.suppress(redis.RedisError, OSError):
+            self.client.connection_pool.disconnect()
+
+    def each_node(self) -> "Sequence[RedisSession]":
+        """Of a cluster a connection to each node; of a single server this one."""
+        return (self,)
+
+    def node_of(self, key: str | bytes | int) -> "RedisSession":  # noqa: ARG002 (one node has every key)
+        """The one of `each_node` that has a key."""
+        return self
+
+    def call(self, *command: Any) -> Any:
+        """The reply to one command, as redis-py parses it; its errors as `ServerGone`."""
+        try:
+            with self._lock:
+                return self.client.execute_command(*command)  # type: ignore[no-untyped-call]
+        except (redis.RedisError, OSError, *MISREAD) as error:
+            raise self._failed(error, str(command[0]), "; it no longer answers, its log may say why") from error
+
+    def pipelined(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """The replies to several commands that are sent all at once; the first error as `ServerGone`."""
+        try:
+            with self._lock, self.client.pipeline(transaction=False) as pipeline:
+                for command in commands:
+                    pipeline.execute_command(*command)  # type: ignore[no-untyped-call]
+                return list(pipeline.execute())
+        except (redis.RedisError, OSError, *MISREAD) as error:
+            raise self._failed(error, str(commands[0][0]), "") from error
+
+    def number(self, *command: Any) -> int:
+        """The whole number that a command answers. Raises BadReply if it is none."""
+        return whole(self.endpoint.label, str(command[0]), self.call(*command))
+
+    def _failed(self, error: BaseException, command: str, hint: str) -> ServerGone:
+        """The error as one line for a person."""
+        if is_bad_reply(error):
+            return bad_reply(
+                self.endpoint.label, command, "a reply of the Redis protocol to it", self._last.came(error)
+            )
+        hint = "" if isinstance(error, redis.ResponseError | redis.AuthenticationError) else hint
+        return ServerGone(f"server {self.endpoint.label}: {error_text(error)}{hint}")
+
+    def present(self, keys: Sequence[str]) -> list[bool]:
+        """Whether the server holds each of these keys."""
+        found = self.number("EXISTS", *keys) if keys else 0
+        if found in (0, len(keys)):
+            return [found > 0] * len(keys)
+        return [bool(reply) for reply in self.pipelined([("EXISTS", key) for key in keys])]
+
+    def ping(self) -> None:
+        """Returns if the server answers."""
+        self.call("PING")
+
+    def info(self, *sections: str) -> Mapping[str, Any]:
+        """INFO as redis-py parses it; of `sections`: `all`, `everything`, `commandstats`..."""
+        reply = self.call("INFO", *sections)
+        with read_as(self.endpoint.label, "INFO", "its sections"):
+            return dict(reply)
+
+    def commandstats(self) -> dict[str, int]:
+        """Command as commandstats names it (`json.set`, `config|get`) -> calls since the server's start."""
+        stats = self.info("commandstats")
+        with read_as(self.endpoint.label, "INFO commandstats", "counts of calls"):
+            return {name.removeprefix("cmdstat_"): int(values["calls"]) for name, values in stats.items()}
+
+    def config_get(self, names: Iterable[str]) -> dict[str, str]:
+        """The server's settings of these names; without those that it does not have or does not tell."""
+        found: dict[str, str] = {}
+        for name in names:
+            try:
+                reply = self.call("CONFIG GET", name)
+                with read_as(self.endpoint.label, "CONFIG GET", "names and values"):
+                    found |= {str(setting): str(value) for setting, value in reply.items()}
+            except ServerGone as gone:
+                if not isinstance(gone.__cause__, redis.ResponseError):
+                    raise
+        return found
+
+    def settings(self, names: Iterable[str]) -> dict[str, str]:
+        """The server's settings under the names that they are asked by; without those that it does not tell."""
+        return {name: value for name in names for value in self.config_get([name]).values()}
+
+    def scan(self, cursor: str, *options: object) -> tuple[str, list[bytes]]:
+        """One step of SCAN: the next cursor, `0` at the end, and some keys. Raises BadReply."""
+        reply = self.call("SCAN", cursor, *options)
+        with read_as(self.endpoint.label, "SCAN", "a cursor and keys"):
+            found, keys = reply
+            if not all(isinstance(key, bytes) for key in keys):
+                raise TypeError("keys that are no texts")
+            following = str(int(found))
+            if following == cursor != "0":  # it only grows, bits reversed, whatever happens to the table meanwhile
+                raise ValueError(f"the cursor {cursor} once more")
+            return following, list(keys)
+
+    def keys(self) -> int:
+        """How many keys the database holds."""
+        return self.number("DBSIZE")
+
+    def count(self, text: str) -> int:
+        """The number that a reading command answers, written as in a shell: `SCARD loadstone:posts`.
+
+        Raises:
+            UserError: it is none of `COUNTING`, or its answer is no number.
+        """
+        try:
+            words = shlex.split(text)
+        except ValueError as error:
+            raise UserError(f"count '{text}': {str(error).lower()}; write it as in a shell") from None
+        if not words or words[0].upper() not in COUNTING:
+            raise UserError(f"count '{text}': begin it with one of {', '.join(COUNTING)}")
+        try:
+            reply = self.call(*words)
+            return int(reply) if reply is not None else 0  # a counter that nothing has counted yet
+        except ServerGone as gone:
+            if isinstance(gone.__cause__, redis.ResponseError):
+                raise UserError(f"count '{text}': {gone}") from None
+            raise
+        except ValueError:
+            raise UserError(f"count '{text}': the answer is no number; name a key that holds one") from None
+
+    def remove_beginning(self, prefix: str) -> int:
+        """Remove every key that begins with `prefix`; how many there were. Looks at every key's name.
+
+        Raises:
+            UserError: `prefix` does not begin with `loadstone:`.
+        """
+        _require_ours(prefix)
+        pattern = re.sub(r"([\\*?\[\]^])", r"\\\1", prefix) + "*"
+        removed, cursor = 0, "0"
+        while True:
+            cursor, keys = self.scan(cursor, "MATCH", pattern, "COUNT", BATCH)
+            with read_as(self.endpoint.label, "SCAN", "keys of ours"):
+                if not all(key.startswith(prefix.encode()) for key in keys):
+                    raise ValueError("keys that do not begin as they must")
+            if keys:
+                removed += self.number("UNLINK", *keys)
+            if cursor == "0":
+                return removed
+
+    def remove_key(self, key: str) -> int:
+        """Remove one key of ours; how many there were. Raises UserError as `remove_beginning`."""
+        _require_ours(key)
+        return self.number("UNLINK", key)
+
+    def remove_numbered(self, prefix: str, count: int) -> int:
+        """Remove the keys of a plan, `prefix` and a 12-digit number below `count`; how many there were.
+
+        Looks at no other key, so it takes the same time in a large database as in a small one; of more than
+        `NUMBERED_MAX`, where a look at every key is shorter, it looks at all.
+
+        Raises:
+            UserError: `prefix` does not begin with `loadstone:`.
+        """
+        _require_ours(prefix)
+        if count > NUMBERED_MAX:
+            return self.remove_beginning(prefix)
+        removed = 0
+        for start in range(0, count, BATCH):
+            keys = [numbered_key(prefix, number) for number in range(start, min(start + BATCH, count))]
+            removed += self.number("UNLINK", *keys)
+        return removed
+
+
+def _require_ours(prefix: str) -> None:
+    if not prefix.startswith(OUR_PREFIX):
+        raise UserError(f"prefix '{prefix}': only keys that begin with '{OUR_PREFIX}' are removed; take such a prefix")

@@ -1,0 +1,44 @@
+"""What every kind of server software declares of itself: pure data, so that every stage may use it.
+
+A room declares itself in its `declared.py`; `registry.SOFTWARE` collects them. What it does stands in the other files
+of the room, and is reached by its `room.py` (see `software.room`).
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Software:
+    """One kind of server software."""
+
+    name: str
+    """Of its room in `software/`, and as records have it: `redis`."""
+    title: str
+    """For people: `Redis`."""
+    kinds: tuple[str, ...]
+    """What `servers.NAME.kind` may say for it, but for `container`, which runs several kinds of software."""
+    url_kind: str
+    """The one of `kinds` that is a server of the user's, by its URL: never started, stopped or killed."""
+    schemes: tuple[str, ...]
+    """What its URLs begin with."""
+    url_form: str
+    """How a URL of it is written."""
+    rows: Literal["commands", "table"]
+    """How rows of `data` go in: by commands for each row, or into a table."""
+    counts_by: tuple[str, ...]
+    """The first words of what may count what is stored, in capitals."""
+    how_to_count: str
+    """What to write where something else was written as a count."""
+    takes_load: bool = False
+    """Whether the engine speaks its protocol: it may be the target of a load, and then holds the keys of the plan."""
+    has_counters: bool = False
+    """Whether a trial's record keeps its own counters of before and after the drive."""
+    in_container: bool = False
+    """Whether kind `container` runs it."""
+    article: str = "a"
+
+    @property
+    def one(self) -> str:
+        """With its article: `a Redis`."""
+        return f"{self.article} {self.title}"

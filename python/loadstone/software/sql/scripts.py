@@ -1,0 +1,38 @@
+"""What a script of a subject makes on a server of the user's: its own tables, and nothing of what was there before."""
+
+import contextlib
+import re
+from collections.abc import Collection
+
+from loadstone.errors import UserError
+from loadstone.software.sql.confinement import tables_changed
+from loadstone.software.sql.tokens import SqlProblem, statements_in
+
+DESTROYING = re.compile(
+    r"\b(?:DROP\s+TABLES?|CREATE\s+OR\s+REPLACE\s+TABLE|TRUNCATE|DELETE\s+FROM)\b[^;(]*", re.IGNORECASE
+)
+CREATED = re.compile(r"\bCREATE\s+(?:OR\s+REPLACE\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?`?(\w+)`?", re.IGNORECASE)
+
+
+def new_tables(where: str, script: str, theirs: Collection[str]) -> list[str]:
+    """The tables that a script will make, in small letters. `theirs`: those that were there before.
+
+    Raises:
+        UserError: the script would change, remove, or empty a table that was there before; it begins with `where`.
+    """
+    before = frozenset(table.lower() for table in theirs)
+    for text in statements_in(script):
+        with contextlib.suppress(SqlProblem):  # one that was let pass: its text alone is looked at, below
+            for table in sorted(before & tables_changed(text)):
+                raise _theirs(where, " ".join(text.split())[:60], table)
+    for statement in DESTROYING.findall(script):
+        for table in sorted(before & set(re.findall(r"\w+", statement.lower()))):
+            raise _theirs(where, " ".join(statement.split()), table)
+    return sorted({table.lower() for table in CREATED.findall(script)} - before)
+
+
+def _theirs(where: str, statement: str, table: str) -> UserError:
+    return UserError(
+        f"{where}: '{statement}': table '{table}' was there before and is not touched; "
+        "remove it, or name another database in the server's URL"
+    )

@@ -1,0 +1,144 @@
+"""What is special to a server software stands in its room, and outside of it is reached by the registry alone."""
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from loadstone import registry
+from loadstone.software.room import Room
+
+PACKAGE = Path(__file__).parents[1] / "python" / "loadstone"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+ROOMS = {path.name for path in (PACKAGE / "software").iterdir() if path.is_dir() and path.name != "__pycache__"}
+SHARED = {"sql"}
+"""Rooms of what several kinds of software have in common: these may import them."""
+DECLARATIONS = {"SOFTWARE", "in_containers", "is_users", "software_by_url", "software_of", "with_tables"}
+DECLARATIONS |= {"METRICS", "PART_KINDS", "POOLS", "STUDY_COLUMNS"}
+"""What every stage may ask the registry for: data."""
+LOADING = {
+    "deploy.containers.container": {"room"},
+    "deploy.doctor": {"doctor"},
+    "deploy.subjects.placeholders": {"room"},
+}
+"""The modules of stages that load a room beside, and what by."""
+STAGES = {"spec", "plan", "deploy", "drive", "observe", "record", "judge", "analyse", "report", "live"}
+NAMES = ("mariadb", "postgresql")
+MENTIONS = {
+    "record.before_kinds": "a part of a record of before is known by its metrics",
+    "report.glossary": "the words of the reports",
+    "secrecy.registry": "words that are too common to be hidden as a secret",
+    "secrecy.text": "the schemes of URLs that hold a password",
+    "spec.experiment": "the key of a study's column",
+}
+"""Who names a software all the same, and for what."""
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+
+
+def room_of(path: Path) -> str | None:
+    """The room that a file stands in."""
+    parts = path.relative_to(PACKAGE).parts
+    return parts[1] if parts[0] == "software" and len(parts) > 2 else None
+
+
+def rooms_imported(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    parts = [name.split(".") for name in found]
+    return {at[2] for at in parts if at[:2] == ["loadstone", "software"] and len(at) > 2} & ROOMS
+
+
+def texts_of(tree: ast.AST) -> Iterator[str]:
+    """The names and texts of the code; not its comments, and not what stands as a docstring."""
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            yield node.value
+        for field in ("id", "attr", "arg", "name", "asname", "module"):
+            found = getattr(node, field, None)
+            if isinstance(found, str):
+                yield found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_room_is_imported_by_itself_and_the_registry_alone(path: Path) -> None:
+    if name_of(path) == "registry":
+        return
+    room = room_of(path)
+    allowed = set() if room is None else {room} | SHARED
+    assert rooms_imported(path) <= allowed
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_software_is_named_in_its_room_alone(path: Path) -> None:
+    if room_of(path) is not None or name_of(path) == "registry":
+        return
+    named = [text for text in texts_of(ast.parse(path.read_text())) if any(name in text.lower() for name in NAMES)]
+    if name_of(path) in MENTIONS:
+        assert named, f"{name_of(path)} names no software any more: take it off the list"
+    else:
+        assert not named
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_stages_ask_the_registry_for_declarations(path: Path) -> None:
+    """What loads a room stands in what joins stages, with few exceptions."""
+    if name_of(path).split(".")[0] not in STAGES or "from loadstone import registry\n" not in path.read_text():
+        return
+    used = {
+        node.attr
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "registry"
+    }
+    assert used <= DECLARATIONS | LOADING.get(name_of(path), set())
+
+
+def test_a_declaration_loads_no_room() -> None:
+    """The registry is asked by stages that must not wait for drivers, clients and monitors to load."""
+    script = "import json, sys, loadstone.registry; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = set(json.loads(done.stdout))
+    assert not {"psutil", "pymysql", "redis", "docker"} & loaded
+    assert not {name for name in loaded if name.endswith((".room", ".control", ".monitor", ".url"))}
+    assert not {name for name in loaded if name.startswith("loadstone.deploy")}
+
+
+@pytest.mark.parametrize("name", list(registry.SOFTWARE))
+def test_a_room_offers_what_it_declares(name: str) -> None:
+    software, room = registry.SOFTWARE[name], registry.room(name)
+    assert isinstance(room, Room)
+    assert set(room.kinds) == set(software.kinds)
+    assert software.url_kind in software.kinds
+    assert (room.in_container is not None) == software.in_container
+    for kind, settings in room.kinds.items():
+        assert settings.model_fields["kind"].default == kind
+        assert registry.software_of({"kind": kind}) is software
+        assert registry.is_users({"kind": kind}) == (kind == software.url_kind)
+    for scheme in software.schemes:
+        assert registry.software_by_url(f"{scheme}://host") is software
+    assert registry.software_by_url(software.url_form) is software
+
+
+def test_what_several_kinds_of_software_share_is_told_by_the_settings() -> None:
+    for name in registry.in_containers():
+        assert registry.software_of({"kind": "container", "software": name}).name == name
+    assert registry.software_of({"kind": "container"}).name == "redis"
+    assert registry.software_of({}).name == "redis"
+    assert not registry.is_users({"kind": "container"})
+
+
+def test_no_two_kinds_of_software_share_a_kind_or_a_scheme() -> None:
+    software = list(registry.SOFTWARE.values())
+    for found in ([k for one in software for k in one.kinds], [s for one in software for s in one.schemes]):
+        assert len(found) == len(set(found))
