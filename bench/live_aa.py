@@ -21,11 +21,12 @@ from pathlib import Path
 from pairwise import Design, claims_a_difference, counted, counts_text, judged_alone, pair_of, table, unchecked
 from scipy.stats import binomtest
 
-from loadstone.judge.statistics.verdict import Verdict
 from loadstone.judge.validity.checks import BOUNDS
 from loadstone.judge.validity.trial import judge_trial
+from loadstone.judge.verdict import Verdict
 from loadstone.record.reading import Run, read_run
 from loadstone.record.trial import TrialRecord
+from loadstone.report.verdicts import verdict_text
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENT = ROOT / "bench" / "experiments" / "aa.yaml"
@@ -43,9 +44,11 @@ class Pair:
     between: str
     disjoint: bool
     kind: str
-    words: str
+    refused_by: str
+    """The check that forbids a verdict; empty where none does."""
+    text: str
     false: bool
-    pure_words: str
+    pure_text: str
     pure_false: bool
     pure_estimate: float | None
 
@@ -120,9 +123,10 @@ def _pair(number: int, between: str, disjoint: bool, checked: Verdict, pure: Ver
         between=between,
         disjoint=disjoint,
         kind=checked.kind,
-        words=checked.words,
+        refused_by=checked.refusal.name if checked.refusal else "",
+        text=verdict_text(checked),
         false=claims_a_difference(checked),
-        pure_words=pure.words,
+        pure_text=verdict_text(pure),
         pure_false=claims_a_difference(pure),
         pure_estimate=pure.estimate,
     )
@@ -186,7 +190,7 @@ def _row(pairs: Sequence[Pair], text: Callable[[int, int], str]) -> tuple[str, i
 
 
 def _verdicts_text(pairs: Sequence[Pair]) -> str:
-    refused = counted(pair.words.split(",")[0] for pair in pairs if pair.kind == "invalid")
+    refused = counted(pair.refused_by for pair in pairs if pair.kind == "invalid")
     by_run = [sum(pair.pure_false for pair in pairs if pair.run == run) for run in sorted({pair.run for pair in pairs})]
     return (
         f"Verdicts: {counts_text(counted(pair.kind for pair in pairs))}. Refused: {counts_text(refused)}. "

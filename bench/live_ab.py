@@ -29,10 +29,11 @@ from pairwise import Design, claims_a_difference, counted, counts_text, judged_a
 from scipy.stats import binomtest
 
 from loadstone.drive.native import require_release_engine
-from loadstone.judge.statistics.verdict import Verdict
+from loadstone.judge.verdict import Verdict
 from loadstone.plan.looks import LOOKS
 from loadstone.plan.model import Phases
 from loadstone.record.trial import TrialRecord
+from loadstone.report.verdicts import verdict_text
 from loadstone.spec.experiment import Experiment
 
 ROOT = Path(__file__).parents[1]
@@ -51,7 +52,7 @@ class Decided:
     """The verdict of a pair at the look that decided it, or at the last one. Ratios are ln(slower / base)."""
 
     kind: str
-    words: str
+    text: str
     winner: str | None
     real: bool
     blocks: int
@@ -120,7 +121,9 @@ class Repetition:
 
 
 def _decided(found: Verdict, blocks: int) -> Decided:
-    return Decided(found.kind, found.words, found.winner, claims_a_difference(found), blocks, found.low, found.high)
+    return Decided(
+        found.kind, verdict_text(found), found.winner, claims_a_difference(found), blocks, found.low, found.high
+    )
 
 
 _OPEN = Decided("undecided", "", None, real=False, blocks=0, low=None, high=None)

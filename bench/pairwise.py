@@ -8,7 +8,7 @@ from hdrh.histogram import HdrHistogram
 from loadstone.judge.compare.blocks import PairDesign, group_blocks
 from loadstone.judge.compare.cases import GroupCase, judge_group
 from loadstone.judge.compare.latencies import Latencies
-from loadstone.judge.statistics.verdict import Verdict
+from loadstone.judge.verdict import Verdict
 from loadstone.plan.looks import LOOKS
 from loadstone.plan.run_plan import Condition
 from loadstone.record.plan_summary import GroupLine, PairLine
@@ -42,7 +42,7 @@ def judged_alone(experiment: Experiment, design: Design, pair: PairDesign, trial
         overhead_s=design.overhead_s,
     )
     case = GroupCase(line, experiment, blocks, blocks.complete, Latencies(_no_histogram))
-    return judge_group(case)[0].verdict
+    return judge_group(case)[0][2]
 
 
 def unchecked(trials: Iterable[TrialRecord]) -> list[TrialRecord]:

@@ -166,7 +166,7 @@ def _bisected(queue: OpenQueue, starts: list[Bisection], speeds: Floats, rng: np
         rate = np.array([one.rate_per_s for one in bisections])
         p99, backlogs = queue.simulate(rng, rate, speed, ARRIVALS, WARM_UP)
         bisections = [
-            one.told(keeps=not failing(OpenTrial(one.rate_per_s, ARRIVALS, ARRIVALS, late, tuple(backlog)), objective))
+            one.after(keeps=not failing(OpenTrial(one.rate_per_s, ARRIVALS, ARRIVALS, late, tuple(backlog)), objective))
             for one, late, backlog in zip(bisections, p99.tolist(), backlogs.tolist(), strict=True)
         ]
     return bisections

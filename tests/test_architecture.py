@@ -10,8 +10,8 @@ PACKAGE = ROOT / "python" / "loadstone"
 STAGES = ["spec", "plan", "deploy", "drive", "observe", "record", "judge", "analyse", "report", "live"]
 DATA_TYPES = {
     "spec": {"spec.counting", "spec.experiment", "spec.levels", "spec.units"},
-    "plan": {"plan.labels", "plan.looks", "plan.model", "plan.run_plan", "plan.slots", "plan.wanted"},
-    "deploy": {"deploy.control", "deploy.ledger", "deploy.provider", "deploy.placement"},
+    "plan": {"plan.labels", "plan.looks", "plan.model", "plan.outline", "plan.run_plan", "plan.slots", "plan.wanted"},
+    "deploy": {"deploy.control", "deploy.ledger", "deploy.limit_in_force", "deploy.provider", "deploy.placement"},
     "drive": {"drive.outcome"},
     "observe": {"observe.sample"},
     "record": {
@@ -25,7 +25,7 @@ DATA_TYPES = {
         "record.trial",
         "record.window",
     },
-    "judge": {"judge.judgement"},
+    "judge": {"judge.verdict"},
     "analyse": {"analyse.model"},
 }
 """The modules of each stage that hold data types, and so may be imported by later stages."""

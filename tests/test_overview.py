@@ -5,17 +5,23 @@ from pathlib import Path
 import pytest
 
 from loadstone.errors import UserError
+from loadstone.message import Message
 from loadstone.options import RunOptions, wanted_experiment, wanted_plan
 from loadstone.overview import announce, describe_experiment, prospects, shortcomings
 from loadstone.plan.design import make_run_plan
+from loadstone.report.text.catalogue import text
 from loadstone.spec.catalogue import find
 from loadstone.spec.overrides import override
 
 APP = Path(__file__).parent / "examples" / "experiment" / "app.yaml"
 
 
-def test_every_comparison_says_what_it_can_see() -> None:
-    lines = prospects(make_run_plan(find("json-documents"), budget_s=2 * 3600))
+def said(lines: list[Message]) -> list[str]:
+    return [text(line) for line in lines]
+
+
+def test_every_comparison_says_what_it_can_show() -> None:
+    lines = said(prospects(make_run_plan(find("json-documents"), budget_s=2 * 3600)))
     assert [line.partition(":")[0] for line in lines] == ["partial-update", "storage", "small-pool", "warm-up"]
     assert lines[2] == (
         "small-pool: a guess for a quiet machine: after 8 blocks a difference of 12 % shows 8 times in 10, after 40 "
@@ -27,10 +33,10 @@ def test_more_pairs_and_shorter_trials_see_less() -> None:
     def percent(line: str) -> float:
         return float(line.partition("difference of ")[2].partition(" %")[0])
 
-    full = {line.partition(":")[0]: percent(line) for line in prospects(make_run_plan(find("json-documents")))}
+    full = {line.partition(":")[0]: percent(line) for line in said(prospects(make_run_plan(find("json-documents"))))}
     assert full["storage"] > full["partial-update"]
     long = override(find("json-documents"), sets=["design.trial=20 s"])
-    lines = prospects(make_run_plan(long, budget_s=86_400))
+    lines = said(prospects(make_run_plan(long, budget_s=86_400)))
     assert {line.partition(":")[0]: percent(line) for line in lines}["storage"] < full["storage"]
 
 
@@ -54,12 +60,12 @@ def test_more_pairs_and_shorter_trials_see_less() -> None:
 )
 def test_what_cannot_be_promised_is_said(sets: list[str], options: dict[str, int], sentence: str) -> None:
     run_plan = make_run_plan(override(find("json-documents"), sets=sets), **options)  # type: ignore[arg-type]
-    assert sentence in prospects(run_plan)
+    assert sentence in said(prospects(run_plan))
 
 
 def test_many_pairs_may_have_no_interval_at_eight_blocks() -> None:
     twelve = override(find("json-documents"), sets=["comparisons.storage.at.operation=[set, get]"])
-    assert "storage: 8 blocks are too few for 12 pairs" in prospects(make_run_plan(twelve, blocks=8))
+    assert "storage: 8 blocks are too few for 12 pairs" in said(prospects(make_run_plan(twelve, blocks=8)))
 
 
 def test_nothing_compared_nothing_promised() -> None:
@@ -72,10 +78,10 @@ def test_nothing_compared_nothing_promised() -> None:
 def test_a_run_announces_what_may_get_no_verdict() -> None:
     experiment = find("json-documents")
     run_plan = make_run_plan(experiment, budget_s=60)
-    found = shortcomings(run_plan)
+    found = said(shortcomings(run_plan))
     assert "small-pool: the budget may end before its first look, after 8 blocks" in found
-    text = " ".join(" ".join(announce(run_plan, experiment)).split())
-    assert all(line in text for line in found)
+    announced = " ".join(" ".join(announce(run_plan, experiment)).split())
+    assert all(line in announced for line in found)
     assert shortcomings(make_run_plan(experiment, budget_s=86_400)) == []
 
 

@@ -354,8 +354,11 @@ def _tell(outcome: "Outcome", *, json_: bool, open_: bool) -> None:
         from loadstone.record.lines import dump_document
 
         terminal.result_json(dump_document(outcome.analysis.model_dump(mode="json")).decode())
-    for line in outcome.missed:
-        terminal.remark(f"--fail-if: {line}")
+    if outcome.missed:
+        from loadstone.report.text.catalogue import text
+
+        for line in outcome.missed:
+            terminal.remark(f"--fail-if: {text(line)}")
     if outcome.unwritten:
         terminal.remark(f"loadstone: {outcome.unwritten}")
     if open_:

@@ -1,13 +1,13 @@
 """`loadstone compare`: two conditions of a run, or two runs, from their folders alone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
 
 from loadstone.analyse.ad_hoc import compare_pairs, pairs_between
-from loadstone.analyse.between_runs import JudgedRun, Wanted, compare_runs, match_runs
+from loadstone.analyse.between_runs import ComparedBy, JudgedRun, compare_runs, match_runs
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.model import Comparison
 from loadstone.analyse.objectives import (
@@ -23,10 +23,12 @@ from loadstone.errors import UserError
 from loadstone.judge.compare.blocks import PairDesign
 from loadstone.judge.compare.exploration import METRICS as EXPLORED
 from loadstone.judge.validity.trial import judge_trial
+from loadstone.message import Message, as_written, message
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.names_of_runs import run_names
 from loadstone.record.reading import Run, read_run
 from loadstone.report.compare import ComparedRun, CompareReport, Kind, show, to_json
+from loadstone.report.text import catalogue
 from loadstone.spec.experiment import METRICS, Experiment
 from loadstone.spec.levels import Level, same_level
 from loadstone.spec.overrides import parse_only
@@ -35,7 +37,6 @@ from loadstone.spec.units import SHARE, parse
 
 MISSED_STATUS = 1
 INVALID_STATUS = 3
-ACROSS = "across: "
 _NAMED = 3
 """So many differences are named where runs are refused."""
 
@@ -68,8 +69,8 @@ def compare(options: CompareOptions, console: Console) -> CompareOutcome:
     _require_sensible(options)
     objectives = [parse_objective(text) for text in options.fail_if]
     require_relative(objectives)
-    wanted = Wanted(_metric(options.metric), _margin(options.margin), EXPLORED)
-    report = _two_runs(options, wanted) if len(options.runs) == 2 else _one_run(options, wanted)
+    by = ComparedBy(_metric(options.metric), _margin(options.margin), EXPLORED)
+    report = _two_runs(options, by) if len(options.runs) == 2 else _one_run(options, by)
     report = report.model_copy(
         update={
             "objectives": [objective.text for objective in objectives],
@@ -133,36 +134,34 @@ def _judged(path: Path) -> JudgedRun:
     return JudgedRun(run, tuple(judge_trial(trial) for trial in run.trials))
 
 
-def _one_run(options: CompareOptions, wanted: Wanted) -> CompareReport:
+def _one_run(options: CompareOptions, by: ComparedBy) -> CompareReport:
     judged = _judged(options.runs[0])
     run = judged.run
-    apart: list[str] = []
+    apart: list[Message] = []
     kind: Kind = "ad hoc"
     if options.a is not None and options.b is not None:
-        comparisons, apart = compare_pairs(
-            run, judged.trials, _pairs(run, options.a, options.b), wanted.metric, wanted.margin
-        )
-    elif wanted.metric is not None or wanted.margin is not None:
-        comparisons, apart = compare_pairs(run, judged.trials, _declared_pairs(run), wanted.metric, wanted.margin)
+        comparisons, apart = compare_pairs(run, judged.trials, _pairs(run, options.a, options.b), by.metric, by.margin)
+    elif by.metric is not None or by.margin is not None:
+        comparisons, apart = compare_pairs(run, judged.trials, _declared_pairs(run), by.metric, by.margin)
     else:
         _declared_pairs(run)
         kind = "declared"
         comparisons = [one for family in compare_groups(run, judged.trials) for one in family.comparisons]
     _require_some(comparisons, apart)
-    return _report(kind, [("", judged)], [], [*run.notes, *_one_note(apart)], comparisons)
+    return _report(kind, [("", judged)], [], [*map(as_written, run.notes), *_one_note(apart)], comparisons)
 
 
-def _one_note(apart: Sequence[str]) -> list[str]:
+def _one_note(apart: Sequence[Message]) -> list[Message]:
     """The pairs that no block holds together, in one line."""
-    if len(apart) < 2:
-        return list(apart)
-    return [f"{len(apart)} more pairs were chosen by that and cannot be compared, for example: {apart[0]}"]
+    return list(apart) if len(apart) < 2 else [message("pairs_apart", pairs=len(apart), first=apart[0])]
 
 
-def _require_some(comparisons: Sequence[Comparison], apart: Sequence[str]) -> None:
+def _require_some(comparisons: Sequence[Comparison], apart: Sequence[Message]) -> None:
     if not comparisons:
         more = f" (and {len(apart) - 1} more pairs)" if len(apart) > 1 else ""
-        raise UserError(f"{apart[0].rstrip('.')}{more}" if apart else "nothing was measured that could be compared")
+        raise UserError(
+            f"{catalogue.text(apart[0]).rstrip('.')}{more}" if apart else "nothing was measured that could be compared"
+        )
 
 
 def _declared_pairs(run: Run) -> list[PairDesign]:
@@ -212,7 +211,7 @@ def _levels(experiment: Experiment, option: str, text: str) -> dict[str, Level]:
     return levels
 
 
-def _two_runs(options: CompareOptions, wanted: Wanted) -> CompareReport:
+def _two_runs(options: CompareOptions, by: ComparedBy) -> CompareReport:
     a, b = (_judged(path) for path in options.runs)
     matches = match_runs(a, b)
     names = run_names(*options.runs)
@@ -221,31 +220,33 @@ def _two_runs(options: CompareOptions, wanted: Wanted) -> CompareReport:
         more = f", and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         raise UserError(
             f"{options.runs[0]} and {options.runs[1]} are not of the same thing: "
-            f"{'; '.join(found[:_NAMED])}{more}; compare them all the same with --across"
+            f"{'; '.join(catalogue.text(one) for one in found[:_NAMED])}{more}; compare them all the same with --across"
         )
     if not matches:
         raise UserError(
             f"{options.runs[0]} and {options.runs[1]}: no condition was measured in both, in the same group"
         )
     named = list(zip(names, (a, b), strict=True))
-    notes = [f"{name}: {note}" for name, judged in named for note in _notes(judged, len(matches))]
-    comparisons = compare_runs(a, b, matches, wanted, ACROSS if found else "", names)
+    notes = [
+        message("note_of_run", run=name, note=note) for name, judged in named for note in _notes(judged, len(matches))
+    ]
+    comparisons = compare_runs(a, b, matches, replace(by, across=bool(found)), names)
     return _report("two runs", named, found, notes, comparisons)
 
 
-def _notes(judged: JudgedRun, matches: int) -> list[str]:
+def _notes(judged: JudgedRun, matches: int) -> list[Message]:
     """What was damaged in the folder, and conditions that the other run does not have."""
     planned = len({str(sorted(line.condition.items())) for line in judged.run.plan.trials})
     left = planned - matches
-    words = "1 condition was" if left == 1 else f"{left} conditions were"
-    return [*judged.run.notes, *([f"{words} not measured in both runs and not compared."] if left else [])]
+    missing = [message("conditions_in_one_run", conditions=left)] if left else []
+    return [*map(as_written, judged.run.notes), *missing]
 
 
 def _report(
     kind: Kind,
     runs: Sequence[tuple[str, JudgedRun]],
-    different: list[str],
-    notes: list[str],
+    different: list[Message],
+    notes: list[Message],
     comparisons: list[Comparison],
 ) -> CompareReport:
     return CompareReport(

@@ -4,9 +4,10 @@ Stages before the report hold messages and never sentences; `report/text/` has t
 sentence can be reworded or translated, and nothing that was recorded before changes its meaning.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, field_validator
 
 Figure = Any
 """What stands in a message: a number, a text that is not ours (a name, a server's reply), a list of them, a message."""
@@ -17,11 +18,18 @@ AS_WRITTEN = "as_written"
 class Message(BaseModel):
     """One sentence, or a part of one, in no language yet."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    """Reports for programs put the sentence beside a message, as `text`: it is not read back."""
 
     kind: str
     """The key of the sentence in the catalogue."""
     figures: dict[str, Figure] = {}
+
+    @field_validator("figures")
+    @classmethod
+    def _restored(cls, figures: dict[str, Figure]) -> dict[str, Figure]:
+        """Messages among the figures that came back from a file as mappings are messages again."""
+        return {name: _restored(value) for name, value in figures.items()}
 
 
 def message(kind: str, /, **figures: Figure) -> Message:
@@ -32,3 +40,17 @@ def message(kind: str, /, **figures: Figure) -> Message:
 def as_written(text: str) -> Message:
     """A message that is a text already."""
     return Message(kind=AS_WRITTEN, figures={"text": text})
+
+
+def _restored(value: Figure) -> Figure:
+    if isinstance(value, Mapping) and value.keys() == {"kind", "figures"}:
+        return Message.model_validate(value)
+    return [_restored(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _from_text(given: object) -> object:
+    return as_written(given) if isinstance(given, str) else given
+
+
+Recorded = Annotated[Message, BeforeValidator(_from_text)]
+"""A message in a record: one of before, which was a sentence, is read as such."""

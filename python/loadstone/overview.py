@@ -4,11 +4,14 @@ import math
 
 from rich.console import Console
 
+from loadstone.message import Message, message
 from loadstone.options import RunOptions, wanted_experiment, wanted_plan
-from loadstone.plan.describe import describe, extent, wrapped
+from loadstone.plan.extent import extent
 from loadstone.plan.looks import BLOCKS_MIN, level
+from loadstone.plan.outline import outline
 from loadstone.plan.run_plan import Group, RunPlan
 from loadstone.plan.trial_length import expected_spread
+from loadstone.report.announcement import announcement, description
 from loadstone.spec.catalogue import find, names
 from loadstone.spec.experiment import RATES, Experiment
 
@@ -25,7 +28,7 @@ def describe_experiment(options: RunOptions) -> str:
     from loadstone.conduct.confinement import confined  # only now: it takes time to load
 
     remarks = confined(run_plan, ask=False, allow=options.allow_any_command)
-    return "\n".join([describe(run_plan, experiment, _prospects(run_plan)), *remarks])
+    return "\n".join([description(outline(run_plan, experiment), experiment, _prospects(run_plan)), *remarks])
 
 
 def announce(run_plan: RunPlan, experiment: Experiment) -> list[str]:
@@ -33,23 +36,22 @@ def announce(run_plan: RunPlan, experiment: Experiment) -> list[str]:
 
     No forecast: how far blocks lie apart on this machine is known after the first look, which says what it means.
     """
-    lines = [experiment.question, *extent(run_plan), *shortcomings(run_plan)]
-    return [part for line in lines for part in wrapped(line, then=2)]
+    return announcement(experiment, extent(run_plan), shortcomings(run_plan))
 
 
-def shortcomings(run_plan: RunPlan) -> list[str]:
+def shortcomings(run_plan: RunPlan) -> list[Message]:
     """A line for each comparison that may get no verdict: its name, and why."""
     last = run_plan.looks_within_budget()
     found = {group.name: _shortcoming(group, last[group.name]) for group in run_plan.groups if group.pairs}
-    return [f"{name}: {sentence}" for name, sentence in found.items() if sentence]
+    return [message("prospect_of", name=name, prospect=why) for name, why in found.items() if why is not None]
 
 
-def prospects(run_plan: RunPlan) -> list[str]:
+def prospects(run_plan: RunPlan) -> list[Message]:
     """A line for each comparison: its name, and what difference it may be able to show, as a guess."""
-    return [f"{name}: {sentence}" for name, sentence in _prospects(run_plan).items()]
+    return [message("prospect_of", name=name, prospect=one) for name, one in _prospects(run_plan).items()]
 
 
-def _prospects(run_plan: RunPlan) -> dict[str, str]:
+def _prospects(run_plan: RunPlan) -> dict[str, Message]:
     last = run_plan.looks_within_budget()
     return {
         group.name: _shortcoming(group, last[group.name]) or _guess(group, last[group.name] or group.looks[0])
@@ -58,37 +60,38 @@ def _prospects(run_plan: RunPlan) -> dict[str, str]:
     }
 
 
-def _shortcoming(group: Group, last_blocks: int | None) -> str:
-    """Why a comparison may get no verdict; empty if it should."""
+def _shortcoming(group: Group, last_blocks: int | None) -> Message | None:
+    """Why a comparison may get no verdict; None if it should."""
     if group.looks[-1] < BLOCKS_MIN:
-        return f"{group.looks[-1]} blocks are too few for a verdict; it takes at least {BLOCKS_MIN}"
+        return message("prospect_few_blocks", blocks=group.looks[-1], needed=BLOCKS_MIN)
     if last_blocks is None:
-        return f"the budget may end before its first look, after {group.looks[0]} blocks"
+        return message("prospect_late_look", blocks=group.looks[0])
     if group.metric in RATES and _detectable(group, group.looks[0], expected_spread(group.trial_s)) is None:
-        return f"{group.looks[0]} blocks are too few for {len(group.pairs)} pairs"
-    return ""
+        return message("prospect_many_pairs", blocks=group.looks[0], pairs=len(group.pairs))
+    return None
 
 
-def _guess(group: Group, last_blocks: int) -> str:
+def _guess(group: Group, last_blocks: int) -> Message:
     """What a comparison would show on a quiet machine, at its first look and at the last one that the budget allows."""
     if group.metric not in RATES:
-        return f"what it can show depends on how {group.metric} spreads, which its first look will say"
-    spread = expected_spread(group.trial_s)
-    first = _detectable(group, group.looks[0], spread)
-    further = _detectable(group, last_blocks, spread) if last_blocks > group.looks[0] else None
-    within = f", after {last_blocks} (as the budget allows) one of {further}" if further else ""
-    return (
-        f"a guess for a quiet machine: after {group.looks[0]} blocks a difference of {first} shows 8 times in 10"
-        f"{within}; its first look measures how far blocks lie apart on this one"
+        return message("prospect_by_spread", metric=group.metric)
+    spread, first_blocks = expected_spread(group.trial_s), group.looks[0]
+    further = last_blocks > first_blocks
+    return message(
+        "prospect_guess",
+        first_blocks=first_blocks,
+        first_share=_detectable(group, first_blocks, spread),
+        last_blocks=last_blocks,
+        last_share=_detectable(group, last_blocks, spread) if further else None,
     )
 
 
-def _detectable(group: Group, blocks: int, spread: float) -> str | None:
-    """The difference that is seen 8 times in 10 after so many blocks; None where no interval exists."""
+def _detectable(group: Group, blocks: int, spread: float) -> float | None:
+    """The difference, as a share, that shows 8 times in 10 after so many blocks; None where no interval exists."""
     from loadstone.judge.statistics.effect import detectable_effect  # only now: it takes time to load
 
     log_ratio = detectable_effect(blocks, spread, level(group.sequential) / len(group.pairs))
-    return None if log_ratio is None else f"{100 * math.expm1(log_ratio):.2g} %"
+    return None if log_ratio is None else math.expm1(log_ratio)
 
 
 def examine(console: Console) -> bool:

@@ -38,3 +38,22 @@ def decimal(value: float, decimals: int) -> str:
 def up_to(share: float) -> str:
     """A bound as it stands behind a figure, rounded up: 0.042 is `+5 %`; empty where it is too small to matter."""
     return "" if share < SMALL_BOUND else f"+{math.ceil(100 * share - 1e-6):,} %"
+
+
+def percent_text(log_ratio: float) -> str:
+    """A single figure such as a margin or a noise floor, from a log ratio: `5 %`, `1.6 %`."""
+    value = log_percent(log_ratio)
+    return f"{decimal(value, decimals_of_one(value))} %"
+
+
+def ratio_text(estimate: float, low: float | None, high: float | None, *, sign: bool = False) -> str:
+    """`12 % [9, 15]` from log ratios: as many decimals as the interval can bear, with `sign` a plus before it.
+
+    A bound that is not zero never prints as zero, so that what excludes zero is seen to.
+    """
+    value = log_percent(estimate)
+    ends = [log_percent(end) for end in (low, high) if end is not None]
+    decimals = decimals_of(ends or [value])
+    number = decimal(value, decimals)
+    figure = f"+{number} %" if sign and round(value, decimals) > 0 else f"{number} %"
+    return f"{figure} [{', '.join(decimal(end, decimals) for end in ends)}]" if ends else figure

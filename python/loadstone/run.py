@@ -17,12 +17,14 @@ from loadstone.analyse.tables import is_too_far
 from loadstone.conduct.campaign import Campaign
 from loadstone.conduct.opening import REAL, Opened, Seams, opened
 from loadstone.errors import LoadstoneError
-from loadstone.judge.judgement import DECIDED
+from loadstone.judge.verdict import DECIDED
 from loadstone.live.progress import RunProgress
+from loadstone.message import Message
 from loadstone.options import RunOptions
 from loadstone.overview import announce
 from loadstone.prepare import Prepared
 from loadstone.record.reading import read_histogram
+from loadstone.report.json_report import with_texts
 from loadstone.report.terminal import show
 from loadstone.report.write import DEFAULT_FORMATS, require_formats, write_report
 from loadstone.secrecy.command import hidden_arguments
@@ -39,7 +41,7 @@ class Outcome:
 
     folder: Path
     analysis: Analysis
-    missed: tuple[str, ...]
+    missed: tuple[Message, ...]
     """The objectives that were missed, in a line each."""
     status: int
     """The exit status that the data deserve; `UNWRITTEN_STATUS` where that is 0 and a report could not be written."""
@@ -68,7 +70,7 @@ def run(
         ended = _measure(parts, prepared, progress, options)  # 4. drive, 5. observe, 6. record: trial after trial
         progress.step("writing the report")
         analysis = analyse(parts.folder.path)  # 7. judge and analyse: from the folder alone
-        kept = _attempt(lambda: parts.folder.write_analysis(analysis.model_dump(mode="json")))
+        kept = _attempt(lambda: parts.folder.write_analysis(with_texts(analysis)))
     unwritten = _report(analysis, parts.folder.path, kept, results, verbose=options.verbose)  # 8. report
     if ended is not None:
         raise _advised(ended, parts.folder.path, options, unwritten)
@@ -129,9 +131,9 @@ def _say(console: Console, line: str) -> None:
 
 def _measure(parts: Opened, prepared: Prepared, progress: RunProgress, options: RunOptions) -> LoadstoneError | None:
     """Run what is not finished yet: trials until all is decided, then crashes; the reason if it had to end early."""
-    judge = partial(look_at, quick=options.quick, histograms=partial(read_histogram, parts.folder.path))
+    look = partial(look_at, quick=options.quick, histograms=partial(read_histogram, parts.folder.path))
     experiment, run_plan, began_s = prepared.experiment, prepared.run_plan, options.began_s
-    campaign = Campaign(parts.conductor, parts.folder, experiment, run_plan, progress, judge, began_s=began_s)
+    campaign = Campaign(parts.conductor, parts.folder, experiment, run_plan, progress, look, began_s=began_s)
     try:
         campaign.run()
         parts.crashes.run(run_plan.crashes)

@@ -11,8 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from loadstone.errors import UserError
 from loadstone.files import read_json
+from loadstone.message import Message
 from loadstone.record.names import ANALYSIS, ENVIRONMENT, EXPERIMENT, PLAN
 from loadstone.secrecy.text import HIDDEN
 
@@ -189,8 +192,23 @@ def _entry(path: Path) -> RunEntry:
         began=_began(path),
         experiment=str(experiment),
         state="running" if _is_written(path) else _state(analysis),
-        headline=" ".join(str(analysis.get("answer", "")).split()),
+        headline=_headline(analysis.get("answer", "")),
     )
+
+
+def _headline(answer: object) -> str:
+    """The sentence that opens the report, on one line: in folders of before it was recorded as one.
+
+    Empty where this version does not know it.
+    """
+    if isinstance(answer, str):
+        return " ".join(answer.split())
+    from loadstone.report.text.catalogue import text  # only now: it takes time to load
+
+    try:
+        return " ".join(text(Message.model_validate(answer)).split())
+    except (ValidationError, LookupError, TypeError):  # of a later version, or damaged
+        return ""
 
 
 def _state(analysis: dict[str, Any]) -> str:

@@ -158,7 +158,7 @@ class Study:
 
 
 def look(group: str, blocks: int, reason: str = "decided", stop: bool = True) -> Look:
-    data = {"group": group, "blocks": blocks, "unix_s": 1.0, "elapsed_s": 1.0, "words": [], "stop": stop}
+    data = {"group": group, "blocks": blocks, "unix_s": 1.0, "elapsed_s": 1.0, "verdicts": [], "stop": stop}
     return Look.model_validate(data | {"reason": reason})
 
 

@@ -8,6 +8,7 @@ import pytest
 from loadstone.analyse.answers import answer_conclusions
 from loadstone.analyse.model import ResultTable, Row
 from loadstone.record.trial import Quantiles
+from loadstone.report.text.catalogue import text
 
 NOTHING = dict.fromkeys(("min", "mean", "p50", "p90", "p95", "p99", "p999", "max"))
 
@@ -32,7 +33,7 @@ def row(verdict: str = "valid", goodput: float | None = 1000.0, wait: float = 10
         errors={},
         cpu_share={},
         published=None,
-        unmeasurable=[],
+        unmeasurable={},
     )
 
 
@@ -48,57 +49,57 @@ def answers(synthetic: ModuleType, *rows: Row) -> list[Any]:
 @pytest.mark.parametrize(
     ("goodput", "verdict"),
     [(1000.0, "holds"), (251.0, "holds"), (249.0, "undecided"), (151.0, "undecided"),
-     (149.0, "does not hold")],
+     (149.0, "does_not_hold")],
 )  # fmt: skip
 def test_a_claimed_figure_is_decided_only_from_afar(synthetic: ModuleType, goodput: float, verdict: str) -> None:
     found = answers(synthetic, row(goodput=goodput))[0]
     assert found.verdict == verdict
-    assert f"{goodput:,.0f}" in found.answer
-    assert "b01-001" in found.evidence[0]
+    assert f"{goodput:,.0f}" in text(found.answer)
+    assert "b01-001" in text(found.evidence[0])
 
 
 def test_the_best_valid_row_answers(synthetic: ModuleType) -> None:
     found = answers(
         synthetic, row(goodput=500.0), row(goodput=900.0, payload="100 B"), row("suspect", 5000.0, idle="many")
     )
-    assert "900" in found[0].answer
+    assert "900" in text(found[0].answer)
 
 
 def test_a_suspect_row_alone_decides_nothing(synthetic: ModuleType) -> None:
     found = answers(synthetic, row("suspect", 5000.0))[0]
     assert found.verdict == "undecided"
-    assert "suspect" in found.answer
+    assert "suspect" in text(found.answer)
 
 
 def test_invalid_rows_answer_nothing(synthetic: ModuleType) -> None:
     found = answers(synthetic, row("invalid", 5000.0), row("missing", None, operation="get"))
     assert [answer.verdict for answer in found] == [
-        "no valid data",
-        "no valid data",
-        "not answered here",
-        "no valid data",
+        "no_valid_data",
+        "no_valid_data",
+        "not_answered_here",
+        "no_valid_data",
     ]
-    assert not any("5,000" in answer.answer for answer in found)
+    assert not any("5,000" in text(answer.answer) for answer in found)
 
 
 def test_figures_of_matched_conditions_stand_side_by_side(synthetic: ModuleType) -> None:
     found = answers(
         synthetic, row(goodput=1840.0), row(goodput=1990.0, operation="get"), row(operation="get", payload="100 B")
     )[1]
-    assert found.verdict == "no comparison: one block"
+    assert found.verdict == "one_block"
     assert len(found.evidence) == 1
-    assert "get, 1 kB, 32, few: 1,990" in found.evidence[0]
-    assert "against set, 1 kB, 32, few: 1,840" in found.evidence[0]
+    assert "get, 1 kB, 32, few: 1,990" in text(found.evidence[0])
+    assert "against set, 1 kB, 32, few: 1,840" in text(found.evidence[0])
     for word in ("faster", "slower", "%", "better"):
-        assert word not in found.answer + found.evidence[0]
+        assert word not in text(found.answer) + text(found.evidence[0])
 
 
 def test_what_one_server_cannot_answer_is_said(synthetic: ModuleType) -> None:
     found = answers(synthetic)[2]
-    assert (found.verdict, found.answer) == ("not answered here", "One server cannot tell.")
+    assert (found.verdict, text(found.answer)) == ("not_answered_here", "One server cannot tell.")
 
 
 def test_waiting_for_a_connection_is_shown_as_shares(synthetic: ModuleType) -> None:
     found = answers(synthetic, row(wait=600.0), row(wait=10.0, idle="many"))[3]
-    assert found.verdict == "no comparison: one block"
-    assert found.answer == "Waiting for a connection took 60% of the response time, against 1%."
+    assert found.verdict == "one_block"
+    assert text(found.answer) == "Waiting for a connection took 60% of the response time, against 1%."

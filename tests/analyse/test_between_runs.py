@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, mannwhitneyu
 
-from loadstone.analyse.between_runs import JudgedRun, Match, Wanted, compare_runs, match_runs
+from loadstone.analyse.between_runs import ComparedBy, JudgedRun, Match, compare_runs, match_runs
 from loadstone.analyse.model import Comparison
 from loadstone.judge.statistics.two_sample import (
     DRIFT_FLOOR,
@@ -25,6 +25,8 @@ from loadstone.judge.statistics.two_sample import (
 from loadstone.judge.validity.trial import judge_trial
 from loadstone.record.reading import read_run
 from loadstone.record.trial import TrialRecord
+from loadstone.report.text.catalogue import text
+from loadstone.report.verdicts import verdict_text
 
 BENCH = Path(__file__).parents[2] / "bench"
 RUNS = 500
@@ -183,7 +185,7 @@ def compared(
 ) -> list[Comparison]:
     condition = base.trials[0].condition
     matches = [Match(condition, "table", tuple(a), tuple(b)) for a, b in sides]
-    return compare_runs(base, base, matches, Wanted(**wanted))
+    return compare_runs(base, base, matches, ComparedBy(**wanted))
 
 
 def test_conditions_are_matched_in_the_group_with_most_trials_in_both(base: JudgedRun, trials: Trials) -> None:
@@ -207,14 +209,14 @@ def test_all_conditions_share_the_level_by_holm(base: JudgedRun, trials: Trials)
 def test_an_undecided_verdict_promises_no_minutes(base: JudgedRun, trials: Trials) -> None:
     (one,) = compared(base, (trials(1), trials(2)))
     assert one.primary.more_minutes is None
-    assert "minutes" not in one.primary.words
-    assert one.primary.words.startswith("UNDECIDED: ")
+    assert "minutes" not in verdict_text(one.primary)
+    assert verdict_text(one.primary).startswith("UNDECIDED: ")
 
 
 def test_few_trials_get_no_interval(base: JudgedRun, trials: Trials) -> None:
     (one,) = compared(base, (trials(1, number=7), trials(2, level=3.0)))
     assert (one.primary.kind, one.primary.low) == ("undecided", None)
-    assert "at least 8 are needed" in one.primary.words
+    assert "at least 8 are needed" in verdict_text(one.primary)
 
 
 def test_smaller_is_faster_for_latencies(base: JudgedRun, trials: Trials) -> None:
@@ -228,12 +230,12 @@ def test_smaller_is_faster_for_latencies(base: JudgedRun, trials: Trials) -> Non
 def test_latencies_at_different_rates_are_refused(base: JudgedRun, trials: Trials) -> None:
     (one,) = compared(base, (trials(1), trials(2, level=1.5)), metric="response_ns.p50")
     assert one.primary.kind == "invalid"
-    assert one.primary.words.startswith("INVALID: offered_rate")
+    assert verdict_text(one.primary).startswith("INVALID: offered_rate")
     (other,) = compared(base, (trials(1), trials(2, level=1.5)), exploratory=("response_ns.p50", "throughput_per_s"))
     assert other.repeats == {"throughput_per_s": "goodput_per_s"}
     assert other.on("throughput_per_s") == other.primary
-    assert any(note.startswith("Not compared: latencies.") for note in other.notes)
-    assert not any("Not compared" in warning for warning in other.warnings)
+    assert any(note.startswith("Not compared: latencies.") for note in map(text, other.notes))
+    assert not any("Not compared" in warning for warning in map(text, other.warnings))
 
 
 def test_trials_without_the_figure_are_not_passed_over(base: JudgedRun, trials: Trials) -> None:
@@ -241,14 +243,14 @@ def test_trials_without_the_figure_are_not_passed_over(base: JudgedRun, trials: 
     some = (*trials(1, throughput_per_s=1000.0)[:-1], trials(1, throughput_per_s=1000.0, response_ns=untold)[-1])
     (one,) = compared(base, (some, trials(2, throughput_per_s=1000.0)), metric="response_ns.p50")
     assert one.primary.kind == "invalid"
-    assert "1 of 36 trials tell no such figure" in one.primary.words
+    assert "1 of 36 trials tell no such figure" in verdict_text(one.primary)
 
 
 def test_a_difference_in_failures_is_no_fair_comparison(base: JudgedRun, trials: Trials) -> None:
     counts = base.trials[0].counts
     failing = counts.model_copy(update={"timeouts": counts.sent // 50, "ok": counts.ok - counts.sent // 50})
     (one,) = compared(base, (trials(1), trials(2, level=3.0, counts=failing)))
-    assert one.primary.words.startswith("INVALID: errors")
+    assert verdict_text(one.primary).startswith("INVALID: errors")
 
 
 def test_the_generators_gain_widens_the_interval_of_two_runs_too(
@@ -263,4 +265,4 @@ def test_the_generators_gain_widens_the_interval_of_two_runs_too(
     assert found.primary.low == pytest.approx(free.primary.low - math.log(1.05), abs=1e-4)
     assert found.primary.high == pytest.approx(free.primary.high + math.log(1.03), abs=1e-4)
     (limited,) = compared(base, (costing(0.6, 1), costing(0.6, 2, 2.0)))
-    assert limited.primary.words == "INVALID: gain, measured 60 %, limit 50 %"
+    assert verdict_text(limited.primary) == "INVALID: gain, measured 60 %, limit 50 %"

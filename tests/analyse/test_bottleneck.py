@@ -1,4 +1,4 @@
-"""What held a condition back, from trials whose limit is known."""
+"""What limited a condition, from trials whose bottleneck is known."""
 
 import copy
 from collections.abc import Callable
@@ -10,6 +10,7 @@ import pytest
 from loadstone.analyse.bottleneck import bottleneck_of
 from loadstone.analyse.model import Bottleneck
 from loadstone.record.trial import TrialRecord
+from loadstone.report.text.catalogue import text
 
 Line = dict[str, Any]
 Change = Callable[[Line], Any]
@@ -22,7 +23,7 @@ def clean(synthetic: ModuleType) -> Line:
 
 
 @pytest.fixture
-def told(clean: Line) -> Callable[..., Bottleneck | None]:
+def limited(clean: Line) -> Callable[..., Bottleneck | None]:
     """The bottleneck of the clean trial after some changes."""
 
     def found(*changes: Change) -> Bottleneck | None:
@@ -123,92 +124,95 @@ def pausing(milliseconds: float) -> Change:
     return lambda line: line["facts"]["plan"]["model"].update(think_time_ms=milliseconds)
 
 
-def unseen(line: Line) -> None:
+def unobserved(line: Line) -> None:
     line["facts"]["parts"] = {}
 
 
-def test_with_nothing_full_the_users_waited_for_round_trips(told: Callable[..., Bottleneck]) -> None:
-    found = told()
+def test_with_nothing_full_the_users_waited_for_round_trips(limited: Callable[..., Bottleneck]) -> None:
+    found = limited()
     assert found.part == "latency"
-    assert found.words.startswith("latency-bound, X = N/(R+Z) = 32 users / 1")
-    assert "redis 55 %" in found.words
+    assert text(found.message).startswith("latency-bound, X = N/(R+Z) = 32 users / 1")
+    assert "redis 55 %" in text(found.message)
     assert found.evidence["redis"] == pytest.approx(0.55, abs=0.005)
     assert found.evidence["generator"] == pytest.approx(0.002, abs=0.0005)
     assert found.evidence["pool"] < 0.01
 
 
-def test_the_rate_of_the_formula_is_the_rate_that_was_measured(clean: Line, told: Callable[..., Bottleneck]) -> None:
-    rate = float(told().words.split(" a second")[0].split("= ")[-1].replace(",", ""))
+def test_the_rate_of_the_formula_is_the_rate_that_was_measured(clean: Line, limited: Callable[..., Bottleneck]) -> None:
+    rate = float(text(limited().message).split(" a second")[0].split("= ")[-1].replace(",", ""))
     assert rate == pytest.approx(clean["throughput_per_s"], rel=0.03)
 
 
 @pytest.mark.parametrize(
     ("share", "part"), [(0.5, "latency"), (0.89, "latency"), (0.91, "server"), (0.96, "server"), (1.0, "server")]
 )
-def test_a_full_server(told: Callable[..., Bottleneck], share: float, part: str) -> None:
-    found = told(busy("redis", share))
+def test_a_full_server(limited: Callable[..., Bottleneck], share: float, part: str) -> None:
+    found = limited(busy("redis", share))
     assert found.part == part
     if part == "server":
-        assert found.words.startswith("server-bound: main thread of redis")
-        assert f"{100 * share:.0f} %" in found.words
+        assert text(found.message).startswith("server-bound: main thread of redis")
+        assert f"{100 * share:.0f} %" in text(found.message)
 
 
-def test_a_thread_that_others_keep_from_its_cpu_is_full_earlier(told: Callable[..., Bottleneck]) -> None:
+def test_a_thread_that_others_keep_from_its_cpu_is_full_earlier(limited: Callable[..., Bottleneck]) -> None:
     def kept_waiting(line: Line) -> None:
         line["facts"]["parts"]["redis"]["wait_share"] = 0.2
 
-    assert told(busy("redis", 0.78)).part == "latency"
-    assert told(busy("redis", 0.78), kept_waiting).part == "server"
+    assert limited(busy("redis", 0.78)).part == "latency"
+    assert limited(busy("redis", 0.78), kept_waiting).part == "server"
     waits = {"cpu_s": 0.78 * 6, "wall_s": 6.0, "waited_s": 0.2 * 6}
-    assert told(lambda line: line["facts"]["drive"]["threads"][0].update(waits)).part == "generator"
+    assert limited(lambda line: line["facts"]["drive"]["threads"][0].update(waits)).part == "generator"
 
 
-def test_a_full_driver(told: Callable[..., Bottleneck]) -> None:
-    found = told(busy("generator", 0.97))
-    assert (found.part, found.words) == ("generator", "generator-bound: hottest thread of the generator 97 % busy")
+def test_a_full_driver(limited: Callable[..., Bottleneck]) -> None:
+    found = limited(busy("generator", 0.97))
+    assert (found.part, text(found.message)) == (
+        "generator",
+        "generator-bound: hottest thread of the generator 97 % busy",
+    )
 
 
-def test_of_two_that_are_full_both_are_named(told: Callable[..., Bottleneck]) -> None:
-    found = told(busy("generator", 0.99), busy("redis", 0.96))
+def test_of_two_that_are_full_both_are_named(limited: Callable[..., Bottleneck]) -> None:
+    found = limited(busy("generator", 0.99), busy("redis", 0.96))
     assert found.part == "server"
-    assert "main thread of redis 96 %" in found.words
-    assert "generator 99 %" in found.words
-    assert told(busy("generator", 0.99), busy("redis", 0.92)).part == "generator"
+    assert "main thread of redis 96 %" in text(found.message)
+    assert "generator 99 %" in text(found.message)
+    assert limited(busy("generator", 0.99), busy("redis", 0.92)).part == "generator"
 
 
-def test_a_driver_that_spins_is_not_full(told: Callable[..., Bottleneck]) -> None:
+def test_a_driver_that_spins_is_not_full(limited: Callable[..., Bottleneck]) -> None:
     spins = at_a_rate(1.0), lambda line: line["facts"]["plan"]["model"].update(spin_us=30.0)
-    assert told(busy("generator", 1.0), *spins).part == "paced"
+    assert limited(busy("generator", 1.0), *spins).part == "paced"
 
 
-def test_a_pool_smaller_than_its_users(told: Callable[..., Bottleneck]) -> None:
-    found = told(waiting(0.875))
+def test_a_pool_smaller_than_its_users(limited: Callable[..., Bottleneck]) -> None:
+    found = limited(waiting(0.875))
     assert found.part == "pool"
-    assert "64 connections for 32 users" in found.words
-    assert told(waiting(0.05)).part == "latency"
-    assert told(waiting(0.875), busy("redis", 0.99)).part == "server"
+    assert "64 connections for 32 users" in text(found.message)
+    assert limited(waiting(0.05)).part == "latency"
+    assert limited(waiting(0.875), busy("redis", 0.99)).part == "server"
 
 
-def test_a_load_that_was_set_is_paced(told: Callable[..., Bottleneck]) -> None:
-    assert told(at_a_rate(1.0)).part == "paced"
-    assert told(pausing(500)).part == "paced"
-    short = told(pausing(5))
+def test_a_load_that_was_set_is_paced(limited: Callable[..., Bottleneck]) -> None:
+    assert limited(at_a_rate(1.0)).part == "paced"
+    assert limited(pausing(500)).part == "paced"
+    short = limited(pausing(5))
     assert short.part == "latency"
-    assert "5.00 ms pause" in short.words
+    assert "5.00 ms pause" in text(short.message)
 
 
-def test_a_rate_that_was_not_reached_is_not_paced(told: Callable[..., Bottleneck]) -> None:
-    assert told(at_a_rate(0.7)).part == "unknown"
-    assert told(at_a_rate(0.7), waiting(0.9)).part == "pool"
-    assert told(at_a_rate(0.7), busy("redis", 0.99)).part == "server"
+def test_a_rate_that_was_not_reached_is_not_paced(limited: Callable[..., Bottleneck]) -> None:
+    assert limited(at_a_rate(0.7)).part == "unknown"
+    assert limited(at_a_rate(0.7), waiting(0.9)).part == "pool"
+    assert limited(at_a_rate(0.7), busy("redis", 0.99)).part == "server"
 
 
-def test_a_subject_may_use_all_its_cpus(told: Callable[..., Bottleneck]) -> None:
-    found = told(with_app(1.9))
+def test_a_subject_may_use_all_its_cpus(limited: Callable[..., Bottleneck]) -> None:
+    found = limited(with_app(1.9))
     assert found.part == "subject"
-    assert found.words == "subject-bound: app 1.90 of its 2 CPUs; the store beside it: redis 55 %"
-    assert told(with_app(1.2)).part == "latency"
-    assert told(with_app(1.0, main_thread=0.97)).part == "subject"
+    assert text(found.message) == "subject-bound: app 1.90 of its 2 CPUs; the store beside it: redis 55 %"
+    assert limited(with_app(1.2)).part == "latency"
+    assert limited(with_app(1.0, main_thread=0.97)).part == "subject"
 
 
 def each_cpu(**figures: dict[str, float]) -> Change:
@@ -226,30 +230,30 @@ def both_cpus(busy: float, stolen: float = 0.0, others: float = 0.0) -> Change:
     return each_cpu(cpu0=shares, cpu1=shares)
 
 
-def test_parts_that_fill_their_cpus_together_are_named_together(told: Callable[..., Bottleneck]) -> None:
-    found = told(with_app(1.3), both_cpus(96))
+def test_parts_that_fill_their_cpus_together_are_named_together(limited: Callable[..., Bottleneck]) -> None:
+    found = limited(with_app(1.3), both_cpus(96))
     assert found.part == "subject"
-    assert found.words == "subject-bound: app 1.30, redis 0.60 of 2 CPUs, 96 % busy"
-    assert told(with_app(1.3), both_cpus(80)).part == "latency"
+    assert text(found.message) == "subject-bound: app 1.30, redis 0.60 of 2 CPUs, 96 % busy"
+    assert limited(with_app(1.3), both_cpus(80)).part == "latency"
 
 
-def test_a_full_cpu_is_never_called_round_trips(told: Callable[..., Bottleneck]) -> None:
+def test_a_full_cpu_is_never_called_round_trips(limited: Callable[..., Bottleneck]) -> None:
     """A server that had 80 % of a CPU of which neighbours took the rest: nothing of ours was full, the CPU was."""
-    one = told(busy("redis", 0.7), each_cpu(cpu0={"busy": 95, "stolen": 15, "others": 10}))
+    one = limited(busy("redis", 0.7), each_cpu(cpu0={"busy": 95, "stolen": 15, "others": 10}))
     assert one.part == "server"
-    assert one.words == "server-bound: redis 0.70, other programs 0.10, other machines 0.15 of 1 CPU, 95 % busy"
+    assert text(one.message) == "server-bound: redis 0.70, other programs 0.10, other machines 0.15 of 1 CPU, 95 % busy"
 
 
-def test_others_that_had_more_than_what_is_measured_are_the_bottleneck(told: Callable[..., Bottleneck]) -> None:
-    found = told(busy("redis", 0.3), each_cpu(cpu0={"busy": 99, "stolen": 0, "others": 66}))
+def test_others_that_had_more_than_what_is_measured_are_the_bottleneck(limited: Callable[..., Bottleneck]) -> None:
+    found = limited(busy("redis", 0.3), each_cpu(cpu0={"busy": 99, "stolen": 0, "others": 66}))
     assert found.part == "unknown"
-    assert found.words == "not the measured system: redis 0.30, other programs 0.66 of 1 CPU, 99 % busy"
+    assert text(found.message) == "not the measured system: redis 0.30, other programs 0.66 of 1 CPU, 99 % busy"
 
 
-def test_a_server_that_cannot_be_seen_is_not_called_idle(told: Callable[..., Bottleneck]) -> None:
-    assert told(unseen).part == "unknown"
-    assert told(unseen, busy("generator", 0.97)).part == "generator"
-    assert told(unseen, at_a_rate(1.0)).part == "unknown"
+def test_a_server_that_cannot_be_observed_is_not_called_idle(limited: Callable[..., Bottleneck]) -> None:
+    assert limited(unobserved).part == "unknown"
+    assert limited(unobserved, busy("generator", 0.97)).part == "generator"
+    assert limited(unobserved, at_a_rate(1.0)).part == "unknown"
 
 
 def test_of_several_trials_the_median_counts(clean: Line) -> None:
@@ -262,7 +266,7 @@ def test_of_several_trials_the_median_counts(clean: Line) -> None:
 
 
 def test_without_data_there_is_no_bottleneck(
-    synthetic: ModuleType, clean: Line, told: Callable[..., Bottleneck | None]
+    synthetic: ModuleType, clean: Line, limited: Callable[..., Bottleneck | None]
 ) -> None:
     from loadstone.record.trial_record import failed_trial_record
 
@@ -270,84 +274,91 @@ def test_without_data_there_is_no_bottleneck(
     plan = synthetic.make_plan()
     failed = failed_trial_record(synthetic.planned_trial("b01-001", {}, plan), plan, "connection refused", 1)
     assert bottleneck_of([failed]) is None
-    assert told(lambda line: line["counts"].update(ok=0)) is None
-    assert told(lambda line: line["facts"]["drive"].update(measure_s=0.3)) is None
-    assert told(lambda line: line.update(facts={})) is None
-    assert told(lambda line: line["facts"]["drive"].update(operations={})) is None
+    assert limited(lambda line: line["counts"].update(ok=0)) is None
+    assert limited(lambda line: line["facts"]["drive"].update(measure_s=0.3)) is None
+    assert limited(lambda line: line.update(facts={})) is None
+    assert limited(lambda line: line["facts"]["drive"].update(operations={})) is None
     assert bottleneck_of([failed, changed(clean, busy("redis", 0.99))]).part == "server"  # type: ignore[union-attr]
 
 
-def test_an_application_at_its_limit_is_named_beside_its_idle_stores(told: Callable[..., Bottleneck]) -> None:
-    found = told(behind_app(1.02, limit="1"))
+def test_an_application_at_its_limit_is_named_beside_its_idle_stores(limited: Callable[..., Bottleneck]) -> None:
+    found = limited(behind_app(1.02, limit="1"))
     assert found.part == "subject"
-    assert found.words == "subject-bound: spring 1.02 of its 1 CPU; the stores are idle (mariadb 12 %, redis 3 %)"
+    assert (
+        text(found.message) == "subject-bound: spring 1.02 of its 1 CPU; the stores are idle (mariadb 12 %, redis 3 %)"
+    )
     assert found.evidence["spring"] == pytest.approx(1.02)
-    one = told(behind_app(1.02, limit="1", stores={"redis": 0.03}))
-    assert one.words.endswith("; the store is idle (redis 3 %)")
-    busy_store = told(behind_app(1.02, limit="1", stores={"mariadb": 0.7}))
-    assert busy_store.words.endswith("; the store beside it: mariadb 70 %")
+    one = limited(behind_app(1.02, limit="1", stores={"redis": 0.03}))
+    assert text(one.message).endswith("; the store is idle (redis 3 %)")
+    busy_store = limited(behind_app(1.02, limit="1", stores={"mariadb": 0.7}))
+    assert text(busy_store.message).endswith("; the store beside it: mariadb 70 %")
 
 
-def test_replicas_count_together_against_the_limits_of_all(told: Callable[..., Bottleneck]) -> None:
-    found = told(behind_app(1.96, replicas=2, limit="1"))
-    assert found.words.startswith("subject-bound: spring 1.96 of its 2 CPUs;")
-    assert told(behind_app(1.02, replicas=2, limit="1")).part == "latency"
-    crowded = told(behind_app(1.96, replicas=4, limit="1", cpus=(0, 2)))
-    assert crowded.words.startswith("subject-bound: spring 1.96 of its 2 CPUs;"), "no more than it was given"
+def test_replicas_count_together_against_the_limits_of_all(limited: Callable[..., Bottleneck]) -> None:
+    found = limited(behind_app(1.96, replicas=2, limit="1"))
+    assert text(found.message).startswith("subject-bound: spring 1.96 of its 2 CPUs;")
+    assert limited(behind_app(1.02, replicas=2, limit="1")).part == "latency"
+    crowded = limited(behind_app(1.96, replicas=4, limit="1", cpus=(0, 2)))
+    assert text(crowded.message).startswith("subject-bound: spring 1.96 of its 2 CPUs;"), "no more than it was given"
 
 
-def test_a_limit_that_is_not_in_force_is_none(told: Callable[..., Bottleneck]) -> None:
-    assert told(behind_app(1.02, limit="unavailable: no control group")).part == "latency"
+def test_a_limit_that_is_not_in_force_is_none(limited: Callable[..., Bottleneck]) -> None:
+    assert limited(behind_app(1.02, limit="unavailable: no control group")).part == "latency"
 
 
-def test_an_application_held_back_is_at_its_limit_whatever_its_average(told: Callable[..., Bottleneck]) -> None:
-    found = told(behind_app(0.4, limit="0.5", throttled=0.34))
+def test_a_throttled_application_is_at_its_limit_whatever_its_average(limited: Callable[..., Bottleneck]) -> None:
+    found = limited(behind_app(0.4, limit="0.5", throttled=0.34))
     assert found.part == "subject"
-    assert "spring 0.40 of its 0.5 CPU, held back by its limit for 34 % of the time" in found.words
-    assert told(behind_app(0.4, limit="0.5", throttled=0.05)).part == "latency"
+    assert "spring 0.40 of its 0.5 CPU, throttled by its limit for 34 % of the time" in text(found.message)
+    assert limited(behind_app(0.4, limit="0.5", throttled=0.05)).part == "latency"
 
 
-def test_a_mariadb_is_a_server_of_many_threads(told: Callable[..., Bottleneck]) -> None:
-    found = told(behind_app(0.8, stores={"mariadb": 0.98}))
-    assert (found.part, found.words) == ("server", "server-bound: mariadb 0.98 of its 1 CPU")
+def test_a_mariadb_is_a_server_of_many_threads(limited: Callable[..., Bottleneck]) -> None:
+    found = limited(behind_app(0.8, stores={"mariadb": 0.98}))
+    assert (found.part, text(found.message)) == ("server", "server-bound: mariadb 0.98 of its 1 CPU")
 
 
-def test_a_server_that_waits_for_the_disk(told: Callable[..., Bottleneck]) -> None:
-    found = told(behind_app(0.8), waits_for_disk(31, fsyncs_per_s=120.0))
+def test_a_server_that_waits_for_the_disk(limited: Callable[..., Bottleneck]) -> None:
+    found = limited(behind_app(0.8), waits_for_disk(31, fsyncs_per_s=120.0))
     assert found.part == "server"
-    assert found.words == "server-bound: mariadb, with 120 fsyncs a second, waits for the disk (wa 31 %)"
+    assert text(found.message) == "server-bound: mariadb, with 120 fsyncs a second, waits for the disk (wa 31 %)"
     assert found.evidence["disk"] == pytest.approx(0.31 * 5)
-    assert told(behind_app(0.8), waits_for_disk(5, fsyncs_per_s=120.0)).part == "latency"
-    assert told(behind_app(0.8), waits_for_disk(31, fsyncs_per_s=0.0)).part == "latency", "somebody else's disk"
-    assert told(behind_app(1.0, limit="1"), waits_for_disk(31, fsyncs_per_s=120.0)).part == "subject"
+    assert limited(behind_app(0.8), waits_for_disk(5, fsyncs_per_s=120.0)).part == "latency"
+    assert limited(behind_app(0.8), waits_for_disk(31, fsyncs_per_s=0.0)).part == "latency", "somebody else's disk"
+    assert limited(behind_app(1.0, limit="1"), waits_for_disk(31, fsyncs_per_s=120.0)).part == "subject"
 
 
-def test_a_machine_that_others_filled_tells_nothing(told: Callable[..., Bottleneck]) -> None:
+def test_a_machine_that_others_filled_tells_nothing(limited: Callable[..., Bottleneck]) -> None:
     def others(line: Line) -> None:
         line["facts"]["host"]["idle_share"] = 0.01
 
-    assert told(behind_app(0.8), others).words == (
+    assert text(limited(behind_app(0.8), others).message) == (
         "not the measured system: spring 0.80, mariadb 0.12, redis 0.03, other programs 3.05 of 4 CPUs, 100 % busy"
     )
-    assert told(behind_app(0.8), others, waits_for_disk(30)).part == "latency", "waiting for the disk is not work"
-    assert told(behind_app(1.0, limit="1"), others).part == "subject"
+    assert limited(behind_app(0.8), others, waits_for_disk(30)).part == "latency", "waiting for the disk is not work"
+    assert limited(behind_app(1.0, limit="1"), others).part == "subject"
 
 
-def test_an_applications_own_pool(told: Callable[..., Bottleneck]) -> None:
-    found = told(behind_app(0.8, hikari_pending=41.0, hikari_active=10.0))
+def test_an_applications_own_pool(limited: Callable[..., Bottleneck]) -> None:
+    found = limited(behind_app(0.8, hikari_pending=41.0, hikari_active=10.0))
     assert found.part == "pool"
     assert (
-        found.words
+        text(found.message)
         == "pool-bound: 41 threads of spring wait for its connections to the database, 10 of which are in use"
     )
-    assert told(behind_app(0.8, redis_pool_pending=0.2)).part == "latency"
-    both = told(behind_app(0.8, replicas=2, redis_pool_pending=3.0, redis_pool_active=8.0))
-    assert both.words == "pool-bound: 6 threads of spring wait for its connections to Redis, 16 of which are in use"
-    assert told(behind_app(1.0, limit="1", hikari_pending=41.0)).part == "subject"
+    assert limited(behind_app(0.8, redis_pool_pending=0.2)).part == "latency"
+    both = limited(behind_app(0.8, replicas=2, redis_pool_pending=3.0, redis_pool_active=8.0))
+    assert (
+        text(both.message)
+        == "pool-bound: 6 threads of spring wait for its connections to Redis, 16 of which are in use"
+    )
+    assert limited(behind_app(1.0, limit="1", hikari_pending=41.0)).part == "subject"
 
 
-def test_a_store_that_cannot_be_seen_may_be_what_is_full(told: Callable[..., Bottleneck]) -> None:
-    found = told(behind_app(0.8, stores={}))
+def test_a_store_that_cannot_be_observed_may_be_what_is_full(limited: Callable[..., Bottleneck]) -> None:
+    found = limited(behind_app(0.8, stores={}))
     assert found.part == "unknown"
-    assert found.words.startswith("not known: how busy redis was could not be seen; nothing else was full (spring 20 %")
-    assert told(behind_app(1.0, limit="1", stores={})).part == "subject"
+    assert text(found.message).startswith(
+        "not known: how busy redis was could not be observed; nothing else was full (spring 20 %"
+    )
+    assert limited(behind_app(1.0, limit="1", stores={})).part == "subject"

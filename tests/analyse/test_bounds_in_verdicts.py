@@ -12,6 +12,8 @@ from loadstone.analyse.model import Comparison, Row
 from loadstone.analyse.tables import make_tables
 from loadstone.judge.validity.trial import judge_trial
 from loadstone.record.reading import Run
+from loadstone.report.text.catalogue import text
+from loadstone.report.verdicts import verdict_text
 
 Compared = Callable[..., Comparison]
 
@@ -52,22 +54,22 @@ def test_equal_sides_within_the_generators_share_are_not_decidable(compared: Com
     found = compared(1.0, studies.costs(0.08), studies.costs(0.08)).primary
     assert found.kind == "not_decidable"
     assert found.winner is None
-    assert found.words.startswith("NOT DECIDABLE HERE: ")
-    assert found.words.endswith("the generator may hide up to 8 %")
+    assert verdict_text(found).startswith("NOT DECIDABLE HERE: ")
+    assert verdict_text(found).endswith("the generator may hide up to 8 %")
     assert compared(1.0, studies.costs(0.005), studies.costs(0.005)).primary.kind == "equivalent"
 
 
 def test_a_generator_that_limited_both_forbids_a_verdict(compared: Compared, studies: ModuleType) -> None:
     found = compared(1.67, studies.costs(0.6), studies.costs(0.6))
     assert found.primary.kind == "invalid"
-    assert found.primary.words == "INVALID: gain, measured 60 %, limit 50 %"
+    assert verdict_text(found.primary) == "INVALID: gain, measured 60 %, limit 50 %"
     assert found.primary.estimate is None
 
 
 def test_one_that_limited_one_side_forbids_a_verdict_where_it_hides_it(compared: Compared, studies: ModuleType) -> None:
     """The slower side might be as fast as the other; the faster one would be faster still."""
     slower = compared(1.4, studies.costs(0.6), studies.costs(0.0)).primary
-    assert slower.words == "INVALID: gain, measured 60 %, limit 50 %"
+    assert verdict_text(slower) == "INVALID: gain, measured 60 %, limit 50 %"
     faster = compared(1.4, studies.costs(0.0), studies.costs(0.6)).primary
     assert (faster.kind, faster.winner) == ("faster", "b")
 
@@ -77,7 +79,7 @@ def test_a_trial_that_is_invalid_by_its_bounds_alone_is_used(compared: Compared,
     found = compared(1.1, studies.loses(0.6))
     assert (found.primary.kind, found.primary.blocks) == ("faster", 12)
     assert all(point.used for point in found.primary.points)
-    assert not any("left out" in warning or "taken" in warning for warning in found.warnings)
+    assert not any("left out" in warning or "taken" in warning for warning in map(text, found.warnings))
     assert (found.primary.a.gain, found.primary.b.gain) == (found.primary.b.gain, found.primary.a.gain)
 
 
@@ -107,9 +109,9 @@ def test_a_condition_that_warms_up_within_its_trials_is_not_compared(compared: C
         return judge_trial(trial.model_copy(update={"facts": trial.facts | {"series": series}}))
 
     found = compared(1.3, None, rises)
-    assert found.primary.words.startswith("INVALID: warm_up, measured 100 %, limit 10 %")
+    assert verdict_text(found.primary).startswith("INVALID: warm_up, measured 100 %, limit 10 %")
     warm_up = next(check for check in found.checks if check.name == "warm_up")
-    assert (warm_up.verdict, warm_up.reason) == (
+    assert (warm_up.verdict, text(warm_up.reason)) == (
         "invalid",
         "The rate rises by 100 % within the trials of one of the two: it was not warm yet.",
     )
@@ -120,7 +122,7 @@ def test_a_condition_that_warms_up_within_its_trials_is_not_compared(compared: C
 
 def said(row: Row) -> list[str]:
     """Why a row is not valid; these trials have no histograms."""
-    return [reason for reason in row.reasons if not reason.startswith("The latencies cannot be merged: ")]
+    return [reason for reason in map(text, row.reasons) if not reason.startswith("The latencies cannot be merged: ")]
 
 
 @pytest.fixture
@@ -154,7 +156,7 @@ def test_the_bound_of_the_row_decides_and_not_that_of_a_trial(row: Callable[...,
     assert once.bound.taken == pytest.approx(0.6 / 12, abs=0.015)
     often = row({block: studies.loses(0.6) for block in (2, 4, 6, 8)})
     assert often.verdict == "suspect"
-    assert any(reason.startswith("taken invalid in 4 of 12 trials: ") for reason in often.reasons)
+    assert any(reason.startswith("taken invalid in 4 of 12 trials: ") for reason in map(text, often.reasons))
     assert often.goodput_per_s is not None
 
 

@@ -10,6 +10,7 @@ from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.headline import answer_question, comparison_line
 from loadstone.analyse.model import Family, ResultTable, Row
 from loadstone.record.trial import Quantiles
+from loadstone.report.text.catalogue import text
 
 NOTHING = dict.fromkeys(("min", "mean", "p50", "p90", "p95", "p99", "p999", "max"))
 
@@ -33,7 +34,7 @@ def row(goodput: float, interval: tuple[float, float] | None, verdict: str = "va
         verdict=verdict, reasons=[], operations=1, elapsed_s=1.0, throughput_per_s=goodput, goodput_per_s=goodput,
         peak_per_s=goodput, response_ns=Quantiles(**NOTHING | {"mean": 1000.0}), service_ns=None,
         pool_wait_ns=Quantiles(**NOTHING | {"mean": 100.0}), errors={}, cpu_share={}, published=None,
-        unmeasurable=[], blocks=6, goodput_interval=interval,
+        unmeasurable={}, blocks=6, goodput_interval=interval,
     )  # fmt: skip
 
 
@@ -46,12 +47,12 @@ def tables(*rows: Row) -> list[ResultTable]:
     ("ratio", "claims", "verdict"),
     [
         (1.10, "more", "holds"),
-        (1.10, "less", "does not hold"),
-        (1.10, "the same", "does not hold"),
+        (1.10, "less", "does_not_hold"),
+        (1.10, "the same", "does_not_hold"),
         (0.90, "less", "holds"),
         (1.0, "the same", "holds"),
-        (1.0, "more", "does not hold"),
-        (1.10, None, "not answered here"),
+        (1.0, "more", "does_not_hold"),
+        (1.10, None, "not_answered_here"),
     ],
 )
 def test_verdicts_answer_claims(
@@ -60,8 +61,8 @@ def test_verdicts_answer_claims(
     experiment = synthetic.make_experiment(conclusions=[claim(claims)])
     (found,) = answer_conclusions(experiment, [], families(studies, synthetic, ratio))
     assert found.verdict == verdict
-    assert found.answer.startswith("get against set: ")
-    assert "(12 blocks)" in found.evidence[0]
+    assert text(found.answer).startswith("get against set: ")
+    assert "(12 blocks)" in text(found.evidence[0])
 
 
 def test_the_two_sides_may_be_told_the_other_way_round(studies: ModuleType, synthetic: ModuleType) -> None:
@@ -77,16 +78,16 @@ def test_what_is_undecided_or_invalid_stays_so(studies: ModuleType, synthetic: M
     assert answer_conclusions(experiment, [], noisy)[0].verdict == "undecided"
     change = {(3, 0): studies.with_check("replies")}
     spoiled = families(studies, synthetic, 1.1, changes=change)
-    assert answer_conclusions(experiment, [], spoiled)[0].verdict == "no valid data"
+    assert answer_conclusions(experiment, [], spoiled)[0].verdict == "no_valid_data"
 
 
 def test_a_comparison_that_this_run_left_out_stands_side_by_side(synthetic: ModuleType) -> None:
     experiment = synthetic.make_experiment(conclusions=[claim("the same")])
     rows = tables(row(1000.0, None), row(1100.0, None, operation="get"))
     (found,) = answer_conclusions(experiment, rows, [])
-    assert found.verdict == "not answered here"
-    assert "not compared in this run" in found.answer
-    assert "%" not in found.answer
+    assert found.verdict == "not_answered_here"
+    assert "not compared in this run" in text(found.answer)
+    assert "%" not in text(found.answer)
 
 
 def test_waiting_is_shown_beside_the_verdict(studies: ModuleType, synthetic: ModuleType) -> None:
@@ -94,19 +95,19 @@ def test_waiting_is_shown_beside_the_verdict(studies: ModuleType, synthetic: Mod
     rows = tables(row(1000.0, None), row(1100.0, None, operation="get"))
     (found,) = answer_conclusions(experiment, rows, families(studies, synthetic, 1.1))
     assert found.verdict == "holds"
-    assert found.answer.endswith("Waiting for a connection took 10% of the response time, against 10%.")
+    assert text(found.answer).endswith("Waiting for a connection took 10% of the response time, against 10%.")
 
 
 @pytest.mark.parametrize(
     ("interval", "verdict"),
-    [((210.0, 230.0), "holds"), ((190.0, 240.0), "undecided"), ((150.0, 199.0), "does not hold")],
+    [((210.0, 230.0), "holds"), ((190.0, 240.0), "undecided"), ((150.0, 199.0), "does_not_hold")],
 )
 def test_an_interval_decides_on_a_claimed_rate(
     synthetic: ModuleType, interval: tuple[float, float], verdict: str
 ) -> None:
     found = answer_conclusions(synthetic.make_experiment(), tables(row(220.0, interval)), [])[0]
     assert found.verdict == verdict
-    assert f"[{interval[0]:g}, {interval[1]:g}]" in found.answer
+    assert f"[{interval[0]:g}, {interval[1]:g}]" in text(found.answer)
 
 
 def test_one_condition_that_might_reach_it_leaves_it_open(synthetic: ModuleType) -> None:
@@ -117,15 +118,17 @@ def test_one_condition_that_might_reach_it_leaves_it_open(synthetic: ModuleType)
 def test_without_an_interval_a_near_figure_of_some_blocks_is_undecided(synthetic: ModuleType) -> None:
     found = answer_conclusions(synthetic.make_experiment(), tables(row(210.0, None)), [])[0]
     assert found.verdict == "undecided"
-    assert "too near for 6 blocks" in found.answer
+    assert "too near for 6 blocks" in text(found.answer)
 
 
 def test_the_question_is_answered_by_figures_and_verdicts(studies: ModuleType, synthetic: ModuleType) -> None:
-    found = answer_question(
-        synthetic.make_experiment(),
-        tables(row(210.0, (206.0, 214.0))),
-        families(studies, synthetic, 1.1),
-        quick=False,
+    found = text(
+        answer_question(
+            synthetic.make_experiment(),
+            tables(row(210.0, (206.0, 214.0))),
+            families(studies, synthetic, 1.1),
+            quick=False,
+        )
     )
     assert found.startswith(
         "At 1 kB, 32 workers: set 210 [206, 214] correct replies a second. Compared: get against set "
@@ -136,7 +139,7 @@ def test_the_question_is_answered_by_figures_and_verdicts(studies: ModuleType, s
 
 def test_many_comparisons_are_counted(studies: ModuleType, synthetic: ModuleType) -> None:
     many = families(studies, synthetic, 1.1) * 5
-    found = answer_question(synthetic.make_experiment(), [], many, quick=True)
+    found = text(answer_question(synthetic.make_experiment(), [], many, quick=True))
     assert found.startswith("Nothing was measured (quick run). Compared: ")
     assert found.endswith("; and 2 more comparisons.")
 
@@ -146,7 +149,7 @@ def test_what_was_decided_opens_and_what_is_invalid_comes_last(studies: ModuleTy
     (undecided,) = families(studies, synthetic, 1.02, sd=0.06)
     (decided,) = families(studies, synthetic, 1.1)
     several = [invalid, invalid, undecided, decided]
-    found = answer_question(synthetic.make_experiment(), [], several, quick=False)
+    found = text(answer_question(synthetic.make_experiment(), [], several, quick=False))
     told = found.split("Compared: ")[1]
     assert told.index("FASTER") < told.index("UNDECIDED") < told.index("INVALID")
     assert told.count("INVALID") == 1
@@ -157,10 +160,10 @@ def test_the_line_on_what_was_compared(studies: ModuleType, synthetic: ModuleTyp
     decided = families(studies, synthetic, 1.1)
     noisy = families(studies, synthetic, 1.02, sd=0.06)
     spoiled = families(studies, synthetic, 1.1, changes={(3, 0): studies.with_check("replies")})
-    assert comparison_line([], [*decided, *noisy, *spoiled]) == "3 comparisons: 1 decided, 1 undecided, 1 invalid"
-    assert comparison_line([], decided) == "1 comparison: 1 decided"
-    assert comparison_line([], []) == "no comparison: one block"
-    assert comparison_line(tables(row(1.0, None)), []) == "no comparison was declared"
+    assert text(comparison_line([], [*decided, *noisy, *spoiled])) == "3 comparisons: 1 decided, 1 undecided, 1 invalid"
+    assert text(comparison_line([], decided)) == "1 comparison: 1 decided"
+    assert text(comparison_line([], [])) == "no comparison: one block"
+    assert text(comparison_line(tables(row(1.0, None)), [])) == "no comparison was declared"
 
 
 def test_many_pairs_are_put_together_by_their_verdicts(studies: ModuleType, synthetic: ModuleType) -> None:
@@ -174,9 +177,10 @@ def test_many_pairs_are_put_together_by_their_verdicts(studies: ModuleType, synt
     change = {(2, 9): studies.with_check("replies", measured=2.0)}
     run = studies.Study(synthetic, ratios, pairs=pairs, blocks=18, changes=change).run()
     (family,) = compare_groups(run, run.trials)
-    assert family.answer.startswith("get against set: get FASTER by 1")
-    assert " at 100 B, 1 worker / 100 B / 1 kB, 1 worker; EQUIVALENT within 5 % at 1 kB; " in family.answer
-    assert family.answer.endswith("INVALID: replies, measured 2 %, limit 85 % at 1 kB, many.")
+    answer = text(family.answer)
+    assert answer.startswith("get against set: get FASTER by 1")
+    assert " at 100 B, 1 worker / 100 B / 1 kB, 1 worker; EQUIVALENT within 5 % at 1 kB; " in answer
+    assert answer.endswith("INVALID: replies, measured 2 %, limit 85 % at 1 kB, many.")
 
 
 def higher_peak(trial: Any) -> Any:
@@ -187,12 +191,12 @@ def higher_peak(trial: Any) -> Any:
     ("ratio", "claims", "value", "verdict"),
     [
         (1.10, "more", 0.10, "holds"),
-        (1.26, "more", 0.0652, "direction holds, size does not"),
-        (1.10, "more", 0.50, "direction holds, size does not"),
-        (0.90, "more", 0.10, "does not hold"),
+        (1.26, "more", 0.0652, "direction_holds_size_does_not"),
+        (1.10, "more", 0.50, "direction_holds_size_does_not"),
+        (0.90, "more", 0.10, "does_not_hold"),
         (0.80, "less", -0.20, "holds"),
-        (0.80, "less", -0.50, "direction holds, size does not"),
-        (1.0, "more", 0.30, "does not hold"),
+        (0.80, "less", -0.50, "direction_holds_size_does_not"),
+        (1.0, "more", 0.30, "does_not_hold"),
     ],
 )
 def test_a_claimed_figure_is_put_to_the_test_as_well(
@@ -202,8 +206,8 @@ def test_a_claimed_figure_is_put_to_the_test_as_well(
     (found,) = answer_conclusions(experiment, [], families(studies, synthetic, ratio))
     assert found.verdict == verdict
     place = "inside" if verdict == "holds" else "outside"
-    assert f"Claimed {100 * value:+.4g} %, measured " in found.answer
-    assert f"the claimed figure lies {place}" in found.answer
+    assert f"Claimed {100 * value:+.4g} %, measured " in text(found.answer)
+    assert f"the claimed figure lies {place}" in text(found.answer)
 
 
 def test_a_wide_interval_that_holds_the_figure_confirms_nothing(studies: ModuleType, synthetic: ModuleType) -> None:
@@ -214,8 +218,8 @@ def test_a_wide_interval_that_holds_the_figure_confirms_nothing(studies: ModuleT
     near = wide[0].comparisons[0].primary.model_copy(update={"low": 0.01})
     pairs = [wide[0].comparisons[0].model_copy(update={"primary": near})]
     found = answer_conclusions(experiment, [], [wide[0].model_copy(update={"comparisons": pairs})])
-    assert [one.verdict for one in found] == ["direction holds, size undecided", "direction holds, size does not"]
-    assert "too wide to confirm it" in found[0].answer
+    assert [one.verdict for one in found] == ["direction_holds_size_undecided", "direction_holds_size_does_not"]
+    assert "too wide to confirm it" in text(found[0].answer)
 
 
 def test_an_undecided_direction_may_still_exclude_the_size(studies: ModuleType, synthetic: ModuleType) -> None:
@@ -223,7 +227,7 @@ def test_an_undecided_direction_may_still_exclude_the_size(studies: ModuleType, 
     assert noisy[0].comparisons[0].primary.kind == "undecided"
     experiment = synthetic.make_experiment(conclusions=[claim("more", value=2.9255), claim("more", value=0.02)])
     far, near = answer_conclusions(experiment, [], noisy)
-    assert (far.verdict, near.verdict) == ("size does not hold", "undecided")
+    assert (far.verdict, near.verdict) == ("size_does_not_hold", "undecided")
 
 
 def test_a_claimed_time_is_turned_round_where_the_rate_answers(studies: ModuleType, synthetic: ModuleType) -> None:
@@ -232,25 +236,25 @@ def test_a_claimed_time_is_turned_round_where_the_rate_answers(studies: ModuleTy
     experiment = synthetic.make_experiment(conclusions=[shorter])
     (found,) = answer_conclusions(experiment, [], families(studies, synthetic, 1 / (1 - 0.2404)))
     assert found.verdict == "holds"
-    assert "Claimed +31.65 %, measured +3" in found.answer
+    assert "Claimed +31.65 %, measured +3" in text(found.answer)
     (other,) = answer_conclusions(experiment, [], families(studies, synthetic, 1.10))
-    assert other.verdict == "direction holds, size does not"
+    assert other.verdict == "direction_holds_size_does_not"
 
 
 def test_what_was_not_planned_was_left_out(studies: ModuleType, synthetic: ModuleType) -> None:
     experiment = synthetic.make_experiment(conclusions=[claim("more")])
     only_set = Planned([studies.condition()], (), quick=True)
     (quick,) = answer_conclusions(experiment, tables(row(1000.0, None)), [], only_set)
-    assert quick.verdict == "left out of --quick"
-    assert quick.answer == "--quick leaves out these conditions. Run it without --quick for an answer."
+    assert quick.verdict == "left_out_of_quick"
+    assert text(quick.answer) == "--quick leaves out these conditions. Run it without --quick for an answer."
     (full,) = answer_conclusions(experiment, [], [], Planned([studies.condition()], ()))
-    assert (full.verdict, full.answer) == ("left out", "This run leaves out these conditions.")
+    assert (full.verdict, text(full.answer)) == ("left_out", "This run leaves out these conditions.")
     both = Planned([studies.condition(), studies.condition(operation="get")], ("kinds",), quick=True)
     (failed,) = answer_conclusions(experiment, [], [], both)
-    assert failed.verdict == "no valid data"
+    assert failed.verdict == "no_valid_data"
     rows = tables(row(1000.0, None), row(1100.0, None, operation="get"))
     (beside,) = answer_conclusions(experiment, rows, [], Planned(both.conditions, (), quick=True))
-    assert beside.verdict == "left out of --quick"
+    assert beside.verdict == "left_out_of_quick"
     assert len(beside.evidence) == 1
 
 
@@ -264,13 +268,13 @@ def test_a_mean_time_is_answered_by_the_rate_where_users_ask_back_to_back(
     conclusions = [of_metric("response_ns.mean", "less"), of_metric("response_ns.mean", "more")]
     experiment = synthetic.make_experiment(conclusions=conclusions)
     less, more = answer_conclusions(experiment, [], families(studies, synthetic, 1.10))
-    assert (less.verdict, more.verdict) == ("holds", "does not hold")
-    assert "the mean time is the users over the rate" in less.answer
+    assert (less.verdict, more.verdict) == ("holds", "does_not_hold")
+    assert "the mean time is the users over the rate" in text(less.answer)
     pausing = dict(experiment.workload.model) | {"think_time_ms": 5}
     paused = experiment.workload.model_copy(update={"model": pausing})
     unclear = experiment.model_copy(update={"workload": paused})
     found = answer_conclusions(unclear, tables(row(100, None)), families(studies, synthetic, 1.10))
-    assert [one.verdict for one in found] == ["no valid data"] * 2
+    assert [one.verdict for one in found] == ["no_valid_data"] * 2
 
 
 def test_a_metric_that_did_not_decide_is_answered_by_its_exploratory_verdict(
@@ -279,11 +283,11 @@ def test_a_metric_that_did_not_decide_is_answered_by_its_exploratory_verdict(
     experiment = synthetic.make_experiment(conclusions=[of_metric("peak_per_s", "more")])
     (same,) = answer_conclusions(experiment, [], families(studies, synthetic, 1.10))
     assert same.verdict == "holds"
-    assert same.answer.endswith("(By the correct replies a second: the ratios of both are the same here.)")
+    assert text(same.answer).endswith("(By the correct replies a second: the ratios of both are the same here.)")
     peaks = {(block, 1): higher_peak for block in range(1, 13)}
     (found,) = answer_conclusions(experiment, [], families(studies, synthetic, 1.10, changes=peaks))
     assert found.verdict == "holds"
-    assert found.answer.endswith("(By the operations in the best second; it was not what decided.)")
+    assert text(found.answer).endswith("(By the operations in the best second; it was not what decided.)")
 
 
 def test_a_claim_about_an_invalid_pair_has_no_data_whatever_its_metric(
@@ -292,5 +296,5 @@ def test_a_claim_about_an_invalid_pair_has_no_data_whatever_its_metric(
     experiment = synthetic.make_experiment(conclusions=[of_metric("response_ns.mean", "less")])
     spoiled = families(studies, synthetic, 1.1, changes={(3, 0): studies.with_check("stored_rows")})
     (found,) = answer_conclusions(experiment, [], spoiled)
-    assert found.verdict == "no valid data"
-    assert "INVALID: stored_rows" in found.answer
+    assert found.verdict == "no_valid_data"
+    assert "INVALID: stored_rows" in text(found.answer)

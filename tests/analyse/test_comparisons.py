@@ -13,6 +13,10 @@ from loadstone.analyse.comparisons import compare_groups, look_at
 from loadstone.analyse.model import Comparison, Family
 from loadstone.errors import DriveFailed
 from loadstone.record.reading import Run
+from loadstone.report import format as fmt
+from loadstone.report.text.catalogue import text
+from loadstone.report.text.english.metrics import metric_text
+from loadstone.report.verdicts import verdict_text
 
 Studies = Callable[..., Any]
 
@@ -43,15 +47,15 @@ def test_a_known_difference_is_found(study: Studies) -> None:
     (found,) = family.comparisons
     primary = found.primary
     assert (primary.kind, primary.winner, primary.materially) == ("faster", "b", True)
-    assert primary.words.startswith("get FASTER by 10")
+    assert verdict_text(primary).startswith("get FASTER by 10")
     assert primary.low < math.log(1.10) < primary.high
     assert primary.level == pytest.approx(1 - 0.0157)
     assert (primary.blocks, found.blocks_done, found.pairs, found.ended) == (12, 12, 1, "decided")
     assert (found.between, found.place, found.name) == ("operation", "1 kB", "kinds")
     assert (primary.a.name, primary.b.name) == ("set", "get")
-    assert family.answer == f"get against set: {primary.words} at 1 kB."
+    assert fmt.sentence(family.answer) == f"get against set: {verdict_text(primary)} at 1 kB."
     assert family.question == "Is a get faster?"
-    assert family.metric_words == "correct replies a second"
+    assert metric_text(family.metric) == "correct replies a second"
     assert primary.b.typical == pytest.approx(1.1 * primary.a.typical, rel=0.03)
 
 
@@ -63,7 +67,7 @@ def test_the_warm_block_never_counts(study: Studies) -> None:
 
 def test_equal_conditions_are_equivalent(study: Studies) -> None:
     found = one(study(1.0).run())
-    assert found.primary.words.startswith("EQUIVALENT within 5 %")
+    assert verdict_text(found.primary).startswith("EQUIVALENT within 5 %")
     assert found.primary.winner is None
 
 
@@ -71,7 +75,7 @@ def test_one_block_is_undecided_and_without_an_interval(study: Studies) -> None:
     found = one(study(2.0, blocks=1).run(stop=None))
     assert found.primary.kind == "undecided"
     assert (found.primary.low, found.primary.high) == (None, None)
-    assert found.primary.words.startswith("UNDECIDED: no interval from 1 block, at least 8 are needed; about ")
+    assert verdict_text(found.primary).startswith("UNDECIDED: no interval from 1 block, at least 8 are needed; about ")
     replication = next(check for check in found.checks if check.name == "replication")
     assert (replication.verdict, replication.measured, replication.limit) == ("suspect", 1, 8)
     assert found.ended == "interrupted"
@@ -79,13 +83,13 @@ def test_one_block_is_undecided_and_without_an_interval(study: Studies) -> None:
 
 def test_nothing_measured_is_undecided(study: Studies) -> None:
     run = replace(study().run(stop=None), trials=())
-    assert one(run).primary.words.startswith("UNDECIDED: no interval from 0 blocks")
+    assert verdict_text(one(run).primary).startswith("UNDECIDED: no interval from 0 blocks")
 
 
 def test_time_still_needed_is_said(study: Studies) -> None:
     found = one(study(1.02, sd=0.06, blocks=12).run())
     assert found.primary.kind == "undecided"
-    assert "more minutes" in found.primary.words
+    assert "more minutes" in verdict_text(found.primary)
     assert found.primary.more_minutes > 0
     assert found.primary.detectable > 0
 
@@ -94,7 +98,7 @@ def test_time_still_needed_is_said(study: Studies) -> None:
 def test_an_exact_check_that_fails_once_is_enough(study: Studies, studies: ModuleType, name: str) -> None:
     found = one(study(changes={(7, 1): studies.with_check(name, measured=3.0)}).run())
     assert found.primary.kind == "invalid"
-    assert found.primary.words == f"INVALID: {name}, measured 3 %, limit 85 %"
+    assert verdict_text(found.primary) == f"INVALID: {name}, measured 3 %, limit 85 %"
     assert (found.primary.estimate, found.primary.low, found.primary.a.typical) == (None, None, None)
     assert all(point.log_ratio is None for point in found.primary.points)
     assert found.exploratory == []
@@ -107,31 +111,31 @@ def test_another_check_may_fail_in_a_fifth_of_the_blocks(study: Studies, studies
     assert few.primary.blocks == 10
     dropped = [point for point in few.primary.points if not point.used]
     assert [point.block for point in dropped] == [2, 5]
-    assert dropped[0].why.endswith("little invalid")
+    assert text(dropped[0].why).endswith("little invalid")
     assert (dropped[0].a, dropped[0].log_ratio) == (None, None)
     assert dropped[0].b is not None
-    assert any(warning.startswith("2 of 12 blocks left out") for warning in few.warnings)
+    assert any(warning.startswith("2 of 12 blocks left out") for warning in map(text, few.warnings))
     many = one(study(changes={(block, 1): failed for block in (2, 5, 6)}).run())
-    assert many.primary.words == "INVALID: little, measured 97 %, limit 85 %"
+    assert verdict_text(many.primary) == "INVALID: little, measured 97 %, limit 85 %"
 
 
 def test_the_most_frequent_check_is_named(study: Studies, studies: ModuleType) -> None:
     changes = {(block, 0): studies.with_check("little") for block in (1, 2, 3)}
     changes |= {(block, 1): studies.with_check("payload") for block in (7, 8)}
-    assert one(study(changes=changes).run()).primary.words.startswith("INVALID: little, ")
+    assert verdict_text(one(study(changes=changes).run()).primary).startswith("INVALID: little, ")
 
 
 def test_a_single_run_that_fails_a_check_is_invalid(study: Studies, studies: ModuleType) -> None:
     failed = studies.with_check("little", measured=100.0)
     found = one(study(1.0, blocks=1, changes={(1, 0): failed, (1, 1): failed}).run(stop=None))
-    assert found.primary.words == "INVALID: little, measured 100 %, limit 85 %"
+    assert verdict_text(found.primary) == "INVALID: little, measured 100 %, limit 85 %"
 
 
 def test_suspect_trials_are_used_and_counted(study: Studies, studies: ModuleType) -> None:
     changes = {(block, 0): studies.with_check("swap", "suspect", 3.0) for block in range(1, 10)}
     found = one(study(changes=changes).run())
     assert (found.primary.kind, found.primary.blocks) == ("faster", 12)
-    assert "swap suspect in 9 of 24 trials: By swap." in found.warnings
+    assert "swap suspect in 9 of 24 trials: By swap." in map(text, found.warnings)
 
 
 def test_blocks_that_an_older_version_measured_again_are_counted_and_forbid_nothing(
@@ -149,8 +153,8 @@ def test_unlike_failures_forbid_a_verdict(study: Studies) -> None:
         return trial.model_copy(update={"counts": counts})
 
     found = one(study(changes={(block, 1): fails for block in range(1, 13)}).run())
-    assert found.primary.words.startswith("INVALID: errors, measured 0.8")
-    assert found.primary.words.endswith("points, limit 0.5 points")
+    assert verdict_text(found.primary).startswith("INVALID: errors, measured 0.8")
+    assert verdict_text(found.primary).endswith("points, limit 0.5 points")
     assert found.exploratory == []
 
 
@@ -159,8 +163,10 @@ def test_a_group_is_judged_at_the_look_that_stopped_it(study: Studies) -> None:
     found = one(made.run(stop=12))
     assert (found.primary.blocks, found.blocks_done) == (12, 15)
     later = [point for point in found.primary.points if not point.used]
-    assert [(point.block, point.why) for point in later] == [(n, "measured after the last look") for n in (13, 14, 15)]
-    assert any("3 blocks were measured after the last look" in warning for warning in found.warnings)
+    assert [(point.block, text(point.why)) for point in later] == [
+        (n, "measured after the last look") for n in (13, 14, 15)
+    ]
+    assert any("3 blocks were measured after the last look" in warning for warning in map(text, found.warnings))
 
 
 def test_a_group_cut_short_is_judged_at_the_look_below(study: Studies, studies: ModuleType) -> None:
@@ -182,12 +188,12 @@ def test_a_fixed_design_is_judged_once_at_its_end(study: Studies) -> None:
     assert (whole.primary.blocks, whole.sequential) == (11, False)
     assert whole.primary.level == pytest.approx(0.95)
     cut = one(study(blocks=11, sequential=False, looks=(20,)).run(stop=None))
-    assert cut.primary.words.startswith("UNDECIDED: no interval")
+    assert verdict_text(cut.primary).startswith("UNDECIDED: no interval")
 
 
 def test_a_group_cut_short_before_its_first_look_gets_no_interval(study: Studies) -> None:
     found = one(study(blocks=10, looks=(12, 18)).run(stop=None))
-    assert found.primary.words.startswith("UNDECIDED: no interval")
+    assert verdict_text(found.primary).startswith("UNDECIDED: no interval")
 
 
 def test_failures_of_one_side_are_no_accident(study: Studies, studies: ModuleType) -> None:
@@ -195,12 +201,12 @@ def test_failures_of_one_side_are_no_accident(study: Studies, studies: ModuleTyp
     once = one(study(changes={(3, 1): fails}).run())
     assert once.primary.kind == "faster"
     twice = one(study(changes={(3, 1): fails, (7, 1): fails}).run())
-    assert twice.primary.words.startswith("INVALID: finished")
+    assert verdict_text(twice.primary).startswith("INVALID: finished")
 
 
 def test_a_block_without_a_figure_forbids_a_verdict(study: Studies) -> None:
     nothing = {(3, 1): lambda trial: trial.model_copy(update={"goodput_per_s": 0.0})}
-    assert one(study(changes=nothing).run()).primary.words.startswith("INVALID: figures")
+    assert verdict_text(one(study(changes=nothing).run()).primary).startswith("INVALID: figures")
 
 
 def test_a_block_of_two_passes_does_not_count(study: Studies) -> None:
@@ -222,7 +228,7 @@ def test_three_ways_share_the_level_by_holm(studies: ModuleType, synthetic: Modu
     assert [pair.primary.kind for pair in family.comparisons] == ["faster", "faster", "equivalent"]
     assert {pair.primary.level for pair in family.comparisons} == {1 - 0.0157 / 3}
     assert {pair.pairs for pair in family.comparisons} == {3}
-    assert family.answer.count(" against ") == 3
+    assert text(family.answer).count(" against ") == 3
 
 
 def test_holm_decides_what_its_own_interval_alone_would_not(studies: ModuleType, synthetic: ModuleType) -> None:
@@ -245,7 +251,7 @@ def test_a_pair_that_is_invalid_leaves_the_others_alone(studies: ModuleType, syn
     change = {(4, 2): studies.with_check("replies", measured=1.0)}
     (family,) = families(three(studies, synthetic, [1.0, 1.2, 1.2], blocks=18, changes=change))
     assert [pair.primary.kind for pair in family.comparisons] == ["faster", "invalid", "invalid"]
-    assert "INVALID: replies, measured 1 %, limit 85 %" in family.answer
+    assert "INVALID: replies, measured 1 %, limit 85 %" in text(family.answer)
 
 
 def test_an_order_effect_is_a_warning(study: Studies) -> None:
@@ -253,13 +259,15 @@ def test_an_order_effect_is_a_warning(study: Studies) -> None:
     order = next(check for check in found.checks if check.name == "order_effect")
     assert order.verdict == "suspect"
     assert order.measured < order.limit == 0.01
-    assert any("depends on which of the two runs first" in warning for warning in found.warnings)
+    assert any("depends on which of the two runs first" in warning for warning in map(text, found.warnings))
     quiet = one(study(1.0, blocks=27, sd=0.005).run())
     assert next(check for check in quiet.checks if check.name == "order_effect").verdict == "valid"
 
 
 def test_round_trips_are_not_capacity(study: Studies) -> None:
-    assert "both conditions were latency-bound: this ranks round trips, not capacity." in one(study().run()).warnings
+    assert "both conditions were latency-bound: this ranks round trips, not capacity." in map(
+        text, one(study().run()).warnings
+    )
 
 
 def higher_peak(trial: Any) -> Any:
@@ -272,7 +280,7 @@ def test_what_repeats_the_primary_metric_is_no_exploratory_row(study: Studies) -
     assert found.repeats == {"throughput_per_s": "goodput_per_s", "peak_per_s": "goodput_per_s"}
     assert found.on("peak_per_s") == found.primary
     assert found.on("response_ns.p50") is None
-    assert found.notes[0] == (
+    assert text(found.notes[0]) == (
         "Not listed: operations a second, operations in the best second. The same ratios as correct replies a second."
     )
 
@@ -291,17 +299,17 @@ def test_one_block_that_differs_makes_a_row_of_its_own(study: Studies) -> None:
 
 def test_latencies_left_out_are_a_note_and_no_warning(study: Studies) -> None:
     found = one(study(1.10).run())
-    left_out = [note for note in found.notes if note.startswith("Not compared: latencies.")]
+    left_out = [note for note in map(text, found.notes) if note.startswith("Not compared: latencies.")]
     assert len(left_out) == 1
     assert "in a closed model the faster one also sends more" in left_out[0]
-    assert not any("Not compared" in warning for warning in found.warnings)
+    assert not any("Not compared" in warning for warning in map(text, found.warnings))
 
 
 def test_a_latency_that_decides_needs_the_same_rate(study: Studies) -> None:
     found = one(study(1.10, metric="response_ns.p50", margin=0.10).run())
     assert found.primary.kind == "invalid"
-    assert found.primary.words.startswith("INVALID: offered_rate, measured ")
-    assert found.primary.words.endswith(" %, limit 1 %")
+    assert verdict_text(found.primary).startswith("INVALID: offered_rate, measured ")
+    assert verdict_text(found.primary).endswith(" %, limit 1 %")
     assert [judged.metric for judged in found.exploratory] == ["goodput_per_s"]
     assert found.repeats == {"throughput_per_s": "goodput_per_s", "peak_per_s": "goodput_per_s"}
 
@@ -314,7 +322,7 @@ def test_at_the_same_rate_latencies_are_compared(study: Studies) -> None:
     changes = {(block, number): same_rate for block in range(1, 13) for number in (0, 1)}
     found = one(study(1.25, metric="response_ns.p50", margin=0.10, changes=changes).run())
     assert (found.primary.kind, found.primary.winner) == ("faster", "b")
-    assert found.primary.words.startswith("get FASTER by 2")
+    assert verdict_text(found.primary).startswith("get FASTER by 2")
     assert found.primary.estimate < 0
 
 
@@ -325,8 +333,8 @@ def test_a_coarse_clock_gives_no_ratio(study: Studies) -> None:
 
     changes = {(block, number): coarse for block in range(1, 13) for number in (0, 1)}
     found = one(study(1.25, metric="response_ns.p50", margin=0.10, changes=changes).run())
-    assert found.primary.words.startswith("INVALID: clock, measured ")
-    assert found.primary.words.endswith("limit 5 %")
+    assert verdict_text(found.primary).startswith("INVALID: clock, measured ")
+    assert verdict_text(found.primary).endswith("limit 5 %")
 
 
 def test_a_quantile_is_that_of_the_merged_histograms(study: Studies, studies: ModuleType) -> None:
@@ -340,9 +348,9 @@ def test_a_quantile_is_that_of_the_merged_histograms(study: Studies, studies: Mo
 
     found = look_at(made.group(), made.made_experiment, made.trials(), 45.0, histograms=histograms)
     assert found.decided
-    assert found.words[0].startswith("set FASTER by ")
+    assert verdict_text(found.verdicts[0]).startswith("set FASTER by ")
     lost = one(made.run())
-    assert lost.primary.words.startswith("INVALID: latencies, ")
+    assert verdict_text(lost.primary).startswith("INVALID: latencies, ")
     with pytest.raises(ValueError, match="its histograms are needed"):
         look_at(made.group(), made.made_experiment, made.trials(), 45.0)
 
@@ -350,27 +358,27 @@ def test_a_quantile_is_that_of_the_merged_histograms(study: Studies, studies: Mo
 def test_a_quantile_that_few_operations_lie_beyond_is_not_compared(study: Studies) -> None:
     changes = {(block, number): same_rate for block in range(1, 13) for number in (0, 1)}
     found = one(study(1.0, metric="response_ns.p999", margin=0.10, changes=changes).run())
-    assert found.primary.words.startswith("INVALID: samples, measured ")
+    assert verdict_text(found.primary).startswith("INVALID: samples, measured ")
 
 
 def test_a_look_says_what_the_analysis_says(study: Studies) -> None:
     made = study(1.10)
     found = look_at(made.group(), made.made_experiment, made.trials(), 45.0)
     assert found.decided
-    assert found.forecast == ""
-    assert found.words == [one(made.run()).primary.words]
+    assert found.forecast is None
+    assert [verdict_text(verdict) for verdict in found.verdicts] == [verdict_text(one(made.run()).primary)]
 
 
 def test_a_look_that_decides_nothing_goes_on(study: Studies) -> None:
     made = study(1.02, sd=0.06, blocks=8)
     found = look_at(made.group(), made.made_experiment, made.trials(), None)
     assert not found.decided
-    assert found.words[0].startswith("UNDECIDED: ")
-    assert found.forecast.startswith("its blocks spread by ")
-    assert ": with 12 of them a difference of " in found.forecast
+    assert verdict_text(found.verdicts[0]).startswith("UNDECIDED: ")
+    assert text(found.forecast).startswith("its blocks spread by ")
+    assert ": with 12 of them a difference of " in text(found.forecast)
     wilder = study(1.02, sd=0.12, blocks=8)
     other = look_at(wilder.group(), wilder.made_experiment, wilder.trials(), None)
-    assert shown(other.forecast) > 1.5 * shown(found.forecast)
+    assert shown(text(other.forecast)) > 1.5 * shown(text(found.forecast))
 
 
 def shown(forecast: str) -> float:
@@ -380,7 +388,7 @@ def shown(forecast: str) -> float:
 def test_a_look_says_quick(study: Studies) -> None:
     made = study(1.10)
     found = look_at(made.group(), made.made_experiment, made.trials(), None, quick=True)
-    assert found.words[0].endswith("(quick)")
+    assert verdict_text(found.verdicts[0]).endswith("(quick)")
     assert found.decided
 
 
@@ -391,13 +399,13 @@ def test_a_damaged_log_is_named(study: Studies) -> None:
     changes = {(block, number): same_rate for block in range(1, 13) for number in (0, 1)}
     made = study(1.0, metric="response_ns.p99", margin=0.10, changes=changes)
     found = look_at(made.group(), made.made_experiment, made.trials(), None, histograms=damaged)
-    assert found.words[0].startswith("INVALID: latencies, kinds-b01-00")
+    assert verdict_text(found.verdicts[0]).startswith("INVALID: latencies, kinds-b01-00")
 
 
 def test_noise_beyond_four_budgets_is_not_decidable_here(study: Studies) -> None:
     made = study(1.0, sd=0.4)
     found = look_at(made.group(), made.made_experiment, made.trials(), 3.0)
-    assert found.words[0].startswith("NOT DECIDABLE HERE: noise floor +-")
+    assert verdict_text(found.verdicts[0]).startswith("NOT DECIDABLE HERE: noise floor +-")
     assert found.decided
 
 

@@ -10,6 +10,7 @@ from loadstone.analyse.crash_tables import make_crash_tables
 from loadstone.analyse.model import CrashRow
 from loadstone.record.crash import CrashRecord
 from loadstone.record.reading import Run, read_run
+from loadstone.report.text.catalogue import text
 from loadstone.spec.experiment import Crash
 
 CRASH = {
@@ -60,7 +61,7 @@ def test_a_try_that_tells_nothing_is_named_and_not_counted(run: Run) -> None:
         crash("few", 4, restart_s=None, found=None),
     )
     assert (few.times, few.acknowledged, few.lost_min) == (1, 1000, 0)
-    assert few.problems == [
+    assert [text(problem) for problem in few.problems] == [
         "Try 2: the driver never reached it.",
         "Try 3: what it held could not be counted.",
         "Try 4: it did not start again.",

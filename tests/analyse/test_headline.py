@@ -7,8 +7,9 @@ import pytest
 
 from loadstone.analyse.headline import answer_question, headline
 from loadstone.analyse.model import ResultTable, Row
-from loadstone.judge.judgement import UNBOUNDED, Bound
+from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.record.trial import Quantiles
+from loadstone.report.text.catalogue import text
 
 NOTHING = dict.fromkeys(("min", "mean", "p50", "p90", "p95", "p99", "p999", "max"))
 VARY: dict[str, list[Any]] = {"operation": ["set", "get"], "payload": ["100 B", "1 kB"], "workers": [32]}
@@ -24,7 +25,7 @@ def row(goodput: float, width: float | None = 0.02, verdict: str = "valid", **ch
         reasons=[], operations=1, elapsed_s=1.0, throughput_per_s=goodput if usable else None,
         goodput_per_s=goodput if usable else None, peak_per_s=None,
         response_ns=Quantiles(**NOTHING | {"p99": 5000}), service_ns=None, pool_wait_ns=None, errors={}, cpu_share={},
-        published=None, unmeasurable=[], goodput_interval=width and (goodput * (1 - width), goodput * (1 + width)),
+        published=None, unmeasurable={}, goodput_interval=width and (goodput * (1 - width), goodput * (1 + width)),
         **{"blocks": 1 if width is None else 12} | fields,
     )  # fmt: skip
 
@@ -34,7 +35,7 @@ def table(*rows: Row, **vary: Any) -> ResultTable:
 
 
 def of(synthetic: ModuleType, *tables: ResultTable, quick: bool = False, **changes: Any) -> str:
-    return headline(synthetic.make_experiment(**changes), tables, quick=quick)
+    return text(headline(synthetic.make_experiment(**changes), tables, quick=quick))
 
 
 def test_it_names_the_rows_that_have_an_interval(synthetic: ModuleType) -> None:
@@ -101,6 +102,6 @@ def test_suspect_figures_are_called_so(synthetic: ModuleType) -> None:
 
 
 def test_without_a_usable_figure_there_is_none(synthetic: ModuleType) -> None:
-    found = answer_question(synthetic.make_experiment(), [table(row(1.0, None, "invalid"))], [], quick=False)
+    found = text(answer_question(synthetic.make_experiment(), [table(row(1.0, None, "invalid"))], [], quick=False))
     assert found == "No trial gave a figure that may be used; the checks say why."
     assert of(synthetic).startswith("Nothing was measured")

@@ -6,16 +6,17 @@ from typing import Any
 
 import pytest
 
+from loadstone.analyse.check_summaries import summarise_checks
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.model import Bottleneck, LessonAnswer, ResultTable, Row
-from loadstone.analyse.summary import summarise_checks
 from loadstone.judge.validity.trial import judge_trial
 from loadstone.record.facts import AvgMax
 from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.report.text.catalogue import text
 
 USUAL = {"operation": "set", "payload": "1 kB", "workers": 32, "idle": "few"}
-Told = Callable[..., LessonAnswer]
+Learned = Callable[..., LessonAnswer]
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,7 @@ def clean(synthetic: ModuleType) -> TrialRecord:
 
 
 @pytest.fixture
-def told(synthetic: ModuleType) -> Told:
+def learned(synthetic: ModuleType) -> Learned:
     def answer(
         kind: str, trials: Sequence[TrialRecord] = (), name: str = "", rows: Sequence[Row] = (), families: Any = ()
     ) -> LessonAnswer:
@@ -48,51 +49,51 @@ def with_facts(trial: TrialRecord, **facts: Any) -> TrialRecord:
     return judge_trial(trial.model_copy(update={"facts": trial.facts | facts}))
 
 
-def test_a_check_that_failed_caught_it(told: Told, clean: TrialRecord) -> None:
+def test_a_check_that_failed_caught_it(learned: Learned, clean: TrialRecord) -> None:
     host = clean.facts["host"]
     stolen = with_facts(trial_of(clean, 2), host=host | {"steal_share": 0.3})
-    found = told("check", [trial_of(clean, 1), stolen], name="taken")
-    assert (found.verdict, found.now) == (
+    found = learned("check", [trial_of(clean, 1), stolen], name="taken")
+    assert (found.verdict, text(found.now)) == (
         "caught",
         "`taken` is valid in 1 trial, invalid in 1; the worst figure is 153 %, limit 50 % (b02-001). "
         "Invalid trials give no figure.",
     )
-    assert told("check", [clean], name="taken").verdict == "did not happen"
-    assert told("check", [clean], name="samples").verdict == "unknown"
-    assert told("check", [clean], name="no-such-check").verdict == "unknown"
+    assert learned("check", [clean], name="taken").verdict == "did_not_happen"
+    assert learned("check", [clean], name="samples").verdict == "unknown"
+    assert learned("check", [clean], name="no-such-check").verdict == "unknown"
 
 
 @pytest.mark.parametrize("name", ["steal", "server_wait", "generator_wait"])
 def test_a_check_of_an_older_version_is_answered_by_the_one_in_its_place(
-    told: Told, clean: TrialRecord, name: str
+    learned: Learned, clean: TrialRecord, name: str
 ) -> None:
     stolen = with_facts(clean, host=clean.facts["host"] | {"steal_share": 0.3})
-    assert told("check", [stolen], name=name) == told("check", [stolen], name="taken")
+    assert learned("check", [stolen], name=name) == learned("check", [stolen], name="taken")
 
 
 @pytest.mark.parametrize("name", ["generator_cpu", "generator_ceiling"])
-def test_the_generators_limits_are_answered_by_its_gain(told: Told, clean: TrialRecord, name: str) -> None:
-    assert told("check", [clean], name=name) == told("check", [clean], name="gain")
+def test_the_generators_limits_are_answered_by_its_gain(learned: Learned, clean: TrialRecord, name: str) -> None:
+    assert learned("check", [clean], name=name) == learned("check", [clean], name="gain")
 
 
-def test_information_beyond_its_limit_caught_it_too(told: Told, clean: TrialRecord) -> None:
+def test_information_beyond_its_limit_caught_it_too(learned: Learned, clean: TrialRecord) -> None:
     held = {"app": {"replicas": 1, "ours": True, "limits": {"cpu limit": "1"}, "throttled_s": 4.0}}
-    assert told("check", [with_facts(clean, subjects=held)], name="subject_throttled").verdict == "caught"
+    assert learned("check", [with_facts(clean, subjects=held)], name="subject_throttled").verdict == "caught"
     free = {"app": held["app"] | {"throttled_s": 0.0}}
-    assert told("check", [with_facts(clean, subjects=free)], name="subject_throttled").verdict == "did not happen"
+    assert learned("check", [with_facts(clean, subjects=free)], name="subject_throttled").verdict == "did_not_happen"
 
 
-@pytest.mark.parametrize(("ratio", "verdict"), [(1.0, "caught"), (1.2, "did not happen")])
+@pytest.mark.parametrize(("ratio", "verdict"), [(1.0, "caught"), (1.2, "did_not_happen")])
 def test_a_comparison_tells_noise_from_a_difference(
-    told: Told, studies: ModuleType, synthetic: ModuleType, ratio: float, verdict: str
+    learned: Learned, studies: ModuleType, synthetic: ModuleType, ratio: float, verdict: str
 ) -> None:
     ratios = [(studies.condition(), 1.0), (studies.condition(operation="get"), ratio)]
     run = studies.Study(synthetic, ratios).run()
     families = compare_groups(run, run.trials)
-    found = told("comparison", name="kinds", families=families)
+    found = learned("comparison", name="kinds", families=families)
     assert found.verdict == verdict
-    assert found.now == families[0].answer
-    assert told("comparison", name="another", families=families).verdict == "unknown"
+    assert text(found.now) == text(families[0].answer)
+    assert learned("comparison", name="another", families=families).verdict == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -106,16 +107,16 @@ def test_a_comparison_tells_noise_from_a_difference(
     ],
 )
 def test_a_comparison_without_a_verdict_caught_nothing(
-    told: Told, studies: ModuleType, synthetic: ModuleType, kinds: set[str], verdict: str
+    learned: Learned, studies: ModuleType, synthetic: ModuleType, kinds: set[str], verdict: str
 ) -> None:
     ratios = [(studies.condition(), 1.0), (studies.condition(operation="get"), 1.2)]
     run = studies.Study(synthetic, ratios).run()
     family = compare_groups(run, run.trials)[0]
     (pair,) = family.comparisons
     judged = [pair.model_copy(update={"primary": pair.primary.model_copy(update={"kind": kind})}) for kind in kinds]
-    assert told("comparison", name="kinds", families=[family.model_copy(update={"comparisons": judged})]).verdict == (
-        verdict
-    )
+    assert learned(
+        "comparison", name="kinds", families=[family.model_copy(update={"comparisons": judged})]
+    ).verdict == (verdict)
 
 
 def test_every_store_held_the_same_rows(synthetic: ModuleType, clean: TrialRecord) -> None:
@@ -132,34 +133,38 @@ def test_every_store_held_the_same_rows(synthetic: ModuleType, clean: TrialRecor
         return learn(Outcome(of, trials, [], [], [], scale=0.1))[0]
 
     both = found(trial_of(clean, 1), trial_of(clean, 1, operation="get"))
-    assert (both.verdict, both.now) == (
-        "did not happen",
+    assert (both.verdict, text(both.now)) == (
+        "did_not_happen",
         "Every store held the same 39,000 rows of posts (other, redis), written before its first trial.",
     )
-    assert "(redis)" in found(trial_of(clean, 1)).now
+    assert "(redis)" in text(found(trial_of(clean, 1)).now)
     assert found().verdict == "unknown"
     varied = synthetic.make_experiment(lessons=lessons, data={"posts": posts | {"rows": "${workers}"}})
     assert found(trial_of(clean, 1), of=varied).verdict == "unknown"
 
 
-def test_a_comparison_of_too_few_blocks_tells_nothing(told: Told, studies: ModuleType, synthetic: ModuleType) -> None:
+def test_a_comparison_of_too_few_blocks_tells_nothing(
+    learned: Learned, studies: ModuleType, synthetic: ModuleType
+) -> None:
     ratios = [(studies.condition(), 1.0), (studies.condition(operation="get"), 1.3)]
     run = studies.Study(synthetic, ratios, blocks=2).run()
-    assert told("comparison", name="kinds", families=compare_groups(run, run.trials)).verdict == "unknown"
+    assert learned("comparison", name="kinds", families=compare_groups(run, run.trials)).verdict == "unknown"
 
 
-def test_failures_are_kept_apart_from_the_rate(told: Told, clean: TrialRecord) -> None:
+def test_failures_are_kept_apart_from_the_rate(learned: Learned, clean: TrialRecord) -> None:
     counts = clean.counts.model_copy(update={"errors": {"status_5xx": 20}, "timeouts": 6, "sent": 1000, "ok": 974})
     failing = trial_of(clean, 1, workers=1).model_copy(update={"counts": counts, "throughput_per_s": 270.0})
-    found = told("errors", [trial_of(clean, 1), failing.model_copy(update={"verdict": "invalid"})])
+    found = learned("errors", [trial_of(clean, 1), failing.model_copy(update={"verdict": "invalid"})])
     assert found.verdict == "caught"
-    assert found.now == (
+    assert text(found.now) == (
         "Operations failed in 1 of 2 conditions, most at set, 1 kB, 1 worker, few: 2.60 %. Counted in they would "
         "make 270 operations a second of 200 correct replies (35.0 % more); only correct replies rank."
     )
-    assert told("errors", [clean]).verdict == "did not happen"
-    assert told("errors").verdict == "unknown"
-    assert told("errors", [failing.model_copy(update={"block": 0})]).verdict == "unknown", "what warms up is not used"
+    assert learned("errors", [clean]).verdict == "did_not_happen"
+    assert learned("errors").verdict == "unknown"
+    assert learned("errors", [failing.model_copy(update={"block": 0})]).verdict == "unknown", (
+        "what warms up is not used"
+    )
 
 
 def row(part: str, cpu: float | None = None, **levels: Any) -> Row:
@@ -170,8 +175,8 @@ def row(part: str, cpu: float | None = None, **levels: Any) -> Row:
     return Row(
         condition=condition, label=str(condition["workers"]), trials=["b01-001"], verdict="valid", reasons=[],
         operations=1, elapsed_s=1.0, throughput_per_s=1.0, goodput_per_s=1.0, peak_per_s=1.0, response_ns=None,
-        service_ns=None, pool_wait_ns=None, errors={}, cpu_share={}, published=None, unmeasurable=[],
-        bottleneck=Bottleneck(part=part, words="", evidence={}), seen={"redis": figures}, kinds={"redis": "redis"},
+        service_ns=None, pool_wait_ns=None, errors={}, cpu_share={}, published=None, unmeasurable={},
+        bottleneck=Bottleneck(part=part, message="", evidence={}), seen={"redis": figures}, kinds={"redis": "redis"},
     )  # fmt: skip
 
 
@@ -180,64 +185,64 @@ def with_users(clean: TrialRecord, users: int) -> TrialRecord:
     return trial_of(clean, 1, workers=users).model_copy(update={"facts": clean.facts | {"plan": plan}})
 
 
-def test_the_application_and_not_the_store_is_the_limit(told: Told, clean: TrialRecord) -> None:
+def test_the_application_and_not_the_store_is_the_limit(learned: Learned, clean: TrialRecord) -> None:
     rows = [row("subject", 0.09, workers=1), row("subject", 0.07, workers=32), row("latency", 0.06, operation="get")]
     trials = [with_users(clean, users) for users in (1, 32)]
-    found = told("held_back", trials, rows=rows)
-    assert found.verdict == "did not happen", "it is asked and answered"
-    assert found.now == (
-        "What held 3 conditions back: the application in 2, nothing but the round trips in 1. As users grow the "
+    found = learned("held_back", trials, rows=rows)
+    assert found.verdict == "did_not_happen", "it is examined and answered"
+    assert text(found.now) == (
+        "Bottleneck of 3 conditions: the application in 2, nothing but the round trips in 1. As users grow the "
         "store's CPU falls, from 9 % of a core at 1 worker to 7 % at 32 workers (32): the store is not what is full."
     )
     rising = [row("subject", 0.05, workers=1), row("subject", 0.07, workers=32)]
-    assert "falls" not in told("held_back", trials, rows=rising).now
-    assert told("held_back", trials, rows=[row("server", 0.9)]).verdict == "did not happen"
-    assert told("held_back", trials, rows=[row("unknown")]).verdict == "unknown"
+    assert "falls" not in learned("held_back", trials, rows=rising).now
+    assert learned("held_back", trials, rows=[row("server", 0.9)]).verdict == "did_not_happen"
+    assert learned("held_back", trials, rows=[row("unknown")]).verdict == "unknown"
     without = row("server", 0.9, operation="get").model_copy(update={"bottleneck": None})
-    partly = told("held_back", trials, rows=[row("server", 0.9), without])
-    assert (partly.verdict, partly.now) == (
-        "unknown", "What held 1 condition back: the store in 1. 1 more gave no figure.",
+    partly = learned("held_back", trials, rows=[row("server", 0.9), without])
+    assert (partly.verdict, text(partly.now)) == (
+        "unknown", "Bottleneck of 1 condition: the store in 1. 1 more gave no figure.",
     )  # fmt: skip
-    assert told("held_back").verdict == "unknown"
+    assert learned("held_back").verdict == "unknown"
 
 
 def counted(before: int, after: int | None, answered: int, **keys: int) -> list[dict[str, Any]]:
     return [{"operation": "set", "server": "redis", "before": before, "after": after, "answered": answered, **keys}]
 
 
-def test_rows_are_counted_as_rows(told: Told, clean: TrialRecord) -> None:
+def test_rows_are_counted_as_rows(learned: Learned, clean: TrialRecord) -> None:
     equal = with_facts(trial_of(clean, 1), stored=counted(0, 100, 100, keys_before=0, keys_after=100))
-    assert (told("stored", [equal]).verdict, told("stored", [equal]).now) == (
-        "did not happen", "Rows counted on the server are the correct replies in every trial (1 counted).",
+    assert (learned("stored", [equal]).verdict, text(learned("stored", [equal]).now)) == (
+        "did_not_happen", "Rows counted on the server are the correct replies in every trial (1 counted).",
     )  # fmt: skip
     hashes = with_facts(trial_of(clean, 2), stored=counted(100, 200, 100, keys_before=100, keys_after=400))
-    found = told("stored", [equal, hashes])
+    found = learned("stored", [equal, hashes])
     assert found.verdict == "caught"
-    assert found.now.endswith(
+    assert text(found.now).endswith(
         "A row is 3 keys at set, 1 kB, 32 workers: counting keys would have said 300 where 100 rows were stored."
     )
     lost = with_facts(trial_of(clean, 3), stored=counted(0, 90, 100))
-    assert told("stored", [equal, lost]).now == (
+    assert text(learned("stored", [equal, lost]).now) == (
         "Rows counted on the server are the correct replies in 1 of 2 trials (2 counted). In 1 they are not: these "
         "give no figure."
     )
-    assert told("stored", [with_facts(clean, stored=counted(0, None, 100))]).verdict == "unknown"
-    assert told("stored", [clean]).verdict == "unknown"
+    assert learned("stored", [with_facts(clean, stored=counted(0, None, 100))]).verdict == "unknown"
+    assert learned("stored", [clean]).verdict == "unknown"
 
 
-def test_repeats_tell_what_one_run_could_not(told: Told, clean: TrialRecord) -> None:
+def test_repeats_tell_what_one_run_could_not(learned: Learned, clean: TrialRecord) -> None:
     trials = [trial_of(clean, number, rate) for number, rate in enumerate([100.0, 110.0, 120.0], start=1)]
-    found = told("repeats", trials)
-    assert found.verdict == "did not happen"
-    assert found.now == (
+    found = learned("repeats", trials)
+    assert found.verdict == "did_not_happen"
+    assert text(found.now) == (
         "Each condition was measured in 3 blocks, in random order. Single trials of one condition lie up to 20 % "
         "apart, typically 20 %: two single runs could not tell a smaller difference from chance, and keeping the "
         "better of two would have added 6.1 %."
     )
-    once = told("repeats", trials[:1])
-    assert (once.verdict, "measured once here, too" in once.now) == ("caught", True)
-    some = told("repeats", [*trials, trial_of(clean, 1, workers=1)])
-    assert (some.verdict, "in 1 to 3 blocks" in some.now) == ("caught", True)
+    once = learned("repeats", trials[:1])
+    assert (once.verdict, "measured once here, too" in text(once.now)) == ("caught", True)
+    some = learned("repeats", [*trials, trial_of(clean, 1, workers=1)])
+    assert (some.verdict, "in 1 to 3 blocks" in text(some.now)) == ("caught", True)
     failed = CheckResult(name="finished", verdict="invalid", measured=None, limit=None, unit="", reason="It ended.")
     ended = clean.model_copy(update={"verdict": "invalid", "checks": [failed]})
-    assert told("repeats", [ended]).verdict == "unknown"
+    assert learned("repeats", [ended]).verdict == "unknown"

@@ -8,8 +8,10 @@ import pytest
 from loadstone.analyse.model import Analysis, Comparison, ResultTable, Row
 from loadstone.analyse.objectives import Objective, metric_of, missed, missed_ratios, parse_objective
 from loadstone.errors import UserError
-from loadstone.judge.judgement import Judgement, Side
-from loadstone.record.trial import Quantiles
+from loadstone.judge.verdict import Side, Verdict
+from loadstone.message import as_written
+from loadstone.record.trial import CheckResult, Quantiles
+from loadstone.report.text.catalogue import text
 
 MS = 1_000_000
 CONDITION = {"operation": "set", "payload": "1 kB", "pipelined": False}
@@ -52,10 +54,10 @@ def test_ratios_are_relative(text: str, value: float) -> None:
 def test_where_names_conditions() -> None:
     found = parse_objective("p99 > 5ms where operation=set, payload=1000 B")
     assert found.where == (("operation", "set"), ("payload", "1000 B"))
-    assert found.asks(CONDITION)
-    assert not found.asks(CONDITION | {"payload": "100 B"})
-    assert not found.asks({"payload": "1 kB"})
-    assert parse_objective("p99 > 5ms where pipelined=false").asks(CONDITION)
+    assert found.is_about(CONDITION)
+    assert not found.is_about(CONDITION | {"payload": "100 B"})
+    assert not found.is_about({"payload": "1 kB"})
+    assert parse_objective("p99 > 5ms where pipelined=false").is_about(CONDITION)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,7 @@ def make_row(**changes: Any) -> Row:
         "errors": {"timeout": 100},
         "cpu_share": {},
         "published": None,
-        "unmeasurable": ["p999: P99.9 needs 100,000 operations, 10,000 were measured"],
+        "unmeasurable": {"p999": "P99.9 needs 100,000 operations, 10,000 were measured"},
     }
     return Row(**(given | changes))
 
@@ -128,12 +130,12 @@ def analysis(*rows: Row) -> Analysis:
     given |= dict.fromkeys(
         ("trials_planned", "trials_done", "trials_valid", "trials_suspect", "trials_invalid"), len(rows)
     )
-    given |= {"published_source": "", "notes": [], "answers": [], "checks": [], "timeline": [], "environment": {}}
+    given |= {"published_source": None, "notes": [], "answers": [], "checks": [], "timeline": [], "environment": {}}
     return Analysis(**given, tables=tables)
 
 
-def lines(text: str, *rows: Row) -> list[str]:
-    return missed([parse_objective(text)], analysis(*rows))
+def lines(objective: str, *rows: Row) -> list[str]:
+    return [text(line) for line in missed([parse_objective(objective)], analysis(*rows))]
 
 
 def test_a_kept_objective_says_nothing() -> None:
@@ -163,7 +165,7 @@ def test_a_suspect_figure_is_held_to_it_and_called_so() -> None:
     ("changes", "said"),
     [
         (
-            {"verdict": "invalid", "goodput_per_s": None, "reasons": ["The driver was busy."]},
+            {"verdict": "invalid", "goodput_per_s": None, "reasons": [as_written("The driver was busy.")]},
             "no valid trial: The driver",
         ),
         ({"verdict": "missing", "goodput_per_s": None}, "it was not measured"),
@@ -202,13 +204,21 @@ def comparison(low: float | None, high: float | None, kind: str = "undecided", *
     estimate = None if ends[0] is None or ends[1] is None else sum(ends) / 2  # type: ignore[arg-type]
     sides = [Side(condition=CONDITION | {"payload": p}, name=p, typical=1.0) for p in ("1 kB", "100 B")]
     given: dict[str, Any] = dict.fromkeys(("p_value", "total", "detectable", "more_minutes", "noise_floor"))
-    given |= {"metric": "goodput_per_s", "metric_words": "", "larger_is_faster": True, "role": "primary"}
-    given |= {"margin": 0.05, "kind": kind, "words": "UNDECIDED: so", "winner": None, "materially": False}
-    given |= {"negligible": False, "blocks": 18, "estimate": estimate, "low": ends[0], "high": ends[1], "level": 0.95}
+    given |= {"metric": "goodput_per_s", "larger_is_faster": True, "role": "primary"}
+    given |= {"margin": 0.05, "kind": kind, "winner": None, "materially": False}
+    given |= {
+        "negligible": False,
+        "blocks": 18,
+        "blocks_min": 8,
+        "estimate": estimate,
+        "low": ends[0],
+        "high": ends[1],
+        "level": 0.95,
+    }
     given |= {"stalls_a": 0, "stalls_b": 0, "a": sides[0], "b": sides[1], "points": []}
     return Comparison(
-        name="x", question="", place="set", between="payload", primary=Judgement(**(given | changes)), exploratory=[],
-        pairs=1, sequential=False, blocks_done=18, blocks_repeated=0, ended="", checks=[], warnings=[],
+        name="x", question="", place="set", between="payload", primary=Verdict(**(given | changes)), exploratory=[],
+        pairs=1, sequential=False, blocks_done=18, blocks_repeated=0, ended="decided", checks=[], warnings=[],
     )  # fmt: skip
 
 
@@ -230,21 +240,31 @@ def test_a_ratio_is_missed_only_with_its_whole_interval(low: float, high: float,
     if said is None:
         assert found == []
     else:
-        assert found[0].startswith("set, 100 B against 1 kB: 'goodput < -5%': ")
-        assert said in found[0]
+        assert text(found[0]).startswith("set, 100 B against 1 kB: 'goodput < -5%': ")
+        assert said in text(found[0])
 
 
-@pytest.mark.parametrize("changes", [{"kind": "invalid"}, {}])
-def test_a_ratio_without_an_interval_cannot_be_told(changes: dict[str, Any]) -> None:
+def refusal() -> CheckResult:
+    return CheckResult(name="errors", verdict="invalid", measured=4.0, limit=1.0, unit="%", reason="So.")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"kind": "invalid", "refusal": refusal()}, "INVALID: errors, measured 4 %, limit 1 %"),
+        ({"blocks": 5}, "UNDECIDED: no interval from 5 blocks, at least 8 are needed"),
+    ],
+)
+def test_a_ratio_without_an_interval_cannot_be_told(changes: dict[str, Any], said: str) -> None:
     (line,) = missed_ratios([GOODPUT], [comparison(None, None, **changes)])
-    assert "cannot tell: UNDECIDED: so" in line
+    assert f"cannot tell: {said}" in text(line)
 
 
 def test_a_ratio_of_another_metric_or_condition_cannot_be_told() -> None:
     (line,) = missed_ratios([parse_objective("p99 > +10%")], [comparison(1, 2)])
-    assert "cannot tell: it was not compared" in line
+    assert "cannot tell: it was not compared" in text(line)
     (line,) = missed_ratios([parse_objective("goodput < -5% where operation=get")], [comparison(1, 2)])
-    assert "there is no comparison where operation=get" in line
+    assert "there is no comparison where operation=get" in text(line)
     assert missed_ratios([parse_objective("goodput < -5% where payload=100 B")], [comparison(1, 2)]) == []
 
 

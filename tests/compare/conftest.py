@@ -23,6 +23,7 @@ from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.trial import TrialRecord
 from loadstone.report.compare import CompareReport
+from loadstone.report.verdicts import verdict_text
 
 COMPARISON = {"name": "idle", "question": "Do idle connections cost?", "between": "idle", "levels": ["few", "many"]}
 FEW, MANY = ({"operation": "set", "payload": "1 kB", "workers": 32, "idle": idle} for idle in ("few", "many"))
@@ -141,7 +142,7 @@ class Told:
 
     @property
     def words(self) -> list[str]:
-        return [one.primary.words for one in self.report.comparisons]
+        return [verdict_text(one.primary) for one in self.report.comparisons]
 
     @property
     def kinds(self) -> list[str]:

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.message import as_written
 from loadstone.plan.run_plan import TABLE_GROUP
 from loadstone.report.compare import folded, markdown, warnings
-from loadstone.report.compare import told as lines_of
+from loadstone.report.compare import telling as lines_of
+from loadstone.report.text.catalogue import text
 
 from .conftest import (
     HOURS_S,
@@ -76,11 +78,11 @@ def test_relative_objectives_decide_the_exit_status(write: Callable[..., Path]) 
     slower, same = write(many=0.8), write()
     missed = told(slower, fail_if=("goodput < -5%",))
     assert missed.outcome.status == 1
-    assert "missed: -20" in missed.report.missed[0]
+    assert "missed: -20" in text(missed.report.missed[0])
     assert told(same, fail_if=("goodput < -5%",)).outcome.status == 0
     unclear = told(same, write(seed=2, started_s=HOURS_S), fail_if=("goodput < -5%",))
     assert unclear.outcome.status == 1
-    assert all("cannot tell" in line for line in unclear.report.missed)
+    assert all("cannot tell" in text(line) for line in unclear.report.missed)
     assert told(same, write(seed=2, started_s=HOURS_S), fail_if=("goodput < -25%",)).outcome.status == 0
 
 
@@ -102,7 +104,9 @@ def test_the_same_folders_give_the_same_json(write: Callable[..., Path], tmp_pat
 def test_warnings_that_differ_in_figures_only_become_one(write: Callable[..., Path]) -> None:
     report = told(write(), write(seed=2)).report
     warned = [
-        one.model_copy(update={"warnings": [f"{number} of 18 trials in A suspect.", "The same."]})
+        one.model_copy(
+            update={"warnings": [as_written(f"{number} of 18 trials in A suspect."), as_written("The same.")]}
+        )
         for number, one in enumerate(report.comparisons, start=1)
     ]
     first, second = warnings(report.model_copy(update={"comparisons": warned}))
@@ -113,8 +117,8 @@ def test_warnings_that_differ_in_figures_only_become_one(write: Callable[..., Pa
 
 def test_markdown_holds_table_and_remedy_without_markup_of_others(write: Callable[..., Path]) -> None:
     report = told(write(), write(seed=2)).report
-    evil = report.model_copy(update={"notes": ["<script>|"]})
-    text = markdown(evil)
-    assert text.count("\n|") == 2 + len(report.comparisons)
-    assert "interleaved" in text
-    assert "<script>" not in text
+    evil = report.model_copy(update={"notes": [as_written("<script>|")]})
+    printed = markdown(evil)
+    assert printed.count("\n|") == 2 + len(report.comparisons)
+    assert "interleaved" in printed
+    assert "<script>" not in printed

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from loadstone.plan.run_plan import TABLE_GROUP
-from loadstone.record.look import Look
+from loadstone.record.look import Look, LookVerdict
 from loadstone.record.names_of_runs import run_names
 from loadstone.record.trial import TrialRecord
+from loadstone.report.text.catalogue import text
 
 from .conftest import (
     FEW,
@@ -175,7 +176,7 @@ def test_unlike_runs_are_refused_and_compared_across(
     assert "--across" in message
     across = told(*runs, across=True)
     assert all(words.startswith("across: ") for words in across.words)
-    assert any(said in difference for difference in across.report.differences)
+    assert any(said in text(difference) for difference in across.report.differences)
     assert across.text.index(said) < across.text.index("FASTER")
 
 
@@ -198,13 +199,15 @@ def test_conditions_of_one_run_only_are_counted(write: Callable[..., Path]) -> N
     found = told(write(), write(seed=2, conditions=(FEW,)))
     assert len(found.report.comparisons) == 1
     name = found.report.runs[0].name
-    assert f"{name}: 1 condition was not measured in both runs and not compared." in found.report.notes
+    assert f"{name}: 1 condition was not measured in both runs and not compared." in map(text, found.report.notes)
 
 
 def test_invalid_trials_are_left_out_and_counted(write: Callable[..., Path]) -> None:
     found = told(write(finish=spoil("evicted_keys", 6)), write(seed=2))
     (one, _) = found.report.comparisons
-    assert f"3 of 18 trials in {found.report.runs[0].name} invalid and left out: evicted_keys." in one.warnings
+    assert f"3 of 18 trials in {found.report.runs[0].name} invalid and left out: evicted_keys." in map(
+        text, one.warnings
+    )
     assert one.primary.blocks == 15
 
 
@@ -247,16 +250,24 @@ def killed(write: Callable[..., Path], tmp_path: Path) -> Path:
 def test_a_folder_cut_short_by_kill_is_compared_by_what_is_finished(killed: Path, write: Callable[..., Path]) -> None:
     found = told(killed, a="idle=few", b="idle=many")
     assert found.report.comparisons[0].primary.blocks == 12
-    assert any("cut off" in note for note in found.report.notes)
-    assert any("line 6 is not readable" in note for note in found.report.notes)
+    assert any("cut off" in note for note in map(text, found.report.notes))
+    assert any("line 6 is not readable" in note for note in map(text, found.report.notes))
     both = told(killed, write(seed=2, sequential=True))
     assert len(both.report.comparisons) == 2
-    assert any(note.startswith(f"{both.report.runs[0].name}: trials.jsonl") for note in both.report.notes)
+    assert any(note.startswith(f"{both.report.runs[0].name}: trials.jsonl") for note in map(text, both.report.notes))
 
 
 def test_a_look_that_stopped_the_run_is_where_it_is_judged(write: Callable[..., Path], tmp_path: Path) -> None:
     folder = copied(write(blocks=14, sequential=True), tmp_path)
-    look = Look(group="idle", blocks=8, unix_s=1.0, elapsed_s=1.0, words=["EQUIVALENT"], stop=True, reason="decided")
+    look = Look(
+        group="idle",
+        blocks=8,
+        unix_s=1.0,
+        elapsed_s=1.0,
+        verdicts=[LookVerdict(kind="equivalent")],
+        stop=True,
+        reason="decided",
+    )
     (folder / "looks.jsonl").write_text(look.model_dump_json() + "\n")
     (one,) = told(folder, a="idle=few", b="idle=many").report.comparisons
     assert (one.primary.blocks, one.ended) == (8, "decided")

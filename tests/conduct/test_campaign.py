@@ -4,6 +4,7 @@ Trials take 10 s each by a clock of their own; the folder is a real one.
 """
 
 import io
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,21 +13,28 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from tests.verdicts import refused_by, verdict
 
 from loadstone.analyse.analysis import analyse_run
 from loadstone.conduct.campaign import Campaign
 from loadstone.errors import Interrupted, LoadstoneError
+from loadstone.judge.verdict import Verdict
 from loadstone.live.progress import RunProgress
+from loadstone.message import Message, message
 from loadstone.plan.run_plan import REPORT_S, TABLE_GROUP, Group, Pair, PlannedTrial, RunPlan
 from loadstone.plan.wanted import WantedSubject
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.reading import read_run
 from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.report.text.catalogue import text
 
 TRIAL_S = 10.0
 START_S = 1_790_000_000.0
 LOOKS = (8, 12, 18, 27, 40)
+FASTER = verdict("faster", -10.7, -13, -8.3, names=("A", "B"))
+EQUIVALENT = verdict("equivalent", 0, -2, 2)
+NOT_DECIDABLE = verdict("not_decidable", 3, -20, 30, noise_floor=0.26)
 
 
 class Clock:
@@ -41,9 +49,9 @@ class Clock:
 
 @dataclass
 class Outcome:
-    words: list[str]
+    verdicts: list[Verdict]
     decided: bool
-    forecast: str = ""
+    forecast: Message | None = None
 
 
 @dataclass
@@ -51,7 +59,7 @@ class ScriptedJudge:
     """Decides each group at the number of blocks that `decides` names, and remembers what it was asked."""
 
     decides: dict[str, int] = field(default_factory=dict)
-    words: str = "A FASTER by 12 % [9, 15]"
+    verdict: Verdict = FASTER
     asked: list[tuple[str, int]] = field(default_factory=list)
 
     def __call__(
@@ -66,8 +74,8 @@ class ScriptedJudge:
         assert {trial.group for trial in trials} <= {group.name}
         self.asked.append((group.name, blocks))
         decided = blocks >= self.decides.get(group.name, 10**6)
-        words = self.words if decided else "UNDECIDED: 3 % [-1, 7]"
-        return Outcome([words] * len(group.pairs), decided, "its blocks spread by 12 %")
+        found = self.verdict if decided else verdict("undecided", 3, -1, 7)
+        return Outcome([found] * len(group.pairs), decided, message("forecast", blocks=12, spread=0.1133, effect=0.1))
 
 
 Script = Callable[[PlannedTrial, int], str | LoadstoneError | None]
@@ -253,11 +261,12 @@ def test_groups_take_turns_look_by_look_until_each_is_decided(bench: Bench) -> N
     assert bench.blocks("update") == list(range(41))
 
 
-def test_the_words_of_each_pair_are_recorded_with_the_look(bench: Bench) -> None:
+def test_the_verdict_of_each_pair_is_recorded_with_the_look(bench: Bench) -> None:
     bench.judge.decides = {"storage": 8}
     bench.run(bench.plan(compared()))
     (look,) = bench.recorded().looks
-    assert look.words == ["A FASTER by 12 % [9, 15]"]
+    assert look.verdicts == [FASTER.of_look()]
+    assert (look.verdicts[0].kind, look.verdicts[0].winner) == ("faster", "a")
     assert look.stop
     assert look.elapsed_s == 9 * BLOCK_S
     assert "storage, after 8 blocks: decided: A FASTER by 12 % [9, 15]" in bench.said
@@ -303,10 +312,10 @@ def test_no_time_for_another_block_ends_the_group_at_the_look_it_had(bench: Benc
 
 
 def test_too_few_blocks_for_a_verdict_may_become_more_with_more_time(bench: Bench) -> None:
-    bench.judge.decides, bench.judge.words = {"storage": 0}, "INVALID: replication, measured 4 blocks, limit 8"
+    bench.judge.decides, bench.judge.verdict = {"storage": 0}, refused_by("replication", 4, 8, "blocks")
     bench.run(bench.plan(compared(), budget_s=5 * BLOCK_S))
     assert bench.looks() == [("storage", 4, "out of budget")]
-    bench.judge.decides, bench.judge.words = {"storage": 8}, "EQUIVALENT within 5 %"
+    bench.judge.decides, bench.judge.verdict = {"storage": 8}, EQUIVALENT
     bench.run(bench.plan(compared()))
     assert bench.looks()[1:] == [("storage", 8, "decided")]
 
@@ -329,7 +338,9 @@ def test_the_first_block_of_a_table_is_cut_short_and_gone_on_with(bench: Bench) 
     assert bench.ran == ["b01-001", "b01-002"]
     assert bench.looks() == [("table", 0, "out of budget")]
     found = analyse_run(bench.recorded())
-    assert any(note.startswith("3 of 5 conditions of the tables were not measured: budget.") for note in found.notes)
+    assert any(
+        text(note).startswith("3 of 5 conditions of the tables were not measured: budget.") for note in found.notes
+    )
     bench.run(bench.plan(table(blocks=1, conditions=5)))
     assert bench.ran == ["b01-003", "b01-004", "b01-005"]
     assert bench.looks()[1:] == [("table", 1, "last look")]
@@ -446,7 +457,7 @@ def test_the_last_look_is_kept_where_the_budget_ends_far_before_it(bench: Bench)
 
 
 def test_a_fixed_design_is_looked_at_once_however_much_time_it_gets(bench: Bench) -> None:
-    bench.judge.decides, bench.judge.words = {"storage": 9}, "NOT DECIDABLE HERE: noise floor +-30 %"
+    bench.judge.decides, bench.judge.verdict = {"storage": 9}, NOT_DECIDABLE
     fixed = compared(sequential=False, looks=(20,))
     bench.run(bench.plan(fixed, budget_s=(1 + 10) * BLOCK_S + 5))
     assert bench.looks() == [("storage", 10, "decided")]
@@ -455,11 +466,25 @@ def test_a_fixed_design_is_looked_at_once_however_much_time_it_gets(bench: Bench
     assert bench.looks() == [("storage", 10, "decided")]
 
 
+def test_a_run_of_before_whose_looks_held_sentences_goes_on(bench: Bench) -> None:
+    bench.judge.decides, bench.judge.verdict = {"storage": 9}, NOT_DECIDABLE
+    bench.run(bench.plan(compared(), budget_s=(1 + 10) * BLOCK_S + 5))
+    path = bench.recorded().path / "looks.jsonl"
+    looks = [json.loads(line) for line in path.read_text().splitlines()]
+    for look in looks:
+        del look["verdicts"]
+        look["words"] = ["NOT DECIDABLE HERE: noise floor +-30 %" if look["stop"] else "UNDECIDED: 3 % [-1, 7]"]
+    path.write_text("".join(json.dumps(look) + "\n" for look in looks))
+    bench.judge.verdict = EQUIVALENT
+    bench.run(bench.plan(compared()))
+    assert bench.looks()[-1] == ("storage", 18, "decided")
+
+
 def test_what_was_not_decidable_goes_on_with_more_time_to_the_looks_that_are_left(bench: Bench) -> None:
-    bench.judge.decides, bench.judge.words = {"storage": 9}, "NOT DECIDABLE HERE: noise floor +-30 %"
+    bench.judge.decides, bench.judge.verdict = {"storage": 9}, NOT_DECIDABLE
     bench.run(bench.plan(compared(), budget_s=(1 + 10) * BLOCK_S + 5))
     assert bench.looks()[-1] == ("storage", 10, "decided")
-    bench.judge.words = "EQUIVALENT within 5 %"
+    bench.judge.verdict = EQUIVALENT
     bench.run(bench.plan(compared()))
     assert bench.looks()[-1] == ("storage", 18, "decided")
     bench.run(bench.plan(compared(), budget_s=2e6))

@@ -20,6 +20,7 @@ from loadstone.conduct.ready_parts import (
     watch_of,
 )
 from loadstone.deploy.deployed import DeployedSubject, Ready
+from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.processes.resource_limits import Throttling
 from loadstone.deploy.provider import ServerFacts
 from loadstone.plan.model import Endpoint
@@ -30,6 +31,7 @@ from ..fake_redis import FakeServer
 from ..fakes import FakeSubject, deployed
 from .fake_rig import FakeRig, planned_run
 
+ONE_CPU: dict[LimitName, LimitInForce] = {"cpu": LimitInForce(status="in_force", value=1.0)}
 COUNT = StoredCount("set", "redis", "SCARD loadstone:posts")
 
 
@@ -41,7 +43,7 @@ class Throttled(FakeSubject):
         self.parked_s = parked_s
         self.pids = {"app-1": 11, "app-2": 12}
         self.metrics = {"app-1": "http://127.0.0.1:1/metrics"}
-        self.details = {"cpu limit": "0.5", "source": "app-1234"}
+        self.limits = ONE_CPU
 
     def throttling(self) -> dict[str, Throttling]:
         return {part: Throttling(10, 4, self.parked_s) for part in self.pids}
@@ -135,13 +137,11 @@ def test_limits_are_those_that_a_server_reports(ready: Ready) -> None:
     class Limited(FakeServer):
         @property
         def facts(self) -> ServerFacts:
-            return ServerFacts(
-                "redis", "8", "standalone", "master", details={"cpu limit": "1", "allocator": "jemalloc"}
-            )
+            return ServerFacts("redis", "8", "standalone", "master", limits=ONE_CPU)
 
     assert limits_of(ready) == {"redis": {}}
     ready.servers["redis"] = deployed(Limited("redis"))
-    assert limits_of(ready) == {"redis": {"cpu limit": "1"}}
+    assert limits_of(ready) == {"redis": ONE_CPU}
 
 
 def test_an_application_is_recorded_with_how_long_its_limit_held_it_back(ready: Ready) -> None:
@@ -150,7 +150,7 @@ def test_an_application_is_recorded_with_how_long_its_limit_held_it_back(ready: 
     ready.subjects["app"].subject.parked_s = 2.0  # type: ignore[attr-defined]
     found = subject_facts(ready, before)["app"]
     assert (found.replicas, found.ours, found.throttled_s, found.restless_cores) == (2, True, 1.0, 0.2)
-    assert found.limits == {"cpu limit": "0.5"}
+    assert found.limits == ONE_CPU
     assert subject_facts(ready, {"app": None})["app"].throttled_s is None
 
 

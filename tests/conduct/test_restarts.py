@@ -17,6 +17,7 @@ from loadstone.deploy.subjects.url import UrlSubject
 from loadstone.drive.outcome import Interval
 from loadstone.plan.model import Endpoint
 from loadstone.record.facts import PartStart
+from loadstone.report.text.catalogue import text
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.local import find
 
@@ -50,7 +51,7 @@ def test_a_redis_of_the_users_that_was_restarted_makes_the_trial_invalid(users_r
     spoiled = run.trial(once_in_measure(again))
     found = check_of(spoiled, "restarted")
     assert (spoiled.verdict, found.verdict, found.measured) == ("invalid", "invalid", 1)
-    assert found.reason.startswith("redis was restarted during the trial")
+    assert text(found.reason).startswith("redis was restarted during the trial")
     assert check_of(run.trial(), "restarted").verdict == "valid", "the next trial begins with the new one"
 
 
@@ -63,7 +64,7 @@ def test_a_redis_of_ours_that_was_restarted_makes_the_trial_invalid(rig: Open) -
         server.restart()
 
     spoiled = run.trial(once_in_measure(again))
-    assert check_of(spoiled, "restarted").reason.startswith("redis was restarted")
+    assert text(check_of(spoiled, "restarted").reason).startswith("redis was restarted")
     assert spoiled.verdict == "invalid"
 
 
@@ -219,10 +220,10 @@ def test_another_server_behind_one_address_is_named_and_its_counters_are_not_com
     trial = trial.model_copy(update={"facts": {**trial.facts, "starts": {name: start.model_dump()}}})
     judged = judge_trial(trial)
     found = check_of(judged, "restarted")
-    assert (found.verdict, found.reason.split(":")[0]) == ("unknown", name)
-    assert "another server answered after the drive" in found.reason
+    assert (found.verdict, text(found.reason).split(":")[0]) == ("unknown", name)
+    assert "another server answered after the drive" in text(found.reason)
     assert check_of(judged, "evicted_keys").verdict == "unknown"
-    assert "another one answered" in check_of(judged, "server_counter").reason
+    assert "another one answered" in text(check_of(judged, "server_counter").reason)
 
 
 def test_every_part_that_was_restarted_is_named(synthetic: Any) -> None:
@@ -234,4 +235,4 @@ def test_every_part_that_was_restarted_is_named(synthetic: Any) -> None:
         "restarted",
     )
     assert found.measured == 2
-    assert found.reason.startswith("app-2, db were restarted")
+    assert text(found.reason).startswith("app-2, db were restarted")

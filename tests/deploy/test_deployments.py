@@ -273,11 +273,11 @@ def test_a_subject_by_url_is_used_and_left_alone(
 
 def test_limits_of_a_server_are_in_force_or_said_to_be_unavailable(run: Deployments, told: list[str]) -> None:
     facts = run.need(trial(servers={"redis": REDIS | {"limits": {"cpu": 0.5, "memory": "256 MiB"}}})).servers["redis"]
-    details = facts.server.facts.details
-    if details["cpu limit"] == "0.5":
-        assert details["memory limit in bytes"] == str(256 * 1024**2)
+    limits = facts.server.facts.limits
+    if limits["cpu"].value == 0.5:
+        assert limits["memory"].value == 256 * 1024**2
     else:
-        assert details["cpu limit"].startswith("unavailable: ")
+        assert limits["cpu"].status == "unavailable"
         assert any("limits are unavailable" in line for line in told)
 
 

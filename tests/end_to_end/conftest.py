@@ -17,6 +17,8 @@ import psutil
 import pytest
 
 from loadstone.deploy.provider import DeployContext
+from loadstone.message import Message
+from loadstone.report.text.catalogue import text
 from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.software.redis.local import LocalRedis
 
@@ -230,6 +232,11 @@ def plain_redis(tmp_path: Path) -> Iterator[tuple[LocalRedis, str]]:
 def check_of(trial: dict[str, Any], name: str) -> dict[str, Any]:
     """The check of that name."""
     return next(check for check in trial["checks"] if check["name"] == name)
+
+
+def reason_of(check: dict[str, Any]) -> str:
+    """What a check of a line of `trials.jsonl` says to a person; empty if nothing."""
+    return text(check["reason"] and Message.model_validate(check["reason"]))
 
 
 def plain(text: str) -> str:

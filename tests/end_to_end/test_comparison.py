@@ -61,11 +61,14 @@ def test_a_comparison_survives_a_kill_and_ends_with_a_verdict(lab: Lab) -> None:
     assert look["blocks"] == 8
     assert look["stop"]
     assert look["reason"] in ENDS
-    assert len(look["words"]) == 1
+    (verdict,) = look["verdicts"]
     assert "(after 8 blocks)" in done.err
-    assert look["words"][0] in done.err.replace("\n", " ")
     (family,) = json.loads((lab.run() / "analysis.json").read_text())["families"]
-    assert family["comparisons"][0]["primary"]["words"] == look["words"][0]
+    primary = family["comparisons"][0]["primary"]
+    assert primary["text"] in done.err.replace("\n", " ")
+    assert {name: primary[name] for name in ("kind", "winner", "estimate", "low", "high")} == {
+        name: verdict[name] for name in ("kind", "winner", "estimate", "low", "high")
+    }
 
 
 def test_the_budget_ends_a_comparison_and_more_budget_goes_on_with_it(lab: Lab) -> None:

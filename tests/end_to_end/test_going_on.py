@@ -5,6 +5,8 @@ import os
 import signal
 from pathlib import Path
 
+from loadstone.message import Message
+from loadstone.report.text.catalogue import text
 from loadstone.software.redis.local import LocalRedis
 from tests.end_to_end.conftest import MANY, Lab
 
@@ -78,7 +80,9 @@ def test_the_budget_cuts_the_table_short(lab: Lab) -> None:
     assert 0 < len(lab.trials()) < 6
     assert "not measured" in " ".join(done.out.split())
     notes = json.loads((lab.run() / "analysis.json").read_text())["notes"]
-    assert any("conditions of the tables were not measured: budget." in note for note in notes), notes
+    assert any(
+        "conditions of the tables were not measured: budget." in text(Message.model_validate(note)) for note in notes
+    ), notes
 
 
 def test_nothing_is_asked_of_a_folder_that_is_no_run(lab: Lab) -> None:

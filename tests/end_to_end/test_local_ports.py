@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.end_to_end.conftest import Done, Lab, check_of
+from tests.end_to_end.conftest import Done, Lab, check_of, reason_of
 
 FIRST, LAST = 40_000, 40_059
 PORTS = LAST - FIRST + 1
@@ -49,6 +49,6 @@ def test_ports_in_time_wait_make_the_trial_invalid_and_are_named(lab: Lab, few_p
     check = check_of(trial, "connections")
     assert check["verdict"] == "invalid", done.err
     assert check["measured"] > 0
-    assert f"no local port was free: this machine has {PORTS} ({FIRST} to {LAST})" in check["reason"]
-    assert "in TIME_WAIT" in check["reason"]
+    assert f"no local port was free: this machine has {PORTS} ({FIRST} to {LAST})" in reason_of(check)
+    assert "in TIME_WAIT" in reason_of(check)
     assert done.status == 3

@@ -15,7 +15,7 @@ import pytest
 
 from loadstone.deploy.processes.ports import free_port
 from loadstone.software.redis.local import LocalRedis
-from tests.end_to_end.conftest import Lab, check_of
+from tests.end_to_end.conftest import Lab, check_of, reason_of
 
 pytestmark = pytest.mark.timeout(600)  # several commands in a row, which take long on a busy machine
 APP = Path(__file__).parent / "subject" / "app.py"
@@ -106,7 +106,7 @@ def test_an_application_that_dies_spoils_its_own_trials_and_says_why(lab: Lab) -
     done = lab.loadstone("run", experiment(lab, behaviours="[right, dies]"))
     trials = {trial["condition"]["behaviour"]: trial for trial in lab.trials()}
     assert done.status == 3, done.err
-    reason = " ".join(check["reason"] for check in trials["dies"]["checks"])
+    reason = " ".join(reason_of(check) for check in trials["dies"]["checks"])
     assert trials["dies"]["verdict"] == "invalid"
     assert "app" in reason
     assert "out of luck" in reason

@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.summary import one_sentence
+from loadstone.analyse.notes import published_sources
 from loadstone.errors import UserError
 from loadstone.figures import duration, rounded
-from loadstone.judge.metrics import figure, figure_words, less_is_better, metric_words
+from loadstone.judge.metrics import figure, less_is_better
 from loadstone.plan.labels import label_of, level_words
+from loadstone.report.text.catalogue import text
+from loadstone.report.text.english.metrics import figure_text, metric_text
 from loadstone.spec.experiment import Factor
 from loadstone.spec.levels import identity
 
@@ -65,10 +67,10 @@ def test_times_have_three_digits(value: float, words: str) -> None:
 
 
 def test_metrics_in_words() -> None:
-    assert metric_words("goodput_per_s") == "correct replies a second"
-    assert metric_words("response_ns.p999") == "P99.9 of the response time"
-    assert figure_words(18_432, "goodput_per_s") == "18,400"
-    assert figure_words(1_200_000, "response_ns.p99") == "1.20 ms"
+    assert metric_text("goodput_per_s") == "correct replies a second"
+    assert metric_text("response_ns.p999") == "P99.9 of the response time"
+    assert figure_text(18_432, "goodput_per_s") == "18,400"
+    assert figure_text(1_200_000, "response_ns.p99") == "1.20 ms"
     assert less_is_better("service_ns.mean")
     assert not less_is_better("peak_per_s")
 
@@ -88,4 +90,4 @@ def test_an_unknown_metric_is_one_clear_line() -> None:
     ],
 )
 def test_sources_are_one_sentence(sources: list[str], words: str) -> None:
-    assert one_sentence(sources) == words
+    assert text(published_sources(sources)) == words

@@ -3,9 +3,11 @@ import re
 
 import pytest
 from rich.console import Console
+from tests.verdicts import refused_by, verdict
 
 from loadstone.deploy.provider import Remark
 from loadstone.live.progress import RunProgress
+from loadstone.message import as_written
 
 
 class Clock:
@@ -42,7 +44,7 @@ def test_elsewhere_than_on_a_terminal_it_prints_a_line_now_and_then(clock: Clock
             progress.live(100, None, "warm_up")
             progress.live(18_432, 1_200_000, "measure")
             clock.now += 1
-            progress.finished("suspect" if n % 2 else "valid", [ADVICE.format(n)] if n % 2 else [])
+            progress.finished("suspect" if n % 2 else "valid", [as_written(ADVICE.format(n))] if n % 2 else [])
     assert out.getvalue().splitlines() == [
         "trial 1 of 60; set, 1 kB: warm-up; 0 of 2 decided; about 59 s left",
         "trial 16 of 60; set, 16 kB: 18,432 a second, P99 1.20 ms; 0 of 2 decided; about 44 s left",
@@ -69,11 +71,15 @@ def test_why_a_trial_gives_no_figure_is_remarked_once(clock: Clock, terminal: bo
         progress.start()
         for n in range(1, 9):
             progress.trial(f"b01-00{n}", f"set, {n} kB", f"trial {n} of 8")
-            progress.finished("invalid", [f"{n}.5 % of the operations failed.", ADVICE.format(n)], in_block=n > 4)
-            progress.finished("suspect", [ADVICE.format(n)])
+            progress.finished(
+                "invalid",
+                list(map(as_written, (f"{n}.5 % of the operations failed.", ADVICE.format(n)))),
+                in_block=n > 4,
+            )
+            progress.finished("suspect", [as_written(ADVICE.format(n))])
         progress.block("storage: block 1, look at 8")
         progress.trial("b01-009", "get", "trial 9 of 9")
-        progress.finished("invalid", ["The server stopped answering."])
+        progress.finished("invalid", [as_written("The server stopped answering.")])
     kept = [line.lstrip("\r") for line in out.getvalue().splitlines() if "✕" in line]
     assert [line[line.index("✕") :].rstrip() for line in kept] == [
         "✕ set, 1 kB: 1.5 % of the operations failed.",
@@ -86,26 +92,32 @@ def test_why_a_trial_gives_no_figure_is_remarked_once(clock: Clock, terminal: bo
 def test_a_verdict_stays_as_it_falls_and_is_printed_once(clock: Clock, terminal: bool) -> None:
     out = io.StringIO()
     names = ["string against json, 1 kB", "hash against json, 1 kB"]
-    faster = "string FASTER by {} % [9, 15] (quick)"
+    undecided = verdict("undecided", 4, -1, 7)
     with on(out, clock, terminal) as progress:
-        progress.look("storage", 8, "go on", ["UNDECIDED: 3 % [-1, 7]", "UNDECIDED: 4 % [-1, 7]"], names)
-        progress.look("storage", 12, "go on", [faster.format(12), "UNDECIDED: 3 % [-1, 7]"], names)
-        progress.look("storage", 18, "out of budget", [faster.format(11), "UNDECIDED: 2 % [-1, 5]"], names)
+        progress.look("storage", 8, "go on", [verdict("undecided", 3, -1, 7), undecided], names)
+        progress.look("storage", 12, "go on", [verdict("faster", 12, 9, 15, quick=True), undecided], names)
+        progress.look(
+            "storage",
+            18,
+            "out of budget",
+            [verdict("faster", 11, 9, 15, quick=True), verdict("undecided", 2, -1, 6)],
+            names,
+        )
     assert out.getvalue().splitlines() == [
         "string against json, 1 kB: string FASTER by 12 % [9, 15] (after 12 blocks)",
-        "hash against json, 1 kB: UNDECIDED: 2 % [-1, 5] (after 18 blocks)",
+        "hash against json, 1 kB: UNDECIDED: +2 % [-1, 6] (after 18 blocks)",
     ]
 
 
 def test_a_verdict_that_turns_is_printed_again(clock: Clock) -> None:
     out = io.StringIO()
     with on(out, clock, terminal=False) as progress:
-        progress.look("storage", 8, "go on", ["EQUIVALENT within 5 %", "UNDECIDED: a"], ["x", "y"])
-        progress.look("storage", 12, "decided", ["json FASTER by 6 % [5, 7]", "INVALID: errors"], ["x", "y"])
+        progress.look("storage", 8, "go on", [verdict("equivalent", 0, -1, 1), verdict("undecided")], ["x", "y"])
+        progress.look("storage", 12, "decided", [verdict("faster", 6, 3, 9), refused_by("errors")], ["x", "y"])
     assert out.getvalue().splitlines() == [
-        "x: EQUIVALENT within 5 % (after 8 blocks)",
-        "x: json FASTER by 6 % [5, 7] (after 12 blocks)",
-        "y: INVALID: errors (after 12 blocks)",
+        "x: EQUIVALENT within 5 %: 0.0 % [-1.0, 1.0] (after 8 blocks)",
+        "x: string FASTER by 6 % [3, 9] (after 12 blocks)",
+        "y: INVALID: errors, measured 4 %, limit 1 % (after 12 blocks)",
     ]
 
 
@@ -139,8 +151,8 @@ def test_quiet_prints_nothing(clock: Clock) -> None:
         progress.start()
         progress.trial("t", "set", "trial 1 of 1")
         progress.live(1, 1, "measure")
-        progress.finished("invalid", ["bad"])
-        progress.look("storage", 8, "decided", ["json FASTER"])
+        progress.finished("invalid", [as_written("bad")])
+        progress.look("storage", 8, "decided", [verdict("faster", 12, 9, 15)])
     assert out.getvalue() == ""
 
 
@@ -153,7 +165,7 @@ def test_verbose_prints_one_line_a_trial_of_a_table(clock: Clock) -> None:
             progress.trial(f"b01-00{n}", f"set, {n} kB", f"trial {n} of 3")
             progress.live(18_432, 1_200_000, "measure")
             clock.now += 20
-            progress.finished(verdict, ["generator CPU 93.4 %"] if verdict == "invalid" else [])
+            progress.finished(verdict, [as_written("generator CPU 93.4 %")] if verdict == "invalid" else [])
         progress.note("done\n")
     assert out.getvalue().splitlines() == [
         "✓ trial 1 of 3: set, 1 kB: valid, about 40 s left",
@@ -171,7 +183,9 @@ def test_verbose_prints_one_line_a_block_of_a_comparison(clock: Clock) -> None:
         for block, verdicts in enumerate((("valid", "valid"), ("suspect", "valid"), ("invalid", "invalid")), 1):
             for verdict in verdicts:
                 progress.trial("storage-b01-001", "json", f"storage: block {block}, look at 8")
-                progress.finished(verdict, [f"{verdict} for a reason."] if verdict != "valid" else [], in_block=True)
+                progress.finished(
+                    verdict, [as_written(f"{verdict} for a reason.")] if verdict != "valid" else [], in_block=True
+                )
             progress.block(f"storage: block {block}, look at 8")
     assert out.getvalue().splitlines() == [
         "✓ storage: block 1, look at 8: valid, at most 10 min left",
@@ -184,18 +198,18 @@ def test_verbose_prints_one_line_a_block_of_a_comparison(clock: Clock) -> None:
 def test_verbose_says_at_each_look_what_became_of_the_comparison(clock: Clock, terminal: bool) -> None:
     out = io.StringIO()
     with on(out, clock, terminal=terminal, verbose=True) as progress:
-        progress.look("storage", 8, "go on", ["UNDECIDED: 3 % [-1, 7]"])
-        progress.look("pool", 12, "go on", ["UNDECIDED: a", "UNDECIDED: b"])
-        progress.look("pool", 18, "decided", ["json FASTER by 12 % [9, 15]", "EQUIVALENT within 5 %"])
-        progress.look("update", 5, "out of budget", ["UNDECIDED: c"])
-        progress.look("warm-up", 8, "decided", ["INVALID: errors, measured 4 %, limit 1 %"])
+        progress.look("storage", 8, "go on", [verdict("undecided", 3, -1, 7)])
+        progress.look("pool", 12, "go on", [verdict("undecided"), verdict("undecided")])
+        progress.look("pool", 18, "decided", [verdict("faster", 12, 9, 15), verdict("equivalent", 0, -1, 1)])
+        progress.look("update", 8, "out of budget", [verdict("undecided", 2, -1, 6)])
+        progress.look("warm-up", 8, "decided", [refused_by("errors")])
     assert out.getvalue().splitlines() == [
-        "storage, after 8 blocks: not decided yet, more blocks follow: UNDECIDED: 3 % [-1, 7]",
+        "storage, after 8 blocks: not decided yet, more blocks follow: UNDECIDED: +3 % [-1, 7]",
         "pool, after 12 blocks: not decided yet, more blocks follow",
         "pool, after 18 blocks: decided",
-        "  json FASTER by 12 % [9, 15]",
-        "  EQUIVALENT within 5 %",
-        "update, after 5 blocks: not decided, and the budget is spent: UNDECIDED: c",
+        "  string FASTER by 12 % [9, 15]",
+        "  EQUIVALENT within 5 %: 0.0 % [-1.0, 1.0]",
+        "update, after 8 blocks: not decided, and the budget is spent: UNDECIDED: +2 % [-1, 6]",
         "warm-up, after 8 blocks: ended: INVALID: errors, measured 4 %, limit 1 %",
     ]
 
@@ -222,7 +236,7 @@ def test_on_a_terminal_it_shows_what_happens_now(clock: Clock) -> None:
         "2 of 5 decided",
     ):
         assert words in shown
-    progress.finished("invalid", ["3.4 % of the operations failed."], in_block=True)
+    progress.finished("invalid", [as_written("3.4 % of the operations failed.")], in_block=True)
     assert "✕ get, 1 kB, 8 workers: 3.4 % of the operations failed." in out.getvalue()
     assert "1 invalid" in out.getvalue()
     progress.stop()
@@ -245,11 +259,11 @@ def test_the_time_left_counts_down_from_when_it_was_told(clock: Clock) -> None:
     progress.start()
     progress.left(100, False)
     clock.now = 25
-    assert progress.left_words() == "about 75 s left"
+    assert progress.left_text() == "about 75 s left"
     progress.left(600, True)
-    assert progress.left_words() == "at most 10 min left"
+    assert progress.left_text() == "at most 10 min left"
     clock.now = 5000
-    assert progress.left_words() == "at most 0 s left"
+    assert progress.left_text() == "at most 0 s left"
 
 
 def test_a_long_label_and_control_characters_do_no_harm(clock: Clock) -> None:
@@ -258,7 +272,7 @@ def test_a_long_label_and_control_characters_do_no_harm(clock: Clock) -> None:
     progress.start()
     progress.trial("t", "x" * 300 + "\x1b[2J[red]", "trial 1 of 1")
     progress.finished("valid", [])
-    progress.look("\x1b[2J", 8, "decided", ["\x1b[2J[red]"])
+    progress.look("\x1b[2J", 8, "decided", [verdict("faster", 12, 9, 15, names=("a", "\x1b[2J[red]"))])
     assert "\x1b" not in out.getvalue()
     assert "[2J[red]: valid" in out.getvalue()
 

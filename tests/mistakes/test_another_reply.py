@@ -16,6 +16,7 @@ from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.observation import Drive, Observation, measure_phase
 from loadstone.record.trial import CheckResult
 from loadstone.record.trial_record import make_trial_record
+from loadstone.report.text.catalogue import text
 
 OK = b"+OK\r\n"
 Behaviour = Callable[[int], bytes]
@@ -78,7 +79,7 @@ def test_a_reply_too_many_makes_the_trial_invalid_though_one_of_a_thousand_is_be
 ) -> None:
     found = judged(lambda number: OK * (2 if number == 500 else 1), "ok")
     assert found["replies"].verdict == "invalid"
-    assert "came without a request" in found["replies"].reason
+    assert "came without a request" in text(found["replies"].reason)
     assert found["errors"].verdict == "valid"
     assert found["trial"].verdict == "invalid"
 

@@ -30,6 +30,7 @@ from loadstone.record.facts import StoredFacts
 from loadstone.record.observation import Drive, Observation, PartReadings, measure_phase
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.record.trial_record import make_trial_record
+from loadstone.report.text.catalogue import text
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.software.redis.local import LocalRedis
@@ -220,7 +221,7 @@ def test_connections_that_are_opened_and_never_given_back(bench: Bench) -> None:
     try:
         found = check_of(bench.trial(fault=leaks, phases=phases), "connection_leak")
         assert found.verdict == "suspect"
-        assert found.reason.startswith("The connections at redis rose all the time")
+        assert text(found.reason).startswith("The connections at redis rose all the time")
     finally:
         for connection in leaked:
             connection.close()
@@ -246,7 +247,7 @@ def test_a_server_that_evicts(bench: Bench) -> None:
 def test_a_snapshot_of_the_server_within_the_trial(bench: Bench) -> None:
     found = check_of(bench.trial(fault=lambda client: client.bgsave()), "background")
     assert found.verdict == "suspect"
-    assert "the fork stopped it for" in found.reason
+    assert "the fork stopped it for" in text(found.reason)
 
 
 def test_somebody_who_watches_every_command(bench: Bench) -> None:
@@ -323,7 +324,7 @@ def test_a_hot_loop_on_the_servers_core(bench: Bench) -> None:
             hog.communicate()
     found = check_of(trial, "taken")
     assert found.verdict in ("suspect", "invalid"), found
-    assert "loadstone 0." in found.reason, "the loop was started by this process, so it is named as loadstone's"
+    assert "loadstone 0." in text(found.reason), "the loop was started by this process, so it is named as loadstone's"
 
 
 def test_a_server_that_dies(tmp_path: Path) -> None:

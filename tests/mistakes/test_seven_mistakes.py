@@ -11,6 +11,8 @@ import pytest
 from loadstone.analyse.model import Comparison
 from loadstone.judge.statistics.saturation import closed_saturation
 from loadstone.judge.statistics.saturation_model import Probe, Sweep
+from loadstone.report.text.catalogue import text
+from loadstone.report.verdicts import verdict_text
 
 Line = dict[str, Any]
 
@@ -18,13 +20,13 @@ Line = dict[str, Any]
 def claims_nothing(comparison: Comparison) -> bool:
     """Whether no metric of the comparison has a winner."""
     judgements = [comparison.primary, *comparison.exploratory]
-    return all(j.winner is None and j.kind != "faster" and "FASTER" not in j.words for j in judgements)
+    return all(j.winner is None and j.kind != "faster" and "FASTER" not in verdict_text(j) for j in judgements)
 
 
 def refused_by(comparison: Comparison, *checks: str) -> bool:
     """Whether the verdict is INVALID because of one of these checks, without a ratio."""
     primary = comparison.primary
-    named = any(primary.words.startswith(f"INVALID: {check}") for check in checks)
+    named = any(verdict_text(primary).startswith(f"INVALID: {check}") for check in checks)
     return primary.kind == "invalid" and named and primary.estimate is None and claims_nothing(comparison)
 
 
@@ -99,7 +101,7 @@ def test_3_saturation_is_not_read_off_a_ramp(ramps: int) -> None:
     assert found.kind == "none"
     assert found.users is None
     assert found.per_s is None
-    assert "only ever rose" in found.words
+    assert "only ever rose" in text(found.message)
 
 
 def test_3_a_ramp_that_is_one_trial_has_not_settled(study: Any) -> None:
@@ -134,7 +136,7 @@ def test_6_one_run_each_decides_nothing(study: Any, blocks: int) -> None:
     """Two runs of which the better is kept, or three, are no more."""
     comparison = study.compared(blocks=blocks)
     assert comparison.primary.kind == "undecided"
-    assert comparison.primary.words.startswith("UNDECIDED")
+    assert verdict_text(comparison.primary).startswith("UNDECIDED")
     assert claims_nothing(comparison)
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.plan.describe import describe
 from loadstone.plan.design import make_run_plan
+from loadstone.plan.outline import outline
+from loadstone.report.announcement import description
 from loadstone.spec.load import load_experiment, read_source, resolve
 from loadstone.spec.overrides import override
 from loadstone.spec.source import Source
@@ -52,7 +53,10 @@ def test_a_strange_value_anywhere(request: pytest.FixtureRequest, text: str, str
         experiment = resolve(Source("small.yaml", with_value(source.data, path, strange), source.lines))
         published = experiment.as_published is not None
         for quick, as_published in ((False, False), (True, False), (False, True))[: 3 if published else 2]:
-            describe(make_run_plan(experiment, quick=quick, as_published=as_published, blocks=2), experiment)
+            description(
+                outline(make_run_plan(experiment, quick=quick, as_published=as_published, blocks=2), experiment),
+                experiment,
+            )
 
     messages = [message for path in paths(source.data) if (message := refusal(partial(attempt, path)))]
     assert len(messages) > 10

@@ -3,10 +3,11 @@
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.plan.describe import describe
 from loadstone.plan.design import make_run_plan
 from loadstone.plan.model import Closed
+from loadstone.plan.outline import outline
 from loadstone.plan.run_plan import CrashTrial
+from loadstone.report.announcement import description
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.load import load_experiment
 from loadstone.spec.overrides import override
@@ -70,7 +71,9 @@ def test_a_server_of_the_users_is_never_killed(experiment: Experiment) -> None:
     changed = override(experiment, servers=["redis=redis://host"])
     run_plan = make_run_plan(changed, blocks=1)
     assert run_plan.crashes == ()
-    assert "  durability: not in this run (redis is yours, and is never killed)" in describe(run_plan, changed)
+    assert "  durability: not in this run (redis is yours, and is never killed)" in description(
+        outline(run_plan, changed), changed
+    )
 
 
 @pytest.mark.parametrize(

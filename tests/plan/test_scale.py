@@ -3,10 +3,11 @@
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.plan.describe import describe
 from loadstone.plan.design import make_run_plan
 from loadstone.plan.mode import Mode
 from loadstone.plan.model import Closed, Plan, RampUp
+from loadstone.plan.outline import outline
+from loadstone.report.announcement import description
 from loadstone.spec.load import load_experiment
 
 RAMP_UP = "{kind: closed, users: 200, ramp_up: {initial_users: 10, step_users: 20, step_every_s: 2 s}}"
@@ -60,7 +61,7 @@ def test_published_counts_are_shorter_too(ramped: str) -> None:
     assert plan.model == Closed(users=20, ramp_up=RampUp(initial_users=1, step_users=2, step_every_s=0.2))
     assert plan_of(text, as_published=True, scale=1.0).phases.measure_s == 120
     experiment = load_experiment(text)
-    words = describe(make_run_plan(experiment, as_published=True, scale=0.1), experiment)
+    words = description(outline(make_run_plan(experiment, as_published=True, scale=0.1), experiment), experiment)
     assert "Scale 10 %: users and rows are 10 % of those written, and phases as much shorter" in words
 
 
@@ -78,6 +79,6 @@ def test_the_command_line_wins_over_quick_and_quick_over_the_experiment(app: str
 
 def test_a_scale_of_one_is_not_told(app: str) -> None:
     experiment = load_experiment(app)
-    assert "Scale" not in describe(make_run_plan(experiment, blocks=1, scale=1.0), experiment)
-    words = describe(make_run_plan(experiment, blocks=1), experiment)
+    assert "Scale" not in description(outline(make_run_plan(experiment, blocks=1, scale=1.0), experiment), experiment)
+    words = description(outline(make_run_plan(experiment, blocks=1), experiment), experiment)
     assert "Scale 50 %: users and rows are 50 % of those written\n" in words

@@ -3,8 +3,9 @@
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.plan.describe import describe
 from loadstone.plan.design import make_run_plan
+from loadstone.plan.outline import outline
+from loadstone.report.announcement import description
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import Level
 from loadstone.spec.load import load_experiment
@@ -58,12 +59,12 @@ def test_as_many_urls_as_replicas(app: str) -> None:
 
 def test_what_the_user_must_have_done_is_told(app: str) -> None:
     experiment = override(by_url(app), servers=["mariadb=mariadb://user:secret@host"])
-    text = describe(make_run_plan(experiment, only=MARIADB, blocks=1), experiment)
+    text = description(outline(make_run_plan(experiment, only=MARIADB, blocks=1), experiment), experiment)
     told = " ".join(text[text.index("Subject app") :].split())
     assert told.startswith(
         "Subject app: yours, 1 URL (work write, read); it must run with SUBJECT_STORE=mariadb "
         "SUBJECT_CACHE as the experiment has it Data"
     )
     assert "secret" not in text
-    ours = describe(make_run_plan(by_url(app), only=MARIADB, blocks=1), by_url(app))
+    ours = description(outline(make_run_plan(by_url(app), only=MARIADB, blocks=1), by_url(app)), by_url(app))
     assert "it knows nothing of mariadb: give what it uses by --server" in " ".join(ours.split())

@@ -9,7 +9,7 @@ import pytest
 
 from loadstone.errors import DriveFailed, UserError
 from loadstone.record.folder import RunFolder
-from loadstone.record.look import Look
+from loadstone.record.look import Look, LookVerdict
 from loadstone.record.reading import read_run, read_trials
 
 
@@ -136,7 +136,15 @@ def test_a_trial_that_was_measured_again_is_nothing_to_note(synthetic: ModuleTyp
     assert {line.attempt for line in run.intervals["b01-002"]} == {2}
 
 
-LOOK = Look(group="storage", blocks=8, unix_s=1.5, elapsed_s=60.0, words=["EQUIVALENT"], stop=True, reason="decided")
+LOOK = Look(
+    group="storage",
+    blocks=8,
+    unix_s=1.5,
+    elapsed_s=60.0,
+    verdicts=[LookVerdict(kind="equivalent")],
+    stop=True,
+    reason="decided",
+)
 
 
 def test_looks_are_read_in_their_order_and_garbage_is_named(path: Path) -> None:
@@ -154,6 +162,24 @@ def test_looks_are_read_in_their_order_and_garbage_is_named(path: Path) -> None:
     with RunFolder.resume(path) as folder:
         assert [look.blocks for look in folder.earlier_looks] == [8, 12]
         assert [trial.trial for trial in folder.earlier_trials] == ["b01-001", "b01-002", "b01-003"]
+
+
+@pytest.mark.parametrize(("sentence", "kind"), [
+    ("INVALID: errors, measured 3.4 %, limit 1 %", "invalid"),
+    ("EQUIVALENT within 5 %, real but negligible: +2.0 % [1.0, 3.0]", "equivalent"),
+    ("MIXED: typically faster, less total work (json by 4 % [2, 6], in total -3 %)", "mixed"),
+    ("UNDECIDED: +3 % [-1, 7]; about 2 to 8 more minutes (quick)", "undecided"),
+    ("NOT DECIDABLE HERE: noise floor +-30 %", "not_decidable"),
+    ("string FASTER by 12 % [9, 15], materially", "faster"),
+    ("EQUIVALENT-looking FASTER by 12 % [9, 15]", "faster"),
+])  # fmt: skip
+def test_a_look_of_before_held_sentences_and_is_read_as_verdicts(path: Path, sentence: str, kind: str) -> None:
+    line = LOOK.model_dump(mode="json") | {"words": [sentence]}
+    del line["verdicts"]
+    (path / "looks.jsonl").write_text(json.dumps(line) + "\n")
+    (look,) = read_run(path).looks
+    assert [verdict.kind for verdict in look.verdicts] == [kind]
+    assert look.model_copy(update={"verdicts": LOOK.verdicts}) == LOOK
 
 
 def test_a_run_of_a_version_without_looks_has_none(path: Path) -> None:

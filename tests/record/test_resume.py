@@ -198,6 +198,11 @@ SUBJECT = {"ours": True, "source": "a" * 16, "cpu limit": "0.5", "jvm_flags": "-
     [
         ("source", "b" * 16, "subject app: source was aaaaaaaaaaaaaaaa and is now bbbbbbbbbbbbbbbb"),
         ("cpu limit", "unavailable: no group", "subject app: cpu limit was 0.5 and is now unavailable; run it anew"),
+        (
+            "limits",
+            {"cpu": {"status": "unavailable", "value": None, "why": "no group"}},
+            "subject app: cpu limit was 0.5 and is now unavailable; run it anew",
+        ),
         ("memory limit in bytes", "1000", "subject app: memory limit in bytes was none and is now 1000"),
         ("jvm_flags", "-Xmx1g", "subject app: jvm_flags was -Xmx256m and is now -Xmx1g"),
         ("url", "http://elsewhere", "subject app: url was none and is now http://elsewhere"),
@@ -208,7 +213,7 @@ def test_another_subject_is_refused(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     key: str,
-    value: str,
+    value: object,
     difference: str,
 ) -> None:
     then = {**synthetic.ENVIRONMENT, "subjects": {"app": SUBJECT}}

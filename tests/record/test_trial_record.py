@@ -6,12 +6,16 @@ from types import ModuleType
 
 import pytest
 
+from loadstone.deploy.limit_in_force import LimitInForce
 from loadstone.observe.sample import Sample
 from loadstone.record.facts import AvgMax, Ceiling, ServerCounters, StoredFacts, SubjectFacts, TrialFacts
 from loadstone.record.observation import Drive, Observation, measure_phase
 from loadstone.record.trial import TrialRecord
 from loadstone.record.trial_record import failed_trial_record, make_trial_record
 from loadstone.software.redis.monitor import CommandStat
+
+HALF_A_CPU = LimitInForce(status="in_force", value=0.5)
+REFUSED = LimitInForce(status="unavailable", why="no")
 
 
 @pytest.fixture(scope="module")
@@ -235,7 +239,7 @@ def of_an_application(synthetic: ModuleType, drive) -> TrialFacts:
         subjects={"app": SubjectFacts(replicas=2, ours=True), "nest": SubjectFacts(replicas=1, ours=True)},
         settings={"mariadb": {"query_cache_size": "0"}},
         mismatched={"mariadb": {"innodb_buffer_pool_size": "64M"}},
-        limits={"mariadb": {"cpu limit": "1"}},
+        limits={"mariadb": {"cpu": LimitInForce(status="in_force", value=1.0)}},
     )
     return TrialFacts.model_validate(json.loads(trial.model_dump_json())["facts"])
 
@@ -264,24 +268,42 @@ def test_a_main_thread_is_told_of_what_works_in_one(of_an_application: TrialFact
 
 
 @pytest.mark.parametrize(
-    ("told", "kept", "cpus"),
+    ("reported", "kept", "cpus"),
     [
-        ({"mariadb": {"cpu limit": "0.5"}}, {"cpu limit": "0.5"}, 0.5),
-        ({"mariadb": {"cpu limit": "unavailable: no"}}, {"cpu limit": "unavailable: no"}, None),
-        ({}, {"cpu limit": "unknown: nobody tells"}, None),
-        (None, {"cpu limit": "unknown: nobody tells"}, None),
+        ({"mariadb": {"cpu": HALF_A_CPU}}, HALF_A_CPU, 0.5),
+        ({"mariadb": {"cpu": REFUSED}}, REFUSED, None),
+        ({}, LimitInForce(status="unknown"), None),
+        (None, LimitInForce(status="unknown"), None),
     ],
 )
-def test_only_a_limit_in_force_is_one(synthetic: ModuleType, drive, told, kept, cpus) -> None:
+def test_only_a_limit_in_force_is_one(synthetic: ModuleType, drive, reported, kept, cpus) -> None:
     planned = synthetic.planned_trial("b01-001", {"operation": "set"}, drive.plan)
     planned.servers["mariadb"] = {"kind": "mariadb", "limits": {"cpu": 1.0}, "settings": {"log_bin": "OFF"}}
     samples = [*drive.samples, *of_process(synthetic, "mariadb", 0.8, 0.001, threads_connected=12.0)]
     software = {"redis": "redis", "mariadb": "mariadb"}
-    trial = synthetic.make_trial(drive, planned, samples=samples, limits=told or {}, software=software)
+    trial = synthetic.make_trial(drive, planned, samples=samples, limits=reported or {}, software=software)
     found = TrialFacts.model_validate(trial.facts)
-    assert found.limits == {"mariadb": kept}
+    assert found.limits == {"mariadb": {"cpu": kept}}
     assert found.parts["mariadb"].cpu_limit == cpus
     assert found.settings == {"mariadb": {}}, "it was asked and did not answer"
+
+
+def test_limits_of_before_were_texts(of_an_application: TrialFacts) -> None:
+    texts = {
+        "a": {"cpu limit": "0.5", "memory limit in bytes": "256000000"},
+        "b": {"cpu limit": "unavailable: no control groups", "memory limit": "unknown: nobody tells"},
+        "c": {"cpu limit": "inf"},
+    }
+    found = TrialFacts.model_validate({**of_an_application.written(), "limits": texts})
+    assert found.limits == {
+        "a": {"cpu": HALF_A_CPU, "memory": LimitInForce(status="in_force", value=256e6)},
+        "b": {
+            "cpu": LimitInForce(status="unavailable", why="no control groups"),
+            "memory": LimitInForce(status="unknown"),
+        },
+        "c": {"cpu": LimitInForce(status="unlimited")},
+    }
+    assert TrialFacts.model_validate(found.written()) == found
 
 
 def test_what_monitors_saw_is_kept_as_average_and_maximum(of_an_application: TrialFacts) -> None:

@@ -14,6 +14,7 @@ from loadstone.analyse.model import (
     ResultTable,
     Row,
 )
+from loadstone.message import as_written
 from loadstone.record.facts import AvgMax
 from loadstone.record.trial import Quantiles
 
@@ -99,7 +100,7 @@ def row(condition: dict[str, Any], label: str, tps: float, users: int, errors: f
     mean_ns = users / tps * 1e9
     operations = round(tps * 30)
     goodput = tps * (1 - errors)
-    held = Bottleneck(part="subject", words="subject-bound: spring 98 % busy", evidence={"spring": 0.98})
+    bottleneck = Bottleneck(part="subject", message="subject-bound: spring 98 % busy", evidence={"spring": 0.98})
     return Row(
         **{
             "condition": condition, "label": label, "trials": [], "verdict": "valid", "reasons": [],
@@ -111,8 +112,8 @@ def row(condition: dict[str, Any], label: str, tps: float, users: int, errors: f
             ),
             "service_ns": None, "pool_wait_ns": None,
             "errors": {"status_503": round(operations * errors)} if errors else {}, "cpu_share": {"spring": 0.93},
-            "published": None, "unmeasurable": ["p999: 9,000 samples; 100 beyond the quantile are needed"],
-            "blocks": 6, "goodput_interval": (goodput * 0.97, goodput * 1.04), "bottleneck": held, **more,
+            "published": None, "unmeasurable": {"p999": "9,000 samples; 100 beyond the quantile are needed"},
+            "blocks": 6, "goodput_interval": (goodput * 0.97, goodput * 1.04), "bottleneck": bottleneck, **more,
         }
     )  # fmt: skip
 
@@ -173,7 +174,7 @@ def lessons() -> list[LessonAnswer]:
         ),
         LessonAnswer(
             then="LPOP under everysec beats no AOF: noise, or an empty list.",
-            now="All 312,004 LPOP found an element.", verdict="did not happen",
+            now="All 312,004 LPOP found an element.", verdict="did_not_happen",
         ),
     ]  # fmt: skip
 
@@ -201,10 +202,10 @@ def application(analysis: Analysis) -> Analysis:
         update={
             "experiment": "aof-modes",
             "question": "What do the append-only-file modes cost, on Redis itself and behind an application?",
-            "answer": "Behind the application, nothing that matters: the application is the limit.",
+            "answer": as_written("Behind the application, nothing that matters: the application is the limit."),
             "tables": [posts(), clients()], "trials": [], "families": [], "answers": [], "checks": [], "notes": [],
             "timeline": analysis.timeline[:40], "lessons": lessons(), "crashes": crashes(), "scale": 0.1,
-            "published_source": "A blog post, Kubernetes, nGrinder",
+            "published_source": as_written("A blog post, Kubernetes, nGrinder"),
             "factors": {
                 "store": FactorView(title="Store"), "users": FactorView(title="vUsers", unit="vUsers"),
                 "replicas": FactorView(title="Replicas", unit="replicas"), "client": FactorView(title="Client"),

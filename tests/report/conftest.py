@@ -19,6 +19,7 @@ from loadstone.analyse.model import (
     TimelinePoint,
     TrialView,
 )
+from loadstone.message import as_written
 from loadstone.record.trial import CheckResult, Quantiles
 
 SIZES = {"10 B": 10, "100 B": 100, "500 B": 500, "1 kB": 1000, "10 kB": 10_000, "100 kB": 100_000}
@@ -106,7 +107,7 @@ class Builder:
             label=label,
             trials=[trial.trial],
             verdict=verdict,
-            reasons=[check.reason for check in trial.checks if check.verdict in ("suspect", "invalid")],
+            reasons=[c.reason for c in trial.checks if c.verdict in ("suspect", "invalid") and c.reason],
             operations=operations,
             elapsed_s=operations / rate,
             throughput_per_s=rate * 1.0003,
@@ -118,9 +119,9 @@ class Builder:
             errors={"timeout": 12} if verdict == "suspect" else {},
             cpu_share={"generator": 0.41, "redis": min(0.99, rate * service_us * 0.45e-6)},
             published=published,
-            unmeasurable=[
-                f"{name}: {operations:,} samples; 100 beyond the quantile are needed" for name in unmeasurable
-            ],
+            unmeasurable={
+                name: as_written(f"{operations:,} samples; 100 beyond the quantile are needed") for name in unmeasurable
+            },
         )
 
     def trial(self, condition: dict[str, Any], label: str, verdict: str, rate: float, response: Quantiles) -> TrialView:
@@ -148,7 +149,7 @@ class Builder:
             trials=[trial.trial] if trial else [], verdict="invalid" if trial else "missing",
             reasons=[check.reason for check in trial.checks if check.verdict == "invalid"] if trial else [],
             operations=None, elapsed_s=None, throughput_per_s=None, goodput_per_s=None, peak_per_s=None,
-            response_ns=None, service_ns=None, pool_wait_ns=None, errors={}, cpu_share={}, unmeasurable=[],
+            response_ns=None, service_ns=None, pool_wait_ns=None, errors={}, cpu_share={}, unmeasurable={},
         )  # fmt: skip
 
     def checks(self, verdict: str) -> list[CheckResult]:
@@ -296,13 +297,13 @@ def sample_answers() -> list[Answer]:
             claim="A partial update costs what a set of that size costs.",
             answer="The two were measured once each: a difference of this size may be chance.",
             evidence=["update, 10 B: 18,868 RPS (b01-013)", "set, 10 B: 17,857 RPS (b01-000)"],
-            verdict="no comparison: one block",
+            verdict="one_block",
         ),
         Answer(
             claim="A cluster would give tens to hundreds of thousands.",
             answer="One server on one machine cannot tell.",
             evidence=[],
-            verdict="not answered here",
+            verdict="not_answered_here",
         ),
     ]
 
@@ -388,6 +389,6 @@ def empty_analysis() -> Analysis:
         update={
             "tables": tables, "trials": [], "timeline": [], "checks": [], "answers": [], "complete": False,
             "trials_done": 0, "trials_valid": 0, "trials_suspect": 0, "trials_invalid": 0, "environment": {},
-            "answer": "Nothing was measured.",
+            "answer": as_written("Nothing was measured."),
         }
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Two declared comparisons with every kind of verdict, judged by the real judge, and the trials behind them."""
+"""Two declared comparisons with every kind of verdict, with the real verdicts, and the trials behind them."""
 
 import math
 import random
@@ -7,14 +7,13 @@ from statistics import median
 from typing import Any
 
 from loadstone.analyse.model import Analysis, Bottleneck, Comparison, Family, Row, TrialView
-from loadstone.judge.judgement import BlockPoint, Judgement, Side
-from loadstone.judge.statistics.sequential import judge
+from loadstone.judge.statistics.decision import refused, verdict_of_blocks
 from loadstone.judge.statistics.settings import Settings
-from loadstone.judge.statistics.verdict import Verdict, invalid
+from loadstone.judge.verdict import BlockPoint, Side, Verdict
+from loadstone.message import as_written
 from loadstone.record.trial import CheckResult
 
 LATENCY = "response_ns.p50"
-WORDS = {"goodput_per_s": "correct replies a second", LATENCY: "P50 of the response time"}
 TOO_MANY_ERRORS = CheckResult(
     name="errors", verdict="invalid", measured=3.4, limit=1.0, unit="%",
     reason="hash: 3.4 % of the operations failed, limit 1 %",
@@ -33,7 +32,7 @@ class Pair:
     blocks: int
     stalls: tuple[int, ...] = ()
     spoiled: bool = False
-    ended: str = "decided"
+    ended: Any = "decided"
     warnings: tuple[str, ...] = ()
 
 
@@ -65,16 +64,16 @@ class Maker:
         settings = {"pairs": len(pairs), "budget": 2.0 if metric == LATENCY else 45.0}
         comparisons = [self.comparison(name, question, pair, metric, **settings) for pair in pairs]
         return Family(
-            name=name, question=question, answer=answer, note="", metric_words=WORDS[metric], comparisons=comparisons
+            name=name, question=question, answer=as_written(answer), note="", metric=metric, comparisons=comparisons
         )
 
     def comparison(self, name: str, question: str, pair: Pair, metric: str, *, pairs: int, budget: float) -> Comparison:
         points = [self.point(name, pair, block, metric) for block in range(1, pair.blocks + 1)]
         if pair.spoiled:
             points[4] = points[4].model_copy(
-                update={"used": False, "why": f"{points[4].trial_a} is invalid: generator cpu"}
+                update={"used": False, "why": as_written(f"{points[4].trial_a} is invalid: generator cpu")}
             )
-        primary = self.judgement(pair, points, metric, "primary", pairs, budget)
+        primary = self.verdict(pair, points, metric, "primary", pairs, budget)
         other = LATENCY if metric == "goodput_per_s" else "goodput_per_s"
         flipped = [
             point.model_copy(update={"a": 1e9 / (point.a or 1), "b": 1e9 / (point.b or 1), "used": True})
@@ -82,9 +81,9 @@ class Maker:
         ]
         return Comparison(
             name=name, question=question, place=pair.place, between="storage", primary=primary,
-            exploratory=[self.judgement(pair, flipped, other, "exploratory", pairs, budget)], pairs=pairs,
+            exploratory=[self.verdict(pair, flipped, other, "exploratory", pairs, budget)], pairs=pairs,
             sequential=True, blocks_done=pair.blocks, blocks_repeated=2 if pair.spoiled else 0, ended=pair.ended,
-            checks=self.comparison_checks(pair), warnings=list(pair.warnings),
+            checks=self.comparison_checks(pair), warnings=list(map(as_written, pair.warnings)),
         )  # fmt: skip
 
     def comparison_checks(self, pair: Pair) -> list[CheckResult]:
@@ -101,7 +100,7 @@ class Maker:
         swapped = self.random.random() < 0.5
         names = [self.trial(name, side, pair.place, block, swapped != (side == pair.b)) for side in (pair.a, pair.b)]
         return BlockPoint(
-            block=block, trial_a=names[0], trial_b=names[1], a=a, b=b, log_ratio=math.log(b / a), used=True, why=""
+            block=block, trial_a=names[0], trial_b=names[1], a=a, b=b, log_ratio=math.log(b / a), used=True
         )
 
     def trial(self, group: str, side: str, place: str, block: int, late: bool) -> str:
@@ -115,37 +114,24 @@ class Maker:
         )  # fmt: skip
         return name
 
-    def judgement(
+    def verdict(
         self, pair: Pair, points: list[BlockPoint], metric: str, role: Any, pairs: int, budget: float
-    ) -> Judgement:
+    ) -> Verdict:
         larger = metric == "goodput_per_s"
         settings = Settings(
-            larger_is_faster=larger, margin=0.05 if larger else 0.10, pairs=pairs, trial_s=3, overhead_s=1,
-            budget_minutes=budget, names=(pair.a, pair.b),
+            metric=metric, larger_is_faster=larger, margin=0.05 if larger else 0.10, pairs=pairs, trial_s=3,
+            overhead_s=1, budget_minutes=budget, names=(pair.a, pair.b),
         )  # fmt: skip
         used = [point for point in points if point.used and point.a and point.b]
         a, b = [point.a or 1.0 for point in used], [point.b or 1.0 for point in used]
-        found = judge(a, b, settings, rejected=False)
+        found = verdict_of_blocks(a, b, settings, rejected=False)
         if pair.spoiled and role == "primary":
-            found = invalid(TOO_MANY_ERRORS, len(used))
-        return _judgement(found, settings, metric, role, (pair.a, pair.b), points)
-
-
-def _judgement(
-    found: Verdict, settings: Settings, metric: str, role: Any, names: tuple[str, str], points: list[BlockPoint]
-) -> Judgement:
-    sides = [
-        Side(condition={"storage": name}, name=name, typical=median(getattr(point, side) for point in points))
-        for name, side in zip(names, ("a", "b"), strict=True)
-    ]
-    return Judgement(
-        metric=metric, metric_words=WORDS[metric], larger_is_faster=settings.larger_is_faster, role=role,
-        margin=settings.margin, kind=found.kind, words=found.words, winner=found.winner, materially=found.materially,
-        negligible=found.negligible, blocks=found.blocks, estimate=found.estimate, low=found.low, high=found.high,
-        level=None if found.alpha is None else 1 - found.alpha, p_value=found.p_value, stalls_a=found.stalls_a,
-        stalls_b=found.stalls_b, total=found.total, detectable=found.mde, more_minutes=found.more_minutes,
-        noise_floor=found.noise_floor, a=sides[0], b=sides[1], points=points if role == "primary" else [],
-    )  # fmt: skip
+            found = refused(TOO_MANY_ERRORS, len(used), settings)
+        sides = {
+            side: Side(condition={"storage": name}, name=name, typical=median(getattr(point, side) for point in points))
+            for side, name in (("a", pair.a), ("b", pair.b))
+        }
+        return found.model_copy(update={**sides, "role": role, "points": points if role == "primary" else []})
 
 
 def with_families(analysis: Analysis) -> Analysis:
@@ -164,13 +150,13 @@ def with_families(analysis: Analysis) -> Analysis:
     return analysis.model_copy(
         update={
             "families": families, "trials": [*analysis.trials, *maker.trials], "elapsed_s": 723.0, "budget_s": 2700.0,
-            "comparison": "9 comparisons: 4 decided, 4 undecided, 1 invalid",
+            "comparison": as_written("9 comparisons: 4 decided, 4 undecided, 1 invalid"),
         }
     )  # fmt: skip
 
 
 def with_intervals(analysis: Analysis) -> Analysis:
-    """Every measured row with an interval, six blocks and what held it back."""
+    """Every measured row with an interval, six blocks and its bottleneck."""
     tables = [
         table.model_copy(update={"rows": [_with_interval(row) for row in table.rows]}) for table in analysis.tables
     ]
@@ -181,6 +167,8 @@ def _with_interval(row: Row) -> Row:
     rate = row.goodput_per_s
     if rate is None:
         return row
-    held = Bottleneck(part="server", words="server-bound: main thread of redis 98 % busy", evidence={"redis": 0.98})
+    bottleneck = Bottleneck(
+        part="server", message="server-bound: main thread of redis 98 % busy", evidence={"redis": 0.98}
+    )
     ends = (0.98 * rate, 1.03 * rate)
-    return row.model_copy(update={"goodput_interval": ends, "blocks": 6, "bottleneck": held})
+    return row.model_copy(update={"goodput_interval": ends, "blocks": 6, "bottleneck": bottleneck})

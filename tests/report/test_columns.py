@@ -1,4 +1,5 @@
 from loadstone.analyse.model import Analysis, Row
+from loadstone.message import as_written
 from loadstone.report.column import Column, unmeasurable
 from loadstone.report.columns import COLUMNS, columns_for
 
@@ -34,8 +35,10 @@ def test_a_missing_figure_says_why(analysis: Analysis) -> None:
     assert why("goodput_per_s", rows["set, 10 kB, 32 workers"]).startswith("without the generator the rate could be ")
 
 
-def test_a_reason_may_follow_a_colon_or_a_space(analysis: Analysis) -> None:
+def test_a_quantile_without_a_reason_says_so(analysis: Analysis) -> None:
     row = analysis.tables[0].rows[0]
-    for text in ("p999: too few", "p999 too few"):
-        assert unmeasurable(row.model_copy(update={"unmeasurable": [text]})) == [("p999", "too few")]
-    assert unmeasurable(row.model_copy(update={"unmeasurable": ["p99"]})) == [("p99", "the data cannot tell it")]
+    few = row.model_copy(update={"unmeasurable": {"p999": as_written("too few")}})
+    assert unmeasurable(few) == [("p999", "too few")]
+    assert unmeasurable(row.model_copy(update={"unmeasurable": {"p99": as_written("")}})) == [
+        ("p99", "the data cannot tell it")
+    ]

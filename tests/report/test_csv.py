@@ -5,6 +5,7 @@ import math
 from loadstone.analyse.model import Analysis
 from loadstone.report import csv as csv_report
 from loadstone.report.csv_comparisons import COMPARED
+from loadstone.report.verdicts import verdict_text
 
 
 def rows_of(analysis: Analysis, file: str = "tables.csv") -> list[dict[str, str]]:
@@ -26,7 +27,7 @@ def test_a_row_a_condition_a_table_with_units_in_the_header(analysis: Analysis) 
             for name in ("min", "mean", "p50", "p90", "p95", "p99", "p999", "max")
         ),
         "errors_total", "errors", "cpu_generator_share_of_core", "cpu_redis_share_of_core",
-        "held_back_by", "held_back_evidence", "unmeasurable", "reasons",
+        "bottleneck", "bottleneck_evidence", "unmeasurable", "reasons",
     ]  # fmt: skip
 
 
@@ -72,7 +73,7 @@ def test_a_line_a_pair_and_metric(judged: Analysis) -> None:
     assert primary.low is not None
     assert float(first["ratio"]) == math.exp(primary.estimate)
     assert float(first["ratio_low"]) == math.exp(primary.low)
-    assert first["verdict"] == primary.words
+    assert first["verdict"] == verdict_text(primary)
     assert first["trials_a"].split() == [point.trial_a for point in primary.points]
 
 

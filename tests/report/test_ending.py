@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
+from tests.verdicts import verdict
 
 from loadstone.analyse.model import Analysis, CrashRow, CrashTable, Row
-from loadstone.judge.judgement import Bound
+from loadstone.judge.verdict import Bound
 from loadstone.live.progress import RunProgress
+from loadstone.message import as_written
 from loadstone.options import RunOptions, wanted_experiment, wanted_plan
 from loadstone.overview import announce
 from loadstone.report import csv, html, markdown, terminal
@@ -41,7 +43,10 @@ def bounded(judged: Analysis) -> Analysis:
     """The judged analysis with a bound on every figure, and with the command that made it."""
     bounds = (Bound(generator=0.03, taken=0.004), Bound(generator=0.31, taken=0.0), Bound(generator=0.0, taken=0.002))
     told = judged.model_copy(
-        update={"environment": {**judged.environment, "command": COMMAND}, "headline": "set 1,000 [900, 1,100]."}
+        update={
+            "environment": {**judged.environment, "command": COMMAND},
+            "headline": as_written("set 1,000 [900, 1,100]."),
+        }
     )
     return change_rows(told, lambda place, _: {"bound": bounds[place % 3]})
 
@@ -73,7 +78,12 @@ def test_so_it_has_with_many_comparisons_and_crashes_and_a_long_answer(bounded: 
     )
     table = CrashTable(name="x", title="Lost", note="", rows=[crash] * 4)
     full = bounded.model_copy(
-        update={"families": bounded.families * 5, "crashes": [table], "headline": "word " * 40, "scale": 0.1}
+        update={
+            "families": bounded.families * 5,
+            "crashes": [table],
+            "headline": as_written("word " * 40),
+            "scale": 0.1,
+        }
     )
     text = printed(full, width)
     assert lines_of(text, width) <= LINES_MAX
@@ -164,9 +174,11 @@ def test_a_whole_run_has_at_most_60_lines_where_there_is_no_terminal(bounded: An
             progress.live(100_000.0 + number, 1_000_000, "measure")
             now[0] += 180 / len(trials)
             reasons = [f"The rate rose from {number} a second to {2 * number}.", f"{number} % of the time was lost."]
-            progress.finished(("valid", "suspect", "invalid")[number % 3], reasons, in_block=number > 52)
+            progress.finished(
+                ("valid", "suspect", "invalid")[number % 3], list(map(as_written, reasons)), in_block=number > 52
+            )
             if number in (80, 120):
-                said = ["string FASTER by 12 % [9, 15]", "UNDECIDED: 3 % [-1, 7]"]
+                said = [verdict("faster", 12, 9, 15), verdict("undecided", 3, -1, 7)]
                 progress.look("storage", 8, "go on" if number == 80 else "last look", said, ["a against b", "c"])
         progress.step("writing the report")
     terminal.show(bounded, FOLDER / "report.html", console, folder=FOLDER)

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from loadstone.analyse.model import Part
-from loadstone.judge.judgement import VerdictKind
+from loadstone.judge.verdict import VerdictKind
 from loadstone.report.columns import COLUMNS
 from loadstone.report.glossary import GROUPS, TERMS, VERDICT_TERMS, meaning
 from loadstone.report.study_columns import BOTTLENECKS

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.judge.judgement import VerdictKind
+from loadstone.judge.statistics.decision import verdict_of_blocks
 from loadstone.judge.statistics.effect import detectable_effect
-from loadstone.judge.statistics.sequential import judge
 from loadstone.judge.statistics.settings import Settings
+from loadstone.judge.verdict import VerdictKind
 from loadstone.percents import log_percent
 from loadstone.plan.looks import LOOK_ALPHA
 from loadstone.report.glossary import VERDICT_TERMS
+from loadstone.report.verdicts import verdict_text
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-it-decides.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -24,7 +25,7 @@ def test_the_judge_says_so(blocks: str, percents: str, sentence: str) -> None:
     assert len(ratios) == int(blocks)
     budget = 2.0 if sentence.startswith("NOT DECIDABLE") else 45.0
     settings = Settings(names=("json", "string"), budget_minutes=budget, trial_s=3, overhead_s=1)
-    assert judge([1.0] * len(ratios), ratios, settings).words == sentence
+    assert verdict_text(verdict_of_blocks([1.0] * len(ratios), ratios, settings)) == sentence
 
 
 def test_every_kind_of_verdict_is_explained() -> None:

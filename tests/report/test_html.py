@@ -9,9 +9,12 @@ from html.parser import HTMLParser
 import pytest
 
 from loadstone.analyse.model import Analysis
+from loadstone.message import as_written
 from loadstone.report import html
 from loadstone.report.columns import columns_for
 from loadstone.report.glossary import VERDICT_TERMS
+from loadstone.report.text.catalogue import text
+from loadstone.report.verdicts import verdict_text
 
 
 class Page(HTMLParser):
@@ -68,7 +71,7 @@ def test_it_opens_with_the_question_the_answer_and_the_validity(analysis: Analys
     words = " ".join(page.words.split())
     order = [
         analysis.question,
-        analysis.answer,
+        text(analysis.answer),
         "0 of 74 figures good within 10 %",
         "no comparison: one block",
         "78 valid, 1 suspect, 2 invalid and 2 not run of 83 trials",
@@ -118,14 +121,16 @@ def test_a_name_that_two_trials_share_has_two_anchors(judged: Analysis) -> None:
 
 def test_verdicts_stand_before_the_tables_in_fixed_words(judged: Analysis, judged_page: Page) -> None:
     words = " ".join(judged_page.words.replace("\u00a0", " ").split())
-    assert words.index(judged.answer) < words.index("Compared by correct replies a second; a difference below 5 %")
+    assert words.index(text(judged.answer)) < words.index(
+        "Compared by correct replies a second; a difference below 5 %"
+    )
     assert words.rindex("Compared by P50 of the response time") < words.index("By document size, one worker")
     assert {one.primary.kind for family in judged.families for one in family.comparisons} == set(VERDICT_TERMS)
     for family in judged.families:
         assert family.question in words
         assert family.answer in words
         for comparison in family.comparisons:
-            assert comparison.primary.words in words
+            assert verdict_text(comparison.primary) in words
             assert all(warning in words for warning in comparison.warnings)
     assert "Took 12 min 3 s of a budget of 45 min." in words
 
@@ -159,7 +164,7 @@ def test_exploratory_figures_are_folded_and_say_what_they_are(judged_page: Page)
     folded = judged_page.all("details", **{"class": "words exploratory"})
     assert len(folded) == 2
     assert all("open" not in attributes for attributes in folded)
-    assert "exploratory figures: not what was asked, many figures, some will differ by chance" in judged_page.words
+    assert "exploratory figures: beside the question, many figures, some will differ by chance" in judged_page.words
 
 
 def test_checks_of_comparisons_are_listed(judged_page: Page) -> None:
@@ -167,7 +172,7 @@ def test_checks_of_comparisons_are_listed(judged_page: Page) -> None:
     assert re.search(r"errors ?0 ?0 ?1 ?0 ?3\.4 % \(limit 1 %\) hash against json, 10 kB, 8 workers", words)
 
 
-def test_what_held_a_condition_back_stands_in_the_table_and_at_its_trials(judged_page: Page) -> None:
+def test_the_bottleneck_of_a_condition_stands_in_the_table_and_at_its_trials(judged_page: Page) -> None:
     assert "server-bound: main thread of redis 98 % busy" in judged_page.words
     assert "bottleneck" in judged_page.words
 
@@ -221,7 +226,7 @@ def test_an_invalid_row_gives_its_reason_and_no_figure(page: Page) -> None:
 
 def test_a_figure_of_an_invalid_row_is_struck(analysis: Analysis) -> None:
     table = analysis.tables[-1]
-    row = table.rows[0].model_copy(update={"verdict": "invalid", "reasons": ["generator CPU"]})
+    row = table.rows[0].model_copy(update={"verdict": "invalid", "reasons": [as_written("generator CPU")]})
     text = html.render(
         analysis.model_copy(update={"tables": [table.model_copy(update={"rows": [row]})], "timeline": []})
     )
@@ -231,7 +236,7 @@ def test_a_figure_of_an_invalid_row_is_struck(analysis: Analysis) -> None:
 def test_a_percentile_that_cannot_be_told_says_why(page: Page) -> None:
     reasons = [abbr["title"] for abbr in page.all("abbr") if "100 beyond the quantile are needed" in abbr["title"]]
     assert len(reasons) == 18
-    assert "P99.9 cannot be told for any condition" in page.words
+    assert "P99.9 cannot be measured for any condition" in page.words
 
 
 def test_an_empty_run_is_a_page_too(empty_analysis: Analysis) -> None:

@@ -6,6 +6,8 @@ import pytest
 
 from loadstone.analyse.model import Analysis
 from loadstone.report import markdown
+from loadstone.report.format import sentence
+from loadstone.report.verdicts import verdict_text
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +25,7 @@ def test_it_opens_with_question_answer_and_validity(analysis: Analysis, report: 
     assert text.split("\n")[:5] == [
         f"# {analysis.question}",
         "",
-        f"**{analysis.answer}**",
+        f"**{sentence(analysis.answer)}**",
         "",
         "0 of 74 figures good within 10 %; 70: what limited them could not be observed; 2: the generator may have "
         "been the limit; 2: other reasons. 78 valid, 1 suspect, 2 invalid and 2 not run of 83 trials.",
@@ -107,7 +109,7 @@ def test_verdicts_stand_before_the_tables(judged: Analysis) -> None:
         assert f"### {family.question}" in lines
         assert family.answer in lines
         for comparison in family.comparisons:
-            words = re.sub(r"([\[\]~])", r"\\\1", comparison.primary.words)
+            words = re.sub(r"([\[\]~])", r"\\\1", verdict_text(comparison.primary))
             assert sum(words in line for line in lines if line.startswith("|")) >= 1
     assert {"charts/storage-forest.svg", "charts/storage-blocks.svg", "charts/client-library-forest.svg"} <= files
     assert "  - ! Which one ran first in its block mattered: the order shifts the ratio by 4 %." in lines

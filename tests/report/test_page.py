@@ -13,6 +13,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from loadstone.analyse.model import Analysis
+from loadstone.message import as_written
 from loadstone.report.write import write_report
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]  # a browser starts slowly on a busy machine
@@ -25,7 +26,7 @@ FLAGS = (
 )  # fmt: skip
 FIXED = {
     "format", "verdict", "phase", "unit", "experiment", "published_source", "kind", "role", "winner", "metric", "part",
-    "columns",
+    "columns", "ended",
 }  # fmt: skip
 """Keys whose values are not free text, or shown where the test does not look."""
 
@@ -280,7 +281,7 @@ def test_hostile_names_are_only_words(
     family = judged.families[0].model_copy(update={"comparisons": judged.families[0].comparisons[:2]})
     tables.append(application.tables[1])
     of_study = {"lessons": application.lessons, "crashes": application.crashes, "scale": application.scale}
-    mixed = small.model_copy(update={"tables": tables, "notes": ["note"], "families": [family], **of_study})
+    mixed = small.model_copy(update={"tables": tables, "notes": [as_written("note")], "families": [family], **of_study})
     evil = Analysis.model_validate(hostile(mixed.model_dump()))
     [path] = write_report(evil, tmp_path, ["html"])
     open_page(browser, path)

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from loadstone.analyse.model import Analysis, FactorView, ResultTable
-from loadstone.judge.judgement import Level
+from loadstone.judge.verdict import Level
 from loadstone.report.charts.durations import ticks
 from loadstone.report.charts.shape import Shape, shape_of
 from loadstone.report.levels import axis_text, level_text, number_of

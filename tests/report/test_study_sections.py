@@ -9,8 +9,10 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from loadstone.analyse.model import Analysis, CrashRow
+from loadstone.message import as_written
 from loadstone.report import crashes, html, lessons, markdown, summary, terminal
 from loadstone.report import csv as csv_report
+from loadstone.report import format as fmt
 from loadstone.report.json_report import render as json_report
 
 
@@ -45,7 +47,7 @@ def crash(**changes: object) -> CrashRow:
 def test_every_report_says_by_how_much_it_was_scaled(application: Analysis, shown: Callable[[Analysis], str]) -> None:
     said = "users (where the experiment scales them) and rows are 10 % of the original's."
     text = shown(application)
-    assert text.index(application.answer) < text.index(said) < text.index("78 valid")
+    assert text.index(fmt.sentence(application.answer)) < text.index(said) < text.index("78 valid")
     assert said not in shown(application.model_copy(update={"scale": 1.0}))
 
 
@@ -64,8 +66,8 @@ def test_every_lesson_is_told_then_and_now(application: Analysis, shown: Callabl
     section = text[text.index(lessons.HEADING) :] if shown is not on_the_page else text[text.rindex(lessons.HEADING) :]
     for lesson in application.lessons:
         assert lesson.then in section
-        assert lesson.now in section
-        assert lesson.verdict in section
+        assert fmt.sentence(lesson.now) in section
+        assert lessons.lesson_verdict(lesson.verdict) in section
     assert lessons.HEADING not in shown(application.model_copy(update={"lessons": []}))
 
 
@@ -147,9 +149,9 @@ def test_words_of_applications_are_explained_where_there_is_one(application: Ana
 
 def test_hostile_words_are_words(application: Analysis) -> None:
     bad = "a|b <script>x</script>\n# h"
-    lesson = application.lessons[0].model_copy(update={"then": bad, "now": bad})
+    lesson = application.lessons[0].model_copy(update={"then": bad, "now": as_written(bad)})
     table = application.crashes[0]
-    row = table.rows[0].model_copy(update={"label": bad, "problems": [bad]})
+    row = table.rows[0].model_copy(update={"label": bad, "problems": [as_written(bad)]})
     evil = application.model_copy(
         update={"lessons": [lesson], "crashes": [table.model_copy(update={"rows": [row], "title": bad, "note": bad})]}
     )

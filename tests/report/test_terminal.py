@@ -8,7 +8,10 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from loadstone.analyse.model import Analysis
+from loadstone.message import as_written
 from loadstone.report import terminal
+from loadstone.report.format import sentence
+from loadstone.report.verdicts import verdict_text
 
 
 def printed(analysis: Analysis, width: int, report: Path | None = None) -> str:
@@ -42,7 +45,7 @@ def test_a_narrow_terminal_keeps_what_says_most(analysis: Analysis) -> None:
 
 def test_it_opens_with_the_question_and_the_answer(analysis: Analysis) -> None:
     text = printed(analysis, 200, Path("runs/x/report.html"))
-    assert text.split("\n")[1:3] == [analysis.question, analysis.answer]
+    assert text.split("\n")[1:3] == [analysis.question, sentence(analysis.answer)]
     assert "; 78 valid, 1 suspect, 2 invalid and 2 not run of 83 trials; no comparison: one block; quick" in " ".join(
         text.split()
     )
@@ -72,7 +75,7 @@ def test_an_empty_run_says_so(empty_analysis: Analysis) -> None:
 
 
 def test_hostile_words_neither_repaint_nor_style(analysis: Analysis) -> None:
-    text = printed(analysis.model_copy(update={"answer": "[red]x[/red]\x1b[2J\ry"}), 120)
+    text = printed(analysis.model_copy(update={"answer": as_written("[red]x[/red]\x1b[2J\ry")}), 120)
     assert "[red]x[/red] [2J y" in text
     assert "\x1b" not in text
 
@@ -90,7 +93,7 @@ def test_verdicts_come_first_a_line_a_pair(judged: Analysis) -> None:
     assert "  " + judged.families[0].answer in lines
     for family in judged.families:
         for comparison in family.comparisons:
-            [line] = [line for line in lines if line.endswith(comparison.primary.words)]
+            [line] = [line for line in lines if line.endswith(verdict_text(comparison.primary))]
             assert comparison.place in line
     warning = "Which one ran first in its block mattered: the order shifts the ratio by 4 %."
     assert f"  ! lettuce against jedis, 16 workers: {warning}" in lines

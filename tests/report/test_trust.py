@@ -3,12 +3,12 @@
 import pytest
 
 from loadstone.analyse.model import Analysis, Bottleneck, Row
-from loadstone.judge.judgement import UNBOUNDED, Bound
+from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
 from loadstone.report.trust import half_width, trust, trust_words
 
-PACED = Bottleneck(part="paced", words="", evidence={})
+PACED = Bottleneck(part="paced", message="", evidence={})
 FREE = Bound(generator=0.0, taken=0.0)
 
 

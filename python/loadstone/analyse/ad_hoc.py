@@ -1,6 +1,6 @@
 """Comparisons that were not declared: any two conditions of a run that blocks hold together, judged by the same rules.
 
-What is picked after the figures are known can only be exploratory. All pairs that were asked for share the
+What is picked after the figures are known can only be exploratory. All requested pairs share the
 level: between groups by equal parts (Bonferroni), within a group by Holm's procedure.
 """
 
@@ -14,12 +14,13 @@ from loadstone.analyse.comparisons import (
     compare_family,
     repeated_blocks,
 )
-from loadstone.analyse.course import newest_look
-from loadstone.analyse.model import Comparison
+from loadstone.analyse.completion import newest_look
+from loadstone.analyse.model import Comparison, Ended
 from loadstone.judge.compare.blocks import GroupDesign, PairDesign, group_blocks, judged_blocks
 from loadstone.judge.compare.cases import GroupCase
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.statistics.settings import Settings
+from loadstone.message import Message, message
 from loadstone.plan.labels import condition_words
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.plan.run_plan import TABLE_GROUP, WARM_BLOCK, Condition
@@ -83,7 +84,7 @@ def compare_pairs(
     pairs: Sequence[PairDesign],
     metric: str | None,
     margin: float | None,
-) -> tuple[list[Comparison], list[str]]:
+) -> tuple[list[Comparison], list[Message]]:
     """Judge these pairs, and say of those that no block holds together why they are not compared.
 
     Without a metric, that of the pair's group counts; without a margin, the usual one of the metric.
@@ -108,7 +109,7 @@ def compare_pairs(
 
 
 def _place(run: Run, one: Comparison) -> str:
-    """All that both conditions have in common, of what the run varied: who picks a pair sees which one it is."""
+    """All that both conditions have in common, of what the run varied: so it is clear which pair it is."""
     a, b = one.primary.a.condition, one.primary.b.condition
     several = [name for name, factor in run.experiment.factors.items() if len(factor.levels) > 1 and name in a]
     return condition_words(run.experiment, a, [name for name in several if name in b and same_level(a[name], b[name])])
@@ -144,7 +145,7 @@ def _compare(
     return compare_family(case, ended=_ended(design, len(blocks.complete), newest), repeated=len(repeated)).comparisons
 
 
-def _ended(design: AdHocGroup, complete: int, newest: Look | None) -> str:
+def _ended(design: AdHocGroup, complete: int, newest: Look | None) -> Ended:
     """Why the pairs have no more blocks; tables are measured a fixed number of times and not looked at."""
     if newest is not None and newest.stop:
         return newest.reason
@@ -179,23 +180,20 @@ def _group_of(trials: Sequence[TrialRecord], pair: PairDesign) -> tuple[str | No
 
 def _blocks_of(trials: Sequence[TrialRecord], condition: Mapping[str, Level]) -> dict[str, set[int]]:
     """Group -> the blocks in which the condition was measured."""
-    wanted, found = identity(condition), dict[str, set[int]]()
+    name, found = identity(condition), dict[str, set[int]]()
     for trial in trials:
-        if trial.block != WARM_BLOCK and identity(trial.condition) == wanted:
+        if trial.block != WARM_BLOCK and identity(trial.condition) == name:
             found.setdefault(trial.group, set()).add(trial.block)
     return found
 
 
-def _apart(run: Run, trials: Sequence[TrialRecord], pair: PairDesign) -> str:
-    """Why a pair cannot be compared, one sentence."""
-    names = [condition_words(run.experiment, condition, condition) for condition in (pair.a, pair.b)]
-    groups = [sorted(_blocks_of(trials, condition)) for condition in (pair.a, pair.b)]
-    for name, found in zip(names, groups, strict=True):
-        if not found:
-            return f"Not compared: {name} was not measured."
-    if not set(groups[0]) & set(groups[1]):
-        said = " and ".join(f"{name} with '{', '.join(found)}'" for name, found in zip(names, groups, strict=True))
-        why = f"were measured at different times, {said}"
-    else:
-        why = "have no finished block in common"
-    return f"Not compared: {names[0]} and {names[1]} {why}; declare a comparison of them, and blocks will hold both."
+def _apart(run: Run, trials: Sequence[TrialRecord], pair: PairDesign) -> Message:
+    """Why a pair cannot be compared."""
+    a, b = (condition_words(run.experiment, condition, condition) for condition in (pair.a, pair.b))
+    groups_a, groups_b = (sorted(_blocks_of(trials, condition)) for condition in (pair.a, pair.b))
+    for name, groups in ((a, groups_a), (b, groups_b)):
+        if not groups:
+            return message("pair_not_measured", name=name)
+    if set(groups_a) & set(groups_b):
+        return message("pair_without_block", a=a, b=b)
+    return message("pair_apart_in_time", a=a, b=b, groups_a=groups_a, groups_b=groups_b)

@@ -4,14 +4,15 @@ from collections import Counter
 from pathlib import Path
 
 from loadstone.analyse.answers import Planned, answer_conclusions
+from loadstone.analyse.check_summaries import summarise_checks
 from loadstone.analyse.comparisons import compare_groups
-from loadstone.analyse.course import elapsed_s, is_complete, needed_trials
+from loadstone.analyse.completion import elapsed_s, is_complete, needed_trials
 from loadstone.analyse.crash_tables import make_crash_tables
 from loadstone.analyse.headline import answer_question, comparison_line, headline
 from loadstone.analyse.lessons import Outcome, learn
+from loadstone.analyse.machine_speed import machine_speed
 from loadstone.analyse.model import Analysis, FactorView, TrialView
-from loadstone.analyse.speed import machine_speed
-from loadstone.analyse.summary import notes_of, one_sentence, summarise_checks
+from loadstone.analyse.notes import notes_of, published_sources
 from loadstone.analyse.tables import make_tables
 from loadstone.analyse.timeline import make_timeline
 from loadstone.judge.validity.checks import forbidding
@@ -57,7 +58,7 @@ def analyse_run(run: Run) -> Analysis:
         trials_valid=verdicts["valid"],
         trials_suspect=verdicts["suspect"],
         trials_invalid=verdicts["invalid"],
-        published_source=one_sentence([source.source for source in run.experiment.published]),
+        published_source=published_sources([source.source for source in run.experiment.published]),
         notes=notes_of(run, judged),
         tables=tables,
         answers=answer_conclusions(run.experiment, tables, families, _planned(run)),

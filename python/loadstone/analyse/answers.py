@@ -6,16 +6,14 @@ block of trials cannot tell a difference from chance.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from loadstone.analyse.claims import answer_by_verdicts
-from loadstone.analyse.model import Answer, Family, ResultTable, Row
-from loadstone.analyse.row_figures import interval, range_words
-from loadstone.judge.metrics import figure, figure_words, less_is_better, metric_words
+from loadstone.analyse.model import Answer, AnswerVerdict, Family, ResultTable, Row
+from loadstone.judge.metrics import figure, less_is_better
+from loadstone.message import Message, as_written, message
 from loadstone.spec.experiment import Conclusion, Experiment
 from loadstone.spec.levels import Condition, Level, fits, identity
 
-ONE_BLOCK: Literal["no comparison: one block"] = "no comparison: one block"
 NEAR = 0.25
 """A figure without an interval that is nearer than this to a claimed one decides nothing: rates of one machine
 differ by so much between runs (`docs/checks.md`)."""
@@ -56,24 +54,19 @@ def answer_conclusions(
 
 
 def _or_left_out(conclusion: Conclusion, answer: Answer, planned: Planned) -> Answer:
-    """The answer, or that this run did not ask: what was never planned did not fail."""
-    if conclusion.kind == "beyond" or answer.verdict not in ("no valid data", "not answered here", ONE_BLOCK):
+    """The answer, or that this run left it out: what was never planned did not fail."""
+    if conclusion.kind == "beyond" or answer.verdict not in ("no_valid_data", "not_answered_here", "one_block"):
         return answer
     compared = conclusion.comparison is None or conclusion.comparison in planned.comparisons
-    if planned.holds(conclusion) and (compared or answer.verdict == "no valid data"):
+    if planned.holds(conclusion) and (compared or answer.verdict == "no_valid_data"):
         return answer
-    what = "--quick" if planned.quick else "this run"
-    if answer.evidence:
-        said = f"{what} leaves out the comparison that answers it; the figures stand side by side."
-    else:
-        said = f"{what} leaves out these conditions."
-    full = " Run it without --quick for an answer." if planned.quick else ""
-    verdict: Literal["left out of --quick", "left out"] = "left out of --quick" if planned.quick else "left out"
-    return answer.model_copy(update={"answer": f"{said[:1].upper()}{said[1:]}{full}", "verdict": verdict})
+    said = message("answer_left_out", quick=planned.quick, side_by_side=bool(answer.evidence))
+    verdict: AnswerVerdict = "left_out_of_quick" if planned.quick else "left_out"
+    return answer.model_copy(update={"answer": said, "verdict": verdict})
 
 
 def _is_back_to_back(experiment: Experiment) -> bool:
-    """Whether users ask again as soon as they are answered: a closed model without pauses."""
+    """Whether users send again as soon as they are answered: a closed model without pauses."""
     model = experiment.workload.model
     return model.get("kind") == "closed" and model.get("think_time_ms", 0) in (0, "0", "0 ms")
 
@@ -91,16 +84,11 @@ def _answer(conclusion: Conclusion, rows: list[Row], family: Family | None, *, b
     found = answer_by_verdicts(conclusion, family, back_to_back=back_to_back) if family is not None else None
     if found is not None:
         waiting = _waiting(conclusion, rows) if conclusion.kind == "pool_wait" else None
-        return (
-            found
-            if waiting is None
-            else found.model_copy(
-                update={"answer": f"{found.answer} {waiting.answer}", "evidence": [*found.evidence, *waiting.evidence]}
-            )
-        )
+        return found if waiting is None else _both(found, waiting)
     match conclusion.kind:
         case "beyond":
-            return Answer(claim=conclusion.claim, answer=conclusion.answer, evidence=[], verdict="not answered here")
+            said = as_written(conclusion.answer)
+            return Answer(claim=conclusion.claim, answer=said, evidence=[], verdict="not_answered_here")
         case "at_least":
             return _at_least(conclusion, rows)
         case "ratio":
@@ -109,42 +97,56 @@ def _answer(conclusion: Conclusion, rows: list[Row], family: Family | None, *, b
             return _waiting(conclusion, rows) or _no_data(conclusion)
 
 
+def _both(found: Answer, waiting: Answer) -> Answer:
+    """The answer by verdicts, and after it how long users waited for a connection."""
+    said = message("sentences", parts=[found.answer, waiting.answer])
+    return found.model_copy(update={"answer": said, "evidence": [*found.evidence, *waiting.evidence]})
+
+
 def _at_least(conclusion: Conclusion, rows: list[Row]) -> Answer:
     """The best figure of the conditions against the claimed one."""
     metric, claimed = conclusion.metric, conclusion.value or 0.0
-    meant = [(value, row) for row in _where(rows, conclusion.where) if (value := figure(row, metric)) is not None]
-    if not meant:
+    measured = [(value, row) for row in _where(rows, conclusion.where) if (value := figure(row, metric)) is not None]
+    if not measured:
         return _no_data(conclusion)
     sign = -1 if less_is_better(metric) else 1
-    best, row = max(meant, key=lambda pair: (pair[1].verdict == "valid", sign * pair[0]))
-    words = f"{figure_words(best, metric)}{range_words(row, metric)} {metric_words(metric)} at {row.label}"
-    evidence = [_evidence(row, metric)]
-    if interval(row, metric) is not None:
-        return _by_interval(conclusion, row, [other for _, other in meant], words)
-    if row.verdict == "suspect" or abs(best - claimed) <= NEAR * claimed:
-        why = "suspect" if row.verdict == "suspect" else f"within {NEAR:.0%} of the claim, too near for {_blocks(row)}"
-        answer = f"Measured: {words} ({why})."
-        return Answer(claim=conclusion.claim, answer=answer, evidence=evidence, verdict="undecided")
-    holds = sign * best >= sign * claimed
-    answer = f"{'Yes' if holds else 'Not here'}: {words}."
-    return Answer(
-        claim=conclusion.claim, answer=answer, evidence=evidence, verdict="holds" if holds else "does not hold"
+    best, row = max(measured, key=lambda pair: (pair[1].verdict == "valid", sign * pair[0]))
+    if row.interval(metric) is not None:
+        verdict, said = _by_interval(metric, claimed, row, [other for _, other in measured])
+    else:
+        verdict, said = _without_interval(metric, claimed, row, best)
+    return Answer(claim=conclusion.claim, answer=said, evidence=[_evidence(row, metric)], verdict=verdict)
+
+
+def _without_interval(metric: str, claimed: float, best: Row, value: float) -> tuple[AnswerVerdict, Message]:
+    """A claimed figure against one that has no interval: near to it nothing is decided."""
+    measured = _figure(best, metric)
+    if best.verdict == "suspect":
+        return "undecided", message("answer_suspect", figure=measured, metric=metric, label=best.label)
+    if abs(value - claimed) <= NEAR * claimed:
+        return "undecided", message(
+            "answer_too_near", figure=measured, metric=metric, label=best.label, near_share=NEAR, blocks=best.blocks
+        )
+    sign = -1 if less_is_better(metric) else 1
+    if sign * value >= sign * claimed:
+        return "holds", message("answer_reached", figure=measured, metric=metric, label=best.label, suspect=False)
+    return "does_not_hold", message(
+        "answer_not_reached", figure=measured, metric=metric, label=best.label, suspect=False
     )
 
 
-def _by_interval(conclusion: Conclusion, best: Row, rows: Sequence[Row], words: str) -> Answer:
+def _by_interval(metric: str, claimed: float, best: Row, rows: Sequence[Row]) -> tuple[AnswerVerdict, Message]:
     """A claimed rate against intervals: reached by the best condition, by none, or too near to tell."""
-    metric, claimed = conclusion.metric, conclusion.value or 0.0
-    low, _ = interval(best, metric) or (0.0, 0.0)
-    highest = max((known[1] for row in rows if (known := interval(row, metric))), default=claimed)
-    mark = " (suspect trials)" if best.verdict == "suspect" else ""
-    verdict: Literal["holds", "does not hold", "undecided"] = "undecided"
-    answer = f"Measured: {words}{mark}: the interval holds the claimed figure."
+    low, _ = best.interval(metric) or (0.0, 0.0)
+    highest = max((known[1] for row in rows if (known := row.interval(metric))), default=claimed)
+    measured, suspect = _figure(best, metric), best.verdict == "suspect"
     if low > claimed:
-        verdict, answer = "holds", f"Yes: {words}{mark}."
-    elif highest < claimed:
-        verdict, answer = "does not hold", f"Not here: {words}{mark}."
-    return Answer(claim=conclusion.claim, answer=answer, evidence=[_evidence(best, metric)], verdict=verdict)
+        return "holds", message("answer_reached", figure=measured, metric=metric, label=best.label, suspect=suspect)
+    if highest < claimed:
+        return "does_not_hold", message(
+            "answer_not_reached", figure=measured, metric=metric, label=best.label, suspect=suspect
+        )
+    return "undecided", message("answer_in_interval", figure=measured, metric=metric, label=best.label, suspect=suspect)
 
 
 def _side_by_side(conclusion: Conclusion, rows: list[Row]) -> Answer:
@@ -157,13 +159,14 @@ def _side_by_side(conclusion: Conclusion, rows: list[Row]) -> Answer:
     ]
     if not pairs:
         return _no_data(conclusion)
-    evidence = [f"{_evidence(one, metric)} against {_evidence(other, metric)}" for one, other in pairs]
-    measured = f"{len(pairs)} {'pair' if len(pairs) == 1 else 'pairs'} of conditions were measured"
+    evidence = [
+        message("evidence_pair", one=_evidence(one, metric), other=_evidence(other, metric)) for one, other in pairs
+    ]
     if _once(pairs):
-        answer = f"{measured}, each once: one block cannot tell a difference from chance."
-        return Answer(claim=conclusion.claim, answer=answer, evidence=evidence, verdict=ONE_BLOCK)
-    answer = f"{measured}, and not compared in this run: their figures stand side by side."
-    return Answer(claim=conclusion.claim, answer=answer, evidence=evidence, verdict="not answered here")
+        said = message("answer_pairs_once", pairs=len(pairs))
+        return Answer(claim=conclusion.claim, answer=said, evidence=evidence, verdict="one_block")
+    said = message("answer_pairs_not_compared", pairs=len(pairs))
+    return Answer(claim=conclusion.claim, answer=said, evidence=evidence, verdict="not_answered_here")
 
 
 def _once(pairs: Sequence[tuple[Row, Row]]) -> bool:
@@ -172,7 +175,7 @@ def _once(pairs: Sequence[tuple[Row, Row]]) -> bool:
 
 def _waiting(conclusion: Conclusion, rows: list[Row]) -> Answer | None:
     """Shares of the response time that were spent waiting for a connection, beside each other; None without any."""
-    evidence: list[str] = []
+    evidence: list[Message] = []
     ours: list[float] = []
     theirs: list[float] = []
     pairs = _pairs(conclusion, rows)
@@ -181,12 +184,12 @@ def _waiting(conclusion: Conclusion, rows: list[Row]) -> Answer | None:
         if our is not None and their is not None:
             ours.append(our)
             theirs.append(their)
-            evidence.append(f"{_wait_words(one, our)} against {_wait_words(other, their)}")
+            evidence.append(message("evidence_pair", one=_waited(one, our), other=_waited(other, their)))
     if not evidence:
         return None
-    answer = f"Waiting for a connection took {_span(ours)} of the response time, against {_span(theirs)}."
-    verdict = ONE_BLOCK if _once(pairs) else "not answered here"
-    return Answer(claim=conclusion.claim, answer=answer, evidence=evidence, verdict=verdict)
+    said = message("answer_waiting", shares=ours, against=theirs)
+    verdict: AnswerVerdict = "one_block" if _once(pairs) else "not_answered_here"
+    return Answer(claim=conclusion.claim, answer=said, evidence=evidence, verdict=verdict)
 
 
 def _pairs(conclusion: Conclusion, rows: list[Row]) -> list[tuple[Row, Row]]:
@@ -216,31 +219,23 @@ def _wait_share(row: Row) -> float | None:
     return None if row.pool_wait_ns.mean is None else row.pool_wait_ns.mean / row.response_ns.mean
 
 
-def _span(shares: list[float]) -> str:
-    known = sorted(shares)
-    low, high = f"{known[0]:.0%}", f"{known[-1]:.0%}"
-    return low if low == high else f"{low} to {high}"
+def _waited(row: Row, share: float) -> Message:
+    """How long it waited, with the trials behind it, and that they are suspect where they are."""
+    suspect = row.verdict == "suspect"
+    return message("evidence_waiting", label=row.label, waiting_share=share, trials=row.trials, suspect=suspect)
 
 
-def _wait_words(row: Row, share: float) -> str:
-    return f"{row.label}: {share:.1%} waiting{_source(row)}"
+def _evidence(row: Row, metric: str) -> Message:
+    """A figure with the trials behind it, and that it is suspect where it is."""
+    suspect = row.verdict == "suspect"
+    return message("evidence_figure", label=row.label, figure=_figure(row, metric), trials=row.trials, suspect=suspect)
 
 
-def _evidence(row: Row, metric: str) -> str:
-    value = figure(row, metric)
-    words = "none" if value is None else f"{figure_words(value, metric)}{range_words(row, metric)}"
-    return f"{row.label}: {words}{_source(row)}"
-
-
-def _source(row: Row) -> str:
-    """The trials behind a figure, and that it is suspect where it is."""
-    return f" ({', '.join(row.trials)}{', suspect' if row.verdict == 'suspect' else ''})"
+def _figure(row: Row, metric: str) -> Message:
+    low, high = row.interval(metric) or (None, None)
+    return message("figure", metric=metric, value=figure(row, metric), low=low, high=high)
 
 
 def _no_data(conclusion: Conclusion) -> Answer:
-    answer = "No trial of these conditions gave a figure that may be used; the checks say why."
-    return Answer(claim=conclusion.claim, answer=answer, evidence=[], verdict="no valid data")
-
-
-def _blocks(row: Row) -> str:
-    return "one block" if row.blocks <= 1 else f"{row.blocks} blocks"
+    said = message("answer_no_data")
+    return Answer(claim=conclusion.claim, answer=said, evidence=[], verdict="no_valid_data")

@@ -11,34 +11,33 @@ from statistics import median
 
 import numpy as np
 
-from loadstone.analyse.model import Comparison
+from loadstone.analyse.model import Comparison, Ended
 from loadstone.judge.compare import pair_checks
-from loadstone.judge.compare.exploration import Explored, repeated
-from loadstone.judge.compare.judgements import Finding, judgement, refused, settings_of_metric
-from loadstone.judge.compare.pairs import PairBlock, refusal_of
-from loadstone.judge.judgement import Bound
+from loadstone.judge.compare.exploration import Explored, repeated, settings_by
+from loadstone.judge.compare.pairs import Pair, PairBlock, refusal_of
+from loadstone.judge.compare.published import exploratory, published
 from loadstone.judge.metrics import figure, is_rate
-from loadstone.judge.statistics.comparison import NO_BLOCKS, ComparisonEvidence
+from loadstone.judge.statistics.decision import refused, verdict_of, verdicts_of_pairs
 from loadstone.judge.statistics.drift_guard import guard_holds, stall_counts
-from loadstone.judge.statistics.sequential import judge_pairs, verdict
+from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, Evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats
 from loadstone.judge.statistics.two_sample import two_sample
-from loadstone.judge.statistics.verdict import Verdict, blocks_min, worded
 from loadstone.judge.validity.checks import BOUNDS, forbidding
 from loadstone.judge.validity.gain import bound_over
 from loadstone.judge.validity.reasons import failed_checks
+from loadstone.judge.verdict import Bound, Verdict
+from loadstone.message import Message, message
 from loadstone.plan.labels import label_of
 from loadstone.plan.looks import BLOCKS_MIN, FIXED_ALPHA
 from loadstone.plan.run_plan import TABLE_GROUP, WARM_BLOCK, Condition
 from loadstone.record.plan_summary import PairLine
 from loadstone.record.reading import Run
 from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord
-from loadstone.spec.experiment import usual_margin
 from loadstone.spec.levels import identity, same_level
 
 NAME = "two runs"
-ENDED = "two separate runs"
+ENDED: Ended = "two separate runs"
 Names = tuple[str, str]
 _NAMES: Names = ("A", "B")
 
@@ -62,24 +61,14 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ComparedBy:
     """What to compare by. None: what the runs themselves declare."""
 
     metric: str | None = None
     margin: float | None = None
     exploratory: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Sides:
-    """One metric of one condition: the trials that may be used, and why there is no verdict if there is none."""
-
-    settings: Settings
-    blocks: tuple[PairBlock, ...]
-    evidence: ComparisonEvidence
-    refusal: CheckResult | None
-    typical: tuple[float | None, float | None]
-    checks: tuple[CheckResult, ...]
+    across: bool = False
+    """The runs differ in more than their time, and every verdict says so."""
 
 
 def match_runs(a: JudgedRun, b: JudgedRun) -> list[Match]:
@@ -119,27 +108,28 @@ def _by_condition(judged: JudgedRun) -> dict[str, dict[str, list[TrialRecord]]]:
 
 
 def compare_runs(
-    a: JudgedRun, b: JudgedRun, matches: Sequence[Match], wanted: Wanted, across: str = "", names: Names = _NAMES
+    a: JudgedRun, b: JudgedRun, matches: Sequence[Match], by: ComparedBy, names: Names = _NAMES
 ) -> list[Comparison]:
     """A comparison for each condition that both runs have; those with trials enough for a verdict share the 5 %.
 
-    `across`: words that stand before every verdict, where the runs differ in more than their time.
     `names`: what the two runs are called.
     """
     quick = a.run.plan.quick or b.run.plan.quick
-    metrics = [wanted.metric or _declared_metric(a.run, match.group) for match in matches]
+    metrics = [by.metric or _declared_metric(a.run, match.group) for match in matches]
     judged = [number for number, match in enumerate(matches) if min(len(match.a), len(match.b)) >= BLOCKS_MIN]
     primary = {
-        number: _sides(match, metric, _settings(metric, wanted.margin, max(1, len(judged)), quick, names))
+        number: _measured(match, _settings(metric, by.margin, max(1, len(judged)), quick, names))
         for number, (match, metric) in enumerate(zip(matches, metrics, strict=True))
     }
-    verdicts = judge_pairs({number: (primary[number].evidence, primary[number].settings) for number in judged})
+    verdicts = verdicts_of_pairs({number: _for_verdict(primary[number]) for number in judged})
     for number in primary.keys() - set(judged):
-        verdicts[number] = verdict(primary[number].evidence, primary[number].settings)
-    return [
-        _comparison(a.run, match, metrics[number], primary[number], verdicts[number], wanted, across)
-        for number, match in enumerate(matches)
-    ]
+        verdicts[number] = verdict_of(*_for_verdict(primary[number]))
+    return [_comparison(a.run, match, primary[number], verdicts[number], by) for number, match in enumerate(matches)]
+
+
+def _for_verdict(measured: tuple[Pair, Evidence]) -> tuple[Evidence, Settings]:
+    pair, evidence = measured
+    return evidence, pair.settings
 
 
 def _declared_metric(run: Run, group: str) -> str:
@@ -148,81 +138,76 @@ def _declared_metric(run: Run, group: str) -> str:
 
 
 def _settings(metric: str, margin: float | None, pairs: int, quick: bool, names: Names) -> Settings:
-    usual = usual_margin(metric)
-    base = Settings(alpha=FIXED_ALPHA, pairs=pairs, names=names, quick=quick)
-    return settings_of_metric(base, metric, usual if margin is None else margin)
+    return settings_by(metric, Settings(alpha=FIXED_ALPHA, pairs=pairs, names=names, quick=quick), margin)
 
 
-def _comparison(
-    run: Run, match: Match, metric: str, primary: _Sides, found: Verdict, wanted: Wanted, across: str
-) -> Comparison:
-    pair = PairLine(a=match.condition, b=match.condition)
-    judged = _final(found, primary, across)
-    explored = () if _spoiled(match) else wanted.exploratory
-    found_beside = _explore(match, metric, primary, explored, across)
+def _comparison(run: Run, match: Match, measured: tuple[Pair, Evidence], found: Verdict, by: ComparedBy) -> Comparison:
+    pair, evidence = measured
+    explored = Explored() if pair.refusal else _explore(match, pair, by)
     return Comparison(
         name=NAME,
         question="",
         place=label_of(run.experiment, match.condition),
         between="run",
-        primary=judgement(Finding(metric, "primary", primary.settings, judged, primary.typical), pair),
-        exploratory=found_beside.judgements,
-        repeats=found_beside.repeats,
-        notes=found_beside.notes(),
-        pairs=primary.settings.pairs,
+        primary=published(_final(found, pair, evidence, by), pair.design),
+        exploratory=explored.verdicts,
+        repeats=explored.repeats,
+        notes=explored.notes(),
+        pairs=pair.settings.pairs,
         sequential=False,
         blocks_done=min(len(match.a), len(match.b)),
         blocks_repeated=0,
         ended=ENDED,
-        checks=list(primary.checks),
-        warnings=_warnings(match, primary.settings.names),
+        checks=list(evidence.checks),
+        warnings=_warnings(match, pair.settings.names),
     )
 
 
-def _explore(match: Match, metric: str, primary: _Sides, metrics: Sequence[str], across: str) -> Explored:
+def _explore(match: Match, primary: Pair, by: ComparedBy) -> Explored:
     """The other metrics, each at the level of the primary one."""
-    pair = PairLine(a=match.condition, b=match.condition)
     found = Explored()
-    for other in metrics:
+    metric = primary.settings.metric
+    for other in by.exploratory:
         if other == metric:
             continue
-        settings = settings_of_metric(primary.settings, other, usual_margin(other))
-        sides = _sides(match, other, settings)
-        if sides.refusal is not None:
-            found.refuse(sides.refusal, other)
-        elif (repeats := repeated(other, [metric, *found.listed], sides.blocks)) is not None:
+        pair, evidence = _measured(match, settings_by(other, primary.settings))
+        if evidence.refusal is not None:
+            found.refuse(evidence.refusal, other)
+        elif (repeats := repeated(other, [metric, *found.listed], pair.blocks)) is not None:
             found.repeats[other] = repeats
         else:
-            judged = _final(verdict(sides.evidence, sides.settings), sides, across)
-            finding = Finding(other, "exploratory", sides.settings, judged, sides.typical)
-            found.judgements.append(judgement(finding, pair))
+            judged = _final(verdict_of(evidence, pair.settings), pair, evidence, by)
+            found.verdicts.append(exploratory(judged, pair.design))
     return found
 
 
-def _final(found: Verdict, sides: _Sides, across: str) -> Verdict:
+def _final(found: Verdict, pair: Pair, evidence: Evidence, by: ComparedBy) -> Verdict:
     """The verdict to publish: more minutes of the same would not help, since the drift between the runs stays."""
-    refusal = sides.refusal or (pair_checks.one_gain(sides.settings.widening) if found.hidden else None)
+    refusal = pair.refusal or evidence.refusal
+    if refusal is None and found.hidden:
+        refusal = pair_checks.one_gain(pair.settings.widening)
     if refusal is not None:
-        found = refused(refusal, len(sides.blocks), sides.settings)
-    elif found.more_minutes is not None:
-        found = worded(replace(found, more_minutes=None), sides.settings)
-    return replace(found, words=f"{across}{found.words}")
+        found = refused(refusal, len(pair.blocks), pair.settings)
+    return found.model_copy(update={"more_minutes": None, "across": by.across})
 
 
-def _sides(match: Match, metric: str, settings: Settings) -> _Sides:
-    """What the usable trials of both runs say about a metric."""
+def _measured(match: Match, settings: Settings) -> tuple[Pair, Evidence]:
+    """The usable trials of both runs as a pair, and what they say about the metric."""
+    metric = settings.metric
     a, b = (tuple(trial for trial in side if not forbidding(trial)) for side in (match.a, match.b))
     bounds = (_bound(a, metric), _bound(b, metric))
     settings = replace(settings, gains=(bounds[0].total, bounds[1].total))
     blocks = tuple(PairBlock(number, *both) for number, both in enumerate(zip(a, b, strict=False), start=1))
     typical = (_typical(a, metric), _typical(b, metric))
     few = _replication(a, b, settings.names)
-    checks = [few, *_pair_checks(blocks, metric, typical, settings.margin), *_untold(a, b, metric)]
+    checks = [few, *_pair_checks(blocks, metric, typical, settings.margin), *_without_figure(a, b, metric)]
     if is_rate(metric):
         checks.append(pair_checks.gain((bounds[0].generator or 0.0, bounds[1].generator or 0.0)))
-    refusal = _spoiled(match) or next((check for check in checks if check.verdict == "invalid"), None)
-    evidence = NO_BLOCKS if refusal is not None else _evidence(a, b, metric, settings)
-    return _Sides(settings, blocks, evidence, refusal, typical, tuple(checks))
+    design = PairLine(a=match.condition, b=match.condition)
+    pair = Pair(design, blocks, settings, refusal=refusal_of(match.a) or refusal_of(match.b))
+    allowed = pair.refusal is None and all(check.verdict != "invalid" for check in checks)
+    evidence = _evidence(a, b, metric, settings) if allowed else NO_BLOCKS
+    return pair, replace(evidence, typical=typical, checks=tuple(checks))
 
 
 def _bound(trials: Sequence[TrialRecord], metric: str) -> Bound:
@@ -232,20 +217,18 @@ def _bound(trials: Sequence[TrialRecord], metric: str) -> Bound:
     return Bound(generator=0.0, taken=0.0) if bound is None else bound
 
 
-def _evidence(
-    a: Sequence[TrialRecord], b: Sequence[TrialRecord], metric: str, settings: Settings
-) -> ComparisonEvidence:
+def _evidence(a: Sequence[TrialRecord], b: Sequence[TrialRecord], metric: str, settings: Settings) -> Evidence:
     """Estimate and interval of the trials' log figures, and the stalls of each run about its own typical trial."""
     logs_a, logs_b = _logs(a, metric), _logs(b, metric)
     blocks = min(len(a), len(b))
     found = two_sample(logs_a, _times_s(a), logs_b, _times_s(b), settings.interval_alpha)
     if found is None:
         return replace(NO_BLOCKS, blocks=blocks)
-    enough = blocks >= blocks_min(settings) and found.low is not None
+    enough = blocks >= settings.blocks_min and found.low is not None
     stalls = [_stalls(logs, larger_is_faster=settings.larger_is_faster) for logs in (logs_a, logs_b)]
     total = math.log(float(np.mean(np.exp(logs_b))) / float(np.mean(np.exp(logs_a))))
     guard = guard_holds(np.asarray(total), np.asarray(stalls[0]), np.asarray(stalls[1]), blocks, settings.log_margin)
-    return ComparisonEvidence(
+    return Evidence(
         blocks=blocks,
         estimate=found.estimate,
         low=found.low if enough else None,
@@ -282,7 +265,7 @@ def _typical(trials: Sequence[TrialRecord], metric: str) -> float | None:
 def _pair_checks(
     blocks: Sequence[PairBlock], metric: str, typical: tuple[float | None, float | None], margin: float
 ) -> list[CheckResult]:
-    """The rules for two conditions of one run that do not ask for common blocks."""
+    """The rules for two conditions of one run that need no common blocks."""
     if not blocks:
         return []
     checks = [pair_checks.error_difference(blocks).model_copy(update={"name": "errors"})]
@@ -294,42 +277,38 @@ def _pair_checks(
 
 def _replication(a: Sequence[TrialRecord], b: Sequence[TrialRecord], names: Names) -> CheckResult:
     few = min(len(a), len(b))
-    reason = f"{len(a)} usable trials in {names[0]} and {len(b)} in {names[1]}: a verdict needs {BLOCKS_MIN} in each."
+    reason = message("pair.replication.few_trials", a=len(a), b=len(b), names=list(names), needed=BLOCKS_MIN)
     return CheckResult(
         name="replication",
         verdict="suspect" if few < BLOCKS_MIN else "valid",
         measured=few,
         limit=BLOCKS_MIN,
         unit="trials",
-        reason=reason if few < BLOCKS_MIN else "",
+        reason=reason if few < BLOCKS_MIN else None,
     )
 
 
-def _untold(a: Sequence[TrialRecord], b: Sequence[TrialRecord], metric: str) -> list[CheckResult]:
-    """Leaving out trials that tell no figure would be a choice by their result: then there is no verdict."""
-    untold = [trial for trial in (*a, *b) if not figure(trial, metric)]
-    if not untold:
+def _without_figure(a: Sequence[TrialRecord], b: Sequence[TrialRecord], metric: str) -> list[CheckResult]:
+    """Leaving out trials without a figure would be a choice by their result: then there is no verdict."""
+    without = [trial for trial in (*a, *b) if not figure(trial, metric)]
+    if not without:
         return []
-    reason = (
-        f"{len(untold)} of {len(a) + len(b)} trials tell no such figure: "
-        "too few operations in a trial, or too many failed"
-    )
+    reason = message("pair.samples.no_figure", without=len(without), of=len(a) + len(b))
     return [CheckResult(name="samples", verdict="invalid", measured=None, limit=None, unit="", reason=reason)]
 
 
-def _spoiled(match: Match) -> CheckResult | None:
-    """What forbids a verdict on any metric."""
-    return refusal_of(match.a) or refusal_of(match.b)
-
-
-def _warnings(match: Match, names: Names) -> list[str]:
-    """What was left out or used with doubt, a sentence a run and check."""
+def _warnings(match: Match, names: Names) -> list[Message]:
+    """What was left out or used with doubt, one a run and check."""
     found = []
-    kinds: dict[CheckVerdict, str] = {"invalid": "and left out", "suspect": "and used"}
     for name, side in zip(names, (match.a, match.b), strict=True):
-        for kind, words in kinds.items():
-            checks = Counter(check.name for trial in side for check in failed_checks(trial, (kind,), without=BOUNDS))
-            found += [
-                f"{times} of {len(side)} trials in {name} {kind} {words}: {check}." for check, times in checks.items()
-            ]
+        of = len(side)
+        for check, trials in _counted(side, "invalid").items():
+            found.append(message("trials_left_out", trials=trials, of=of, run=name, check=check))
+        for check, trials in _counted(side, "suspect").items():
+            found.append(message("trials_suspect", trials=trials, of=of, run=name, check=check))
     return found
+
+
+def _counted(trials: Sequence[TrialRecord], verdict: CheckVerdict) -> Counter[str]:
+    """The checks that gave this verdict, and in how many trials each."""
+    return Counter(check.name for trial in trials for check in failed_checks(trial, (verdict,), without=BOUNDS))

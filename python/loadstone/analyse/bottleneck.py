@@ -1,4 +1,4 @@
-"""What held a condition back: whatever was full, or that nothing was and the users waited for round trips."""
+"""What limited a condition: whatever was full, or that nothing was and the users waited for round trips."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,13 +6,12 @@ from statistics import median
 
 from pydantic import ValidationError
 
-from loadstone import registry
 from loadstone.analyse.model import Bottleneck, Part
-from loadstone.figures import duration, rounded
 from loadstone.judge.validity.cpus import CpuUse, server_cpus
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
 from loadstone.judge.validity.headroom import Disk, disk_of, free_cpu
 from loadstone.judge.validity.utilisation import Busy, busy_parts, of_its_time, typical, unseen_servers
+from loadstone.message import Message, message
 from loadstone.record.facts import DRIVER
 from loadstone.record.trial import TrialRecord
 
@@ -20,8 +19,8 @@ FULL = 0.9
 """J: from this share on a part is named."""
 BOUND = 0.95
 """J: a server's main thread that is so busy has nothing left: more load would not give more."""
-HELD = 0.1
-"""J: a subject that its CPU limit held back for so much of the time is at its limit, whatever its average says."""
+THROTTLED = 0.1
+"""J: a subject that its CPU limit stops for so much of the time is at its limit, whatever its average says."""
 IDLE = 0.5
 """J: a store below that is called idle beside a subject that is full."""
 POOL = 0.1
@@ -33,9 +32,9 @@ FREE = 0.05
 KEPT = 0.98
 """J: an open model that completes so much of what was due kept its rate; the rest ends in the drain."""
 LOST_MIN = 0.03
-"""Less than that share of the CPUs, taken by others, is not worth a word."""
+"""Less than that share of the CPUs, taken by others, is not mentioned."""
 SHORTEST_S = 0.5
-"""Parts are seen about once a second: of shorter measure phases their CPU says too little."""
+"""Parts are observed about once a second: of shorter measure phases their CPU says too little."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Load:
     use: CpuUse | None
     """The CPUs of servers and subjects; None where they were not placed."""
     free: float
-    """CPU time of the machine that nobody used, as a share; 1 where it cannot be seen."""
+    """CPU time of the machine that nobody used, as a share; 1 where it cannot be observed."""
     pool: float
     """Waiting for a connection as a share of the response time."""
     response_s: float
@@ -60,8 +59,8 @@ class Load:
     think_s: float
     connections: int
     kept: bool
-    """Whether the rate that was asked for was reached; of no meaning in the closed model."""
-    unseen: list[str]
+    """Whether the required rate was reached; of no meaning in the closed model."""
+    unobserved: list[str]
     """Servers and subjects of whose CPU nothing is known."""
 
     @property
@@ -72,116 +71,121 @@ class Load:
 
 
 def bottleneck_of(trials: Sequence[TrialRecord]) -> Bottleneck | None:
-    """What held one condition back in these trials, by the medians over them.
+    """What limited one condition in these trials, by the medians over them.
 
-    None where there is nothing to tell it from: no trial that was driven and answered, or too short ones.
+    None where nothing can show it: no trial that was driven and answered, or too short ones.
     """
     loads = [load for trial in trials if (load := _load(trial)) is not None]
     if not loads:
         return None
     load = _typical(loads)
     evidence = {**load.shares, "pool": load.pool, **({"disk": load.disk.share} if load.disk else {})}
-    part, words = _named(load)
-    return Bottleneck(part=part, words=words, evidence={name: round(share, 4) for name, share in evidence.items()})
+    part, said = _named(load)
+    return Bottleneck(part=part, message=said, evidence={name: round(share, 4) for name, share in evidence.items()})
 
 
-def _named(load: Load) -> tuple[Part, str]:
+def _named(load: Load) -> tuple[Part, Message]:
     """The part, and the line that says why. What is full comes first, then disk and pools, then the load itself."""
     full = sorted((name for name in load.shares if _is_full(load, name)), key=lambda name: -load.shares[name])
-    bound = [name for name in full if _kind(load, name) == "server" and load.shares[name] >= BOUND]
     if full:
-        first = (bound or full)[0]
-        also = "".join(f"; {_busy(load, name)}" for name in full if name != first)
-        return _kind(load, first), f"{_kind(load, first)}-bound: {_busy(load, first)}{also}{_stores(load, full)}"
+        return _full(load, full)
     if load.parts and load.use is not None and (load.use.busy or 0.0) >= FULL:
         return _crowded(load, load.use)
     if load.disk is not None:
-        return "server", f"server-bound: {load.disk.words}"
+        disk = load.disk
+        return "server", message(
+            "bottleneck_disk", name=disk.server, fsyncs_per_s=disk.fsyncs_per_s, wait_share=disk.wait_share
+        )
     if load.pool > POOL:
-        users = f" for {load.users} users" if load.users else ""
-        waiting = f"{_per_cent(load.pool)} of the response time is waiting for a connection"
-        return "pool", f"pool-bound: {waiting} ({load.connections} connections{users})"
+        return "pool", message(
+            "bottleneck_connections", waiting_share=load.pool, connections=load.connections, users=load.users
+        )
     queue = _own_pool(load.parts)
     if queue is not None:
-        return "pool", f"pool-bound: {queue}"
+        return "pool", queue
     if not load.parts:
-        return "unknown", "not known: how busy the server was could not be seen"
-    seen = ", ".join(f"{name} {_per_cent(share)}" for name, share in load.shares.items())
-    if load.unseen:
-        return (
-            "unknown",
-            f"not known: how busy {', '.join(load.unseen)} was could not be seen; nothing else was full ({seen})",
-        )
+        return "unknown", message("bottleneck_server_not_observed")
+    shares = _shares(load.shares)
+    if load.unobserved:
+        return "unknown", message("bottleneck_parts_not_observed", names=load.unobserved, shares=shares)
     if load.free < FREE:
-        return "unknown", f"not known: other programs filled the CPUs; nothing of the measured system was full ({seen})"
-    return _idle(load, seen)
+        return "unknown", message("bottleneck_other_programs", shares=shares)
+    return _nothing_full(load, shares)
 
 
 def _is_full(load: Load, name: str) -> bool:
     busy = load.parts.get(name)
-    held = busy is not None and busy.throttled >= HELD and busy.share >= IDLE
-    return held or load.shares[name] >= FULL
+    throttled = busy is not None and busy.throttled >= THROTTLED and busy.share >= IDLE
+    return throttled or load.shares[name] >= FULL
 
 
-def _stores(load: Load, full: Sequence[str]) -> str:
+def _full(load: Load, full: Sequence[str]) -> tuple[Part, Message]:
+    """The part that is named first, and all that are full; a server that has nothing left comes before others."""
+    bound = [name for name in full if _kind(load, name) == "server" and load.shares[name] >= BOUND]
+    first = (bound or full)[0]
+    busy = [_busy(load, name) for name in (first, *(name for name in full if name != first))]
+    part = _kind(load, first)
+    return part, message("bottleneck_full", part=part, busy=busy, stores=_stores(load, full))
+
+
+def _stores(load: Load, full: Sequence[str]) -> Message | None:
     """How busy the stores were beside a subject that is full: that is what such a study is about."""
     stores = {name: busy.share for name, busy in load.parts.items() if busy.kind.store and name not in full}
     if not stores or all(_kind(load, name) != "subject" for name in full):
-        return ""
-    listed = ", ".join(f"{name} {_per_cent(share)}" for name, share in stores.items())
-    one = len(stores) == 1
+        return None
+    shares = _shares(stores)
     if max(stores.values()) < IDLE:
-        return f"; the {'store is' if one else 'stores are'} idle ({listed})"
-    return f"; the {'store' if one else 'stores'} beside it: {listed}"
+        return message("bottleneck_stores_idle", stores=shares)
+    return message("bottleneck_stores", stores=shares)
 
 
-def _crowded(load: Load, use: CpuUse) -> tuple[Part, str]:
+def _shares(shares: Mapping[str, float]) -> list[Message]:
+    return [message("bottleneck_share", name=name, busy_share=share) for name, share in shares.items()]
+
+
+def _crowded(load: Load, use: CpuUse) -> tuple[Part, Message]:
     """CPUs that are full, though no part is alone: the largest user is named first, others among them."""
     by_size = sorted(load.parts, key=lambda name: -load.parts[name].cores)
     ours = sum(busy.cores for busy in load.parts.values())
-    used = [f"{name} {load.parts[name].cores:.2f}" for name in by_size]
-    lost = {"other programs": use.number * use.others, "other machines": use.number * use.stolen}
-    lost["other programs"] = max(lost["other programs"], use.number * (use.busy or 0.0) - sum(lost.values()) - ours)
-    used += [f"{who} {cores:.2f}" for who, cores in lost.items() if cores >= LOST_MIN * use.number]
-    cpus = "1 CPU" if use.number == 1 else f"{use.number} CPUs"
-    full = f"{', '.join(used)} of {cpus}, {_per_cent(use.busy or 0.0)} busy"
-    if sum(lost.values()) > ours:
-        return "unknown", f"not the measured system: {full}"
-    part = _kind(load, by_size[0])
-    return part, f"{part}-bound: {full}"
+    machines = use.number * use.stolen
+    programs = max(use.number * use.others, use.number * (use.busy or 0.0) - use.number * use.others - machines - ours)
+    used = [message("bottleneck_cores", name=name, cores=load.parts[name].cores) for name in by_size]
+    least = LOST_MIN * use.number
+    used += [message("bottleneck_cores_of_programs", cores=programs)] if programs >= least else []
+    used += [message("bottleneck_cores_of_machines", cores=machines)] if machines >= least else []
+    part: Part = "unknown" if programs + machines > ours else _kind(load, by_size[0])
+    named = None if part == "unknown" else part
+    return part, message("bottleneck_crowded", part=named, used=used, cpus=use.number, busy_share=use.busy or 0.0)
 
 
-def _own_pool(parts: Mapping[str, Busy]) -> str | None:
+def _own_pool(parts: Mapping[str, Busy]) -> Message | None:
     """The pool of an application for which most of its threads wait, if any do."""
     queues = [(waiting, name, pool) for name, busy in parts.items() for pool, waiting in busy.waiting.items()]
     waiting, name, pool = max(queues, default=(0.0, "", ""))
     if waiting < QUEUE:
         return None
-    used = parts[name].pooled.get(pool)
-    full = "" if used is None else f", {used:.0f} of which are in use"
-    return f"{rounded(waiting)} threads of {name} wait for its connections {registry.POOLS[pool].leads}{full}"
+    in_use = parts[name].pooled.get(pool)
+    return message("bottleneck_own_pool", threads=waiting, name=name, pool=pool, in_use=in_use)
 
 
-def _idle(load: Load, seen: str) -> tuple[Part, str]:
-    """Nothing was full: the load was set from outside, or its users waited for round trips."""
-    answer, pause = duration(load.response_s * 1e9), duration(load.think_s * 1e9)
+def _nothing_full(load: Load, shares: Sequence[Message]) -> tuple[Part, Message]:
+    """The load was set from outside, or its users waited for round trips."""
     if not load.users:
-        rate = rounded(load.throughput_per_s)
         if load.kept:
-            return "paced", f"paced: the rate of {rate} a second was set; nothing was full ({seen})"
-        return "unknown", f"not known: {rate} a second is less than was set, though nothing was full ({seen})"
+            return "paced", message("bottleneck_rate_set", rate_per_s=load.throughput_per_s, shares=shares)
+        return "unknown", message("bottleneck_rate_missed", rate_per_s=load.throughput_per_s, shares=shares)
+    response_ns, pause_ns = 1e9 * load.response_s, 1e9 * load.think_s
     if load.think_s > load.response_s:
-        return "paced", f"paced: users pause for {pause} between answers of {answer}; nothing was full ({seen})"
-    cycle = f"({answer} + {pause} pause)" if load.think_s else answer
-    rate = rounded(load.users / (load.response_s + load.think_s))
-    return (
-        "latency",
-        f"latency-bound, X = N/(R+Z) = {load.users} users / {cycle} = {rate} a second; nothing was full ({seen})",
+        return "paced", message("bottleneck_pauses", pause_ns=pause_ns, response_ns=response_ns, shares=shares)
+    rate_per_s = load.users / (load.response_s + load.think_s)
+    return "latency", message(
+        "bottleneck_round_trips",
+        users=load.users,
+        response_ns=response_ns,
+        pause_ns=pause_ns,
+        rate_per_s=rate_per_s,
+        shares=shares,
     )
-
-
-def _per_cent(share: float) -> str:
-    return f"{100 * share:.0f} %"
 
 
 def _kind(load: Load, name: str) -> Part:
@@ -190,19 +194,18 @@ def _kind(load: Load, name: str) -> Part:
     return "server" if load.parts[name].kind.store else "subject"
 
 
-def _busy(load: Load, name: str) -> str:
+def _busy(load: Load, name: str) -> Message:
     if name == DRIVER:
-        return f"hottest thread of the generator {_per_cent(load.shares[name])} busy"
+        return message("bottleneck_generator_busy", busy_share=load.shares[name])
     busy = load.parts[name]
     if busy.cpus is None:
-        return f"main thread of {name} {_per_cent(busy.share)} busy"
-    cpus = "1 CPU" if busy.cpus == 1 else f"{busy.cpus:g} CPU{'s' if busy.cpus > 1 else ''}"
-    held = f", held back by its limit for {_per_cent(busy.throttled)} of the time" if busy.throttled >= HELD else ""
-    return f"{name} {busy.cores:.2f} of its {cpus}{held}"
+        return message("bottleneck_main_thread_busy", name=name, busy_share=busy.share)
+    throttled = busy.throttled if busy.throttled >= THROTTLED else None
+    return message("bottleneck_cores_busy", name=name, cores=busy.cores, cpus=busy.cpus, throttled_share=throttled)
 
 
 def _load(trial: TrialRecord) -> Load | None:
-    """What one trial tells; None if it was not driven, too short, or never answered."""
+    """How full its parts were in one trial; None if it was not driven, too short, or never answered."""
     try:
         found = evidence_of(trial)
     except ValidationError:
@@ -229,7 +232,7 @@ def _load(trial: TrialRecord) -> Load | None:
         connections=found.plan.pool.connections,
         kept=found.completed >= KEPT * trial.counts.offered,
         use=server_cpus(found),
-        unseen=unseen_servers(found),
+        unobserved=unseen_servers(found),
     )
 
 
@@ -257,7 +260,7 @@ def _typical(loads: Sequence[Load]) -> Load:
         connections=loads[0].connections,
         kept=2 * sum(load.kept for load in loads) > len(loads),
         use=_typical_use([load.use for load in loads if load.use is not None]),
-        unseen=loads[0].unseen,
+        unobserved=loads[0].unobserved,
     )
 
 

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loadstone.analyse.model import AnswerVerdict
-from loadstone.judge.judgement import Judgement
 from loadstone.judge.metrics import is_rate
-from loadstone.judge.statistics.wording import ratio_text
-from loadstone.percents import log_percent
+from loadstone.judge.verdict import Verdict
+from loadstone.message import Message, message
 
-Held = Literal["holds", "does not hold", "undecided"]
+Held = Literal["holds", "does_not_hold", "undecided"]
 Direction = Literal["less", "the same", "more"]
 
 INFORMATIVE = 2.0
@@ -34,8 +33,8 @@ class Outcome:
     direction: Held
     size: Held | None = None
     """None: no figure is claimed."""
-    words: str = ""
-    """The claimed figure beside the measured one; empty without one."""
+    size_message: Message | None = None
+    """The claimed figure beside the measured one; None without one."""
 
 
 NO_DATA = Outcome("undecided", "undecided")
@@ -50,7 +49,7 @@ def claimed_on(direction: Direction, value: float | None, metric: str, judged_me
     return Claimed(opposite[direction], None if log_ratio is None else -log_ratio)
 
 
-def outcome(claimed: Claimed, judged: Judgement, *, where_is_b: bool) -> Outcome:
+def outcome(claimed: Claimed, judged: Verdict, *, where_is_b: bool) -> Outcome:
     """Direction and size of a claim by a verdict that is not INVALID."""
     measured = _measured(judged, where_is_b=where_is_b)
     direction = _direction(claimed, judged, measured)
@@ -60,18 +59,21 @@ def outcome(claimed: Claimed, judged: Judgement, *, where_is_b: bool) -> Outcome
         return Outcome(direction, "undecided")
     estimate, low, high = measured
     inside = low <= claimed.log_ratio <= high
-    place = "inside" if inside else "outside"
-    words = (
-        f"claimed {_signed(claimed.log_ratio)}, measured {ratio_text(estimate, low, high, sign=True)}: "
-        f"the claimed figure lies {place}"
+    too_wide = inside and high - low > INFORMATIVE * abs(claimed.log_ratio)
+    size: Held = "undecided" if too_wide else "holds" if inside else "does_not_hold"
+    said = message(
+        "answer_size",
+        claimed=claimed.log_ratio,
+        estimate=estimate,
+        low=low,
+        high=high,
+        inside=inside,
+        too_wide=too_wide,
     )
-    size: Held = "holds" if inside else "does not hold"
-    if inside and high - low > INFORMATIVE * abs(claimed.log_ratio):
-        size, words = "undecided", f"{words}, but the interval is too wide to confirm it"
-    return Outcome(direction, size, words)
+    return Outcome(direction, size, said)
 
 
-def _measured(judged: Judgement, *, where_is_b: bool) -> tuple[float, float, float] | None:
+def _measured(judged: Verdict, *, where_is_b: bool) -> tuple[float, float, float] | None:
     """Estimate and interval of ln(where / against); None without an interval."""
     if judged.estimate is None or judged.low is None or judged.high is None:
         return None
@@ -80,13 +82,13 @@ def _measured(judged: Judgement, *, where_is_b: bool) -> tuple[float, float, flo
     return -judged.estimate, -judged.high, -judged.low
 
 
-def _direction(claimed: Claimed, judged: Judgement, measured: tuple[float, float, float] | None) -> Held:
+def _direction(claimed: Claimed, judged: Verdict, measured: tuple[float, float, float] | None) -> Held:
     if judged.kind == "equivalent":
         return _within_margin(claimed, measured)
     if judged.kind != "faster" or measured is None:
         return "undecided"
     larger = measured[0] > 0
-    return "holds" if claimed.direction == ("more" if larger else "less") else "does not hold"
+    return "holds" if claimed.direction == ("more" if larger else "less") else "does_not_hold"
 
 
 def _within_margin(claimed: Claimed, measured: tuple[float, float, float] | None) -> Held:
@@ -94,31 +96,26 @@ def _within_margin(claimed: Claimed, measured: tuple[float, float, float] | None
     if claimed.direction == "the same":
         return "holds"
     if claimed.log_ratio is None or measured is None or not measured[1] <= claimed.log_ratio <= measured[2]:
-        return "does not hold"
+        return "does_not_hold"
     real = measured[1] > 0 or measured[2] < 0
     return "holds" if real else "undecided"
 
 
-def _signed(log_ratio: float) -> str:
-    """As exact as it was published: `+6.52 %`."""
-    return f"{log_percent(log_ratio):+.4g} %"
-
-
 def together(outcomes: Sequence[Outcome]) -> AnswerVerdict:
-    """One word for a claim that was put to the test in several places: one where it fails is enough against it."""
+    """The verdict on a claim that was tested in several places: one where it fails is enough against it."""
     direction = _all([one.direction for one in outcomes])
     sizes = [one.size for one in outcomes if one.size is not None]
     size = _all(sizes) if sizes else None
-    if direction == "does not hold":
-        return "does not hold"
+    if direction == "does_not_hold":
+        return "does_not_hold"
     if direction == "undecided":
-        return "size does not hold" if size == "does not hold" else "undecided"
-    if size == "does not hold":
-        return "direction holds, size does not"
-    return "direction holds, size undecided" if size == "undecided" else "holds"
+        return "size_does_not_hold" if size == "does_not_hold" else "undecided"
+    if size == "does_not_hold":
+        return "direction_holds_size_does_not"
+    return "direction_holds_size_undecided" if size == "undecided" else "holds"
 
 
 def _all(found: Sequence[Held]) -> Held:
-    if "does not hold" in found:
-        return "does not hold"
+    if "does_not_hold" in found:
+        return "does_not_hold"
     return "holds" if found and set(found) == {"holds"} else "undecided"

@@ -3,11 +3,12 @@
 from typing import Literal
 
 from loadstone.analyse.claim_outcomes import NO_DATA, Outcome, claimed_on, outcome, together
-from loadstone.analyse.family_words import family_answer
+from loadstone.analyse.family_answer import family_answer
 from loadstone.analyse.model import Answer, Comparison, Family
 from loadstone.judge.compare.exploration import MEAN_TIME
-from loadstone.judge.judgement import Judgement
 from loadstone.judge.metrics import is_rate
+from loadstone.judge.verdict import Verdict
+from loadstone.message import Message, message
 from loadstone.spec.experiment import Conclusion
 from loadstone.spec.levels import Condition, Level, fits
 
@@ -20,29 +21,45 @@ def answer_by_verdicts(conclusion: Conclusion, family: Family, *, back_to_back: 
     Args:
         conclusion: the claim, about `conclusion.metric`.
         family: the verdicts of a declared comparison.
-        back_to_back: whether each user asked again at once (closed model, no pauses): then the mean response
+        back_to_back: whether each user sent again at once (closed model, no pauses): then the mean response
             time is the number of users over the rate, and a verdict on the rate is one on that time.
     """
     about = [pair for pair in family.comparisons if _about(conclusion, pair) is not None]
     judged = [(pair, _on_metric(conclusion.metric, pair, back_to_back=back_to_back)) for pair in about]
-    meant = [pair.model_copy(update={"primary": found}) for pair, found in judged if found is not None]
-    if not meant:
+    answering = [pair.model_copy(update={"primary": found}) for pair, found in judged if found is not None]
+    if not answering:
         return None
-    evidence = [_evidence(pair) for pair in meant]
-    words = f"{family_answer(meant)}{_remark(conclusion.metric, meant[0].primary)}"
+    evidence = [_evidence(pair) for pair in answering]
     if conclusion.claims is None:
-        return Answer(claim=conclusion.claim, answer=words, evidence=evidence, verdict="not answered here")
-    outcomes = [_outcome(conclusion, pair) for pair in meant]
+        said = _by_verdicts(conclusion, answering, [], None)
+        return Answer(claim=conclusion.claim, answer=said, evidence=evidence, verdict="not_answered_here")
+    outcomes = [_outcome(conclusion, pair) for pair in answering]
     known = [one for one in outcomes if one is not None]
-    verdict = together([one or NO_DATA for one in outcomes]) if known else "no valid data"
-    times = sum(one.direction == "holds" for one in known)
-    some = f"Holds in {times} of {len(outcomes)}. " if 0 < times < len(outcomes) else ""
-    sizes = _sizes([(pair, one) for pair, one in zip(meant, outcomes, strict=True) if one is not None and one.words])
-    return Answer(claim=conclusion.claim, answer=f"{some}{words}{sizes}", evidence=evidence, verdict=verdict)
+    verdict = together([one or NO_DATA for one in outcomes]) if known else "no_valid_data"
+    said = _by_verdicts(conclusion, answering, outcomes, sum(one.direction == "holds" for one in known))
+    return Answer(claim=conclusion.claim, answer=said, evidence=evidence, verdict=verdict)
 
 
-def _on_metric(metric: str, pair: Comparison, *, back_to_back: bool) -> Judgement | None:
-    """The judgement of a pair that tells of the metric; None where none does."""
+def _by_verdicts(
+    conclusion: Conclusion, pairs: list[Comparison], outcomes: list[Outcome | None], holds_in: int | None
+) -> Message:
+    """In how many places it holds, the verdicts, and the claimed figure beside each measured one."""
+    sized = [
+        (pair.place, one.size_message) for pair, one in zip(pairs, outcomes, strict=False) if one and one.size_message
+    ]
+    return message(
+        "answer_by_verdicts",
+        verdicts=family_answer(pairs),
+        remark=_remark(conclusion.metric, pairs[0].primary),
+        holds_in=holds_in,
+        of=len(outcomes),
+        places=[place for place, _ in sized],
+        sizes=[size for _, size in sized],
+    )
+
+
+def _on_metric(metric: str, pair: Comparison, *, back_to_back: bool) -> Verdict | None:
+    """The judgement of a pair that answers for the metric; None where none does."""
     found = pair.on(metric)
     if found is None and pair.primary.kind == "invalid":
         return pair.primary
@@ -51,16 +68,13 @@ def _on_metric(metric: str, pair: Comparison, *, back_to_back: bool) -> Judgemen
     return found
 
 
-def _remark(metric: str, judged: Judgement) -> str:
+def _remark(metric: str, judged: Verdict) -> Message | None:
     """What a reader must know of a verdict that is not the one that the comparison was made for."""
     if judged.metric != metric and is_rate(metric):
-        return f" (By the {judged.metric_words}: the ratios of both are the same here.)"
+        return message("answer_same_ratios", metric=judged.metric)
     if judged.metric != metric:
-        by_rate = (
-            " (In a closed model without pauses the mean time is the users over the rate: it falls as that rises.)"
-        )
-        return by_rate if judged.kind != "invalid" else ""
-    return f" (By the {judged.metric_words}; it was not what decided.)" if judged.role == "exploratory" else ""
+        return None if judged.kind == "invalid" else message("answer_time_by_rate")
+    return message("answer_exploratory", metric=judged.metric) if judged.role == "exploratory" else None
 
 
 def _outcome(conclusion: Conclusion, pair: Comparison) -> Outcome | None:
@@ -71,14 +85,6 @@ def _outcome(conclusion: Conclusion, pair: Comparison) -> Outcome | None:
     value = conclusion.value if conclusion.kind == "ratio" else None
     claimed = claimed_on(conclusion.claims, value, conclusion.metric, judged.metric)
     return outcome(claimed, judged, where_is_b=_about(conclusion, pair) == "b")
-
-
-def _sizes(found: list[tuple[Comparison, Outcome]]) -> str:
-    """A sentence on the claimed figure, for each place that it was compared in."""
-    if len(found) == 1:
-        words = found[0][1].words
-        return f" {words[:1].upper()}{words[1:]}."
-    return "".join(f" At {pair.place}: {one.words}." if pair.place else f" {one.words}." for pair, one in found)
 
 
 def _about(conclusion: Conclusion, pair: Comparison) -> Literal["a", "b"] | None:
@@ -93,7 +99,13 @@ def _is(condition: Condition, where: dict[str, Level]) -> bool:
     return where.keys() <= condition.keys() and fits(condition, where)
 
 
-def _evidence(pair: Comparison) -> str:
+def _evidence(pair: Comparison) -> Message:
     judged = pair.primary
-    at = f" at {pair.place}" if pair.place else ""
-    return f"{judged.b.name} against {judged.a.name}{at}: {judged.words} ({judged.blocks} blocks)"
+    return message(
+        "evidence_verdict",
+        a=judged.a.name,
+        b=judged.b.name,
+        place=pair.place,
+        verdict=judged.message,
+        blocks=judged.blocks,
+    )

@@ -7,20 +7,22 @@ from functools import partial
 from hdrh.histogram import HdrHistogram
 
 from loadstone.analyse.bottleneck import bottleneck_of
-from loadstone.analyse.course import newest_look
-from loadstone.analyse.family_words import family_answer
-from loadstone.analyse.model import Comparison, Family
+from loadstone.analyse.completion import newest_look
+from loadstone.analyse.family_answer import family_answer
+from loadstone.analyse.model import Comparison, Ended, Family
 from loadstone.judge.compare import pair_checks
 from loadstone.judge.compare.blocks import GroupDesign, group_blocks, judged_blocks
 from loadstone.judge.compare.cases import GroupCase, JudgedPair, judge_group
 from loadstone.judge.compare.exploration import Explored, explore
-from loadstone.judge.compare.judgements import Finding, block_points, judgement
 from loadstone.judge.compare.latencies import HistogramReader, Latencies
-from loadstone.judge.compare.sides import differing, place_words
-from loadstone.judge.judgement import BlockPoint
-from loadstone.judge.metrics import is_rate, metric_words
+from loadstone.judge.compare.pairs import Pair
+from loadstone.judge.compare.published import block_points, published
+from loadstone.judge.compare.sides import differing, place_of
+from loadstone.judge.metrics import is_rate
 from loadstone.judge.statistics.effect import forecast
 from loadstone.judge.validity.checks import forbidding
+from loadstone.judge.verdict import BlockPoint, Verdict
+from loadstone.message import Message, message
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.plan.run_plan import WARM_BLOCK, Group
 from loadstone.record.look import Look
@@ -31,24 +33,24 @@ from loadstone.spec.levels import identity
 
 AD_HOC = "ad hoc"
 """The name of a comparison that the experiment does not declare."""
-INTERRUPTED = "interrupted"
+INTERRUPTED: Ended = "interrupted"
 _BOUND = {
-    "latency": "both conditions were latency-bound: this ranks round trips, not capacity.",
-    "generator": "both conditions were generator-bound: this ranks what the driver can send, not the server.",
-    "pool": "both conditions were pool-bound: this ranks the waiting for connections, not the server.",
-    "paced": "both conditions were paced: their rates were set from outside, and only latencies can differ.",
+    "latency": message("both_latency_bound"),
+    "generator": message("both_generator_bound"),
+    "pool": message("both_pool_bound"),
+    "paced": message("both_paced"),
 }
 
 
 @dataclass(frozen=True)
 class LookOutcome:
-    """What a look during the run found: the verdict of each pair in words, and whether all are decided."""
+    """What a look during the run found: the verdict of each pair, and whether all are decided."""
 
-    words: list[str]
+    verdicts: list[Verdict]
     decided: bool
     """Pairs that more blocks cannot decide count as decided: those that are INVALID, or NOT DECIDABLE HERE."""
-    forecast: str = ""
-    """What the next look would show, by how far these blocks lie apart; empty where all is decided."""
+    forecast: Message | None = None
+    """What the next look would show, by how far these blocks lie apart; None where all is decided."""
 
 
 def look_at(
@@ -64,7 +66,7 @@ def look_at(
 
     Args:
         group: the group as planned.
-        experiment: what was asked, for the words.
+        experiment: what the conditions are called.
         trials: finished and judged trials, of each the newest attempt last; those of other groups are passed over.
         budget_minutes: of the whole run; None: no limit.
         quick: whether the run is a quick one, which its verdicts say.
@@ -84,26 +86,26 @@ def look_at(
         budget_minutes=budget_minutes,
     )
     judged = judge_group(case)
-    words = [pair.verdict.words for pair in judged]
-    return LookOutcome(words, not any(map(_needs_blocks, judged)), _forecast(judged, group, len(blocks.complete)))
+    verdicts = [verdict for _, _, verdict in judged]
+    return LookOutcome(verdicts, not any(map(_needs_blocks, judged)), _forecast(judged, group, len(blocks.complete)))
 
 
-def _forecast(judged: Sequence[JudgedPair], group: Group, blocks: int) -> str:
+def _forecast(judged: Sequence[JudgedPair], group: Group, blocks: int) -> Message | None:
     """By the undecided pair whose blocks lie farthest apart."""
-    undecided = [pair.evidence for pair in judged if pair.verdict.kind == "undecided"]
-    known = [(one.primary.evidence.spread or 0.0, one) for one in undecided if blocks >= BLOCKS_MIN]
-    spread, widest = max(known, key=lambda pair: pair[0], default=(0.0, None))
+    undecided = [(evidence, pair) for pair, evidence, verdict in judged if verdict.kind == "undecided"]
+    known = [(evidence.spread or 0.0, evidence, pair) for evidence, pair in undecided if blocks >= BLOCKS_MIN]
     next_blocks = next((look for look in group.looks if look > blocks), None)
-    if widest is None or not spread or next_blocks is None:
-        return ""
-    return forecast(next_blocks, spread, widest.settings.interval_alpha, widest.primary.evidence.outliers)
+    if not known or next_blocks is None:
+        return None
+    spread, evidence, pair = max(known, key=lambda one: one[0])
+    return forecast(next_blocks, spread, pair.settings.interval_alpha, evidence.outliers) if spread else None
 
 
-def _needs_blocks(pair: JudgedPair) -> bool:
+def _needs_blocks(judged: JudgedPair) -> bool:
     """Whether more blocks may decide: what is undecided, and a quantile that has too few samples so far."""
-    refusal = pair.evidence.primary.refusal
-    too_few = pair.evidence.refusal is None and refusal is not None and refusal.name == "samples"
-    return too_few or pair.verdict.kind == "undecided"
+    pair, evidence, verdict = judged
+    too_few = pair.refusal is None and evidence.refusal is not None and evidence.refusal.name == "samples"
+    return too_few or verdict.kind == "undecided"
 
 
 def _no_histograms(trial: str, kind: LatencyKind) -> HdrHistogram:
@@ -117,7 +119,7 @@ def compare_groups(run: Run, judged_trials: Sequence[TrialRecord]) -> list[Famil
     for group in run.plan.groups:
         if group.pairs:
             newest = newest_look(run, group.name)
-            ended = newest.reason if newest is not None and newest.stop else INTERRUPTED
+            ended: Ended = newest.reason if newest is not None and newest.stop else INTERRUPTED
             case = _case(run, group, newest, judged_trials, latencies)
             families.append(compare_family(case, ended=ended, repeated=len(repeated_blocks(run, group.name))))
     return families
@@ -151,7 +153,7 @@ def _case(
     )
 
 
-def compare_family(case: GroupCase, *, ended: str, repeated: int) -> Family:
+def compare_family(case: GroupCase, *, ended: Ended, repeated: int) -> Family:
     """A group as the report shows it: its pairs with verdicts, checks and warnings, and the answer over all.
 
     Args:
@@ -162,57 +164,56 @@ def compare_family(case: GroupCase, *, ended: str, repeated: int) -> Family:
     declared = case.declared
     bounds = _bounds(case)
     comparisons = [
-        _comparison(case, pair, bounds).model_copy(update={"ended": ended, "blocks_repeated": repeated})
-        for pair in judge_group(case)
+        _comparison(case, judged, bounds).model_copy(update={"ended": ended, "blocks_repeated": repeated})
+        for judged in judge_group(case)
     ]
     return Family(
         name=declared.name if declared else AD_HOC,
         question=declared.question if declared else "",
         answer=family_answer(comparisons),
         note=" ".join(declared.note.split()) if declared else "",
-        metric_words=metric_words(case.design.metric),
+        metric=case.design.metric,
         comparisons=comparisons,
     )
 
 
-def _comparison(case: GroupCase, pair: JudgedPair, bounds: Mapping[str, str]) -> Comparison:
-    evidence, verdict = pair.evidence, pair.verdict
-    points = block_points(evidence.trials.blocks, case.design.metric, ratios=verdict.kind != "invalid")
+def _comparison(case: GroupCase, judged: JudgedPair, bounds: Mapping[str, str]) -> Comparison:
+    pair, evidence, verdict = judged
+    points = block_points(pair.blocks, case.design.metric, ratios=verdict.kind != "invalid")
     order = _order(points, pair)
-    parts = {bounds.get(identity(condition)) for condition in (evidence.pair.a, evidence.pair.b)}
-    explored = Explored() if evidence.refusal else explore(case.design.metric, evidence, case.latencies)
-    primary = Finding(case.design.metric, "primary", evidence.settings, verdict, evidence.primary.typical)
+    parts = {bounds.get(identity(condition)) for condition in (pair.design.a, pair.design.b)}
+    explored = Explored() if pair.refusal else explore(case.design.metric, pair, case.latencies)
     return Comparison(
         name=case.declared.name if case.declared else AD_HOC,
         question=case.declared.question if case.declared else "",
-        place=place_words(case.experiment, case.declared, evidence.pair),
-        between=", ".join(differing(evidence.pair)),
-        primary=judgement(primary, evidence.pair, points),
-        exploratory=explored.judgements,
+        place=place_of(case.experiment, case.declared, pair.design),
+        between=", ".join(differing(pair.design)),
+        primary=published(verdict, pair.design, points),
+        exploratory=explored.verdicts,
         repeats=explored.repeats,
         notes=explored.notes(),
         pairs=len(case.design.pairs),
         sequential=case.design.sequential,
         blocks_done=len(case.blocks.complete),
         blocks_repeated=0,
-        ended="",
-        checks=[*evidence.checks, *evidence.primary.checks, order],
+        ended=INTERRUPTED,
+        checks=[*pair.checks, *evidence.checks, order],
         warnings=[
-            *evidence.trials.warnings,
-            *([order.reason] if order.verdict == "suspect" else []),
+            *pair.warnings,
+            *([order.reason] if order.verdict == "suspect" and order.reason is not None else []),
             *_bound_warning(case.design.metric, parts),
         ],
     )
 
 
-def _order(points: Sequence[BlockPoint], pair: JudgedPair) -> CheckResult:
+def _order(points: Sequence[BlockPoint], pair: Pair) -> CheckResult:
     ratios = {point.block: point.log_ratio for point in points if point.used and point.log_ratio is not None}
-    blocks = [block for block in pair.evidence.used if block.block in ratios]
+    blocks = [block for block in pair.used if block.block in ratios]
     return pair_checks.order([block.a_first for block in blocks], [ratios[block.block] for block in blocks])
 
 
 def _bounds(case: GroupCase) -> dict[str, str]:
-    """Identity of a condition -> what held it back in the blocks that count."""
+    """Identity of a condition -> its bottleneck in the blocks that count."""
     trials: dict[str, list[TrialRecord]] = {}
     for block in case.judged:
         for condition, trial in case.blocks.trials[block].items():
@@ -222,7 +223,7 @@ def _bounds(case: GroupCase) -> dict[str, str]:
     return {condition: bottleneck.part for condition, bottleneck in found.items() if bottleneck is not None}
 
 
-def _bound_warning(metric: str, parts: set[str | None]) -> list[str]:
-    """What follows for rates if the same thing held both back, and it was not the server."""
-    words = _BOUND.get(next(iter(parts)) or "") if len(parts) == 1 else None
-    return [words] if words and is_rate(metric) else []
+def _bound_warning(metric: str, parts: set[str | None]) -> list[Message]:
+    """What follows for rates if both have the same bottleneck, and it was not the server."""
+    warning = _BOUND.get(next(iter(parts)) or "") if len(parts) == 1 else None
+    return [warning] if warning and is_rate(metric) else []

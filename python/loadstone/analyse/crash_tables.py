@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import product
 
 from loadstone.analyse.model import CrashRow, CrashTable
+from loadstone.message import Message, message
 from loadstone.plan.labels import condition_words
 from loadstone.record.crash import CrashRecord
 from loadstone.record.reading import Run
@@ -41,29 +42,29 @@ def _conditions(experiment: Experiment, crash: Crash) -> list[Condition]:
 
 
 def _row(experiment: Experiment, crash: Crash, tries: Sequence[CrashRecord]) -> CrashRow:
-    """Tries that told nothing are named, and count for nothing else."""
-    told = [one for one in tries if one.tells]
-    looked_up = [one.looked_up for one in told if one.looked_up is not None]
+    """Tries without a result are named, and count for nothing else."""
+    valid = [one for one in tries if one.tells]
+    looked_up = [one.looked_up for one in valid if one.looked_up is not None]
     condition = tries[0].condition
-    lost = [one.lost_min or 0 for one in told]
+    lost = [one.lost_min or 0 for one in valid]
     promised = _promised(crash, condition)
     return CrashRow(
         condition=condition,
         label=condition_words(experiment, condition, [name for name in crash.vary if name in condition]),
-        times=len(told),
-        acknowledged=sum(one.looked_up.keys if one.looked_up else one.acknowledged for one in told),
-        writes=sum(one.acknowledged for one in told),
-        looked_up=len(looked_up) == len(told),
+        times=len(valid),
+        acknowledged=sum(one.looked_up.keys if one.looked_up else one.acknowledged for one in valid),
+        writes=sum(one.acknowledged for one in valid),
+        looked_up=len(looked_up) == len(valid),
         present=sum(one.present for one in looked_up),
         unacknowledged_present=sum(one.unacknowledged_present for one in looked_up),
         lost_min=sum(lost),
-        lost_max=sum(one.lost_max or 0 for one in told),
+        lost_max=sum(one.lost_max or 0 for one in valid),
         lost_worst=max(lost, default=0),
-        restart_s=max((one.restart_s or 0.0 for one in told), default=0.0),
+        restart_s=max((one.restart_s or 0.0 for one in valid), default=0.0),
         promised=promised,
         broken=promised is not None and (max(lost, default=0) > promised or any(map(_never_again, tries))),
         lost_keys=[key for one in looked_up for key in one.lost_keys][:_NAMED],
-        problems=[_problem(one) for one in tries if one not in told],
+        problems=[_problem(one) for one in tries if one not in valid],
     )
 
 
@@ -78,6 +79,7 @@ def _promised(crash: Crash, condition: Condition) -> int | None:
     return promise.lost if promise is not None and fits(condition, promise.when) else None
 
 
-def _problem(one: CrashRecord) -> str:
-    why = one.failure or ("it did not start again" if one.restart_s is None else "what it held could not be counted")
-    return f"Try {one.number}: {why.rstrip('.')}."
+def _problem(one: CrashRecord) -> Message:
+    unrestarted = one.restart_s is None
+    why = message("crash_not_restarted") if unrestarted else message("crash_not_counted")
+    return message("crash_try", number=one.number, why=one.failure or why)

@@ -4,19 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import mean, median
-from typing import Literal
 
-from loadstone.analyse.lesson_facts import errors_kept_apart, held_back, percent, rows_as_rows, same_data
+from loadstone.analyse.lesson_facts import Found, bottlenecks, errors_kept_apart, rows_as_rows, same_data
 from loadstone.analyse.model import CheckSummary, Family, LessonAnswer, ResultTable
-from loadstone.judge.judgement import DECIDED
 from loadstone.judge.validity.checks import CHECKS, forbidding
+from loadstone.judge.verdict import DECIDED
+from loadstone.message import Message, message
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.experiment import Experiment, Lesson
 from loadstone.spec.levels import identity
 
-Verdict = Literal["caught", "did not happen", "unknown"]
-Told = tuple[Verdict, str]
 RENAMED = {
     "generator_cpu": "gain", "generator_ceiling": "gain", "generator_wait": "taken", "server_wait": "taken",
     "steal": "taken",
@@ -42,12 +40,12 @@ def learn(outcome: Outcome) -> list[LessonAnswer]:
     """An answer to each lesson of the experiment, in its order."""
     answers = []
     for lesson in outcome.experiment.lessons:
-        verdict, now = _told(lesson, outcome)
+        verdict, now = _found(lesson, outcome)
         answers.append(LessonAnswer(then=" ".join(lesson.then.split()), now=now, verdict=verdict))
     return answers
 
 
-def _told(lesson: Lesson, outcome: Outcome) -> Told:
+def _found(lesson: Lesson, outcome: Outcome) -> Found:
     measured = [trial for trial in outcome.trials if trial.block != WARM_BLOCK]
     match lesson.kind:
         case "check":
@@ -57,7 +55,7 @@ def _told(lesson: Lesson, outcome: Outcome) -> Told:
         case "errors":
             return errors_kept_apart(outcome.experiment, measured)
         case "held_back":
-            return held_back(outcome.experiment, outcome.tables, measured)
+            return bottlenecks(outcome.experiment, outcome.tables, measured)
         case "stored":
             return rows_as_rows(outcome.experiment, measured)
         case "data":
@@ -66,75 +64,78 @@ def _told(lesson: Lesson, outcome: Outcome) -> Told:
             return _repeats(measured)
 
 
-def _check(checks: Mapping[str, CheckSummary], name: str) -> Told:
+def _check(checks: Mapping[str, CheckSummary], name: str) -> Found:
     """One check over all trials, with its worst figure."""
     found = checks.get(name)
     if found is None or found.valid + found.suspect + found.invalid == 0:
-        return "unknown", f"No trial of this run could tell: the check `{name}` has no figure."
-    failed = {"suspect": found.suspect, "invalid": found.invalid}
-    parts = [f"valid in {_trials(found.valid)}", *(f"{verdict} in {n}" for verdict, n in failed.items() if n)]
-    if found.unknown:
-        parts.append(f"unknown in {found.unknown}")
-    worst = found.worst
-    beyond = any(failed.values()) or (name in _INFORMATION and worst is not None and _is_beyond(worst))
-    figure = (
-        f"; the worst figure is {_figure(worst)} ({found.worst_trial})" if worst is not None and _figure(worst) else ""
+        return "unknown", message("lesson_check_unknown", check=name)
+    failed = found.suspect or found.invalid
+    beyond = failed or (name in _INFORMATION and found.worst is not None and _is_beyond(found.worst))
+    return "caught" if beyond else "did_not_happen", message(
+        "lesson_check",
+        check=name,
+        valid=found.valid,
+        suspect=found.suspect,
+        invalid=found.invalid,
+        unknown=found.unknown,
+        worst=_worst(found),
     )
-    refused = " Invalid trials give no figure." if found.invalid else ""
-    return "caught" if beyond else "did not happen", f"`{name}` is {', '.join(parts)}{figure}.{refused}"
 
 
 def _is_beyond(result: CheckResult) -> bool:
     return result.measured is not None and result.limit is not None and result.measured > result.limit
 
 
-def _figure(result: CheckResult) -> str:
-    """`83 %, limit 70 %`; nothing without a figure."""
-    if result.measured is None:
-        return ""
-    unit = f" {result.unit}" if result.unit else ""
-    limit = "" if result.limit is None else f", limit {result.limit:.3g}{unit}"
-    return f"{result.measured:.3g}{unit}{limit}"
+def _worst(found: CheckSummary) -> Message | None:
+    """The worst figure with its limit and trial; None without a figure."""
+    worst = found.worst
+    if worst is None or worst.measured is None:
+        return None
+    return message(
+        "lesson_check_worst",
+        measured=worst.measured,
+        limit=worst.limit,
+        unit=worst.unit,
+        trial=found.worst_trial,
+    )
 
 
-def _comparison(families: Mapping[str, Family], name: str) -> Told:
-    """The verdicts of a comparison: a difference that is not worth a word, or cuts both ways, is called so."""
+def _comparison(families: Mapping[str, Family], name: str) -> Found:
+    """The verdicts of a comparison: a difference that is too small to matter, or cuts both ways, is called so."""
     family = families.get(name)
     if family is None or not family.comparisons:
-        return "unknown", "This run did not compare these conditions."
-    told = [pair.primary for pair in family.comparisons]
-    decided = [judged for judged in told if judged.kind in DECIDED]
+        return "unknown", message("lesson_not_compared")
+    verdicts = [pair.primary for pair in family.comparisons]
+    decided = [judged for judged in verdicts if judged.kind in DECIDED]
+    answer = message("sentences", parts=[family.answer])
     if any(judged.kind != "faster" or judged.negligible for judged in decided):
-        return "caught", family.answer
-    return "did not happen" if len(decided) == len(told) else "unknown", family.answer
+        return "caught", answer
+    return "did_not_happen" if len(decided) == len(verdicts) else "unknown", answer
 
 
-def _repeats(trials: Sequence[TrialRecord]) -> Told:
+def _repeats(trials: Sequence[TrialRecord]) -> Found:
     """How often each condition was measured, and how far its single trials lie apart."""
     by_condition: dict[str, list[float]] = {}
     for trial in trials:
         if not forbidding(trial) and trial.goodput_per_s > 0:
             by_condition.setdefault(identity(trial.condition), []).append(trial.goodput_per_s)
     if not by_condition:
-        return "unknown", "No trial of this run gave a figure."
+        return "unknown", message("lesson_no_figure")
     numbers = sorted(len(rates) for rates in by_condition.values())
     repeated = [rates for rates in by_condition.values() if len(rates) > 1]
     if not repeated:
-        return "caught", "Each condition was measured once here, too: no difference is claimed from that."
+        return "caught", message("lesson_once")
     spreads = sorted(max(rates) / min(rates) - 1 for rates in repeated)
-    better = median(_better_of_two(rates) for rates in repeated)
-    often = f"{numbers[0]}" if numbers[0] == numbers[-1] else f"{numbers[0]} to {numbers[-1]}"
-    return "did not happen" if numbers[0] > 1 else "caught", (
-        f"Each condition was measured in {often} blocks, in random order. Single trials of one condition lie up to "
-        f"{percent(spreads[-1])} apart, typically {percent(median(spreads))}: two single runs could not tell a smaller "
-        f"difference from chance, and keeping the better of two would have added {percent(better, 1)}."
+    return "did_not_happen" if numbers[0] > 1 else "caught", message(
+        "lesson_repeats",
+        blocks_min=numbers[0],
+        blocks_max=numbers[-1],
+        spread_max=spreads[-1],
+        spread_typical=median(spreads),
+        better_of_two=median(_better_of_two(rates) for rates in repeated),
     )
 
 
 def _better_of_two(rates: Sequence[float]) -> float:
     """How much the better of two trials is above the mean, on average."""
     return mean(max(pair) for pair in combinations(rates, 2)) / mean(rates) - 1
-
-
-def _trials(number: int) -> str:
-    return "1 trial" if number == 1 else f"{number} trials"

@@ -2,19 +2,21 @@
 
 from typing import Literal
 
-from loadstone.judge.judgement import Bound, Judgement, Level, Piece
+from loadstone.judge.verdict import Bound, Level, Piece, Verdict
+from loadstone.message import Message, Recorded
 from loadstone.record.facts import AvgMax
+from loadstone.record.look import Reason
 from loadstone.record.trial import CheckResult, Quantiles, TrialVerdict
 
 Part = Literal["generator", "subject", "server", "pool", "network", "latency", "paced", "unknown"]
 
 
 class Bottleneck(Piece):
-    """What held a condition back."""
+    """What limited a condition."""
 
     part: Part
     """latency: nothing was full, the users waited for round trips; paced: the load was set by a rate or by pauses."""
-    words: str
+    message: Recorded
     """One line with the evidence, e.g. `server-bound: main thread of redis 98 % busy`."""
     evidence: dict[str, float]
     """The figures it rests on, shares of one core or of the response time: `redis`, `generator`, `pool`."""
@@ -28,8 +30,8 @@ class Row(Piece):
     """The varied factors only, e.g. `set, 1 kB, 8 workers`."""
     trials: list[str]
     verdict: Literal["valid", "suspect", "invalid", "missing"]
-    reasons: list[str]
-    """Why not valid: one sentence a failed check."""
+    reasons: list[Recorded]
+    """Why not valid: one for each failed check."""
     operations: int | None
     elapsed_s: float | None
     throughput_per_s: float | None
@@ -43,7 +45,7 @@ class Row(Piece):
     """CPU of each part as a share of one core in the measure phase."""
     published: float | None
     """The original's figure for this condition, in the published set's metric."""
-    unmeasurable: list[str]
+    unmeasurable: dict[str, Recorded]
     """Quantiles that the data cannot tell, e.g. `p999`, each with the reason."""
     blocks: int = 0
     """Independent trials behind the figures."""
@@ -54,7 +56,7 @@ class Row(Piece):
     stored: int | None = None
     """Rows or entities that its trials stored, counted on the server; None where nothing is counted."""
     answered: int | None = None
-    """Right replies of the operations that `stored` counts, between its two counts: warm-up and drain included."""
+    """Correct replies of the operations that `stored` counts, between its two counts: warm-up and drain included."""
     stored_keys: int | None = None
     """Keys that Redis had more after them; not the same as `stored` where an entity is several keys."""
     seen: dict[str, dict[str, AvgMax]] = {}
@@ -70,6 +72,11 @@ class Row(Piece):
     bound: Bound | None = None
     """How much higher the rates may be at most; None of an empty row."""
 
+    def interval(self, metric: str) -> tuple[float, float] | None:
+        """The 95 % interval of its figure, where it has one: of goodput and throughput."""
+        known = {"goodput_per_s": self.goodput_interval, "throughput_per_s": self.throughput_interval}
+        return known.get(metric)
+
 
 class ResultTable(Piece):
     name: str
@@ -81,15 +88,19 @@ class ResultTable(Piece):
     """The study's own columns by their keys; empty: those of every table."""
 
 
+LessonVerdict = Literal["caught", "did_not_happen", "unknown"]
+"""caught: it happened here, too, and was refused or kept apart; did_not_happen: it was looked for, and is not there,
+or what was not examined then is examined and answered here."""
+
+
 class LessonAnswer(Piece):
     """What went wrong in the original measurement, and what this run shows of it."""
 
     then: str
-    now: str
+    """As the experiment has it."""
+    now: Recorded
     """One or two sentences with figures."""
-    verdict: Literal["caught", "did not happen", "unknown"]
-    """caught: it happened here, too, and was refused or kept apart; did not happen: it was looked for, and is not
-    there, or what was not asked then is asked and answered here."""
+    verdict: LessonVerdict
 
 
 class CrashRow(Piece):
@@ -123,8 +134,8 @@ class CrashRow(Piece):
     """A try lost more than is promised, for certain."""
     lost_keys: list[str] = []
     """Some of the lost ones, by name."""
-    problems: list[str] = []
-    """Tries that told nothing: why, one sentence each."""
+    problems: list[Recorded] = []
+    """Tries without a result: why, one sentence each."""
 
 
 class CrashTable(Piece):
@@ -132,6 +143,10 @@ class CrashTable(Piece):
     title: str
     note: str
     rows: list[CrashRow]
+
+
+Ended = Literal[Reason, "interrupted", "two separate runs"]
+"""The reason of the group's last look; interrupted: it had none that ended it."""
 
 
 class Comparison(Piece):
@@ -144,27 +159,27 @@ class Comparison(Piece):
     """What both have in common, e.g. `1 kB, 8 workers`; empty if nothing needs saying."""
     between: str
     """The factor that differs."""
-    primary: Judgement
-    exploratory: list[Judgement]
+    primary: Verdict
+    exploratory: list[Verdict]
     pairs: int
     """How many pairs share the level."""
     sequential: bool
     blocks_done: int
     blocks_repeated: int
     """Blocks that were measured again, as earlier versions did where something outside disturbed them."""
-    ended: str
-    """Why no more blocks were measured: the reason of the group's last look, or `interrupted`."""
+    ended: Ended
+    """Why no more blocks were measured."""
     checks: list[CheckResult]
     """Rules that the comparison itself must keep: replication, errors, offered rate, order..."""
-    warnings: list[str]
-    """One sentence each: what the reader must know beside the verdict."""
-    notes: list[str] = []
-    """Why other metrics are not listed, a sentence each: the verdict does not rest on it."""
+    warnings: list[Message]
+    """What the reader must know beside the verdict."""
+    notes: list[Message] = []
+    """Why other metrics are not listed: the verdict does not rest on it."""
     repeats: dict[str, str] = {}
     """Metric -> the compared one whose ratios it repeats, so that it is not listed in `exploratory`."""
 
-    def on(self, metric: str) -> Judgement | None:
-        """The judgement of a metric, or of the one that it repeats; None where neither was compared."""
+    def on(self, metric: str) -> Verdict | None:
+        """The verdict on a metric, or of the one that it repeats; None where neither was compared."""
         by_metric = {one.metric: one for one in (*self.exploratory, self.primary)}
         return by_metric.get(metric) or by_metric.get(self.repeats.get(metric, ""))
 
@@ -174,36 +189,38 @@ class Family(Piece):
 
     name: str
     question: str
-    answer: str
+    answer: Message
     """One or two sentences."""
     note: str
-    metric_words: str
+    metric: str
+    """Which decides."""
     comparisons: list[Comparison]
 
 
 AnswerVerdict = Literal[
     "holds",
-    "direction holds, size does not",
-    "direction holds, size undecided",
-    "size does not hold",
-    "does not hold",
+    "direction_holds_size_does_not",
+    "direction_holds_size_undecided",
+    "size_does_not_hold",
+    "does_not_hold",
     "undecided",
-    "not answered here",
-    "left out of --quick",
-    "left out",
-    "no comparison: one block",
-    "no valid data",
+    "not_answered_here",
+    "left_out_of_quick",
+    "left_out",
+    "one_block",
+    "no_valid_data",
 ]
-"""size does not hold: the claimed figure lies outside the interval, and which side is larger is undecided.
-left out: nothing of the kind was planned in this run."""
+"""size_does_not_hold: the claimed figure lies outside the interval, and which side is larger is undecided.
+left_out: nothing of the kind was planned in this run. one_block: one block cannot tell a difference from chance."""
 
 
 class Answer(Piece):
     """One conclusion of the original's author, answered with our data."""
 
     claim: str
-    answer: str
-    evidence: list[str]
+    """As the experiment has it."""
+    answer: Recorded
+    evidence: list[Recorded]
     """`label: figure` lines, and the trials behind them."""
     verdict: AnswerVerdict
 
@@ -212,8 +229,8 @@ class CheckSummary(Piece):
     """One check over all trials of the run."""
 
     name: str
-    explanation: str
-    """One line for a person who has read no statistics."""
+    explanation: Recorded
+    """What it asks, in one line for a person who has read no statistics."""
     valid: int
     suspect: int
     invalid: int
@@ -276,11 +293,11 @@ class Analysis(Piece):
     run: str
     """Name of the run's folder."""
     question: str
-    answer: str
+    answer: Recorded
     """One or two sentences that open the report: the headline, and the main verdicts."""
-    headline: str = ""
+    headline: Recorded | None = None
     """The answer without its verdicts: figures that have an interval, or what else the run can tell."""
-    comparison: str
+    comparison: Recorded | None = None
     """One line on what was compared, e.g. `8 comparisons: 6 decided, 2 undecided`, or why nothing was."""
     families: list[Family] = []
     """The declared comparisons, in the order of the experiment."""
@@ -295,8 +312,9 @@ class Analysis(Piece):
     trials_valid: int
     trials_suspect: int
     trials_invalid: int
-    published_source: str
-    notes: list[str]
+    published_source: Recorded | None = None
+    """Where the original's figures are from; None where there are none."""
+    notes: list[Recorded]
     tables: list[ResultTable]
     answers: list[Answer]
     checks: list[CheckSummary]

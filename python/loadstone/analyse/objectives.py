@@ -1,4 +1,4 @@
-"""Objectives for CI: `--fail-if 'p99 > 5ms'`. An objective says what must not be; what cannot be told misses it too."""
+"""Objectives for CI: `--fail-if 'p99 > 5ms'`. An objective says what must not be; what cannot be judged misses it."""
 
 import math
 import re
@@ -8,9 +8,9 @@ from typing import Literal, cast
 
 from loadstone.analyse.model import Analysis, Comparison, Row
 from loadstone.errors import UserError
-from loadstone.judge.judgement import Judgement
-from loadstone.judge.metrics import figure, figure_words, is_rate
-from loadstone.judge.statistics.wording import ratio_text
+from loadstone.judge.metrics import figure, is_rate
+from loadstone.judge.verdict import Verdict
+from loadstone.message import Message, message
 from loadstone.spec.levels import Level, identity, level_text
 from loadstone.spec.units import parse_any
 
@@ -50,13 +50,13 @@ class Objective:
     relative: bool
     """Whether it is about B against A (`goodput < -5%`) instead of one condition."""
     where: tuple[tuple[str, str], ...]
-    """Factor and the text of a level: only conditions that have them all are asked."""
+    """Factor and the text of a level: only conditions that have them all count."""
 
     def broken(self, found: float) -> bool:
         """Whether a figure is what must not be."""
         return _COMPARE[self.operator](found, self.value)
 
-    def asks(self, condition: Mapping[str, Level]) -> bool:
+    def is_about(self, condition: Mapping[str, Level]) -> bool:
         """Whether the objective is about this condition."""
         return all(name in condition and _means(word, condition[name]) for name, word in self.where)
 
@@ -144,8 +144,8 @@ def require_relative(objectives: Iterable[Objective]) -> None:
             )
 
 
-def missed(objectives: Sequence[Objective], analysis: Analysis) -> list[str]:
-    """A line for each objective and condition that misses it, or that cannot tell; empty if all are kept.
+def missed(objectives: Sequence[Objective], analysis: Analysis) -> list[Message]:
+    """A line for each objective and condition that misses it, or cannot be judged; empty if all are kept.
 
     Raises:
         UserError: an objective is relative: it needs a comparison.
@@ -154,46 +154,56 @@ def missed(objectives: Sequence[Objective], analysis: Analysis) -> list[str]:
     rows = {identity(row.condition): row for table in analysis.tables for row in table.rows}
     lines = []
     for objective in objectives:
-        asked = [row for row in rows.values() if objective.asks(row.condition)]
-        lines += [line for row in asked if (line := _missed_by(objective, row))]
-        if not asked:
-            lines.append(_told_by_none(objective, "condition"))
+        about = [row for row in rows.values() if objective.is_about(row.condition)]
+        lines += [line for row in about if (line := _missed_by(objective, row))]
+        if not about:
+            lines.append(_about_nothing(objective, compared=False))
     return lines
 
 
-def missed_ratios(objectives: Sequence[Objective], comparisons: Sequence[Comparison]) -> list[str]:
-    """The same for relative objectives, held against the comparisons.
+def missed_ratios(objectives: Sequence[Objective], comparisons: Sequence[Comparison]) -> list[Message]:
+    """The same for relative objectives, by the comparisons.
 
     An objective is missed where the whole interval is what must not be. Where only a part of it is, or where
     there is none, the data cannot tell. An objective is kept where the whole interval keeps it.
     """
     lines = []
     for objective in objectives:
-        asked = [one for one in comparisons if _asks_both(objective, one.primary)]
-        lines += [line for one in asked if (line := _missed_between(objective, one))]
-        if not asked:
-            lines.append(_told_by_none(objective, "comparison"))
+        about = [one for one in comparisons if _is_about_both(objective, one.primary)]
+        lines += [line for one in about if (line := _missed_between(objective, one))]
+        if not about:
+            lines.append(_about_nothing(objective, compared=True))
     return lines
 
 
-def _told_by_none(objective: Objective, what: str) -> str:
-    where = f" where {', '.join(f'{name}={word}' for name, word in objective.where)}" if objective.where else ""
-    return f"'{objective.text}': cannot tell: there is no {what}{where}"
+def _about_nothing(objective: Objective, *, compared: bool) -> Message:
+    where = [f"{name}={word}" for name, word in objective.where]
+    return message("objective_nothing", objective=objective.text, compared=compared, where=where)
 
 
-def _missed_by(objective: Objective, row: Row) -> str | None:
+def _missed_by(objective: Objective, row: Row) -> Message | None:
     """The line about one condition; None if it keeps the objective."""
     name = row.label or ", ".join(f"{name}={level_text(level)}" for name, level in row.condition.items())
-    head = f"{name}: '{objective.text}'"
-    if row.verdict in ("invalid", "missing"):
-        why = "; ".join(reason.rstrip(".") for reason in row.reasons) or "it was not measured"
-        return f"{head}: cannot tell: {why if row.verdict == 'missing' else f'no valid trial: {why}'}"
-    found = _share_failed(row) if objective.metric == ERRORS else figure(row, objective.metric)
+    text, metric = objective.text, objective.metric
+    if row.verdict == "missing":
+        return message("objective_not_measured", name=name, objective=text, reasons=row.reasons)
+    if row.verdict == "invalid":
+        return message("objective_no_trial", name=name, objective=text, reasons=row.reasons)
+    found = _share_failed(row) if metric == ERRORS else figure(row, metric)
     if found is None:
-        return f"{head}: cannot tell: {_why_untold(row, objective.metric)}"
+        why = row.unmeasurable.get(metric.partition(".")[2])
+        if why is None:
+            return message("objective_no_figure", name=name, objective=text)
+        return message("objective_quantile_unmeasurable", name=name, objective=text, why=why)
     if not objective.broken(found):
         return None
-    return f"{head}: missed: {_found_words(row, objective.metric, found)}"
+    suspect = row.verdict == "suspect"
+    if metric == ERRORS:
+        return message("objective_missed_errors", name=name, objective=text, failed_share=found, suspect=suspect)
+    low, high = row.interval(metric) or (None, None)
+    return message(
+        "objective_missed", name=name, objective=text, metric=metric, value=found, low=low, high=high, suspect=suspect
+    )
 
 
 def _share_failed(row: Row) -> float | None:
@@ -203,49 +213,28 @@ def _share_failed(row: Row) -> float | None:
     return failed / ended if ended else None
 
 
-def _why_untold(row: Row, metric: str) -> str:
-    quantile = metric.partition(".")[2]
-    return next(
-        (line.partition(":")[2].strip() for line in row.unmeasurable if line.partition(":")[0] == quantile),
-        "there is no such figure",
-    )
-
-
-def _found_words(row: Row, metric: str, found: float) -> str:
-    """The figure, with its interval where the row has one, and a word where it is suspect."""
-    if metric == ERRORS:
-        words = f"{100 * found:.3g} %"
-    else:
-        words = figure_words(found, metric) + ("/s" if metric in _RATES.values() else "")
-    intervals = {"goodput_per_s": row.goodput_interval, "throughput_per_s": row.throughput_interval}
-    interval = intervals.get(metric)
-    if interval is not None:
-        words += f" [{figure_words(interval[0], metric)}, {figure_words(interval[1], metric)}]"
-    return f"{words} (suspect)" if row.verdict == "suspect" else words
-
-
-def _asks_both(objective: Objective, judgement: Judgement) -> bool:
+def _is_about_both(objective: Objective, judgement: Verdict) -> bool:
     """Whether the objective is about a pair: the factors that it names stand so in A or in B."""
-    return objective.asks(judgement.a.condition) or objective.asks(judgement.b.condition)
+    return objective.is_about(judgement.a.condition) or objective.is_about(judgement.b.condition)
 
 
-def _missed_between(objective: Objective, one: Comparison) -> str | None:
+def _missed_between(objective: Objective, one: Comparison) -> Message | None:
     """The line about one comparison; None if it keeps the objective."""
-    judgement = one.on(objective.metric)
-    if judgement is not None and is_rate(judgement.metric) != is_rate(objective.metric):
-        judgement = None  # a time that repeats a rate has that one's ratio the other way round
-    pair = f"{one.primary.b.name} against {one.primary.a.name}"
-    head = f"{one.place + ', ' if one.place else ''}{pair}: '{objective.text}'"
-    if judgement is None:
-        return f"{head}: cannot tell: it was not compared; --metric {objective.metric} says why"
-    low, high = judgement.low, judgement.high
-    if judgement.kind == "invalid" or judgement.estimate is None or low is None or high is None:
-        return f"{head}: cannot tell: {judgement.words}"
+    judged, text = one.on(objective.metric), objective.text
+    if judged is not None and is_rate(judged.metric) != is_rate(objective.metric):
+        judged = None  # a time that repeats a rate has that one's ratio the other way round
+    pair = message("objective_pair", a=one.primary.a.name, b=one.primary.b.name, place=one.place)
+    if judged is None:
+        return message("objective_not_compared", pair=pair, objective=text, metric=objective.metric)
+    estimate, low, high = judged.estimate, judged.low, judged.high
+    if judged.kind == "invalid" or estimate is None or low is None or high is None:
+        return message("objective_no_interval", pair=pair, objective=text, verdict=judged.message)
     broken = [objective.broken(_ratio(end)) for end in (low, high)]
-    ratio = ratio_text(judgement.estimate, low, high, sign=True)
     if all(broken):
-        return f"{head}: missed: {ratio}"
-    return f"{head}: cannot tell: {ratio} reaches beyond it" if any(broken) else None
+        return message("objective_missed_ratio", pair=pair, objective=text, estimate=estimate, low=low, high=high)
+    if any(broken):
+        return message("objective_beyond", pair=pair, objective=text, estimate=estimate, low=low, high=high)
+    return None
 
 
 def _ratio(log_ratio: float) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from loadstone.message import Message, message
 from loadstone.plan.model import Plan
 from loadstone.record.reading import Run
 from loadstone.record.trial import TrialRecord
@@ -17,8 +18,7 @@ _VERSIONS = ("loadstone", "engine")
 _PLACEMENT = ("server_cpus", "generator_cpus", "shared")
 _SERVER = ("software", "version", "mode", "modules", "settings", "network")
 _PLAN_APART = {"seed", "endpoints", "cpus", "start_at_unix_ns"}
-"""What differs from trial to trial, or is told by the placement."""
-_LONGEST = 80
+"""What differs from trial to trial, or is known from the placement."""
 
 
 @dataclass(frozen=True)
@@ -26,28 +26,36 @@ class Difference:
     """One thing in which two runs differ."""
 
     what: str
-    a: Any = None
-    b: Any = None
-    """None on both sides: `what` is the whole clause."""
-    note: str = ""
-
-    def words(self, names: tuple[str, str]) -> str:
-        if self.a is None and self.b is None:
-            return self.what.format(*names)
-        one, other = names
-        return f"{self.what} is {_word(self.a)} in {one} and {_word(self.b)} in {other}{self.note}"
+    a: Any
+    b: Any
+    conditions: int = 1
+    """In so many of the conditions that are compared."""
 
 
 def differences(
     a: Run, b: Run, matched: Sequence[tuple[TrialRecord, TrialRecord]], names: tuple[str, str] = ("A", "B")
-) -> list[str]:
+) -> list[Message]:
     """Where two runs differ in machine, versions, placement, servers and load, one clause each.
 
-    `matched` holds a trial of each run for every condition that is compared: their loads are held
-    against each other as the driver was given them. `names`: what the runs are called.
+    `matched` holds a trial of each run for every condition that is compared: their loads are compared as the driver
+    was given them. `names`: what the runs are called.
     """
-    found = [*_experiment(a, b), *_environment(a.environment, b.environment), *_loads(matched)]
-    return [difference.words(names) for difference in found]
+    found = [_said(one, names) for one in _experiment(a, b)]
+    if _at(a.environment, "machine", "machine_id") != _at(b.environment, "machine", "machine_id"):
+        found.append(message("run_machines_differ", a_name=names[0], b_name=names[1]))
+    return [*found, *(_said(one, names) for one in (*_environment(a.environment, b.environment), *_loads(matched)))]
+
+
+def _said(one: Difference, names: tuple[str, str]) -> Message:
+    return message(
+        "run_difference",
+        what=one.what,
+        a_name=names[0],
+        b_name=names[1],
+        a=one.a,
+        b=one.b,
+        conditions=one.conditions,
+    )
 
 
 def _experiment(a: Run, b: Run) -> Iterator[Difference]:
@@ -56,12 +64,10 @@ def _experiment(a: Run, b: Run) -> Iterator[Difference]:
     for name, word in (("quick", "--quick"), ("as_published", "--as-published")):
         one, other = getattr(a.plan, name), getattr(b.plan, name)
         if one != other:
-            yield Difference(word, "on" if one else "off", "on" if other else "off")
+            yield Difference(word, bool(one), bool(other))
 
 
 def _environment(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Difference]:
-    if _at(a, "machine", "machine_id") != _at(b, "machine", "machine_id"):
-        yield Difference("{} and {} were measured on different machines")
     for part, keys in (
         ("machine", _MACHINE[1:]),
         ("kernel", _KERNEL),
@@ -77,13 +83,20 @@ def _environment(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Differe
 
 
 def _loads(matched: Sequence[tuple[TrialRecord, TrialRecord]]) -> Iterator[Difference]:
-    """Each difference once, with the number of conditions that have it where that is more than one."""
-    found: dict[str, list[Difference]] = {}
+    """Each difference once, with the number of conditions that have it."""
+    found: list[Difference] = []
     for a, b in matched:
         for one in _values("load:", _load(a), _load(b)):
-            found.setdefault(one.words(("A", "B")), []).append(one)
-    for alike in found.values():
-        yield replace(alike[0], note=f" ({len(alike)} conditions)") if len(alike) > 1 else alike[0]
+            same = next((place for place, other in enumerate(found) if _is_same(one, other)), None)
+            if same is None:
+                found.append(one)
+            else:
+                found[same] = replace(found[same], conditions=found[same].conditions + 1)
+    yield from found
+
+
+def _is_same(one: Difference, other: Difference) -> bool:
+    return (one.what, one.a, one.b) == (other.what, other.a, other.b)
 
 
 def _load(trial: TrialRecord) -> dict[str, Any]:
@@ -106,23 +119,6 @@ def _values(name: str, a: Any, b: Any) -> Iterator[Difference]:
             yield from _values(name, one, other)
     elif a != b:
         yield Difference(name, a, b)
-
-
-def _word(value: Any) -> str:
-    text = _text(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return "not known"
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) or "none"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} {word}" for key, word in value.items()) or "none"
-    return str(value) or "empty"
 
 
 def _at(record: Mapping[str, Any], part: str, key: str) -> Any:

@@ -1,4 +1,4 @@
-"""What servers, applications and the machine told of a row's trials: rows stored, and what the monitors saw."""
+"""What servers, applications and the machine reported of a row's trials: rows stored, and monitors' figures."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -42,7 +42,7 @@ def stored_rows(facts: TrialFacts) -> int | None:
 
 
 def answered(facts: TrialFacts) -> int | None:
-    """Right replies of what is counted, in the whole drive as the count is; None where nothing was counted."""
+    """Correct replies of what is counted, in the whole drive as the count is; None where nothing was counted."""
     return sum(one.answered for one in facts.stored) if facts.stored else None
 
 
@@ -63,7 +63,7 @@ def _sum(numbers: Sequence[int | None]) -> int | None:
 
 
 def _seen(trials: Sequence[tuple[TrialFacts, float]]) -> dict[str, dict[str, AvgMax]]:
-    """Each part and metric: the average over the time of all trials that saw it, and the highest of their maxima."""
+    """Each part and metric: the average over the time of all trials that have it, and the highest of their maxima."""
     collected: dict[str, dict[str, list[tuple[AvgMax, float]]]] = {}
     for facts, length_s in trials:
         for part, figures in facts.seen.items():
@@ -75,7 +75,7 @@ def _seen(trials: Sequence[tuple[TrialFacts, float]]) -> dict[str, dict[str, Avg
 
 
 def _together(figures: Iterable[tuple[AvgMax, float]]) -> AvgMax:
-    told = list(figures)
-    weight = sum(length_s for _, length_s in told)
-    average = sum(figure.avg * length_s for figure, length_s in told) / weight if weight else told[0][0].avg
-    return AvgMax(avg=average, max=max(figure.max for figure, _ in told))
+    known = list(figures)
+    weight = sum(length_s for _, length_s in known)
+    average = sum(figure.avg * length_s for figure, length_s in known) / weight if weight else known[0][0].avg
+    return AvgMax(avg=average, max=max(figure.max for figure, _ in known))

@@ -8,18 +8,19 @@ from typing import Any, Literal
 import numpy as np
 
 from loadstone.analyse.bottleneck import bottleneck_of
+from loadstone.analyse.machine_speed import machine_speed, slower_than_usual
 from loadstone.analyse.model import MachineSpeed, ResultTable, Row
 from loadstone.analyse.server_side import server_side, users_of
-from loadstone.analyse.speed import machine_speed, slower_than_usual
 from loadstone.errors import DriveFailed
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.compare.trend import rise_over, rise_within
-from loadstone.judge.judgement import Bound
 from loadstone.judge.statistics.signed_rank import signed_rank
 from loadstone.judge.validity.checks import BOUNDS, forbidding
 from loadstone.judge.validity.gain import bound_over
 from loadstone.judge.validity.limits import GAIN
 from loadstone.judge.validity.reasons import counted_reasons, failed_checks
+from loadstone.judge.verdict import Bound
+from loadstone.message import Message, message
 from loadstone.plan.labels import condition_words
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.histogram import PER_MILLE, SAMPLES_BEYOND, measurable
@@ -33,7 +34,6 @@ INTERVAL_ALPHA = 0.05
 APART_MAX = 0.25
 """Trials of a row without an interval whose rates differ by more than this share make it suspect. J: on a shared
 machine of two CPUs, behind a JVM that was still warming up, two trials of one condition differed by 52 % typically."""
-_QUANTILE_WORDS = {"p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9"}
 
 
 def make_tables(run: Run, trials: Sequence[TrialRecord]) -> list[ResultTable]:
@@ -59,7 +59,7 @@ def make_tables(run: Run, trials: Sequence[TrialRecord]) -> list[ResultTable]:
 
 
 def tables_of_mode(run: Run) -> list[Table]:
-    """The tables that the kind of run asks for."""
+    """The tables of this kind of run."""
     tables = [table for table in run.experiment.tables if table.quick or not run.plan.quick]
     published = run.experiment.as_published
     if run.plan.as_published and published is not None and published.tables:
@@ -122,36 +122,38 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
     )
 
 
-def _verdict(used: Sequence[TrialRecord], bound: Bound | None, doubts: Sequence[str]) -> Literal["valid", "suspect"]:
+def _verdict(
+    used: Sequence[TrialRecord], bound: Bound | None, doubts: Sequence[Message]
+) -> Literal["valid", "suspect"]:
     """What bounds single trials counts by the bound of the row alone."""
     failed = any(failed_checks(trial, ("suspect",), without=BOUNDS) for trial in used)
     wide = bound is not None and 100 * bound.total > GAIN.valid
     return "suspect" if doubts or failed or wide else "valid"
 
 
-def _warming(trials: Sequence[TrialRecord]) -> list[str]:
+def _warming(trials: Sequence[TrialRecord]) -> list[Message]:
     """What is to be said of a rate that was still rising, over all trials."""
     found = []
     if (rise := rise_within(trials)) is not None:
-        found.append(f"The rate rises by {math.expm1(rise):.0%} within its trials: they were not warm yet.")
+        found.append(message("row.rises_within", share=math.expm1(rise)))
     if (rise := rise_over(trials)) is not None:
-        found.append(f"The rate rose by {math.expm1(rise):.0%} from its first trials to its last.")
+        found.append(message("row.rose_over", share=math.expm1(rise)))
     return found
 
 
-def _apart(trials: Sequence[TrialRecord]) -> list[str]:
-    """What is to be said of trials too few for an interval that do not agree: their mean tells little."""
+def _apart(trials: Sequence[TrialRecord]) -> list[Message]:
+    """What is to be said of trials too few for an interval that do not agree: their mean says little."""
     rates = [trial.goodput_per_s for trial in trials]
     if min(rates) <= 0 or (spread := max(rates) / min(rates) - 1) <= APART_MAX:
         return []
-    return [f"Its {len(rates)} trials lie {spread:.0%} apart, and are too few for an interval."]
+    return [message("row.apart", trials=len(rates), share=spread)]
 
 
 def _empty_row(head: Mapping[str, Any], verdict: str) -> Row:
     """A row without a figure: nothing valid was measured."""
     return Row(
         **head, verdict=verdict, operations=None, elapsed_s=None, throughput_per_s=None, goodput_per_s=None,
-        peak_per_s=None, response_ns=None, service_ns=None, pool_wait_ns=None, errors={}, cpu_share={}, unmeasurable=[],
+        peak_per_s=None, response_ns=None, service_ns=None, pool_wait_ns=None, errors={}, cpu_share={}, unmeasurable={},
     )  # fmt: skip
 
 
@@ -178,25 +180,25 @@ def typical_interval(rates: Sequence[float]) -> tuple[float, float] | None:
     return float(np.exp(found.low)), float(np.exp(found.high))
 
 
-def _reasons(trials: Sequence[TrialRecord], bound: Bound | None) -> list[str]:
-    """Why trials are not valid: a sentence a check; with how many trials it is about where there are several.
+def _reasons(trials: Sequence[TrialRecord], bound: Bound | None) -> list[Message]:
+    """Why trials are not valid: a message a check; with how many trials it is about where there are several.
 
     What bounds single trials is no reason where the bound of the row is small.
     """
     without = BOUNDS if bound is not None and 100 * bound.total <= GAIN.valid else ()
     if len(trials) == 1:
-        return [check.reason for check in failed_checks(trials[0], without=without)]
+        return [check.reason for check in failed_checks(trials[0], without=without) if check.reason is not None]
     return counted_reasons(trials, without=without)
 
 
-def _latencies(run: Run, trials: list[TrialRecord]) -> tuple[Quantiles | None, Quantiles | None, list[str]]:
+def _latencies(run: Run, trials: list[TrialRecord]) -> tuple[Quantiles | None, Quantiles | None, list[Message]]:
     """Response and service time of all trials together, from their merged histograms."""
     if len(trials) == 1:
         return trials[0].response_ns, trials[0].service_ns, []
     try:
         return run.response_ns(trials), run.service_ns(trials), []
     except DriveFailed as error:
-        return None, None, [f"The latencies cannot be merged: {error}."]
+        return None, None, [message("row.not_merged", error=str(error))]
 
 
 def _pool_wait(trials: Sequence[TrialRecord]) -> Quantiles:
@@ -231,26 +233,25 @@ def _errors(trials: Sequence[TrialRecord]) -> dict[str, int]:
 
 
 def _cpu_share(trials: Sequence[TrialRecord], elapsed_s: float) -> dict[str, float]:
-    """CPU of each part that was seen in every trial, as a share of one core."""
+    """CPU of each part that was observed in every trial, as a share of one core."""
     parts = set.intersection(*(set(trial.cpu_s) for trial in trials))
     if not elapsed_s:
         return {}
     return {part: round(sum(trial.cpu_s[part] for trial in trials) / elapsed_s, 6) for part in sorted(parts)}
 
 
-def _unmeasurable(response: Quantiles | None, trials: Sequence[TrialRecord]) -> list[str]:
-    """Quantiles that the data cannot tell, each as `p999: why`."""
+def _unmeasurable(response: Quantiles | None, trials: Sequence[TrialRecord]) -> dict[str, Message]:
+    """Quantiles that the data cannot tell, each with the reason."""
     operations = sum(trial.counts.offered for trial in trials)
-    reasons = []
+    reasons: dict[str, Message] = {}
     for name, per_mille in PER_MILLE.items():
         if response is None or getattr(response, name) is not None:
             continue
         if measurable(per_mille, operations):
-            why = "its rank falls among the operations that failed"
+            reasons[name] = message("quantile_failed")
         else:
             needed = SAMPLES_BEYOND * 1000 // (1000 - per_mille)
-            why = f"{_QUANTILE_WORDS[name]} needs {needed:,} operations, {operations:,} were measured"
-        reasons.append(f"{name}: {why}")
+            reasons[name] = message("quantile_needs", quantile=name, needed=needed, operations=operations)
     return reasons
 
 

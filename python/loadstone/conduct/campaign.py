@@ -19,19 +19,16 @@ from loadstone.drive.outcome import Interval
 from loadstone.judge.compare.sides import pair_names
 from loadstone.judge.validity.checks import forbidding
 from loadstone.judge.validity.reasons import failed_checks
+from loadstone.judge.verdict import Verdict
 from loadstone.live.progress import RunProgress
+from loadstone.message import Message
 from loadstone.plan.labels import label_of
 from loadstone.plan.looks import keeps_last, looks_left
 from loadstone.plan.run_plan import WARM_BLOCK, Group, PlannedTrial, RunPlan, first_looks_s, preparation
 from loadstone.record.folder import RunFolder
-from loadstone.record.look import Look, Reason
+from loadstone.record.look import Look, LookVerdict, Reason
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import Experiment
-
-INVALID = "INVALID"
-"""How the verdict of a pair begins that may not be compared."""
-NOT_DECIDABLE = "NOT DECIDABLE HERE"
-"""How the verdict of a pair begins that the budget could never decide."""
 
 
 class TrialRunner(Protocol):
@@ -44,20 +41,20 @@ class LookOutcome(Protocol):
     """What a look brought."""
 
     @property
-    def words(self) -> Sequence[str]:
-        """The verdict of each of the group's pairs."""
+    def verdicts(self) -> Sequence[Verdict]:
+        """Of each of the group's pairs."""
 
     @property
     def decided(self) -> bool:
         """Whether more blocks would change no verdict."""
 
     @property
-    def forecast(self) -> str:
-        """What the next look would show, by the blocks measured so far; may be empty."""
+    def forecast(self) -> Message | None:
+        """What the next look would show, by the blocks measured so far; None where that is not known."""
 
 
-class Judge(Protocol):
-    """What judges a group at a look; see `analyse.comparisons.look_at`."""
+class LookAt(Protocol):
+    """Judges a group by its blocks so far; see `analyse.comparisons.look_at`."""
 
     def __call__(
         self,
@@ -77,7 +74,7 @@ class Campaign:
     experiment: Experiment
     run_plan: RunPlan
     progress: RunProgress
-    judge: Judge
+    look_at: LookAt
     clock: Callable[[], float] = time.monotonic
     unix_s: Callable[[], float] = steady_clock.unix_s
     began_s: float | None = None
@@ -186,7 +183,7 @@ class Campaign:
 
     def _round(self, running: list[Passes]) -> list[Passes]:
         """Each of them up to its next look; those that go on."""
-        self._tell_decided()
+        self._report_decided()
         return [passes for passes in running if self._to_next_look(passes)]
 
     def _goes_on(self, passes: Passes) -> bool:
@@ -206,7 +203,7 @@ class Campaign:
             return False
         if look.reason == "out of budget":
             return True
-        return self.folder.more_time and any(words.startswith(NOT_DECIDABLE) for words in look.words)
+        return self.folder.more_time and any(one.kind == "not_decidable" for one in look.verdicts)
 
     def _to_next_look(self, passes: Passes) -> bool:
         """Measure a group up to its next look, or as far as the budget goes, and look; whether it goes on."""
@@ -216,21 +213,22 @@ class Campaign:
         blocks = passes.complete
         earlier = self._looks.get(group.name)
         if not in_time and earlier is not None and keeps_last(group.looks, left, blocks):
-            self._add_look(group, earlier.blocks, earlier.words, stop=True, reason="out of budget")
+            self._add_look(group, earlier.blocks, earlier.verdicts, stop=True, reason="out of budget")
             return False
-        outcome = self.judge(
+        outcome = self.look_at(
             group,
             self.experiment,
             passes.upto(blocks),
             self.run_plan.budget_s / 60 if self.run_plan.budget_s > 0 else None,
         )
         reason = _reason(outcome, in_time=in_time, last=blocks >= left[-1])
-        self._add_look(group, blocks, outcome.words, stop=reason != "go on", reason=reason)
-        self._tell_decided()
+        verdicts = [one.of_look() for one in outcome.verdicts]
+        self._add_look(group, blocks, verdicts, stop=reason != "go on", reason=reason)
+        self._report_decided()
         names = pair_names(self.experiment, group.name, group.pairs)
-        self.progress.look(group.name, blocks, reason, outcome.words, names)
-        if reason == "go on" and outcome.forecast:
-            self.progress.step(f"{group.name}: {outcome.forecast}")
+        self.progress.look(group.name, blocks, reason, outcome.verdicts, names)
+        if reason == "go on" and outcome.forecast is not None:
+            self.progress.forecast(group.name, outcome.forecast)
         return reason == "go on"
 
     def _looks_left(self, group: Group) -> tuple[int, ...]:
@@ -290,18 +288,20 @@ class Campaign:
         most_s = tables_s + sum((passes.group.looks[-1] - passes.complete) * passes.block_s() for passes in running)
         return min(most_s, max(tables_s, self._budget.left_s())), bool(running)
 
-    def _tell_decided(self) -> None:
+    def _report_decided(self) -> None:
         ended = [look for passes in self._comparisons if (look := self._looks.get(passes.group.name)) and look.stop]
         decided = sum(look.reason == "decided" for look in ended)
         self.progress.decided(decided, len(self._comparisons))
 
-    def _add_look(self, group: Group, blocks: int, words: Sequence[str], *, stop: bool, reason: Reason) -> None:
+    def _add_look(
+        self, group: Group, blocks: int, verdicts: Sequence[LookVerdict], *, stop: bool, reason: Reason
+    ) -> None:
         look = Look(
             group=group.name,
             blocks=blocks,
             unix_s=round(self.unix_s(), 3),
             elapsed_s=round(self._budget.elapsed_s(), 3),
-            words=list(words),
+            verdicts=list(verdicts),
             stop=stop,
             reason=reason,
         )
@@ -315,15 +315,16 @@ class Campaign:
 
 def _reason(outcome: LookOutcome, *, in_time: bool, last: bool) -> Reason:
     """Why a group ends at a look, or that it goes on. What is INVALID for want of blocks may go on with more time."""
-    invalid = [words.startswith(INVALID) for words in outcome.words]
-    if outcome.decided and (in_time or not any(invalid)):
+    invalid = any(one.kind == "invalid" for one in outcome.verdicts)
+    if outcome.decided and (in_time or not invalid):
         return "decided"
     if last:
         return "last look"
     return "go on" if in_time else "out of budget"
 
 
-def _reasons(record: TrialRecord) -> list[str]:
+def _reasons(record: TrialRecord) -> list[Message]:
     """Why the trial is not valid: what forbids its figures first."""
     first = forbidding(record)
-    return [check.reason for check in (*first, *(one for one in failed_checks(record) if one not in first))]
+    failed = (*first, *(one for one in failed_checks(record) if one not in first))
+    return [check.reason for check in failed if check.reason is not None]

@@ -21,6 +21,7 @@ from loadstone.conduct.measurement import Measurement
 from loadstone.conduct.preflight import start_parts
 from loadstone.deploy.deployed import Ready
 from loadstone.deploy.deployments import Deployments
+from loadstone.deploy.limit_in_force import recorded
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.drive.driver import Driver
 from loadstone.drive.native import NativeDriver, engine_build
@@ -106,7 +107,10 @@ def _open_folder(options: RunOptions, run: Prepared, ready: Ready, path: Path, o
             endpoints={name: one.endpoint for name, one in ready.servers.items()},
             engine_build=engine_build(),
         ),
-        "subjects": {name: {"ours": s.subject.ours, **s.subject.details} for name, s in ready.subjects.items()},
+        "subjects": {
+            name: {"ours": s.subject.ours, "limits": recorded(s.subject.limits), **s.subject.details}
+            for name, s in ready.subjects.items()
+        },
         "command": shlex.join(hidden_arguments(["loadstone", *options.command])),
         "other_runs": [one.recorded for one in others],
     }

@@ -7,6 +7,7 @@ from loadstone import registry
 from loadstone.conduct.memory_ends import OomKills, how_it_ended, killed_for_memory
 from loadstone.deploy.control import Control, KeyStore, Snapshot
 from loadstone.deploy.deployed import Deployed, Ready
+from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.settings_in_force import unlike
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import LoadstoneError
@@ -117,12 +118,9 @@ def settings_of(ready: Ready, planned: PlannedTrial) -> tuple[dict[str, dict[str
     return told, wrong
 
 
-def limits_of(ready: Ready) -> dict[str, dict[str, str]]:
+def limits_of(ready: Ready) -> dict[str, Mapping[LimitName, LimitInForce]]:
     """Server -> its CPU and memory limits as they are in force, or why they are not."""
-    return {
-        name: {key: text for key, text in one.server.facts.details.items() if "limit" in key}
-        for name, one in ready.servers.items()
-    }
+    return {name: one.server.facts.limits for name, one in ready.servers.items()}
 
 
 def port_facts() -> PortFacts | None:
@@ -134,7 +132,7 @@ def port_facts() -> PortFacts | None:
 
 
 def throttled_s(ready: Ready) -> dict[str, float | None]:
-    """Subject -> how long its CPU limit held it back since its start, in seconds; None without a limit."""
+    """Subject -> how long its CPU limit throttled it since its start, in seconds; None without a limit."""
     told = {name: one.subject.throttling() for name, one in ready.subjects.items()}
     return {name: sum(one.throttled_s for one in each.values()) if each else None for name, each in told.items()}
 
@@ -148,7 +146,7 @@ def subject_facts(ready: Ready, before: Mapping[str, float | None]) -> dict[str,
         facts[name] = SubjectFacts(
             replicas=len(one.endpoints),
             ours=one.subject.ours,
-            limits={key: text for key, text in one.subject.details.items() if "limit" in key},
+            limits=dict(one.subject.limits),
             throttled_s=None if first is None or last is None else max(0.0, last - first),
             restless_cores=one.restless_cores,
         )

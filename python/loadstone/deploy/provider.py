@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from loadstone.deploy.control import Control
 from loadstone.deploy.ledger import NO_LEDGER, Ledger
+from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.errors import Interrupted
 from loadstone.plan.model import Endpoint
 
@@ -80,6 +81,8 @@ class ServerFacts:
     """As the server itself knows it; in a container another than the host's."""
     details: Mapping[str, str] = field(default_factory=dict)
     """Allocator, I/O threads, maximal memory and the like, for the environment's record."""
+    limits: Mapping[LimitName, LimitInForce] = field(default_factory=dict)
+    """The CPU and memory limits that it has, or was to have."""
 
 
 class Server(Protocol):

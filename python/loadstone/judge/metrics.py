@@ -1,20 +1,15 @@
-"""The metrics that an experiment may name, as figures of a row or a trial and in words."""
+"""The metrics that an experiment may name, as figures of a row or a trial."""
 
 from typing import Protocol
 
 from loadstone.errors import UserError
-from loadstone.figures import duration, rounded
 from loadstone.record.histogram import PER_MILLE
 from loadstone.record.reading import LatencyKind
 from loadstone.record.trial import Quantiles
 
-_RATES = {
-    "goodput_per_s": "correct replies a second",
-    "throughput_per_s": "operations a second",
-    "peak_per_s": "operations in the best second",
-}
-_LATENCIES = {"response_ns": "response time", "service_ns": "service time", "pool_wait_ns": "pool wait"}
-_QUANTILES = {"mean": "mean", "p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9", "max": "longest"}
+_RATES = ("goodput_per_s", "throughput_per_s", "peak_per_s")
+_LATENCIES = ("response_ns", "service_ns", "pool_wait_ns")
+_QUANTILES = ("mean", "p50", "p90", "p95", "p99", "p999", "max")
 
 
 _LOGGED: dict[str, LatencyKind] = {"response_ns": "response", "service_ns": "service"}
@@ -66,16 +61,3 @@ def tail_of(metric: str) -> tuple[LatencyKind, int] | None:
 def less_is_better(metric: str) -> bool:
     """Whether the smaller figure is the better one."""
     return metric not in _RATES
-
-
-def metric_words(metric: str) -> str:
-    """What the figure counts: `correct replies a second`, `P99 of the response time`."""
-    if metric in _RATES:
-        return _RATES[metric]
-    kind, _, quantile = metric.partition(".")
-    return f"{_QUANTILES.get(quantile, quantile)} of the {_LATENCIES.get(kind, kind)}"
-
-
-def figure_words(value: float, metric: str) -> str:
-    """A figure for people, three digits: `18,400`, `1.20 ms`."""
-    return rounded(value) if metric in _RATES else duration(value)

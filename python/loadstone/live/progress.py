@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on: what is measured now, what is decided, how long it still takes."""
+"""What a person reads while a run goes on: what is measured now, what is decided, how long it still takes."""
 
 import re
 import time
@@ -13,11 +13,14 @@ from rich.text import Text
 
 from loadstone.console import remarks
 from loadstone.deploy.provider import Remark
-from loadstone.live.progress_view import View, phase_words
+from loadstone.judge.verdict import Verdict
+from loadstone.live.progress_view import View, phase_text
+from loadstone.message import Message
 from loadstone.record.look import Reason
 from loadstone.report import format as fmt
 from loadstone.report.columns import MARKS
 from loadstone.report.ending import ROW_STYLES as STYLES
+from loadstone.report.verdicts import verdict_text
 
 _ENDS: dict[Reason, str] = {
     "go on": "not decided yet, more blocks follow",
@@ -25,8 +28,6 @@ _ENDS: dict[Reason, str] = {
     "last look": "not decided, and this was the last look",
     "out of budget": "not decided, and the budget is spent",
 }
-_OPEN = "UNDECIDED"
-"""How the verdict of a pair begins that more blocks may decide."""
 _VARYING = re.compile(r"[\w./-]*[0-9][\w.,/-]*")
 """Figures and names of trials: remarks that differ in these only say the same."""
 _TROUBLE_MAX = 5
@@ -63,7 +64,7 @@ class RunProgress:
         self._said: set[str] = set()
         """What was remarked already, without its figures."""
         self._troubles = 0
-        self._fallen: dict[tuple[str, int], str] = {}
+        self._printed: dict[tuple[str, int], tuple[object, ...]] = {}
         """Verdicts that were printed, of each pair of a group, without their figures."""
         self._lines, self._line_s = 0, -2 * _LONG_PAUSE_S
 
@@ -106,18 +107,19 @@ class RunProgress:
         if phase == "measure":
             self._beat(f"{self._view.label}: {fmt.rate(tps)} a second, P99 {fmt.duration(p99_ns)}")
         else:
-            self._beat(f"{self._view.label}: {phase_words(phase)}", patience=2)
+            self._beat(f"{self._view.label}: {phase_text(phase)}", patience=2)
 
-    def finished(self, verdict: str, reasons: Sequence[str], *, in_block: bool = False) -> None:
+    def finished(self, verdict: str, reasons: Sequence[Message], *, in_block: bool = False) -> None:
         """The trial ended; `in_block`: its block is reported as a whole. A new reason to refuse one is remarked."""
         self._view.invalid += verdict == "invalid"
+        sentences = list(map(fmt.sentence, reasons))
         if in_block:
             self._block[verdict] += 1
-            self._block_reasons += reasons
+            self._block_reasons += sentences
         if self._verbose and not in_block:
-            self._ended(verdict, f"{self._view.place}: {self._view.label}", verdict, reasons)
-        elif verdict == "invalid" and not self._verbose and reasons:
-            self._trouble(reasons[0])
+            self._ended(verdict, f"{self._view.place}: {self._view.label}", verdict, sentences)
+        elif verdict == "invalid" and not self._verbose and sentences:
+            self._trouble(sentences[0])
         self._refresh()
 
     def block(self, place: str) -> None:
@@ -131,7 +133,9 @@ class RunProgress:
         more = [f"(And {len(reasons) - 1} more.)"] if len(reasons) > 1 else []
         self._ended(worst, fmt.plain(place), said, [*reasons[:1], *more])
 
-    def look(self, group: str, blocks: int, reason: Reason, verdicts: Sequence[str], names: Sequence[str] = ()) -> None:
+    def look(
+        self, group: str, blocks: int, reason: Reason, verdicts: Sequence[Verdict], names: Sequence[str] = ()
+    ) -> None:
         """A comparison was judged: the verdict of each of its pairs, and what these are called.
 
         A verdict that is settled is printed once; what is left open when the comparison ends, then.
@@ -139,13 +143,18 @@ class RunProgress:
         if self._verbose:
             self._look(group, blocks, reason, verdicts)
             return
-        after = f"after {fmt.count(blocks)} {'block' if blocks == 1 else 'blocks'}"
-        for place, (said, name) in enumerate(zip_longest(verdicts, names[: len(verdicts)], fillvalue="")):
-            alike = _VARYING.sub("#", said)
-            is_new = self._fallen.get((group, place)) != alike
-            if is_new and (reason != "go on" or not said.startswith(_OPEN)):
-                self._fallen[group, place] = alike
-                self._line(Text(f"{fmt.plain(name or group)}: {fmt.plain(said).removesuffix(' (quick)')} ({after})"))
+        for place, (verdict, name) in enumerate(zip_longest(verdicts, names[: len(verdicts)], fillvalue=None)):
+            if verdict is None or (reason == "go on" and verdict.kind == "undecided"):
+                continue
+            alike = _without_figures(verdict)
+            if self._printed.get((group, place)) != alike:
+                self._printed[group, place] = alike
+                said = verdict_text(verdict, quick=False)
+                self._line(Text(f"{fmt.plain(name or group)}: {said} (after {_blocks(blocks)})"))
+
+    def forecast(self, group: str, forecast: Message) -> None:
+        """What the next look at a comparison would show."""
+        self.step(f"{group}: {fmt.sentence(forecast)}")
 
     def step(self, text: str) -> None:
         """What is done just now outside of trials; a `Remark` stays on the screen."""
@@ -176,20 +185,20 @@ class RunProgress:
             self._screen.stop()
             self._screen = None
 
-    def left_words(self) -> str:
+    def left_text(self) -> str:
         """`about 4 min left`, counted down since it was reported; `at most` where the run may end before."""
-        return self._view.left_words(self._clock())
+        return self._view.left_text(self._clock())
 
-    def _look(self, group: str, blocks: int, reason: Reason, verdicts: Sequence[str]) -> None:
-        refused = any(said.startswith(("INVALID", "NOT DECIDABLE")) for said in verdicts)
+    def _look(self, group: str, blocks: int, reason: Reason, verdicts: Sequence[Verdict]) -> None:
+        refused = any(one.kind in ("invalid", "not_decidable") for one in verdicts)
         end = "ended" if reason == "decided" and refused else _ENDS[reason]
-        head = f"{fmt.plain(group)}, after {fmt.count(blocks)} {'block' if blocks == 1 else 'blocks'}: {end}"
+        head = f"{fmt.plain(group)}, after {_blocks(blocks)}: {end}"
         if len(verdicts) == 1:
-            self._line(Text(f"{head}: {fmt.plain(verdicts[0])}"))
+            self._line(Text(f"{head}: {verdict_text(verdicts[0])}"))
             return
         self._line(Text(head))
-        for said in verdicts if reason != "go on" else ():
-            self._line(Text(f"  {fmt.plain(said)}"))
+        for one in verdicts if reason != "go on" else ():
+            self._line(Text(f"  {verdict_text(one)}"))
 
     def _trouble(self, reason: str) -> None:
         """Why a trial gives no figure, where that was not said before."""
@@ -201,10 +210,10 @@ class RunProgress:
 
     def _ended(self, verdict: str, what: str, said: str, reasons: Sequence[str]) -> None:
         """A line on what ended, with its mark; elsewhere than on a terminal with the time left."""
-        told = [fmt.plain(reason) if self._is_new(reason) else _fact(fmt.plain(reason)) for reason in reasons]
-        sentence = " ".join([f"{said}.", *told]) if told else said
-        left = "" if self._screen else f", {self.left_words()}"
-        self._line(Text.assemble((f"{MARKS.get(verdict, '?')} ", STYLES.get(verdict, "")), f"{what}: {sentence}{left}"))
+        facts = [fmt.plain(reason) if self._is_new(reason) else _fact(fmt.plain(reason)) for reason in reasons]
+        line = " ".join([f"{said}.", *facts]) if facts else said
+        left = "" if self._screen else f", {self.left_text()}"
+        self._line(Text.assemble((f"{MARKS.get(verdict, '?')} ", STYLES.get(verdict, "")), f"{what}: {line}{left}"))
 
     def _is_new(self, text: str) -> bool:
         alike = _VARYING.sub("#", text)
@@ -222,8 +231,8 @@ class RunProgress:
         if self._console.is_terminal or self._verbose or self._clock() - self._line_s < patience * pause_s:
             return
         self._lines, self._line_s = self._lines + 1, self._clock()
-        left = self.left_words() if self._view.left_s else ""
-        parts = filter(None, (self._view.place, now, self._view.decided_words(), left))
+        left = self.left_text() if self._view.left_s else ""
+        parts = filter(None, (self._view.place, now, self._view.decided_text(), left))
         self._line(Text("; ".join(parts)))
 
     def _line(self, text: Text) -> None:
@@ -240,6 +249,16 @@ class RunProgress:
     def _refresh(self) -> None:
         if self._screen is not None:
             self._screen.update(self._view.render(self._clock(), self._console.width), refresh=True)
+
+
+def _blocks(blocks: int) -> str:
+    return f"{fmt.count(blocks)} {'block' if blocks == 1 else 'blocks'}"
+
+
+def _without_figures(verdict: Verdict) -> tuple[object, ...]:
+    """Verdicts that differ in their figures only say the same."""
+    check = verdict.refusal.name if verdict.refusal else None
+    return verdict.kind, verdict.winner, verdict.materially, verdict.negligible, verdict.hidden, check
 
 
 def _fact(reason: str) -> str:

@@ -17,7 +17,7 @@ _GAP = 2
 _PHASES = {"ramp_up": "ramp-up", "warm_up": "warm-up"}
 
 
-def phase_words(phase: str) -> str:
+def phase_text(phase: str) -> str:
     """A phase as people write it."""
     return _PHASES.get(phase, phase)
 
@@ -40,17 +40,17 @@ class View:
     def live(self, tps: float, p99_ns: int | None, phase: str) -> None:
         """What the last second showed."""
         self.now = Text.assemble(
-            (f"{phase_words(phase):<8}", "dim"),
+            (f"{phase_text(phase):<8}", "dim"),
             (f"{fmt.rate(tps):>9}", "bold" if phase == "measure" else ""), (" TPS   P99 ", "dim"),
             f"{fmt.duration(p99_ns):>7}",
         )  # fmt: skip
 
-    def left_words(self, now_s: float) -> str:
+    def left_text(self, now_s: float) -> str:
         """`about 4 min left`, counted down since it was reported; `at most` where the run may end before."""
         left_s = max(0.0, self.left_s - (now_s - self.reported_s))
         return f"{'at most' if self.at_most else 'about'} {fmt.rough_time(left_s)} left"
 
-    def decided_words(self) -> str:
+    def decided_text(self) -> str:
         """`2 of 5 decided`; empty where nothing is compared."""
         decided, of = self.decided
         return f"{decided} of {of} decided" if of else ""
@@ -63,9 +63,9 @@ class View:
             return Group(label)
         done_s = now_s - self.began_s
         all_s = done_s + max(0.0, self.left_s - (now_s - self.reported_s))
-        fixed = [Text(self.decided_words()), Text(f"{self.invalid} invalid" if self.invalid else "", style="red")]
+        fixed = [Text(self.decided_text()), Text(f"{self.invalid} invalid" if self.invalid else "", style="red")]
         if self.left_s:
-            fixed.insert(0, Text(self.left_words(now_s), style="dim"))
+            fixed.insert(0, Text(self.left_text(now_s), style="dim"))
         room = width - sum(cell_len(one.plain) + _GAP for one in fixed)
         bar = min(_BAR_MAX, max(0, room - _GAP - cell_len(self.place)))
         head = _line_of(max(_TEXT_MIN, room - (bar + _GAP if bar >= _BAR_MIN else 0)), [Text(self.place), *fixed])

@@ -6,6 +6,7 @@ from importlib import metadata
 from typing import Any
 
 from loadstone import __version__
+from loadstone.deploy.limit_in_force import recorded
 from loadstone.deploy.placement import Placement
 from loadstone.deploy.provider import Server
 from loadstone.plan.model import Endpoint
@@ -62,6 +63,7 @@ def _server(server: Server, endpoint: Endpoint | None) -> dict[str, Any]:
         "role": facts.role,
         "modules": dict(facts.modules),
         "details": {key: value for key, value in facts.details.items() if key not in {"run_id", "os"}},
+        "limits": recorded(facts.limits),
         "settings": dict(server.settings_read_back),
         "ours": server.ours,
         "network": _network(endpoint),

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Collection, Mapping
-from math import isfinite
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from loadstone.deploy.control import Snapshot
+from loadstone.deploy.limit_in_force import LimitInForce, LimitName, PartLimits
 from loadstone.deploy.placement import Placement
 from loadstone.drive.outcome import DriveRecord
 from loadstone.plan.model import Closed, Plan
@@ -143,19 +143,10 @@ class HostFacts(Facts):
     """The kernel's setting of that name."""
 
 
-CPU_LIMIT = "cpu limit"
-"""What the CPU limit of a server or subject is called."""
-UNAVAILABLE, UNKNOWN = "unavailable", "unknown"
-"""How the text of a limit begins that is not in force, and of one of which nobody knows."""
-
-
-def cpus_in_force(limits: Mapping[str, str]) -> float | None:
+def cpus_in_force(limits: Mapping[LimitName, LimitInForce]) -> float | None:
     """How many CPUs' worth of time the limits allow; None where no CPU limit is in force."""
-    try:
-        cpus = float(limits.get(CPU_LIMIT, ""))
-    except ValueError:  # it says why there is none
-        return None
-    return cpus if isfinite(cpus) else None
+    limit = limits.get("cpu")
+    return None if limit is None else limit.value
 
 
 class PartCpu(Facts):
@@ -201,10 +192,9 @@ class SubjectFacts(Facts):
 
     replicas: int
     ours: bool
-    limits: dict[str, str] = {}
-    """As in force, or why not (`unavailable: ...`; `unknown: ...`): `cpu limit`, `memory limit in bytes`."""
+    limits: PartLimits = {}
     throttled_s: float | None = None
-    """How long its CPU limit held it back during the drive, summed over replicas and CPUs; None without a limit."""
+    """How long its CPU limit throttled it during the drive, summed over replicas and CPUs; None without a limit."""
     restless_cores: float | None = None
     """What it still took without load after its warm-up, when that had been waited for in vain; None: it fell quiet."""
 
@@ -265,8 +255,8 @@ class TrialFacts(Facts):
     """Server -> settings that the experiment gives it, as read back right before the trial; none: not answered."""
     unlike: dict[str, dict[str, str]] = {}
     """Those of them that are not as asked: what was asked."""
-    limits: dict[str, dict[str, str]] = {}
-    """Server -> its limits as in force, or why not (`unavailable: ...`; `unknown: ...`): `cpu limit`."""
+    limits: dict[str, PartLimits] = {}
+    """Server -> the limits that it has, or was to have."""
     seen: dict[str, dict[str, AvgMax]] = {}
     """Part -> metric -> average and maximum in the measure phase, of every monitor (`host` has vmstat's columns)."""
     speed: dict[str, tuple[int, int]] = {}

@@ -1,10 +1,33 @@
 """A look at a group of conditions: judged after so many blocks, and what followed, a line of `looks.jsonl`."""
 
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import model_validator
 
 from loadstone.record.trial import Line
 
 Reason = Literal["go on", "decided", "last look", "out of budget", "spoiled"]
+VerdictKind = Literal["invalid", "equivalent", "faster", "mixed", "undecided", "not_decidable"]
+_BEFORE: dict[str, VerdictKind] = {
+    "INVALID: ": "invalid",
+    "EQUIVALENT within ": "equivalent",
+    "MIXED: ": "mixed",
+    "UNDECIDED: ": "undecided",
+    "NOT DECIDABLE HERE: ": "not_decidable",
+}
+"""How the sentences began that folders of before hold in place of verdicts; all others named a winner."""
+
+
+class LookVerdict(Line):
+    """The verdict of a pair at a look. Ratios are ln(B / A); None where the data do not give them."""
+
+    kind: VerdictKind
+    winner: Literal["a", "b"] | None = None
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    check: str = ""
+    """The check that forbade a verdict; empty where none did."""
 
 
 class Look(Line):
@@ -17,9 +40,22 @@ class Look(Line):
     unix_s: float
     elapsed_s: float
     """Seconds since the run began, those of earlier sessions of a resumed run included."""
-    words: list[str]
-    """The verdict of each pair on the primary metric, in the order of the group's pairs."""
+    verdicts: list[LookVerdict]
+    """Of each pair on the primary metric, in the order of the group's pairs."""
     stop: bool
     reason: Reason
     """decided: every pair is; last look, out of budget: no more blocks; spoiled: INVALID, too many blocks were
     spoiled from outside."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_before(cls, line: Any) -> Any:
+        """Lines of before held sentences (`words`): their kinds are all that is needed of them."""
+        if not isinstance(line, dict) or "words" not in line or "verdicts" in line:
+            return line
+        kept = {name: value for name, value in line.items() if name != "words"}
+        return {**kept, "verdicts": [{"kind": _kind_of_before(str(sentence))} for sentence in line["words"]]}
+
+
+def _kind_of_before(sentence: str) -> VerdictKind:
+    return next((kind for beginning, kind in _BEFORE.items() if sentence.startswith(beginning)), "faster")

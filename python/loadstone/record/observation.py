@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.placement import Placement
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.observe.sample import Sample
@@ -45,7 +46,7 @@ class PartReadings:
     """Server -> settings that the experiment gives it, as read back before."""
     mismatched: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Server -> those of them that are not as required: what was required."""
-    limits: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    limits: Mapping[str, Mapping[LimitName, LimitInForce]] = field(default_factory=dict)
     """Server -> its limits as they are in force, or why they are not."""
     speed: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """CPU -> what a fixed piece of work took on it before and after, in nanoseconds."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.drive.outcome import DriveRecord
 from loadstone.observe.sample import Sample
 from loadstone.record.facts import DRIVER, OWN, PartCpu, cpus_in_force, owner_of
@@ -34,7 +35,7 @@ def parts_of(
     drive: DriveRecord,
     cpu_s: Mapping[str, float],
     kinds: Mapping[str, str],
-    limits: Mapping[str, Mapping[str, str]],
+    limits: Mapping[str, Mapping[LimitName, LimitInForce]],
 ) -> dict[str, PartCpu]:
     """Shares of one core of each part in `cpu_s`.
 

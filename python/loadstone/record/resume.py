@@ -5,6 +5,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
+from loadstone.deploy.limit_in_force import LimitName, PartLimits
 from loadstone.errors import UserError
 from loadstone.record.names import PLAN
 from loadstone.record.plan_summary import GroupLine, PlanSummary
@@ -23,8 +26,9 @@ _SAME_MACHINE = (
     ("placement",),
 )
 
-_LIMITS = ("cpu limit", "memory limit in bytes")
-"""As the record names them."""
+_LIMITS: Mapping[LimitName, str] = {"cpu": "cpu limit", "memory": "memory limit in bytes"}
+"""What the limits are called in an error."""
+_PART_LIMITS: TypeAdapter[PartLimits] = TypeAdapter(PartLimits)
 
 
 def require_same_plan(path: Path, plan: PlanSummary) -> None:
@@ -130,17 +134,29 @@ def _environment_differences(then: Mapping[str, Any], now: Mapping[str, Any]) ->
             before, after = (_value(side, (name, key)) for side in (servers_then, servers_now))
             if before != after:
                 yield f"server {name}: {key} was {before} and is now {after}"
-        details = (_value(side, (name, "details")) or {} for side in (servers_then, servers_now))
-        yield from _limit_differences(f"server {name}", *details)
+        sides = (_value(side, (name,)) or {} for side in (servers_then, servers_now))
+        yield from _limit_differences(f"server {name}", *sides)
     yield from _subject_differences(then.get("subjects", {}), now.get("subjects", {}))
 
 
 def _limit_differences(what: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Limits in force; why they are unavailable may be told otherwise."""
-    for limit in _LIMITS:
-        before, after = (str(side.get(limit, "none")).partition(":")[0] for side in (then, now))
+    """Limits in force; why they are unavailable may be another reason."""
+    for name, label in _LIMITS.items():
+        before, after = (_limit(side, name) for side in (then, now))
         if before != after:
-            yield f"{what}: {limit} was {before} and is now {after}"
+            yield f"{what}: {label} was {before} and is now {after}"
+
+
+def _limit(part: Mapping[str, Any], name: LimitName) -> str:
+    """The value or the status of a part's limit; folders of before have it among the details."""
+    try:
+        limits = _PART_LIMITS.validate_python(part.get("limits") or part.get("details") or part)
+    except ValidationError:
+        return "not readable"
+    limit = limits.get(name)
+    if limit is None:
+        return "none"
+    return limit.status.replace("_", " ") if limit.value is None else f"{limit.value:.15g}"
 
 
 def _subject_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:

@@ -2,7 +2,9 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from loadstone.message import Recorded
 
 CheckVerdict = Literal["valid", "suspect", "invalid", "unknown"]
 TrialVerdict = Literal["valid", "suspect", "invalid"]
@@ -21,8 +23,14 @@ class CheckResult(Line):
     measured: float | None
     limit: float | None
     unit: str
-    reason: str = ""
-    """One sentence for a person; empty when valid."""
+    reason: Recorded | None = None
+    """What there is to say to a person; None when valid."""
+
+    @field_validator("reason", mode="before")
+    @classmethod
+    def _none_if_empty(cls, reason: object) -> object:
+        """Lines of before have an empty text there."""
+        return None if reason == "" else reason
 
 
 class TrialCounts(Line):

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from loadstone.drive.outcome import Counts, DriveRecord, Interval, Latency
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.record.asked import limits_of, settings_of, with_asked_limits
 from loadstone.record.avg_max import averages_of
 from loadstone.record.facts import (
     DRIVER,
@@ -24,6 +23,7 @@ from loadstone.record.histogram import decode, dispersion, merge, quantiles_ns, 
 from loadstone.record.observation import Observation
 from loadstone.record.part_cpu import connections_by_third, cpu_seconds, parts_of
 from loadstone.record.part_kinds import has_counters, kinds_of
+from loadstone.record.requested import limits_of_servers, settings_of_servers, with_limits
 from loadstone.record.trial import Quantiles, TrialCounts, TrialRecord
 from loadstone.record.window import Window
 
@@ -77,7 +77,7 @@ def _facts(
 ) -> TrialFacts:
     """What the checks are made from; `kinds`: what each part is."""
     drive, readings = observation.drive.record, observation.readings
-    in_force = limits_of(planned, readings.limits)
+    in_force = limits_of_servers(planned, readings.limits)
     return TrialFacts(
         failure=observation.failure,
         plan=observation.drive.plan,
@@ -91,9 +91,9 @@ def _facts(
         host=_host(window),
         parts=parts_of(window, drive, cpu_s, kinds, in_force),
         stored=tuple(readings.stored),
-        subjects=with_asked_limits(planned, readings.subjects),
+        subjects=with_limits(planned, readings.subjects),
         target=planned.target,
-        settings=settings_of(planned, readings.settings),
+        settings=settings_of_servers(planned, readings.settings),
         unlike={name: dict(values) for name, values in readings.mismatched.items()},
         limits=in_force,
         seen=averages_of(window),

@@ -44,7 +44,7 @@ class Column:
         if self.value(row) is not None:
             return ""
         if row.verdict in ("missing", "invalid"):
-            return " ".join(fmt.plain(reason) for reason in row.reasons) or "not measured"
+            return " ".join(map(fmt.sentence, row.reasons)) or "not measured"
         return next((why for name, why in unmeasurable(row) if name == self.quantile), "")
 
 
@@ -64,11 +64,7 @@ def fitting(columns: Sequence[Column], rows: Sequence[Row], width: int, gap: int
 
 def unmeasurable(row: Row) -> list[tuple[str, str]]:
     """Pairs of a quantile's name and the reason why the data cannot tell it."""
-    pairs = []
-    for line in row.unmeasurable:
-        name, _, reason = line.partition(":") if ":" in line else line.partition(" ")
-        pairs.append((name.strip(), fmt.plain(reason) or "the data cannot tell it"))
-    return pairs
+    return [(name, fmt.sentence(reason) or "the data cannot tell it") for name, reason in row.unmeasurable.items()]
 
 
 def errors(row: Row) -> int | None:

@@ -120,7 +120,7 @@ MARK_WORDS = {
     "suspect": "a check was near its limit: read the figure with care",
     "invalid": "a check failed: the figure says nothing about the server",
     "missing": "not measured",
-    "unknown": "could not be seen",
+    "unknown": "could not be observed",
 }
 
 

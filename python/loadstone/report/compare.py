@@ -11,10 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from loadstone.analyse.model import Comparison
-from loadstone.judge.judgement import Piece
+from loadstone.judge.verdict import Piece
+from loadstone.message import Message, Recorded
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
+from loadstone.report.json_report import json_text
 
 Kind = Literal["declared", "ad hoc", "two runs"]
 
@@ -39,7 +41,7 @@ class ComparedRun(Piece):
     """One of the runs."""
 
     name: str
-    """What tells it from the other one, e.g. `run 14:30`; empty where there is one run only."""
+    """What it is called beside the other one, e.g. `run 14:30`; empty where there is one run only."""
     run: str
     """Name of its folder."""
     experiment: str
@@ -54,19 +56,19 @@ class CompareReport(Piece):
     format: Literal[1] = 1
     kind: Kind
     runs: list[ComparedRun]
-    differences: list[str]
+    differences: list[Recorded]
     """Two runs: where they differ in machine, versions, placement, servers or load; empty unless `--across`."""
-    notes: list[str]
-    """What was damaged, left out or not comparable, one sentence each."""
+    notes: list[Message]
+    """What was damaged, left out or not comparable."""
     comparisons: list[Comparison]
     objectives: list[str]
-    missed: list[str]
-    """A line for each objective that a comparison misses or cannot tell."""
+    missed: list[Recorded]
+    """A line for each objective that a comparison misses or leaves open."""
 
 
 def to_json(report: CompareReport) -> str:
     """The whole outcome for programs."""
-    return report.model_dump_json(indent=2) + "\n"
+    return json_text(report)
 
 
 def show(report: CompareReport, console: Console) -> None:
@@ -74,39 +76,39 @@ def show(report: CompareReport, console: Console) -> None:
     for line in _head(report):
         console.print(Text(line, style="bold" if line == _TITLES[report.kind] else "dim"))
     for difference in report.differences:
-        console.print(Text(f"across: {fmt.plain(difference)}", style="yellow"))
-    if told(report):
+        console.print(Text(f"across: {fmt.sentence(difference)}", style="yellow"))
+    if telling(report):
         console.print(_table(report))
     for line in folded(report):
         console.print(Text(line))
-    for line in (*warnings(report), *report.notes):
-        console.print(Text(fmt.plain(line), style="dim"))
+    for line in (*warnings(report), *map(fmt.sentence, report.notes)):
+        console.print(Text(line, style="dim"))
     for line in advice(report):
         console.print(Text(line))
-    for line in report.missed:
-        console.print(Text(f"--fail-if {fmt.plain(line)}", style="red"))
+    for missed in report.missed:
+        console.print(Text(f"--fail-if {fmt.sentence(missed)}", style="red"))
 
 
 def markdown(report: CompareReport) -> str:
     """The same as Markdown, for a comment or a wiki."""
     lines = [f"**{_TITLES[report.kind]}**", "", *(f"- {fmt.plain(line)}" for line in _runs(report))]
-    lines += [f"- across: {fmt.plain(difference)}" for difference in report.differences]
-    if told(report):
+    lines += [f"- across: {fmt.sentence(difference)}" for difference in report.differences]
+    if telling(report):
         lines += ["", f"| {' | '.join(_headers(report))} |", "|---|---:|---:|---:|---|"]
-        cells = [_cells(one, report) for one in told(report)]
+        cells = [_cells(one, report) for one in telling(report)]
         lines += [f"| {' | '.join(map(_cell, row))} |" for row in cells]
     lines += [f"\n{_cell(line)}" for line in folded(report)]
     for title, found in (
-        ("Warnings", [*warnings(report), *report.notes]),
+        ("Warnings", [*warnings(report), *map(fmt.sentence, report.notes)]),
         ("How to decide", advice(report)),
-        ("Objectives missed", report.missed),
+        ("Objectives missed", [fmt.sentence(line) for line in report.missed]),
     ):
         if found:
             lines += ["", f"{title}:", "", *(f"- {_cell(line)}" for line in found)]
     return "\n".join(lines) + "\n"
 
 
-def told(report: CompareReport) -> list[Comparison]:
+def telling(report: CompareReport) -> list[Comparison]:
     """The comparisons that say something, largest difference first."""
     there = [one for one in report.comparisons if _why_folded(one) is None]
     return sorted(there, key=lambda one: (_ORDER.index(one.primary.kind), -abs(one.primary.estimate or 0.0)))
@@ -124,7 +126,7 @@ def folded(report: CompareReport) -> list[str]:
     if of == 1:
         ((why, alike),) = reasons.items()
         example = _example(alike, report)
-        return [f"Nothing can be said: {example if why.startswith('INVALID') else f'{why} ({example})'}."]
+        return [f"Nothing can be said: {example if alike[0].primary.kind == 'invalid' else f'{why} ({example})'}."]
     what = _plural("condition" if report.kind == "two runs" else "pair", of)
     parts = [
         f"{len(alike)} {why} ({_example(alike, report)})"
@@ -137,7 +139,7 @@ def _why_folded(one: Comparison) -> str | None:
     """Why a comparison has no line of its own; None if it has one."""
     primary = one.primary
     if primary.kind == "invalid":
-        return f"INVALID by {fmt.plain(primary.words).split('INVALID: ')[-1].split(',')[0]}"
+        return f"INVALID by {fmt.plain(primary.refusal.name)}" if primary.refusal else "INVALID"
     if primary.low is None or primary.high is None:
         return "without an interval"
     if primary.kind not in ("undecided", "not_decidable"):
@@ -151,7 +153,7 @@ def _example(alike: Sequence[Comparison], report: CompareReport) -> str:
     name = f"{_name(alike[0])}: " if len(report.comparisons) > 1 else ""
     such_as = f"for example {name}" if len(alike) > 1 else name
     if first.kind == "invalid":
-        return f"{such_as}{fmt.plain(first.words).removesuffix(' (quick)')}"
+        return f"{such_as}{verdicts.verdict_text(first.model_copy(update={'quick': False}))}"
     if first.low is not None:
         return f"{such_as}{verdicts.ratio(first)}"
     least, most = (pick(one.primary.blocks for one in alike) for pick in (min, max))
@@ -165,17 +167,18 @@ def _plural(word: str, number: int) -> str:
 
 
 def warnings(report: CompareReport) -> list[str]:
-    """The warnings of what is told; those that differ in their figures only become one, the first as an example."""
+    """The warnings of what has a line; those that differ in their figures only become one, the first as an example."""
     found: dict[str, list[tuple[str, str]]] = {}
-    for one in told(report):
+    for one in telling(report):
         for warning in one.warnings:
-            found.setdefault(_FIGURES.sub("#", warning), []).append((_name(one), warning))
-    return [_together(alike, len(told(report))) for alike in found.values()]
+            said = fmt.sentence(warning)
+            found.setdefault(_FIGURES.sub("#", said), []).append((_name(one), said))
+    return [_together(alike, len(telling(report))) for alike in found.values()]
 
 
 def _together(alike: list[tuple[str, str]], pairs: int) -> str:
     name, warning = alike[0]
-    if len({text for _, text in alike}) == 1 and len(alike) == pairs:
+    if len({said for _, said in alike}) == 1 and len(alike) == pairs:
         return warning
     if len(alike) == 1:
         return f"{name}: {warning}"
@@ -226,24 +229,24 @@ def _table(report: CompareReport) -> Table:
     for header in _headers(report):
         right = header not in ("condition", "verdict")
         grid.add_column(header, justify="right" if right else "left", no_wrap=right, overflow="fold")
-    for one in told(report):
+    for one in telling(report):
         *cells, verdict = _cells(one, report)
         grid.add_row(*map(Text, cells), Text(verdict, style=_STYLES.get(one.primary.kind, "")))
     return grid
 
 
 def _headers(report: CompareReport) -> tuple[str, ...]:
-    return ("condition", *verdicts.side_headings(told(report)), "verdict")
+    return ("condition", *verdicts.side_headings(telling(report)), "verdict")
 
 
 def _cells(one: Comparison, report: CompareReport) -> tuple[str, str, str, str, str]:
     primary = one.primary
     return (
-        fmt.plain(one.place) if one.place and verdicts.common_sides(told(report)) else _name(one),
+        fmt.plain(one.place) if one.place and verdicts.common_sides(telling(report)) else _name(one),
         verdicts.typical(primary, primary.a),
         verdicts.typical(primary, primary.b),
         verdicts.ratio(primary),
-        fmt.plain(primary.words),
+        verdicts.verdict_text(primary),
     )
 
 

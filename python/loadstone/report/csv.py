@@ -15,7 +15,7 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 def render(analysis: Analysis) -> dict[str, bytes]:
-    """`tables.csv` and `comparisons.csv` in UTF-8, and `host.csv` and `parts.csv` where monitors saw something.
+    """`tables.csv` and `comparisons.csv` in UTF-8, and `host.csv` and `parts.csv` where monitors observed something.
 
     A figure that is not known is an empty cell.
     """
@@ -82,10 +82,10 @@ def _cells(table: ResultTable, row: Row, factors: list[str], parts: list[str]) -
         "errors_total": errors(row),
         "errors": "; ".join(f"{kind}: {number}" for kind, number in row.errors.items()),
         **{f"cpu_{part}_share_of_core": row.cpu_share.get(part) for part in parts},
-        "held_back_by": row.bottleneck.part if row.bottleneck else "",
-        "held_back_evidence": row.bottleneck.words if row.bottleneck else "",
-        "unmeasurable": "; ".join(row.unmeasurable),
-        "reasons": " ".join(row.reasons),
+        "bottleneck": row.bottleneck.part if row.bottleneck else "",
+        "bottleneck_evidence": fmt.sentence(row.bottleneck.message) if row.bottleneck else "",
+        "unmeasurable": "; ".join(f"{name}: {fmt.sentence(why)}" for name, why in row.unmeasurable.items()),
+        "reasons": " ".join(map(fmt.sentence, row.reasons)),
     }
 
 
@@ -101,5 +101,5 @@ _NO_TABLE = ResultTable(name="", title="", note="", vary={}, rows=[])
 _NO_ROW = Row(
     condition={}, label="", trials=[], verdict="missing", reasons=[], operations=None, elapsed_s=None,
     throughput_per_s=None, goodput_per_s=None, peak_per_s=None, response_ns=None, service_ns=None, pool_wait_ns=None,
-    errors={}, cpu_share={}, published=None, unmeasurable=[],
+    errors={}, cpu_share={}, published=None, unmeasurable={},
 )  # fmt: skip

@@ -5,7 +5,8 @@ import math
 from collections.abc import Iterator
 
 from loadstone.analyse.model import Analysis, Comparison
-from loadstone.judge.judgement import Judgement
+from loadstone.judge.verdict import Verdict
+from loadstone.report import format as fmt
 from loadstone.report import verdicts
 
 Cell = str | int | float | bool | None
@@ -13,7 +14,7 @@ Cell = str | int | float | bool | None
 COMPARED = (
     "comparison", "question", "place", "between", "a", "b", "condition_a", "condition_b", "metric", "role", "kind",
     "verdict", "winner", "materially", "negligible", "typical_a", "typical_b", "ratio", "ratio_low", "ratio_high",
-    "level", "p_value", "margin", "total_ratio", "could_see_ratio", "noise_floor_ratio", "more_minutes", "stalls_a",
+    "level", "p_value", "margin", "total_ratio", "detectable_ratio", "noise_floor_ratio", "more_minutes", "stalls_a",
     "stalls_b", "blocks_used", "blocks_done", "blocks_repeated", "pairs", "sequential", "ended", "trials_a",
     "trials_b", "checks_not_valid", "warnings",
 )  # fmt: skip
@@ -23,8 +24,8 @@ COMPARED = (
 def comparison_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
     """The primary metric of each pair, and after it the exploratory ones."""
     for comparison in verdicts.all_comparisons(analysis):
-        for judgement in (comparison.primary, *comparison.exploratory):
-            yield {**_pair(comparison), **_judged(judgement)}
+        for verdict in (comparison.primary, *comparison.exploratory):
+            yield {**_pair(comparison), **_judged(verdict)}
 
 
 def _pair(comparison: Comparison) -> dict[str, Cell]:
@@ -47,37 +48,37 @@ def _pair(comparison: Comparison) -> dict[str, Cell]:
         "trials_a": " ".join(point.trial_a for point in used),
         "trials_b": " ".join(point.trial_b for point in used),
         "checks_not_valid": "; ".join(f"{c.name}: {c.verdict}" for c in comparison.checks if c.verdict != "valid"),
-        "warnings": " ".join(comparison.warnings),
+        "warnings": " ".join(map(fmt.sentence, comparison.warnings)),
     }
 
 
-def _judged(judgement: Judgement) -> dict[str, Cell]:
+def _judged(verdict: Verdict) -> dict[str, Cell]:
     """The figures of one metric; none of them where a check forbids figures."""
-    allowed = judgement.kind != "invalid"
-    ends = verdicts.interval(judgement)
+    allowed = verdict.kind != "invalid"
+    ends = verdicts.interval(verdict)
     return {
-        "metric": judgement.metric,
-        "role": judgement.role,
-        "kind": judgement.kind,
-        "verdict": judgement.words,
-        "winner": judgement.winner,
-        "materially": judgement.materially,
-        "negligible": judgement.negligible,
-        "typical_a": judgement.a.typical if allowed else None,
-        "typical_b": judgement.b.typical if allowed else None,
-        "ratio": _factor(judgement.estimate) if ends else None,
+        "metric": verdict.metric,
+        "role": verdict.role,
+        "kind": verdict.kind,
+        "verdict": verdicts.verdict_text(verdict),
+        "winner": verdict.winner,
+        "materially": verdict.materially,
+        "negligible": verdict.negligible,
+        "typical_a": verdict.a.typical if allowed else None,
+        "typical_b": verdict.b.typical if allowed else None,
+        "ratio": _factor(verdict.estimate) if ends else None,
         "ratio_low": _factor(ends.low) if ends else None,
         "ratio_high": _factor(ends.high) if ends else None,
-        "level": judgement.level,
-        "p_value": judgement.p_value if allowed else None,
-        "margin": judgement.margin,
-        "total_ratio": _factor(judgement.total) if allowed else None,
-        "could_see_ratio": _factor(judgement.detectable) if allowed else None,
-        "noise_floor_ratio": _factor(judgement.noise_floor),
-        "more_minutes": judgement.more_minutes,
-        "stalls_a": judgement.stalls_a,
-        "stalls_b": judgement.stalls_b,
-        "blocks_used": judgement.blocks,
+        "level": verdict.level,
+        "p_value": verdict.p_value if allowed else None,
+        "margin": verdict.margin,
+        "total_ratio": _factor(verdict.total) if allowed else None,
+        "detectable_ratio": _factor(verdict.detectable) if allowed else None,
+        "noise_floor_ratio": _factor(verdict.noise_floor),
+        "more_minutes": verdict.more_minutes,
+        "stalls_a": verdict.stalls_a,
+        "stalls_b": verdict.stalls_b,
+        "blocks_used": verdict.blocks,
     }
 
 

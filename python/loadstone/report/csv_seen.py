@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from loadstone import registry
 from loadstone.analyse.model import Analysis, ResultTable, Row
-from loadstone.judge.judgement import Level
+from loadstone.judge.verdict import Level
 from loadstone.record.facts import HOST
 
 Cell = str | int | float | bool | None

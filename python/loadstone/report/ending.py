@@ -11,9 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from loadstone.analyse.model import Analysis, Comparison, Row
-from loadstone.judge.judgement import DECIDED
+from loadstone.judge.verdict import DECIDED
 from loadstone.report import format as fmt
 from loadstone.report import summary, verdicts
+from loadstone.report.answers import answer_verdict
 from loadstone.report.column import Column, fitting
 from loadstone.report.columns import MARKS, end_columns
 from loadstone.report.next_step import next_step
@@ -88,7 +89,7 @@ def _head(analysis: Analysis) -> list[RenderableType]:
     parts: list[RenderableType] = [
         Text(),
         Text(fmt.plain(analysis.question), style="bold"),
-        Text(fmt.plain(analysis.headline or analysis.answer), style="bold cyan"),
+        Text(fmt.sentence(analysis.headline) or fmt.sentence(analysis.answer), style="bold cyan"),
     ]
     scaled = summary.scaled(analysis)
     return [*parts, Text(scaled, style="yellow")] if scaled else parts
@@ -97,8 +98,9 @@ def _head(analysis: Analysis) -> list[RenderableType]:
 def _foot(analysis: Analysis, report: Path | None, folder: Path | None) -> list[RenderableType]:
     said = [f"{trust_words(analysis)}."]
     if analysis.answers:
-        counted = Counter(answer.verdict for answer in analysis.answers)
-        said.append(f"The author's conclusions: {', '.join(f'{n} {verdict}' for verdict, n in counted.most_common())}.")
+        counted = Counter(answer.verdict for answer in analysis.answers).most_common()
+        verdicts_counted = ", ".join(f"{number} {answer_verdict(verdict)}" for verdict, number in counted)
+        said.append(f"The author's conclusions: {verdicts_counted}.")
     parts: list[RenderableType] = [Text(), Text(" ".join([*said, summary.time_used(analysis)]).rstrip())]
     if step := next_step(analysis, folder):
         parts += [Text(f"Next, {step.why}:"), _Whole(f"  {step.command}", style="bold")]
@@ -129,14 +131,14 @@ def _verdicts(judged: Sequence[Comparison], width: int, lines_max: int) -> list[
 def verdict_line(comparison: Comparison, width: int) -> Text:
     """`▲ string against json, 1 kB  string FASTER by 12 % [9, 15]`, in one line; what is too long is cut."""
     style = VERDICT_STYLES[comparison.primary.kind]
-    words = fmt.plain(comparison.primary.words).removesuffix(" (quick)")
+    said = verdicts.verdict_text(comparison.primary, quick=False)
     name = verdicts.title(comparison)
     room = width - len("▲ ") - len("  ")
-    if cell_len(name) + cell_len(words) > room:
-        words = words.split("; ")[0].removesuffix(", materially")
+    if cell_len(name) + cell_len(said) > room:
+        said = verdicts.short_text(comparison.primary)
     title = Text(name)
-    title.truncate(max(_TITLE_MIN, room - cell_len(words)), overflow="ellipsis")
-    line = Text.assemble((f"{verdicts.MARKS[comparison.primary.kind]} ", style), title, "  ", (words, style))
+    title.truncate(max(_TITLE_MIN, room - cell_len(said)), overflow="ellipsis")
+    line = Text.assemble((f"{verdicts.MARKS[comparison.primary.kind]} ", style), title, "  ", (said, style))
     line.truncate(width, overflow="ellipsis")
     return line
 

@@ -1,8 +1,10 @@
 """Figures as people read them. What is not known prints as a dash, never as zero."""
 
-from loadstone.judge.judgement import UNBOUNDED, Bound
+from loadstone.judge.verdict import UNBOUNDED, Bound
+from loadstone.message import Message
 from loadstone.output.terminal import plain as plain
 from loadstone.percents import decimal, decimals_of, decimals_of_one, log_percent, up_to
+from loadstone.report.text.catalogue import text
 
 NONE = "—"
 NO_BOUND = "no upper bound"
@@ -11,6 +13,11 @@ SMALL = "<1 %"
 
 SCALED_UNITS = ("ns", "s", "bytes", "B", "per_s", "/s", "%")
 """Units that must stand beside each figure; all others count things."""
+
+
+def sentence(message: Message | None) -> str:
+    """The sentence of a message, as it may be printed; empty for none."""
+    return plain(text(message))
 
 
 def duration(nanoseconds: float | None) -> str:
@@ -107,9 +114,9 @@ def ratio(estimate: float | None, low: float | None = None, high: float | None =
         return NONE
     ends = [] if low is None or high is None else [log_percent(low), log_percent(high)]
     decimals = decimals_of(ends or [log_percent(estimate)])
-    text = decimal(log_percent(estimate), decimals)
-    text = f"+{text} %" if text != "inf" and float(text) > 0 else f"{text} %"
-    return f"{text} [{', '.join(decimal(end, decimals) for end in ends)}]" if ends else text
+    number = decimal(log_percent(estimate), decimals)
+    signed = f"+{number} %" if number != "inf" and float(number) > 0 else f"{number} %"
+    return f"{signed} [{', '.join(decimal(end, decimals) for end in ends)}]" if ends else signed
 
 
 def bound_share(found: Bound) -> float:

@@ -1,7 +1,7 @@
 """What the words of a report mean, one line each, for a reader who has read no statistics."""
 
 from loadstone.analyse.model import Analysis
-from loadstone.judge.judgement import VerdictKind
+from loadstone.judge.verdict import VerdictKind
 from loadstone.report import seen
 
 _COMPARING = {
@@ -19,13 +19,13 @@ _COMPARING = {
     "blocks.",
     "stall": "A block in which one side was worse than usual by more than a fifth. The typical difference does not "
     "feel a few of them, so they are counted apart.",
-    "smallest difference that could be seen": "A true difference of this size would have been noticed 8 times in "
+    "minimum detectable effect": "A true difference of this size would have been noticed 8 times in "
     "10 with so many blocks. Smaller ones can easily hide in the noise.",
-    "total work": "All blocks added up. Unlike the typical difference it feels every stall.",
-    "noise floor": "The smallest difference that the whole time budget could see on this machine.",
+    "total work": "All blocks added up. Every stall counts here, as it does not in the typical difference.",
+    "noise floor": "The smallest difference that the whole time budget could show on this machine.",
     "repeated block": "A block that was measured again because something outside disturbed it; never because of its "
     "result. Earlier versions did so; now what others took widens the bound of a figure.",
-    "exploratory": "Not what was asked: many figures, of which some will differ by chance. Good for the next "
+    "exploratory": "Beside the question: many figures, of which some will differ by chance. Good for the next "
     "question, not for an answer.",
 }
 
@@ -61,8 +61,8 @@ _MEASURING = {
 }
 
 _FIGURES = {
-    "RPS, goodput": "Requests a second that were answered rightly. Failed, late and wrong replies do not count.",
-    "TPS": "Operations that ended, a second: right, failed and wrong ones (throughput).",
+    "RPS, goodput": "Requests a second that were answered correctly. Failed, late and wrong replies do not count.",
+    "TPS": "Operations that ended, a second: correct, failed and wrong ones (throughput).",
     "peak TPS": "TPS of the best whole second.",
     "MTT": "Mean test time: the mean response time of correct replies, with any wait for a connection.",
     "executed tests": "Operations that ended in the measure phase, over all trials of the condition.",
@@ -78,7 +78,7 @@ _APPLICATION = {
     "store": "The database behind the application: Redis or MariaDB.",
     "replica": "One of several processes of the application. The load is spread evenly over them, by connection.",
     "millicores": "CPU as Kubernetes counts it: 1000m is one core fully busy, 380m is 38 % of one.",
-    "throttled": "Held back by its CPU limit: ready to run, and not let until the next tenth of a second.",
+    "throttled": "Stopped by its CPU limit: ready to run, and not let until the next tenth of a second.",
     "stored": "Rows or entities that were stored, counted on the server. A repository of Redis hashes writes several "
     "keys for each, so keys are another count.",
     "acknowledged": "Answered as stored. Durable is only what is still there after the server was killed.",
@@ -105,7 +105,7 @@ _CHECKING = {
     "suspect": "A check went beyond its first limit, but not beyond the one that makes a trial invalid, or the few "
     "trials of a row do not agree: read the figure with care.",
     "invalid": "A check failed: the figure says something about the measurement, not about the server.",
-    "unknown": "Could not be seen, for instance without access to the server's host. It never counts as valid.",
+    "unknown": "Could not be observed, for instance without access to the server's host. It never counts as valid.",
     "bound": "How much higher the figure could be at most: with a generator that costs nothing, and had others taken "
     "nothing. `97,200 (up to +4 %)` lies between 97,200 and 101,088.",
     "gain": "How much more a generator that costs nothing would bring at most: the server cannot do more than its busy "

@@ -32,7 +32,8 @@ def _templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "plain": fmt.plain, "count": fmt.count, "rate": fmt.rate, "duration": fmt.duration, "percent": fmt.percent,
+        "plain": fmt.plain, "sentence": fmt.sentence,
+        "count": fmt.count, "rate": fmt.rate, "duration": fmt.duration, "percent": fmt.percent,
         "seconds": fmt.seconds, "check_title": summary.check_title, "figure": summary.figure,
     }  # fmt: skip
     return environment

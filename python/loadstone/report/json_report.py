@@ -1,8 +1,46 @@
-"""The analysis as it is, for programs."""
+"""The analysis as it is, for programs; beside each message and each verdict its sentence, as `text`."""
+
+import json
+from math import isfinite
+from typing import Any
+
+from pydantic import BaseModel
 
 from loadstone.analyse.model import Analysis
+from loadstone.judge.verdict import Verdict
+from loadstone.message import Message
+from loadstone.report.text.catalogue import text
+
+TEXT = "text"
 
 
 def render(analysis: Analysis) -> dict[str, bytes]:
     """`analysis.json`."""
-    return {"analysis.json": (analysis.model_dump_json(indent=2) + "\n").encode()}
+    return {"analysis.json": json_text(analysis).encode()}
+
+
+def json_text(model: BaseModel) -> str:
+    """A model as JSON, with the sentences that its data stand for."""
+    return json.dumps(with_texts(model), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def with_texts(model: BaseModel) -> Any:
+    """The same as data."""
+    return _with_texts(model.model_dump(mode="json"))
+
+
+def _with_texts(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_with_texts(one) for one in value]
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == Message.model_fields.keys():
+        return {**value, TEXT: text(Message.model_validate(value))}
+    inner = {name: _with_texts(one) for name, one in value.items()}
+    return {**inner, TEXT: text(Verdict.model_validate(value).message)} if _is_verdict(value) else inner
+
+
+def _is_verdict(value: dict[str, Any]) -> bool:
+    return value.keys() == Verdict.model_fields.keys()

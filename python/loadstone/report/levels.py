@@ -1,7 +1,7 @@
 """Levels of factors: the number behind a level, and the words for it."""
 
 from loadstone.analyse.model import FactorView
-from loadstone.judge.judgement import Level
+from loadstone.judge.verdict import Level
 from loadstone.report import format as fmt
 from loadstone.spec.units import parse_any
 

@@ -6,12 +6,13 @@ from loadstone.analyse.model import Analysis, CheckSummary, Family, ResultTable,
 from loadstone.report import format as fmt
 from loadstone.report import summary, verdicts
 from loadstone.report.anchors import Anchors
+from loadstone.report.answers import answer_verdict
 from loadstone.report.charts.catalogue import charts_of
 from loadstone.report.charts.chart import Chart
 from loadstone.report.columns import MARKS, columns_for
 from loadstone.report.markdown_families import family_lines, trial_lines, word_lines
 from loadstone.report.markdown_sections import crash_lines, lesson_lines, seen_lines
-from loadstone.report.markdown_text import link, text
+from loadstone.report.markdown_text import link, sentence, text
 from loadstone.report.trust import trust_words
 
 
@@ -24,21 +25,21 @@ def render(analysis: Analysis) -> dict[str, bytes]:
 
 def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     anchors = Anchors(analysis)
-    yield from (f"# {text(analysis.question)}", "", f"**{text(analysis.answer)}**", "")
+    yield from (f"# {text(analysis.question)}", "", f"**{sentence(analysis.answer)}**", "")
     if scaled := summary.scaled(analysis):
         yield from (f"*{scaled}*", "")
     badges = [badge for badge, _ in summary.badges(analysis)]
     yield from (f"{text(trust_words(analysis))}. {summary.trials(analysis)}.", "")
     yield from (f"{text(', '.join(badges))}. {summary.time_used(analysis)}".strip(), "")
     for note in analysis.notes:
-        yield from (text(note), "")
+        yield from (sentence(note), "")
     if analysis.families:
         yield from ("## Verdicts", "")
     for family in analysis.families:
         yield from _family(family, [chart for chart in charts if chart.family == family.name], anchors)
     yield from ("## Results", "")
     if analysis.published_source:
-        yield from (f"Published figures: {text(analysis.published_source)}. They are context, not a target.", "")
+        yield from (f"Published figures: {sentence(analysis.published_source)}. They are context, not a target.", "")
     for table in analysis.tables:
         yield from _table(table, [chart for chart in charts if chart.table == table.name], anchors)
     yield from crash_lines(analysis.crashes)
@@ -60,8 +61,8 @@ def _picture(chart: Chart) -> Iterator[str]:
 
 
 def _family(family: Family, charts: list[Chart], anchors: Anchors) -> Iterator[str]:
-    yield from (f"### {text(family.question)}", "", text(family.answer), "")
-    yield from (text(f"{verdicts.margin_words(family)} {family.note}"), "")
+    yield from (f"### {text(family.question)}", "", sentence(family.answer), "")
+    yield from (text(f"{verdicts.margin_text(family)} {family.note}"), "")
     for chart in charts:
         if chart.kind == "forest":
             yield from _picture(chart)
@@ -87,10 +88,10 @@ def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> Iterato
     yield ""
     trouble = [row for row in table.rows if row.reasons and row.verdict != "valid"]
     for row in trouble:
-        yield f"- {MARKS[row.verdict]} {text(row.label)}: {row.verdict}. {text(' '.join(row.reasons))}"
-    untold = [f"- {text(line)}" for line in summary.untold(table)]
-    yield from untold
-    if trouble or untold:
+        yield f"- {MARKS[row.verdict]} {text(row.label)}: {row.verdict}. {' '.join(map(sentence, row.reasons))}"
+    unmeasurable = [f"- {text(line)}" for line in summary.unmeasurable_lines(table)]
+    yield from unmeasurable
+    if trouble or unmeasurable:
         yield ""
     for chart in charts:
         if chart.kind == "latency":
@@ -108,8 +109,8 @@ def _conclusions(analysis: Analysis) -> Iterator[str]:
         return
     yield from ("## The author's conclusions, tested", "")
     for number, answer in enumerate(analysis.answers, 1):
-        yield f"{number}. {text(answer.claim)} **{answer.verdict}**: {text(answer.answer)}"
-        yield from (f"   - {text(line)}" for line in answer.evidence)
+        yield f"{number}. {text(answer.claim)} **{answer_verdict(answer.verdict)}**: {sentence(answer.answer)}"
+        yield from (f"   - {sentence(line)}" for line in answer.evidence)
     yield ""
 
 
@@ -123,7 +124,7 @@ def _checks(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
     for check in summary.failing_first(analysis.checks):
         worst = _worst(check, anchors)
         counts = " | ".join(fmt.count(n) for n in (check.valid, check.suspect, check.invalid, check.unknown))
-        yield f"| {text(summary.check_title(check.name))} | {text(check.explanation)} | {counts} | {worst} |"
+        yield f"| {text(summary.check_title(check.name))} | {sentence(check.explanation)} | {counts} | {worst} |"
     yield ""
 
 

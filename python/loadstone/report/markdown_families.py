@@ -1,22 +1,24 @@
-"""The declared comparisons, the trials and the words of a report, as Markdown."""
+"""The declared comparisons, the trials and the glossary of a report, as Markdown."""
 
 from collections.abc import Iterator
 
 from loadstone.analyse.model import Analysis, Comparison, Family, TrialView
-from loadstone.judge.judgement import Judgement
+from loadstone.judge.verdict import Verdict
 from loadstone.report import format as fmt
 from loadstone.report import glossary, summary, verdicts
 from loadstone.report.anchors import Anchors
 from loadstone.report.columns import MARKS
-from loadstone.report.markdown_text import link, target, text
+from loadstone.report.markdown_text import link, sentence, target, text
 from loadstone.report.rates import goodput_word
+from loadstone.report.text.english.metrics import metric_text
 
 _RULE = "|---:|---:|---:|---|---:|---:|---:|"
 
 
 def _head(first: str, family: Family) -> Iterator[str]:
     a, b, ratio = map(text, verdicts.side_headings(family.comparisons))
-    yield f"| {first} | {a} | {b} | {ratio} [interval] | verdict | blocks | stalls of both | could see |"
+    rest = "verdict | blocks | stalls of both | minimum detectable effect"
+    yield f"| {first} | {a} | {b} | {ratio} [interval] | {rest} |"
     yield f"|---{_RULE}"
 
 
@@ -28,38 +30,38 @@ def family_lines(family: Family, anchors: Anchors) -> Iterator[str]:
     yield ""
     for comparison in family.comparisons:
         yield f"- **{text(verdicts.title(comparison))}**: {text(' '.join(verdicts.basis(comparison)))}"
-        yield from (f"  - ! {text(warning)}" for warning in comparison.warnings)
-        yield from (f"  - {text(note)}" for note in comparison.notes)
+        yield from (f"  - ! {sentence(warning)}" for warning in comparison.warnings)
+        yield from (f"  - {sentence(note)}" for note in comparison.notes)
         yield from (
             f"  - {MARKS[check.verdict]} {text(summary.check_title(check.name))} {text(summary.figure(check))}"
-            f"{': ' + text(check.reason) if check.reason else ''}"
+            f"{': ' + sentence(check.reason) if check.reason else ''}"
             for check in comparison.checks
             if check.verdict != "valid"
         )
         yield f"  - blocks: {_blocks(comparison, anchors)}"
     yield ""
-    exploratory = [(one, judgement) for one in family.comparisons for judgement in one.exploratory]
+    exploratory = [(one, verdict) for one in family.comparisons for verdict in one.exploratory]
     if exploratory:
         yield from (f"Exploratory. {text(glossary.meaning('exploratory'))}", "")
         yield from _head("pair and metric", family)
-        for one, judgement in exploratory:
-            name = f"{verdicts.title(one)}: {judgement.metric_words}"
-            yield f"| {text(name)} | {_cells(judgement, one, anchors)} |"
+        for one, verdict in exploratory:
+            name = f"{verdicts.title(one)}: {metric_text(verdict.metric)}"
+            yield f"| {text(name)} | {_cells(verdict, one, anchors)} |"
         yield ""
 
 
-def _cells(judgement: Judgement, comparison: Comparison, anchors: Anchors) -> str:
+def _cells(verdict: Verdict, comparison: Comparison, anchors: Anchors) -> str:
     points = comparison.primary.points
     sides = (
-        (judgement.a, [point.trial_a for point in points]),
-        (judgement.b, [point.trial_b for point in points]),
+        (verdict.a, [point.trial_a for point in points]),
+        (verdict.b, [point.trial_b for point in points]),
     )
     figures = [
-        link(anchors.condition(trials), f"{side.name} {verdicts.typical(judgement, side)}") for side, trials in sides
+        link(anchors.condition(trials), f"{side.name} {verdicts.typical(verdict, side)}") for side, trials in sides
     ]
-    words = f"{verdicts.MARKS[judgement.kind]} {judgement.words}"
-    rest = (verdicts.ratio(judgement), words, str(judgement.blocks), verdicts.stalls(judgement))
-    return " | ".join([*figures, *(text(cell) for cell in rest), text(fmt.plus_minus(judgement.detectable))])
+    said = f"{verdicts.MARKS[verdict.kind]} {verdicts.verdict_text(verdict)}"
+    rest = (verdicts.ratio(verdict), said, str(verdict.blocks), verdicts.stalls(verdict))
+    return " | ".join([*figures, *(text(cell) for cell in rest), text(fmt.plus_minus(verdict.detectable))])
 
 
 def _blocks(comparison: Comparison, anchors: Anchors) -> str:
@@ -71,7 +73,7 @@ def _blocks(comparison: Comparison, anchors: Anchors) -> str:
         trials = " ".join(link(anchors.trial(trial), name) for trial, name in sides)
         ratio = text(verdicts.blocks_ratio(primary, point.log_ratio))
         part = f"{point.block}: {ratio} {trials}"
-        parts.append(part if point.used else f"({part}, not used: {text(point.why)})")
+        parts.append(part if point.used else f"({part}, not used: {sentence(point.why)})")
     return "; ".join(parts) or fmt.NONE
 
 

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from loadstone.analyse.model import Analysis, CrashTable
 from loadstone.report import crashes, lessons
 from loadstone.report.anchors import Anchors
-from loadstone.report.markdown_text import link, text
+from loadstone.report.markdown_text import link, sentence, text
 from loadstone.report.seen_tables import HEADING, READING, SeenTable, seen_tables
 
 
 def seen_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
-    """What the monitors saw, table by table."""
+    """What the monitors observed, table by table."""
     found = [(table.title, seen_tables(analysis, table)) for table in analysis.tables]
     if not any(tables for _, tables in found):
         return
@@ -48,7 +48,7 @@ def crash_lines(tables: list[CrashTable]) -> Iterator[str]:
         for row in table.rows:
             yield f"| {' | '.join(map(text, (row.label, *crashes.cells(row))))} |"
         yield ""
-        problems = [f"- {text(row.label)}: {text(said)}" for row in table.rows for said in row.problems]
+        problems = [f"- {text(row.label)}: {sentence(said)}" for row in table.rows for said in row.problems]
         yield from (*problems, "") if problems else ()
     yield from (crashes.READING, "")
 
@@ -59,5 +59,5 @@ def lesson_lines(analysis: Analysis) -> Iterator[str]:
         return
     yield from (f"## {lessons.HEADING}", "", "| then | now | verdict |", "|---|---|---|")
     for lesson in analysis.lessons:
-        yield f"| {text(lesson.then)} | {text(lesson.now)} | **{lesson.verdict}** |"
+        yield f"| {text(lesson.then)} | {sentence(lesson.now)} | **{lessons.lesson_verdict(lesson.verdict)}** |"
     yield ""

@@ -2,6 +2,7 @@
 
 import re
 
+from loadstone.message import Message
 from loadstone.report import format as fmt
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]|~#])")
@@ -11,6 +12,11 @@ def text(words: str) -> str:
     """`words` as plain words: no markup, no HTML."""
     escaped = _MARKUP.sub(r"\\\1", fmt.plain(words))
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def sentence(message: Message | None) -> str:
+    """The sentence of a message as plain words; empty for none."""
+    return text(fmt.sentence(message))
 
 
 def link(anchor: str | None, words: str) -> str:

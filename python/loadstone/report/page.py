@@ -7,6 +7,7 @@ from loadstone.analyse.model import Analysis, CheckSummary, ResultTable, Row, Tr
 from loadstone.report import crashes, glossary, lessons, seen_tables, summary
 from loadstone.report import format as fmt
 from loadstone.report.anchors import Anchors
+from loadstone.report.answers import answer_verdict
 from loadstone.report.charts import theme
 from loadstone.report.charts.catalogue import charts_of
 from loadstone.report.charts.chart import Chart
@@ -54,7 +55,11 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "marks": MARKS,
         "mark_words": MARK_WORDS,
         "answers": [
-            {"answer": answer, "evidence": [linked(line, anchors) for line in answer.evidence]}
+            {
+                "answer": answer,
+                "verdict": answer_verdict(answer.verdict),
+                "evidence": [linked(fmt.sentence(line), anchors) for line in answer.evidence],
+            }
             for answer in analysis.answers
         ],
         "pictures": {
@@ -88,7 +93,7 @@ def _table(table: ResultTable, charts: list[Chart], anchors: Anchors, analysis: 
         "table": table,
         "columns": columns,
         "rows": [_row(row, columns, best, anchors) for row in table.rows],
-        "untold": list(summary.untold(table)),
+        "unmeasurable": list(summary.unmeasurable_lines(table)),
         "seen": [
             {"table": one, "lines": [(anchors.condition(line.row.trials), line) for line in one.lines]}
             for one in seen_tables.seen_tables(analysis, table)
@@ -123,7 +128,7 @@ def _row(row: Row, columns: list[Column], best: float, anchors: Anchors) -> dict
 def _why(row: Row) -> str:
     """What is wrong with a row, in one line: the checks' reasons and the errors by kind."""
     errors = ", ".join(f"{fmt.count(number)} {fmt.plain(kind)}" for kind, number in row.errors.items() if number)
-    said = [fmt.plain(reason) for reason in row.reasons] + ([f"Errors: {errors}."] if errors else [])
+    said = [*map(fmt.sentence, row.reasons)] + ([f"Errors: {errors}."] if errors else [])
     return f"{row.verdict.upper()}: {' '.join(said)}" if said and row.verdict != "valid" else " ".join(said)
 
 
@@ -144,8 +149,8 @@ def _condition(anchor: str, label: str, views: list[TrialView], analysis: Analys
     worst = next((kind for kind in ("invalid", "suspect") if kind in verdicts), "valid")
     names = {view.trial for view in views}
     rows = (row for table in analysis.tables for row in table.rows if names.intersection(row.trials))
-    held = next((fmt.plain(row.bottleneck.words) for row in rows if row.bottleneck), "")
-    return {"label": label, "trials": views, "anchor": anchor, "verdict": worst, "held_back": held}
+    bottleneck = next((fmt.sentence(row.bottleneck.message) for row in rows if row.bottleneck), "")
+    return {"label": label, "trials": views, "anchor": anchor, "verdict": worst, "bottleneck": bottleneck}
 
 
 def _environment(values: dict[str, object]) -> list[tuple[str, list[tuple[str, str]]]]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from loadstone.analyse.model import Analysis, Comparison, Family
-from loadstone.judge.judgement import Judgement, Side
+from loadstone.judge.verdict import Side, Verdict
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
 from loadstone.report import summary, verdicts
@@ -11,6 +11,7 @@ from loadstone.report.anchors import Anchors
 from loadstone.report.charts.chart import Chart
 from loadstone.report.glossary import VERDICT_TERMS
 from loadstone.report.page_parts import figure, linked
+from loadstone.report.text.english.metrics import metric_text
 
 _ORDER = ("invalid", "suspect", "unknown", "valid")
 
@@ -23,14 +24,16 @@ def family_view(family: Family, charts: list[Chart], anchors: Anchors) -> dict[s
     }
     return {
         "family": family,
-        "margin": verdicts.margin_words(family),
+        "answer": fmt.sentence(family.answer),
+        "metric": metric_text(family.metric),
+        "margin": verdicts.margin_text(family),
         "sides": verdicts.side_headings(family.comparisons),
         "figures": {kind: figure(chart) if chart else None for kind, chart in own.items()},
         "pairs": [_pair(comparison, anchors) for comparison in family.comparisons],
         "exploratory": [
-            {"title": verdicts.title(comparison), **_judged(judgement, anchors, comparison)}
+            {"title": verdicts.title(comparison), **_judged(verdict, anchors, comparison)}
             for comparison in family.comparisons
-            for judgement in comparison.exploratory
+            for verdict in comparison.exploratory
         ],
     }
 
@@ -40,8 +43,8 @@ def _pair(comparison: Comparison, anchors: Anchors) -> dict[str, Any]:
     return {
         "comparison": comparison,
         "title": verdicts.title(comparison),
-        "warnings": [linked(warning, anchors) for warning in comparison.warnings],
-        "basis": [*verdicts.basis(comparison), *map(fmt.plain, comparison.notes)],
+        "warnings": [linked(fmt.sentence(warning), anchors) for warning in comparison.warnings],
+        "basis": [*verdicts.basis(comparison), *map(fmt.sentence, comparison.notes)],
         "checks": sorted(comparison.checks, key=lambda check: _ORDER.index(check.verdict)),
         "blocks": [
             {
@@ -50,7 +53,7 @@ def _pair(comparison: Comparison, anchors: Anchors) -> dict[str, Any]:
                 "b": _trial(point.trial_b, anchors),
                 "figure_a": _shown(primary, point.a),
                 "figure_b": _shown(primary, point.b),
-                "why": linked(point.why, anchors),
+                "why": linked(fmt.sentence(point.why), anchors),
                 "ratio": verdicts.blocks_ratio(primary, point.log_ratio),
             }
             for point in primary.points
@@ -59,31 +62,33 @@ def _pair(comparison: Comparison, anchors: Anchors) -> dict[str, Any]:
     }
 
 
-def _judged(judgement: Judgement, anchors: Anchors, comparison: Comparison) -> dict[str, Any]:
+def _judged(verdict: Verdict, anchors: Anchors, comparison: Comparison) -> dict[str, Any]:
     """One line of a table of verdicts."""
     points = comparison.primary.points
     return {
-        "judgement": judgement,
-        "mark": verdicts.MARKS[judgement.kind],
-        "term": VERDICT_TERMS[judgement.kind],
-        "a": _side(judgement, judgement.a, anchors.condition([point.trial_a for point in points])),
-        "b": _side(judgement, judgement.b, anchors.condition([point.trial_b for point in points])),
-        "ratio": verdicts.ratio(judgement),
-        "stalls": verdicts.stalls(judgement),
-        "sees": fmt.plus_minus(judgement.detectable),
+        "verdict": verdict,
+        "said": verdicts.verdict_text(verdict),
+        "metric": metric_text(verdict.metric),
+        "mark": verdicts.MARKS[verdict.kind],
+        "term": VERDICT_TERMS[verdict.kind],
+        "a": _side(verdict, verdict.a, anchors.condition([point.trial_a for point in points])),
+        "b": _side(verdict, verdict.b, anchors.condition([point.trial_b for point in points])),
+        "ratio": verdicts.ratio(verdict),
+        "stalls": verdicts.stalls(verdict),
+        "detectable": fmt.plus_minus(verdict.detectable),
     }
 
 
-def _side(judgement: Judgement, side: Side, anchor: str | None) -> dict[str, Any]:
-    return {"name": fmt.plain(side.name), "figure": verdicts.typical(judgement, side), "anchor": anchor}
+def _side(verdict: Verdict, side: Side, anchor: str | None) -> dict[str, Any]:
+    return {"name": fmt.plain(side.name), "figure": verdicts.typical(verdict, side), "anchor": anchor}
 
 
 def _trial(name: str, anchors: Anchors) -> dict[str, Any]:
     return {"name": fmt.plain(name), "anchor": anchors.trial(name)}
 
 
-def _shown(judgement: Judgement, value: float | None) -> str:
-    return fmt.NONE if judgement.kind == "invalid" else verdicts.metric_figure(judgement.metric, value)
+def _shown(verdict: Verdict, value: float | None) -> str:
+    return fmt.NONE if verdict.kind == "invalid" else verdicts.metric_figure(verdict.metric, value)
 
 
 def comparison_checks(analysis: Analysis) -> list[dict[str, Any]]:
@@ -104,7 +109,7 @@ def comparison_checks(analysis: Analysis) -> list[dict[str, Any]]:
                 "verdict": worst.verdict,
                 "counts": [kinds.count(kind) for kind in ("valid", "suspect", "invalid", "unknown")],
                 "figure": summary.figure(worst),
-                "reason": fmt.plain(worst.reason),
+                "reason": fmt.sentence(worst.reason),
                 "title": title,
                 "anchor": where,
             }

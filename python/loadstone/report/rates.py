@@ -12,7 +12,7 @@ class Rate:
     """A rate, and how it is read off a row, an interval and the original's figures."""
 
     unit: str
-    words: str
+    title: str
     of_row: Callable[[Row], float | None]
     of_point: Callable[[TimelinePoint], float]
     of_original: Callable[[Row], float | None]

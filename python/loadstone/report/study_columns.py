@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from loadstone import registry
 from loadstone.analyse.model import Part, ResultTable, Row
-from loadstone.judge.judgement import Level
+from loadstone.judge.verdict import Level
 from loadstone.record.part_kinds import SUBJECT
 from loadstone.report import format as fmt
 from loadstone.report import seen

@@ -25,8 +25,8 @@ def trials(analysis: Analysis) -> str:
 def badges(analysis: Analysis) -> list[tuple[str, str]]:
     """Short words on what kind of run this was, each with its explanation."""
     found = []
-    if analysis.comparison:
-        found.append((analysis.comparison, "What this run may say about differences between conditions."))
+    if comparison := fmt.sentence(analysis.comparison):
+        found.append((comparison, "What this run may say about differences between conditions."))
     if analysis.quick:
         found.append(("quick", "Shorter trials than the full study."))
     if analysis.as_published:
@@ -72,15 +72,15 @@ def figure(check: CheckResult) -> str:
     return f"{measured} (limit {fmt.quantity(check.limit, '' if counted else check.unit)})"
 
 
-def untold(table: ResultTable) -> Iterator[str]:
-    """A line for each quantile that some condition's data cannot tell, with the first reason as an example."""
+def unmeasurable_lines(table: ResultTable) -> Iterator[str]:
+    """A line for each quantile that cannot be measured for some condition, with the first reason as an example."""
     for column in columns_for(table):
         rows = [(row, why) for row in table.rows for name, why in unmeasurable(row) if name == column.quantile != ""]
         if rows:
             first, why = rows[0]
             where = "any condition" if len(rows) == len(table.rows) else f"{len(rows)} of {len(table.rows)} conditions"
             example = f"{fmt.plain(first.label)}: {why}"
-            yield f"{column.header} cannot be told for {where} ({'e.g. ' if len(rows) > 1 else ''}{example})."
+            yield f"{column.header} cannot be measured for {where} ({'e.g. ' if len(rows) > 1 else ''}{example})."
 
 
 def reproduce(analysis: Analysis) -> list[str]:

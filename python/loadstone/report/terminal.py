@@ -15,6 +15,7 @@ from loadstone.analyse.model import Analysis, Answer, CheckSummary, ResultTable,
 from loadstone.console import remarks
 from loadstone.report import format as fmt
 from loadstone.report import seen, summary
+from loadstone.report.answers import answer_verdict
 from loadstone.report.column import Column, fitting
 from loadstone.report.columns import MARKS, columns_for
 from loadstone.report.ending import ROW_STYLES as STYLES
@@ -27,7 +28,7 @@ _LABEL_MAX = 40
 ROWS_MAX = 36
 """A longer table is shortened on a terminal."""
 ROWS_KEPT = 24
-_ANSWERS = {"holds": "green", "does not hold": "red"}
+_ANSWERS = {"holds": "green", "does_not_hold": "red"}
 
 
 def show(
@@ -53,7 +54,7 @@ def show(
 def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[RenderableType]:
     yield Text()
     yield Text(fmt.plain(analysis.question), style="bold")
-    yield Text(fmt.plain(analysis.answer), style="bold cyan")
+    yield Text(fmt.sentence(analysis.answer), style="bold cyan")
     if scaled := summary.scaled(analysis):
         yield Text(scaled, style="yellow")
     badges = [fmt.plain(badge) for badge, _ in summary.badges(analysis)]
@@ -66,13 +67,13 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
         yield _table(table, shown, width)
         if left := len(table.rows) - len(shown):
             yield Text(f"… {left} more rows in the report", style="dim")
-        for line in summary.untold(table):
+        for line in summary.unmeasurable_lines(table):
             yield Text(line, style="dim")
     if seen.has_application(analysis):
         yield Text("vmstat's columns, and CPU, memory and connections of each part: in the report.", style="dim")
     rows = [row for table in analysis.tables for row in table.rows]
     if analysis.published_source and any(row.published or row.published_columns for row in rows):
-        yield Text(f"Published: {fmt.plain(analysis.published_source)}; context, not a target.", style="dim")
+        yield Text(f"Published: {fmt.sentence(analysis.published_source)}; context, not a target.", style="dim")
     yield from crashes(analysis.crashes, width)
     if analysis.answers:
         yield Text()
@@ -88,7 +89,7 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
     if unseen:
         yield Text(f"Not known for some trials: {', '.join(unseen)}.", style="dim")
     for note in analysis.notes:
-        yield Text(fmt.plain(note), style="dim")
+        yield Text(fmt.sentence(note), style="dim")
     yield Text()
     if used := summary.time_used(analysis):
         yield Text(used)
@@ -155,7 +156,8 @@ def _style(row: Row, column: Column) -> str:
 
 def _answer(answer: Answer) -> Padding:
     """The claim, and below it what our data say."""
-    verdict = Text.assemble((answer.verdict, _ANSWERS.get(answer.verdict, "yellow")), ": ", fmt.plain(answer.answer))
+    name, style = answer_verdict(answer.verdict), _ANSWERS.get(answer.verdict, "yellow")
+    verdict = Text.assemble((name, style), ": ", fmt.sentence(answer.answer))
     return Padding(Group(Text(fmt.plain(answer.claim)), Padding(verdict, (0, 0, 0, 2))), (0, 0, 0, 2))
 
 
@@ -168,6 +170,6 @@ def _check(check: CheckSummary) -> Padding:
     worst = f"; worst {summary.figure(check.worst)} in {fmt.plain(check.worst_trial or '')}" if check.worst else ""
     line = Text.assemble(
         (f"{MARKS[kind]} ", STYLES[kind]), (summary.check_title(check.name), "bold"), f": {counts}{worst}. ",
-        (fmt.plain(check.explanation), "dim"),
+        (fmt.sentence(check.explanation), "dim"),
     )  # fmt: skip
     return Padding(line, (0, 0, 0, 2))

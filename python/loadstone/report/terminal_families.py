@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadstone.analyse.model import Comparison, Family
-from loadstone.judge.judgement import VerdictKind
+from loadstone.judge.verdict import VerdictKind
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.glossary import BRACKETS
@@ -30,7 +30,7 @@ def families(found: list[Family], width: int) -> Iterator[RenderableType]:
     for family in found:
         yield Text()
         yield Text(fmt.plain(family.question), style="bold")
-        yield Padding(Text(fmt.plain(family.answer), style="cyan"), (0, 0, 0, _INDENT))
+        yield Padding(Text(fmt.sentence(family.answer), style="cyan"), (0, 0, 0, _INDENT))
         yield Padding(_pairs(family.comparisons, width - _INDENT), (0, 0, 0, _INDENT))
         for line in verdicts.together(family.comparisons):
             yield Padding(Text(f"! {line}", style="yellow"), (0, 0, 0, _INDENT))
@@ -41,8 +41,8 @@ def families(found: list[Family], width: int) -> Iterator[RenderableType]:
 def _pairs(comparisons: list[Comparison], width: int) -> Table:
     """A line a pair where there is room for pair and verdict, else the verdict on the line below."""
     longest = max((cell_len(verdicts.title(one)) for one in comparisons), default=0)
-    said = max((cell_len(fmt.plain(one.primary.words)) for one in comparisons), default=0)
-    beside = longest + said + 4 <= width
+    longest_verdict = max((cell_len(verdicts.verdict_text(one.primary)) for one in comparisons), default=0)
+    beside = longest + longest_verdict + 4 <= width
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column()
     if beside:
@@ -50,10 +50,10 @@ def _pairs(comparisons: list[Comparison], width: int) -> Table:
     for one in comparisons:
         style = STYLES[one.primary.kind]
         name = Text.assemble((f"{verdicts.MARKS[one.primary.kind]} ", style), verdicts.title(one))
-        words = Text(fmt.plain(one.primary.words), style=style)
+        said = Text(verdicts.verdict_text(one.primary), style=style)
         if beside:
-            grid.add_row(name, words)
+            grid.add_row(name, said)
         else:
             grid.add_row(name)
-            grid.add_row(Padding(words, (0, 0, 0, 4)))
+            grid.add_row(Padding(said, (0, 0, 0, 4)))
     return grid

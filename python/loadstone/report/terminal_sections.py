@@ -10,13 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from loadstone.analyse.model import CrashRow, CrashTable, LessonAnswer
-from loadstone.report import crashes as crash_words
+from loadstone.report import crashes as crash_text
 from loadstone.report import format as fmt
-from loadstone.report import lessons as lesson_words
+from loadstone.report import lessons as lesson_text
 
 _LABEL_MAX = 40
 _LABEL_SHARE = 3
-_VERDICTS = {"caught": "green", "did not happen": "green", "unknown": "yellow"}
+_VERDICTS = {"caught": "green", "did_not_happen": "green", "unknown": "yellow"}
 
 
 def crashes(tables: Sequence[CrashTable], width: int, *, short: bool = False) -> Iterator[RenderableType]:
@@ -24,8 +24,8 @@ def crashes(tables: Sequence[CrashTable], width: int, *, short: bool = False) ->
     if not tables:
         return
     yield Text()
-    yield Text(crash_words.HEADING, style="bold")
-    yield from (Text(fmt.plain(alarm), style="bold red") for alarm in crash_words.alarms(tables))
+    yield Text(crash_text.HEADING, style="bold")
+    yield from (Text(fmt.plain(alarm), style="bold red") for alarm in crash_text.alarms(tables))
     for table in tables:
         if short:
             yield from map(_short, table.rows)
@@ -33,14 +33,16 @@ def crashes(tables: Sequence[CrashTable], width: int, *, short: bool = False) ->
         yield Text(fmt.plain(table.title))
         yield _crashes(table.rows, width)
         for row in table.rows:
-            yield from (Text(f"  ! {fmt.plain(row.label)}: {fmt.plain(said)}", style="yellow") for said in row.problems)
+            yield from (
+                Text(f"  ! {fmt.plain(row.label)}: {fmt.sentence(said)}", style="yellow") for said in row.problems
+            )
     if not short:
-        yield Text(crash_words.READING, style="dim")
+        yield Text(crash_text.READING, style="dim")
 
 
 def _short(row: CrashRow) -> Text:
     tries = f"{fmt.count(row.times)} {'try' if row.times == 1 else 'tries'}"
-    lost = f"{crash_words.lost(row)} lost" if row.acknowledged else "nothing is known"
+    lost = f"{crash_text.lost(row)} lost" if row.acknowledged else "nothing is known"
     return Text(f"  {fmt.plain(row.label)}: {lost}, {tries}")
 
 
@@ -49,8 +51,8 @@ def _crashes(rows: list[CrashRow], width: int) -> Table:
     longest = max((cell_len(fmt.plain(row.label)) for row in rows), default=0)
     label = max(len("condition"), min(_LABEL_MAX, longest, width // _LABEL_SHARE))
     columns = [
-        [header, *(crash_words.cells(row)[place] for row in rows)]
-        for place, header in enumerate(list(crash_words.HEADERS)[1:])
+        [header, *(crash_text.cells(row)[place] for row in rows)]
+        for place, header in enumerate(list(crash_text.HEADERS)[1:])
     ]
     while len(columns) > 1 and label + sum(2 + max(map(cell_len, column)) for column in columns) > width:
         columns.pop()
@@ -68,7 +70,8 @@ def lessons(answers: Sequence[LessonAnswer]) -> Iterator[RenderableType]:
     if not answers:
         return
     yield Text()
-    yield Text(lesson_words.HEADING, style="bold")
+    yield Text(lesson_text.HEADING, style="bold")
     for lesson in answers:
-        now = Text.assemble((lesson.verdict, _VERDICTS[lesson.verdict]), ": ", fmt.plain(lesson.now))
+        verdict = lesson_text.lesson_verdict(lesson.verdict)
+        now = Text.assemble((verdict, _VERDICTS[lesson.verdict]), ": ", fmt.sentence(lesson.now))
         yield Padding(Group(Text(fmt.plain(lesson.then)), Padding(now, (0, 0, 0, 2))), (0, 0, 0, 2))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from loadstone.analyse.model import Analysis, Row
-from loadstone.judge.judgement import Bound
+from loadstone.judge.verdict import Bound
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
 from loadstone.spec.levels import identity

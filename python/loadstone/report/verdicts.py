@@ -1,13 +1,15 @@
-"""Comparisons in words and figures, the same in every format."""
+"""Comparisons in sentences and figures, the same in every format."""
 
 import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from loadstone.analyse.model import Analysis, Comparison, Family
-from loadstone.judge.judgement import Judgement, Side, VerdictKind
+from loadstone.analyse.model import Analysis, Comparison, Ended, Family
+from loadstone.judge.verdict import Side, Verdict, VerdictKind
+from loadstone.message import Message, message
 from loadstone.report import format as fmt
+from loadstone.report.text.english.metrics import metric_text
 
 MARKS: dict[VerdictKind, str] = {
     "faster": "▲",
@@ -18,17 +20,16 @@ MARKS: dict[VerdictKind, str] = {
     "invalid": "✕",
 }
 
-_ENDED = {
-    "decided": "It stopped because every pair was settled: more blocks would change no verdict.",
-    "last look": "It stopped at the last look: as many blocks as were planned at most.",
-    "out of budget": "It stopped because the time budget was spent.",
-    "spoiled": "It stopped because something outside spoiled too many blocks, those measured again among them.",
-    "interrupted": "It stopped because the run was interrupted.",
-    "go on": "It was still going on when the run ended.",
+_ENDED: dict[Ended, Message] = {
+    "decided": message("ended_decided"),
+    "last look": message("ended_last_look"),
+    "out of budget": message("ended_out_of_budget"),
+    "spoiled": message("ended_spoiled"),
+    "interrupted": message("ended_interrupted"),
+    "go on": message("ended_going_on"),
+    "two separate runs": message("ended_two_runs"),
 }
-"""Why a comparison got no more blocks, by `Comparison.ended`."""
-
-
+"""Why a comparison got no more blocks."""
 _VARYING = re.compile(r"\(.*\)|[\w-]*[0-9][\w.,-]*")
 """Figures, names of trials and what stands in brackets: warnings that differ in these only say the same."""
 
@@ -38,6 +39,18 @@ class Interval(NamedTuple):
 
     low: float
     high: float
+
+
+def verdict_text(verdict: Verdict, *, quick: bool = True) -> str:
+    """The verdict's sentence; where `quick` is off, without the remark that it is from a quick run."""
+    return fmt.sentence(verdict.message if quick else verdict.said)
+
+
+def short_text(verdict: Verdict) -> str:
+    """The sentence where there is little room: without the time that is still needed, and all that comes with it."""
+    if verdict.kind == "faster":
+        return fmt.sentence(verdict.model_copy(update={"materially": False}).said)
+    return fmt.sentence(verdict.brief if verdict.kind in ("undecided", "not_decidable") else verdict.said)
 
 
 def pair_name(comparison: Comparison) -> str:
@@ -68,9 +81,9 @@ def side_headings(comparisons: Sequence[Comparison]) -> tuple[str, str, str]:
     return (*sides, f"{sides[1]} against {sides[0]}")
 
 
-def typical(judgement: Judgement, side: Side) -> str:
+def typical(verdict: Verdict, side: Side) -> str:
     """The side's typical figure in the metric's unit; a dash where a check forbids figures."""
-    return fmt.NONE if judgement.kind == "invalid" else metric_figure(judgement.metric, side.typical)
+    return fmt.NONE if verdict.kind == "invalid" else metric_figure(verdict.metric, side.typical)
 
 
 def metric_figure(metric: str, value: float | None) -> str:
@@ -78,34 +91,34 @@ def metric_figure(metric: str, value: float | None) -> str:
     return fmt.duration(value) if "_ns" in metric else fmt.rate(value)
 
 
-def interval(judgement: Judgement) -> Interval | None:
+def interval(verdict: Verdict) -> Interval | None:
     """The interval; None without one and where a check forbids it. An end without a number is infinite."""
-    if judgement.kind == "invalid" or (judgement.low is None and judgement.high is None):
+    if verdict.kind == "invalid" or (verdict.low is None and verdict.high is None):
         return None
-    low = -math.inf if judgement.low is None else judgement.low
-    return Interval(low, math.inf if judgement.high is None else judgement.high)
+    low = -math.inf if verdict.low is None else verdict.low
+    return Interval(low, math.inf if verdict.high is None else verdict.high)
 
 
-def estimate(judgement: Judgement) -> float | None:
+def estimate(verdict: Verdict) -> float | None:
     """The typical difference, a log ratio; None where a check forbids it."""
-    return None if judgement.kind == "invalid" else judgement.estimate
+    return None if verdict.kind == "invalid" else verdict.estimate
 
 
-def ratio(judgement: Judgement) -> str:
+def ratio(verdict: Verdict) -> str:
     """`+12 % [9, 15]`: B against A. Without an interval there is no ratio either: it might be anything."""
-    ends = interval(judgement)
-    return fmt.NONE if ends is None else fmt.ratio(estimate(judgement), *ends)
+    ends = interval(verdict)
+    return fmt.NONE if ends is None else fmt.ratio(estimate(verdict), *ends)
 
 
-def stalls(judgement: Judgement) -> str:
+def stalls(verdict: Verdict) -> str:
     """Stalled blocks of A and of B: `0 and 2`."""
-    return f"{judgement.stalls_a} and {judgement.stalls_b}"
+    return f"{verdict.stalls_a} and {verdict.stalls_b}"
 
 
 def basis(comparison: Comparison) -> list[str]:
     """What is to be known of how a comparison was measured, a sentence each."""
     primary = comparison.primary
-    said = [_ENDED.get(comparison.ended, fmt.plain(comparison.ended))]
+    said = [fmt.sentence(_ENDED[comparison.ended])]
     done = f"{comparison.blocks_done} {_plural('block', comparison.blocks_done)}"
     left_out = comparison.blocks_done - primary.blocks
     said.append(f"{done} measured, {primary.blocks} of them used." if left_out > 0 else f"{done} measured and used.")
@@ -116,13 +129,13 @@ def basis(comparison: Comparison) -> list[str]:
             "version; never because of the result."
         )
     if primary.level is not None:
-        said.append(level_words(comparison))
+        said.append(level_text(comparison))
     if primary.total is not None and primary.kind != "invalid":
         said.append(f"Total work, all blocks added up: {fmt.ratio(primary.total)}.")
-    return [sentence for sentence in said if sentence]
+    return [one for one in said if one]
 
 
-def level_words(comparison: Comparison) -> str:
+def level_text(comparison: Comparison) -> str:
     """How sure the interval is, and why so sure."""
     level = comparison.primary.level
     assert level is not None
@@ -140,9 +153,9 @@ def all_comparisons(analysis: Analysis) -> Iterator[Comparison]:
         yield from family.comparisons
 
 
-def blocks_ratio(judgement: Judgement, log_ratio: float | None) -> str:
+def blocks_ratio(verdict: Verdict, log_ratio: float | None) -> str:
     """One block's own ratio; a dash where a check forbids it."""
-    return fmt.NONE if judgement.kind == "invalid" else fmt.ratio(log_ratio)
+    return fmt.NONE if verdict.kind == "invalid" else fmt.ratio(log_ratio)
 
 
 def together(comparisons: Sequence[Comparison]) -> list[str]:
@@ -150,27 +163,27 @@ def together(comparisons: Sequence[Comparison]) -> list[str]:
     found: dict[str, list[tuple[str, str]]] = {}
     for comparison in comparisons:
         for warning in comparison.warnings:
-            alike = found.setdefault(_VARYING.sub("#", warning), [])
-            alike.append((title(comparison), fmt.plain(warning)))
+            said = fmt.sentence(warning)
+            found.setdefault(_VARYING.sub("#", said), []).append((title(comparison), said))
     lines = []
     for alike in found.values():
-        name, words = alike[0]
+        name, first = alike[0]
         if len(alike) == 1:
-            lines.append(f"{name}: {words}")
+            lines.append(f"{name}: {first}")
         else:
-            same = len({text for _, text in alike}) == 1
+            same = len({said for _, said in alike}) == 1
             example = "" if same else f", for example {name}"
-            lines.append(f"{len(alike)} of {len(comparisons)} pairs{example}: {words}")
+            lines.append(f"{len(alike)} of {len(comparisons)} pairs{example}: {first}")
     return lines
 
 
-def margin_words(family: Family) -> str:
+def margin_text(family: Family) -> str:
     """`Compared by correct replies a second; a difference below 5 % does not matter.`"""
     if not family.comparisons:
         return ""
     margins = dict.fromkeys(one.primary.margin for one in family.comparisons)
     sizes = " or ".join(fmt.percent(margin) for margin in margins)
-    return f"Compared by {fmt.plain(family.metric_words)}; a difference below {sizes} does not matter."
+    return f"Compared by {metric_text(family.metric)}; a difference below {sizes} does not matter."
 
 
 def _plural(word: str, number: int) -> str:

@@ -37,8 +37,6 @@ class Pool:
     """A pool of connections within an application, by the metrics that tell of it."""
 
     name: str
-    leads: str
-    """Where its connections lead, in text."""
     active: str
     idle: str
     pending: str

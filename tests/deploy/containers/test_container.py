@@ -116,8 +116,8 @@ class TestOneThatStands:
         assert standing.facts.process_id == process.pid
 
     def test_the_limits_are_in_force(self, standing: ContainerServer) -> None:
-        assert standing.facts.details["cpu limit"] == "0.5"
-        assert standing.facts.details["memory limit in bytes"] == "256000000"
+        assert standing.facts.limits["cpu"].value == 0.5
+        assert standing.facts.limits["memory"].value == 256_000_000
         quota, period, memory = cgroup_values(standing.pids["redis"])
         assert quota / period == 0.5
         assert abs(memory - 256_000_000) < 4096, "the kernel counts in pages"
@@ -182,7 +182,7 @@ def test_what_was_killed_comes_back_with_its_data_on_its_port(server: ContainerS
     assert server.pids["redis"] != killed
     with server.control() as control:
         assert control.count("EXISTS loadstone:kept") == 1
-    assert server.facts.details["cpu limit"] == "0.5"
+    assert server.facts.limits["cpu"].value == 0.5
 
 
 def test_one_that_runs_is_started_afresh(server: ContainerServer) -> None:

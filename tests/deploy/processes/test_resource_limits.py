@@ -14,9 +14,10 @@ import pytest
 from pydantic import ValidationError
 from tests.servers import is_gone, wait_until
 
+from loadstone.deploy.limit_in_force import LimitInForce
 from loadstone.deploy.processes import resource_limits as module
 from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings
-from loadstone.deploy.processes.resource_limits import Limited, Limits, limit, written
+from loadstone.deploy.processes.resource_limits import Limited, Limits, limit, limits_in_force
 from loadstone.deploy.processes.workspace import Workspace, sweep
 
 BUSY = [sys.executable, "-c", "while True: pass"]
@@ -158,7 +159,9 @@ def test_where_there_are_none_the_reason_is_told(
     assert limited.groups == ()
     assert limited.unavailable is not None
     assert limited.unavailable.startswith(reason)
-    assert written(limits, limited)["cpu limit"].startswith(f"unavailable: {reason}")
+    refused = limits_in_force(limits, limited)["cpu"]
+    assert (refused.status, refused.value) == ("unavailable", None)
+    assert refused.why.startswith(reason)
 
 
 def test_a_group_that_cannot_be_made_is_told(
@@ -175,8 +178,11 @@ def test_a_group_that_cannot_be_made_is_told(
 def test_limits_are_read_back_from_the_kernel(workspace: Workspace) -> None:
     limits = Limits(cpu=0.5, memory=512 * 1024**2)
     limited = in_force(limits, workspace)
-    assert written(limits, limited) == {"cpu limit": "0.5", "memory limit in bytes": str(512 * 1024**2)}
-    assert written(Limits(), limit(Limits(), workspace)) == {}
+    assert limits_in_force(limits, limited) == {
+        "cpu": LimitInForce(status="in_force", value=0.5),
+        "memory": LimitInForce(status="in_force", value=512 * 1024**2),
+    }
+    assert limits_in_force(Limits(), limit(Limits(), workspace)) == {}
 
 
 def test_limits_are_written_as_people_write_them() -> None:

@@ -258,10 +258,10 @@ def test_limits_are_in_force_or_said_to_be_unavailable(
     subject = shop(limits=Limits(cpu=0.5))
     told: list[str] = []
     subject.start(replace(context, progress=told.append))
-    if subject.details["cpu limit"] == "0.5":
+    if subject.limits["cpu"].value == 0.5:
         wait_until(lambda: subject.throttling()["shop"].periods > 0)  # one takes 100 ms
     else:
-        assert subject.details["cpu limit"].startswith("unavailable: ")
+        assert subject.limits["cpu"].status == "unavailable"
         assert any("limits are unavailable" in line for line in told)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from loadstone.judge.statistics.sequential import judge
+from loadstone.judge.statistics.decision import verdict_of_blocks
 from loadstone.judge.statistics.settings import Settings
 from loadstone.plan.looks import FIXED_ALPHA, LOOKS
 
@@ -84,5 +84,5 @@ def test_the_replay_judges_as_the_judge_does(replay: ModuleType, effect: float) 
     codes, _ = replay.codes_of(look, effect, settings.alpha, replay.signs_of(2))
     names = ("undecided", "equivalent", "faster", "mixed")
     for run in range(60):
-        found = judge(goodput[run, :, 0].tolist(), (goodput[run, :, 1] * (1 + effect)).tolist(), settings)
+        found = verdict_of_blocks(goodput[run, :, 0].tolist(), (goodput[run, :, 1] * (1 + effect)).tolist(), settings)
         assert found.kind == names[int(codes[run, 0])]

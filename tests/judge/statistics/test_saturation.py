@@ -12,6 +12,7 @@ from loadstone.judge.statistics.saturation import closed_saturation
 from loadstone.judge.statistics.saturation_model import Probe, Sweep, at_least, typical
 from loadstone.judge.statistics.saturation_peak import Usl, fit_usl, peaks, usl_fits
 from loadstone.judge.statistics.saturation_range import grid, search_range, sweep_orders
+from loadstone.report.text.catalogue import text
 
 Curve = Callable[[int], float]
 LAW = Usl(1000, 0.05, 0.002)
@@ -60,7 +61,7 @@ def test_a_plateau_gives_the_point_where_the_asymptotes_meet() -> None:
     assert found.users.low < 8 < found.users.high
     assert found.per_s.value == pytest.approx(8000, rel=0.02)
     assert found.repeats == 6
-    assert found.words.startswith("SATURATES at ")
+    assert text(found.message).startswith("SATURATES at ")
 
 
 def test_users_who_think_saturate_later() -> None:
@@ -78,7 +79,7 @@ def test_what_falls_again_has_a_peak_by_the_usl() -> None:
     assert found.method == "usl"
     assert found.users is not None
     assert found.users.value == pytest.approx(LAW.peak_users, rel=0.05)
-    assert "beyond it throughput falls" in found.words
+    assert "beyond it throughput falls" in text(found.message)
 
 
 def test_where_the_usl_does_not_fit_the_peak_is_that_of_a_parabola() -> None:
@@ -101,35 +102,35 @@ def test_a_ramp_gives_no_point_and_says_why() -> None:
         assert found.kind == "none"
         assert found.users is None
         assert found.per_s is None
-        assert "only ever rose" in found.words
-        assert "random order" in found.words
+        assert "only ever rose" in text(found.message)
+        assert "random order" in text(found.message)
 
 
 def test_too_few_sweeps_give_no_point() -> None:
     found = closed_saturation(sweeps_of(eight_servers, grid(64), count=5))
-    assert found.words == "NO POINT: sweeps that hold every level: 5 of 5; measure 6"
+    assert text(found.message) == "NO POINT: sweeps that hold every level: 5 of 5; measure 6"
     cut = sweeps_of(eight_servers, grid(64))
     cut[2] = cut[2][:-1]
-    assert closed_saturation(cut).words == "NO POINT: sweeps that hold every level: 5 of 6; measure 6"
+    assert text(closed_saturation(cut).message) == "NO POINT: sweeps that hold every level: 5 of 6; measure 6"
     assert closed_saturation([]).kind == "none"
 
 
 def test_one_order_for_all_sweeps_gives_no_point() -> None:
     one = sweeps_of(eight_servers, grid(64))[0]
-    assert "same order" in closed_saturation([one] * 6).words
+    assert "same order" in text(closed_saturation([one] * 6).message)
 
 
 def test_without_one_user_the_unloaded_time_is_not_known() -> None:
     found = closed_saturation(sweeps_of(eight_servers, grid(64)[1:]))
     assert found.kind == "none"
-    assert "R_0" in found.words
+    assert "R_0" in text(found.message)
 
 
 def test_a_generator_that_gives_out_leaves_a_bound() -> None:
     found = closed_saturation(changed(sweeps_of(eight_servers, grid(64)), 11, generator_limit="hottest thread 96 %"))
     assert found.kind == "at_least"
     assert found.at_least_per_s == pytest.approx(8000, rel=0.05)
-    assert found.words.endswith("from 11 users on the generator gave out: hottest thread 96 %")
+    assert text(found.message).endswith("from 11 users on the generator gave out: hottest thread 96 %")
 
 
 def test_a_plateau_before_the_generator_gives_out_is_a_point() -> None:
@@ -140,7 +141,7 @@ def test_a_plateau_before_the_generator_gives_out_is_a_point() -> None:
 def test_errors_end_the_curve() -> None:
     found = closed_saturation(changed(sweeps_of(eight_servers, grid(64)), 16, error_share=0.02))
     assert found.kind == "at_least"
-    assert "from 16 users on 2.0% of the replies failed" in found.words
+    assert "from 16 users on 2.0% of the replies failed" in text(found.message)
 
 
 def test_what_still_rises_has_no_plateau() -> None:
@@ -150,7 +151,7 @@ def test_what_still_rises_has_no_plateau() -> None:
     assert closed_saturation(sweeps_of(slow, grid(32))).kind == "at_least"
     found = closed_saturation(sweeps_of(slow, grid(128), noise=0.002))
     assert found.kind == "at_least"
-    assert "still rose at 128 users" in found.words
+    assert "still rose at 128 users" in text(found.message)
 
 
 def test_a_stalled_trial_does_not_move_the_point() -> None:
@@ -179,10 +180,10 @@ def test_the_search_ends_where_the_generator_gives_out_or_errors_begin() -> None
     fine = [Probe(users, 1000.0 * users, 0.001) for users in (1, 2)]
     limited = search_range([*fine, Probe(4, 3500, 0.001, generator_limit="throttled")])
     assert limited.answer is not None
-    assert limited.answer.words == "CAPACITY >= 3,500 a second: the generator gave out at 4 users: throttled"
+    assert text(limited.answer.message) == "CAPACITY >= 3,500 a second: the generator gave out at 4 users: throttled"
     failing = search_range([*fine, Probe(4, 3500, 0.001, error_share=0.05)])
     assert failing.levels == grid(2)
-    assert "5.0% of the replies failed at 4 users" in failing.words
+    assert "5.0% of the replies failed at 4 users" in text(failing.why)
     assert search_range([Probe(1, 10, 0.001, error_share=1.0)]).answer is not None
     assert search_range(fine, users_max=2).answer is not None
 
@@ -247,5 +248,5 @@ def test_any_sweeps_get_words() -> None:
             for order in sweep_orders(levels, count, seed=case)
         ]
         found = closed_saturation(sweeps)
-        assert found.words
+        assert text(found.message)
         assert (found.kind in ("plateau", "peak")) == (found.users is not None)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from loadstone.judge.compare.pairs import EXACT
+from loadstone.report.text.catalogue import text
 
 ResultOf = Callable[..., Any]
 
@@ -35,24 +36,24 @@ def test_rows_are_what_was_answered_and_at_most_what_was_sent(
 
 def test_rows_that_are_missing_and_rows_too_many_are_told_apart(result_of: ResultOf, injectors: ModuleType) -> None:
     missing = result_of("stored_rows", injectors.stores(after=2400))
-    assert missing.reason == (
+    assert text(missing.reason) == (
         "redis has 1,400 more for 1,464 correct replies of set, too few: writes were lost, or one replaced another."
     )
-    assert "too many" in result_of("stored_rows", injectors.stores(after=3000)).reason
+    assert "too many" in text(result_of("stored_rows", injectors.stores(after=3000)).reason)
 
 
 def test_counting_keys_would_have_said_something_else(result_of: ResultOf, injectors: ModuleType) -> None:
     found = result_of("stored_rows", injectors.stores(keys_before=0, keys_after=4392))
     assert found.verdict == "valid"
-    assert found.reason == (
+    assert text(found.reason) == (
         "redis has 1,464 rows more, as answered, and 4,392 keys more: counting keys is not counting rows."
     )
-    assert result_of("stored_rows", injectors.stores(keys_before=0, keys_after=1464)).reason == ""
+    assert text(result_of("stored_rows", injectors.stores(keys_before=0, keys_after=1464)).reason) == ""
 
 
 def test_what_could_not_be_counted_is_unknown(result_of: ResultOf, injectors: ModuleType) -> None:
     found = result_of("stored_rows", injectors.stores(after=None))
-    assert (found.verdict, found.reason) == ("unknown", "What redis holds could not be counted.")
+    assert (found.verdict, text(found.reason)) == ("unknown", "What redis holds could not be counted.")
     not_ours = injectors.setting("facts.placement", None)
     assert result_of("stored_rows", injectors.stores(after=3000), not_ours).verdict == "unknown"
     assert result_of("stored_rows", injectors.stores(), not_ours).verdict == "valid"
@@ -64,17 +65,17 @@ def test_rows_and_settings_are_exact() -> None:
 
 def test_a_setting_that_is_not_as_asked_is_named(result_of: ResultOf, injectors: ModuleType) -> None:
     found = result_of("settings", injectors.has_other_settings(1))
-    assert found.reason == "A setting is not as asked for: setting-0 of redis is 0 instead of 1."
+    assert text(found.reason) == "A setting is not as requested: setting-0 of redis is 0 instead of 1."
     assert result_of("settings", injectors.has_other_settings(0)).verdict == "valid"
     assert result_of("settings") is None
     silent = result_of("settings", injectors.setting("facts.settings", {"redis": {}, "mariadb": {"log_bin": "OFF"}}))
-    assert (silent.verdict, silent.reason) == ("unknown", "redis did not tell its settings.")
+    assert (silent.verdict, text(silent.reason)) == ("unknown", "redis did not report its settings.")
 
 
 def test_a_limit_that_is_not_in_force_is_named(result_of: ResultOf, injectors: ModuleType) -> None:
     found = result_of("limits", injectors.limited("0.5", "unavailable: no control groups"))
     assert (found.verdict, found.measured) == ("suspect", 1)
-    assert found.reason == (
+    assert text(found.reason) == (
         "Not in force: cpu limit of redis-1 (unavailable: no control groups). The figure is without it."
     )
     assert result_of("limits", injectors.limited("0.5")).verdict == "valid"
@@ -89,9 +90,9 @@ def test_the_limits_of_an_application_are_asked_too(result_of: ResultOf, injecto
     assert result_of("limits", app("0.5")).verdict == "valid"
     assert result_of("limits", app("unavailable: x")).verdict == "suspect"
     untold = result_of("limits", app("unknown: nobody tells"))
-    assert (untold.verdict, untold.reason) == (
+    assert (untold.verdict, text(untold.reason)) == (
         "unknown",
-        "Nobody tells whether it is in force: cpu limit of app.",
+        "It is not known whether this limit is in force: cpu limit of app.",
     )
 
 
@@ -136,7 +137,9 @@ def test_a_limit_is_information_and_needs_one(result_of: ResultOf, injectors: Mo
     found = result_of("subject_throttled", injectors.throttled(0.34))
     assert found.verdict == "valid"
     assert found.measured == pytest.approx(34)
-    assert found.reason == "The CPU limit of app held its threads back for 34 % of the time: it is the limit here."
-    assert result_of("subject_throttled", injectors.throttled(0.01)).reason == ""
+    assert (
+        text(found.reason) == "The CPU limit of app throttled its threads for 34 % of the time: it is the bottleneck."
+    )
+    assert text(result_of("subject_throttled", injectors.throttled(0.01)).reason) == ""
     without = injectors.setting("facts.subjects", {"app": {"replicas": 1, "ours": True}})
     assert result_of("subject_throttled", without) is None

@@ -10,6 +10,7 @@ import pytest
 from loadstone.judge.validity.checks import CHECKS
 from loadstone.judge.validity.trial import judge_trial, verdict_of
 from loadstone.record.trial import CheckResult, TrialRecord
+from loadstone.report.text.catalogue import text
 
 NAMES = [check.name for check in CHECKS]
 INFORMATION = {"server_cpu", "overcommit", "subject_throttled"}
@@ -55,8 +56,8 @@ def test_twice_the_limit_is_found(name: str, clean: dict[str, Any], injectors: M
     trial = judged(injectors.injected(clean, inject))
     found = next(check for check in trial.checks if check.name == name)
     assert found.verdict == verdict
-    assert found.reason.endswith(".")
-    assert "\n" not in found.reason
+    assert text(found.reason).endswith(".")
+    assert "\n" not in text(found.reason)
     if verdict in ("invalid", "suspect"):
         assert trial.verdict in ("invalid", verdict)
     if found.measured is not None and found.limit is not None and name not in ABOUT_THE_LEAST:
@@ -65,7 +66,7 @@ def test_twice_the_limit_is_found(name: str, clean: dict[str, Any], injectors: M
 
 @pytest.mark.parametrize("check", CHECKS, ids=NAMES)
 def test_every_check_is_explained_to_people(check: Any) -> None:
-    assert check.explanation.endswith("?")
+    assert text(check.explanation).endswith("?")
     assert check.function.__doc__
 
 
@@ -106,7 +107,7 @@ def test_a_trial_that_was_never_driven_is_invalid(synthetic: ModuleType) -> None
 
     trial = judge_trial(failed_trial_record(planned, plan, "connection refused", 1))
     assert trial.verdict == "invalid"
-    assert [check.reason for check in trial.checks] == ["The trial could not be driven: connection refused."]
+    assert [text(check.reason) for check in trial.checks] == ["The trial could not be driven: connection refused."]
 
 
 def test_facts_of_nobody_leave_a_trial_unjudged(clean: dict[str, Any]) -> None:

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from loadstone.judge.judgement import UNBOUNDED, Bound
 from loadstone.judge.validity.evidence import evidence_of
 from loadstone.judge.validity.gain import DISPLACED, Limits, bound_of, bound_over, limits_of
 from loadstone.judge.validity.trial import judge_trial
+from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.record.trial_record import failed_trial_record
+from loadstone.report.text.catalogue import text
 
 Line = dict[str, Any]
 Change = Callable[[Line], Any]
@@ -137,7 +138,7 @@ def test_a_generator_at_its_limit_with_an_idle_server_has_no_bound(clean: Line, 
     found = check(clean, "gain", *at_its_limit)
     assert found is not None
     assert (found.verdict, found.measured) == ("invalid", 100 * UNBOUNDED)
-    assert "no upper limit of the rate is known" in found.reason
+    assert "no upper limit of the rate is known" in text(found.reason)
     half = check(clean, "gain", server(0.17), driver(0.9))
     assert half is not None
     assert half.verdict == "invalid"
@@ -329,7 +330,9 @@ def test_a_second_application_that_burns_half_a_cpu_halves_the_figure(clean: Lin
     found = check(clean, "taken", beside(0.5), driver(0.1))
     assert found is not None
     assert found.verdict == "invalid"
-    assert found.reason.startswith("lettuce 0.50 CPU used the CPUs of this condition: without them the rate could be")
+    assert text(found.reason).startswith(
+        "lettuce 0.50 CPU used the CPUs of this condition: without them the rate could be"
+    )
     little = check(clean, "taken", beside(0.05), driver(0.1))
     assert little is not None
     assert little.verdict == "valid"

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from loadstone.report.text.catalogue import text
+
 ResultOf = Callable[..., Any]
 Line = dict[str, Any]
 
@@ -28,7 +30,7 @@ def test_what_reads_of_an_empty_key_space_find_is_not_known(result_of: ResultOf,
     found = result_of("hit_rate", injectors.misses(0.5), injectors.setting("facts.plan.keys.loaded", False))
     assert found.verdict == "unknown"
     assert found.measured == pytest.approx(50)
-    assert "50.0 % found a key" in found.reason
+    assert "50.0 % found a key" in text(found.reason)
 
 
 def test_others_who_read_from_the_users_server_hide_the_hit_rate(result_of: ResultOf, injectors: ModuleType) -> None:
@@ -40,7 +42,7 @@ def test_others_who_read_from_the_users_server_hide_the_hit_rate(result_of: Resu
 
     found = result_of("hit_rate", injectors.becomes_reads, others_read, theirs)
     assert found.verdict == "unknown"
-    assert "Others read from this server" in found.reason
+    assert "Others read from this server" in text(found.reason)
 
 
 def test_a_server_that_counts_no_lookups_is_unknown(result_of: ResultOf, injectors: ModuleType) -> None:
@@ -62,7 +64,7 @@ def grows_by(injectors: ModuleType, keys: int) -> Callable[[Line], None]:
 def test_a_loaded_key_space_keeps_its_keys(result_of: ResultOf, injectors: ModuleType, change: int) -> None:
     found = result_of("key_count", grows_by(injectors, change))
     assert found.verdict == "invalid"
-    assert f"changed by {change:+}" in found.reason
+    assert f"changed by {change:+}" in text(found.reason)
     theirs = injectors.setting("facts.placement", None)
     assert result_of("key_count", grows_by(injectors, change), theirs).verdict == "unknown"
     assert result_of("key_count", theirs).verdict == "valid"

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from loadstone.report.text.catalogue import text
+
 ResultOf = Callable[..., Any]
 
 
@@ -30,8 +32,8 @@ def test_littles_law(result_of: ResultOf, injectors: ModuleType, ratio: float, v
 @pytest.mark.parametrize(
     ("ratio", "earlier", "words"),
     [
-        (0.6, 0.0, "60% of the users' time is accounted for: the driver did not keep its users going."),
-        (0.6, 0.19, "60% of the users' time is accounted for: the driver did not keep its users going."),
+        (0.6, 0.0, "60% of the users' time is accounted for: the generator did not keep its users going."),
+        (0.6, 0.19, "60% of the users' time is accounted for: the generator did not keep its users going."),
         (0.6, 0.38, "60% of the users' time is accounted for; 38% went to operations that had begun before"),
         (1.4, 0.0, "140% of the users' time is accounted for: operations went on after the measure phase"),
     ],
@@ -45,7 +47,7 @@ def test_who_is_to_blame_for_missing_time(
 
     found = result_of("little", injectors.little_of(ratio), goes_on)
     assert found.verdict == "invalid"
-    assert found.reason.startswith(words)
+    assert text(found.reason).startswith(words)
 
 
 def test_think_time_counts_as_busy(result_of: ResultOf, injectors: ModuleType) -> None:
@@ -87,8 +89,8 @@ def test_waiting_for_a_connection_is_named(
     found = result_of("pool_wait", injectors.waits(share))
     assert found.verdict == verdict
     if verdict == "suspect":
-        assert found.reason.startswith("Pool-bound: ")
-        assert "64 connections for 32 users" in found.reason
+        assert text(found.reason).startswith("Pool-bound: ")
+        assert "64 connections for 32 users" in text(found.reason)
 
 
 def test_a_late_driver_is_no_queue_for_a_connection(result_of: ResultOf, injectors: ModuleType) -> None:
@@ -130,7 +132,7 @@ def test_a_cold_start_is_suspect(result_of: ResultOf, injectors: ModuleType) -> 
 
     found = result_of("warm_up", injectors.long(), cold)
     assert found.verdict == "suspect"
-    assert "rose from 135 a second in the first third to 200 in the last" in found.reason
+    assert "rose from 135 a second in the first third to 200 in the last" in text(found.reason)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.12, 1.5])
@@ -139,7 +141,7 @@ def test_a_short_phase_cannot_tell_a_warm_up_from_noise(
 ) -> None:
     found = result_of("warm_up", injectors.long(9), injectors.drifts(share))
     assert found.verdict == "unknown"
-    assert found.reason == "9 s are too short to tell a warm-up from noise; all trials together may."
+    assert text(found.reason) == "9 s are too short to tell a warm-up from noise; all trials together may."
 
 
 def test_settling_late_in_a_long_trial_is_suspect(result_of: ResultOf, injectors: ModuleType) -> None:
@@ -153,7 +155,7 @@ def test_settling_late_in_a_long_trial_is_suspect(result_of: ResultOf, injectors
 
     found = result_of("warm_up", injectors.long(100), late)
     assert found.verdict == "suspect"
-    assert "in the last half" in found.reason
+    assert "in the last half" in text(found.reason)
 
 
 def test_a_changing_schedule_has_no_rate_to_settle(result_of: ResultOf, injectors: ModuleType) -> None:
@@ -171,8 +173,8 @@ def test_too_few_operations_are_said_and_not_held_against_a_trial(
 ) -> None:
     found = result_of("samples", injectors.setting("counts.offered", operations))
     assert found.verdict == "unknown"
-    assert f"{operations:,} were measured" in found.reason
-    assert words in found.reason
+    assert f"{operations:,} were measured" in text(found.reason)
+    assert words in text(found.reason)
 
 
 def test_a_hundred_thousand_operations_tell_everything(result_of: ResultOf, injectors: ModuleType) -> None:
@@ -181,9 +183,9 @@ def test_a_hundred_thousand_operations_tell_everything(result_of: ResultOf, inje
 
 def test_a_trial_that_was_stopped_says_why(result_of: ResultOf, injectors: ModuleType) -> None:
     stopped = result_of("finished", injectors.setting("facts.drive.stopped", "no connection for 2 s"))
-    assert stopped.reason == "The trial ended early: no connection for 2 s."
+    assert text(stopped.reason) == "The trial ended early: no connection for 2 s."
     failed = result_of("finished", injectors.setting("facts.failure", "redis was killed"))
-    assert failed.reason == "The trial ended early: redis was killed."
+    assert text(failed.reason) == "The trial ended early: redis was killed."
 
 
 @pytest.mark.parametrize("intervals", [10, 12, 15])

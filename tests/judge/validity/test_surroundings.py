@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from loadstone.report.text.catalogue import text
+
 ResultOf = Callable[..., Any]
 
 
@@ -34,4 +36,4 @@ def test_the_servers_cpu_is_information(result_of: ResultOf, injectors: ModuleTy
     found = result_of("server_cpu", injectors.setting("facts.parts.redis.main_thread_share", share))
     assert found.verdict == "valid"
     assert found.measured == pytest.approx(100 * share)
-    assert found.reason.startswith("Server-bound") is bound
+    assert text(found.reason).startswith("Server-bound") is bound

@@ -16,7 +16,7 @@ from loadstone.deploy.containers.contained import Contained, InContainer
 from loadstone.deploy.control import Control
 from loadstone.deploy.processes.endings import ending_of_process
 from loadstone.deploy.processes.ports import PORT_TRIES, free_port
-from loadstone.deploy.processes.resource_limits import Limited, Limits, written
+from loadstone.deploy.processes.resource_limits import Limited, Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.plan.model import Endpoint
@@ -188,9 +188,13 @@ class ContainerServer:
 
     def _read_back(self) -> None:
         facts, self.settings_read_back, differences = self._software.read_back(self._endpoint, self._settings.settings)
-        refused = written(self._settings.limits, Limited(unavailable="the container engine does not apply it"))
-        told = {**refused, **(self._run.details() if self._run is not None else {})}
-        self.facts = dataclasses.replace(facts, process_id=self.pids.get(self.name), details={**facts.details, **told})
+        refused = Limited(unavailable="the container engine does not apply it")
+        limits = limits_in_force(self._settings.limits, refused)
+        details = dict(facts.details)
+        if self._run is not None:
+            details |= self._run.details()
+            limits |= self._run.limits()
+        self.facts = dataclasses.replace(facts, process_id=self.pids.get(self.name), details=details, limits=limits)
         for line in differences:
             self._context.progress(Remark(f"{self.name}: {line}"))
 

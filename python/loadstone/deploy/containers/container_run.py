@@ -13,7 +13,7 @@ from docker.errors import DockerException
 from docker.models.containers import Container
 
 from loadstone.deploy.containers.container_engine import STOP_S, Engine, PortTaken, Recipe, Removal, begin
-from loadstone.deploy.processes.resource_limits import CPU, MEMORY
+from loadstone.deploy.limit_in_force import LimitInForce, LimitName, limit_in_force
 from loadstone.errors import UserError
 
 LAST_LINES = 100
@@ -109,22 +109,26 @@ class ContainerRun:
         return []
 
     def details(self) -> Mapping[str, str]:
-        """Image, engine, and the limits as the engine has them, for the record."""
+        """Image, engine and CPUs as the engine has them, for the record."""
+        attributes = self._attributes()
+        found = {"container engine": self._engine.name, "image": str(attributes["Config"]["Image"])}
+        if self._image is not None:
+            found["image id"] = self._image.identity
+        if attributes["HostConfig"].get("CpusetCpus"):
+            found["CPUs"] = str(attributes["HostConfig"]["CpusetCpus"])
+        return found
+
+    def limits(self) -> dict[LimitName, LimitInForce]:
+        """The limits as the engine has them; without those that it does not apply."""
+        host = self._attributes()["HostConfig"]
+        values: dict[LimitName, float] = {"cpu": (host.get("NanoCpus") or 0) / 1e9, "memory": host.get("Memory") or 0}
+        return {name: limit_in_force(value) for name, value in values.items() if value}
+
+    def _attributes(self) -> dict[str, Any]:
         with self._engine.telling("container"):
             container = self._need()
             container.reload()
-        host = container.attrs["HostConfig"]
-        told = {"container engine": self._engine.name, "image": str(container.attrs["Config"]["Image"])}
-        if self._image is not None:
-            told["image id"] = self._image.identity
-        cpu = (host.get("NanoCpus") or 0) / 1e9
-        if cpu:
-            told[CPU] = f"{cpu:g}"
-        if host.get("Memory"):
-            told[MEMORY] = str(host["Memory"])
-        if host.get("CpusetCpus"):
-            told["CPUs"] = str(host["CpusetCpus"])
-        return told
+        return dict(container.attrs)
 
     def close(self) -> str:
         """Remove container and network; what could not be removed, and why, or nothing."""

@@ -15,6 +15,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from loadstone.deploy.limit_in_force import LimitInForce, LimitName, limit_in_force
 from loadstone.deploy.processes.clearing import note_group, remove_noted_groups
 from loadstone.deploy.processes.control_groups import group_name
 from loadstone.deploy.processes.endings import oom_kills_of_group
@@ -22,8 +23,6 @@ from loadstone.deploy.processes.workspace import Workspace
 from loadstone.spec.units import BYTES, parse
 
 PERIOD_US = 100_000
-CPU, MEMORY = "cpu limit", "memory limit in bytes"
-"""Names of the limits in the record."""
 REMEDY = "run as root, or in a group that is delegated to you (systemd-run --user --scope -p Delegate=yes)"
 MOUNTS, OWN = Path("/proc/self/mountinfo"), Path("/proc/self/cgroup")
 
@@ -52,7 +51,7 @@ class LimitUnavailable(Exception):
 
 @dataclass(frozen=True)
 class Throttling:
-    """How often the CPU limit held the group back, since it was made."""
+    """How often the CPU limit throttled the group, since it was made."""
 
     periods: int
     """Periods of 100 ms in which something of the group wanted to run."""
@@ -69,9 +68,9 @@ class Limited:
     groups: tuple[Path, ...] = ()
     """Groups to enter; empty without limits."""
     unavailable: str | None = None
-    """Why the limits that were asked for are not in force."""
-    in_force: Mapping[str, str] = field(default_factory=dict)
-    """`cpu limit` (CPUs) and `memory limit in bytes`, as the kernel tells them."""
+    """Why the limits that were requested are not in force."""
+    in_force: Mapping[LimitName, LimitInForce] = field(default_factory=dict)
+    """As the kernel reports them."""
     _cpu_stat: Path | None = field(default=None, repr=False)
     _memory_group: Path | None = field(default=None, repr=False)
 
@@ -194,14 +193,15 @@ def _memory_file(group: Path) -> Path:
     return group / ("memory.max" if (group / "memory.max").exists() else "memory.limit_in_bytes")
 
 
-def _read_back(limits: Limits, groups: Sequence[Path]) -> dict[str, str]:
-    """The limits that the kernel holds, by their names in the record."""
-    told = {}
+def _read_back(limits: Limits, groups: Sequence[Path]) -> dict[LimitName, LimitInForce]:
+    """The limits that the kernel holds."""
+    found: dict[LimitName, LimitInForce] = {}
     if limits.cpu is not None:
-        told[CPU] = f"{_quota_us(groups[0]) / PERIOD_US:g}"
+        found["cpu"] = limit_in_force(_quota_us(groups[0]) / PERIOD_US)
     if limits.memory is not None:
-        told[MEMORY] = _memory_file(groups[-1]).read_text().strip()
-    return told
+        held = _memory_file(groups[-1]).read_text().strip()
+        found["memory"] = limit_in_force(float("inf") if held == "max" else int(held))
+    return found
 
 
 def _quota_us(group: Path) -> float:
@@ -213,9 +213,10 @@ def _quota_us(group: Path) -> float:
     return float("inf") if quota == "max" or int(quota) < 0 else int(quota) * PERIOD_US / int(period)
 
 
-def written(limits: Limits, limited: Limited) -> dict[str, str]:
-    """The limits for the environment's record: as they are in force, or why they are not."""
-    asked = {CPU: limits.cpu, MEMORY: limits.memory}
-    if limited.unavailable is not None:
-        return {name: f"unavailable: {limited.unavailable}" for name, value in asked.items() if value is not None}
-    return dict(limited.in_force)
+def limits_in_force(limits: Limits, limited: Limited) -> dict[LimitName, LimitInForce]:
+    """The limits for the record: as they are in force, or why they are not."""
+    if limited.unavailable is None:
+        return dict(limited.in_force)
+    requested: dict[LimitName, float | None] = {"cpu": limits.cpu, "memory": limits.memory}
+    refused = LimitInForce(status="unavailable", why=limited.unavailable)
+    return {name: refused for name, value in requested.items() if value is not None}

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.processes.endings import oom_kills_of
-from loadstone.deploy.processes.resource_limits import Limits, Throttling, written
+from loadstone.deploy.processes.resource_limits import Limits, Throttling, limits_in_force
 from loadstone.deploy.provider import DeployContext, Remark
 from loadstone.deploy.subjects.build import built
 from loadstone.deploy.subjects.manifest import Manifest, read_manifest
@@ -33,7 +34,11 @@ class Subject(Protocol):
 
     @property
     def details(self) -> Mapping[str, str]:
-        """For the environment's record: the sources' hash, limits in force, variables without their secrets."""
+        """For the environment's record: the sources' hash, variables without their secrets."""
+
+    @property
+    def limits(self) -> Mapping[LimitName, LimitInForce]:
+        """The CPU and memory limits that each replica has, or was to have."""
 
     @property
     def metrics(self) -> Mapping[str, str]:
@@ -97,6 +102,7 @@ class LocalSubject:
         self._context = DeployContext()
         self._replicas: list[Replica] = []
         self._details: dict[str, str] = {}
+        self.limits: Mapping[LimitName, LimitInForce] = {}
         if not 1 <= self._settings.replicas <= REPLICAS_MAX:
             raise UserError(f"subject {self.name}: replicas: {self._settings.replicas} is not 1 to {REPLICAS_MAX}")
 
@@ -202,14 +208,14 @@ class LocalSubject:
             self._replicas.pop().close()
 
     def _note(self, place: Path) -> None:
-        """What the record tells: variables as they were asked for, before secrets took their places."""
+        """What the record tells: variables as they were given, before secrets took their places."""
         settings, manifest = self._settings, self._manifest
-        limits = written(settings.limits, self._replicas[0].limited)
+        self.limits = limits_in_force(settings.limits, self._replicas[0].limited)
         asked = {**manifest.environment, **settings.environment}
         variables = {f"environment.{name}": value for name, value in asked.items()}
         source = {"source": place.name} if manifest.build is not None else {}
         flags = {"jvm_flags": " ".join(manifest.jvm_flags)} if manifest.jvm_flags else {}
-        self._details = hidden({**source, "replicas": str(settings.replicas), **limits, **flags, **variables})
+        self._details = hidden({**source, "replicas": str(settings.replicas), **flags, **variables})
 
 
 def local_subject(path: Path, settings: SubjectSettings | None = None) -> LocalSubject:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
 from loadstone.bounded_socket import TooMuch
+from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.processes.resource_limits import Throttling
 from loadstone.deploy.provider import DeployContext, silent
 from loadstone.deploy.transport import error_text, remark_on_exposure, tls_context
@@ -66,6 +67,7 @@ class UrlSubject:
         self.name = name
         self.pids: Mapping[str, int] = {}
         self.metrics: Mapping[str, str] = {}
+        self.limits: Mapping[LimitName, LimitInForce] = {}
         self.details: Mapping[str, str] = {"url": ", ".join(hide_url(url) for url in urls)}
         self._context = DeployContext()
         self._endpoints = tuple(parse_subject_url(url) for url in urls)

@@ -55,7 +55,7 @@ class GroupBlocks:
 
 def group_blocks(group: str, conditions: Iterable[Mapping[str, Level]], trials: Iterable[TrialRecord]) -> GroupBlocks:
     """The blocks of a group out of the run's trials; of a trial that stands there twice the later one counts."""
-    wanted = {identity(condition) for condition in conditions}
+    required = {identity(condition) for condition in conditions}
     found: dict[int, dict[str, TrialRecord]] = {}
     for trial in trials:
         if trial.group == group and trial.block != WARM_BLOCK:
@@ -63,9 +63,9 @@ def group_blocks(group: str, conditions: Iterable[Mapping[str, Level]], trials: 
     complete = sorted(
         block
         for block, members in found.items()
-        if wanted <= members.keys() and (group == TABLE_GROUP or _one_pass(members.values()))
+        if required <= members.keys() and (group == TABLE_GROUP or _one_pass(members.values()))
     )
-    return GroupBlocks(len(wanted), tuple(complete), found)
+    return GroupBlocks(len(required), tuple(complete), found)
 
 
 def _one_pass(members: Iterable[TrialRecord]) -> bool:

@@ -5,20 +5,22 @@ from dataclasses import dataclass, replace
 
 from loadstone.judge.compare import pair_checks
 from loadstone.judge.compare.blocks import GroupBlocks, GroupDesign, PairDesign
-from loadstone.judge.compare.judgements import refused
 from loadstone.judge.compare.latencies import Latencies
-from loadstone.judge.compare.measure import Measured, measure
-from loadstone.judge.compare.pairs import PairBlock, PairTrials, pair_trials
+from loadstone.judge.compare.measure import measure
+from loadstone.judge.compare.pairs import Pair, pair_of
 from loadstone.judge.compare.sides import side_names
 from loadstone.judge.metrics import less_is_better
-from loadstone.judge.statistics.comparison import NO_BLOCKS
-from loadstone.judge.statistics.sequential import judge_pairs
+from loadstone.judge.statistics.decision import refused, verdicts_of_pairs
+from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, Evidence
 from loadstone.judge.statistics.settings import Settings
-from loadstone.judge.statistics.verdict import Verdict
 from loadstone.judge.validity.gain import gain_over
+from loadstone.judge.verdict import Verdict
 from loadstone.plan.looks import level
 from loadstone.record.trial import CheckResult
 from loadstone.spec.experiment import Comparison, Experiment
+
+JudgedPair = tuple[Pair, Evidence, Verdict]
+"""A pair, what there is on its primary metric, and what may be said of it."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class GroupCase:
     def settings(self, pair: PairDesign) -> Settings:
         """How the primary metric of a pair is judged."""
         return Settings(
+            metric=self.design.metric,
             larger_is_faster=not less_is_better(self.design.metric),
             margin=self.design.margin,
             alpha=level(self.design.sequential),
@@ -56,60 +59,35 @@ class GroupCase:
         )
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """What there is on a pair before its verdict."""
-
-    pair: PairDesign
-    trials: PairTrials
-    settings: Settings
-    checks: tuple[CheckResult, ...]
-    """Those of the pair as a whole, whatever the metric."""
-    refusal: CheckResult | None
-    """What forbids a verdict on any metric."""
-    primary: Measured
-
-    @property
-    def used(self) -> tuple[PairBlock, ...]:
-        return self.trials.used
-
-
-@dataclass(frozen=True)
-class JudgedPair:
-    """A pair with the verdict on the primary metric."""
-
-    evidence: Evidence
-    verdict: Verdict
-
-
 def judge_group(case: GroupCase) -> list[JudgedPair]:
     """Every pair of a group on its primary metric, together by Holm's procedure; in the order of the design.
 
     A pair that a check forbids to judge takes part without evidence: the others are held to the same level.
     """
-    found = [_evidence(case, pair) for pair in case.design.pairs]
-    verdicts = judge_pairs({number: (one.primary.evidence, one.settings) for number, one in enumerate(found)})
-    return [JudgedPair(one, _verdict(one, verdicts[number])) for number, one in enumerate(found)]
+    pairs = [_pair(case, design) for design in case.design.pairs]
+    evidence = [_evidence(case, pair) for pair in pairs]
+    both = list(zip(pairs, evidence, strict=True))
+    found = verdicts_of_pairs({number: (one, pair.settings) for number, (pair, one) in enumerate(both)})
+    return [(pair, one, _verdict(pair, one, found[number])) for number, (pair, one) in enumerate(both)]
 
 
-def _evidence(case: GroupCase, pair: PairDesign) -> Evidence:
-    trials = pair_trials(pair, case.blocks, case.judged)
-    used = trials.used
+def _pair(case: GroupCase, design: PairDesign) -> Pair:
+    pair = pair_of(design, case.blocks, case.judged, case.settings(design))
+    used = pair.used
     gains = (gain_over([block.a for block in used]), gain_over([block.b for block in used]))
-    settings = replace(case.settings(pair), gains=gains)
+    settings = replace(pair.settings, gains=gains)
     counted = set(case.judged)
-    driven = [block for block in trials.blocks if block.block in counted]
     checks = (
         pair_checks.replication(used),
-        pair_checks.error_difference(driven),
+        pair_checks.error_difference([block for block in pair.blocks if block.block in counted]),
         pair_checks.gain(settings.widening),
         pair_checks.warm_up(used),
     )
-    refusal = trials.refusal or _refusal(checks)
-    primary = Measured(NO_BLOCKS)
-    if refusal is None:
-        primary = measure(case.design.metric, used, settings, case.latencies)
-    return Evidence(pair, trials, settings, checks, refusal, primary)
+    return replace(pair, settings=settings, checks=checks, refusal=pair.refusal or _refusal(checks))
+
+
+def _evidence(case: GroupCase, pair: Pair) -> Evidence:
+    return NO_BLOCKS if pair.refusal else measure(case.design.metric, pair.used, pair.settings, case.latencies)
 
 
 def _refusal(checks: Sequence[CheckResult]) -> CheckResult | None:
@@ -120,9 +98,9 @@ def _refusal(checks: Sequence[CheckResult]) -> CheckResult | None:
     return failed.model_copy(update={"name": "errors"})
 
 
-def _verdict(evidence: Evidence, judged: Verdict) -> Verdict:
+def _verdict(pair: Pair, evidence: Evidence, found: Verdict) -> Verdict:
     """INVALID comes first; else what the statistics say."""
-    refusal = evidence.refusal or evidence.primary.refusal
-    if refusal is None and judged.hidden:
-        refusal = pair_checks.one_gain(evidence.settings.widening)
-    return judged if refusal is None else refused(refusal, len(evidence.used), evidence.settings)
+    refusal = pair.refusal or evidence.refusal
+    if refusal is None and found.hidden:
+        refusal = pair_checks.one_gain(pair.settings.widening)
+    return found if refusal is None else refused(refusal, len(pair.used), pair.settings)

@@ -1,22 +1,22 @@
 """The other metrics of a pair: labelled exploratory, since nobody said beforehand that they would decide.
 
-What repeats the primary metric is no further row: throughput where nothing failed, the mean time of users who ask
+What repeats the primary metric is no further row: throughput where nothing failed, the mean time of users who send
 again at once (users over rate), the best second of a trial of a second.
 """
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from loadstone.judge.compare.cases import Evidence
-from loadstone.judge.compare.judgements import Finding, judgement, settings_of_metric
 from loadstone.judge.compare.latencies import Latencies
-from loadstone.judge.compare.measure import Measured, measure
-from loadstone.judge.compare.pairs import PairBlock
-from loadstone.judge.judgement import Judgement
-from loadstone.judge.metrics import figure, is_rate, metric_words
-from loadstone.judge.statistics.sequential import verdict
+from loadstone.judge.compare.measure import measure
+from loadstone.judge.compare.pairs import Pair, PairBlock
+from loadstone.judge.compare.published import exploratory
+from loadstone.judge.metrics import figure, is_rate, less_is_better
+from loadstone.judge.statistics.decision import verdict_of
 from loadstone.judge.statistics.settings import Settings
+from loadstone.judge.verdict import Verdict
+from loadstone.message import Message, message
 from loadstone.record.trial import CheckResult
 from loadstone.spec.experiment import usual_margin
 
@@ -37,49 +37,59 @@ SAME = 0.01
 class Explored:
     """What there is to say beside the primary metric."""
 
-    judgements: list[Judgement] = field(default_factory=list)
+    verdicts: list[Verdict] = field(default_factory=list)
     repeats: dict[str, str] = field(default_factory=dict)
-    """Metric -> the one above that says the same, so that it has no judgement of its own."""
+    """Metric -> the one above that says the same, so that it has no verdict of its own."""
     refused: dict[str, tuple[CheckResult, list[str]]] = field(default_factory=dict)
     """Name of a check -> itself, and the metrics that it forbids to compare."""
 
     @property
     def listed(self) -> list[str]:
-        """The metrics that have a judgement of their own."""
-        return [one.metric for one in self.judgements]
+        """The metrics that have a verdict of their own."""
+        return [one.metric for one in self.verdicts]
 
     def refuse(self, check: CheckResult, metric: str) -> None:
         self.refused.setdefault(check.name, (check, []))[1].append(metric)
 
-    def notes(self) -> list[str]:
-        """Why metrics are missing, a sentence for each rule. No warnings: the verdict does not rest on them."""
+    def notes(self) -> list[Message]:
+        """Why metrics are missing, one for each rule. No warnings: the verdict does not rest on them."""
         by_like: dict[str, list[str]] = {}
         for metric, like in self.repeats.items():
-            by_like.setdefault(like, []).append(metric_words(metric))
+            by_like.setdefault(like, []).append(metric)
         return [
-            *(f"Not listed: {', '.join(same)}. The same ratios as {metric_words(m)}." for m, same in by_like.items()),
+            *(message("not_listed", metrics=same, like=like) for like, same in by_like.items()),
             *(_not_compared(check, metrics) for check, metrics in self.refused.values()),
         ]
 
 
-def explore(primary: str, evidence: Evidence, latencies: Latencies) -> Explored:
-    """The judgements that the data allow, and what is not judged.
+def explore(primary: str, pair: Pair, latencies: Latencies) -> Explored:
+    """The verdicts that the data allow, and what has none.
 
     Each interval has the level of the primary one; there is no correction for looking at many.
     """
     found = Explored()
     for metric in METRICS:
-        if metric == primary or not evidence.used:
+        if metric == primary or not pair.used:
             continue
-        settings = settings_of_metric(evidence.settings, metric, usual_margin(metric))
-        measured = measure(metric, evidence.used, settings, latencies)
-        if measured.refusal is not None:
-            found.refuse(measured.refusal, metric)
-        elif (like := repeated(metric, [primary, *found.listed], evidence.used)) is not None:
+        settings = settings_by(metric, pair.settings)
+        evidence = measure(metric, pair.used, settings, latencies)
+        if evidence.refusal is not None:
+            found.refuse(evidence.refusal, metric)
+        elif (like := repeated(metric, [primary, *found.listed], pair.used)) is not None:
             found.repeats[metric] = like
-        elif measured.evidence.blocks:
-            found.judgements.append(_judgement(metric, evidence, settings, measured))
+        elif evidence.blocks:
+            found.verdicts.append(exploratory(verdict_of(evidence, settings), pair.design))
     return found
+
+
+def settings_by(metric: str, settings: Settings, margin: float | None = None) -> Settings:
+    """The same comparison, judged by another metric; with its usual margin where none is given."""
+    return replace(
+        settings,
+        metric=metric,
+        larger_is_faster=not less_is_better(metric),
+        margin=usual_margin(metric) if margin is None else margin,
+    )
 
 
 def repeated(metric: str, listed: Iterable[str], blocks: Sequence[PairBlock]) -> str | None:
@@ -105,12 +115,8 @@ def _log_ratios(metric: str, blocks: Sequence[PairBlock]) -> list[float]:
     return ratios if len(ratios) == len(figures) else []
 
 
-def _judgement(metric: str, evidence: Evidence, settings: Settings, measured: Measured) -> Judgement:
-    finding = Finding(metric, "exploratory", settings, verdict(measured.evidence, settings), measured.typical)
-    return judgement(finding, evidence.pair)
-
-
-def _not_compared(check: CheckResult, metrics: Sequence[str]) -> str:
-    """`Not compared: P99 of the response time: ...`; one word for latencies if the rule is about all of them."""
-    what = "latencies" if check.name == "offered_rate" else ", ".join(metric_words(metric) for metric in metrics)
-    return f"Not compared: {what}. {check.reason.rstrip('.')}."
+def _not_compared(check: CheckResult, metrics: Sequence[str]) -> Message:
+    """Metrics that a check forbids to compare; latencies in one if the rule is about all of them."""
+    if check.name == "offered_rate":
+        return message("latencies_not_compared", reason=check.reason)
+    return message("metrics_not_compared", metrics=metrics, reason=check.reason)

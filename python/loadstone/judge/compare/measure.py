@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from statistics import median
 
 from loadstone.errors import DriveFailed
@@ -10,84 +10,71 @@ from loadstone.judge.compare import pair_checks
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.compare.pairs import PairBlock
 from loadstone.judge.metrics import figure, is_rate, tail_of
-from loadstone.judge.statistics.comparison import (
+from loadstone.judge.statistics.histograms import LatencyBlocks, quantiles_ns
+from loadstone.judge.statistics.pair_evidence import (
     NO_BLOCKS,
-    ComparisonEvidence,
+    Evidence,
+    Typical,
     block_evidence,
     quantile_evidence,
 )
-from loadstone.judge.statistics.histograms import LatencyBlocks, quantiles_ns
 from loadstone.judge.statistics.settings import Settings
+from loadstone.message import as_written, message
 from loadstone.record.reading import LatencyKind
 from loadstone.record.trial import CheckResult
 
-Typical = tuple[float | None, float | None]
 
-
-@dataclass(frozen=True)
-class Measured:
-    """The evidence on one metric, the typical figures of A and B, and the checks that it had to pass."""
-
-    evidence: ComparisonEvidence
-    typical: Typical = (None, None)
-    checks: tuple[CheckResult, ...] = ()
-
-    @property
-    def refusal(self) -> CheckResult | None:
-        """The first check that forbids a verdict."""
-        return next((check for check in self.checks if check.verdict == "invalid"), None)
-
-
-def measure(metric: str, blocks: Sequence[PairBlock], settings: Settings, latencies: Latencies) -> Measured:
+def measure(metric: str, blocks: Sequence[PairBlock], settings: Settings, latencies: Latencies) -> Evidence:
     """What the used blocks of a pair say about a metric."""
     if not blocks:
-        return Measured(NO_BLOCKS)
+        return NO_BLOCKS
     if is_rate(metric):
         return _by_blocks(metric, blocks, settings)
     rate = pair_checks.offered_rate(blocks)
     if rate.verdict == "invalid":
-        return Measured(NO_BLOCKS, checks=(rate,))
+        return replace(NO_BLOCKS, checks=(rate,))
     tail = tail_of(metric)
     found = _by_blocks(metric, blocks, settings) if tail is None else _merged(tail, blocks, settings, latencies)
-    return Measured(found.evidence, found.typical, (rate, *found.checks))
+    return replace(found, checks=(rate, *found.checks))
 
 
-def _by_blocks(metric: str, blocks: Sequence[PairBlock], settings: Settings) -> Measured:
+def _by_blocks(metric: str, blocks: Sequence[PairBlock], settings: Settings) -> Evidence:
     """One figure a block. Where a block has none, the others may not stand for it: that would choose by the result."""
     figures = [(figure(block.a, metric), figure(block.b, metric)) for block in blocks]
     known = [(a, b) for a, b in figures if a and b]
     if len(known) < len(figures):
-        return Measured(NO_BLOCKS, checks=(_untold(len(figures) - len(known), len(figures)),))
+        return replace(NO_BLOCKS, checks=(_without_figure(len(figures) - len(known), len(figures)),))
     a, b = [pair[0] for pair in known], [pair[1] for pair in known]
     typical = (median(a), median(b))
     checks = () if is_rate(metric) else (pair_checks.clock(blocks, typical, settings.margin),)
     evidence = NO_BLOCKS if _forbidden(checks) else block_evidence(a, b, settings)
-    return Measured(evidence, typical, checks)
+    return replace(evidence, typical=typical, checks=checks)
 
 
-def _untold(without: int, blocks: int) -> CheckResult:
-    reason = f"{without} of {blocks} blocks tell no such figure."
+def _without_figure(without: int, blocks: int) -> CheckResult:
+    reason = message("pair.figures.missing", without=without, of=blocks)
     return CheckResult(name="figures", verdict="invalid", measured=None, limit=None, unit="", reason=reason)
 
 
 def _merged(
     tail: tuple[LatencyKind, int], blocks: Sequence[PairBlock], settings: Settings, latencies: Latencies
-) -> Measured:
+) -> Evidence:
     """A quantile of the histograms of all blocks together."""
     kind, per_mille = tail
     enough = pair_checks.samples(blocks, kind, per_mille)
     if enough.verdict == "invalid":
-        return Measured(NO_BLOCKS, checks=(enough,))
+        return replace(NO_BLOCKS, checks=(enough,))
     try:
         merged = latencies.blocks([block.a for block in blocks], [block.b for block in blocks], kind)
     except DriveFailed as error:
-        lost = CheckResult(name="latencies", verdict="invalid", measured=None, limit=None, unit="", reason=str(error))
-        return Measured(NO_BLOCKS, checks=(enough, lost))
+        lost = CheckResult(
+            name="latencies", verdict="invalid", measured=None, limit=None, unit="", reason=as_written(str(error))
+        )
+        return replace(NO_BLOCKS, checks=(enough, lost))
     typical = _quantiles(merged, per_mille / 1000)
     clock = pair_checks.clock(blocks, [value for value in typical if value], settings.margin)
-    if _forbidden([clock]):
-        return Measured(NO_BLOCKS, typical, (enough, clock))
-    return Measured(quantile_evidence(merged, per_mille / 1000, settings), typical, (enough, clock))
+    evidence = NO_BLOCKS if _forbidden([clock]) else quantile_evidence(merged, per_mille / 1000, settings)
+    return replace(evidence, typical=typical, checks=(enough, clock))
 
 
 def _quantiles(merged: LatencyBlocks, quantile: float) -> Typical:

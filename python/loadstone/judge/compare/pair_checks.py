@@ -9,6 +9,7 @@ from loadstone.judge.compare.pairs import PairBlock
 from loadstone.judge.compare.trend import RISE_MIN, rise_within
 from loadstone.judge.statistics.order_effect import WARN_BELOW, order_effect
 from loadstone.judge.validity import limits
+from loadstone.message import Message, message
 from loadstone.percents import log_percent
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.record.histogram import SAMPLES_BEYOND, rank_of
@@ -23,12 +24,12 @@ RATE_DIFFERENCE_MAX = 1.0
 
 def replication(blocks: Sequence[PairBlock]) -> CheckResult:
     """Enough blocks, and each of the two ran first at times: else order and difference cannot be told apart."""
-    reason = ""
+    reason: Message | None = None
     firsts = {block.a_first for block in blocks}
     if len(blocks) < BLOCKS_MIN:
-        reason = f"{_blocks(len(blocks))}: a verdict needs {BLOCKS_MIN}, since one run differs from the next by chance."
+        reason = message("pair.replication.few", blocks=len(blocks), needed=BLOCKS_MIN)
     elif len(firsts) == 1:
-        reason = "The same condition ran first in every block: what the order does looks like a difference."
+        reason = message("pair.replication.one_first")
     return _result("replication", "suspect" if reason else "valid", len(blocks), BLOCKS_MIN, "blocks", reason)
 
 
@@ -36,7 +37,7 @@ def error_difference(blocks: Sequence[PairBlock]) -> CheckResult:
     """Both fail about as often: what fails costs less than what succeeds."""
     a, b = (_error_percent(side) for side in _sides(blocks))
     measured = abs(a - b)
-    reason = f"{a:.2g} % of the operations of the one failed, and {b:.2g} % of the other: not the same work."
+    reason = message("pair.error_difference.unequal", a=a, b=b)
     verdict: CheckVerdict = "invalid" if measured > ERROR_POINTS_MAX else "valid"
     return _result("error_difference", verdict, measured, ERROR_POINTS_MAX, "points", reason)
 
@@ -45,7 +46,7 @@ def gain(gains: tuple[float, float]) -> CheckResult:
     """The generator was not the limit of both: where it was, the interval has no end, and nothing is compared."""
     measured, limit = 100 * min(gains), limits.GAIN.invalid
     verdict: CheckVerdict = "invalid" if measured > limit else "valid"
-    reason = f"The generator limited both: without it each could do {measured:.0f} % more at least."
+    reason = message("pair.gain.both", percent=measured)
     return _result("gain", verdict, measured, limit, "%", reason)
 
 
@@ -54,7 +55,7 @@ def one_gain(gains: tuple[float, float]) -> CheckResult | None:
     measured, limit = 100 * max(gains), limits.GAIN.invalid
     if measured <= limit:
         return None
-    reason = f"The generator limited one of the two: without it that one could do {measured:.0f} % more."
+    reason = message("pair.gain.one", percent=measured)
     return _result("gain", "invalid", measured, limit, "%", reason)
 
 
@@ -62,22 +63,23 @@ def warm_up(blocks: Sequence[PairBlock]) -> CheckResult:
     """Neither was still warming up within its trials, over all of them: else it is a start that is compared."""
     rises = [rise for side in _sides(blocks) if (rise := rise_within(side)) is not None]
     measured, limit = log_percent(max(rises, default=0.0)), log_percent(RISE_MIN)
-    reason = f"The rate rises by {measured:.0f} % within the trials of one of the two: it was not warm yet."
+    reason = message("pair.warm_up.rises", percent=measured)
     return _result("warm_up", "invalid" if rises else "valid", measured, limit, "%", reason)
 
 
 def offered_rate(blocks: Sequence[PairBlock]) -> CheckResult:
-    """Latencies are compared at the same rate only: who is asked more often answers later."""
+    """Latencies are compared at the same rate only: who gets more requests answers later."""
     a, b = (_offered_per_s(side) for side in _sides(blocks))
     if not min(a, b):
-        return _result("offered_rate", "unknown", None, RATE_DIFFERENCE_MAX, "%", "No rate is known.")
+        return _result(
+            "offered_rate", "unknown", None, RATE_DIFFERENCE_MAX, "%", message("pair.offered_rate.not_known")
+        )
     measured = 100 * (max(a, b) / min(a, b) - 1)
     if measured <= RATE_DIFFERENCE_MAX:
         return _result("offered_rate", "valid", measured, RATE_DIFFERENCE_MAX, "%")
-    reason = f"{a:,.0f} operations a second were offered to the one and {b:,.0f} to the other"
-    if any(_model(block.a) == "closed" for block in blocks):
-        reason += ": in a closed model the faster one also sends more"
-    return _result("offered_rate", "invalid", measured, RATE_DIFFERENCE_MAX, "%", f"{reason}.")
+    closed = any(_model(block.a) == "closed" for block in blocks)
+    reason = message("pair.offered_rate.differs", a=a, b=b, closed=closed)
+    return _result("offered_rate", "invalid", measured, RATE_DIFFERENCE_MAX, "%", reason)
 
 
 def clock(blocks: Sequence[PairBlock], typical_ns: Sequence[float], margin: float) -> CheckResult:
@@ -86,10 +88,10 @@ def clock(blocks: Sequence[PairBlock], typical_ns: Sequence[float], margin: floa
     limit = 100 * margin / 2
     smallest = min(typical_ns, default=0.0)
     if not quanta or not smallest:
-        return _result("clock", "unknown", None, limit, "%", "There is no latency to hold the clock's step against.")
+        return _result("clock", "unknown", None, limit, "%", message("check.clock.no_latency"))
     measured = 100 * max(quanta) / smallest
     verdict: CheckVerdict = "invalid" if measured > limit else "valid"
-    reason = f"The clock moves in steps of {max(quanta):,.0f} ns, and the figures are around {smallest:,.0f} ns."
+    reason = message("pair.clock.coarse", step_ns=max(quanta), figures_ns=smallest)
     return _result("clock", verdict, measured, limit, "%", reason)
 
 
@@ -98,7 +100,7 @@ def samples(blocks: Sequence[PairBlock], kind: LatencyKind, per_mille: int) -> C
     totals = [sum(operations_of(trial, kind) for trial in side) for side in _sides(blocks)]
     beyond = min(total - rank_of(per_mille, total) for total in totals)
     verdict: CheckVerdict = "invalid" if beyond < SAMPLES_BEYOND else "valid"
-    reason = f"{beyond:,} operations lie beyond the quantile: so few move it by chance."
+    reason = message("pair.samples.few", operations=beyond)
     return _result("samples", verdict, beyond, SAMPLES_BEYOND, "operations", reason)
 
 
@@ -106,21 +108,18 @@ def order(a_first: Sequence[bool], log_ratios: Sequence[float]) -> CheckResult:
     """The outcome does not depend on which of the two ran first. The smaller the figure, the worse."""
     found = order_effect(np.asarray(log_ratios), a_first) if log_ratios else None
     if found is None:
-        why = "The same one always ran first." if log_ratios else "No block was used."
+        why = message("pair.order_effect.one_first") if log_ratios else message("pair.order_effect.no_block")
         return _result("order_effect", "unknown", None, WARN_BELOW, "p", why)
-    reason = (
-        f"The difference depends on which of the two runs first (p = {found.p_value:.2g}): something is carried "
-        "over from one trial to the next."
-    )
+    reason = message("pair.order_effect.depends", p_value=found.p_value)
     return _result("order_effect", "suspect" if found.warn else "valid", found.p_value, WARN_BELOW, "p", reason)
 
 
 def _result(
-    name: str, verdict: CheckVerdict, measured: float | None, limit: float, unit: str, reason: str = ""
+    name: str, verdict: CheckVerdict, measured: float | None, limit: float, unit: str, reason: Message | None = None
 ) -> CheckResult:
     """What the check found; what is valid needs no reason."""
     rounded = None if measured is None else round(measured, 6)
-    why = "" if verdict == "valid" else reason
+    why = None if verdict == "valid" else reason
     return CheckResult(name=name, verdict=verdict, measured=rounded, limit=limit, unit=unit, reason=why)
 
 
@@ -136,7 +135,7 @@ def _error_percent(trials: Sequence[TrialRecord]) -> float:
 
 
 def _offered_per_s(trials: Sequence[TrialRecord]) -> float:
-    """What the schedule asked for; in a closed model, which has none, what was completed."""
+    """What the schedule required; in a closed model, which has none, what was completed."""
     elapsed_s = sum(trial.duration_s for trial in trials)
     if not elapsed_s:
         return 0.0
@@ -153,10 +152,6 @@ def _model(trial: TrialRecord) -> str:
 
 
 def _clock_quantum_ns(trial: TrialRecord) -> float:
-    """The smallest step that the driver's clock was seen to make; 0 if the trial does not tell."""
+    """The smallest step that the driver's clock was observed to make; 0 if the trial does not have it."""
     drive = trial.facts.get("drive")
     return float(drive.get("clock_quantum_ns", 0)) if isinstance(drive, dict) else 0.0
-
-
-def _blocks(number: int) -> str:
-    return "1 block" if number == 1 else f"{number} blocks"

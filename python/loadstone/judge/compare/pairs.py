@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from loadstone.judge.compare.blocks import GroupBlocks, PairDesign
+from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.validity.checks import BOUNDS, forbidding
 from loadstone.judge.validity.reasons import counted_reasons
+from loadstone.message import Message, message
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.levels import identity
 
@@ -30,8 +32,8 @@ class PairBlock:
     block: int
     a: TrialRecord
     b: TrialRecord
-    why: str = ""
-    """Why it is not used; empty when it is."""
+    why: Message | None = None
+    """Why it is not used; None when it is."""
 
     @property
     def a_first(self) -> bool:
@@ -39,36 +41,43 @@ class PairBlock:
 
 
 @dataclass(frozen=True)
-class PairTrials:
-    """What a pair is judged by. `refusal` is the check that forbids any verdict."""
+class Pair:
+    """Two conditions of a design and what they are judged by: their blocks, and what forbids a verdict."""
 
+    design: PairDesign
     blocks: tuple[PairBlock, ...]
-    refusal: CheckResult | None
-    warnings: tuple[str, ...]
+    settings: Settings
+    """How the primary metric is judged."""
+    warnings: tuple[Message, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
+    """Those of the pair as a whole, whatever the metric."""
+    refusal: CheckResult | None = None
+    """The check that forbids a verdict on any metric."""
 
     @property
     def used(self) -> tuple[PairBlock, ...]:
         """The blocks whose trials are both usable."""
-        return tuple(block for block in self.blocks if not block.why)
+        return tuple(block for block in self.blocks if block.why is None)
 
 
-def pair_trials(pair: PairDesign, group: GroupBlocks, judged: Sequence[int]) -> PairTrials:
+def pair_of(design: PairDesign, group: GroupBlocks, judged: Sequence[int], settings: Settings) -> Pair:
     """The pair's trials in the group's complete blocks, of which those in `judged` count."""
-    a, b = identity(pair.a), identity(pair.b)
+    a, b = identity(design.a), identity(design.b)
     blocks = tuple(_block(number, group.trials[number][a], group.trials[number][b]) for number in judged)
     later = tuple(
-        PairBlock(number, group.trials[number][a], group.trials[number][b], why="measured after the last look")
+        PairBlock(number, group.trials[number][a], group.trials[number][b], why=message("block_after_last_look"))
         for number in group.complete
         if number not in set(judged)
     )
     refusal = _refusal(blocks)
-    warnings = (*_dropped(blocks, refusal), *_suspect(blocks), *_later(later))
-    return PairTrials((*blocks, *later), refusal, warnings)
+    warnings = (*_left_out(blocks, refusal), *_suspect(blocks), *_later(later))
+    return Pair(design, (*blocks, *later), settings, warnings, refusal=refusal)
 
 
 def _block(number: int, a: TrialRecord, b: TrialRecord) -> PairBlock:
-    why = "; ".join(f"{trial.trial}: {_names(failed)} invalid" for trial in (a, b) if (failed := forbidding(trial)))
-    return PairBlock(number, a, b, why)
+    failed = {trial.trial: [check.name for check in forbidding(trial)] for trial in (a, b)}
+    trials = [message("trial_invalid", trial=trial, checks=checks) for trial, checks in failed.items() if checks]
+    return PairBlock(number, a, b, message("block_trials_invalid", trials=trials) if trials else None)
 
 
 def _refusal(blocks: Sequence[PairBlock]) -> CheckResult | None:
@@ -84,7 +93,7 @@ def _refusal(blocks: Sequence[PairBlock]) -> CheckResult | None:
     lost = [sum(1 for block in blocks if forbidding(side(block))) for side in _SIDES]
     if abs(lost[0] - lost[1]) >= ONE_SIDED:
         invalid = own[0] if lost[0] > lost[1] else own[1]
-    elif sum(1 for block in blocks if block.why) <= SPOILED_MAX * len(blocks):
+    elif sum(1 for block in blocks if block.why is not None) <= SPOILED_MAX * len(blocks):
         return None
     return usual_failure(invalid)
 
@@ -118,34 +127,24 @@ def usual_failure(failed: Sequence[CheckResult]) -> CheckResult:
     return ranked[len(ranked) // 2]
 
 
-def _names(checks: Iterable[CheckResult]) -> str:
-    return ", ".join(check.name for check in checks)
-
-
-def _dropped(blocks: Sequence[PairBlock], refusal: CheckResult | None) -> list[str]:
-    dropped = [block for block in blocks if block.why]
-    if not dropped or (refusal is not None and refusal.name in EXACT):
+def _left_out(blocks: Sequence[PairBlock], refusal: CheckResult | None) -> list[Message]:
+    left_out = [block for block in blocks if block.why is not None]
+    if not left_out or (refusal is not None and refusal.name in EXACT):
         return []
-    if len(dropped) <= NAMED_MAX:
-        reasons = "; ".join(f"block {block.block} ({block.why})" for block in dropped)
-    else:
-        counted = Counter(
-            check.name for block in dropped for trial in (block.a, block.b) for check in forbidding(trial)
-        )
-        reasons = ", ".join(
-            f"{name} invalid in {times} trial{'' if times == 1 else 's'}" for name, times in counted.most_common()
-        )
-    return [f"{len(dropped)} of {len(blocks)} blocks left out, by the checks of their trials: {reasons}."]
+    numbers = {"left_out": len(left_out), "of": len(blocks)}
+    if len(left_out) <= NAMED_MAX:
+        named = [message("block_left_out", block=block.block, why=block.why) for block in left_out]
+        return [message("blocks_left_out", **numbers, blocks=named)]
+    counted = Counter(check.name for block in left_out for trial in (block.a, block.b) for check in forbidding(trial))
+    checks = [message("check_invalid_in", check=name, trials=times) for name, times in counted.most_common()]
+    return [message("blocks_left_out_by", **numbers, checks=checks)]
 
 
-def _suspect(blocks: Sequence[PairBlock]) -> list[str]:
+def _suspect(blocks: Sequence[PairBlock]) -> list[Message]:
     """Suspect trials are used: how many, by which check, and the reason of the first. What bounds them is no doubt."""
-    trials = [trial for block in blocks if not block.why for trial in (block.a, block.b)]
+    trials = [trial for block in blocks if block.why is None for trial in (block.a, block.b)]
     return counted_reasons(trials, ("suspect",), without=BOUNDS)
 
 
-def _later(later: Sequence[PairBlock]) -> list[str]:
-    if not later:
-        return []
-    blocks = "1 block was" if len(later) == 1 else f"{len(later)} blocks were"
-    return [f"{blocks} measured after the last look and not used: the level allows for no further look."]
+def _later(later: Sequence[PairBlock]) -> list[Message]:
+    return [message("blocks_after_last_look", blocks=len(later))] if later else []

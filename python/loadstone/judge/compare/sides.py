@@ -14,13 +14,13 @@ def differing(pair: PairDesign) -> list[str]:
 
 
 def side_names(experiment: Experiment, pair: PairDesign) -> tuple[str, str]:
-    """What tells one from the other, in words: `json` and `string`."""
+    """What the two are called, by what differs: `json` and `string`."""
     factors = differing(pair)
     a, b = (condition_words(experiment, condition, factors) for condition in (pair.a, pair.b))
     return (a, b) if a != b else ("A", "B")
 
 
-def place_words(experiment: Experiment, declared: Comparison | None, pair: PairDesign) -> str:
+def place_of(experiment: Experiment, declared: Comparison | None, pair: PairDesign) -> str:
     """What both have in common and needs saying: the levels that the comparison names, and unusual ones."""
     apart = set(differing(pair))
     named = set(declared.at) if declared is not None else set()
@@ -38,7 +38,7 @@ def pair_names(experiment: Experiment, comparison: str, pairs: Iterable[PairDesi
     found = []
     for pair in pairs:
         a, b = side_names(experiment, pair)
-        found.append(", ".join(filter(None, (f"{b} against {a}", place_words(experiment, declared, pair)))))
+        found.append(", ".join(filter(None, (f"{b} against {a}", place_of(experiment, declared, pair)))))
     return found
 
 

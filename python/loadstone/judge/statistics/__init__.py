@@ -1,4 +1,4 @@
-"""The judge: what a comparison may claim. Pure functions on numbers, no files and no clocks.
+"""What a comparison may claim. Pure functions on numbers, no files and no clocks.
 
-Ratios are natural logarithms throughout, d = ln(B / A), until `wording` prints them as per cent.
+Ratios are natural logarithms throughout, d = ln(B / A), until a report prints them as per cent.
 """

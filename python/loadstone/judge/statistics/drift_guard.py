@@ -1,4 +1,4 @@
-"""What the Hodges-Lehmann estimate cannot see: rare stalls, and work that was not done in total.
+"""What the Hodges-Lehmann estimate does not notice: rare stalls, and work that was not done in total.
 
 The limits are ours, from simulation: a block residual beyond .2 is a stall; equivalence needs a
 total ratio inside the margin, stall counts that differ by less than 2, and 12 blocks.
@@ -25,7 +25,7 @@ def stall_counts(
 
 
 def total_log_ratio(work_a: Floats, work_b: Floats) -> Floats:
-    """ln of B's total over A's total along the last axis: unlike an estimate, it feels every stall."""
+    """ln of B's total over A's total along the last axis: other than an estimate, it feels every stall."""
     totals: Floats = np.log(np.sum(work_b, axis=-1) / np.sum(work_a, axis=-1))
     return totals
 

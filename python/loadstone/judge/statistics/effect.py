@@ -1,4 +1,4 @@
-"""What a comparison can see, and what it still needs.
+"""Which effect a comparison can detect, and what it still needs.
 
 The constants come from simulation (`bench/detectable_effect.py`): the signed-rank interval on
 normal log ratios, and on such with 6 % of the blocks off by 3 to 12 spreads.
@@ -10,7 +10,7 @@ from statistics import NormalDist
 import numpy as np
 
 from loadstone.judge.statistics.signed_rank import Floats, critical_rank
-from loadstone.judge.statistics.wording import percent_text
+from loadstone.message import Message, message
 from loadstone.plan.looks import LOOKS
 
 NORMAL_DIFFERENCE = 0.954
@@ -54,7 +54,7 @@ def has_outliers(log_ratios: Floats, estimate: float, spread: float) -> bool:
 
 
 def detectable_effect(blocks: int, spread: float, alpha: float, outliers: bool = False) -> float | None:
-    """The log ratio c_B s that is seen 8 times in 10 at level `alpha`.
+    """The log ratio c_B s that shows 8 times in 10 at level `alpha`.
 
     Interpolated over blocks and level, carried on as 1/sqrt(B) beyond 40 blocks. None where the
     blocks are too few for any interval.
@@ -71,18 +71,13 @@ def detectable_effect(blocks: int, spread: float, alpha: float, outliers: bool =
     return math.exp(log_c) * spread
 
 
-def forecast(blocks: int, spread: float, alpha: float, outliers: bool = False) -> str:
+def forecast(blocks: int, spread: float, alpha: float, outliers: bool = False) -> Message | None:
     """What the next look, after so many blocks, would show if blocks go on to spread as those measured so far.
 
-    Empty where so few blocks give no interval.
+    None where so few blocks give no interval.
     """
     effect = detectable_effect(blocks, spread, alpha, outliers)
-    if effect is None:
-        return ""
-    return (
-        f"its blocks spread by {percent_text(spread)}: with {blocks} of them a difference of {percent_text(effect)} "
-        "or more shows 8 times in 10"
-    )
+    return None if effect is None else message("forecast", blocks=blocks, spread=spread, effect=effect)
 
 
 def blocks_needed(estimate: float, spread: float, margin: float, alpha: float) -> int:

@@ -18,7 +18,7 @@ LATE_GAIN = 0.5
 """A cut in the last half counts if it at least halves the best score of the first half.
 
 Without this, one stationary series in eight of 60 to 150 intervals seems unsettled by chance; with it one
-in 25, and a late step of a fifth is still seen 85 times in 100 (simulated: sd 5 %, autocorrelation .6).
+in 25, and a late step of a fifth is still found 85 times in 100 (simulated: sd 5 %, autocorrelation .6).
 """
 
 

@@ -18,14 +18,13 @@ from loadstone.judge.statistics.saturation_model import (
     Saturation,
     Sweep,
     at_least,
-    figure,
-    interval_text,
     no_point,
     typical,
 )
 from loadstone.judge.statistics.saturation_peak import peaks
 from loadstone.judge.statistics.saturation_range import SWEEPS_MIN
 from loadstone.judge.statistics.signed_rank import Floats, signed_rank
+from loadstone.message import Message, message
 from loadstone.plan.looks import FIXED_ALPHA
 
 TAIL_FROM = 2.0
@@ -45,14 +44,13 @@ def closed_saturation(sweeps: Sequence[Sweep], think_s: float = 0.0) -> Saturati
         return refusal
     curves, cut = _curves(sweeps)
     if curves is None:
-        best = max((one.goodput_per_s for sweep in sweeps for one in sweep if not _spoilt(one)), default=0.0)
-        return at_least(best, cut)
-    tail = _tail(curves, think_s)
+        best = max((one.goodput_per_s for sweep in sweeps for one in sweep if _spoilt(one) is None), default=0.0)
+        return at_least(best, cut or message("no_correct_reply"))
+    tail, users = _tail(curves, think_s), round(float(curves.users[-1]))
     if np.count_nonzero(tail) < TAIL_LEVELS_MIN:
-        reason = cut or f"it had not levelled off at {curves.users[-1]:.0f} users"
-        return at_least(curves.best_per_s, reason)
+        return at_least(curves.best_per_s, cut or message("not_levelled_off", users=users))
     if _rising(curves, tail):
-        return at_least(curves.best_per_s, cut or f"it still rose at {curves.users[-1]:.0f} users")
+        return at_least(curves.best_per_s, cut or message("still_rising", users=users))
     if _retrograde(curves, tail):
         return _peak(curves)
     return _plateau(curves, tail, think_s)
@@ -81,17 +79,15 @@ def _refusal(sweeps: Sequence[Sweep]) -> Saturation | None:
     orders = [tuple(probe.users for probe in sweep) for sweep in sweeps]
     rising = [order for order in orders if len(order) > 1 and list(order) == sorted(order)]
     if orders and len(rising) == len(orders):
-        return no_point(
-            "the users only ever rose, so time and load cannot be told apart (what was cold warmed up, what filled up "
-            f"stayed full); measure {SWEEPS_MIN} sweeps in random order, each level held still for a trial"
-        )
+        return no_point(message("users_only_rose", sweeps_min=SWEEPS_MIN))
     complete = _complete(sweeps)
     if len(complete) < SWEEPS_MIN:
-        return no_point(f"sweeps that hold every level: {len(complete)} of {len(orders)}; measure {SWEEPS_MIN}")
+        whole = len(complete)
+        return no_point(message("too_few_sweeps", sweeps=whole, of=len(orders), sweeps_min=SWEEPS_MIN))
     if len({tuple(probe.users for probe in sweep) for sweep in complete}) == 1:
-        return no_point("every sweep ran in the same order, so time and load cannot be told apart; order them randomly")
+        return no_point(message("sweeps_in_one_order"))
     if 1 not in {probe.users for probe in complete[0]}:
-        return no_point("the unloaded response time R_0 is not known; measure 1 user in every sweep")
+        return no_point(message("unloaded_time_unknown"))
     return None
 
 
@@ -101,12 +97,16 @@ def _complete(sweeps: Sequence[Sweep]) -> list[Sweep]:
     return [sweep for sweep in sweeps if {probe.users for probe in sweep} == levels]
 
 
-def _curves(sweeps: Sequence[Sweep]) -> tuple[_Curves | None, str]:
+def _curves(sweeps: Sequence[Sweep]) -> tuple[_Curves | None, Message | None]:
     """The levels below the first at which a sweep was spoilt, and what spoilt it; None if 1 user was."""
     complete = _complete(sweeps)
-    spoilt = min((one for sweep in complete for one in sweep if _spoilt(one)), key=lambda one: one.users, default=None)
+    spoilt = min(
+        (one for sweep in complete for one in sweep if _spoilt(one) is not None),
+        key=lambda one: one.users,
+        default=None,
+    )
     levels = sorted(one.users for one in complete[0] if spoilt is None or one.users < spoilt.users)
-    why = "" if spoilt is None else f"from {spoilt.users} users on {_spoilt(spoilt)}"
+    why = None if spoilt is None else message("from_users_on", users=spoilt.users, why=_spoilt(spoilt))
     if not levels:
         return None, why
     by_users = [{probe.users: probe for probe in sweep} for sweep in complete]
@@ -115,13 +115,13 @@ def _curves(sweeps: Sequence[Sweep]) -> tuple[_Curves | None, str]:
     return _Curves(np.array(levels, dtype=np.float64), rates, unloaded_s), why
 
 
-def _spoilt(probe: Probe) -> str:
-    """Why a trial says nothing about the system's capacity; empty if it does."""
+def _spoilt(probe: Probe) -> Message | None:
+    """Why a trial says nothing about the system's capacity; None if it does."""
     if probe.generator_limit:
-        return f"the generator gave out: {probe.generator_limit}"
+        return message("generator_gave_out", limit=probe.generator_limit)
     if probe.error_share > ERRORS_MAX:
-        return f"{probe.error_share:.1%} of the replies failed (limit {ERRORS_MAX:.0%})"
-    return "" if probe.goodput_per_s > 0 and probe.response_s > 0 else "there was no correct reply"
+        return message("replies_failed", share=probe.error_share, limit_share=ERRORS_MAX)
+    return None if probe.goodput_per_s > 0 and probe.response_s > 0 else message("no_correct_reply")
 
 
 def _tail(curves: _Curves, think_s: float) -> NDArray[np.bool_]:
@@ -152,7 +152,7 @@ def _rising(curves: _Curves, tail: NDArray[np.bool_]) -> bool:
 def _retrograde(curves: _Curves, tail: NDArray[np.bool_]) -> bool:
     """Whether the end of the tail, its upper half, lies surely below .95 of the peak.
 
-    Which level is the peak is told for each sweep by the other sweeps: the largest of several noisy figures
+    Which level is the peak is decided for each sweep by the other sweeps: the largest of several noisy figures
     would be too large, and every plateau would seem to fall.
     """
     logs = np.log(curves.rates)
@@ -165,20 +165,20 @@ def _retrograde(curves: _Curves, tail: NDArray[np.bool_]) -> bool:
 def _plateau(curves: _Curves, tail: NDArray[np.bool_], think_s: float) -> Saturation:
     most = np.exp(signed_rank(np.log(curves.rates[:, tail]), FIXED_ALPHA).estimate)
     per_s, users = typical(most.tolist()), typical((most * (curves.unloaded_s + think_s)).tolist())
-    words = f"SATURATES at {interval_text(users)} users: {interval_text(per_s)} a second"
-    return Saturation("plateau", words, per_s, users, method="plateau", repeats=len(most))
+    said = message("saturation_plateau", users=users.figures, per_s=per_s.figures)
+    return Saturation("plateau", said, per_s, users, method="plateau", repeats=len(most))
 
 
 def _peak(curves: _Curves) -> Saturation:
     found = peaks(curves.users, curves.rates)
     if found is None:
-        return no_point(
-            f"throughput falls again before {curves.users[-1]:.0f} users, but where it is highest cannot be told; "
-            "measure more levels there"
-        )
+        return no_point(message("peak_not_located", users=round(float(curves.users[-1]))))
     per_s, users = typical(found.per_s), typical(found.users)
-    words = (
-        f"PEAK at {interval_text(users)} users: {interval_text(per_s)} a second; beyond it throughput falls, "
-        f"to {figure(float(curves.typical_rates[-1]))} a second at {curves.users[-1]:.0f} users"
+    said = message(
+        "saturation_peak",
+        users=users.figures,
+        per_s=per_s.figures,
+        end_per_s=float(curves.typical_rates[-1]),
+        end_users=round(float(curves.users[-1])),
     )
-    return Saturation("peak", words, per_s, users, method=found.method, repeats=len(found.users))
+    return Saturation("peak", said, per_s, users, method=found.method, repeats=len(found.users))

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from loadstone.judge.statistics.signed_rank import signed_rank
+from loadstone.message import Message, message
 from loadstone.plan.looks import FIXED_ALPHA
 
 ERRORS_MAX = 0.01
@@ -40,6 +41,11 @@ class Estimate:
     level: float
     """0.95 holds 95 times in 100."""
 
+    @property
+    def figures(self) -> list[float]:
+        """For a message: itself, and the ends of its interval."""
+        return [self.value, self.low, self.high]
+
 
 Kind = Literal["plateau", "peak", "limit", "at_least", "none"]
 
@@ -51,15 +57,15 @@ class Saturation:
     plateau: throughput levels off; `users` is the saturation point N* = X_max (R_0 + Z), `per_s` X_max.
     peak: throughput falls again; both are those of the peak. limit: `per_s` is the highest rate of the open
     model that keeps its objective. at_least: the load ended before the system did, so only a bound is known.
-    none: nothing may be said; `words` has the reason.
+    none: nothing may be said; the message has the reason.
     """
 
     kind: Kind
-    words: str
+    message: Message
     per_s: Estimate | None = None
     users: Estimate | None = None
     at_least_per_s: float | None = None
-    """The largest rate that was seen, where the load could not find the end."""
+    """The largest rate that was observed, where the load could not find the end."""
     method: Literal["", "plateau", "usl", "log-quadratic", "bisection"] = ""
     repeats: int = 0
     """Independent estimates behind the interval: sweeps, or blocks of the open model."""
@@ -79,23 +85,13 @@ def typical(values: Sequence[float], alpha: float = FIXED_ALPHA) -> Estimate:
     return Estimate(middle, low, high, 1 - alpha)
 
 
-def figure(value: float) -> str:
-    """A rate or a number of users for people: three figures, whole from 100 on."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def interval_text(estimate: Estimate) -> str:
-    """`1,240 [1,190, 1,300]`."""
-    return f"{figure(estimate.value)} [{figure(estimate.low)}, {figure(estimate.high)}]"
-
-
-def no_point(why: str) -> Saturation:
+def no_point(why: Message) -> Saturation:
     """Nothing may be said, and why."""
-    return Saturation("none", f"NO POINT: {why}")
+    return Saturation("none", message("saturation_none", why=why))
 
 
-def at_least(per_s: float, why: str) -> Saturation:
+def at_least(per_s: float, why: Message) -> Saturation:
     """What may be said when the load ended before the system under test did."""
     if per_s <= 0:
         return no_point(why)
-    return Saturation("at_least", f"CAPACITY >= {figure(per_s)} a second: {why}", at_least_per_s=per_s)
+    return Saturation("at_least", message("saturation_at_least", per_s=per_s, why=why), at_least_per_s=per_s)

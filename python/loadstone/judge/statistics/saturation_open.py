@@ -9,7 +9,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from loadstone.judge.statistics.saturation_model import Saturation, at_least, interval_text, no_point, typical
+from loadstone.judge.statistics.saturation_model import Saturation, at_least, no_point, typical
+from loadstone.message import Message, message
 
 LOCATE_STEPS = 8
 BLOCK_STEPS = 4
@@ -43,19 +44,19 @@ class OpenTrial:
     """Arrivals that were not answered yet, at equal distances over the measure phase."""
 
 
-def failing(trial: OpenTrial, objective: Objective) -> str:
-    """Which part of the objective a trial misses, in words; empty if it keeps it."""
+def failing(trial: OpenTrial, objective: Objective) -> Message | None:
+    """Which part of the objective a trial misses; None if it keeps it."""
     if trial.latency_s is None or trial.latency_s > objective.latency_s:
-        seen = "beyond measure" if trial.latency_s is None else f"{1e3 * trial.latency_s:.3g} ms"
-        return f"P{100 * objective.quantile:g} {seen}, objective {1e3 * objective.latency_s:.3g} ms"
+        known = {"latency_s": trial.latency_s, "objective_s": objective.latency_s}
+        return message("latency_missed", quantile=objective.quantile, **known)
     if trial.ok < objective.goodput_share * trial.offered:
-        return f"{trial.ok / trial.offered:.1%} answered rightly, objective {objective.goodput_share:.1%}"
+        return message("goodput_missed", share=trial.ok / trial.offered, objective_share=objective.goodput_share)
     third = len(trial.backlogs) // 3
     if third:
         growth = (sum(trial.backlogs[-third:]) - sum(trial.backlogs[:third])) / third
         if growth > BACKLOG_SHARE * trial.offered * (1 - third / len(trial.backlogs)):
-            return f"the backlog grew by {growth:,.0f} arrivals"
-    return ""
+            return message("backlog_grew", arrivals=growth)
+    return None
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Bisection:
         """Whether no step is left."""
         return self.steps_left == 0
 
-    def told(self, *, keeps: bool) -> "Bisection":
+    def after(self, *, keeps: bool) -> "Bisection":
         """After a trial at `rate_per_s` that kept its objective or did not."""
         middle, left = self.rate_per_s, self.steps_left - 1
         if keeps:
@@ -98,27 +99,27 @@ def around(located_per_s: float, finished: Sequence[Bisection] = (), dither: flo
     `dither` (-1 to 1, to be drawn anew for each block) times 5 %: were the blocks' steps the same rates, all of
     them would err by the same rounding, and their interval would not know it.
     """
-    seen = sorted([located_per_s, *(block.rate_per_s for block in finished)])
-    middle = math.sqrt(seen[(len(seen) - 1) // 2] * seen[len(seen) // 2]) * math.exp(dither * DITHER)
+    rates = sorted([located_per_s, *(block.rate_per_s for block in finished)])
+    middle = math.sqrt(rates[(len(rates) - 1) // 2] * rates[len(rates) // 2]) * math.exp(dither * DITHER)
     return Bisection(middle / REACH, middle * REACH, BLOCK_STEPS)
 
 
 def open_saturation(blocks: Sequence[Bisection], objective: Objective) -> Saturation:
     """The limit from the finished bisections of the blocks."""
     if len(blocks) < BLOCKS:
-        return no_point(f"{len(blocks)} block{'s' * (len(blocks) != 1)} of bisections; at least {BLOCKS} are needed")
-    what = f"P{100 * objective.quantile:g} <= {1e3 * objective.latency_s:.3g} ms"
+        return no_point(message("too_few_bisections", blocks=len(blocks), blocks_min=BLOCKS))
+    kept = message("latency_objective", quantile=objective.quantile, latency_s=objective.latency_s)
     half = len(blocks) / 2
     if sum(not block.failed for block in blocks) >= half:
         return at_least(
             sorted(block.low for block in blocks)[len(blocks) // 2],
-            f"most blocks kept {what} at every rate they tried; locate it again from higher rates",
+            message("kept_at_every_rate", objective=kept),
         )
     if sum(not block.passed for block in blocks) >= half:
-        return no_point(f"most blocks missed {what} at every rate they tried; locate it again from lower rates")
+        return no_point(message("missed_at_every_rate", objective=kept))
     limit = typical([block.rate_per_s for block in blocks])
-    words = f"KEEPS {what} up to {interval_text(limit)} a second"
-    return Saturation("limit", words, limit, method="bisection", repeats=len(blocks))
+    said = message("saturation_limit", objective=kept, per_s=limit.figures)
+    return Saturation("limit", said, limit, method="bisection", repeats=len(blocks))
 
 
 def trial_length_s(servers: int, service_s: float, utilisation: float) -> float:

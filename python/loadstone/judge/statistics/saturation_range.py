@@ -5,7 +5,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadstone.judge.statistics.saturation_model import ERRORS_MAX, Probe, Saturation, at_least, figure
+from loadstone.judge.statistics.saturation_model import ERRORS_MAX, Probe, Saturation, at_least
+from loadstone.message import Message, message
 
 GAIN_MIN = 1.05
 GAINLESS = 2
@@ -24,7 +25,7 @@ class RangeSearch:
     """For the sweeps; empty while it goes on, and where there is an answer already."""
     answer: Saturation | None = None
     """`capacity >= X`, where the generator gave out or the users did."""
-    words: str = ""
+    why: Message | None = None
     """Why it ended."""
 
 
@@ -41,17 +42,17 @@ def search_range(probes: Sequence[Probe], think_s: float = 0.0, users_max: int =
     last = probes[-1]
     best = max((probe.goodput_per_s for probe in probes if _clean(probe)), default=0.0)
     if last.generator_limit:
-        return _at_least(best, f"the generator gave out at {last.users} users: {last.generator_limit}")
+        return _at_least(best, message("generator_gave_out_at", users=last.users, limit=last.generator_limit))
     if last.error_share > ERRORS_MAX:
-        why = f"{last.error_share:.1%} of the replies failed at {last.users} users (limit {ERRORS_MAX:.0%})"
+        why = message("replies_failed_at", users=last.users, share=last.error_share, limit_share=ERRORS_MAX)
         clean = len(probes) > 1
-        return RangeSearch(None, grid(probes[-2].users), words=why) if clean else _at_least(best, why)
+        return RangeSearch(None, grid(probes[-2].users), why=why) if clean else _at_least(best, why)
     if _gainless(probes) >= GAINLESS:
         point = best * (probes[0].response_s + think_s)
         top = max(last.users, math.ceil(REACH * point))
-        return RangeSearch(None, grid(top), words=f"{figure(best)} a second is no longer exceeded")
+        return RangeSearch(None, grid(top), why=message("no_longer_exceeded", per_s=best))
     if 2 * last.users > users_max:
-        return _at_least(best, f"it had not levelled off at {last.users} users, the most that were allowed")
+        return _at_least(best, message("not_levelled_off_at_most", users=last.users))
     return RangeSearch(2 * last.users)
 
 
@@ -81,5 +82,5 @@ def _gainless(probes: Sequence[Probe]) -> int:
     return count
 
 
-def _at_least(best: float, why: str) -> RangeSearch:
-    return RangeSearch(None, answer=at_least(best, why), words=why)
+def _at_least(best: float, why: Message) -> RangeSearch:
+    return RangeSearch(None, answer=at_least(best, why), why=why)

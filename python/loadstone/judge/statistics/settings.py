@@ -3,7 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from loadstone.plan.looks import LOOK_ALPHA
+from loadstone.judge.statistics.signed_rank import fewest_blocks
+from loadstone.plan.looks import BLOCKS_MIN, LOOK_ALPHA
 from loadstone.spec.experiment import RATE_MARGIN
 
 
@@ -16,6 +17,7 @@ class Settings:
     `margin` is a share: 0.05 means that less than 5 % is of no matter.
     """
 
+    metric: str = ""
     larger_is_faster: bool = True
     margin: float = RATE_MARGIN
     alpha: float = LOOK_ALPHA
@@ -38,6 +40,11 @@ class Settings:
     def interval_alpha(self) -> float:
         """Level of each interval: alpha / m (Bonferroni), so that all hold together."""
         return self.alpha / self.pairs
+
+    @property
+    def blocks_min(self) -> int:
+        """The fewest blocks that get an interval at this level."""
+        return max(BLOCKS_MIN, fewest_blocks(self.interval_alpha))
 
     @property
     def log_margin(self) -> float:

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 class RankInterval(NamedTuple):
     """Estimate, interval and two-sided p-value, in the unit of the log ratios.
 
-    `low` and `high` are None where the blocks are too few for the level asked for.
+    `low` and `high` are None where the blocks are too few for the required level.
     """
 
     estimate: Floats

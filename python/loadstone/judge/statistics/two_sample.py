@@ -11,7 +11,7 @@ the interval has two parts, added as independent errors are (by their squares).
    mean of a whole run as for a drift that forgets itself in ten minutes (Ornstein-Uhlenbeck); at
    least 4 % a run. Ours, by simulation: `bench/between_runs.py`, figures in `docs/compare.md`.
 
-A machine that is faster on one day for a reason that shows within neither run is not seen by any of
+A machine that is faster on one day for a reason that shows within neither run is not noticed by any of
 this beyond those 4 %.
 """
 
@@ -31,7 +31,7 @@ DRIFT_FLOOR = 0.04
 SHORTEST_S = 1.0
 """Trials are taken to be at least so far apart: shorter ones say nothing about a drift."""
 FAR_QUANTILE = 0.75
-"""Of the differences of distant trials: high enough to see a machine with two speeds, low enough for stalls."""
+"""Of the differences of distant trials: high enough to notice a machine with two speeds, low enough for stalls."""
 _FAR_NORMAL = math.sqrt(2) * NormalDist().inv_cdf((1 + FAR_QUANTILE) / 2)
 """The same quantile of |x - y| for normal x and y with a standard deviation of one."""
 EXACT_PRODUCT = 2500
@@ -48,7 +48,7 @@ class TwoSampleInterval(NamedTuple):
     high: float | None
     p_value: float
     detectable: float | None
-    """The log ratio that such trials would see 8 times in 10."""
+    """The log ratio that such trials would show 8 times in 10."""
 
 
 @cache

@@ -6,6 +6,7 @@ from loadstone.drive.outcome import Counts
 from loadstone.judge.validity import limits
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.result import share, unknown, within
+from loadstone.message import message
 from loadstone.record.facts import ServerCounters
 from loadstone.record.trial import CheckResult
 
@@ -17,12 +18,11 @@ def errors(evidence: TrialEvidence) -> CheckResult:
     """Operations that failed: error replies, lost connections, timeouts, replies that never came."""
     counts = evidence.trial.counts
     if not counts.sent:
-        return unknown("errors", limits.ERRORS, "Nothing was sent in the measure phase.")
+        return unknown("errors", limits.ERRORS, message("check.errors.nothing_sent"))
     failed = {kind: number for kind, number in counts.errors.items() if number}
-    failed |= {kind: n for kind, n in (("timeouts", counts.timeouts), ("never answered", counts.in_flight)) if n}
-    kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(failed.items()))
+    failed |= {kind: n for kind, n in (("timeouts", counts.timeouts), ("never_answered", counts.in_flight)) if n}
     measured = share(sum(failed.values()), counts.sent)
-    return within("errors", measured, limits.ERRORS, f"{measured:.2g} % of the operations failed: {kinds}.")
+    return within("errors", measured, limits.ERRORS, message("check.errors.failed", percent=measured, kinds=failed))
 
 
 def conservation(evidence: TrialEvidence) -> CheckResult:
@@ -31,7 +31,7 @@ def conservation(evidence: TrialEvidence) -> CheckResult:
     astray = sum(_astray(counts) for counts in (drive.total, *(o.counts for o in drive.operations.values())))
     missing = sum(operation.counts.ok - operation.response_ns.count for operation in drive.operations.values())
     astray += max(0, -missing, missing - drive.overflowed)
-    reason = f"{astray:,} operations are not accounted for: the driver counted wrongly."
+    reason = message("check.conservation.astray", operations=astray)
     return within("conservation", astray, limits.CONSERVATION, reason)
 
 
@@ -50,15 +50,13 @@ def server_counter(evidence: TrialEvidence) -> CheckResult | None:
         return None
     sides = [(server.before, server.after) for server in evidence.targets.values()]
     if not sides or any(before is None or after is None for before, after in sides):
-        return unknown("server_counter", limit, "The server's own counters could not be read.")
+        return unknown("server_counter", limit, message("check.no_counters"))
     known = [(before, after) for before, after in sides if before is not None and after is not None]
     if any(before.run_id != after.run_id for before, after in known):
-        why = "The server was restarted, or another one answered: its counters began elsewhere."
-        return unknown("server_counter", limit, why)
+        return unknown("server_counter", limit, message("check.server_counter.restarted"))
     counted = {name: sum(_more_calls(before, after, name) for before, after in known) for name in _commands(evidence)}
     differences = dict(_differences(evidence, counted))
-    words = ", ".join(f"{name} {difference:+,}" for name, difference in differences.items())
-    reason = f"The server counted otherwise than the driver ({words}): another client, or replies that were lost."
+    reason = message("check.server_counter.differs", differences=differences)
     return within("server_counter", sum(map(abs, differences.values())), limit, reason)
 
 
@@ -90,21 +88,22 @@ def replies(evidence: TrialEvidence) -> CheckResult:
     plan, drive = evidence.plan, evidence.drive
     if drive.connections.unrequested:
         number = drive.connections.unrequested
-        reason = f"{number:,} replies came without a request: earlier ones may have answered another's request."
+        reason = message("check.replies.unrequested", replies=number)
         return within("replies", number, limits.REPLIES, reason)
     wrong = sum(drive.total.errors.get(kind, 0) for kind in WRONG_KINDS)
     if wrong or drive.read_back.wrong:
-        read_back = f"{drive.read_back.wrong:,} of {drive.read_back.checked:,} keys read back"
-        reason = f"{wrong:,} replies and {read_back} were wrong."
+        reason = message(
+            "check.replies.wrong", replies=wrong, keys=drive.read_back.wrong, read_back=drive.read_back.checked
+        )
         return within("replies", wrong + drive.read_back.wrong, limits.REPLIES, reason)
     if not (plan.verify.replies and plan.verify.count_mismatch):
-        return unknown("replies", limits.REPLIES, "Replies were not compared with what was written.")
+        return unknown("replies", limits.REPLIES, message("check.replies.not_compared"))
     if evidence.http and not _reads_bodies(evidence):
-        return unknown("replies", limits.REPLIES, "Only the status of the replies was looked at, not what they held.")
+        return unknown("replies", limits.REPLIES, message("check.replies.status_only"))
     writes = any(operation.writes != "nothing" for operation in plan.operations)
     if writes and not drive.read_back.checked:
-        return unknown("replies", limits.REPLIES, "Nothing that was written was read back.")
-    return within("replies", 0, limits.REPLIES, "")
+        return unknown("replies", limits.REPLIES, message("check.replies.not_read_back"))
+    return within("replies", 0, limits.REPLIES)
 
 
 def _reads_bodies(evidence: TrialEvidence) -> bool:
@@ -120,17 +119,17 @@ def payload(evidence: TrialEvidence) -> CheckResult | None:
     read = 0.0
     for server in evidence.targets.values():
         if server.before is None or server.after is None or server.before.run_id != server.after.run_id:
-            return unknown("payload", limit, "The server's own counters could not be read.")
+            return unknown("payload", limit, message("check.no_counters"))
         name = "total_net_input_bytes"
         if name not in server.before.counters or name not in server.after.counters:
-            return unknown("payload", limit, "The server does not tell how many bytes it read.")
+            return unknown("payload", limit, message("check.payload.not_reported"))
         if server.after.counters.get("connected_slaves"):
-            return unknown("payload", limit, "What the server's replicas acknowledge is counted as read, too.")
+            return unknown("payload", limit, message("check.payload.replicas"))
         read += server.after.counters[name] - server.before.counters[name]
     if not evidence.targets or not evidence.drive.bytes_sent:
-        return unknown("payload", limit, "The server's own counters could not be read.")
+        return unknown("payload", limit, message("check.no_counters"))
     allowed = limits.PAYLOAD_ALLOWED_BYTES + limits.PAYLOAD_ALLOWED_BYTES_PER_S * evidence.driven_s
     difference = read - evidence.drive.bytes_sent
     measured = share(max(0.0, abs(difference) - allowed), evidence.drive.bytes_sent)
-    reason = f"The server read {difference:+,.0f} bytes against the {evidence.drive.bytes_sent:,} that were sent to it."
+    reason = message("check.payload.differs", difference=difference, sent=evidence.drive.bytes_sent)
     return within("payload", measured, limit, reason)

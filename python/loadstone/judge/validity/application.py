@@ -1,10 +1,11 @@
-"""Whether servers and applications did what was asked of them: what was stored, with which settings and connections."""
+"""Whether servers and applications did what they had to: what was stored, with which settings and connections."""
 
 from collections.abc import Sequence
 
 from loadstone.judge.validity import limits
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.result import share, unknown, within
+from loadstone.message import Message, message
 from loadstone.record.facts import SeriesPoint, StoredFacts
 from loadstone.record.trial import CheckResult
 
@@ -23,17 +24,17 @@ def stored_rows(evidence: TrialEvidence) -> CheckResult | None:
         return None
     uncounted = sorted({one.server for one in found if _grown(one) is None})
     if uncounted:
-        return unknown("stored_rows", limit, f"What {', '.join(uncounted)} holds could not be counted.")
+        return unknown("stored_rows", limit, message("check.stored_rows.not_counted", servers=uncounted))
     astray = [(off, one) for one in found if (off := _off(one))]
     measured = sum(abs(off) for off, _ in astray)
-    reason = " ".join(_astray_words(off, one) for off, one in astray)
+    rows = [_astray(off, one) for off, one in astray]
     if measured and not evidence.ours:
-        return unknown(
-            "stored_rows", limit, f"{reason} On a server that is not ours others may have done that.", measured
-        )
-    result = within("stored_rows", measured, limit, reason)
-    keys = "" if measured else " ".join(_key_words(one) for one in found if _has_other_keys(one))
-    return result.model_copy(update={"reason": keys}) if keys else result
+        return unknown("stored_rows", limit, message("check.stored_rows.not_ours", rows=rows), measured)
+    result = within("stored_rows", measured, limit, message("check.stored_rows.astray", rows=rows))
+    keys = [_other_keys(one) for one in found if _has_other_keys(one)]
+    if measured or not keys:
+        return result
+    return result.model_copy(update={"reason": message("check.stored_rows.astray", rows=keys)})
 
 
 def _grown(one: StoredFacts) -> int | None:
@@ -46,11 +47,16 @@ def _off(one: StoredFacts) -> int:
     return min(0, grown - one.answered) + max(0, grown - one.answered - one.unknown)
 
 
-def _astray_words(off: int, one: StoredFacts) -> str:
-    grown = _grown(one) or 0
-    said = "too few: writes were lost, or one replaced another" if off < 0 else "too many: others write there, too"
-    perhaps = f" (and {one.unknown:,} that may have been stored)" if one.unknown else ""
-    return f"{one.server} has {grown:,} more for {one.answered:,} correct replies of {one.operation}{perhaps}, {said}."
+def _astray(off: int, one: StoredFacts) -> Message:
+    return message(
+        "check.stored_rows.of_one",
+        server=one.server,
+        grown=_grown(one) or 0,
+        answered=one.answered,
+        operation=one.operation,
+        perhaps=one.unknown,
+        too_few=off < 0,
+    )
 
 
 def _has_other_keys(one: StoredFacts) -> bool:
@@ -62,48 +68,45 @@ def _grown_keys(one: StoredFacts) -> int | None:
     return None if one.keys_before is None or one.keys_after is None else one.keys_after - one.keys_before
 
 
-def _key_words(one: StoredFacts) -> str:
-    return (
-        f"{one.server} has {_grown(one):,} rows more, as answered, and {_grown_keys(one):,} keys more: "
-        "counting keys is not counting rows."
-    )
+def _other_keys(one: StoredFacts) -> Message:
+    return message("check.stored_rows.keys", server=one.server, rows=_grown(one), keys=_grown_keys(one))
 
 
 def settings(evidence: TrialEvidence) -> CheckResult | None:
     """Settings that the experiment gives a server and that it does not have, as read back right before the trial."""
     facts = evidence.facts
-    unlike = {
-        (server, name): asked
-        for server, wanted in sorted(facts.unlike.items())
-        for name, asked in sorted(wanted.items())
-    }
-    if not unlike and not facts.settings:
+    mismatched = [
+        message(
+            "check.settings.of_one",
+            setting=name,
+            server=server,
+            observed=facts.settings.get(server, {}).get(name),
+            requested=requested,
+        )
+        for server, settings_of_it in sorted(facts.unlike.items())
+        for name, requested in sorted(settings_of_it.items())
+    ]
+    if not mismatched and not facts.settings:
         return None
-    silent = sorted(name for name, told in facts.settings.items() if not told and name not in facts.unlike)
-    if silent and not unlike:
-        return unknown("settings", limits.SETTINGS, f"{', '.join(silent)} did not tell its settings.")
-    words = ", ".join(
-        f"{name} of {server} is {facts.settings.get(server, {}).get(name, 'not told')} instead of {asked}"
-        for (server, name), asked in unlike.items()
-    )
-    return within("settings", len(unlike), limits.SETTINGS, f"A setting is not as asked for: {words}.")
+    silent = sorted(name for name, reported in facts.settings.items() if not reported and name not in facts.unlike)
+    if silent and not mismatched:
+        return unknown("settings", limits.SETTINGS, message("check.settings.not_reported", servers=silent))
+    reason = message("check.settings.mismatched", settings=mismatched)
+    return within("settings", len(mismatched), limits.SETTINGS, reason)
 
 
 def connection_leak(evidence: TrialEvidence) -> CheckResult | None:
     """Connections at a server that rise all through the measure phase, beyond those that the load itself opened."""
     limit, facts = limits.CONNECTION_LEAK, evidence.facts
-    seen = facts.server_connections
-    if not seen and not evidence.stores:
+    observed = facts.server_connections
+    if not observed and not evidence.stores:
         return None
-    if not seen:
-        return unknown("connection_leak", limit, "How many connections the servers had open could not be followed.")
-    rises = {server: _rise(_without_load(evidence, server, thirds)) for server, thirds in seen.items()}
+    if not observed:
+        return unknown("connection_leak", limit, message("check.connection_leak.not_observed"))
+    rises = {server: _rise(_without_load(evidence, server, thirds)) for server, thirds in observed.items()}
     server = max(rises, key=lambda name: rises[name])
-    first, _, last = seen[server]
-    reason = (
-        f"The connections at {server} rose all the time, from {first:.0f} in the first third to {last:.0f} in the "
-        "last: somebody opens them and does not give them back."
-    )
+    first, _, last = observed[server]
+    reason = message("check.connection_leak.rises", server=server, first=first, last=last)
     return within("connection_leak", max(0.0, rises[server]), limit, reason)
 
 
@@ -134,23 +137,22 @@ def _load_by_third(series: Sequence[SeriesPoint]) -> Thirds:
 
 
 def subject_throttled(evidence: TrialEvidence) -> CheckResult | None:
-    """Information: how long its CPU limit held a subject back, as a share of the drive. Never held against a trial."""
+    """Information: how long its CPU limit throttled a subject, as a share of the drive. Never held against a trial."""
     limit, driven_s = limits.SUBJECT_THROTTLED, evidence.driven_s
-    told = {
+    found = {
         name: share(subject.throttled_s, driven_s * max(1, subject.replicas))
         for name, subject in evidence.facts.subjects.items()
         if subject.throttled_s is not None
     }
-    if not told or driven_s <= 0:
+    if not found or driven_s <= 0:
         return None
-    name = max(told, key=lambda one: told[one])
-    held = told[name] > limit.valid
-    words = f"The CPU limit of {name} held its threads back for {told[name]:.0f} % of the time: it is the limit here."
+    name = max(found, key=lambda one: found[one])
+    reason = message("check.subject_throttled.limit", subject=name, percent=found[name])
     return CheckResult(
         name="subject_throttled",
         verdict="valid",
-        measured=round(told[name], 6),
+        measured=round(found[name], 6),
         limit=limit.valid,
         unit=limit.unit,
-        reason=words if held else "",
+        reason=reason if found[name] > limit.valid else None,
     )

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from loadstone.judge.judgement import UNBOUNDED, Bound
 from loadstone.judge.validity.cpus import CpuUse, generator_cpus, server_cpus
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
 from loadstone.judge.validity.utilisation import Busy, busy_parts
+from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.record.facts import DRIVER, PartCpu
 from loadstone.record.trial import TrialRecord
 

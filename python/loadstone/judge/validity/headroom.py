@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from loadstone.figures import rounded
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.record.facts import HOST
 
@@ -16,11 +15,15 @@ class Disk:
 
     share: float
     """Time that CPUs had nothing to do but wait for it, of one CPU."""
-    words: str
+    server: str
+    wait_share: float
+    """The same of all CPUs, as vmstat's `wa` has it."""
+    fsyncs_per_s: float | None
+    """None where they are not known."""
 
 
 def disk_of(found: TrialEvidence) -> Disk | None:
-    """The server that waits for the disk; None where none does, or it cannot be seen."""
+    """The server that waits for the disk; None where none does, or it cannot be observed."""
     wait = found.facts.seen.get(HOST, {}).get("wa")
     placed = found.facts.placement
     if wait is None or placed is None:
@@ -30,23 +33,26 @@ def disk_of(found: TrialEvidence) -> Disk | None:
     writer = _writer(found)
     if share < WAITING or writer is None:
         return None
-    return Disk(share, f"{writer} waits for the disk (wa {wait.avg:.0f} %)")
+    server, fsyncs_per_s = writer
+    return Disk(share, server, wait.avg / 100, fsyncs_per_s)
 
 
 def free_cpu(found: TrialEvidence) -> float:
-    """CPU time of the machine that nobody used, waiting for the disk included, as a share; 1 where it is not seen."""
+    """CPU time of the machine that nobody used, waiting for the disk included, as a share; 1 if not known."""
     idle, wait = found.facts.host.idle_share, found.facts.seen.get(HOST, {}).get("wa")
     return 1.0 if idle is None else idle + (wait.avg / 100 if wait is not None else 0.0)
 
 
-def _writer(found: TrialEvidence) -> str | None:
-    """The store that reads and writes most; without one that reports it, one that always writes a file."""
+def _writer(found: TrialEvidence) -> tuple[str, float | None] | None:
+    """The store with most work on the disk, and its fsyncs; where none reports it, one that always writes a file."""
     observed = [store for store in found.stores if store in found.facts.seen]
     busiest, name = max(((_disk_work(found, store), store) for store in observed), default=(0.0, ""))
     if busiest > 0:
         fsyncs = found.facts.seen[name].get(found.kind_of(name).fsyncs or "")
-        return name if fsyncs is None else f"{name}, with {rounded(fsyncs.avg)} fsyncs a second,"
-    return next((store for store in observed if found.kind_of(store).disk_file in found.facts.seen[store]), None)
+        return name, None if fsyncs is None else fsyncs.avg
+    kept = (store for store in observed if found.kind_of(store).disk_file in found.facts.seen[store])
+    server = next(kept, None)
+    return None if server is None else (server, None)
 
 
 def _disk_work(found: TrialEvidence, store: str) -> float:

@@ -5,6 +5,7 @@ import math
 from loadstone.judge.validity import limits
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.result import share, unknown, within
+from loadstone.message import message
 from loadstone.plan.model import Operation, Plan
 from loadstone.record.trial import CheckResult
 
@@ -48,20 +49,19 @@ def hit_rate(evidence: TrialEvidence) -> CheckResult | None:
         return None
     counted = _lookups(evidence)
     if counted is None:
-        return unknown("hit_rate", limit, "The server does not tell how many reads found a key.")
+        return unknown("hit_rate", limit, message("check.hit_rate.not_reported"))
     hits, misses = counted
     measured = share(misses, hits + misses)
     if not hits + misses:
-        return unknown("hit_rate", limit, "The server counted no read.")
+        return unknown("hit_rate", limit, message("check.hit_rate.no_read"))
     if not plan.keys.loaded:
-        found = 100 - measured
-        why = f"Nothing was stored before the trial, so what reads should find is not known: {found:.1f} % found a key."
+        why = message("check.hit_rate.nothing_stored", percent=100 - measured)
         return unknown("hit_rate", limit, why, round(measured, 6))
     reads = sum(c.replied for name, c in evidence.drive.commands.items() if name.upper() in READS)
     if not evidence.ours and hits + misses > reads * (1 + limit.valid / 100):
-        why = f"Others read from this server, too: it counted {hits + misses:,.0f} reads, of which {reads:,} are ours."
+        why = message("check.hit_rate.others", reads=hits + misses, ours=reads)
         return unknown("hit_rate", limit, why, round(measured, 6))
-    reason = f"{measured:.1f} % of the reads found no key, although every key had been stored: they were cheaper."
+    reason = message("check.hit_rate.misses", percent=measured)
     return within("hit_rate", measured, limit, reason)
 
 
@@ -81,19 +81,16 @@ def key_count(evidence: TrialEvidence) -> CheckResult | None:
         return None
     came = evidence.counted("keys")
     if came is None:
-        return unknown("key_count", limit, "The server does not tell how many keys it holds.")
+        return unknown("key_count", limit, message("check.key_count.not_reported"))
     planned = _planned(evidence)
     if planned is None:
-        return unknown("key_count", limit, "What these commands do to the number of keys is not known beforehand.")
+        return unknown("key_count", limit, message("check.key_count.not_known"))
     low, high = planned
     measured = max(low - came, came - high, 0.0)
     if measured and not evidence.ours:
-        why = f"The number of keys changed by {came:+,.0f}; on a server that is not ours others may have done that."
+        why = message("check.key_count.not_ours", change=came)
         return unknown("key_count", limit, why, measured)
-    wanted = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-    reason = (
-        f"The number of keys changed by {came:+,.0f} where {wanted} were to be stored: others wrote or removed some."
-    )
+    reason = message("check.key_count.differs", change=came, low=low, high=high)
     return within("key_count", measured, limit, reason)
 
 

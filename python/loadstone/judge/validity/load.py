@@ -10,6 +10,7 @@ from loadstone.judge.validity import limits
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, unknown, within
+from loadstone.message import Message, message
 from loadstone.record.facts import SeriesPoint
 from loadstone.record.histogram import measurable, rank_of
 from loadstone.record.trial import CheckResult, CheckVerdict
@@ -24,7 +25,7 @@ def finished(evidence: TrialEvidence) -> CheckResult:
         measured=round(evidence.drive.measure_s, 6),
         limit=None,
         unit="s",
-        reason=f"The trial ended early: {why.rstrip('.')}." if why else "",
+        reason=message("check.finished.early", why=why) if why else None,
     )
 
 
@@ -34,14 +35,13 @@ def samples(evidence: TrialEvidence) -> CheckResult:
     operations = evidence.trial.counts.offered
     beyond = operations - rank_of(999, operations)
     verdict: CheckVerdict = "valid"
-    reason = ""
+    reason: Message | None = None
     if not evidence.trial.counts.ok:
-        verdict, reason = "invalid", "No operation was answered rightly in the measure phase."
+        verdict, reason = "invalid", message("check.no_correct_reply")
     elif not measurable(999, operations):
-        told = [name for name, rank in (("P50", 500), ("P95", 950), ("P99", 990)) if measurable(rank, operations)]
-        highest = f"{told[-1]} is the highest quantile that they tell" if told else "they tell no quantile"
+        known = [name for name, rank in (("P50", 500), ("P95", 950), ("P99", 990)) if measurable(rank, operations)]
         verdict = "unknown"
-        reason = f"P99.9 needs 100,000 operations, {operations:,} were measured: {highest}."
+        reason = message("check.samples.few", operations=operations, highest=known[-1] if known else None)
     return CheckResult(
         name="samples", verdict=verdict, measured=beyond, limit=limit.valid, unit=limit.unit, reason=reason
     )
@@ -59,11 +59,11 @@ def little(evidence: TrialEvidence) -> CheckResult | None:
         return None
     ended = sum(o.counts.ok + sum(o.counts.errors.values()) + o.counts.timeouts for o in drive.operations.values())
     if not ended or drive.measure_s <= 0:
-        return unknown("little", limits.LITTLE, "No operation ended in the measure phase.")
+        return unknown("little", limits.LITTLE, message("check.little.nothing_ended"))
     if plan.pipeline_depth > 1:
-        return unknown("little", limits.LITTLE, "In a pipeline the earlier replies of a batch wait for the last one.")
+        return unknown("little", limits.LITTLE, message("check.little.pipeline"))
     if closed.operations_per_user is not None:
-        return unknown("little", limits.LITTLE, "Users stop after their own number of operations: they get fewer.")
+        return unknown("little", limits.LITTLE, message("check.little.users_stop"))
     response_s = sum(o.response_sum_ns for o in drive.operations.values()) / 1e9
     think_s = ended * closed.think_time_ms / 1e3
     ratio = (response_s + think_s) / (closed.users * drive.measure_s)
@@ -81,21 +81,17 @@ def little(evidence: TrialEvidence) -> CheckResult | None:
         measured=round(ratio, 6),
         limit=limits.LITTLE.invalid if verdict == "invalid" else limits.LITTLE.valid,
         unit="",
-        reason=_missing(ratio, earlier) if verdict != "valid" else "",
+        reason=_missing(ratio, earlier) if verdict != "valid" else None,
     )
 
 
-def _missing(ratio: float, earlier: float) -> str:
+def _missing(ratio: float, earlier: float) -> Message:
     """Where users were of whose time only `ratio` is accounted for; `earlier` went to what began before the phase."""
-    accounted = f"{ratio:.0%} of the users' time is accounted for"
     if ratio > 1:
-        return f"{accounted}: operations went on after the measure phase, which was too short for them."
+        return message("check.little.went_on", ratio=ratio)
     if earlier < (1 - ratio) / 2:
-        return f"{accounted}: the driver did not keep its users going."
-    return (
-        f"{accounted}; {earlier:.0%} went to operations that had begun before the measure phase, whose latency is in "
-        "no figure. The warm-up was too short for them, or the trial."
-    )
+        return message("check.little.idle_users", ratio=ratio)
+    return message("check.little.begun_earlier", ratio=ratio, earlier=earlier)
 
 
 def pool_wait(evidence: TrialEvidence) -> CheckResult:
@@ -103,12 +99,11 @@ def pool_wait(evidence: TrialEvidence) -> CheckResult:
     means = [(o.response_ns.mean, o.response_ns.count) for o in evidence.drive.operations.values()]
     replies = sum(count for _, count in means)
     if not replies:
-        return unknown("pool_wait", limits.POOL_WAIT, "No operation was answered rightly in the measure phase.")
+        return unknown("pool_wait", limits.POOL_WAIT, message("check.no_correct_reply"))
     response_ns = sum(mean * count for mean, count in means) / replies
     measured = share(evidence.queued_ns, response_ns)
     connections, users = evidence.plan.pool.connections, evidence.closed.users if evidence.closed else None
-    sizes = f"{connections} connections for {users} users" if users else f"{connections} connections"
-    reason = f"Pool-bound: {measured:.0f} % of the response time is waiting for a connection ({sizes})."
+    reason = message("check.pool_wait.bound", percent=measured, connections=connections, users=users)
     return within("pool_wait", measured, limits.POOL_WAIT, reason)
 
 
@@ -116,35 +111,27 @@ def connections(evidence: TrialEvidence) -> CheckResult:
     """Whether the planned number of connections was there, without a reconnect."""
     found, plan = evidence.drive.connections, evidence.plan.pool
     if found.no_local_port:
-        reason = (
-            f"{found.no_local_port:,} connections could not be made, for no local port was free{_ports(evidence)}. "
-            "Use fewer connections, keep them open, or widen net.ipv4.ip_local_port_range."
-        )
+        reason = message("check.connections.no_port", connections=found.no_local_port, ports=_ports(evidence))
         return within("connections", found.no_local_port, limits.LOCAL_PORTS, reason)
     broken = found.lost + found.failed
     if broken:
-        reason = f"{found.lost:,} connections were lost and {found.failed:,} could not be made during the trial."
+        reason = message("check.connections.broken", lost=found.lost, failed=found.failed)
         return within("connections", broken, limits.RECONNECTS, reason)
     fixed = plan.max_idle is None and (plan.min_idle is None or plan.min_idle >= plan.connections)
     if not fixed:
-        return within("connections", 0, limits.RECONNECTS, "")
+        return within("connections", 0, limits.RECONNECTS)
     series = evidence.facts.series
     if not series:
-        return unknown("connections", limits.CONNECTIONS, "The measure phase was too short to count connections.")
+        return unknown("connections", limits.CONNECTIONS, message("check.connections.too_short"))
     without = sum(point.connections != plan.connections for point in series)
-    reason = f"In {without} of {len(series)} intervals there were not {plan.connections} connections."
+    reason = message("check.connections.missing", intervals=without, of=len(series), planned=plan.connections)
     return within("connections", share(without, len(series)), limits.CONNECTIONS, reason)
 
 
-def _ports(evidence: TrialEvidence) -> str:
-    """How many there are, and what had them."""
+def _ports(evidence: TrialEvidence) -> Message | None:
+    """How many there are, and what had them; None where that is not known."""
     ports = evidence.facts.ports
-    if ports is None:
-        return ""
-    return (
-        f": this machine has {ports.count:,} ({ports.first} to {ports.last}); afterwards {ports.in_use:,} TCP sockets "
-        f"were open and {ports.time_wait:,} in TIME_WAIT"
-    )
+    return None if ports is None else message("check.connections.ports", **ports.model_dump())
 
 
 def warm_up(evidence: TrialEvidence) -> CheckResult | None:
@@ -156,26 +143,24 @@ def warm_up(evidence: TrialEvidence) -> CheckResult | None:
         return None
     limit = limits.WARM_UP
     if evidence.closed is not None and evidence.closed.operations_per_user is not None:
-        return unknown("warm_up", limit, "Users stop after their own number of operations: the rate falls.")
+        return unknown("warm_up", limit, message("check.warm_up.users_stop"))
     rates = _rates(evidence.facts.series, evidence.plan.interval_s)
     if evidence.drive.measure_s < limits.WARM_UP_SHORTEST_S or len(rates) < limits.WARM_UP_INTERVALS:
-        why = f"{evidence.drive.measure_s:.3g} s are too short to tell a warm-up from noise; all trials together may."
-        return unknown("warm_up", limit, why)
+        return unknown("warm_up", limit, message("check.warm_up.too_short", measured_s=evidence.drive.measure_s))
     third = len(rates) // 3
     first, last = float(np.mean(rates[:third])), float(np.mean(rates[-third:]))
     mean = float(np.mean(rates))
     if mean <= 0:
-        return unknown("warm_up", limit, "Nothing was answered, so there is no rate to look at.")
+        return unknown("warm_up", limit, message("check.warm_up.no_rate"))
     measured = share(abs(first - last), mean)
     noise = share(_noise_of_a_difference(rates, third), mean)
     cut = mser(rates)
     if measured <= limit.valid and cut is not None and not cut.settled:
-        reason = f"The rate settled only after {cut.observations} of {len(rates)} intervals, in the last half."
+        reason = message("check.warm_up.late", intervals=cut.observations, of=len(rates))
         return CheckResult(
             name="warm_up", verdict="suspect", measured=round(measured, 6), limit=limit.valid, unit="%", reason=reason
         )
-    said = "rose" if last > first else "fell"
-    reason = f"The rate {said} from {first:,.0f} a second in the first third to {last:,.0f} in the last."
+    reason = message("check.warm_up.changed", first=first, last=last)
     allowed = Limit(max(limit.valid, limits.WARM_UP_NOISE * noise), inf, limit.unit, limit.source)
     return within("warm_up", measured, allowed, reason)
 

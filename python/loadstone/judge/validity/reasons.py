@@ -1,7 +1,8 @@
-"""Why trials are not valid, in sentences."""
+"""Why trials are not valid."""
 
 from collections.abc import Container, Iterable, Sequence
 
+from loadstone.message import Message, message
 from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord
 
 
@@ -17,15 +18,18 @@ def counted_reasons(
     trials: Sequence[TrialRecord],
     verdicts: Iterable[CheckVerdict] = ("invalid", "suspect"),
     without: Container[str] = (),
-) -> list[str]:
-    """A sentence for each check that failed: `swap suspect in 9 of 24 trials: ...`, with the reason of the first."""
-    found: dict[tuple[str, str], list[str]] = {}
+) -> list[Message]:
+    """One for each check that failed: in how many of the trials, and the reason of the first.
+
+    As `swap suspect in 9 of 24 trials: ...`.
+    """
+    found: dict[tuple[CheckVerdict, str], list[Message | None]] = {}
     verdicts = tuple(verdicts)
     for trial in trials:
         for check in failed_checks(trial, verdicts, without):
             found.setdefault((check.verdict, check.name), []).append(check.reason)
     ranked = sorted(found.items(), key=lambda item: (verdicts.index(item[0][0]), -len(item[1]), item[0][1]))
     return [
-        f"{name} {verdict} in {len(reasons)} of {len(trials)} trials: {reasons[0].rstrip('.')}."
+        message("check.failed_in", check=name, verdict=verdict, trials=len(reasons), of=len(trials), reason=reasons[0])
         for (verdict, name), reasons in ranked
     ]

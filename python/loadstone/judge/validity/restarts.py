@@ -5,6 +5,7 @@ from typing import Literal
 from loadstone.judge.validity import limits
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.result import unknown, within
+from loadstone.message import message
 from loadstone.record.facts import PartStart
 from loadstone.record.trial import CheckResult
 
@@ -17,16 +18,10 @@ def restarted(evidence: TrialEvidence) -> CheckResult | None:
     again = sorted(part for part, what in found.items() if what == "restarted")
     others = sorted(part for part, what in found.items() if what == "another")
     if others and not again:
-        why = (
-            f"{', '.join(others)}: another server answered after the drive than before it, which has been running for "
-            "longer: a fail-over, or something in between that chooses; give the address of one server."
-        )
-        return unknown("restarted", limits.RESTARTED, why)
+        return unknown("restarted", limits.RESTARTED, message("check.restarted.another", parts=others))
     if not again and "same" not in found.values():
-        return unknown("restarted", limits.RESTARTED, "No part tells since when it has been running.")
-    was = "was" if len(again) == 1 else "were"
-    reason = f"{', '.join(again)} {was} restarted during the trial: caches, connections and counters began anew."
-    return within("restarted", len(again), limits.RESTARTED, reason)
+        return unknown("restarted", limits.RESTARTED, message("check.restarted.not_reported"))
+    return within("restarted", len(again), limits.RESTARTED, message("check.restarted.again", parts=again))
 
 
 def _starts(evidence: TrialEvidence) -> dict[str, PartStart]:

@@ -1,10 +1,11 @@
-"""Whether the server and its kernel were set up so that they do not cost what nobody asked for."""
+"""Whether the server and its kernel were set up so that they cost nothing beside the load."""
 
 import re
 
 from loadstone.judge.validity import limits
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.result import unknown, within
+from loadstone.message import message
 from loadstone.record.facts import ServerCounters
 from loadstone.record.trial import CheckResult
 
@@ -20,12 +21,11 @@ def monitor_clients(evidence: TrialEvidence) -> CheckResult | None:
     begun = sum(
         after.calls.get("monitor", 0) - before.calls.get("monitor", 0) for before, after in evidence.server_sides
     )
-    seen = [side.monitor_clients for side in _all(evidence)]
-    told = [number for number in seen if number is not None]
-    listening = max([begun, *told], default=0)
-    if not listening and (None in seen or not seen):
-        return unknown("monitor_clients", limit, "The server does not tell who is connected to it.")
-    reason = f"{listening} client(s) had the server show them every command (MONITOR): end them."
+    numbers = [side.monitor_clients for side in _all(evidence)]
+    listening = max([begun, *(number for number in numbers if number is not None)], default=0)
+    if not listening and (None in numbers or not numbers):
+        return unknown("monitor_clients", limit, message("check.monitor_clients.not_reported"))
+    reason = message("check.monitor_clients.listening", clients=listening)
     return within("monitor_clients", listening, limit, reason)
 
 
@@ -34,16 +34,15 @@ def slow_log(evidence: TrialEvidence) -> CheckResult | None:
     if not evidence.has_redis:
         return None
     limit = limits.SLOW_LOG
-    told = [_whole_number(side.settings.get(MICROSECONDS, "")) for side in _all(evidence)]
-    thresholds = [threshold for threshold in told if threshold is not None]
+    reported = [_whole_number(side.settings.get(MICROSECONDS, "")) for side in _all(evidence)]
+    thresholds = [threshold for threshold in reported if threshold is not None]
     grown = sum(
         after.slow_log_entries - before.slow_log_entries
         for before, after in evidence.server_sides
         if before.slow_log_entries is not None and after.slow_log_entries is not None
     )
     if not thresholds:
-        more = f" (it grew by {grown} commands)" if grown > 0 else ""
-        return unknown("slow_log", limit, f"The server does not tell what it writes to its slow log{more}.")
+        return unknown("slow_log", limit, message("check.slow_log.not_reported", grown=max(0, grown)))
     lowest = min((value for value in thresholds if value >= 0), default=None)
     logs = lowest is not None and lowest < limit.valid
     return CheckResult(
@@ -52,7 +51,7 @@ def slow_log(evidence: TrialEvidence) -> CheckResult | None:
         measured=lowest,
         limit=limit.valid,
         unit=limit.unit,
-        reason=f"Commands of {lowest} us and more go to the slow log: set {MICROSECONDS} to 10000." if logs else "",
+        reason=message("check.slow_log.on", from_us=lowest, setting=MICROSECONDS) if logs else None,
     )
 
 
@@ -67,9 +66,8 @@ def log_level(evidence: TrialEvidence) -> CheckResult | None:
         return None
     levels = {side.settings["loglevel"] for side in _all(evidence) if "loglevel" in side.settings}
     if not levels:
-        return unknown("log_level", limits.LOG_LEVEL, "The server does not tell its log level.")
-    reason = "The server writes its log at the level 'debug': set loglevel to 'notice'."
-    return within("log_level", float("debug" in levels), limits.LOG_LEVEL, reason)
+        return unknown("log_level", limits.LOG_LEVEL, message("check.log_level.not_reported"))
+    return within("log_level", float("debug" in levels), limits.LOG_LEVEL, message("check.log_level.debug"))
 
 
 def huge_pages(evidence: TrialEvidence) -> CheckResult | None:
@@ -77,16 +75,13 @@ def huge_pages(evidence: TrialEvidence) -> CheckResult | None:
     if not evidence.has_redis:
         return None
     limit = limits.HUGE_PAGES
-    always, told = evidence.facts.host.huge_pages_always, [side.settings.get("disable-thp") for side in _all(evidence)]
+    always = evidence.facts.host.huge_pages_always
+    disabled = [side.settings.get("disable-thp") for side in _all(evidence)]
     if always is None or not evidence.ours:
-        return unknown("huge_pages", limit, "Whether the server's kernel gives huge pages unasked could not be seen.")
+        return unknown("huge_pages", limit, message("check.huge_pages.not_observed"))
     forks = evidence.counted("total_forks") or 0.0
-    open_to_them = always and not (told and all(value == "yes" for value in told))
-    reason = (
-        f"The server forked {forks:.0f} times and the kernel gives huge pages unasked: each first write after a fork "
-        "copies 2 MB; set disable-thp to yes."
-    )
-    return within("huge_pages", forks if open_to_them else 0.0, limit, reason)
+    open_to_them = always and not (disabled and all(value == "yes" for value in disabled))
+    return within("huge_pages", forks if open_to_them else 0.0, limit, message("check.huge_pages.forks", forks=forks))
 
 
 def overcommit(evidence: TrialEvidence) -> CheckResult | None:
@@ -96,16 +91,14 @@ def overcommit(evidence: TrialEvidence) -> CheckResult | None:
     limit = limits.OVERCOMMIT
     found = evidence.facts.host.overcommit_memory
     if found is None or not evidence.ours:
-        return unknown("overcommit", limit, "The setting of the server's kernel could not be seen.")
+        return unknown("overcommit", limit, message("check.overcommit.not_observed"))
     return CheckResult(
         name="overcommit",
         verdict="valid",
         measured=found,
         limit=limit.valid,
         unit=limit.unit,
-        reason="vm.overcommit_memory is not 1: a server that fills half of the memory may fail to fork."
-        if found != limit.valid
-        else "",
+        reason=message("check.overcommit.off") if found != limit.valid else None,
     )
 
 

@@ -3,6 +3,7 @@
 from loadstone.judge.validity import limits
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.result import unknown, within
+from loadstone.message import message
 from loadstone.record.facts import owner_of
 from loadstone.record.trial import CheckResult
 
@@ -15,28 +16,25 @@ def swap(evidence: TrialEvidence) -> CheckResult:
     """Memory moved to or from the disk."""
     moved = evidence.facts.host.swapped_bytes
     if moved is None:
-        return unknown("swap", limits.SWAP, "This system does not tell whether memory was swapped.")
-    return within("swap", moved, limits.SWAP, f"{moved / 1e6:,.1f} MB of memory were moved to or from the disk.")
+        return unknown("swap", limits.SWAP, message("check.swap.not_reported"))
+    return within("swap", moved, limits.SWAP, message("check.swap.moved", megabytes=moved / 1e6))
 
 
 def placement(evidence: TrialEvidence) -> CheckResult:
     """Whether driver and servers ran on CPUs of their own, or at least had enough of them."""
     placed, idle = evidence.facts.placement, evidence.facts.host.idle_share
     if placed is None:
-        return unknown("placement", limits.PLACEMENT, "Nobody placed the server: where it runs is not known.")
+        return unknown("placement", limits.PLACEMENT, message("check.placement.not_known"))
     if not placed.shared:
-        return within("placement", 0, limits.PLACEMENT, "")
+        return within("placement", 0, limits.PLACEMENT)
     roomy = idle is not None and idle >= limits.PLACEMENT_IDLE
-    left = "an unknown share" if idle is None else f"{idle:.0%}"
     return CheckResult(
         name="placement",
         verdict="valid" if roomy else "suspect",
         measured=1,
         limit=0,
         unit="",
-        reason=""
-        if roomy
-        else f"Driver and server share CPUs, and {left} of the CPU time was idle: each slows the other.",
+        reason=None if roomy else message("check.placement.shared", idle=idle),
     )
 
 
@@ -46,38 +44,35 @@ def background(evidence: TrialEvidence) -> CheckResult | None:
         return None
     names = ("total_forks", "rdb_bgsave_in_progress", "aof_rewrite_in_progress")
     forks = 0.0
-    told = False
+    reported = False
     for server in evidence.facts.servers.values():
         if server.before is None or server.after is None:
             continue
         before, after = server.before.counters, server.after.counters
-        told = told or any(name in after for name in names)
+        reported = reported or any(name in after for name in names)
         forks += max(0.0, after.get(names[0], 0.0) - before.get(names[0], 0.0))
         forks += sum(side.get(name, 0.0) for side in (before, after) for name in names[1:])
-    if not told:
-        return unknown("background", limits.BACKGROUND, "The server does not tell whether it saved in the background.")
+    if not reported:
+        return unknown("background", limits.BACKGROUND, message("check.background.not_reported"))
     fork_us = max((after.counters.get("latest_fork_usec", 0.0) for _, after in evidence.server_sides), default=0.0)
-    stood = f" and the fork stopped it for {fork_us / 1000:.1f} ms" if fork_us else ""
-    reason = f"The server saved or rewrote its data during the trial: that takes CPU and disk{stood}."
-    return within("background", forks, limits.BACKGROUND, reason)
+    return within("background", forks, limits.BACKGROUND, message("check.background.saved", fork_ms=fork_us / 1000))
 
 
 def evicted_keys(evidence: TrialEvidence) -> CheckResult | None:
     """Keys that the server threw away for want of memory."""
     if not evidence.has_redis:
         return None
-    evicted, told = 0.0, False
+    evicted, reported = 0.0, False
     for server in evidence.facts.servers.values():
         if server.before is None or server.after is None or "evicted_keys" not in server.after.counters:
             continue
         if server.before.run_id != server.after.run_id:  # it counted from its start, or is another server
             continue
-        told = True
+        reported = True
         evicted += max(0.0, server.after.counters["evicted_keys"] - server.before.counters.get("evicted_keys", 0.0))
-    if not told:
-        return unknown("evicted_keys", limits.EVICTED, "The server does not tell whether it threw keys away.")
-    reason = f"The server threw {evicted:,.0f} keys away for want of memory: raise maxmemory, or store less."
-    return within("evicted_keys", evicted, limits.EVICTED, reason)
+    if not reported:
+        return unknown("evicted_keys", limits.EVICTED, message("check.evicted_keys.not_reported"))
+    return within("evicted_keys", evicted, limits.EVICTED, message("check.evicted_keys.evicted", keys=evicted))
 
 
 def server_cpu(evidence: TrialEvidence) -> CheckResult | None:
@@ -90,7 +85,7 @@ def server_cpu(evidence: TrialEvidence) -> CheckResult | None:
         if _is_redis(evidence, name) and part.main_thread_share is not None
     ]
     if not shares:
-        return unknown("server_cpu", limits.SERVER_CPU, "The server's CPU could not be seen.")
+        return unknown("server_cpu", limits.SERVER_CPU, message("check.server_cpu.not_observed"))
     busiest, name = max(shares)
     bound = 100 * busiest >= limits.SERVER_CPU.valid
     return CheckResult(
@@ -99,5 +94,5 @@ def server_cpu(evidence: TrialEvidence) -> CheckResult | None:
         measured=round(100 * busiest, 6),
         limit=limits.SERVER_CPU.valid,
         unit="%",
-        reason=f"Server-bound: the main thread of {name} had nothing left." if bound else "",
+        reason=message("check.server_cpu.full", part=name) if bound else None,
     )

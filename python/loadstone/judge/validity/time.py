@@ -3,6 +3,7 @@
 from loadstone.judge.validity import limits
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.result import share, unknown, within
+from loadstone.message import message
 from loadstone.record.trial import CheckResult, Quantiles
 
 
@@ -12,11 +13,14 @@ def clock(evidence: TrialEvidence) -> CheckResult:
     printed = [_typical_ns(q) for q in (evidence.trial.response_ns, evidence.trial.service_ns)]
     smallest = min((value for value in printed if value), default=None)
     if quantum_ns <= 0 or smallest is None:
-        return unknown("clock", limits.CLOCK, "There is no latency to hold the clock's step against.")
+        return unknown("clock", limits.CLOCK, message("check.clock.no_latency"))
     measured = share(quantum_ns, smallest)
-    reason = (
-        f"The clock moves in steps of {_us(quantum_ns)}, and a latency of {_us(smallest)} is known only to "
-        f"lie between {_us(max(0, smallest - quantum_ns))} and {_us(smallest + quantum_ns)}."
+    reason = message(
+        "check.clock.coarse",
+        step_ns=quantum_ns,
+        latency_ns=smallest,
+        low_ns=max(0, smallest - quantum_ns),
+        high_ns=smallest + quantum_ns,
     )
     return within("clock", measured, limits.CLOCK, reason)
 
@@ -32,12 +36,9 @@ def schedule_sent(evidence: TrialEvidence) -> CheckResult | None:
     if evidence.open is None:
         return None
     if not counts.offered:
-        return unknown("schedule_sent", limits.SCHEDULE_SENT, "Nothing was due in the measure phase.")
+        return unknown("schedule_sent", limits.SCHEDULE_SENT, message("check.schedule_sent.nothing_due"))
     measured = share(counts.offered - counts.sent, counts.offered)
-    reason = (
-        f"{counts.offered - counts.sent:,} of {counts.offered:,} operations were never sent: "
-        "the server cannot keep up with this rate."
-    )
+    reason = message("check.schedule_sent.not_sent", operations=counts.offered - counts.sent, of=counts.offered)
     return within("schedule_sent", measured, limits.SCHEDULE_SENT, reason)
 
 
@@ -47,18 +48,13 @@ def schedule_lag(evidence: TrialEvidence) -> CheckResult | None:
         return None
     lag, p50_ns = evidence.drive.schedule_lag_ns, evidence.trial.response_ns.p50
     if not p50_ns or not lag.count:
-        return unknown("schedule_lag", limits.SCHEDULE_LAG, "There is no P50 to hold the driver's lateness against.")
+        return unknown("schedule_lag", limits.SCHEDULE_LAG, message("check.schedule_lag.no_p50"))
     if share(lag.p50, p50_ns) > limits.SCHEDULE_LAG.invalid:
         measured = share(lag.p50, p50_ns)
-        reason = (
-            f"Half of the operations left {_us(lag.p50)} late or more because of the driver; the P50 is {_us(p50_ns)}."
-        )
+        reason = message("check.schedule_lag.half", lag_ns=lag.p50, p50_ns=p50_ns)
     else:
         measured = min(share(lag.p99, p50_ns), limits.SCHEDULE_LAG.invalid)
-        reason = (
-            f"One operation in a hundred left {_us(lag.p99)} late or more because of the driver, with a P50 of "
-            f"{_us(p50_ns)}; service time is free of that."
-        )
+        reason = message("check.schedule_lag.some", lag_ns=lag.p99, p50_ns=p50_ns)
     return within("schedule_lag", measured, limits.SCHEDULE_LAG, reason)
 
 
@@ -67,9 +63,5 @@ def dropped_arrivals(evidence: TrialEvidence) -> CheckResult | None:
     if evidence.open is None:
         return None
     dropped = evidence.trial.counts.dropped
-    reason = f"{dropped:,} arrivals were dropped: they have no latency, so every quantile looks better than it is."
+    reason = message("check.dropped_arrivals.dropped", arrivals=dropped)
     return within("dropped_arrivals", dropped, limits.DROPPED, reason)
-
-
-def _us(nanoseconds: float) -> str:
-    return f"{nanoseconds / 1000:,.3g} us" if nanoseconds < 999_500 else f"{nanoseconds / 1e6:,.3g} ms"

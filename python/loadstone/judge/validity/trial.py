@@ -6,7 +6,8 @@ from pydantic import ValidationError
 
 from loadstone.judge.validity.checks import CHECKS
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
-from loadstone.record.trial import CheckResult, TrialRecord, TrialVerdict
+from loadstone.message import Message, message
+from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord, TrialVerdict
 
 
 def judge_trial(trial: TrialRecord) -> TrialRecord:
@@ -17,7 +18,7 @@ def judge_trial(trial: TrialRecord) -> TrialRecord:
     try:
         evidence = evidence_of(trial)
     except ValidationError:
-        checks = [_not_finished("its record does not hold the facts that the checks need", "unknown")]
+        checks = [_not_finished(message("check.finished.no_facts"), "unknown")]
         kept = {name: trial.facts[name] for name in ("attempt",) if name in trial.facts}
         return trial.model_copy(update={"checks": checks, "verdict": verdict_of(checks), "facts": kept})
     checks = run_checks(trial, evidence)
@@ -27,7 +28,9 @@ def judge_trial(trial: TrialRecord) -> TrialRecord:
 def run_checks(trial: TrialRecord, evidence: TrialEvidence | None) -> list[CheckResult]:
     """What each check that applies to the trial found."""
     if evidence is None:
-        return [_not_finished(str(trial.facts.get("failure") or "it was never driven"), "invalid")]
+        why = trial.facts.get("failure")
+        reason = message("check.finished.not_driven", why=str(why)) if why else message("check.finished.never_driven")
+        return [_not_finished(reason, "invalid")]
     found = (check.function(evidence) for check in CHECKS)
     return [result for result in found if result is not None]
 
@@ -43,16 +46,5 @@ def verdict_of(checks: Iterable[CheckResult]) -> TrialVerdict:
     return "suspect" if "suspect" in found or "valid" not in found else "valid"
 
 
-def _not_finished(why: str, verdict: str) -> CheckResult:
-    return CheckResult.model_validate(
-        {
-            "name": "finished",
-            "verdict": verdict,
-            "measured": None,
-            "limit": None,
-            "unit": "",
-            "reason": f"The trial could not be driven: {why.rstrip('.')}."
-            if verdict == "invalid"
-            else f"The trial cannot be judged: {why}.",
-        }
-    )
+def _not_finished(reason: Message, verdict: CheckVerdict) -> CheckResult:
+    return CheckResult(name="finished", verdict=verdict, measured=None, limit=None, unit="", reason=reason)

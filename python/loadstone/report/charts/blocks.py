@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from loadstone.analyse.model import Analysis, Comparison, Family
-from loadstone.judge.judgement import BlockPoint
+from loadstone.judge.verdict import BlockPoint
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
@@ -99,7 +99,7 @@ def _point(
         "ratio": fmt.ratio(point.log_ratio),
         "first": order,
         "used": point.used,
-        "why": fmt.plain(point.why) or "used",
+        "why": fmt.sentence(point.why) or "used",
         "a": fmt.plain(point.trial_a),
         "b": fmt.plain(point.trial_b),
     }

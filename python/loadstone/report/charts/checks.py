@@ -69,5 +69,5 @@ def _cell(row: str, name: str, views: list[TrialView]) -> dict[str, Any] | None:
         "verdict": worst.verdict,
         "measured": fmt.quantity(worst.measured, worst.unit),
         "limit": fmt.quantity(worst.limit, worst.unit),
-        "reason": fmt.plain(worst.reason),
+        "reason": fmt.sentence(worst.reason),
     }

@@ -7,17 +7,18 @@ from typing import Any
 import altair as alt
 
 from loadstone.analyse.model import Comparison, Family
-from loadstone.judge.judgement import DECIDED, Judgement, VerdictKind
+from loadstone.judge.verdict import DECIDED, Verdict, VerdictKind
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import Chart, Values, make, named
 from loadstone.report.charts.percents import percent_axis, reach
 from loadstone.report.glossary import VERDICT_TERMS
+from loadstone.report.text.english.metrics import metric_text
 
 _WIDTH = 430
 """Of the axis; labels stand to its left, verdicts to its right."""
-_WORDS_WIDTH = 430
+_TEXT_WIDTH = 430
 _ROW = 28
 _TICKS = 7
 _NAMES_MAX = 3
@@ -51,7 +52,7 @@ def forest_chart(family: Family) -> Chart | None:
         "forest",
         "Every pair against the margin",
         _caption(family, pairs),
-        f"Differences in {fmt.plain(family.metric_words)}. " + " ".join(_spoken(one) for one in family.comparisons),
+        f"Differences in {metric_text(family.metric)}. " + " ".join(_spoken(one) for one in family.comparisons),
         _picture(family, pairs, low, high),
         {"pairs": pairs, "hints": _hints(family)},
         family=family,
@@ -86,12 +87,18 @@ def _pair(comparison: Comparison, low: float, high: float) -> dict[str, Any]:
         "cut_high": high if ends and there and ends.high > high else None,
         "zone_low": -margin,
         "zone_high": margin,
-        "words": fmt.plain(primary.words),
-        "said": fmt.plain(primary.words).partition("; ")[0],
+        "verdict": verdicts.verdict_text(primary),
+        "said": _shown(primary),
         "ratio": verdicts.ratio(primary),
-        "sees": fmt.plus_minus(primary.detectable),
+        "detectable": fmt.plus_minus(primary.detectable),
         "blocks": primary.blocks,
     }
+
+
+def _shown(verdict: Verdict) -> str:
+    """Beside the axis there is no room for the time that is still needed."""
+    open_still = verdict.kind in ("undecided", "not_decidable")
+    return verdicts.short_text(verdict) if open_still else verdicts.verdict_text(verdict)
 
 
 def _hints(family: Family) -> Values:
@@ -119,7 +126,7 @@ def _ratio_of(family: Family) -> str:
 
 def _picture(family: Family, pairs: Values, low: float, high: float) -> Any:
     order = [pair["pair"] for pair in pairs]
-    x_title = f"{fmt.plain(family.metric_words)}: {_ratio_of(family)} (log scale)"
+    x_title = f"{metric_text(family.metric)}: {_ratio_of(family)} (log scale)"
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
     grid = {"grid": True, "gridDash": [2, 3], "titleLimit": _WIDTH}
     base = named("pairs").encode(
@@ -137,7 +144,7 @@ def _picture(family: Family, pairs: Values, low: float, high: float) -> Any:
     marks = found.encode(x=x, **_look(pairs)).mark_point(size=105, strokeWidth=2, opacity=1)
     untold = base.transform_filter("!isValid(datum.estimate)").encode(x=alt.value(_WIDTH + 20), **_look(pairs))
     hollow = untold.mark_point(size=90, strokeWidth=2, opacity=1)
-    said = base.mark_text(align="left", fontSize=11.5, limit=_WORDS_WIDTH).encode(
+    said = base.mark_text(align="left", fontSize=11.5, limit=_TEXT_WIDTH).encode(
         x=alt.value(_WIDTH + 34), text="said:N", tooltip=_TOOLTIP
     )
     layers = [zone, zero, spans, *_cuts(base, pairs, scale), marks, hollow, said, *_headings(scale)]
@@ -147,9 +154,9 @@ def _picture(family: Family, pairs: Values, low: float, high: float) -> Any:
 _TOOLTIP = [
     alt.Tooltip("pair:N", title="pair"),
     alt.Tooltip("ratio:N", title="difference"),
-    alt.Tooltip("words:N", title="verdict"),
+    alt.Tooltip("verdict:N", title="verdict"),
     alt.Tooltip("blocks:Q", title="blocks"),
-    alt.Tooltip("sees:N", title="could see"),
+    alt.Tooltip("detectable:N", title="minimum detectable effect"),
 ]
 
 
@@ -218,5 +225,4 @@ def _caption(family: Family, pairs: Values) -> str:
 
 
 def _spoken(comparison: Comparison) -> str:
-    judged: Judgement = comparison.primary
-    return f"{verdicts.title(comparison)}: {fmt.plain(judged.words)}."
+    return f"{verdicts.title(comparison)}: {verdicts.verdict_text(comparison.primary)}."

@@ -33,7 +33,7 @@ def rate_chart(table: ResultTable, analysis: Analysis) -> Chart | None:
         "rps",
         f"{rate.unit}{along}",
         _caption(values, shape),
-        f"{rate.words}{along}. " + _spoken(table, rate),
+        f"{rate.title}{along}. " + _spoken(table, rate),
         picture,
         {"conditions": values},
         table,
@@ -54,7 +54,7 @@ def _points(row: Row, shape: Shape, rate: Rate) -> Values:
         kind = "measured" if row.verdict == "valid" else row.verdict
         goodput = _goodput(row, rate)
         figure = f"{fmt.rate(measured)}{goodput}{'' if row.verdict == 'valid' else f' {row.verdict}'}"
-        note = " ".join(filter(None, (goodput.strip(), *(fmt.plain(reason) for reason in row.reasons))))
+        note = " ".join(filter(None, (goodput.strip(), *map(fmt.sentence, row.reasons))))
         own = {"kind": kind, "rps": measured, "note": note, "figure": figure, "series": "measured"}
         points.append({**common, **own, **({"goodput": row.goodput_per_s} if goodput else {})})
     if original is not None:

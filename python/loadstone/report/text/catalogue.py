@@ -4,20 +4,60 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from loadstone.message import AS_WRITTEN, Message
+from loadstone.report.text.english.announcement import ANNOUNCEMENT
+from loadstone.report.text.english.answers import ANSWERS
+from loadstone.report.text.english.bottleneck import BOTTLENECK
+from loadstone.report.text.english.check_questions import CHECK_QUESTIONS
+from loadstone.report.text.english.checks import CHECKS
+from loadstone.report.text.english.comparisons import COMPARISONS
+from loadstone.report.text.english.crashes import CRASHES
+from loadstone.report.text.english.figures import FIGURES
+from loadstone.report.text.english.headline import HEADLINE
+from loadstone.report.text.english.lessons import LESSONS
+from loadstone.report.text.english.notes import NOTES
+from loadstone.report.text.english.objectives import OBJECTIVES
+from loadstone.report.text.english.pair_checks import PAIR_CHECKS
+from loadstone.report.text.english.quantiles import QUANTILES
+from loadstone.report.text.english.rows import ROWS
+from loadstone.report.text.english.run_differences import RUN_DIFFERENCES
+from loadstone.report.text.english.saturation import SATURATION
+from loadstone.report.text.english.verdicts import VERDICTS
 from loadstone.report.text.format import SentenceFormatter
 
 Sentence = str | Callable[..., str]
 """A template, or a function of the figures where a template is not enough (plural, cases)."""
-ENGLISH: Mapping[str, Sentence] = {AS_WRITTEN: "{text}"}
+ENGLISH: Mapping[str, Sentence] = {
+    AS_WRITTEN: "{text}",
+    **ANNOUNCEMENT,
+    **ANSWERS,
+    **BOTTLENECK,
+    **CHECKS,
+    **CHECK_QUESTIONS,
+    **COMPARISONS,
+    **CRASHES,
+    **FIGURES,
+    **HEADLINE,
+    **LESSONS,
+    **NOTES,
+    **OBJECTIVES,
+    **PAIR_CHECKS,
+    **QUANTILES,
+    **ROWS,
+    **RUN_DIFFERENCES,
+    **SATURATION,
+    **VERDICTS,
+}
 LANGUAGES: Mapping[str, Mapping[str, Sentence]] = {"en": ENGLISH}
 
 
-def text(message: Message, language: str = "en") -> str:
-    """The sentence of a message.
+def text(message: Message | None, language: str = "en") -> str:
+    """The sentence of a message; empty for none.
 
     Raises:
         KeyError: the catalogue has no such message, or the message lacks a figure: a defect, and tests look for it.
     """
+    if message is None:
+        return ""
     sentence = LANGUAGES[language][message.kind]
     if callable(sentence):
         return sentence(**_spoken(message.figures, language))

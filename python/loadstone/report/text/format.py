@@ -8,6 +8,13 @@ from loadstone.figures import duration, rounded
 from loadstone.message import Message
 
 Speak = Callable[[Message], str]
+
+
+def latency(nanoseconds: float) -> str:
+    """A time in us or ms with at most three digits, zero included: `0 us`, `2 ms`."""
+    return f"{nanoseconds / 1e3:,.3g} us" if nanoseconds < 999_500 else f"{nanoseconds / 1e6:,.3g} ms"
+
+
 FORMATS: Mapping[str, Callable[[Any], str]] = {
     "percent": lambda share: f"{rounded(100 * share)} %",
     "duration": duration,
@@ -15,8 +22,12 @@ FORMATS: Mapping[str, Callable[[Any], str]] = {
     "rounded": rounded,
     "count": lambda number: f"{number:,}",
     "list": ", ".join,
+    "phrases": "; ".join,
+    "sentences": " ".join,
+    "clause": lambda sentence: sentence.rstrip("."),
+    "latency": latency,
 }
-"""By the name behind the colon. `share`: 0.05 is 5 %. `duration`: of nanoseconds."""
+"""By the name behind the colon. `share`: 0.05 is 5 %. `duration`: of nanoseconds. `clause`: without its full stop."""
 
 
 class SentenceFormatter(Formatter):
@@ -28,7 +39,7 @@ class SentenceFormatter(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         """One figure."""
         if isinstance(value, Message):
-            return self._speak(value)
+            value = self._speak(value)
         if isinstance(value, Sequence) and not isinstance(value, str):
             value = [self._speak(one) if isinstance(one, Message) else one for one in value]
         if format_spec in FORMATS:

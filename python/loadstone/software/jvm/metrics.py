@@ -6,8 +6,8 @@ from loadstone.software.part_kind import Observed, Pool
 PART = "jvm"
 TABLE = Table("The application's JVM", ("subject",))
 POOLS = (
-    Pool("hikari", "to the database", "hikari_active", "hikari_idle", "hikari_pending"),
-    Pool("redis_pool", "to Redis", "redis_pool_active", "redis_pool_idle", "redis_pool_pending"),
+    Pool("hikari", "hikari_active", "hikari_idle", "hikari_pending"),
+    Pool("redis_pool", "redis_pool_active", "redis_pool_idle", "redis_pool_pending"),
 )
 
 _MEMORY = ("jvm_memory_bytes", "Memory of the JVM")

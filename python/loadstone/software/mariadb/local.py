@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field
 from loadstone.deploy.processes.guarded import GuardedProcess
 from loadstone.deploy.processes.local_server import OwnServer, PortTaken
 from loadstone.deploy.processes.ports import free_port
-from loadstone.deploy.processes.resource_limits import Limits, written
+from loadstone.deploy.processes.resource_limits import Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.plan.model import Endpoint
@@ -171,10 +171,8 @@ class LocalMariaDb(OwnServer):
         with self.control() as control:
             facts = facts_of(control)
             self.settings_read_back = control.settings({*READ_BACK, *map(canonical, asked)})
-        limits = written(self._settings.limits, self.limited)
-        self.facts = dataclasses.replace(
-            facts, process_id=self.pids.get(self.name), details={**facts.details, **limits}
-        )
+        limits = limits_in_force(self._settings.limits, self.limited)
+        self.facts = dataclasses.replace(facts, process_id=self.pids.get(self.name), limits=limits)
         for line in differences(asked, self.settings_read_back):
             self._context.progress(Remark(f"{self.name}: {line}"))
 

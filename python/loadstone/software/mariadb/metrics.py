@@ -85,9 +85,9 @@ METRICS = (
     ),
     _metric("rows_inserted_per_s", "rate", "rows/s", "rows inserted", Series(*_ROWS, label("kind", "inserted")),
             _WRITTEN),
-    _metric("rows_read_per_s", "rate", "rows/s", "rows requested of a storage engine",
+    _metric("rows_read_per_s", "rate", "rows/s", "rows read from a storage engine",
             Series(*_ROWS, label("kind", "read")),
-            _column(4, "rows read /s", "Rows that its storage was asked for.")),
+            _column(4, "rows read /s", "Rows that it read from its storage.")),
     _metric("rows_updated_per_s", "rate", "rows/s", "rows updated", Series(*_ROWS, label("kind", "updated")), _WRITTEN),
     _metric("rows_deleted_per_s", "rate", "rows/s", "rows deleted", Series(*_ROWS, label("kind", "deleted")), _WRITTEN),
     _metric(
@@ -116,7 +116,7 @@ METRICS = (
 )  # fmt: skip
 STUDY_COLUMNS = (
     StudyColumn(
-        "mariadb_reads", "MariaDB reads/s", "Rows a second that MariaDB's storage was asked for, on average.",
+        "mariadb_reads", "MariaDB reads/s", "Rows a second that MariaDB read from its storage, on average.",
         PART, "rows_read_per_s", "average", "rate", drop=3,
     ),
 )  # fmt: skip

@@ -173,8 +173,9 @@ class RedisCluster:
     def _ask(self, control: ClusterControl) -> None:
         """What the cluster says about itself, with its nodes' limits."""
         facts = ask(control, self._modules)
-        details = {**self._nodes[0].facts.details, **facts.details, "nodes": str(len(self._nodes))}
-        self.facts = replace(facts, details=details)
+        of_nodes = self._nodes[0].facts
+        details = {**of_nodes.details, **facts.details, "nodes": str(len(self._nodes))}
+        self.facts = replace(facts, details=details, limits=of_nodes.limits)
         read_back: dict[str, list[str]] = {}
         for node in self._nodes:
             for name, value in node.settings_read_back.items():

@@ -10,7 +10,7 @@ from typing import Self
 from loadstone.deploy.processes.guarded import GuardedProcess
 from loadstone.deploy.processes.local_server import OwnServer, PortTaken
 from loadstone.deploy.processes.ports import free_port
-from loadstone.deploy.processes.resource_limits import Limits, written
+from loadstone.deploy.processes.resource_limits import Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Module, Remark, ServerFacts
 from loadstone.deploy.settings_in_force import differences
 from loadstone.errors import ServerGone, UserError
@@ -126,8 +126,7 @@ class LocalRedis(OwnServer):
     def _read_back(self) -> None:
         """Of a node of a cluster that is still to be formed, its settings only."""
         facts = self.facts if self._in_cluster else inspect_server(self._endpoint, self._modules)
-        limits = written(self._limits, self.limited)
-        self.facts = dataclasses.replace(facts, details={**facts.details, **limits})
+        self.facts = dataclasses.replace(facts, limits=limits_in_force(self._limits, self.limited))
         with self.control() as control:
             self.settings_read_back = control.config_get(sorted({*READ_BACK, *self._settings}))
         for line in differences(self._settings, self.settings_read_back, SPELLING):

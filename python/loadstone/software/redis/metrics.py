@@ -120,7 +120,7 @@ STUDY_COLUMNS = (
     ),
     StudyColumn(
         "connections", "connections",
-        "The most connections to Redis, without loadstone's own two; not told where Redis is not ours.",
+        "The most connections to Redis, without loadstone's own two; not known where Redis is not ours.",
         PART, "connected_clients", "maximum", "count", drop=2, own=OWN_CONNECTIONS,
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The judge and its verdicts, word for word, and which rule applies first."""
+"""The verdicts, word for word, and which rule applies first."""
 
 import math
 import re
@@ -7,12 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from loadstone.judge.statistics.comparison import block_evidence, common_blocks
+from loadstone.judge.statistics.decision import (
+    refused,
+    verdict_of_blocks,
+    verdict_of_quantile,
+    verdicts_of_pairs,
+    widened,
+)
 from loadstone.judge.statistics.histograms import LatencyBlocks
-from loadstone.judge.statistics.sequential import judge, judge_pairs, judge_quantile, widened
+from loadstone.judge.statistics.pair_evidence import block_evidence, common_blocks
 from loadstone.judge.statistics.settings import Settings
-from loadstone.judge.statistics.verdict import Verdict, invalid
+from loadstone.judge.verdict import Side
 from loadstone.record.trial import CheckResult
+from loadstone.report.verdicts import verdict_text
 
 SETTINGS = Settings(names=("jedis", "lettuce"))
 LATENCY = replace(SETTINGS, larger_is_faster=False, margin=0.10)
@@ -27,10 +34,10 @@ def blocks(ratio: float, count: int = 18, sd: float = 0.02, seed: int = 1) -> tu
 
 
 def test_faster() -> None:
-    found = judge(*blocks(1.12, sd=0.04), SETTINGS)
+    found = verdict_of_blocks(*blocks(1.12, sd=0.04), SETTINGS)
     assert found.kind == "faster"
     assert found.winner == "b"
-    assert re.fullmatch(r"lettuce FASTER by 12 % \[\d+, 1\d\], materially", found.words)
+    assert re.fullmatch(r"lettuce FASTER by 12 % \[\d+, 1\d\], materially", verdict_text(found))
     assert found.estimate == pytest.approx(math.log(1.12))
     assert found.low is not None
     assert found.low > math.log(1.05)
@@ -39,72 +46,72 @@ def test_faster() -> None:
 
 def test_the_other_one_leads_by_the_same_words() -> None:
     a, b = blocks(1.12, sd=0.04)
-    found = judge(b, a, SETTINGS)
+    found = verdict_of_blocks(b, a, SETTINGS)
     assert found.winner == "a"
-    assert found.words == judge(a, b, SETTINGS).words.replace("lettuce", "jedis")
+    assert verdict_text(found) == verdict_text(verdict_of_blocks(a, b, SETTINGS)).replace("lettuce", "jedis")
 
 
 def test_less_latency_is_faster() -> None:
-    found = judge(*blocks(1.5, sd=0.04), LATENCY)
+    found = verdict_of_blocks(*blocks(1.5, sd=0.04), LATENCY)
     assert found.winner == "a"
-    assert found.words.startswith("jedis FASTER by 50 % [")
+    assert verdict_text(found).startswith("jedis FASTER by 50 % [")
 
 
 def test_faster_by_little_is_not_materially_so() -> None:
-    found = judge(*blocks(1.06, sd=0.05), SETTINGS)
+    found = verdict_of_blocks(*blocks(1.06, sd=0.05), SETTINGS)
     assert found.kind == "faster"
     assert not found.materially
-    assert "materially" not in found.words
+    assert "materially" not in verdict_text(found)
 
 
 def test_equivalent() -> None:
-    found = judge(*blocks(1.0, sd=0.02), SETTINGS)
+    found = verdict_of_blocks(*blocks(1.0, sd=0.02), SETTINGS)
     assert found.kind == "equivalent"
-    assert found.words.startswith("EQUIVALENT within 5 %: 0.0 % [")
+    assert verdict_text(found).startswith("EQUIVALENT within 5 %: 0.0 % [")
     assert found.winner is None
     assert not found.negligible
 
 
 def test_equivalent_and_yet_real() -> None:
-    found = judge(*blocks(1.02, sd=0.01), SETTINGS)
+    found = verdict_of_blocks(*blocks(1.02, sd=0.01), SETTINGS)
     assert found.negligible
-    assert found.words.startswith("EQUIVALENT within 5 %, real but negligible: +2")
+    assert verdict_text(found).startswith("EQUIVALENT within 5 %, real but negligible: +2")
 
 
 def test_equivalence_comes_before_faster_and_needs_the_guard() -> None:
     a, b = blocks(1.02, sd=0.01, count=27)
     b[3] *= 0.5
     b[4] *= 0.5
-    found = judge(a, b, SETTINGS)
+    found = verdict_of_blocks(a, b, SETTINGS)
     assert (found.stalls_a, found.stalls_b) == (0, 2)
     assert found.kind == "mixed"
     assert found.winner == "b"
     pattern = r"MIXED: typically faster, less total work \(lettuce by 1\.9 % \[[\d.]+, [\d.]+\], in total -[12]\.\d %\)"
-    assert re.fullmatch(pattern, found.words), found.words
+    assert re.fullmatch(pattern, verdict_text(found)), verdict_text(found)
 
 
 def test_stalls_of_one_side_forbid_equivalence() -> None:
     a, b = blocks(1.0, sd=0.02, count=40)
     b[3] *= 0.7
     b[4] *= 0.7
-    found = judge(a, b, SETTINGS)
+    found = verdict_of_blocks(a, b, SETTINGS)
     assert found.kind == "undecided"
-    assert found.words.endswith("; stalls: jedis 0, lettuce 2")
+    assert verdict_text(found).endswith("; stalls: jedis 0, lettuce 2")
 
 
 def test_no_equivalence_from_eight_blocks() -> None:
-    found = judge(*blocks(1.0, sd=0.005, count=8), SETTINGS)
+    found = verdict_of_blocks(*blocks(1.0, sd=0.005, count=8), SETTINGS)
     assert found.kind == "undecided"
-    assert found.words.endswith("; equivalence needs 12 blocks")
+    assert verdict_text(found).endswith("; equivalence needs 12 blocks")
     assert found.more_minutes == pytest.approx(4 * 2 * 20 / 60)
 
 
 def test_undecided_says_how_much_longer() -> None:
-    found = judge(*blocks(1.02, sd=0.12), SETTINGS)
+    found = verdict_of_blocks(*blocks(1.02, sd=0.12), SETTINGS)
     assert found.kind == "undecided"
     pattern = r"UNDECIDED: \+2 % \[-\d+, \d+\]; about (\d+) to (\d+) more minutes"
-    match = re.fullmatch(pattern, found.words)
-    assert match, found.words
+    match = re.fullmatch(pattern, verdict_text(found))
+    assert match, verdict_text(found)
     assert found.more_minutes is not None
     assert int(match[1]) == round(found.more_minutes / 2)
     assert int(match[2]) == round(found.more_minutes * 2)
@@ -114,60 +121,64 @@ def test_the_time_still_needed_is_that_of_the_formula() -> None:
     a, b = blocks(1.0, sd=0.3)
     evidence = block_evidence(a, b, SETTINGS)
     assert evidence.spread is not None
-    found = judge(a, b, SETTINGS)
+    found = verdict_of_blocks(a, b, SETTINGS)
     needed = math.ceil(1.1 * (2.4163 * evidence.spread / math.log(1.05)) ** 2)
     assert found.more_minutes == pytest.approx((needed - 18) * 2 * (15 + 5) / 60)
 
 
 def test_not_decidable_where_four_budgets_would_not_do() -> None:
     a, b = blocks(1.02, sd=0.3)
-    assert judge(a, b, replace(SETTINGS, budget_minutes=1000)).kind == "undecided"
-    found = judge(a, b, replace(SETTINGS, budget_minutes=20))
+    assert verdict_of_blocks(a, b, replace(SETTINGS, budget_minutes=1000)).kind == "undecided"
+    found = verdict_of_blocks(a, b, replace(SETTINGS, budget_minutes=20))
     assert found.kind == "not_decidable"
-    assert re.fullmatch(r"NOT DECIDABLE HERE: noise floor \+-\d+(\.\d)? %", found.words)
+    assert re.fullmatch(r"NOT DECIDABLE HERE: noise floor \+-\d+(\.\d)? %", verdict_text(found))
     assert found.noise_floor is not None
-    assert found.mde is not None
-    assert found.noise_floor < found.mde
+    assert found.detectable is not None
+    assert found.noise_floor < found.detectable
 
 
 @pytest.mark.parametrize("count", [0, 1, 4, 7])
 def test_a_single_run_gets_no_verdict(count: int) -> None:
-    found = judge([1000.0] * count, [2000.0] * count, SETTINGS)
+    found = verdict_of_blocks([1000.0] * count, [2000.0] * count, SETTINGS)
     assert found.kind == "undecided"
     assert found.low is None
-    assert found.mde is None
-    assert f"no interval from {count} block" in found.words
-    assert "at least 8 are needed; about" in found.words
-    assert "FASTER" not in found.words
+    assert found.detectable is None
+    assert f"no interval from {count} block" in verdict_text(found)
+    assert "at least 8 are needed; about" in verdict_text(found)
+    assert "FASTER" not in verdict_text(found)
     assert found.more_minutes == pytest.approx((8 - count) * 2 * 20 / 60)
 
 
 def test_many_pairs_need_more_blocks_for_an_interval() -> None:
     settings = replace(SETTINGS, pairs=15, conditions=6)
-    found = judge(*blocks(2.0, count=8), settings)
+    found = verdict_of_blocks(*blocks(2.0, count=8), settings)
     assert found.kind == "undecided"
-    assert "no interval from 8 blocks, at least 11 are needed" in found.words
+    assert "no interval from 8 blocks, at least 11 are needed" in verdict_text(found)
 
 
 def test_a_check_that_failed_leaves_no_ratio() -> None:
     check = CheckResult(name="generator CPU", verdict="invalid", measured=97.2, limit=85, unit="%", reason="Too hot.")
-    found = invalid(check, 12)
-    assert found == Verdict("invalid", "INVALID: generator CPU, measured 97.2 %, limit 85 %", 12)
+    found = refused(check, 12, SETTINGS)
+    assert verdict_text(found) == "INVALID: generator CPU, measured 97.2 %, limit 85 %"
+    known = {"kind", "a", "b", "larger_is_faster", "margin", "blocks", "blocks_min", "refusal", "metric", "quick"}
+    assert (found.kind, found.blocks, found.refusal) == ("invalid", 12, check)
+    assert (found.a, found.b) == (Side(name="jedis"), Side(name="lettuce"))
+    assert found.model_fields_set <= known, "no figure beside the blocks"
     unmeasured = CheckResult(name="replies", verdict="invalid", measured=None, limit=None, unit="", reason="Lost.")
-    assert invalid(unmeasured, 1).words == "INVALID: replies, Lost."
+    assert verdict_text(refused(unmeasured, 1, SETTINGS)) == "INVALID: replies, Lost."
 
 
 def test_quick_says_so() -> None:
-    assert judge(*blocks(1.12), replace(SETTINGS, quick=True)).words.endswith(" (quick)")
+    assert verdict_text(verdict_of_blocks(*blocks(1.12), replace(SETTINGS, quick=True))).endswith(" (quick)")
 
 
 def test_figures_without_a_ratio_are_refused() -> None:
     with pytest.raises(ValueError, match="B, block 1: 0"):
-        judge([1.0, 1.0], [1.0, 0.0], SETTINGS)
+        verdict_of_blocks([1.0, 1.0], [1.0, 0.0], SETTINGS)
     with pytest.raises(ValueError, match="A, block 0: nan"):
-        judge([math.nan], [1.0], SETTINGS)
+        verdict_of_blocks([math.nan], [1.0], SETTINGS)
     with pytest.raises(ValueError, match="2 blocks and B has 1"):
-        judge([1.0, 1.0], [1.0], SETTINGS)
+        verdict_of_blocks([1.0, 1.0], [1.0], SETTINGS)
 
 
 def test_only_blocks_with_both_conditions_are_compared() -> None:
@@ -186,20 +197,20 @@ def test_holm_finds_what_the_interval_alone_just_misses() -> None:
     assert close.low is not None
     assert close.low < 0
     clear = block_evidence(*blocks(1.5), settings)
-    found = judge_pairs({"clear": (clear, settings), "close": (close, settings)})
+    found = verdicts_of_pairs({"clear": (clear, settings), "close": (close, settings)})
     assert found["clear"].kind == "faster"
     assert found["close"].kind in ("faster", "equivalent")
     assert found["close"].low == 0
     noise = block_evidence(*blocks(1.0, sd=0.2), settings)
-    alone = judge_pairs({"noise": (noise, settings), "close": (close, settings)})
+    alone = verdicts_of_pairs({"noise": (noise, settings), "close": (close, settings)})
     assert alone["close"].low == close.low
 
 
 def test_pairs_must_know_how_many_they_are() -> None:
     evidence = block_evidence(*blocks(1.0), SETTINGS)
     with pytest.raises(ValueError, match=r"settings\.pairs is 1, but 2 pairs"):
-        judge_pairs({1: (evidence, SETTINGS), 2: (evidence, SETTINGS)})
-    assert judge_pairs({}) == {}
+        verdicts_of_pairs({1: (evidence, SETTINGS), 2: (evidence, SETTINGS)})
+    assert verdicts_of_pairs({}) == {}
 
 
 def quantile_blocks(factor: float, count: int, failed_b: int = 0) -> LatencyBlocks:
@@ -215,27 +226,27 @@ def quantile_blocks(factor: float, count: int, failed_b: int = 0) -> LatencyBloc
 
 
 def test_quantiles_of_merged_histograms() -> None:
-    slower = judge_quantile(quantile_blocks(1.4, 12), 0.99, LATENCY)
+    slower = verdict_of_quantile(quantile_blocks(1.4, 12), 0.99, LATENCY)
     assert slower.kind == "faster"
     assert slower.winner == "a"
-    assert slower.words.startswith("jedis FASTER by ")
+    assert verdict_text(slower).startswith("jedis FASTER by ")
     assert slower.total is None
-    same = judge_quantile(quantile_blocks(1.0, 27), 0.95, LATENCY)
+    same = verdict_of_quantile(quantile_blocks(1.0, 27), 0.95, LATENCY)
     assert same.kind == "equivalent"
-    assert same.words.startswith("EQUIVALENT within 10 %")
-    assert same.mde is not None
-    assert judge_quantile(quantile_blocks(1.4, 5), 0.99, LATENCY).kind == "undecided"
+    assert verdict_text(same).startswith("EQUIVALENT within 10 %")
+    assert same.detectable is not None
+    assert verdict_of_quantile(quantile_blocks(1.4, 5), 0.99, LATENCY).kind == "undecided"
 
 
 def test_a_quantile_among_the_failures_is_not_judged_equal() -> None:
-    only_b = judge_quantile(quantile_blocks(1.0, 12, failed_b=1000), 0.99, LATENCY)
+    only_b = verdict_of_quantile(quantile_blocks(1.0, 12, failed_b=1000), 0.99, LATENCY)
     assert only_b.kind == "faster"
     assert only_b.winner == "a"
     both = quantile_blocks(1.0, 12, failed_b=1000)
     both.failed_a[:] = 1000
-    found = judge_quantile(both, 0.99, LATENCY)
+    found = verdict_of_quantile(both, 0.99, LATENCY)
     assert found.kind == "undecided"
-    assert found.words == "UNDECIDED: both conditions fail so often that the quantile falls among the failures"
+    assert verdict_text(found) == "UNDECIDED: both conditions fail so often that the quantile falls among the failures"
 
 
 # The generator's gain
@@ -269,21 +280,21 @@ def test_a_rejected_zero_within_the_gain_is_no_longer_rejected() -> None:
 
 
 def test_a_gain_that_hides_the_answer_is_said_so_whatever_the_blocks() -> None:
-    found = judge(*blocks(1.0, sd=0.005, count=40), replace(SETTINGS, gains=(0.08, 0.08)))
+    found = verdict_of_blocks(*blocks(1.0, sd=0.005, count=40), replace(SETTINGS, gains=(0.08, 0.08)))
     assert (found.kind, found.hidden, found.more_minutes) == ("not_decidable", True, None)
-    assert found.words.startswith("NOT DECIDABLE HERE: ")
-    assert found.words.endswith("; the generator may hide up to 8 %")
+    assert verdict_text(found).startswith("NOT DECIDABLE HERE: ")
+    assert verdict_text(found).endswith("; the generator may hide up to 8 %")
 
 
 def test_a_gain_that_more_blocks_would_clear_hides_nothing() -> None:
     """+12 % with an interval that reaches from below the gain to far above it."""
-    found = judge(*blocks(1.12, sd=0.25), replace(SETTINGS, gains=(0.03, 0.0)))
+    found = verdict_of_blocks(*blocks(1.12, sd=0.25), replace(SETTINGS, gains=(0.03, 0.0)))
     assert found.kind == "undecided"
     assert not found.hidden
 
 
 def test_a_difference_beyond_the_gains_is_found_all_the_same() -> None:
-    found = judge(*blocks(1.67), replace(SETTINGS, gains=(0.03, 0.05)))
+    found = verdict_of_blocks(*blocks(1.67), replace(SETTINGS, gains=(0.03, 0.05)))
     assert (found.kind, found.winner) == ("faster", "b")
     assert found.low is not None
     assert found.low < math.log(1.67 / 1.03)
@@ -291,4 +302,4 @@ def test_a_difference_beyond_the_gains_is_found_all_the_same() -> None:
 
 def test_a_latency_is_not_widened() -> None:
     a, b = blocks(1.5, sd=0.04)
-    assert judge(a, b, replace(LATENCY, gains=(0.4, 0.4))) == judge(a, b, LATENCY)
+    assert verdict_of_blocks(a, b, replace(LATENCY, gains=(0.4, 0.4))) == verdict_of_blocks(a, b, LATENCY)

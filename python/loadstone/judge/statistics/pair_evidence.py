@@ -1,4 +1,4 @@
-"""From measured blocks to what a verdict rests on: estimate, interval, spread, stalls, total work."""
+"""From measured blocks to what a verdict rests on: estimate, interval, spread, stalls, total work, and the checks."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,13 +15,15 @@ from loadstone.judge.statistics.permutation import quantile_interval
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats, signed_rank
 from loadstone.plan.looks import BLOCKS_MIN
+from loadstone.record.trial import CheckResult
 
 Value = TypeVar("Value")
+Typical = tuple[float | None, float | None]
 
 
 @dataclass(frozen=True)
-class ComparisonEvidence:
-    """All ratios are ln(B / A). None: cannot be told from so few blocks, or without a correct reply."""
+class Evidence:
+    """One metric of a pair. Ratios are ln(B / A). None: not known of so few blocks, or without a correct reply."""
 
     blocks: int
     estimate: float | None
@@ -37,9 +39,19 @@ class ComparisonEvidence:
     """Ratio of the totals over all blocks; None for a quantile of merged histograms, which is one itself."""
     guard: bool
     """Whether equivalence may be claimed."""
+    typical: Typical = (None, None)
+    """The typical figures of A and B, in the metric's unit."""
+    checks: tuple[CheckResult, ...] = ()
+    """Those that the metric had to pass."""
+
+    @property
+    def refusal(self) -> CheckResult | None:
+        """The first check that forbids a verdict."""
+        return next((check for check in self.checks if check.verdict == "invalid"), None)
 
 
-NO_BLOCKS = ComparisonEvidence(0, None, None, None, 1.0, None, False, 0, 0, None, False)
+NO_BLOCKS = Evidence(0, None, None, None, 1.0, None, False, 0, 0, None, False)
+"""Nothing was measured, or nothing that may be used."""
 
 
 def common_blocks(a: Mapping[int, Value], b: Mapping[int, Value]) -> tuple[list[Value], list[Value]]:
@@ -48,7 +60,7 @@ def common_blocks(a: Mapping[int, Value], b: Mapping[int, Value]) -> tuple[list[
     return [a[block] for block in both], [b[block] for block in both]
 
 
-def block_evidence(blocks_a: Sequence[float], blocks_b: Sequence[float], settings: Settings) -> ComparisonEvidence:
+def block_evidence(blocks_a: Sequence[float], blocks_b: Sequence[float], settings: Settings) -> Evidence:
     """From one figure a block: goodput or p50 of A and of B, in the same order.
 
     Raises ValueError if the numbers of blocks differ, or a figure is not above zero and finite.
@@ -66,7 +78,7 @@ def block_evidence(blocks_a: Sequence[float], blocks_b: Sequence[float], setting
     spread = float(robust_spread(d)) if blocks > 1 else None
     stalls_a, stalls_b = stall_counts(d, ranks.estimate, larger_is_faster=settings.larger_is_faster)
     total = total_log_ratio(a, b)
-    return ComparisonEvidence(
+    return Evidence(
         blocks=blocks,
         estimate=estimate,
         low=float(ranks.low) if enough and ranks.low is not None else None,
@@ -81,9 +93,7 @@ def block_evidence(blocks_a: Sequence[float], blocks_b: Sequence[float], setting
     )
 
 
-def quantile_evidence(
-    latencies: LatencyBlocks, quantile: float, settings: Settings, seed: int = 0
-) -> ComparisonEvidence:
+def quantile_evidence(latencies: LatencyBlocks, quantile: float, settings: Settings, seed: int = 0) -> Evidence:
     """From the histograms of each block: the quantile (0 < quantile < 1) of all of them merged.
 
     The merged quantile feels every stall itself, so of the guard only the number of blocks applies;
@@ -96,7 +106,7 @@ def quantile_evidence(
     enough = blocks >= BLOCKS_MIN and interval.low is not None and interval.high is not None
     low, high = (interval.low, interval.high) if enough else (None, None)
     stalls_a, stalls_b = _quantile_stalls(latencies, quantile, interval.estimate)
-    return ComparisonEvidence(
+    return Evidence(
         blocks=blocks,
         estimate=interval.estimate,
         low=low,

@@ -1,4 +1,4 @@
-"""The judge: from evidence to the verdict. The first rule that applies counts.
+"""From evidence to the verdict. The first rule that applies counts.
 
 Sources: equivalence by an interval inside the margin, Schuirmann 1987; ratios with intervals over
 repeated runs, Kalibera & Jones 2013; the guard and the levels are ours, by simulation.
@@ -6,24 +6,24 @@ repeated runs, Kalibera & Jones 2013; the guard and the levels are ours, by simu
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from loadstone.judge.statistics.comparison import ComparisonEvidence, block_evidence, quantile_evidence
 from loadstone.judge.statistics.effect import blocks_needed, detectable_effect
 from loadstone.judge.statistics.histograms import LatencyBlocks
 from loadstone.judge.statistics.holm import holm_rejected
+from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence, quantile_evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats
-from loadstone.judge.statistics.verdict import Kind, Verdict, blocks_min, worded
+from loadstone.judge.verdict import Side, Verdict, VerdictKind
 from loadstone.plan.looks import BLOCKS_MIN, next_look
+from loadstone.record.trial import CheckResult
 
 UNDECIDED, EQUIVALENT, FASTER, MIXED = range(4)
 """Codes of `classify`, which works on arrays."""
-_KINDS: tuple[Kind, ...] = ("undecided", "equivalent", "faster", "mixed")
+_KINDS: tuple[VerdictKind, ...] = ("undecided", "equivalent", "faster", "mixed")
 BUDGETS_MAX = 4
 LOOK_GROWTH = 1.5
 """Beyond the last look the next one worth its time has so many times the blocks."""
@@ -31,25 +31,25 @@ LOOK_GROWTH = 1.5
 Pair = TypeVar("Pair", bound=Hashable)
 
 
-def judge(
+def verdict_of_blocks(
     blocks_a: Sequence[float], blocks_b: Sequence[float], settings: Settings, *, rejected: bool | None = None
 ) -> Verdict:
     """Compare one figure a block (goodput, p50), A and B in the same order of blocks.
 
-    `rejected` is Holm's decision where several pairs are compared (see `judge_pairs`).
+    `rejected` is Holm's decision where several pairs are compared (see `verdicts_of_pairs`).
     Raises ValueError for figures without a ratio.
     """
-    return verdict(block_evidence(blocks_a, blocks_b, settings), settings, rejected=rejected)
+    return verdict_of(block_evidence(blocks_a, blocks_b, settings), settings, rejected=rejected)
 
 
-def judge_quantile(
+def verdict_of_quantile(
     latencies: LatencyBlocks, quantile: float, settings: Settings, *, seed: int = 0, rejected: bool | None = None
 ) -> Verdict:
     """Compare p95, p99 or p99.9 (0 < quantile < 1) of the merged histograms; `larger_is_faster` must be off."""
-    return verdict(quantile_evidence(latencies, quantile, settings, seed), settings, rejected=rejected)
+    return verdict_of(quantile_evidence(latencies, quantile, settings, seed), settings, rejected=rejected)
 
 
-def judge_pairs(evidence: Mapping[Pair, tuple[ComparisonEvidence, Settings]]) -> dict[Pair, Verdict]:
+def verdicts_of_pairs(evidence: Mapping[Pair, tuple[Evidence, Settings]]) -> dict[Pair, Verdict]:
     """The verdicts of all comparisons that an experiment declares, by Holm's procedure.
 
     Each Settings must say in `pairs` how many there are. Raises ValueError if one does not.
@@ -62,9 +62,25 @@ def judge_pairs(evidence: Mapping[Pair, tuple[ComparisonEvidence, Settings]]) ->
     alpha = min(settings.alpha for _, settings in evidence.values())
     rejected = holm_rejected([item.p_value for item, _ in evidence.values()], alpha)
     return {
-        pair: verdict(item, settings, rejected=bool(holm))
+        pair: verdict_of(item, settings, rejected=bool(holm))
         for (pair, (item, settings)), holm in zip(evidence.items(), rejected, strict=True)
     }
+
+
+def refused(check: CheckResult, blocks: int, settings: Settings) -> Verdict:
+    """INVALID by this check: no ratio is given."""
+    return Verdict(
+        kind="invalid",
+        a=Side(name=settings.names[0], gain=settings.widening[0]),
+        b=Side(name=settings.names[1], gain=settings.widening[1]),
+        metric=settings.metric,
+        larger_is_faster=settings.larger_is_faster,
+        margin=settings.margin,
+        blocks=blocks,
+        blocks_min=settings.blocks_min,
+        refusal=check,
+        quick=settings.quick,
+    )
 
 
 def cut_at_zero(
@@ -106,46 +122,62 @@ def classify(
     return np.select([inside, real & same_sign, real], [EQUIVALENT, FASTER, MIXED], UNDECIDED)
 
 
-def verdict(evidence: ComparisonEvidence, settings: Settings, *, rejected: bool | None = None) -> Verdict:
-    """Judge the evidence, with `rejected` as Holm's decision: the first rule that applies, with its words."""
-    base = Verdict(
+def verdict_of(evidence: Evidence, settings: Settings, *, rejected: bool | None = None) -> Verdict:
+    """Judge the evidence, with `rejected` as Holm's decision: the first rule that applies."""
+    base = _open(evidence, settings)
+    if evidence.estimate is None or evidence.low is None or evidence.high is None:
+        return _too_few(base, settings)
+    found = _decided(base, evidence, settings, rejected=bool(rejected))
+    return found if found.kind != "undecided" else _undecided(found, evidence, settings)
+
+
+def _open(evidence: Evidence, settings: Settings) -> Verdict:
+    """Undecided, with all that is known beside the interval."""
+    names, typical, gains = settings.names, evidence.typical, settings.widening
+    return Verdict(
         kind="undecided",
-        words="",
+        a=Side(name=names[0], typical=typical[0], gain=gains[0]),
+        b=Side(name=names[1], typical=typical[1], gain=gains[1]),
+        metric=settings.metric,
+        larger_is_faster=settings.larger_is_faster,
+        margin=settings.margin,
         blocks=evidence.blocks,
-        estimate=evidence.estimate,
-        alpha=settings.interval_alpha,
+        blocks_min=settings.blocks_min,
+        estimate=_finite(evidence.estimate),
+        level=1 - settings.interval_alpha,
         p_value=evidence.p_value,
         stalls_a=evidence.stalls_a,
         stalls_b=evidence.stalls_b,
         total=evidence.total,
-        mde=_detectable(evidence.blocks, evidence, settings),
+        detectable=_finite(_detectable(evidence.blocks, evidence, settings)),
+        quick=settings.quick,
     )
-    if evidence.estimate is None or evidence.low is None or evidence.high is None:
-        return worded(_too_few(base, settings), settings)
-    found = _decided(base, evidence, settings, rejected=bool(rejected))
-    if found.kind == "undecided":
-        found = _undecided(found, evidence, settings)
-    return worded(found, settings)
 
 
-def _decided(base: Verdict, evidence: ComparisonEvidence, settings: Settings, *, rejected: bool) -> Verdict:
+def _finite(value: float | None) -> float | None:
+    """What is endless (a quantile among the failures) has no figure."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _decided(base: Verdict, evidence: Evidence, settings: Settings, *, rejected: bool) -> Verdict:
     """The kind of a verdict that has an interval, and who wins."""
     estimate = np.asarray(evidence.estimate)
     low, high, real = cut_at_zero(estimate, np.asarray(evidence.low), np.asarray(evidence.high), np.asarray(rejected))
     low, high, real = widened(low, high, real, settings.widening)
     total = estimate if evidence.total is None else np.asarray(evidence.total)
     code = classify(low, high, total, np.asarray(evidence.guard), real, settings.log_margin)
-    found = replace(base, kind=_KINDS[int(code)], low=float(low), high=float(high))
-    if found.kind == "equivalent":
-        return replace(found, negligible=bool(real))
-    if found.kind == "undecided":
-        return found
-    b_faster = bool(estimate > 0) == settings.larger_is_faster
-    beyond_margin = min(abs(float(low)), abs(float(high))) > settings.log_margin
-    return replace(found, winner="b" if b_faster else "a", materially=found.kind == "faster" and beyond_margin)
+    kind = _KINDS[int(code)]
+    found: dict[str, object] = {"kind": kind, "low": _finite(float(low)), "high": _finite(float(high))}
+    if kind == "equivalent":
+        found["negligible"] = bool(real)
+    elif kind != "undecided":
+        b_faster = bool(estimate > 0) == settings.larger_is_faster
+        beyond_margin = min(abs(float(low)), abs(float(high))) > settings.log_margin
+        found |= {"winner": "b" if b_faster else "a", "materially": kind == "faster" and beyond_margin}
+    return base.model_copy(update=found)
 
 
-def _detectable(blocks: int, evidence: ComparisonEvidence, settings: Settings) -> float | None:
+def _detectable(blocks: int, evidence: Evidence, settings: Settings) -> float | None:
     """The minimum detectable effect with so many blocks like these."""
     if evidence.spread is None or blocks < BLOCKS_MIN:
         return None
@@ -154,11 +186,11 @@ def _detectable(blocks: int, evidence: ComparisonEvidence, settings: Settings) -
 
 def _too_few(base: Verdict, settings: Settings) -> Verdict:
     """Without an interval: the time until there is one, where more blocks help."""
-    missing = blocks_min(settings) - base.blocks
-    return replace(base, more_minutes=missing * settings.block_minutes) if missing > 0 else base
+    missing = settings.blocks_min - base.blocks
+    return base.model_copy(update={"more_minutes": missing * settings.block_minutes}) if missing > 0 else base
 
 
-def _hidden(evidence: ComparisonEvidence, settings: Settings) -> bool:
+def _hidden(evidence: Evidence, settings: Settings) -> bool:
     """Whether no number of blocks could decide: wherever in its interval the ratio lies, the gains hide the answer."""
     if evidence.low is None or evidence.high is None or not any(settings.widening):
         return False
@@ -169,19 +201,19 @@ def _hidden(evidence: ComparisonEvidence, settings: Settings) -> bool:
     return not (faster or equivalent)
 
 
-def _undecided(found: Verdict, evidence: ComparisonEvidence, settings: Settings) -> Verdict:
+def _undecided(found: Verdict, evidence: Evidence, settings: Settings) -> Verdict:
     """How much longer it would take; not decidable here if that is beyond four budgets."""
     estimate, spread = evidence.estimate, evidence.spread
     if _hidden(evidence, settings):
-        return replace(found, kind="not_decidable", hidden=True)
+        return found.model_copy(update={"kind": "not_decidable", "hidden": True})
     least = next_look(found.blocks, settings.pairs) or math.ceil(LOOK_GROWTH * found.blocks)
     if estimate is None or spread is None or math.isinf(estimate):
-        return replace(found, more_minutes=(least - found.blocks) * settings.block_minutes)
+        return found.model_copy(update={"more_minutes": (least - found.blocks) * settings.block_minutes})
     needed = blocks_needed(estimate, spread, settings.log_margin, settings.interval_alpha)
     more = (max(needed, least) - found.blocks) * settings.block_minutes
     budget = settings.budget_minutes
     if budget is None or needed * settings.block_minutes <= BUDGETS_MAX * budget:
-        return replace(found, more_minutes=more)
+        return found.model_copy(update={"more_minutes": more})
     affordable = max(int(budget / settings.block_minutes), found.blocks)
-    floor = _detectable(affordable, evidence, settings)
-    return replace(found, kind="not_decidable", more_minutes=more, noise_floor=floor)
+    floor = _finite(_detectable(affordable, evidence, settings))
+    return found.model_copy(update={"kind": "not_decidable", "more_minutes": more, "noise_floor": floor})

@@ -1,12 +1,14 @@
-from loadstone.plan.describe import describe
+from loadstone.message import as_written
 from loadstone.plan.design import make_run_plan
+from loadstone.plan.outline import outline
+from loadstone.report.announcement import description
 from loadstone.spec.catalogue import find
 from loadstone.spec.load import load_experiment
 
 
 def test_what_a_run_will_do_in_words(small: str) -> None:
     experiment = load_experiment(small)
-    assert describe(make_run_plan(experiment, blocks=2), experiment).splitlines() == [
+    assert description(outline(make_run_plan(experiment, blocks=2), experiment), experiment).splitlines() == [
         "small",
         "  How fast is a small thing?",
         "",
@@ -29,21 +31,23 @@ def test_what_a_run_will_do_in_words(small: str) -> None:
 
 def test_what_is_left_out_is_said(small: str) -> None:
     experiment = load_experiment(small)
-    text = describe(make_run_plan(experiment, only={"workers": (1,)}), experiment)
+    text = description(outline(make_run_plan(experiment, only={"workers": (1,)}), experiment), experiment)
     assert "  by-users: By users: 2 of 4 rows" in text
-    text = describe(make_run_plan(experiment, quick=True), experiment)
+    text = description(outline(make_run_plan(experiment, quick=True), experiment), experiment)
     assert "  not in this run: by-users" in text
     assert "Quick: trials are short, and what they cannot tell is left out" in text
     assert "One block: the figures describe, nothing is compared" in text
-    text = describe(make_run_plan(experiment, only={"workers": (8,)}), experiment)
+    text = description(outline(make_run_plan(experiment, only={"workers": (8,)}), experiment), experiment)
     assert "  not in this run: by-size" in text
-    text = describe(make_run_plan(experiment, as_published=True), experiment)
+    text = description(outline(make_run_plan(experiment, as_published=True), experiment), experiment)
     assert text.endswith("As published: As it was.")
 
 
 def test_comparisons_in_words(compared: str) -> None:
     experiment = load_experiment(compared)
-    text = describe(make_run_plan(experiment), experiment, {"kinds": "it can see 100 %"})
+    text = description(
+        outline(make_run_plan(experiment), experiment), experiment, {"kinds": as_written("it can show 100 %")}
+    )
     assert text[text.index("Comparisons") :].splitlines() == [
         "Comparisons",
         "  users: Do more users get more done?",
@@ -54,7 +58,7 @@ def test_comparisons_in_words(compared: str) -> None:
         "    1 pair: operation set against get, at idle few",
         "    response_ns.p99 decides, less than 20 % does not matter; judged after 8, 12, 18, 27 and 40 blocks, until",
         "    every pair is decided; a block is 2 trials of 4 s (and 1.6 s beside)",
-        "    it can see 100 %",
+        "    it can show 100 %",
         "",
         "9 conditions; 3 of them for tables, 3 blocks; 2 comparisons; in random order (seed 1): 79 to 255 trials",
         "Time: about 7 min to the first look at every comparison; the budget ends it after 20 min, with starts "
@@ -65,11 +69,11 @@ def test_comparisons_in_words(compared: str) -> None:
 
 def test_comparisons_that_do_not_run_are_named(compared: str) -> None:
     experiment = load_experiment(compared.replace("    metric:", "    quick: false\n    metric:"))
-    text = describe(make_run_plan(experiment, quick=True), experiment)
+    text = description(outline(make_run_plan(experiment, quick=True), experiment), experiment)
     assert "  users: Do more users get more done?" in text
     assert "  not in this run: kinds" in text
     assert "What only stands in tables is measured once: it gets no interval, and no verdict" in text
-    text = describe(make_run_plan(experiment, as_published=True), experiment)
+    text = description(outline(make_run_plan(experiment, as_published=True), experiment), experiment)
     assert "  not in this run: users, kinds" in text
     assert "One block: the figures describe, nothing is compared" in text
 
@@ -77,26 +81,26 @@ def test_comparisons_that_do_not_run_are_named(compared: str) -> None:
 def test_a_table_that_quick_leaves_out_is_left_out_though_a_comparison_measures_its_rows(compared: str) -> None:
     experiment = load_experiment(compared)
     run_plan = make_run_plan(experiment, quick=True)
-    text = describe(run_plan, experiment)
+    text = description(outline(run_plan, experiment), experiment)
     assert "  not in this run: by-users" in text
 
 
 def test_a_budget_that_is_too_small_is_said(compared: str) -> None:
     experiment = load_experiment(compared)
-    text = describe(make_run_plan(experiment, budget_s=60), experiment)
+    text = description(outline(make_run_plan(experiment, budget_s=60), experiment), experiment)
     assert "Time: 60 s, the budget; about 7 min would be needed: what the budget does not reach stays" in text
 
 
 def test_fixed_blocks_have_one_end(compared: str) -> None:
     experiment = load_experiment(compared)
-    text = describe(make_run_plan(experiment, blocks=9), experiment)
+    text = description(outline(make_run_plan(experiment, blocks=9), experiment), experiment)
     assert "judged after 9 blocks; a block is" in text.replace("\n    ", " ")
     assert "Time: about 7 min; starting the servers comes on top" in text
 
 
 def test_the_json_study_says_how_long_it_takes() -> None:
     experiment = find("json-documents")
-    text = describe(make_run_plan(experiment), experiment)
+    text = description(outline(make_run_plan(experiment), experiment), experiment)
     assert "83 conditions; 67 of them for tables, 6 blocks; 4 comparisons; in random order (seed 1):" in text
     assert (
         "Time: about 40 min to the first look at every comparison; the budget ends it after 45 min, with starts" in text
@@ -107,7 +111,7 @@ def test_the_json_study_says_how_long_it_takes() -> None:
 
 def test_what_is_started_filled_and_killed_in_words(app: str) -> None:
     experiment = load_experiment(app)
-    text = describe(make_run_plan(experiment, seed=1), experiment)
+    text = description(outline(make_run_plan(experiment, seed=1), experiment), experiment)
     assert text[text.index("Crashes") :].splitlines() == [
         "Crashes",
         "  durability: Writes lost when Redis is killed: 3 conditions, 3 times each (work direct; store redis-json; "
@@ -130,7 +134,7 @@ def test_what_is_started_filled_and_killed_in_words(app: str) -> None:
 def test_parts_that_no_trial_needs_are_not_told(app: str) -> None:
     experiment = load_experiment(app)
     run_plan = make_run_plan(experiment, only={"store": ("mariadb",)}, quick=True)
-    text = describe(run_plan, experiment)
+    text = description(outline(run_plan, experiment), experiment)
     assert "  durability: not in this run\n" in text
     assert "Server redis" not in text
     assert text.endswith("Data posts: 2,500 rows into mariadb")

@@ -10,6 +10,7 @@ import pytest
 from loadstone.analyse.analysis import analyse, analyse_run
 from loadstone.analyse.model import Analysis
 from loadstone.record.folder import RunFolder
+from loadstone.report.text.catalogue import text
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,7 @@ def test_a_run_with_a_comparison(study: Any, studies: ModuleType, tmp_path: Path
     looks = [studies.look("kinds", 8, "go on", stop=False), studies.look("kinds", 12)]
     found = analyse(written(study, tmp_path, looks))
     assert found.complete
-    assert found.comparison == "1 comparison: 1 decided"
+    assert text(found.comparison) == "1 comparison: 1 decided"
     assert (found.trials_planned, found.trials_done) == (26, 26)
     assert found.families[0].comparisons[0].primary.kind == "faster"
     assert found.families[0].comparisons[0].ended == "decided"
@@ -45,7 +46,7 @@ def test_a_run_with_a_comparison(study: Any, studies: ModuleType, tmp_path: Path
     assert low < rows["set, 1 kB, 32 workers"].goodput_per_s < high
     assert rows["set, 1 kB, 32 workers"].blocks == 12
     assert rows["set, 1 kB, 32 workers"].bottleneck.part == "latency"
-    assert "Compared: get against set at 1 kB: get FASTER by" in found.answer
+    assert "Compared: get against set at 1 kB: get FASTER by" in text(found.answer)
     assert Analysis.model_validate_json(found.model_dump_json()) == found
     json.loads(found.model_dump_json(), parse_constant=lambda name: pytest.fail(f"{name} in the analysis"))
 
@@ -54,7 +55,9 @@ def test_a_run_cut_short_between_looks(study: Any, studies: ModuleType, tmp_path
     found = analyse(written(study, tmp_path, [studies.look("kinds", 8, "go on", stop=False)]))
     assert not found.complete
     assert found.families[0].comparisons[0].ended == "interrupted"
-    assert any(note.startswith("26 of at most 82 trials are finished: the run was cut short") for note in found.notes)
+    assert any(
+        text(note).startswith("26 of at most 82 trials are finished: the run was cut short") for note in found.notes
+    )
 
 
 def test_trials_that_were_measured_again_are_counted(study: Any, studies: ModuleType, tmp_path: Path) -> None:
@@ -63,7 +66,7 @@ def test_trials_that_were_measured_again_are_counted(study: Any, studies: Module
     found = analyse(written(study, tmp_path, [studies.look("kinds", 12)], spoiled))
     assert found.trials_done == 26
     assert found.families[0].comparisons[0].blocks_repeated == 1
-    assert "2 trials of 1 block measured again: only the last counts." in found.notes
+    assert "2 trials of 1 block measured again: only the last counts." in map(text, found.notes)
 
 
 def test_a_group_is_finished_when_all_its_trials_are_there(synthetic: ModuleType, studies: ModuleType) -> None:
@@ -97,8 +100,8 @@ def test_an_old_folder_is_still_analysed(synthetic: ModuleType, tmp_path: Path) 
     found = analyse(path)
     assert found.families == []
     assert found.complete
-    assert found.comparison == "no comparison: one block"
-    assert found.answer.endswith(
+    assert text(found.comparison) == "no comparison: one block"
+    assert text(found.answer).endswith(
         "conditions were measured once: the tables describe this run, and no figure has an interval."
     )
     assert {row.goodput_interval for table in found.tables for row in table.rows} == {None}

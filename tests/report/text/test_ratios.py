@@ -4,7 +4,9 @@ import math
 
 import pytest
 
-from loadstone.judge.statistics.wording import figure_text, minutes_text, percent_text, ratio_text
+from loadstone.figures import check_figure
+from loadstone.percents import percent_text, ratio_text
+from loadstone.report.text.english.verdicts import minutes_text
 
 
 def log(*percents: float) -> list[float]:
@@ -54,4 +56,4 @@ def test_minutes_print_as_half_to_double() -> None:
     [(3.0, "3"), (85.0, "85"), (97.345, "97.3"), (0.8137, "0.814"), (12_345.0, "12,345"), (0.0, "0")],
 )
 def test_figures_of_checks(value: float, words: str) -> None:
-    assert figure_text(value) == words
+    assert check_figure(value) == words

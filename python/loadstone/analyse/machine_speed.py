@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from loadstone.analyse.model import MachineSpeed
+from loadstone.message import Message, message
 from loadstone.record.trial import TrialRecord
 
 APART_MAX = 0.10
@@ -20,8 +21,8 @@ def machine_speed(trials: Sequence[TrialRecord]) -> list[MachineSpeed]:
     return [_of(cpu, found) for cpu, found in sorted(times.items()) if len(found) >= TRIALS_MIN]
 
 
-def slower_than_usual(trials: Sequence[TrialRecord], usual: Sequence[MachineSpeed]) -> str:
-    """What is to be said of a condition whose trials met another machine than the rest; empty if they did not."""
+def slower_than_usual(trials: Sequence[TrialRecord], usual: Sequence[MachineSpeed]) -> Message | None:
+    """What is to be said of a condition whose trials met another machine than the rest; None if they did not."""
     ratios = []
     for one in usual:
         met = [time for trial in trials for time in _times(trial).get(one.cpu, ())]
@@ -29,9 +30,8 @@ def slower_than_usual(trials: Sequence[TrialRecord], usual: Sequence[MachineSpee
             ratios.append((median(met) / one.typical_ns, one.cpu))
     worst, cpu = max(ratios, key=lambda ratio: abs(ratio[0] - 1), default=(1.0, ""))
     if abs(worst - 1) <= APART_MAX:
-        return ""
-    kind = "slower" if worst > 1 else "faster"
-    return f"While it was measured {cpu} was {abs(worst - 1):.0%} {kind} than usual in this run."
+        return None
+    return message("row.other_speed", cpu=cpu, slower=worst - 1)
 
 
 def _times(trial: TrialRecord) -> Mapping[str, Sequence[float]]:

@@ -1,0 +1,90 @@
+"""What a reader must know of a run as a whole: how far it came, and settings of the machine that spoil figures."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from loadstone.analyse.completion import is_complete, is_finished, needed_trials
+from loadstone.analyse.machine_speed import machine_speed
+from loadstone.message import Message, as_written, message
+from loadstone.record.reading import Run
+from loadstone.record.trial import TrialRecord
+
+
+def published_sources(sources: Sequence[str]) -> Message | None:
+    """Where the original's figures come from: the study, and what else of it is printed; None without any."""
+    first, *others = dict.fromkeys(" ".join(source.split()) for source in sources) or [""]
+    return message("published_sources", study=first, others=others) if first or others else None
+
+
+def notes_of(run: Run, judged: Sequence[TrialRecord]) -> list[Message]:
+    """One sentence each."""
+    return [*map(as_written, run.notes), *_course(run, judged), *_surroundings(run.environment)]
+
+
+def _course(run: Run, judged: Sequence[TrialRecord]) -> Iterator[Message]:
+    if not is_complete(run):
+        yield _cut_short(run)
+    yield from _beyond_budget(run)
+    yield from _measured_again(run)
+    if cpus := [message("note_speed_of_cpu", cpu=one.cpu, spread_share=one.spread) for one in machine_speed(judged)]:
+        yield message("note_speed_varied", cpus=cpus)
+    otherwise = sum(then.verdict != now.verdict for then, now in zip(run.trials, judged, strict=True))
+    if otherwise:
+        yield message("note_judged_otherwise", trials=otherwise)
+    if run.plan.scale != 1:
+        yield message("note_scaled", scale=run.plan.scale)
+    if run.plan.quick and (left_out := [table.title for table in run.experiment.tables if not table.quick]):
+        yield message("note_left_out_of_quick", tables=left_out)
+    if run.plan.as_published and run.experiment.as_published is not None and run.experiment.as_published.note:
+        yield as_written(" ".join(run.experiment.as_published.note.split()))
+
+
+def _cut_short(run: Run) -> Message:
+    """Of a group that may stop early nobody knows beforehand how many trials it needs: at most so many."""
+    open_ended = any(group.sequential and not is_finished(run, group.name) for group in run.plan.groups)
+    needed = len(needed_trials(run))
+    return message("note_cut_short", done=len(run.trials), needed=needed, at_most=open_ended, folder=str(run.path))
+
+
+def _beyond_budget(run: Run) -> Iterator[Message]:
+    """Conditions of a table that the budget did not reach."""
+    done = {trial.trial for trial in run.trials}
+    tables = {group.name for group in run.plan.groups if not group.pairs}
+    first = [line for line in run.plan.trials if line.group in tables and line.block == 1]
+    left = sum(line.trial not in done for line in first)
+    if left and all(is_finished(run, name) for name in tables):
+        yield message("note_beyond_budget", left=left, conditions=len(first), folder=str(run.path))
+
+
+def _measured_again(run: Run) -> Iterator[Message]:
+    """Trials that were measured again, in folders of older versions."""
+    if run.superseded:
+        blocks = {(trial.group, trial.block) for trial in run.superseded}
+        yield message("note_measured_again", trials=len(run.superseded), blocks=len(blocks))
+
+
+def _surroundings(environment: Mapping[str, Any]) -> Iterator[Message]:
+    """Settings of the machine that spoil figures, where they are so."""
+    kernel, machine = _part(environment, "kernel"), _part(environment, "machine")
+    engine = _part(_part(environment, "versions"), "engine")
+    if engine.get("profile") not in (None, "release"):
+        yield message("note_engine_build", profile=engine["profile"])
+    if kernel.get("transparent_huge_pages") == "always":
+        yield message("note_huge_pages")
+    if kernel.get("overcommit_memory") == 0:
+        yield message("note_overcommit")
+    if isinstance(machine.get("cpu_limit"), (int, float)):
+        yield message("note_cpu_limit", cpus=machine["cpu_limit"])
+    governor = machine.get("frequency_governor")
+    if governor not in (None, "performance"):
+        yield message("note_frequency_governor", governor=governor)
+    if _part(environment, "placement").get("shared"):
+        yield message("note_shared_cpus")
+    others = environment.get("other_runs")
+    if isinstance(others, list) and others:
+        yield message("note_other_runs", runs=[str(one.get("run")) for one in others if isinstance(one, Mapping)])
+
+
+def _part(record: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = record.get(key)
+    return value if isinstance(value, Mapping) else {}

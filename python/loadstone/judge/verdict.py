@@ -1,0 +1,242 @@
+"""What a verdict is as data: one metric of a pair, its two sides, its blocks, and what bounds its figures."""
+
+import math
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from loadstone.judge.statistics.drift_guard import EQUIVALENCE_BLOCKS
+from loadstone.message import Message, message
+from loadstone.record.look import LookVerdict
+from loadstone.record.look import VerdictKind as VerdictKind
+from loadstone.record.trial import CheckResult
+
+Level = str | int | float | bool
+
+
+class Piece(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+UNBOUNDED = 10.0
+"""A bound from here on is none: eleven times the figure."""
+
+
+class Bound(Piece):
+    """How much more a condition would do at most if nothing had disturbed it, as shares of its figure.
+
+    0.04: up to 4 % more. `UNBOUNDED` and beyond: nothing is known of the limit. None: it could not be observed.
+    """
+
+    generator: float | None
+    """With a generator that costs nothing (the gain rule)."""
+    taken: float | None
+    """If nothing else had taken time from its CPUs: neighbours on the host, other programs here."""
+    round_trip: bool = False
+    """One user: the figure is the round trip of this client, no capacity, and not judged by the gain."""
+
+    @property
+    def total(self) -> float:
+        """Both together; what is not known counts as nothing."""
+        return (1 + (self.generator or 0.0)) * (1 + (self.taken or 0.0)) - 1
+
+
+DECIDED: frozenset[VerdictKind] = frozenset({"faster", "equivalent", "mixed"})
+"""Verdicts that answer a question: others say that this run cannot."""
+
+
+class Side(Piece):
+    """One of the two conditions of a comparison."""
+
+    condition: dict[str, Level] = {}
+    name: str
+    """By what differs, e.g. `json`: the sentence of the verdict calls it that."""
+    typical: float | None = None
+    """Median of its blocks' figures (a quantile: that of all blocks merged), in the metric's unit."""
+    gain: float = 0.0
+    """By how much the interval was widened on this side: what a generator that costs nothing would gain at most."""
+
+
+class BlockPoint(Piece):
+    """One block of a comparison."""
+
+    block: int
+    trial_a: str
+    trial_b: str
+    a: float | None
+    b: float | None
+    """Figures of the metric; None where the trial gives none."""
+    log_ratio: float | None
+    """ln(b / a)."""
+    used: bool
+    why: Message | None = None
+    """Why the block is not used; None when it is."""
+
+
+class Verdict(Piece):
+    """What may be said of conditions A and B by one metric, and what it rests on.
+
+    Ratios are ln(B / A). None: not known from the data; or infinite, where only a part of an interval and its estimate
+    is None: a quantile falls among the failures.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    """Reports for programs put the sentence beside a verdict, as `text`: it is not read back."""
+
+    kind: VerdictKind
+    a: Side
+    b: Side
+    metric: str = ""
+    larger_is_faster: bool
+    role: Literal["primary", "exploratory"] = "primary"
+    margin: float
+    """A share: 0.05 means that less than 5 % does not matter."""
+    winner: Literal["a", "b"] | None = None
+    """The faster one; for `mixed` the one that is typically faster."""
+    materially: bool = False
+    negligible: bool = False
+    """Equivalent, and yet the difference is real."""
+    blocks: int
+    """Blocks used."""
+    blocks_min: int
+    """The fewest blocks that give an interval at this level."""
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    level: float | None = None
+    """Level of the interval: 0.95 holds 95 times in 100."""
+    p_value: float | None = None
+    stalls_a: int = 0
+    stalls_b: int = 0
+    total: float | None = None
+    """ln of the ratio of the totals over all blocks."""
+    detectable: float | None = None
+    """Minimum detectable effect: the log ratio that so many blocks show 8 times in 10."""
+    more_minutes: float | None = None
+    """Estimate of the time still needed; printed as half to twice of it."""
+    noise_floor: float | None = None
+    """The log ratio that the whole budget would show 8 times in 10."""
+    hidden: bool = False
+    """Not decidable because of what a generator that costs nothing might gain, however many blocks there are."""
+    refusal: CheckResult | None = None
+    """The check that forbids a verdict, of `invalid`."""
+    quick: bool = False
+    """By a run that was shortened with `--quick`."""
+    across: bool = False
+    """By two runs that differ in more than their time (`--across`)."""
+    points: list[BlockPoint] = []
+    """Empty for exploratory metrics: the primary one shows the same trials."""
+
+    @property
+    def winner_name(self) -> str:
+        """What the faster side is called; empty where none is."""
+        return "" if self.winner is None else self.a.name if self.winner == "a" else self.b.name
+
+    @property
+    def log_margin(self) -> float:
+        """The margin as a log ratio: ln(1 + m)."""
+        return math.log1p(self.margin)
+
+    @property
+    def message(self) -> Message:
+        """The whole verdict."""
+        return message("verdict", said=self.said, across=self.across, quick=self.quick)
+
+    @property
+    def said(self) -> Message:
+        """The verdict without the remarks on the run that it is from."""
+        match self.kind:
+            case "equivalent":
+                return message("verdict_equivalent", **self._equivalent(), ratio=self._ratio())
+            case "faster":
+                return message("verdict_faster", **self._lead(), materially=self.materially)
+            case "mixed":
+                return message("verdict_mixed", **self._mixed(), **self._lead(), total=self.total)
+            case "undecided":
+                return message("verdict_undecided", found=self._found(), remarks=self._remarks())
+            case "not_decidable" if self.hidden:
+                return message("verdict_hidden", ratio=self._ratio(), most=math.log1p(max(self.a.gain, self.b.gain)))
+            case "not_decidable":
+                return message("verdict_not_decidable", noise_floor=self.noise_floor)
+            case "invalid":
+                return self._refused()
+
+    @property
+    def brief(self) -> Message:
+        """The same without what only its own place has room for: the time that is still needed, the total."""
+        match self.kind:
+            case "equivalent":
+                return message("verdict_equivalent", **self._equivalent(), ratio=None)
+            case "mixed":
+                return message("verdict_mixed_brief", **self._mixed())
+            case "undecided":
+                return message("verdict_undecided", found=self._found(), remarks=[])
+            case "not_decidable" if self.hidden:
+                return message("verdict_hidden", ratio=self._ratio(), most=None)
+        return self.said
+
+    def of_look(self) -> LookVerdict:
+        """What a line of `looks.jsonl` keeps of it."""
+        return LookVerdict(
+            kind=self.kind,
+            winner=self.winner,
+            estimate=self.estimate,
+            low=self.low,
+            high=self.high,
+            check=self.refusal.name if self.refusal else "",
+        )
+
+    def _refused(self) -> Message:
+        check = self.refusal
+        if check is None:
+            return message("verdict_invalid_for", check=None, reason=None)
+        if check.measured is None or check.limit is None:
+            return message("verdict_invalid_for", check=check.name, reason=check.reason)
+        return message("verdict_invalid", check=check.name, measured=check.measured, limit=check.limit, unit=check.unit)
+
+    def _equivalent(self) -> dict[str, float | bool]:
+        return {"margin": self.log_margin, "negligible": self.negligible}
+
+    def _mixed(self) -> dict[str, bool]:
+        return {"larger_is_faster": self.larger_is_faster}
+
+    def _lead(self) -> dict[str, object]:
+        """How far the faster one leads: the larger over the smaller figure. What has no end is None."""
+        b_larger = (self.winner == "b") == self.larger_is_faster
+        ends = (self.estimate, self.low, self.high)
+        if not b_larger:
+            ends = (_negative(self.estimate), _negative(self.high), _negative(self.low))
+        return {"winner": self.winner_name, "lead": ends[0], "low": ends[1], "high": ends[2]}
+
+    def _ratio(self) -> Message:
+        """B against A."""
+        return message("verdict_ratio", estimate=self.estimate, low=self.low, high=self.high)
+
+    def _found(self) -> Message:
+        """What an undecided comparison has so far."""
+        if self.blocks < self.blocks_min:
+            return message("verdict_no_interval", blocks=self.blocks, blocks_min=self.blocks_min)
+        if self.estimate is None and self.low is None and self.high is None:
+            return message("verdict_all_failed")
+        return self._ratio()
+
+    def _remarks(self) -> list[Message]:
+        """The time that is still needed, and what stands in the way."""
+        if self.more_minutes is None:
+            return self._objections()
+        return [message("verdict_more_minutes", minutes=self.more_minutes), *self._objections()]
+
+    def _objections(self) -> list[Message]:
+        """Why an interval inside the margin is not yet equivalence."""
+        if self.low is None or self.high is None or self.low < -self.log_margin or self.high > self.log_margin:
+            return []
+        if self.blocks < EQUIVALENCE_BLOCKS:
+            return [message("verdict_blocks_for_equivalence", blocks=EQUIVALENCE_BLOCKS)]
+        if self.total is not None and abs(self.total) > self.log_margin:
+            return [message("verdict_in_total", total=self.total)]
+        stalls = {"stalls_a": self.stalls_a, "stalls_b": self.stalls_b}
+        return [message("verdict_stalls", a=self.a.name, b=self.b.name, **stalls)]
+
+
+def _negative(value: float | None) -> float | None:
+    return None if value is None else -value

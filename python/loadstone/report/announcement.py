@@ -1,0 +1,88 @@
+"""What a run will do, for a person, before it starts."""
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+
+from loadstone.message import Message, message
+from loadstone.plan.outline import ComparisonOutline, Outline
+from loadstone.report.text.catalogue import text
+from loadstone.spec.experiment import Experiment, Factor
+from loadstone.spec.levels import level_text, same_level
+
+_WIDTH = 110
+_GLUE = "\0%"
+"""Stands for ` %` while lines are broken."""
+
+
+def description(outline: Outline, experiment: Experiment, prospects: Mapping[str, Message] | None = None) -> str:
+    """Question, factors, tables, comparisons and expected length, for `loadstone show`.
+
+    `prospects`: comparison -> which difference it will be able to show.
+    """
+    return "\n".join(_lines(outline, experiment, prospects or {}))
+
+
+def announcement(experiment: Experiment, extent: Sequence[Message], shortcomings: Sequence[Message]) -> list[str]:
+    """The question, how much is measured in what time, and which comparisons may get no verdict."""
+    lines = [experiment.question, *map(text, extent), *map(text, shortcomings)]
+    return [part for line in lines for part in wrapped(line, then=2)]
+
+
+def _lines(outline: Outline, experiment: Experiment, prospects: Mapping[str, Message]) -> Iterator[str]:
+    yield experiment.name
+    yield from wrapped(experiment.question, 2)
+    yield from wrapped(experiment.description, 2)
+    yield from ("", text(message("plan_factors")))
+    width = max((len(name) for name in experiment.factors), default=0)
+    for name, factor in experiment.factors.items():
+        yield f"  {name:<{width}}  {_levels(factor)}"
+    yield from ("", text(message("plan_tables")))
+    for table in outline.tables:
+        yield f"  {text(table.line)}"
+        yield from wrapped(table.note, 4)
+    yield from _left_out(outline.tables_left_out)
+    if experiment.comparisons:
+        yield from ("", text(message("plan_comparisons")))
+        for comparison in outline.comparisons:
+            yield from _comparison(comparison, prospects.get(comparison.name))
+        yield from _left_out(outline.comparisons_left_out)
+    if experiment.crashes:
+        yield from ("", text(message("plan_crash_heading")))
+        for crash in outline.crashes:
+            yield from wrapped(f"  {text(crash.line)}", 0, 4)
+            yield from wrapped(f"    {crash.note}" if crash.note else "", 0, 4)
+    yield ""
+    yield from map(text, outline.extent)
+    for part in outline.parts:
+        yield from wrapped(text(part), 0, 2)
+    if outline.as_published:
+        yield from wrapped(text(message("plan_as_published", note=outline.as_published)), 0)
+
+
+def _levels(factor: Factor) -> str:
+    marked = [level_text(level) + ("*" if same_level(level, factor.usual) else "") for level in factor.levels]
+    return ", ".join(marked) + (f"  ({factor.title})" if factor.title else "")
+
+
+def _comparison(comparison: ComparisonOutline, prospect: Message | None) -> Iterator[str]:
+    yield from wrapped(f"{comparison.name}: {comparison.question}", 2, 4)
+    for line in (text(comparison.pairs), text(comparison.rules), text(prospect), comparison.note):
+        yield from wrapped(line, 4)
+
+
+def _left_out(names: Sequence[str]) -> Iterator[str]:
+    if names:
+        yield f"  {text(message('plan_left_out', names=list(names)))}"
+
+
+def wrapped(line: str, indent: int = 0, then: int | None = None) -> list[str]:
+    """A text as lines of at most 110 characters, those after the first indented by `then`; none without text."""
+    below = indent if then is None else then
+    lines = textwrap.wrap(
+        line.replace(" %", _GLUE),
+        _WIDTH,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * below,
+        break_on_hyphens=False,
+    )
+    return [part.replace(_GLUE, " %") for part in lines]

@@ -1,0 +1,196 @@
+"""What a run will do, before it starts."""
+
+from collections.abc import Callable, Sequence
+
+from loadstone.report.text.english.grammar import listed, several
+
+Levels = Sequence[tuple[str, Sequence[str]]]
+"""Factor and the texts of its levels."""
+
+
+def duration(seconds: float) -> str:
+    """A time that is known roughly: `45 s`, `15 min` or `2.5 h`."""
+    if seconds < 100:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"
+
+
+def _table(
+    name: str, title: str, rows: int, of: int, varied: Sequence[tuple[str, int]], fixed: Sequence[tuple[str, str]]
+) -> str:
+    """`by-size: By size: 18 rows (operation 3 x payload 6, workers 1)`: how many levels of what, and what is fixed."""
+    parts = [" x ".join(f"{factor} {levels}" for factor, levels in varied), *(f"{one} {level}" for one, level in fixed)]
+    return f"{name}: {title}: {_part(rows, of)} rows ({', '.join(part for part in parts if part)})"
+
+
+def _part(number: int, of: int) -> str:
+    return f"{number} of {of}" if number < of else f"{number}"
+
+
+def _pairs(pairs: int, between: str, sides: Sequence[tuple[str, str]], places: Levels) -> str:
+    """`3 pairs: operation set against update, at payload 100 B, 1 kB, 10 kB; workers 8`."""
+    compared = ", ".join(f"{a} against {b}" for a, b in sides)
+    return f"{several(pairs, 'pair')}: {between} {compared}{f', at {_levels(places)}' if places else ''}"
+
+
+def _levels(levels: Levels) -> str:
+    return "; ".join(f"{factor} {', '.join(texts)}" for factor, texts in levels)
+
+
+def _rules(
+    metric: str, margin: float, looks: Sequence[int], stops: bool, trials: int, trial_s: float, overhead_s: float
+) -> str:
+    small = f"less than {100 * margin:g} % does not matter"
+    after = f"judged after {listed([str(look) for look in looks])} {'block' if list(looks) == [1] else 'blocks'}"
+    stop = ", until every pair is decided" if stops else ""
+    block = f"a block is {several(trials, 'trial')} of {trial_s:g} s (and {overhead_s:.2g} s beside)"
+    return f"{metric} decides, {small}; {after}{stop}; {block}"
+
+
+def _size(
+    conditions: int,
+    of_tables: Sequence[int],
+    blocks_of_tables: Sequence[int],
+    comparisons: int,
+    seed: int,
+    trials_min: int,
+    trials_max: int,
+) -> str:
+    """`83 conditions; 67 of them for tables, 6 blocks; 4 comparisons; in random order (seed 1): 400 to 1200 trials`."""
+    parts = [several(conditions, "condition")]
+    for number, blocks in zip(of_tables, blocks_of_tables, strict=True):
+        tables = f"{number} of them for tables, " if comparisons else ""
+        parts.append(f"{tables}{several(blocks, 'block')}")
+    parts += [several(comparisons, "comparison")] if comparisons else []
+    trials = several(trials_max, "trial") if trials_min == trials_max else f"{trials_min} to {trials_max} trials"
+    return f"{'; '.join(parts)}; in random order (seed {seed}): {trials}"
+
+
+def _time_too_short(budget_s: float, expected_s: float, builds: Sequence[str]) -> str:
+    return (
+        f"Time: {duration(budget_s)}, the budget; about {duration(expected_s)} would be needed: what the "
+        f"budget does not reach stays undecided, or is not measured{_built_within(builds)}"
+    )
+
+
+def _time_of_budget(expected_s: float, budget_s: float, sequential: bool, builds: Sequence[str]) -> str:
+    ends = f"the budget ends it after {duration(budget_s)}, with starts and report{_built_within(builds)}"
+    return f"Time: about {duration(expected_s)}{_to_first_look(sequential)}; {ends}"
+
+
+def _time(expected_s: float, at_most_s: float | None, sequential: bool, builds: Sequence[str]) -> str:
+    at_most = "" if at_most_s is None else f", at most {duration(at_most_s)}"
+    on_top = "starting the servers comes on top"
+    if builds:
+        on_top = f"starting the servers and a first build of {listed(builds)} come on top"
+    return f"Time: about {duration(expected_s)}{_to_first_look(sequential)}{at_most}; {on_top}"
+
+
+def _to_first_look(sequential: bool) -> str:
+    return " to the first look at every comparison" if sequential else ""
+
+
+def _built_within(builds: Sequence[str]) -> str:
+    return f"; a first build of {listed(builds)} takes its part of that" if builds else ""
+
+
+def _preparation(time_s: float, subjects: Sequence[str], data: Sequence[str]) -> str:
+    steps = [f"starting and warming up {listed(subjects)}"] if subjects else []
+    steps += [f"writing {listed(data)}"] if data else []
+    return f"Of that about {duration(time_s)} for {' and '.join(steps)}"
+
+
+def _crashes(crashes: int, time_s: float) -> str:
+    return f"{several(crashes, 'crash', 'crashes')} after all trials, about {duration(time_s)} of that"
+
+
+def _scale(scale: float, shorter: bool) -> str:
+    share = f"{100 * scale:.3g} %"
+    phases = ", and phases as much shorter" if shorter else ""
+    return f"Scale {share}: users and rows are {share} of those written{phases}"
+
+
+def _nothing_compared(blocks: int) -> str:
+    return f"{'One block' if blocks == 1 else f'{blocks} blocks'}: the figures describe, nothing is compared"
+
+
+def _server(name: str, kind: str | None, when: Levels) -> str:
+    return f"Server {name}: {'of no kind' if kind is None else kind}{_only(when)}"
+
+
+def _subject(name: str, manifest: str, when: Levels, factors: Sequence[str]) -> str:
+    anew = f"; started anew for each {listed(factors)}" if factors else ""
+    return f"Subject {name}: {manifest}{_only(when)}{anew}"
+
+
+def _subject_of_user(
+    name: str, urls: int, when: Levels, varied: Sequence[str], fixed: Sequence[str], unknown: Sequence[str]
+) -> str:
+    started_with = [*varied, *([f"{listed(fixed)} as the experiment has it"] if fixed else [])]
+    must = f"; it must run with {' '.join(started_with)}" if started_with else ""
+    given = f"; it knows nothing of {listed(unknown)}: give what it uses by --server" if unknown else ""
+    return f"Subject {name}: yours, {several(urls, 'URL')}{_only(when)}{must}{given}"
+
+
+def _data(name: str, rows: Sequence[int], servers: Sequence[str]) -> str:
+    return f"Data {name}: {listed([f'{number:,}' for number in rows])} rows into {listed(servers)}"
+
+
+def _only(when: Levels) -> str:
+    """` (store redis-hash, redis-json)`; empty for all conditions."""
+    return f" ({_levels(when)})" if when else ""
+
+
+def _crash(name: str, title: str, conditions: int, of: int, times: int, levels: Levels) -> str:
+    tried = f"{_part(conditions, of)} {'condition' if of == 1 else 'conditions'}"
+    often = "once" if times == 1 else f"{times} times"
+    return f"{name}: {title}: {tried}, {often} each ({_levels(levels)})"
+
+
+def _guess(first_blocks: int, first_share: float, last_blocks: int, last_share: float | None) -> str:
+    """What a comparison would show on a quiet machine, at its first look and at the last that the budget allows."""
+    further = f", after {last_blocks} (as the budget allows) one of {_share(last_share)}" if last_share else ""
+    return (
+        f"a guess for a quiet machine: after {first_blocks} blocks a difference of {_share(first_share)} shows 8 times "
+        f"in 10{further}; its first look measures how far blocks lie apart on this one"
+    )
+
+
+def _share(share: float) -> str:
+    return f"{100 * share:.2g} %"
+
+
+ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
+    "plan_factors": "Factors (* where neither a table nor a comparison says otherwise)",
+    "plan_tables": "Tables",
+    "plan_comparisons": "Comparisons",
+    "plan_crash_heading": "Crashes",
+    "plan_left_out": "not in this run: {names:list}",
+    "plan_as_published": "As published: {note}",
+    "plan_table": _table,
+    "plan_pairs": _pairs,
+    "plan_rules": _rules,
+    "plan_size": _size,
+    "plan_time_too_short": _time_too_short,
+    "plan_time_of_budget": _time_of_budget,
+    "plan_time": _time,
+    "plan_preparation": _preparation,
+    "plan_crashes": _crashes,
+    "plan_scale": _scale,
+    "plan_quick": "Quick: trials are short, and what they cannot tell is left out",
+    "plan_nothing_compared": _nothing_compared,
+    "plan_tables_once": "What only stands in tables is measured once: it gets no interval, and no verdict",
+    "plan_server": _server,
+    "plan_subject": _subject,
+    "plan_subject_of_user": _subject_of_user,
+    "plan_data": _data,
+    "plan_crash": _crash,
+    "plan_crash_left_out": "{name}: not in this run",
+    "plan_crash_of_user": "{name}: not in this run ({server} is yours, and is never killed)",
+    "prospect_of": "{name}: {prospect}",
+    "prospect_few_blocks": "{blocks} blocks are too few for a verdict; it takes at least {needed}",
+    "prospect_late_look": "the budget may end before its first look, after {blocks} blocks",
+    "prospect_many_pairs": "{blocks} blocks are too few for {pairs} pairs",
+    "prospect_by_spread": "what it can show depends on how {metric} spreads, which its first look will say",
+    "prospect_guess": _guess,
+}

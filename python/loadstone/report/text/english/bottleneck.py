@@ -1,0 +1,95 @@
+"""What limited a condition."""
+
+from collections.abc import Callable, Sequence
+
+from loadstone.figures import duration, rounded
+from loadstone.report.text.english.grammar import several, whole_percent
+
+_POOLS = {"hikari": "to the database", "redis_pool": "to Redis"}
+
+
+def _full(part: str, busy: Sequence[str], stores: str | None) -> str:
+    return f"{part}-bound: {'; '.join([*busy, *([stores] if stores else [])])}"
+
+
+def _busy_cores(name: str, cores: float, cpus: float, throttled_share: float | None) -> str:
+    of = "1 CPU" if cpus == 1 else f"{cpus:g} CPU{'s' if cpus > 1 else ''}"
+    throttled = "" if throttled_share is None else f", throttled by its limit for {whole_percent(throttled_share)}"
+    return f"{name} {cores:.2f} of its {of}{throttled}{' of the time' if throttled else ''}"
+
+
+def _idle_stores(stores: Sequence[str]) -> str:
+    return f"the {'store is' if len(stores) == 1 else 'stores are'} idle ({', '.join(stores)})"
+
+
+def _other_stores(stores: Sequence[str]) -> str:
+    return f"the {'store' if len(stores) == 1 else 'stores'} beside it: {', '.join(stores)}"
+
+
+def _crowded(part: str | None, used: Sequence[str], cpus: int, busy_share: float) -> str:
+    head = "not the measured system" if part is None else f"{part}-bound"
+    return f"{head}: {', '.join(used)} of {several(cpus, 'CPU')}, {whole_percent(busy_share)} busy"
+
+
+def _disk(name: str, fsyncs_per_s: float | None, wait_share: float) -> str:
+    fsyncs = "" if fsyncs_per_s is None else f", with {rounded(fsyncs_per_s)} fsyncs a second,"
+    return f"server-bound: {name}{fsyncs} waits for the disk (wa {whole_percent(wait_share)})"
+
+
+def _connections(waiting_share: float, connections: int, users: int) -> str:
+    waiting = f"{whole_percent(waiting_share)} of the response time is waiting for a connection"
+    return f"pool-bound: {waiting} ({connections} connections{f' for {users} users' if users else ''})"
+
+
+def _own_pool(threads: float, name: str, pool: str, in_use: float | None) -> str:
+    used = "" if in_use is None else f", {in_use:.0f} of which are in use"
+    return f"pool-bound: {rounded(threads)} threads of {name} wait for its connections {_POOLS[pool]}{used}"
+
+
+def _paced_by_pauses(pause_ns: float, response_ns: float, shares: Sequence[str]) -> str:
+    pause = f"users pause for {duration(pause_ns)} between answers of {duration(response_ns)}"
+    return f"paced: {pause}; {_nothing_full(shares)}"
+
+
+def _round_trips(users: int, response_ns: float, pause_ns: float, rate_per_s: float, shares: Sequence[str]) -> str:
+    response = duration(response_ns)
+    cycle = f"({response} + {duration(pause_ns)} pause)" if pause_ns else response
+    formula = f"X = N/(R+Z) = {users} users / {cycle} = {rounded(rate_per_s)} a second"
+    return f"latency-bound, {formula}; {_nothing_full(shares)}"
+
+
+def _nothing_full(shares: Sequence[str]) -> str:
+    return f"nothing was full ({', '.join(shares)})"
+
+
+BOTTLENECK: dict[str, str | Callable[..., str]] = {
+    "bottleneck_full": _full,
+    "bottleneck_generator_busy": lambda busy_share: f"hottest thread of the generator {whole_percent(busy_share)} busy",
+    "bottleneck_main_thread_busy": lambda name, busy_share: f"main thread of {name} {whole_percent(busy_share)} busy",
+    "bottleneck_cores_busy": _busy_cores,
+    "bottleneck_share": lambda name, busy_share: f"{name} {whole_percent(busy_share)}",
+    "bottleneck_stores_idle": _idle_stores,
+    "bottleneck_stores": _other_stores,
+    "bottleneck_crowded": _crowded,
+    "bottleneck_cores": lambda name, cores: f"{name} {cores:.2f}",
+    "bottleneck_cores_of_programs": lambda cores: f"other programs {cores:.2f}",
+    "bottleneck_cores_of_machines": lambda cores: f"other machines {cores:.2f}",
+    "bottleneck_disk": _disk,
+    "bottleneck_connections": _connections,
+    "bottleneck_own_pool": _own_pool,
+    "bottleneck_server_not_observed": "not known: how busy the server was could not be observed",
+    "bottleneck_parts_not_observed": (
+        "not known: how busy {names:list} was could not be observed; nothing else was full ({shares:list})"
+    ),
+    "bottleneck_other_programs": (
+        "not known: other programs filled the CPUs; nothing of the measured system was full ({shares:list})"
+    ),
+    "bottleneck_rate_set": (
+        "paced: the rate of {rate_per_s:rounded} a second was set; nothing was full ({shares:list})"
+    ),
+    "bottleneck_rate_missed": (
+        "not known: {rate_per_s:rounded} a second is less than was set, though nothing was full ({shares:list})"
+    ),
+    "bottleneck_pauses": _paced_by_pauses,
+    "bottleneck_round_trips": _round_trips,
+}

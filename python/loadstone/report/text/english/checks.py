@@ -1,0 +1,270 @@
+"""What the checks of a trial found."""
+
+from collections.abc import Callable, Mapping
+
+_LIMITS = {"cpu": "cpu limit", "memory": "memory limit"}
+_ERRORS = {"never_answered": "never answered"}
+"""Kinds of errors whose names are no words."""
+
+
+def _share(share: float | None) -> str:
+    return "an unknown share" if share is None else f"{share:.0%}"
+
+
+def _failed(percent: float, kinds: Mapping[str, int]) -> str:
+    listed = ", ".join(f"{number:,} {_ERRORS.get(kind, kind)}" for kind, number in sorted(kinds.items()))
+    return f"{percent:.2g} % of the operations failed: {listed}."
+
+
+def _server_counter(differences: Mapping[str, int]) -> str:
+    listed = ", ".join(f"{name} {difference:+,}" for name, difference in differences.items())
+    return (
+        f"The server's count differs from the generator's ({listed}): another client sent commands, or replies were "
+        "lost."
+    )
+
+
+def _rows(server: str, grown: int, answered: int, operation: str, perhaps: int, too_few: bool) -> str:
+    end = "too few: writes were lost, or one replaced another" if too_few else "too many: others write there, too"
+    more = f" (and {perhaps:,} that may have been stored)" if perhaps else ""
+    return f"{server} has {grown:,} more for {answered:,} correct replies of {operation}{more}, {end}."
+
+
+def _setting(setting: str, server: str, observed: str | None, requested: str) -> str:
+    return f"{setting} of {server} is {'not reported' if observed is None else observed} instead of {requested}"
+
+
+def _gain(generator: float | None, server: float | None, bound: str) -> str:
+    return (
+        f"The generator used {_share(generator)} of its time and the server's side {_share(server)}: with a generator "
+        f"that costs nothing {bound}."
+    )
+
+
+def _taken(programs: Mapping[str, float], stolen: float, bound: str) -> str:
+    found = [(cpu, f"{name} {cpu:.2f} CPU") for name, cpu in programs.items()]
+    if stolen:
+        found.append((stolen, f"other machines on this host {stolen:.2f}"))
+    who = ", ".join(words for _, words in sorted(found, reverse=True)) or "Other programs"
+    return f"{who} used the CPUs of this condition: without them {bound}."
+
+
+def _key_count(change: float, low: int, high: int) -> str:
+    planned = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return (
+        f"The number of keys changed by {change:+,.0f} where {planned} were to be stored: others wrote or removed some."
+    )
+
+
+def _limit(part: str, limit: str, status: str = "unknown", why: str = "") -> str:
+    name = f"{_LIMITS[limit]} of {part}"
+    if status == "unavailable":
+        return f"{name} (unavailable: {why})"
+    return f"{name} (no limit is set)" if status == "unlimited" else name
+
+
+def _samples(operations: int, highest: str | None) -> str:
+    known = f"{highest} is the highest quantile that they tell" if highest else "they tell no quantile"
+    return f"P99.9 needs 100,000 operations, {operations:,} were measured: {known}."
+
+
+def _pool_wait(percent: float, connections: int, users: int | None) -> str:
+    sizes = f"{connections} connections for {users} users" if users else f"{connections} connections"
+    return f"Pool-bound: {percent:.0f} % of the response time is waiting for a connection ({sizes})."
+
+
+def _no_port(connections: int, ports: str | None) -> str:
+    known = f": {ports}" if ports else ""
+    return (
+        f"{connections:,} connections could not be made, for no local port was free{known}. Use fewer connections, "
+        "keep them open, or widen net.ipv4.ip_local_port_range."
+    )
+
+
+def _warm_up(first: float, last: float) -> str:
+    verb = "rose" if last > first else "fell"
+    return f"The rate {verb} from {first:,.0f} a second in the first third to {last:,.0f} in the last."
+
+
+def _restarted(parts: list[str]) -> str:
+    verb = "was" if len(parts) == 1 else "were"
+    return f"{', '.join(parts)} {verb} restarted during the trial: caches, connections and counters began anew."
+
+
+def _slow_log(grown: int) -> str:
+    more = f" (it grew by {grown} commands)" if grown else ""
+    return f"The server does not report what it writes to its slow log{more}."
+
+
+def _shared_cpus(idle: float | None) -> str:
+    return f"Generator and server share CPUs, and {_share(idle)} of the CPU time was idle: each slows the other."
+
+
+def _saved(fork_ms: float) -> str:
+    stopped = f" and the fork stopped it for {fork_ms:.1f} ms" if fork_ms else ""
+    return f"The server saved or rewrote its data during the trial: that takes CPU and disk{stopped}."
+
+
+CHECKS: Mapping[str, str | Callable[..., str]] = {
+    "check.failed_in": "{check} {verdict} in {trials} of {of} trials: {reason:clause}.",
+    "check.no_counters": "The server's own counters could not be read.",
+    "check.no_correct_reply": "No operation got a correct reply in the measure phase.",
+    "check.no_bound": "no upper limit of the rate is known",
+    "check.up_to": "the rate could be up to {share:.0%} higher",
+    "check.background.not_reported": "The server does not report whether it saved in the background.",
+    "check.background.saved": _saved,
+    "check.clock.coarse": (
+        "The clock moves in steps of {step_ns:latency}, and a latency of {latency_ns:latency} is known only to "
+        "lie between {low_ns:latency} and {high_ns:latency}."
+    ),
+    "check.clock.no_latency": "There is no latency to compare the clock's step with.",
+    "check.connection_leak.not_observed": "How many connections the servers had open could not be observed.",
+    "check.connection_leak.rises": (
+        "The connections at {server} rose all the time, from {first:.0f} in the first third to {last:.0f} in the "
+        "last: a client opens them and does not close them."
+    ),
+    "check.connections.broken": "{lost:,} connections were lost and {failed:,} could not be made during the trial.",
+    "check.connections.missing": "In {intervals} of {of} intervals there were not {planned} connections.",
+    "check.connections.no_port": _no_port,
+    "check.connections.ports": (
+        "this machine has {count:,} ({first} to {last}); afterwards {in_use:,} TCP sockets were open and "
+        "{time_wait:,} in TIME_WAIT"
+    ),
+    "check.connections.too_short": "The measure phase was too short to count connections.",
+    "check.conservation.astray": "{operations:,} operations are not accounted for: the generator counted wrongly.",
+    "check.dropped_arrivals.dropped": (
+        "{arrivals:,} arrivals were dropped: they have no latency, so every quantile looks better than it is."
+    ),
+    "check.errors.failed": _failed,
+    "check.errors.nothing_sent": "Nothing was sent in the measure phase.",
+    "check.evicted_keys.evicted": (
+        "The server threw {keys:,.0f} keys away for want of memory: raise maxmemory, or store less."
+    ),
+    "check.evicted_keys.not_reported": "The server does not report whether it threw keys away.",
+    "check.finished.early": "The trial ended early: {why:clause}.",
+    "check.finished.never_driven": "The trial was never driven.",
+    "check.finished.no_facts": "The trial cannot be judged: its record does not hold the facts that the checks need.",
+    "check.finished.not_driven": "The trial could not be driven: {why:clause}.",
+    "check.gain.bound": _gain,
+    "check.gain.not_observed": "Neither the generator's CPU nor the server's could be observed.",
+    "check.hit_rate.misses": (
+        "{percent:.1f} % of the reads found no key, although every key had been stored: they were cheaper."
+    ),
+    "check.hit_rate.no_read": "The server counted no read.",
+    "check.hit_rate.not_reported": "The server does not report how many reads found a key.",
+    "check.hit_rate.nothing_stored": (
+        "Nothing was stored before the trial, so what reads should find is not known: {percent:.1f} % found a key."
+    ),
+    "check.hit_rate.others": (
+        "Others read from this server, too: it counted {reads:,.0f} reads, of which {ours:,} are ours."
+    ),
+    "check.huge_pages.forks": (
+        "The server forked {forks:.0f} times and the kernel gives huge pages to every process: each first write "
+        "after a fork copies 2 MB; set disable-thp to yes."
+    ),
+    "check.huge_pages.not_observed": (
+        "Whether the server's kernel gives huge pages to every process could not be observed."
+    ),
+    "check.key_count.differs": _key_count,
+    "check.key_count.not_known": "What these commands do to the number of keys is not known beforehand.",
+    "check.key_count.not_ours": (
+        "The number of keys changed by {change:+,.0f}; on a server that is not ours others may have done that."
+    ),
+    "check.key_count.not_reported": "The server does not report how many keys it holds.",
+    "check.limits.missing": "Not in force: {limits:phrases}. The figure is without it.",
+    "check.limits.not_reported": "It is not known whether this limit is in force: {limits:list}.",
+    "check.limits.of_one": _limit,
+    "check.little.begun_earlier": (
+        "{ratio:.0%} of the users' time is accounted for; {earlier:.0%} went to operations that had begun before "
+        "the measure phase, whose latency is in no figure. The warm-up was too short for them, or the trial."
+    ),
+    "check.little.idle_users": (
+        "{ratio:.0%} of the users' time is accounted for: the generator did not keep its users going."
+    ),
+    "check.little.nothing_ended": "No operation ended in the measure phase.",
+    "check.little.pipeline": "In a pipeline the earlier replies of a batch wait for the last one.",
+    "check.little.users_stop": "Users stop after their own number of operations: they get fewer.",
+    "check.little.went_on": (
+        "{ratio:.0%} of the users' time is accounted for: operations went on after the measure phase, which was "
+        "too short for them."
+    ),
+    "check.log_level.debug": "The server writes its log at the level 'debug': set loglevel to 'notice'.",
+    "check.log_level.not_reported": "The server does not report its log level.",
+    "check.monitor_clients.listening": (
+        "{clients} client(s) had the server send them every command (MONITOR): end them."
+    ),
+    "check.monitor_clients.not_reported": "The server does not report who is connected to it.",
+    "check.overcommit.not_observed": "The setting of the server's kernel could not be observed.",
+    "check.overcommit.off": "vm.overcommit_memory is not 1: a server that fills half of the memory may fail to fork.",
+    "check.payload.differs": "The server read {difference:+,.0f} bytes against the {sent:,} that were sent to it.",
+    "check.payload.not_reported": "The server does not report how many bytes it read.",
+    "check.payload.replicas": "What the server's replicas acknowledge is counted as read, too.",
+    "check.placement.not_known": "loadstone did not place the server: where it runs is not known.",
+    "check.placement.shared": _shared_cpus,
+    "check.pool_wait.bound": _pool_wait,
+    "check.replies.not_compared": "Replies were not compared with what was written.",
+    "check.replies.not_read_back": "Nothing that was written was read back.",
+    "check.replies.status_only": "Only the status of the replies was checked, not their content.",
+    "check.replies.unrequested": (
+        "{replies:,} replies came without a request: earlier ones may have answered another's request."
+    ),
+    "check.replies.wrong": "{replies:,} replies and {keys:,} of {read_back:,} keys read back were wrong.",
+    "check.restarted.again": _restarted,
+    "check.restarted.another": (
+        "{parts:list}: another server answered after the drive than before it, which has been running for longer: "
+        "a fail-over, or something in between that chooses; give the address of one server."
+    ),
+    "check.restarted.not_reported": "No part reports since when it has been running.",
+    "check.round_trip.empty": (
+        "An answer from a server that does nothing takes {floor_us:.0f} us of the P50 of {p50_us:.0f} us: the P50 "
+        "is what a client waits, but does not show the server's own time."
+    ),
+    "check.round_trip.no_p50": "There is no P50 to compare the empty round trip with.",
+    "check.round_trip.not_measured": "The empty round trip was not measured.",
+    "check.samples.few": _samples,
+    "check.schedule_lag.half": (
+        "Half of the operations left {lag_ns:latency} late or more because of the generator; the P50 is "
+        "{p50_ns:latency}."
+    ),
+    "check.schedule_lag.no_p50": "There is no P50 to compare the generator's lateness with.",
+    "check.schedule_lag.some": (
+        "One operation in a hundred left {lag_ns:latency} late or more because of the generator, with a P50 of "
+        "{p50_ns:latency}; service time is free of that."
+    ),
+    "check.schedule_sent.not_sent": (
+        "{operations:,} of {of:,} operations were never sent: the server cannot keep up with this rate."
+    ),
+    "check.schedule_sent.nothing_due": "Nothing was due in the measure phase.",
+    "check.server_counter.differs": _server_counter,
+    "check.server_counter.restarted": (
+        "The server was restarted, or another one answered: its counters began elsewhere."
+    ),
+    "check.server_cpu.full": "Server-bound: the main thread of {part} had nothing left.",
+    "check.server_cpu.not_observed": "The server's CPU could not be observed.",
+    "check.settings.mismatched": "A setting is not as requested: {settings:list}.",
+    "check.settings.not_reported": "{servers:list} did not report its settings.",
+    "check.settings.of_one": _setting,
+    "check.slow_log.not_reported": _slow_log,
+    "check.slow_log.on": "Commands of {from_us} us and more go to the slow log: set {setting} to 10000.",
+    "check.stored_rows.astray": "{rows:sentences}",
+    "check.stored_rows.keys": (
+        "{server} has {rows:,} rows more, as answered, and {keys:,} keys more: counting keys is not counting rows."
+    ),
+    "check.stored_rows.not_counted": "What {servers:list} holds could not be counted.",
+    "check.stored_rows.not_ours": "{rows:sentences} On a server that is not ours others may have done that.",
+    "check.stored_rows.of_one": _rows,
+    "check.subject_throttled.limit": (
+        "The CPU limit of {subject} throttled its threads for {percent:.0f} % of the time: it is the bottleneck."
+    ),
+    "check.swap.moved": "{megabytes:,.1f} MB of memory were moved to or from the disk.",
+    "check.swap.not_reported": "This system does not report whether memory was swapped.",
+    "check.taken.bound": _taken,
+    "check.taken.not_observed": "What others took of the CPUs could not be observed.",
+    "check.warm_up.changed": _warm_up,
+    "check.warm_up.late": "The rate settled only after {intervals} of {of} intervals, in the last half.",
+    "check.warm_up.no_rate": "Nothing was answered, so there is no rate to look at.",
+    "check.warm_up.too_short": (
+        "{measured_s:.3g} s are too short to tell a warm-up from noise; all trials together may."
+    ),
+    "check.warm_up.users_stop": "Users stop after their own number of operations: the rate falls.",
+}

@@ -1,0 +1,120 @@
+"""What went wrong in the original measurement, and what a run shows of it."""
+
+from collections.abc import Callable, Sequence
+
+from loadstone.figures import rounded
+from loadstone.report.text.english.grammar import several
+
+_PARTS = {
+    "generator": "the generator",
+    "subject": "the application",
+    "server": "the store",
+    "pool": "a pool of connections",
+    "network": "the network",
+    "latency": "nothing but the round trips",
+    "paced": "the load's own pace",
+    "unknown": "something that could not be observed",
+}
+
+
+def _percent(share: float, digits: int = 0) -> str:
+    return f"{100 * share:.{digits}f} %"
+
+
+def _check(check: str, valid: int, suspect: int, invalid: int, unknown: int, worst: str | None) -> str:
+    others = {"suspect": suspect, "invalid": invalid, "unknown": unknown}
+    counted = [f"valid in {several(valid, 'trial')}", *(f"{name} in {n}" for name, n in others.items() if n)]
+    figure = f"; the worst figure is {worst}" if worst else ""
+    refused = " Invalid trials give no figure." if invalid else ""
+    return f"`{check}` is {', '.join(counted)}{figure}.{refused}"
+
+
+def _worst(measured: float, limit: float | None, unit: str, trial: str) -> str:
+    """`83 %, limit 70 % (b02-001)`."""
+    of = f" {unit}" if unit else ""
+    at_most = "" if limit is None else f", limit {limit:.3g}{of}"
+    return f"{measured:.3g}{of}{at_most} ({trial})"
+
+
+def _repeats(blocks_min: int, blocks_max: int, spread_max: float, spread_typical: float, better_of_two: float) -> str:
+    often = f"{blocks_min}" if blocks_min == blocks_max else f"{blocks_min} to {blocks_max}"
+    return (
+        f"Each condition was measured in {often} blocks, in random order. Single trials of one condition lie up to "
+        f"{_percent(spread_max)} apart, typically {_percent(spread_typical)}: two single runs could not tell a smaller "
+        f"difference from chance, and keeping the better of two would have added {_percent(better_of_two, 1)}."
+    )
+
+
+def _errors(
+    failing: int, conditions: int, label: str, failed_share: float, counted_per_s: float, correct_per_s: float
+) -> str:
+    more = f" ({_percent(counted_per_s / correct_per_s - 1, 1)} more)" if correct_per_s else ""
+    return (
+        f"Operations failed in {failing} of {conditions} conditions, most at {label}: {_percent(failed_share, 2)}. "
+        f"Counted in they would make {rounded(counted_per_s)} operations a second of {rounded(correct_per_s)} correct "
+        f"replies{more}; only correct replies rank."
+    )
+
+
+def _bottlenecks(conditions: int, parts: Sequence[str], without: int, falls: str | None) -> str:
+    left = f" {without} more gave no figure." if without else ""
+    return f"Bottleneck of {several(conditions, 'condition')}: {', '.join(parts)}.{left}{f' {falls}' if falls else ''}"
+
+
+def _store_cpu_falls(
+    before_cores: float, after_cores: float, first: str, last: str, label: str, more_cases: int
+) -> str:
+    more = f"; so it does in {more_cases} more" if more_cases else ""
+    return (
+        f"As users grow the store's CPU falls, from {_percent(before_cores)} of a core at {first} to "
+        f"{_percent(after_cores)} at {last} ({label}){more}: the store is not what is full."
+    )
+
+
+def _rows_counted(counted: int, unequal: int, keyed: str | None) -> str:
+    equal = f"{counted - unequal} of {counted} trials" if unequal else "every trial"
+    said = f"Rows counted on the server are the correct replies in {equal} ({counted} counted)."
+    differing = f" In {unequal} they are not: these give no figure." if unequal else ""
+    return f"{said}{differing}{f' {keyed}' if keyed else ''}"
+
+
+def _keys_counted(rows: int, keys: int, label: str) -> str:
+    per_row = f"{keys / rows:.3g} keys" if rows else "keys"
+    return f"A row is {per_row} at {label}: counting keys would have said {keys:,} where {rows:,} rows were stored."
+
+
+def _same_rows(data: Sequence[str]) -> str:
+    return f"Every store held {' and '.join(data)}, written before its first trial."
+
+
+LESSONS: dict[str, str | Callable[..., str]] = {
+    "lesson_caught": "caught",
+    "lesson_did_not_happen": "did not happen",
+    "lesson_unknown": "unknown",
+    "lesson_caught_meaning": "It happened here, too, and was refused or kept apart.",
+    "lesson_did_not_happen_meaning": (
+        "It was looked for and is not there; or what was not examined then is examined and answered here."
+    ),
+    "lesson_unknown_meaning": "This run cannot tell.",
+    "lesson_check": _check,
+    "lesson_check_worst": _worst,
+    "lesson_check_unknown": "No trial of this run could tell: the check `{check}` has no figure.",
+    "lesson_not_compared": "This run did not compare these conditions.",
+    "lesson_no_figure": "No trial of this run gave a figure.",
+    "lesson_once": "Each condition was measured once here, too: no difference is claimed from that.",
+    "lesson_repeats": _repeats,
+    "lesson_nothing_sent": "No operation was sent in this run.",
+    "lesson_no_errors": "No operation failed, in none of {conditions} conditions.",
+    "lesson_errors": _errors,
+    "lesson_bottlenecks_unknown": "The bottleneck of the conditions could not be observed.",
+    "lesson_bottlenecks": _bottlenecks,
+    "lesson_part_in": lambda part, conditions: f"{_PARTS[part]} in {conditions}",
+    "lesson_store_cpu_falls": _store_cpu_falls,
+    "lesson_rows_vary": "How many rows of {data} a store held depends on the condition.",
+    "lesson_no_rows": "No store that was given rows was driven in this run.",
+    "lesson_same_rows": _same_rows,
+    "lesson_rows_of": lambda data, rows, stores: f"the same {rows:,} rows of {data} ({', '.join(stores)})",
+    "lesson_nothing_counted": "Nothing that was stored was counted on a server in this run.",
+    "lesson_rows_counted": _rows_counted,
+    "lesson_keys_counted": _keys_counted,
+}

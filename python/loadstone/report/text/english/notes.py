@@ -1,0 +1,70 @@
+"""What a reader must know of a run as a whole."""
+
+from collections.abc import Callable, Sequence
+
+from loadstone.report.text.english.grammar import several
+
+
+def _cut_short(done: int, needed: int, at_most: bool, folder: str) -> str:
+    number = f"at most {needed}" if at_most else f"{needed}"
+    return (
+        f"{done} of {number} trials are finished: the run was cut short; "
+        f"`loadstone run --resume {folder}` goes on with it."
+    )
+
+
+def _judged_otherwise(trials: int) -> str:
+    return f"{several(trials, 'trial is', 'trials are')} judged otherwise by this version than when the run was made."
+
+
+def _scaled(scale: float) -> str:
+    share = f"{100 * scale:.3g} %"
+    return f"Scaled: users (where the experiment scales them) and rows are {share} of those that it writes."
+
+
+def _measured_again(trials: int, blocks: int) -> str:
+    return f"{several(trials, 'trial')} of {several(blocks, 'block')} measured again: only the last counts."
+
+
+def _speed_varied(cpus: Sequence[str]) -> str:
+    return f"The machine's own speed varied between trials (slow tenth over fast tenth): {', '.join(cpus)}."
+
+
+def _left_out(tables: Sequence[str]) -> str:
+    return f"Left out of a quick run: {'; '.join(tables)}."
+
+
+def _sources(study: str, others: Sequence[str]) -> str:
+    """The study, and what else of it is printed, as one list."""
+    if not others:
+        return study
+    *init, last = others
+    listed = f"{', '.join(init)}, and {last}" if init else last
+    return f"{study}; also {listed}"
+
+
+NOTES: dict[str, str | Callable[..., str]] = {
+    "note_cut_short": _cut_short,
+    "note_beyond_budget": (
+        "{left} of {conditions} conditions of the tables were not measured: budget. "
+        "`loadstone run --resume {folder} --budget TIME` measures them."
+    ),
+    "note_measured_again": _measured_again,
+    "note_speed_varied": _speed_varied,
+    "note_speed_of_cpu": lambda cpu, spread_share: f"{cpu} by {spread_share:.0%}",
+    "note_judged_otherwise": _judged_otherwise,
+    "note_scaled": _scaled,
+    "note_left_out_of_quick": _left_out,
+    "note_engine_build": "The engine is a {profile} build: it measures itself.",
+    "note_huge_pages": (
+        "Transparent huge pages are `always`: a server that forks then stalls longer; Redis advises `madvise`."
+    ),
+    "note_overcommit": ("Memory overcommit is 0: a background save of a large data set can fail; Redis advises 1."),
+    "note_cpu_limit": "loadstone runs under a limit of {cpus:g} CPUs.",
+    "note_frequency_governor": "The CPU's frequency governor is `{governor}`: its clock changes with the load.",
+    "note_shared_cpus": "Driver and servers share CPUs on this machine: each takes time from the other.",
+    "note_other_runs": (
+        "Another run measured on this machine at the same time ({runs:list}): each took time from the other."
+    ),
+    "published_sources": _sources,
+}

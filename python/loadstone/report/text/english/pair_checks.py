@@ -1,0 +1,51 @@
+"""What the checks of a comparison found."""
+
+from collections.abc import Callable, Mapping
+
+
+def _blocks(number: int) -> str:
+    return "1 block" if number == 1 else f"{number} blocks"
+
+
+def _few(blocks: int, needed: int) -> str:
+    return f"{_blocks(blocks)}: a verdict needs {needed}, since one run differs from the next by chance."
+
+
+def _few_trials(a: int, b: int, names: list[str], needed: int) -> str:
+    return f"{a} usable trials in {names[0]} and {b} in {names[1]}: a verdict needs {needed} in each."
+
+
+def _rates(a: float, b: float, closed: bool) -> str:
+    why = ": in a closed model the faster one also sends more" if closed else ""
+    return f"{a:,.0f} operations a second were offered to the one and {b:,.0f} to the other{why}."
+
+
+PAIR_CHECKS: Mapping[str, str | Callable[..., str]] = {
+    "pair.clock.coarse": (
+        "The clock moves in steps of {step_ns:,.0f} ns, and the figures are around {figures_ns:,.0f} ns."
+    ),
+    "pair.error_difference.unequal": (
+        "{a:.2g} % of the operations of the one failed, and {b:.2g} % of the other: not the same work."
+    ),
+    "pair.figures.missing": "{without} of {of} blocks give no such figure.",
+    "pair.gain.both": "The generator limited both: without it each could do {percent:.0f} % more at least.",
+    "pair.gain.one": "The generator limited one of the two: without it that one could do {percent:.0f} % more.",
+    "pair.offered_rate.differs": _rates,
+    "pair.offered_rate.not_known": "No rate is known.",
+    "pair.order_effect.depends": (
+        "The difference depends on which of the two runs first (p = {p_value:.2g}): something is carried over "
+        "from one trial to the next."
+    ),
+    "pair.order_effect.no_block": "No block was used.",
+    "pair.order_effect.one_first": "The same one always ran first.",
+    "pair.replication.few": _few,
+    "pair.replication.few_trials": _few_trials,
+    "pair.replication.one_first": (
+        "The same condition ran first in every block: what the order does looks like a difference."
+    ),
+    "pair.samples.few": "{operations:,} operations lie beyond the quantile: so few move it by chance.",
+    "pair.samples.no_figure": (
+        "{without} of {of} trials give no such figure: too few operations in a trial, or too many failed"
+    ),
+    "pair.warm_up.rises": "The rate rises by {percent:.0f} % within the trials of one of the two: it was not warm yet.",
+}

@@ -1,0 +1,17 @@
+"""What is wrong with a row of a table, beside the checks of its trials."""
+
+from collections.abc import Callable, Mapping
+
+
+def _other_speed(cpu: str, slower: float) -> str:
+    kind = "slower" if slower > 0 else "faster"
+    return f"While it was measured {cpu} was {abs(slower):.0%} {kind} than usual in this run."
+
+
+ROWS: Mapping[str, str | Callable[..., str]] = {
+    "row.apart": "Its {trials} trials lie {share:.0%} apart, and are too few for an interval.",
+    "row.not_merged": "The latencies cannot be merged: {error}.",
+    "row.other_speed": _other_speed,
+    "row.rises_within": "The rate rises by {share:.0%} within its trials: they were not warm yet.",
+    "row.rose_over": "The rate rose by {share:.0%} from its first trials to its last.",
+}

@@ -1,0 +1,77 @@
+"""Where a system saturates, in fixed terms: the verdict, or why there is none."""
+
+from collections.abc import Callable, Sequence
+
+
+def _figure(value: float) -> str:
+    """A rate or a number of users: three digits, whole from 100 on."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _interval(figures: Sequence[float]) -> str:
+    """`1,240 [1,190, 1,300]`."""
+    value, low, high = map(_figure, figures)
+    return f"{value} [{low}, {high}]"
+
+
+def _plateau(users: Sequence[float], per_s: Sequence[float]) -> str:
+    return f"SATURATES at {_interval(users)} users: {_interval(per_s)} a second"
+
+
+def _peak(users: Sequence[float], per_s: Sequence[float], end_per_s: float, end_users: int) -> str:
+    falls = f"beyond it throughput falls, to {_figure(end_per_s)} a second at {end_users} users"
+    return f"PEAK at {_interval(users)} users: {_interval(per_s)} a second; {falls}"
+
+
+def _failed(share: float, limit_share: float, users: int | None = None) -> str:
+    at = "" if users is None else f" at {users} users"
+    return f"{share:.1%} of the replies failed{at} (limit {limit_share:.0%})"
+
+
+def _too_few_bisections(blocks: int, blocks_min: int) -> str:
+    return f"{blocks} block{'' if blocks == 1 else 's'} of bisections; at least {blocks_min} are needed"
+
+
+def _latency_missed(quantile: float, latency_s: float | None, objective_s: float) -> str:
+    measured = "beyond measure" if latency_s is None else f"{1e3 * latency_s:.3g} ms"
+    return f"P{100 * quantile:g} {measured}, objective {1e3 * objective_s:.3g} ms"
+
+
+SATURATION: dict[str, str | Callable[..., str]] = {
+    "saturation_plateau": _plateau,
+    "saturation_peak": _peak,
+    "saturation_limit": lambda objective, per_s: f"KEEPS {objective} up to {_interval(per_s)} a second",
+    "saturation_at_least": lambda per_s, why: f"CAPACITY >= {_figure(per_s)} a second: {why}",
+    "saturation_none": "NO POINT: {why}",
+    "users_only_rose": (
+        "the users only ever rose, so time and load cannot be told apart (what was cold warmed up, what filled up "
+        "stayed full); measure {sweeps_min} sweeps in random order, each level held still for a trial"
+    ),
+    "too_few_sweeps": "sweeps that hold every level: {sweeps} of {of}; measure {sweeps_min}",
+    "sweeps_in_one_order": (
+        "every sweep ran in the same order, so time and load cannot be told apart; order them randomly"
+    ),
+    "unloaded_time_unknown": "the unloaded response time R_0 is not known; measure 1 user in every sweep",
+    "from_users_on": "from {users} users on {why}",
+    "generator_gave_out": "the generator gave out: {limit}",
+    "generator_gave_out_at": "the generator gave out at {users} users: {limit}",
+    "replies_failed": _failed,
+    "replies_failed_at": _failed,
+    "no_correct_reply": "there was no correct reply",
+    "not_levelled_off": "it had not levelled off at {users} users",
+    "not_levelled_off_at_most": "it had not levelled off at {users} users, the most that were allowed",
+    "still_rising": "it still rose at {users} users",
+    "no_longer_exceeded": lambda per_s: f"{_figure(per_s)} a second is no longer exceeded",
+    "peak_not_located": (
+        "throughput falls again before {users} users, but where it is highest cannot be told; measure more levels there"
+    ),
+    "latency_objective": lambda quantile, latency_s: f"P{100 * quantile:g} <= {1e3 * latency_s:.3g} ms",
+    "latency_missed": _latency_missed,
+    "goodput_missed": lambda share, objective_share: f"{share:.1%} answered correctly, objective {objective_share:.1%}",
+    "backlog_grew": lambda arrivals: f"the backlog grew by {arrivals:,.0f} arrivals",
+    "too_few_bisections": _too_few_bisections,
+    "kept_at_every_rate": ("most blocks kept {objective} at every rate they tried; locate it again from higher rates"),
+    "missed_at_every_rate": (
+        "most blocks missed {objective} at every rate they tried; locate it again from lower rates"
+    ),
+}

@@ -1,0 +1,129 @@
+"""The verdicts of comparisons, in fixed terms. Ratios are logarithms; one without an end is None."""
+
+from collections.abc import Callable, Sequence
+from math import inf
+
+from loadstone.figures import check_figure
+from loadstone.percents import percent_text, ratio_text
+
+
+def minutes_text(minutes: float) -> str:
+    """The range in which the time still needed will lie: half to twice the estimate."""
+    low, high = minutes / 2, minutes * 2
+    decimals = 0 if low >= 1 else 1
+    return f"about {max(low, 0.1):.{decimals}f} to {max(high, 0.2):.{decimals}f} more minutes"
+
+
+def blocks_text(blocks: int) -> str:
+    """`1 block`, `8 blocks`."""
+    return f"{blocks} block" if blocks == 1 else f"{blocks} blocks"
+
+
+def _verdict(said: str, across: bool, quick: bool) -> str:
+    return f"{'across: ' if across else ''}{said}{' (quick)' if quick else ''}"
+
+
+def _ratio(estimate: float | None, low: float | None, high: float | None) -> str:
+    """B against A."""
+    ends = (-inf if low is None else low, inf if high is None else high)
+    middle = estimate if estimate is not None else -inf if low is None and high is not None else inf
+    return ratio_text(middle, *ends, sign=True)
+
+
+def _equivalent(margin: float, negligible: bool, ratio: str | None) -> str:
+    said = f"EQUIVALENT within {percent_text(margin)}{', real but negligible' if negligible else ''}"
+    return said if ratio is None else f"{said}: {ratio}"
+
+
+def _lead(lead: float | None, low: float | None, high: float | None) -> str:
+    """How far the faster one leads: the larger over the smaller figure."""
+    return ratio_text(*(inf if end is None else end for end in (lead, low, high)))
+
+
+def _faster(winner: str, lead: float | None, low: float | None, high: float | None, materially: bool) -> str:
+    return f"{winner} FASTER by {_lead(lead, low, high)}{', materially' if materially else ''}"
+
+
+def _mixed_brief(larger_is_faster: bool) -> str:
+    return f"MIXED: typically faster, {'less total work' if larger_is_faster else 'more total time'}"
+
+
+def _mixed(
+    larger_is_faster: bool, winner: str, lead: float | None, low: float | None, high: float | None, total: float | None
+) -> str:
+    by = f"{winner} by {_lead(lead, low, high)}"
+    return f"{_mixed_brief(larger_is_faster)} ({by}, {_in_total(total)})"
+
+
+def _in_total(total: float | None) -> str:
+    return f"in total {ratio_text(total or 0.0, None, None, sign=True)}"
+
+
+def _hidden(ratio: str, most: float | None) -> str:
+    hides = "" if most is None else f"; the generator may hide up to {percent_text(most)}"
+    return f"NOT DECIDABLE HERE: {ratio}{hides}"
+
+
+def _not_decidable(noise_floor: float | None) -> str:
+    return f"NOT DECIDABLE HERE: noise floor {'unknown' if noise_floor is None else f'+-{percent_text(noise_floor)}'}"
+
+
+def _undecided(found: str, remarks: Sequence[str]) -> str:
+    return f"UNDECIDED: {'; '.join([found, *remarks])}"
+
+
+def _invalid(check: str, measured: float, limit: float, unit: str) -> str:
+    unit = f" {unit}" if unit else ""
+    return f"INVALID: {check}, measured {check_figure(measured)}{unit}, limit {check_figure(limit)}{unit}"
+
+
+def _several_faster(winner: str, least: float, most: float) -> str:
+    return f"{winner} FASTER by {percent_text(least).removesuffix(' %')} to {percent_text(most)}"
+
+
+def _at_places(verdict: str, places: Sequence[str]) -> str:
+    """Places one after the other; where each has several parts, with strokes between them."""
+    strokes = " / " if any(", " in place for place in places) else ", "
+    return f"{verdict} at {strokes.join(places)}" if places else verdict
+
+
+def _sides_answer(a: str, b: str, verdicts: Sequence[str], quick: bool) -> str:
+    return f"{b} against {a}: {'; '.join(verdicts)}{' (quick)' if quick else ''}."
+
+
+def _forecast(blocks: int, spread: float, effect: float) -> str:
+    return (
+        f"its blocks spread by {percent_text(spread)}: with {blocks} of them a difference of {percent_text(effect)} "
+        "or more shows 8 times in 10"
+    )
+
+
+VERDICTS: dict[str, str | Callable[..., str]] = {
+    "verdict": _verdict,
+    "verdict_ratio": _ratio,
+    "verdict_equivalent": _equivalent,
+    "verdict_faster": _faster,
+    "verdict_mixed": _mixed,
+    "verdict_mixed_brief": _mixed_brief,
+    "verdict_hidden": _hidden,
+    "verdict_not_decidable": _not_decidable,
+    "verdict_undecided": _undecided,
+    "verdict_no_interval": lambda blocks, blocks_min: (
+        f"no interval from {blocks_text(blocks)}, at least {blocks_min} are needed"
+    ),
+    "verdict_all_failed": "both conditions fail so often that the quantile falls among the failures",
+    "verdict_more_minutes": minutes_text,
+    "verdict_blocks_for_equivalence": "equivalence needs {blocks} blocks",
+    "verdict_in_total": _in_total,
+    "verdict_stalls": "stalls: {a} {stalls_a}, {b} {stalls_b}",
+    "verdict_invalid": _invalid,
+    "verdict_invalid_for": lambda check, reason: f"INVALID: {check}, {reason}" if check else "INVALID",
+    "verdicts_faster": _several_faster,
+    "verdicts_invalid": lambda checks: f"INVALID: {', '.join(checks)}",
+    "verdicts_undecided": "UNDECIDED",
+    "verdicts_not_decidable": "NOT DECIDABLE HERE",
+    "verdict_at": _at_places,
+    "sides_answer": _sides_answer,
+    "family_answer": lambda sides: " ".join(sides),
+    "forecast": _forecast,
+}
