@@ -18,10 +18,13 @@ from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.observe.watch import Watch
 from loadstone.plan.model import Closed, Command, Keys, Operation, Phases, Plan, Pool
-from loadstone.record.avg_max import VMSTAT_COLUMNS
+from loadstone.software.host.metrics import HOST, OF_HOST
 from loadstone.software.host.monitor import HostMonitor
 from loadstone.software.host.processes import ProcessMonitor
 from loadstone.software.redis.embedded import EmbeddedSettings
+
+VMSTAT = [metric.name for metric in OF_HOST if metric.part == HOST]
+"""The columns of `vmstat`, in its order."""
 
 
 def main() -> None:
@@ -81,7 +84,7 @@ def watched(plan: Plan, pid: int, seconds: int) -> tuple[list[Sample], dict[str,
 def vmstat_means(text: str) -> dict[str, float]:
     """Means of vmstat's lines but the first, which is of the time since the machine started."""
     rows = [line.split() for line in text.splitlines() if line.split() and line.split()[0].isdigit()][1:]
-    means = {name: statistics.fmean(float(row[at]) for row in rows) for at, name in enumerate(VMSTAT_COLUMNS)}
+    means = {name: statistics.fmean(float(row[at]) for row in rows) for at, name in enumerate(VMSTAT)}
     return {name: value for name, value in means.items() if name not in ("swpd", "si", "so")}
 
 

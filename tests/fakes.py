@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from hdrh.histogram import HdrHistogram
 
-from loadstone import steady_clock
+from loadstone import registry, steady_clock
 from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
 from loadstone.deploy.processes.resource_limits import Throttling
 from loadstone.deploy.provider import DeployContext
@@ -33,6 +33,7 @@ from loadstone.observe.watch import Watch
 from loadstone.plan.model import Closed, Endpoint, Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import Ceiling
+from loadstone.software.metric import by_name
 
 from .fake_redis import FakeServer, numbered
 
@@ -283,7 +284,7 @@ class FakeLive:
 class FakeMonitor:
     """Observes a machine that stands still."""
 
-    UNITS: ClassVar[dict[str, str]] = {"id": "per cent"}
+    METRICS = by_name([registry.METRICS["id"]])
 
     def sample(self, unix_s: float) -> Iterable[Sample]:
         return [Sample(unix_s, "host", "id", 100.0)]

@@ -34,4 +34,4 @@ def test_every_metric_has_a_unit() -> None:
     for monitor in registry.monitors(Watch(cpus=(0,))):
         names = [sample.metric for sample in monitor.sample(0.0)]
         assert names
-        assert set(names) <= set(monitor.UNITS)
+        assert set(names) <= set(monitor.METRICS)

@@ -29,19 +29,8 @@ LOADING = {
 STAGES = {"spec", "plan", "deploy", "drive", "observe", "record", "judge", "analyse", "report", "live"}
 NAMES = ("mariadb", "postgresql")
 MENTIONS = {
-    "analyse.lesson_facts": "the CPU of all stores, by their metrics",
-    "judge.validity.application": "whether the servers were observed, by their metrics",
-    "judge.validity.evidence": "a part of a record of before is known by its metrics",
-    "judge.validity.headroom": "the work on the disk, by its metrics",
-    "judge.validity.utilisation": "how busy a part is, by its metrics",
-    "live.prometheus_names": "the names of the series",
-    "record.avg_max": "which metrics a record keeps",
-    "record.facts": "a part of a record of before is known by its metrics",
-    "record.part_cpu": "connections and threads, by their metrics",
+    "record.before_kinds": "a part of a record of before is known by its metrics",
     "report.glossary": "the words of the reports",
-    "report.seen": "a part is known by its metrics",
-    "report.seen_tables": "the columns of the tables",
-    "report.study_columns": "a column of a study",
     "secrecy.registry": "words that are too common to be hidden as a secret",
     "secrecy.text": "the schemes of URLs that hold a password",
     "spec.experiment": "the key of a study's column",

@@ -1,6 +1,7 @@
 """Times that are subtracted from each other later do not follow a wall clock that somebody sets."""
 
 import time
+from collections.abc import Mapping
 from typing import ClassVar
 
 import pytest
@@ -13,6 +14,7 @@ from loadstone.drive.outcome import Interval
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.plan.model import Closed, Command, Operation, Phases, Plan, Pool
+from loadstone.software.metric import Metric
 from loadstone.software.redis.monitor import CommandStat, RedisSnapshot, difference
 
 HOUR_NS = 3600 * 10**9
@@ -31,7 +33,7 @@ def test_it_goes_on_evenly_where_the_wall_clock_is_set(monkeypatch: pytest.Monke
 
 def test_samples_do_not_follow_the_wall_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     class OneFigure:
-        UNITS: ClassVar = {"figure": ""}
+        METRICS: ClassVar[Mapping[str, Metric]] = {}
 
         def sample(self, unix_s: float) -> list[Sample]:
             return [Sample(unix_s, "part", "figure", 1.0)]

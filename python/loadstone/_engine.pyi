@@ -6,7 +6,7 @@ class Engine:
     def __init__(self, plan_json: str) -> None:
         """Raises ValueError naming the field when the plan cannot be driven."""
     def start(self) -> None:
-        """Open the pool and begin. Raises ConnectionError (with the server's error text) if no connection can be made."""
+        """Open the pool and begin. Raises ConnectionError with the server's error text if none can be made."""
     def next_interval(self, timeout_s: float) -> str | None:
         """The next `Interval` as JSON, or None after `timeout_s` or when all were handed out."""
     def finished(self) -> bool:

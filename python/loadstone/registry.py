@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 from pydantic import Field, TypeAdapter, ValidationError
 
 from loadstone.errors import UserError
+from loadstone.software.host import metrics as host
+from loadstone.software.jvm import metrics as jvm
+from loadstone.software.mariadb import metrics as mariadb
 from loadstone.software.mariadb.declared import MARIADB
+from loadstone.software.metric import Metric, StudyColumn, by_name
+from loadstone.software.part_kind import PartKind, Pool
+from loadstone.software.redis import metrics as redis
 from loadstone.software.redis.declared import REDIS
 from loadstone.software.software import Software
 from loadstone.spec.problems import first_problem, listed, nearest, shown
@@ -28,6 +34,13 @@ SOFTWARE: Mapping[str, Software] = {one.name: one for one in (REDIS, MARIADB)}
 """Every server software by its name; what settings do not say otherwise is the first."""
 CONTAINER = "container"
 """The kind of several kinds of software: `software` says of which."""
+_OBSERVED = (host.OBSERVED, mariadb.OBSERVED, redis.OBSERVED, jvm.OBSERVED)
+METRICS: Mapping[str, Metric] = by_name(metric for room in _OBSERVED for metric in room.metrics)
+"""Every metric by its name. The tables of the report stand in this order."""
+PART_KINDS: Mapping[str, PartKind] = {kind.name: kind for room in _OBSERVED for kind in room.kinds}
+"""What is declared of each kind of part, by the kind that records carry."""
+POOLS: Mapping[str, Pool] = {pool.name: pool for room in _OBSERVED for pool in room.pools}
+STUDY_COLUMNS: tuple[StudyColumn, ...] = tuple(column for room in _OBSERVED for column in room.study_columns)
 _WATCHED = ("host", *SOFTWARE, "jvm")
 """The rooms with monitors, in their order: those that may have to wait for an answer come after those that do not."""
 

@@ -47,6 +47,7 @@ def busy(part: str, share: float) -> Change:
 
 def with_app(cores: float, main_thread: float = 0.1, cpus: tuple[int, ...] = (0, 1)) -> Change:
     def change(line: Line) -> None:
+        line["facts"]["kinds"]["app"] = "subject"
         line["facts"]["parts"]["app"] = {"mean_share": cores, "main_thread_share": main_thread}
         line["facts"]["placement"]["server_cpus"] = list(cpus)
 
@@ -74,6 +75,7 @@ def behind_app(
             "replicas": replicas, "ours": True, "limits": {"cpu limit": limit} if limit else {},
             "throttled_s": throttled * driven_s * replicas if limit else None,
         }  # fmt: skip
+        facts["kinds"]["spring"] = "subject"
         for name in names:
             facts["parts"][name] = {"mean_share": cores / replicas}
             facts["seen"][name] = {metric: {"avg": value, "max": value} for metric, value in seen.items()}
@@ -82,7 +84,9 @@ def behind_app(
             facts["parts"]["redis"] = redis | {"mean_share": shares["redis"], "main_thread_share": shares["redis"]}
         elif shares:
             facts["servers"] = {}
+            del facts["kinds"]["redis"]
         if "mariadb" in shares:
+            facts["kinds"]["mariadb"] = "mariadb"
             facts["parts"]["mariadb"] = {"mean_share": shares["mariadb"], "cpu_limit": 1.0}
             facts["seen"]["mariadb"] = {"threads_connected": {"avg": 12, "max": 12}}
         facts["placement"]["server_cpus"] = list(cpus)

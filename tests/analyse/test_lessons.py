@@ -176,7 +176,7 @@ def row(part: str, cpu: float | None = None, **levels: Any) -> Row:
         condition=condition, label=str(condition["workers"]), trials=["b01-001"], verdict="valid", reasons=[],
         operations=1, elapsed_s=1.0, throughput_per_s=1.0, goodput_per_s=1.0, peak_per_s=1.0, response_ns=None,
         service_ns=None, pool_wait_ns=None, errors={}, cpu_share={}, published=None, unmeasurable={},
-        bottleneck=Bottleneck(part=part, message="", evidence={}), seen={"redis": figures},
+        bottleneck=Bottleneck(part=part, message="", evidence={}), seen={"redis": figures}, kinds={"redis": "redis"},
     )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from loadstone.drive.outcome import Interval, IntervalOperation, Latency, Phase
 from loadstone.errors import UserError
 from loadstone.live import prometheus
 from loadstone.live.prometheus import STALE_S, LiveExporter
-from loadstone.live.prometheus_names import NOT_EXPOSED, SERIES
+from loadstone.live.prometheus_names import COUNTERS, NOT_EXPOSED, SERIES
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.plan.model import Plan
@@ -38,7 +38,7 @@ from loadstone.software.redis.monitor import RedisMonitor
 DASHBOARD = Path(__file__).parents[2] / "docs" / "grafana-dashboard.json"
 MONITORS = (HostMonitor, OthersMonitor, ProcessMonitor, GeneratorMonitor, RedisMonitor, MariaDbMonitor, JvmMonitor)
 SHOWN = ("mariadb_", "jvm_", "pool_", "tomcat_")
-TOLD = {metric for monitor in MONITORS for metric in monitor.UNITS}
+TOLD = {metric for monitor in MONITORS for metric in monitor.METRICS}
 TIMES_NS = (1_000_000, 2_500_000, 2_500_000, 40_000_000)
 
 
@@ -85,7 +85,7 @@ def everything() -> list[Sample]:
     return [
         Sample(1.0, monitor.__name__.removesuffix("Monitor").lower(), metric, 8.0)
         for monitor in MONITORS
-        for metric in monitor.UNITS
+        for metric in monitor.METRICS
     ]
 
 
@@ -178,7 +178,10 @@ def test_names_stand_for_metrics_that_monitors_tell_and_follow_the_conventions()
         assert not series.name.endswith("_total")
     helps = {(series.name, series.help) for series in SERIES.values()}
     assert len(helps) == len({series.name for series in SERIES.values()}), "one help for each name"
-    kinds = {(series.name, tuple(label for label, _ in series.labels), series.counter) for series in SERIES.values()}
+    kinds = {
+        (series.name, tuple(label for label, _ in series.labels), metric in COUNTERS)
+        for metric, series in SERIES.items()
+    }
     assert len(kinds) == len(helps), "the same labels for all of a name"
     assert not {series.name for series in SERIES.values()} & {*prometheus.COUNTERS, *prometheus.GAUGES}
 
@@ -186,7 +189,7 @@ def test_names_stand_for_metrics_that_monitors_tell_and_follow_the_conventions()
 def test_every_metric_is_exposed_or_stands_elsewhere() -> None:
     assert set(SERIES) | set(NOT_EXPOSED) == TOLD
     assert not set(SERIES) & set(NOT_EXPOSED)
-    names = {series.name + ("_total" if series.counter else "") for series in SERIES.values()}
+    names = {series.name + ("_total" if metric in COUNTERS else "") for metric, series in SERIES.items()}
     for why in NOT_EXPOSED.values():
         assert why.endswith("environment.json") or names & set(re.findall(r"[a-z_]+", why)), why
 

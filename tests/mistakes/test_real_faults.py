@@ -110,7 +110,9 @@ class Bench:
             operation="set", server="redis", before=keys, after=more, answered=drive.total.ok, keys_before=keys,
             keys_after=more, unknown=sum(drive.total.errors.values()) + drive.total.timeouts + drive.total.in_flight,
         )  # fmt: skip
-        readings = PartReadings(counters={"redis": (before, after)}, stored=[] if load else [counted])
+        readings = PartReadings(
+            software={"redis": "redis"}, counters={"redis": (before, after)}, stored=[] if load else [counted]
+        )
         driven = Drive(planned.name, plan, drive, intervals, samples)
         observation = Observation(driven, measure_phase(drive), readings, placement=place())
         return judge_trial(make_trial_record(planned, observation))
@@ -344,7 +346,7 @@ def test_a_server_that_dies(tmp_path: Path) -> None:
         server.stop()
     planned = PlannedTrial("b01-001", {}, 1, 1, {}, plan, None)
     driven = Drive(planned.name, plan, drive, intervals)
-    readings = PartReadings(counters={"redis": (None, None)})
+    readings = PartReadings(software={"redis": "redis"}, counters={"redis": (None, None)})
     trial = judge_trial(make_trial_record(planned, Observation(driven, measure_phase(drive), readings)))
     assert trial.verdict == "invalid"
     assert check_of(trial, "finished").verdict == "invalid"

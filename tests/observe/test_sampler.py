@@ -8,12 +8,13 @@ import pytest
 
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
+from loadstone.software.metric import Metric, by_name
 
 
 class Counting:
     """A monitor that counts how often it is asked."""
 
-    UNITS = {"asked": "times"}  # noqa: RUF012
+    METRICS = by_name([Metric("asked", "part", "counter", "times", "how often it was called", "nowhere")])
 
     def __init__(self) -> None:
         self.asked = 0

@@ -307,7 +307,7 @@ def make_trial(
     }
     observed = {name: changes.pop(name) for name in ("ceiling", "placement", "failure") if name in changes}
     driven = driven_as(drive, planned.name, changes.pop("samples", drive.samples))
-    readings = PartReadings(**({"counters": drive.snapshots} | changes))
+    readings = PartReadings(**({"software": {"redis": "redis"}, "counters": drive.snapshots} | changes))
     return make_trial_record(planned, Observation(driven, measure_phase(drive.record), readings, **(given | observed)))
 
 

@@ -233,6 +233,7 @@ def of_an_application(synthetic: ModuleType, drive) -> TrialFacts:
         drive,
         replace(planned, target="app"),
         samples=samples,
+        software={"redis": "redis", "mariadb": "mariadb"},
         counters={**drive.snapshots, "mariadb": (None, None)},
         stored=[StoredFacts(operation="set", server="mariadb", before=1, after=3, answered=2)],
         subjects={"app": SubjectFacts(replicas=2, ours=True), "nest": SubjectFacts(replicas=1, ours=True)},
@@ -279,7 +280,9 @@ def test_only_a_limit_in_force_is_one(synthetic: ModuleType, drive, reported, ke
     planned = synthetic.planned_trial("b01-001", {"operation": "set"}, drive.plan)
     planned.servers["mariadb"] = {"kind": "mariadb", "limits": {"cpu": 1.0}, "settings": {"log_bin": "OFF"}}
     samples = [*drive.samples, *of_process(synthetic, "mariadb", 0.8, 0.001, threads_connected=12.0)]
-    trial = synthetic.make_trial(drive, planned, samples=samples, **({} if reported is None else {"limits": reported}))
+    software = {"redis": "redis", "mariadb": "mariadb"}
+    given = {} if reported is None else {"limits": reported}
+    trial = synthetic.make_trial(drive, planned, samples=samples, software=software, **given)
     found = TrialFacts.model_validate(trial.facts)
     assert found.limits == {"mariadb": {"cpu": kept}}
     assert found.parts["mariadb"].cpu_limit == cpus
@@ -318,10 +321,12 @@ def test_what_monitors_saw_is_kept_as_average_and_maximum(of_an_application: Tri
 def test_connections_are_followed_through_the_measure_phase(synthetic: ModuleType, drive) -> None:
     start_s = synthetic.STARTED_NS / 1e9
     rising = [Sample(start_s + second, "mariadb", "threads_connected", 10.0 + second) for second in range(-1, 10)]
-    found = TrialFacts.model_validate(synthetic.make_trial(drive, samples=rising).facts).server_connections
+    software = {"mariadb": "mariadb"}
+    trial = synthetic.make_trial(drive, samples=rising, software=software)
+    found = TrialFacts.model_validate(trial.facts).server_connections
     first, second, third = found["mariadb"]
     assert second - first == third - second == pytest.approx(2.0)
-    seen_once = TrialFacts.model_validate(synthetic.make_trial(drive, samples=rising[:3]).facts)
+    seen_once = TrialFacts.model_validate(synthetic.make_trial(drive, samples=rising[:3], software=software).facts)
     assert seen_once.server_connections == {}
 
 

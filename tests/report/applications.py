@@ -87,8 +87,16 @@ def seen_of(store: str, store_cpu: float, replicas: int = 1) -> dict[str, dict[s
     }
 
 
+def kinds_of(seen: dict[str, Any]) -> dict[str, str]:
+    """What the parts of `seen_of` are."""
+    known = {"host": "host", "generator": "driver", "redis": "redis", "mariadb": "mariadb"}
+    subjects = {part: "subject" for part in seen if part.startswith("spring")}
+    return {part: kind for part, kind in known.items() if part in seen} | subjects
+
+
 def row(condition: dict[str, Any], label: str, tps: float, users: int, errors: float = 0.0, **more: Any) -> Row:
     """A row that obeys Little's law, with a share of errors."""
+    more.setdefault("kinds", kinds_of(more.get("seen", {})))
     mean_ns = users / tps * 1e9
     operations = round(tps * 30)
     goodput = tps * (1 - errors)

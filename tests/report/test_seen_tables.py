@@ -23,9 +23,11 @@ def texts(table: SeenTable, line: int = 0) -> dict[str, str]:
 
 
 def seeing(analysis: Analysis, **seen: Any) -> Analysis:
-    """The analysis with one table of one row, of which just this was seen."""
+    """The analysis with one table of one row, of which just this was observed."""
     table = analysis.tables[0]
-    row = table.rows[0].model_copy(update={"seen": seen})
+    known = {"host": "host", "generator": "driver", "redis": "redis", "mariadb": "mariadb"}
+    kinds = {part: kind for part, kind in known.items() if part in seen}
+    row = table.rows[0].model_copy(update={"seen": seen, "kinds": kinds})
     return analysis.model_copy(update={"tables": [table.model_copy(update={"rows": [row]})]})
 
 

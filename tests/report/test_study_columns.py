@@ -64,7 +64,12 @@ def test_the_store_stands_in_brackets_in_millicores(application: Analysis, appli
         application.tables[0]
         .rows[0]
         .model_copy(
-            update={"throughput_per_s": 2600.4, "goodput_per_s": 2600.4, "seen": applications.seen_of("mariadb", 0.38)}
+            update={
+                "throughput_per_s": 2600.4,
+                "goodput_per_s": 2600.4,
+                "seen": applications.seen_of("mariadb", 0.38),
+                "kinds": {"mariadb": "mariadb", "spring": "subject"},
+            }
         )
     )
     table = application.tables[0].model_copy(update={"rows": [row], "columns": ["tps_store", "store_cpu"]})
@@ -126,7 +131,8 @@ def test_of_several_stores_only_the_busiest_stands_beside_the_rate(
 ) -> None:
     used = {"used_memory": AvgMax(avg=1, max=1), "cpu_share": AvgMax(avg=0.001, max=0.002)}
     busier = {"threads_connected": AvgMax(avg=1, max=1), "cpu_share": AvgMax(avg=0.001, max=0.003)}
-    changes = {"seen": {"redis": used, "mariadb": busier}, "condition": condition}
+    kinds = {"redis": "redis", "mariadb": "mariadb"}
+    changes = {"seen": {"redis": used, "mariadb": busier}, "kinds": kinds, "condition": condition}
     table = with_columns(one(application.tables[0], 0), "tps_store", **changes, throughput_per_s=207, goodput_per_s=207)
     assert cells(table, "tps_store") == [words]
 
@@ -196,12 +202,13 @@ def test_a_row_without_a_figure_has_dashes(application: Analysis, empty_analysis
     assert {column.cell(row) for column in shown} == {"—"}
 
 
-def test_parts_are_told_by_what_monitors_say_of_them(application: Analysis) -> None:
+def test_parts_are_known_by_the_kind_that_their_record_carries(application: Analysis) -> None:
     row = application.tables[0].rows[0]
     odd = {"cache": row.seen["mariadb"], "cpu7": {"busy": AvgMax(avg=1, max=2)}, "spring": row.seen["spring"]}
+    kinds = {"cache": "mariadb", "spring": "subject"}
     table = one(application.tables[0], 0)
     table = table.model_copy(
-        update={"rows": [row.model_copy(update={"seen": odd})], "columns": ["store_cpu", "app_cpu"]}
+        update={"rows": [row.model_copy(update={"seen": odd, "kinds": kinds})], "columns": ["store_cpu", "app_cpu"]}
     )
     assert cells(table, "store_cpu") == [f"{1000 * row.seen['mariadb']['cpu_share'].max:.0f}m"]
     assert cells(table, "app_cpu") == ["93 / 98 %"]

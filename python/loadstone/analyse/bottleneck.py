@@ -130,7 +130,7 @@ def _full(load: Load, full: Sequence[str]) -> tuple[Part, Message]:
 
 def _stores(load: Load, full: Sequence[str]) -> Message | None:
     """How busy the stores were beside a subject that is full: that is what such a study is about."""
-    stores = {name: busy.share for name, busy in load.parts.items() if busy.kind != "subject" and name not in full}
+    stores = {name: busy.share for name, busy in load.parts.items() if busy.kind.store and name not in full}
     if not stores or all(_kind(load, name) != "subject" for name in full):
         return None
     shares = _shares(stores)
@@ -191,7 +191,7 @@ def _nothing_full(load: Load, shares: Sequence[Message]) -> tuple[Part, Message]
 def _kind(load: Load, name: str) -> Part:
     if name == DRIVER:
         return "generator"
-    return "subject" if load.parts[name].kind == "subject" else "server"
+    return "server" if load.parts[name].kind.store else "subject"
 
 
 def _busy(load: Load, name: str) -> Message:

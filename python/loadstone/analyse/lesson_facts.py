@@ -8,7 +8,7 @@ from loadstone.analyse.model import LessonVerdict, ResultTable, Row
 from loadstone.analyse.server_side import facts_of, stored_keys, stored_rows
 from loadstone.message import Message, message
 from loadstone.plan.labels import label_of, level_words
-from loadstone.record.facts import OF_MARIADB
+from loadstone.record.part_kinds import declared
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import fits, identity
@@ -16,7 +16,6 @@ from loadstone.spec.levels import fits, identity
 Found = tuple[LessonVerdict, Message]
 FALLS = 0.05
 """J: a store's CPU that falls by less is not called falling."""
-_OF_REDIS = "used_memory"
 
 
 def errors_kept_apart(experiment: Experiment, trials: Sequence[TrialRecord]) -> Found:
@@ -132,8 +131,8 @@ def _users(trial: TrialRecord) -> int:
 
 
 def _store_cpu(row: Row) -> float | None:
-    """CPU of all Redis and MariaDB servers together, in cores; None where none was observed."""
-    stores = [figures for figures in row.seen.values() if _OF_REDIS in figures or OF_MARIADB in figures]
+    """CPU of all stores together, in cores; None where none was observed."""
+    stores = [figures for part, figures in row.seen.items() if declared(row.kinds.get(part)).store]
     shares = [figures["cpu_share"].avg for figures in stores if "cpu_share" in figures]
     return sum(shares) if shares else None
 

@@ -61,6 +61,8 @@ class Row(Piece):
     """Keys that Redis had more after them; not the same as `stored` where an entity is several keys."""
     seen: dict[str, dict[str, AvgMax]] = {}
     """Part -> metric -> average and maximum over its trials; `host` has vmstat's columns."""
+    kinds: dict[str, str] = {}
+    """Part -> what it is, of those in `seen` that are a server, a subject, the machine or the driver."""
     users: int | None = None
     """Users as driven, of a run that was made smaller; None in others, and in the open model."""
     ours: bool = False

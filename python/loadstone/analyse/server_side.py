@@ -18,6 +18,7 @@ def server_side(trials: Sequence[TrialRecord]) -> dict[str, Any]:
         "ours": all(facts.placement is not None for _, facts in known),
         "stored_keys": _sum([stored_keys(facts) for _, facts in known]),
         "seen": _seen([(facts, trial.duration_s) for trial, facts in known]),
+        "kinds": {part: kind for _, facts in known for part in facts.seen if (kind := facts.kind_of(part)) is not None},
     }
 
 

@@ -69,6 +69,7 @@ def read_after(planned: PlannedTrial, ready: Ready, cpus: Sequence[int], before:
 def readings(planned: PlannedTrial, ready: Ready, before: Before, drive: Drive, after: After) -> PartReadings:
     """Both put together, as an observation has them."""
     return PartReadings(
+        software={name: one.control.software for name, one in ready.servers.items()},
         counters={name: (before.counters[name], after.counters[name]) for name in before.counters},
         stored=stored_facts(planned, drive.record, drive.intervals, before.held, after.held),
         subjects=after.subjects,

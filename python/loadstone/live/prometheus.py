@@ -15,6 +15,7 @@ from prometheus_client.registry import Collector
 
 from loadstone.drive.outcome import Interval, IntervalOperation
 from loadstone.errors import UserError
+from loadstone.live.prometheus_names import COUNTERS as MONITORED_COUNTERS
 from loadstone.live.prometheus_names import SERIES
 from loadstone.observe.sample import Sample
 from loadstone.record.histogram import decode
@@ -22,7 +23,7 @@ from loadstone.secrecy.registry import hide
 
 ADDRESS = "127.0.0.1"
 STALE_S = 10.0
-"""A gauge that was not told for so long is left out: what it stood for is over."""
+"""A gauge that was not reported for so long is left out: what it stood for is over."""
 PHASES = ("ramp_up", "warm_up", "measure", "drain")
 BOUNDS_S = (*(float(f"{digit}e{power}") for power in range(-5, 2) for digit in (1, 1.5, 2, 3, 5, 7)), 100.0)
 """Upper bounds of the buckets of response times."""
@@ -78,8 +79,8 @@ class LiveExporter(Collector):
         self._lock = threading.Lock()
         self._counters: dict[Key, float] = defaultdict(float)
         self._gauges: dict[Key, tuple[float, float]] = {}
-        """The value, and when it was told."""
-        self._told: dict[Key, float] = {}
+        """The value, and when it was reported."""
+        self._reported: dict[Key, float] = {}
         """Counters as monitors tell them."""
         self._responses: dict[str, _Responses] = defaultdict(_Responses)
         registry = CollectorRegistry()
@@ -128,8 +129,8 @@ class LiveExporter(Collector):
                 if series is None:
                     continue
                 labels = (("part", sample.part), *series.labels)
-                if series.counter:
-                    self._told[(series.name, labels)] = sample.value * series.scale
+                if sample.metric in MONITORED_COUNTERS:
+                    self._reported[(series.name, labels)] = sample.value * series.scale
                 else:
                     self._gauge(series.name, labels, sample.value * series.scale)
 
@@ -137,8 +138,8 @@ class LiveExporter(Collector):
         """All figures as they are; called for each scrape."""
         with self._lock:
             oldest_s = self._clock() - STALE_S
-            gauges = {key: value for key, (value, told_s) in self._gauges.items() if told_s >= oldest_s}
-            counters = {**self._counters, **self._told}
+            gauges = {key: value for key, (value, reported_s) in self._gauges.items() if reported_s >= oldest_s}
+            counters = {**self._counters, **self._reported}
             responses = [(name, seen.below.tolist(), seen.count, seen.sum_s) for name, seen in self._responses.items()]
         helps = {series.name: series.help for series in SERIES.values()} | COUNTERS | GAUGES
         yield from _families(CounterMetricFamily, counters, helps)

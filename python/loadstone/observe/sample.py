@@ -1,11 +1,13 @@
 """A sample, and the monitor seam."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
+
+from loadstone.software.metric import Metric
 
 
 class Sample(NamedTuple):
-    """One value that a monitor saw. The unit stands in the monitor's own table `UNITS`."""
+    """One value that a monitor observed, in the unit that its metric declares."""
 
     unix_s: float
     part: str
@@ -14,8 +16,9 @@ class Sample(NamedTuple):
 
 
 class Monitor(Protocol):
-    """Yields samples of one part when asked, about once a second. Must not raise for a part that died."""
+    """Yields samples of one part on request, about once a second. Must not raise for a part that died."""
 
-    UNITS: dict[str, str]
+    METRICS: Mapping[str, Metric]
+    """All that it reports, by name."""
 
     def sample(self, unix_s: float) -> Iterable[Sample]: ...

@@ -18,8 +18,8 @@ OWN = "loadstone"
 """The rest of loadstone's process: monitors, progress, record."""
 OTHERS = "others"
 """The part under which the monitors record, by name, who else used the servers' CPUs."""
-OF_MARIADB = "threads_connected"
-"""The metric by which a MariaDB is told from a Redis and from an application."""
+HOST = "host"
+"""The part under which the machine is recorded."""
 _NUMBERED = re.compile(r"(-replica)?-\d+$")
 
 
@@ -156,7 +156,7 @@ class PartCpu(Facts):
     max_share: float | None = None
     """In the busiest second."""
     main_thread_share: float | None = None
-    """The thread that executes the commands, where there is one (Redis) and it can be told."""
+    """The thread that executes the commands, where there is one and it can be observed."""
     wait_share: float | None = None
     """How long that thread, or the driver's hottest, was ready to run and had no CPU, as a share of the time."""
     cpu_limit: float | None = None
@@ -234,8 +234,11 @@ class TrialFacts(Facts):
     plan: Plan
     drive: DriveRecord | None = None
     """As the driver handed it over, with its histograms left out."""
+    kinds: dict[str, str] = {}
+    """What each part is, of servers, subjects, the machine and the driver: a name in `registry.PART_KINDS`. What a
+    server or subject consists of (`app-1`, `app-2`) is of its kind, see `kind_of`."""
     servers: dict[str, ServerTrial] = {}
-    """Every Redis, by its name; a MariaDB has no such counters."""
+    """Every server with such counters, by its name."""
     starts: dict[str, PartStart] = {}
     """Every process that can be seen and every server, by its part."""
     ceiling: Ceiling | None = None
@@ -272,6 +275,11 @@ class TrialFacts(Facts):
         if isinstance(data, dict) and isinstance(data.get("plan"), dict) and "endpoints" not in data["plan"]:
             return {**data, "plan": {**data["plan"], "endpoints": [{}]}}
         return data
+
+    def kind_of(self, part: str) -> str | None:
+        """What a part is; None of what belongs to nothing that has a kind."""
+        owner = owner_of(part, self.kinds)
+        return None if owner is None else self.kinds[owner]
 
     def written(self) -> dict[str, Any]:
         """As it stands in the trial's line: without addresses."""

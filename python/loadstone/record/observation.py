@@ -34,8 +34,10 @@ class Drive:
 class PartReadings:
     """What was read of servers and subjects right before and right after the slices."""
 
+    software: Mapping[str, str] = field(default_factory=dict)
+    """Server -> the software that it is, as its control has it."""
     counters: Mapping[str, SnapshotPair] = field(default_factory=dict)
-    """Server -> its own counters before and after; a MariaDB has none."""
+    """Server -> its own counters before and after, of those that have some."""
     stored: Sequence[StoredFacts] = ()
     """What was counted on servers before and after."""
     subjects: Mapping[str, SubjectFacts] = field(default_factory=dict)

@@ -15,6 +15,7 @@ from loadstone.drive.outcome import Latency, Phase
 from loadstone.errors import DriveFailed, UserError
 from loadstone.files import read_bytes, read_json, why
 from loadstone.observe.sample import Sample
+from loadstone.record.before_kinds import with_kinds
 from loadstone.record.crash import CrashRecord
 from loadstone.record.histogram import merge, quantiles_ns
 from loadstone.record.hlog import measured
@@ -214,7 +215,7 @@ def read_trials(path: Path) -> tuple[list[TrialRecord], list[str]]:
     trials: list[TrialRecord] = []
     for number, record in reader:
         try:
-            trial = TrialRecord.model_validate(record)
+            trial = TrialRecord.model_validate(with_kinds(record))
         except ValidationError:
             reader.damaged.append(number)
             continue

@@ -5,20 +5,28 @@
 
 from collections.abc import Mapping, Sequence
 
-from loadstone import registry
 from loadstone.drive.outcome import Counts, DriveRecord, Interval, Latency
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.record.avg_max import seen_of
-from loadstone.record.facts import DRIVER, HostFacts, SeriesPoint, ServerCounters, ServerTrial, SnapshotPair, TrialFacts
+from loadstone.record.avg_max import averages_of
+from loadstone.record.facts import (
+    DRIVER,
+    HOST,
+    HostFacts,
+    SeriesPoint,
+    ServerCounters,
+    ServerTrial,
+    SnapshotPair,
+    TrialFacts,
+)
 from loadstone.record.histogram import decode, dispersion, merge, quantiles_ns, quantiles_of_summary
 from loadstone.record.observation import Observation
 from loadstone.record.part_cpu import connections_by_third, cpu_seconds, parts_of
+from loadstone.record.part_kinds import has_counters, kinds_of
 from loadstone.record.requested import limits_of_servers, settings_of_servers, with_limits
 from loadstone.record.trial import Quantiles, TrialCounts, TrialRecord
 from loadstone.record.window import Window
 
-_HOST = "host"
 _KERNEL = "kernel"
 _WHOLE_SECOND = 0.95
 _NOTHING = Quantiles(min=None, mean=None, p50=None, p90=None, p95=None, p99=None, p999=None, max=None)
@@ -27,9 +35,9 @@ _NOTHING = Quantiles(min=None, mean=None, p50=None, p90=None, p95=None, p99=None
 def make_trial_record(planned: PlannedTrial, observation: Observation) -> TrialRecord:
     """The record of a planned trial that was observed; its verdict is `suspect` until it is judged."""
     drive, window = observation.drive.record, observation.window
-    redis = _with_counters(planned, observation.readings.counters)
-    cpu_s = cpu_seconds(window, drive, redis)
-    facts = _facts(planned, observation, window, cpu_s, redis)
+    kinds = kinds_of(observation.readings.software, observation.readings.subjects)
+    cpu_s = cpu_seconds(window, drive, kinds)
+    facts = _facts(planned, observation, window, cpu_s, kinds)
     counts = _sum_counts([operation.counts for operation in drive.operations.values()])
     completed = sum(operation.window_completed for operation in drive.operations.values())
     correct = sum(operation.window_ok for operation in drive.operations.values())
@@ -61,9 +69,13 @@ def make_trial_record(planned: PlannedTrial, observation: Observation) -> TrialR
 
 
 def _facts(
-    planned: PlannedTrial, observation: Observation, window: Window, cpu_s: Mapping[str, float], redis: Sequence[str]
+    planned: PlannedTrial,
+    observation: Observation,
+    window: Window,
+    cpu_s: Mapping[str, float],
+    kinds: dict[str, str],
 ) -> TrialFacts:
-    """What the checks are made from; `redis`: the servers that have counters."""
+    """What the checks are made from; `kinds`: what each part is."""
     drive, readings = observation.drive.record, observation.readings
     in_force = limits_of_servers(planned, readings.limits)
     return TrialFacts(
@@ -71,33 +83,25 @@ def _facts(
         plan=observation.drive.plan,
         drive=_without_histograms(drive),
         response_dispersion=dispersion([decode(o.response_histogram) for o in drive.operations.values()]),
-        servers={name: _server_trial(readings.counters[name]) for name in redis},
+        kinds=kinds,
+        servers={name: _server_trial(pair) for name, pair in readings.counters.items() if has_counters(name, kinds)},
         starts=dict(readings.starts),
         ceiling=observation.ceiling,
         series=_series(observation.drive.intervals),
         host=_host(window),
-        parts=parts_of(window, drive, cpu_s, planned.servers, readings.subjects, in_force),
+        parts=parts_of(window, drive, cpu_s, kinds, in_force),
         stored=tuple(readings.stored),
         subjects=with_limits(planned, readings.subjects),
         target=planned.target,
         settings=settings_of_servers(planned, readings.settings),
         unlike={name: dict(values) for name, values in readings.mismatched.items()},
         limits=in_force,
-        seen=seen_of(window),
+        seen=averages_of(window),
         speed=dict(readings.speed),
-        server_connections=connections_by_third(window, observation.drive.samples),
+        server_connections=connections_by_third(window, observation.drive.samples, kinds),
         ports=readings.ports,
         placement=observation.placement,
     )
-
-
-def _with_counters(planned: PlannedTrial, counters: Mapping[str, SnapshotPair]) -> list[str]:
-    """The servers that have counters of their own, whether they answered or not."""
-    return [
-        name
-        for name, pair in counters.items()
-        if any(pair) or registry.software_of(planned.servers.get(name, {})).has_counters
-    ]
 
 
 def failed_trial_record(planned: PlannedTrial, plan: Plan, failure: str, started_unix_ns: int) -> TrialRecord:
@@ -207,9 +211,9 @@ def _whole_seconds(series: Sequence[SeriesPoint]) -> list[float]:
 
 
 def _host(window: Window) -> HostFacts:
-    steal, idle = window.mean(_HOST, "st"), window.mean(_HOST, "id")
+    steal, idle = window.mean(HOST, "st"), window.mean(HOST, "id")
     huge, overcommit = window.highest(_KERNEL, "huge_pages_always"), window.highest(_KERNEL, "overcommit_memory")
-    swapped = [window.mean(_HOST, column) for column in ("si", "so")]
+    swapped = [window.mean(HOST, column) for column in ("si", "so")]
     return HostFacts(
         steal_share=None if steal is None else steal / 100,
         idle_share=None if idle is None else idle / 100,

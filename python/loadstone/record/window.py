@@ -6,7 +6,7 @@ from itertools import pairwise
 from loadstone.observe.sample import Sample
 
 _COVERED = 0.5
-"""A figure is told only if samples lie around so much of the stretch."""
+"""A figure is reported only if samples lie around so much of the stretch."""
 
 
 class Window:

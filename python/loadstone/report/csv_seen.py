@@ -1,28 +1,27 @@
-"""What the monitors saw, in long form: `host.csv` with vmstat's columns, `parts.csv` a line a part and metric."""
+"""What the monitors observed, in long form: `host.csv` with vmstat's columns, `parts.csv` a line a part and metric."""
 
 from collections.abc import Iterator
 
+from loadstone import registry
 from loadstone.analyse.model import Analysis, ResultTable, Row
 from loadstone.judge.verdict import Level
-from loadstone.report.seen import HOST
-from loadstone.report.seen_tables import MACHINE
+from loadstone.record.facts import HOST
 
 Cell = str | int | float | bool | None
 
-_UNITS = {"swpd": "_kib", "free": "_kib", "buff": "_kib", "cache": "_kib"}
-_UNITS |= dict.fromkeys(("si", "so", "bi", "bo"), "_kib_per_s") | dict.fromkeys(("in", "cs"), "_per_s")
-_UNITS |= dict.fromkeys(("us", "sy", "id", "wa", "st"), "_percent")
-VMSTAT = {metric: f"{metric}{_UNITS.get(metric, '')}" for column in MACHINE for metric in column.metrics}
-"""vmstat's columns, and what they are called in `host.csv`, before `_avg` and `_max`."""
+MACHINE = {
+    metric.name: f"{metric.name}{metric.csv_unit}" for metric in registry.METRICS.values() if metric.part == HOST
+}
+"""The metrics of the machine, and what they are called in `host.csv`, before `_avg` and `_max`."""
 
 
 def host_rows(analysis: Analysis) -> Iterator[dict[str, Cell]]:
-    """A line a condition of which the machine was seen."""
+    """A line a condition of which the machine was observed."""
     for table, row in _rows(analysis):
         figures = row.seen.get(HOST)
         if figures:
             line = _condition(analysis, table, row)
-            for metric, name in VMSTAT.items():
+            for metric, name in MACHINE.items():
                 figure = figures.get(metric)
                 line |= {f"{name}_avg": figure.avg if figure else None, f"{name}_max": figure.max if figure else None}
             yield line

@@ -1,59 +1,43 @@
-"""What the monitors saw of a row: which part is a store, which the subject, and their figures."""
+"""What the monitors observed of a row: its parts by what they are, and their figures."""
 
-import re
 from collections.abc import Iterator, Mapping
-from typing import Literal
 
+from loadstone import registry
 from loadstone.analyse.model import Analysis, Row
-from loadstone.record.facts import DRIVER, OWN, AvgMax
+from loadstone.record.facts import AvgMax
+from loadstone.record.part_kinds import declared
+from loadstone.software.metric import STORES
 
 Figures = Mapping[str, AvgMax]
-Kind = Literal["host", "driver", "redis", "mariadb", "subject"]
-STORES: tuple[Kind, ...] = ("redis", "mariadb")
-
-HOST = "host"
-_OF_REDIS = frozenset({"connected_clients", "used_memory", "total_commands_processed"})
-_OF_MARIADB = frozenset({"threads_connected", "buffer_pool_data_bytes", "rows_read_per_s"})
-_OF_A_SUBJECT = frozenset({"cpu_share", "heap_used_bytes"})
-_REST = re.compile(rf"{OWN}|kernel|cpu\d+")
-"""Parts that are not worth a line: settings of the kernel, single CPUs."""
 
 
-def kind_of(part: str, figures: Figures) -> Kind | None:
-    """What a part is, by what its monitors tell; None where it is nothing of its own."""
-    if part == HOST:
-        return "host"
-    if part == DRIVER:
-        return "driver"
-    if figures.keys() & _OF_REDIS:
-        return "redis"
-    if figures.keys() & _OF_MARIADB:
-        return "mariadb"
-    if _REST.fullmatch(part) or not figures.keys() & _OF_A_SUBJECT:
-        return None
-    return "subject"
+def kinds_in(*kinds: str) -> tuple[str, ...]:
+    """These kinds of parts, with every kind of store in the place of `STORES`."""
+    stores = tuple(kind.name for kind in registry.PART_KINDS.values() if kind.store)
+    return tuple(one for kind in kinds for one in (stores if kind == STORES else (kind,)))
 
 
-def parts(row: Row, *kinds: Kind) -> Iterator[tuple[str, Figures]]:
-    """The row's parts of these kinds, by name."""
-    return ((part, figures) for part, figures in row.seen.items() if kind_of(part, figures) in kinds)
+def parts(row: Row, *kinds: str) -> Iterator[tuple[str, Figures]]:
+    """The row's parts of these kinds, by name, in the order of the row."""
+    wanted = kinds_in(*kinds)
+    return ((part, figures) for part, figures in row.seen.items() if row.kinds.get(part) in wanted)
 
 
 def has_application(analysis: Analysis) -> bool:
-    """Whether an application or a MariaDB was under test: then the machine is part of the answer."""
+    """Whether an application, or a server whose machine matters, was under test: the machine is part of the answer."""
     rows = (row for table in analysis.tables for row in table.rows)
     return bool(analysis.environment.get("subjects")) or any(
-        True for row in rows for _ in parts(row, "subject", "mariadb")
+        declared(kind).shows_machine for row in rows for kind in row.kinds.values()
     )
 
 
-def average(row: Row, kind: Kind, metric: str) -> float | None:
+def average(row: Row, kind: str, metric: str) -> float | None:
     """The average of all parts of this kind added up; None where none was observed."""
-    seen = [figures[metric].avg for _, figures in parts(row, kind) if metric in figures]
-    return sum(seen) if seen else None
+    found = [figures[metric].avg for _, figures in parts(row, kind) if metric in figures]
+    return sum(found) if found else None
 
 
-def highest(row: Row, kind: Kind, metric: str) -> float | None:
-    """The maxima of all parts of this kind added up; None where none was observed."""
-    seen = [figures[metric].max for _, figures in parts(row, kind) if metric in figures]
-    return sum(seen) if seen else None
+def highest(row: Row, kind: str, metric: str, own: int = 0) -> float | None:
+    """The maxima of all parts of this kind added up, each without `own`; None where none was observed."""
+    found = [max(0.0, figures[metric].max - own) for _, figures in parts(row, kind) if metric in figures]
+    return sum(found) if found else None

@@ -2,12 +2,16 @@
 
 from collections.abc import Callable, Sequence
 
+from loadstone import registry
 from loadstone.analyse.model import Part, ResultTable, Row
 from loadstone.judge.verdict import Level
+from loadstone.record.part_kinds import SUBJECT
 from loadstone.report import format as fmt
 from loadstone.report import seen
 from loadstone.report.column import Column, errors, latency, rate_range
 from loadstone.report.glossary import meaning
+from loadstone.report.metric_text import TEXT, Text
+from loadstone.software.metric import STORES, StudyColumn
 
 BOTTLENECKS: dict[Part, str] = {
     "generator": "generator",
@@ -21,8 +25,6 @@ BOTTLENECKS: dict[Part, str] = {
 }
 """What limited a condition, in a word or two."""
 ROUND_TRIP = "round trip of this client"
-CONTROL_CONNECTIONS = 2
-"""loadstone's own connections to each Redis beside the load: its questions, and its monitor."""
 RATES = ("tps", "tps_store")
 """Columns whose figure counts failed operations, too."""
 
@@ -44,7 +46,7 @@ def error_share(row: Row) -> float | None:
 
 def store_cores(row: Row) -> dict[str, float]:
     """The highest CPU of each store of the row, in cores."""
-    return {part: of["cpu_share"].max for part, of in seen.parts(row, *seen.STORES) if "cpu_share" in of}
+    return {part: of["cpu_share"].max for part, of in seen.parts(row, STORES) if "cpu_share" in of}
 
 
 def _busiest(row: Row) -> str:
@@ -85,28 +87,45 @@ def _stored(row: Row) -> str:
     return fmt.count(row.stored) if row.answered is None else f"{row.stored:,} of {row.answered:,}"
 
 
-def _cpu(kind: seen.Kind) -> Callable[[Row], str]:
-    """`16.1 / 23.7 %`: average and maximum."""
+def _average_and_maximum(kind: str, metric: str, text: Text) -> Callable[[Row], str]:
+    """`16.1 / 23.7 %`."""
 
-    def words(row: Row) -> str:
-        average, highest = seen.average(row, kind, "cpu_share"), seen.highest(row, kind, "cpu_share")
-        return "" if average is None else f"{fmt.percent(average).removesuffix(' %')} / {fmt.percent(highest)}"
+    def cell(row: Row) -> str:
+        average, highest = seen.average(row, kind, metric), seen.highest(row, kind, metric)
+        return "" if average is None else f"{text(average).removesuffix(' %')} / {text(highest)}"
 
-    return words
+    return cell
 
 
-def _connections(row: Row) -> float | None:
-    """Connections to Redis at most, without loadstone's own to each; None where others may be connected, too."""
-    if not row.ours:
-        return None
-    highest = [of["connected_clients"].max for _, of in seen.parts(row, "redis") if "connected_clients" in of]
-    return sum(max(0.0, clients - CONTROL_CONNECTIONS) for clients in highest) if highest else None
+def _declared(column: StudyColumn) -> Column:
+    """A column that the room of a software declares."""
+
+    def maximum(row: Row) -> float | None:
+        """Without loadstone's own; None where others may be among them, too."""
+        if column.own and not row.ours:
+            return None
+        return seen.highest(row, column.kind, column.metric, column.own)
+
+    def average(row: Row) -> float | None:
+        return seen.average(row, column.kind, column.metric)
+
+    text = TEXT[column.format]
+    both = column.aggregate == "average_and_maximum"
+    return Column(
+        column.key, column.title, column.help, maximum if column.aggregate == "maximum" else average, text, column.drop,
+        words=_average_and_maximum(column.kind, column.metric, text) if both else None,
+    )  # fmt: skip
 
 
 def _quantile(name: str, header: str, explanation: str, drop: int) -> Column:
     return Column(name, header, explanation, latency(name), fmt.duration, drop, quantile=name)
 
 
+_APP_CPU = StudyColumn(
+    "app_cpu", "app CPU",
+    "CPU of the application, average and maximum; 100 % is one core. Replicas are added up, their maxima too.",
+    SUBJECT, "cpu_share", "average_and_maximum", "percent", drop=2,
+)  # fmt: skip
 _ALL = (
     Column("tps", "TPS", meaning("TPS"), lambda r: r.throughput_per_s, fmt.rate, ranks=True),
     Column(
@@ -153,24 +172,8 @@ _ALL = (
         "The highest CPU of the store while it was measured, in millicores: 1000m is one core.",
         lambda r: max(store_cores(r).values(), default=None), fmt.millicores, drop=2, words=_stores,
     ),
-    Column(
-        "app_cpu", "app CPU",
-        "CPU of the application, average and maximum; 100 % is one core. Replicas are added up, their maxima too.",
-        lambda r: seen.average(r, "subject", "cpu_share"), fmt.percent, drop=2, words=_cpu("subject"),
-    ),
-    Column(
-        "redis_cpu", "Redis CPU", "CPU of Redis, average and maximum; 100 % is one core.",
-        lambda r: seen.average(r, "redis", "cpu_share"), fmt.percent, drop=3, words=_cpu("redis"),
-    ),
-    Column(
-        "connections", "connections",
-        "The most connections to Redis, without loadstone's own two; not known where Redis is not ours.",
-        _connections, fmt.count, drop=2,
-    ),
-    Column(
-        "mariadb_reads", "MariaDB reads/s", "Rows a second that MariaDB read from its storage, on average.",
-        lambda r: seen.average(r, "mariadb", "rows_read_per_s"), fmt.rate, drop=3,
-    ),
+    _declared(_APP_CPU),
+    *map(_declared, registry.STUDY_COLUMNS),
     Column(
         "pool_wait", "pool wait",
         "Mean time that a request queued for a free connection of the load; it is part of the response time.",
@@ -192,11 +195,13 @@ USERS = Column(
 """Of a run that was scaled: its rows are called by the users that the experiment writes."""
 STUDY_COLUMNS: dict[str, Column] = {column.key: column for column in _ALL}
 _ORIGINAL = {"stored": "count of what it stored"}
-_PUBLISHED_TEXT: dict[str, Callable[[float | None], str]] = {
+_PER_CENT = [
+    "error_share",
+    *(column.key for column in (_APP_CPU, *registry.STUDY_COLUMNS) if column.format == "percent"),
+]
+_PUBLISHED_TEXT: dict[str, Text] = {
     "store_cpu": lambda value: fmt.NONE if value is None else fmt.millicores(value / 1000),
-    **dict.fromkeys(
-        ("app_cpu", "redis_cpu", "error_share"), lambda value: fmt.NONE if value is None else fmt.percent(value / 100)
-    ),
+    **dict.fromkeys(_PER_CENT, lambda value: fmt.NONE if value is None else fmt.percent(value / 100)),
 }
 """Published figures stand as the studies print them: millicores, per cent; others in the unit of our own figure."""
 

@@ -180,6 +180,8 @@ def on_mariadb(line: Line) -> None:
     """In place of the Redis there is a MariaDB, which nobody can ask for a Redis's counters."""
     facts = line["facts"]
     facts["servers"] = {}
+    del facts["kinds"]["redis"]
+    facts["kinds"]["mariadb"] = "mariadb"
     facts["parts"]["mariadb"] = facts["parts"].pop("redis") | {"main_thread_share": None, "wait_share": None}
     facts["seen"]["mariadb"] = {"threads_connected": {"avg": 12.0, "max": 12.0}}
     facts["server_connections"] = {"mariadb": [12.0, 12.0, 12.0]}

@@ -129,8 +129,8 @@ def test_connections_of_the_load_itself_are_no_leak(result_of: ResultOf, injecto
 def test_connections_that_could_not_be_followed_are_unknown(result_of: ResultOf, injectors: ModuleType) -> None:
     unseen = injectors.setting("facts.server_connections", {})
     assert result_of("connection_leak", unseen).verdict == "unknown"
-    nobody = injectors.setting("facts.servers", {})
-    assert result_of("connection_leak", injectors.becomes_http, unseen, nobody) is None
+    nobody = injectors.setting("facts.servers", {}), injectors.setting("facts.kinds", {})
+    assert result_of("connection_leak", injectors.becomes_http, unseen, *nobody) is None
 
 
 def test_a_limit_is_information_and_needs_one(result_of: ResultOf, injectors: ModuleType) -> None:

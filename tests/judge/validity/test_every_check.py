@@ -126,7 +126,7 @@ def without(*places: str) -> Callable[[dict[str, Any]], None]:
 
 def test_what_cannot_be_seen_is_unknown_and_never_valid(clean: dict[str, Any], injectors: ModuleType) -> None:
     """A server by URL that tells nothing, a system without monitors, no ceiling."""
-    places = ("servers", "ceiling", "host", "parts", "placement", "series", "seen", "server_connections")
+    places = ("servers", "kinds", "ceiling", "host", "parts", "placement", "series", "seen", "server_connections")
     hidden = injectors.injected(clean, without(*places))
     trial = judged(hidden)
     unknown = {check.name for check in trial.checks if check.verdict == "unknown"}

@@ -29,7 +29,7 @@ def test_python_s_threads_are_told_from_the_others() -> None:
     thread.join()
     seen = values(monitor, "generator")
     elapsed_s = time.monotonic() - started  # no less than the monitor's own time, however the machine stalls
-    assert set(seen) <= set(monitor.UNITS)
+    assert set(seen) <= set(monitor.METRICS)
     # The thread ended before the sample, and took its time along; the process kept it.
     assert seen["cpu_share"] * elapsed_s >= 0.25
     assert seen["python_share"] * elapsed_s >= 0.08

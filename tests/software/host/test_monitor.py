@@ -73,7 +73,7 @@ def test_the_columns_are_vmstat_s(proc: Path, monkeypatch: pytest.MonkeyPatch) -
         **{("kernel", "huge_pages_always"): 1, ("kernel", "overcommit_memory"): 2},
     }
     assert {sample.unix_s for sample in samples} == {77.0}
-    assert {sample.metric for sample in samples} == set(monitor.UNITS)
+    assert {sample.metric for sample in samples} == set(monitor.METRICS)
 
 
 @linux
@@ -107,7 +107,7 @@ def test_vmstat_says_the_same() -> None:
     reading = host._read_proc()
     since_s = sum(reading.cpu_times["cpu"]) / os.sysconf("SC_CLK_TCK")  # of all CPUs, as this line of vmstat has it
     shares = host._shares("cpu", reading.growing())
-    assert set(host.UNITS) - {"busy", "stolen", "huge_pages_always", "overcommit_memory"} <= set(theirs)
+    assert set(HostMonitor.METRICS) - {"busy", "stolen", "huge_pages_always", "overcommit_memory"} <= set(theirs)
     for name in ("us", "sy", "id", "wa", "st"):
         assert theirs[name] == pytest.approx(shares[name], abs=1.6), name
     for name in ("in", "cs", "bi", "bo", "si", "so"):

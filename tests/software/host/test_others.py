@@ -17,7 +17,8 @@ import pytest
 from loadstone import process_table
 from loadstone.observe.sample import Sample
 from loadstone.observe.watch import Watch
-from loadstone.software.host.others import HELPERS, PROGRAMS, OthersMonitor
+from loadstone.software.host.metrics import HELPERS, PROGRAMS
+from loadstone.software.host.others import OthersMonitor
 
 pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")]
 LOOP = "while True: pass"
@@ -192,7 +193,7 @@ def test_nothing_is_told_where_a_part_of_the_condition_cannot_be_seen() -> None:
     assert OthersMonitor.watching(Watch(cpus=(0,), complete=False)) == []
     assert OthersMonitor.watching(Watch(cpus=())) == []
     (monitor,) = OthersMonitor.watching(Watch(cpus=(0,), parked={"app": ()}))
-    assert {sample.metric for sample in monitor.sample(0.0)} == {"others", "app", *OthersMonitor.UNITS}
+    assert {sample.metric for sample in monitor.sample(0.0)} == {"others", "app", *OthersMonitor.METRICS}
 
 
 def test_a_moment_after_another_is_left_to_the_next() -> None:

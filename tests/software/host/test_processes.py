@@ -135,7 +135,7 @@ def test_threads_switches_files_and_sockets_are_counted(child: Child) -> None:
     assert seen["involuntary_per_s"] >= 0
     assert seen["main_thread_share"] == pytest.approx(seen["cpu_share"], rel=0.2, abs=0.05)
     assert 0 <= seen["main_thread_wait_share"] < 1.2
-    assert set(seen) == set(monitor.UNITS)
+    assert set(seen) == set(monitor.METRICS)
 
 
 def test_memory_is_what_ps_says(child: Child) -> None:

@@ -89,7 +89,7 @@ def await_answer(monitor: Monitor, part: str = "spring") -> dict[str, float]:
 def test_figures_of_heap_pauses_threads_and_pools_are_found() -> None:
     found = figures(SAID)
     assert {name: found[name] for name in TOLD} == TOLD
-    assert set(found) == set(JvmMonitor.UNITS) - {"jvm_answers", *GC_RATES.values()}
+    assert set(found) == set(JvmMonitor.METRICS) - {"jvm_answers", *GC_RATES.values()}
 
 
 def test_the_pool_of_jedis_is_told_by_the_same_names() -> None:
@@ -124,7 +124,7 @@ def test_a_sample_has_all_of_them_and_rates_from_the_second_on(subject: Subject)
     assert later["gc_pause_count"] == 6
     assert later["gc_pauses_per_s"] > 0
     assert later["gc_pause_share"] == 0
-    assert set(later) == set(monitor.UNITS)
+    assert set(later) == set(monitor.METRICS)
 
 
 def test_a_subject_that_is_slow_holds_nobody_up_and_its_late_answer_counts(subject: Subject) -> None:

@@ -123,7 +123,7 @@ def test_what_the_server_did_is_told_as_rates(server: Server, connection: Connec
     assert read["queries_per_s"] >= ROWS
     assert changed["rows_updated_per_s"] == pytest.approx(100, rel=0.01)
     assert changed["rows_deleted_per_s"] == pytest.approx(10, rel=0.01)
-    assert set(wrote) == set(monitor.UNITS)
+    assert set(wrote) == set(monitor.METRICS)
 
 
 def test_a_statement_a_sample_and_nothing_else(connection: Connection) -> None:
@@ -149,6 +149,6 @@ def test_a_server_that_died_does_not_answer(tmp_path: Path) -> None:
 
 
 def test_every_metric_has_a_unit_and_a_source(connection: Connection) -> None:
-    assert set(MariaDbMonitor.UNITS) == {*RATES, *GAUGES, "answers", "buffer_pool_hits"}
+    assert set(MariaDbMonitor.METRICS) == {*RATES, *GAUGES, "answers", "buffer_pool_hits"}
     [monitor] = MariaDbMonitor.watching(Watch(controls={"mariadb": {"database": connection}}))
     assert {sample.part for sample in monitor.sample(1.0)} == {"database"}

@@ -77,7 +77,7 @@ def test_the_monitor_sends_info_and_nothing_else(control: RedisControl) -> None:
     assert seen["connected_clients"] == 1
     assert seen["used_memory"] > 100_000
     assert seen["used_cpu_user_main_thread"] + seen["used_cpu_sys_main_thread"] > 0
-    missing = set(monitor.UNITS) - set(seen)
+    missing = set(monitor.METRICS) - set(seen)
     assert missing == AOF
 
 
@@ -87,7 +87,7 @@ def test_figures_of_the_append_only_file_are_told_where_it_is_on(control: RedisC
         control.call("SET", f"loadstone:{number}", "x" * 100)
     seen = values(RedisMonitor("redis", control), "redis")
     assert set(seen) >= AOF
-    assert set(seen) == set(RedisMonitor.UNITS)
+    assert set(seen) == set(RedisMonitor.METRICS)
 
 
 def test_a_dead_server_does_not_answer_and_one_that_is_back_does(server: LocalRedis, control: RedisControl) -> None:

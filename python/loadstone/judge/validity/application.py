@@ -99,7 +99,7 @@ def connection_leak(evidence: TrialEvidence) -> CheckResult | None:
     """Connections at a server that rise all through the measure phase, beyond those that the load itself opened."""
     limit, facts = limits.CONNECTION_LEAK, evidence.facts
     observed = facts.server_connections
-    if not observed and not (facts.servers or facts.settings or evidence.mariadbs):
+    if not observed and not evidence.stores:
         return None
     if not observed:
         return unknown("connection_leak", limit, message("check.connection_leak.not_observed"))

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from loadstone.drive.outcome import DriveRecord
 from loadstone.plan.model import Closed, Open, Plan
-from loadstone.record.facts import DRIVER, OF_MARIADB, OWN, PartCpu, ServerCounters, ServerTrial, TrialFacts, owner_of
+from loadstone.record.facts import DRIVER, OWN, PartCpu, ServerCounters, ServerTrial, TrialFacts, owner_of
+from loadstone.record.part_kinds import declared, stores_of
 from loadstone.record.trial import TrialRecord
+from loadstone.software.part_kind import PartKind
 
 
 @dataclass(frozen=True)
@@ -52,13 +54,17 @@ class TrialEvidence:
         return owner_of(part, self.facts.subjects)
 
     def server_of(self, part: str) -> str | None:
-        """The server that a part belongs to; None if it is none. A MariaDB is known by its metrics."""
-        return owner_of(part, {*self.facts.servers, *self.facts.settings, *self.mariadbs})
+        """The server that a part belongs to; None if it is none."""
+        return owner_of(part, self.stores)
+
+    def kind_of(self, part: str) -> PartKind:
+        """What is declared of the kind of a part."""
+        return declared(self.facts.kind_of(part))
 
     @property
-    def mariadbs(self) -> set[str]:
-        """The servers that run many threads alike."""
-        return {part for part, figures in self.facts.seen.items() if OF_MARIADB in figures}
+    def stores(self) -> list[str]:
+        """The servers that hold data, by their names in the experiment."""
+        return stores_of(self.facts)
 
     @property
     def server_parts(self) -> dict[str, PartCpu]:

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from loadstone.judge.validity.evidence import TrialEvidence
+from loadstone.record.facts import HOST
 
 WAITING = 0.4
 """J: from so much of one CPU's time on, the disk is what a store waits for."""
-HOST = "host"
 
 
 @dataclass(frozen=True)
@@ -44,20 +44,18 @@ def free_cpu(found: TrialEvidence) -> float:
 
 
 def _writer(found: TrialEvidence) -> tuple[str, float | None] | None:
-    """The MariaDB that reads and writes most, with its fsyncs; without one the Redis that keeps an append-only file."""
-    busiest, name = max(((_disk_work(found, part), part) for part in found.mariadbs), default=(0.0, ""))
+    """The store with most work on the disk, and its fsyncs; where none reports it, one that always writes a file."""
+    observed = [store for store in found.stores if store in found.facts.seen]
+    busiest, name = max(((_disk_work(found, store), store) for store in observed), default=(0.0, ""))
     if busiest > 0:
-        fsyncs = found.facts.seen[name].get("fsyncs_per_s")
+        fsyncs = found.facts.seen[name].get(found.kind_of(name).fsyncs or "")
         return name, None if fsyncs is None else fsyncs.avg
-    kept = (
-        part for part, seen in found.facts.seen.items() if "aof_current_size" in seen and part in found.facts.servers
-    )
+    kept = (store for store in observed if found.kind_of(store).disk_file in found.facts.seen[store])
     server = next(kept, None)
     return None if server is None else (server, None)
 
 
-def _disk_work(found: TrialEvidence, part: str) -> float:
+def _disk_work(found: TrialEvidence, store: str) -> float:
     """Reads, writes and fsyncs a second."""
-    figures = found.facts.seen[part]
-    names = ("disk_reads_per_s", "disk_writes_per_s", "fsyncs_per_s")
-    return sum(figures[name].avg for name in names if name in figures)
+    figures = found.facts.seen[store]
+    return sum(figures[name].avg for name in found.kind_of(store).disk_rates if name in figures)

@@ -3,21 +3,18 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Literal
 
+from loadstone import registry
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.record.facts import AvgMax, PartCpu, cpus_in_force
-
-Kind = Literal["redis", "mariadb", "subject"]
-POOLS = ("hikari", "redis_pool")
-"""An application's own pools (to its database, to Redis), as the monitor of a JVM names them."""
+from loadstone.software.part_kind import PartKind, Pool
 
 
 @dataclass(frozen=True)
 class Busy:
     """A server or a subject. CPU is in cores."""
 
-    kind: Kind
+    kind: PartKind
     share: float
     """Of what it may have: of its main thread's core, or of all CPUs that it may use."""
     cores: float
@@ -34,18 +31,18 @@ class Busy:
 
 
 def busy_parts(found: TrialEvidence) -> dict[str, Busy]:
-    """Servers and subjects whose CPU was observed, replicas of a subject together, nodes of a Redis for themselves."""
+    """Servers and subjects whose CPU was observed: replicas of a subject together, nodes of a cluster apart."""
     groups: dict[str, list[str]] = {}
     for part in found.server_parts:
         groups.setdefault(found.subject_of(part) or part, []).append(part)
-    known = {name: _busy(found, name, parts) for name, parts in groups.items()}
-    return {name: busy for name, busy in known.items() if busy is not None}
+    reported = {name: _busy(found, name, parts) for name, parts in groups.items()}
+    return {name: busy for name, busy in reported.items() if busy is not None}
 
 
 def unseen_servers(found: TrialEvidence) -> list[str]:
     """Servers and subjects of the trial of whose CPU nothing is known."""
     seen = {found.server_of(part) or found.subject_of(part) for part in found.facts.parts}
-    return sorted({*found.facts.servers, *found.facts.settings, *found.mariadbs, *found.facts.subjects} - seen)
+    return sorted({*found.stores, *found.facts.subjects} - seen)
 
 
 def typical(trials: Sequence[Mapping[str, Busy]]) -> dict[str, Busy]:
@@ -69,10 +66,10 @@ def place_cpus(found: TrialEvidence) -> int:
 def _busy(found: TrialEvidence, name: str, parts: Sequence[str]) -> Busy | None:
     members = [found.facts.parts[part] for part in parts]
     cores = sum(member.mean_share for member in members)
-    kind = _kind(found, name)
+    kind = found.kind_of(name)
     limit = _limit(found, name, members)
     main = _main_thread(members)
-    if kind == "redis":
+    if kind.threads == "one":
         return None if main is None else Busy(kind, main / min(1.0, limit or 1.0), cores, None)
     placed = float(place_cpus(found)) or None
     cpus = min((bound for bound in (limit, placed) if bound is not None), default=None)
@@ -86,29 +83,20 @@ def _busy(found: TrialEvidence, name: str, parts: Sequence[str]) -> Busy | None:
         cores=cores,
         cpus=None if in_one_thread else cpus,
         throttled=_throttled(found, name),
-        waiting=_pools(found, parts, "pending", lambda figure: figure.avg),
-        pooled=_pools(found, parts, "active", lambda figure: figure.max),
+        waiting=_pools(found, parts, lambda pool: pool.pending, lambda figure: figure.avg),
+        pooled=_pools(found, parts, lambda pool: pool.active, lambda figure: figure.max),
         filled=_filled(found, parts),
     )
 
 
-def _kind(found: TrialEvidence, name: str) -> Kind:
-    if found.subject_of(name) is not None:
-        return "subject"
-    server = found.server_of(name)
-    if server is None:
-        return "subject"
-    return "redis" if server in found.facts.servers else "mariadb"
-
-
 def _main_thread(members: Sequence[PartCpu]) -> float | None:
     """How busy the main threads were on average, where the parts work in theirs."""
-    known = [
+    reported = [
         of_its_time(member.main_thread_share, member.wait_share)
         for member in members
         if member.main_thread_share is not None
     ]
-    return sum(known) / len(known) if known else None
+    return sum(reported) / len(reported) if reported else None
 
 
 def _limit(found: TrialEvidence, name: str, members: Sequence[PartCpu]) -> float | None:
@@ -127,18 +115,21 @@ def _throttled(found: TrialEvidence, name: str) -> float:
     return subject.throttled_s / (found.driven_s * max(1, subject.replicas))
 
 
-def _pools(found: TrialEvidence, parts: Sequence[str], what: str, read: Callable[[AvgMax], float]) -> dict[str, float]:
+def _pools(
+    found: TrialEvidence, parts: Sequence[str], metric_of: Callable[[Pool], str], read: Callable[[AvgMax], float]
+) -> dict[str, float]:
     """Pool -> a figure of it, all replicas together."""
     seen = [found.facts.seen.get(part, {}) for part in parts]
-    known = {
-        pool: [read(figures[f"{pool}_{what}"]) for figures in seen if f"{pool}_{what}" in figures] for pool in POOLS
+    metrics = {name: metric_of(pool) for name, pool in registry.POOLS.items()}
+    values = {
+        pool: [read(figures[metric]) for figures in seen if metric in figures] for pool, metric in metrics.items()
     }
-    return {pool: sum(values) for pool, values in known.items() if values}
+    return {pool: sum(figures) for pool, figures in values.items() if figures}
 
 
 def _filled(found: TrialEvidence, parts: Sequence[str]) -> dict[str, float]:
-    used = _pools(found, parts, "active", lambda figure: figure.avg)
-    idle = _pools(found, parts, "idle", lambda figure: figure.avg)
+    used = _pools(found, parts, lambda pool: pool.active, lambda figure: figure.avg)
+    idle = _pools(found, parts, lambda pool: pool.idle, lambda figure: figure.avg)
     return {
         pool: used[pool] / (used[pool] + idle[pool])
         for pool in used

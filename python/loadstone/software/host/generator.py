@@ -11,26 +11,17 @@ from loadstone.observe.counter_rates import Rates
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
 from loadstone.software.host import tasks
+from loadstone.software.host.metrics import GENERATOR, OF_GENERATOR
+from loadstone.software.metric import by_name
 
 PROC = Path("/proc")
 CGROUPS = Path("/sys/fs/cgroup")
-PART = "generator"
-UNITS = {
-    "cpu_s": "s since the process began, all its threads",
-    "cpu_share": "cores",
-    "python_share": "cores: the threads that run Python (monitors, progress, record)",
-    "native_share": "cores: all other threads, the engine's among them",
-    "hottest_native_share": "cores: the busiest of the other threads",
-    "hottest_native_wait_share": "share of the time that one of them was ready to run and had no CPU, the worst",
-    "rss_bytes": "bytes",
-    "throttled_s": "s since the cgroup began in which its CPU limit held it",
-}
 
 
 class GeneratorMonitor:
     """loadstone's own process."""
 
-    UNITS = UNITS
+    METRICS = by_name(OF_GENERATOR)
 
     def __init__(self) -> None:
         self._process = psutil.Process()
@@ -43,18 +34,18 @@ class GeneratorMonitor:
         return [cls()]
 
     def sample(self, unix_s: float) -> Iterator[Sample]:
-        """Gauges now, shares since they were last told."""
+        """Gauges now, shares since they were last reported."""
         counters = self._counters()
-        told = {"cpu_s": counters["cpu_s"], "rss_bytes": float(self._process.memory_info().rss)}
+        reported = {"cpu_s": counters["cpu_s"], "rss_bytes": float(self._process.memory_info().rss)}
         throttled_s = self._throttled_s()
         if throttled_s is not None:
-            told["throttled_s"] = throttled_s
+            reported["throttled_s"] = throttled_s
         rates = self._rates.of(counters)
         if "cpu_s" in rates:
-            told["cpu_share"] = rates.pop("cpu_s")
-            told |= _groups(rates)
-        for name, value in told.items():
-            yield Sample(unix_s, PART, name, value)
+            reported["cpu_share"] = rates.pop("cpu_s")
+            reported |= _groups(rates)
+        for name, value in reported.items():
+            yield Sample(unix_s, GENERATOR, name, value)
 
     def _counters(self) -> dict[str, float]:
         """CPU time of the process, and of each thread `ran.<id>` and `waited.<id>`."""

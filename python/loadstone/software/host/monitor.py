@@ -12,36 +12,13 @@ import psutil
 from loadstone.observe.counter_rates import Rates
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
+from loadstone.software.host.metrics import HOST, KERNEL, OF_HOST
+from loadstone.software.metric import by_name
 
 PROC = Path("/proc")
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-PART = "host"
-KERNEL = "kernel"
 PAGE_KIB = resource.getpagesize() / 1024
 CPU_STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
-UNITS = {
-    "r": "threads that run or wait for a CPU, less the one that asks (as vmstat does up to procps 3)",
-    "b": "threads that wait for input or output",
-    "swpd": "KiB",
-    "free": "KiB",
-    "buff": "KiB",
-    "cache": "KiB",
-    "si": "KiB/s",
-    "so": "KiB/s",
-    "bi": "KiB/s",
-    "bo": "KiB/s",
-    "in": "interrupts/s",
-    "cs": "context switches/s",
-    "us": "% of all CPUs",
-    "sy": "% of all CPUs",
-    "id": "% of all CPUs",
-    "wa": "% of all CPUs",
-    "st": "% of all CPUs",
-    "huge_pages_always": "1 if every process is given huge pages unasked, else 0; part `kernel`",
-    "overcommit_memory": "0: memory is promised by a guess, 1: all that is asked for, 2: up to a limit; part `kernel`",
-    "busy": "% of one CPU, part `cpu<number>`",
-    "stolen": "% of one CPU that other machines took (steal), part `cpu<number>`",
-}
 
 
 class Reading(NamedTuple):
@@ -65,7 +42,7 @@ class Reading(NamedTuple):
 class HostMonitor:
     """vmstat's columns since the sample before; and `busy` and `stolen` of each CPU in `cpus`."""
 
-    UNITS = UNITS
+    METRICS = by_name(OF_HOST)
 
     def __init__(self, cpus: Iterable[int] = ()) -> None:
         self._cpus = tuple(cpus)
@@ -79,13 +56,13 @@ class HostMonitor:
         return [cls(watch.cpus)]
 
     def sample(self, unix_s: float) -> Iterator[Sample]:
-        """Gauges now, rates and shares since they were last told."""
+        """Gauges now, rates and shares since they were last reported."""
         now = self._read()
         rates = self._rates.of(now.growing())
-        told = now.gauges | {name: rates[name] for name in now.counters if name in rates}
-        told |= _shares("cpu", rates)
-        for name, value in told.items():
-            yield Sample(unix_s, PART, name, value)
+        reported = now.gauges | {name: rates[name] for name in now.counters if name in rates}
+        reported |= _shares("cpu", rates)
+        for name, value in reported.items():
+            yield Sample(unix_s, HOST, name, value)
         for name, value in self._settings.items():
             yield Sample(unix_s, KERNEL, name, value)
         for cpu in self._cpus:

@@ -1,6 +1,6 @@
 """What runs beside the condition: CPU time that processes which are none of its parts take of the watched CPUs.
 
-All processes are looked at, each second. Those of loadstone that belong to other conditions are told by name, all
+All processes are looked at, each second. Those of loadstone that belong to other conditions are reported by name, all
 others together. A process's time goes to the CPU that each of its threads ran on last. Processes that came and went
 between two looks are known by the time that their parent has of its children, which is spread over the CPUs that they
 may have run on. Not counted: the kernel's own threads, which work for whoever has them work, and this process.
@@ -16,20 +16,11 @@ from dataclasses import dataclass, field
 from loadstone import process_table
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
+from loadstone.software.host.metrics import HELPERS, OF_OTHERS, OTHERS, PROGRAMS
+from loadstone.software.metric import by_name
 
 SHORTEST_S = 0.05
 """Less than for what the kernel counts in ticks: these times come to the nanosecond."""
-PART = "others"
-PROGRAMS = "other programs"
-"""All that is not loadstone's."""
-HELPERS = "loadstone"
-"""What loadstone started beside servers and subjects."""
-UNITS = {
-    "others": "% of one CPU, part `cpu<number>`: by processes that are no parts of the condition",
-    PROGRAMS: "cores, part `others`: of it, by what is not loadstone's",
-    HELPERS: "cores, part `others`: of it, by what loadstone started beside servers and subjects",
-}
-"""Of part `others` there is a metric more for each part of other conditions that is up, by its name; in cores."""
 _OWN = ""
 """Who owns what is not counted: the condition's parts, this process, and the kernel."""
 
@@ -49,7 +40,7 @@ class _Seen:
 class OthersMonitor:
     """`others` of each CPU, and of part `others` who took it."""
 
-    UNITS = UNITS
+    METRICS = by_name(OF_OTHERS)
 
     def __init__(self, cpus: Sequence[int], pids: Collection[int], parked: Mapping[str, Collection[int]]) -> None:
         """`pids`: the condition's own processes; `parked`: those of other conditions, by the names of their parts."""
@@ -71,10 +62,10 @@ class OthersMonitor:
         return [cls(watch.cpus, set(watch.pids.values()), watch.parked)]
 
     def sample(self, unix_s: float) -> Iterator[Sample]:
-        """Shares since they were last told."""
+        """Shares since they were last reported."""
         now_s = time.monotonic()
         elapsed_s = now_s - self._before_s
-        if elapsed_s < SHORTEST_S and self._begun:  # the first is told in any case: the next one begins there
+        if elapsed_s < SHORTEST_S and self._begun:  # the first is reported in any case: the next one begins there
             return
         self._look()
         self._before_s, self._begun = now_s, True
@@ -83,7 +74,7 @@ class OthersMonitor:
         for cpu in self._cpus:
             yield Sample(unix_s, f"cpu{cpu}", "others", min(100.0, 100.0 * sum(by_cpu[cpu].values()) / elapsed_s))
         for name in self._names:
-            yield Sample(unix_s, PART, name, sum(by_cpu[cpu][name] for cpu in self._cpus) / elapsed_s)
+            yield Sample(unix_s, OTHERS, name, sum(by_cpu[cpu][name] for cpu in self._cpus) / elapsed_s)
 
     def _look(self) -> None:
         """Add what every process took since the last look."""

@@ -13,24 +13,12 @@ from loadstone.observe.counter_rates import Rates
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
 from loadstone.software.host import tasks
+from loadstone.software.host.metrics import OF_PROCESS
+from loadstone.software.metric import by_name
 
 PROC = Path("/proc")
 SOCKETS_SHARE = 0.02
 """Looking at each open file takes time: sockets are counted so rarely that it takes at most this share of a CPU."""
-UNITS = {
-    "alive": "1 or 0",
-    "cpu_s": "s since the process began, all its threads",
-    "cpu_share": "cores, user and system time as pidstat has them (its 100 % is 1)",
-    "main_thread_share": "cores",
-    "main_thread_wait_s": "s since the process began in which it was ready to run and had no CPU",
-    "main_thread_wait_share": "share of the time that it was ready to run and had no CPU",
-    "rss_bytes": "bytes",
-    "threads": "threads",
-    "voluntary_per_s": "context switches/s, all threads",
-    "involuntary_per_s": "context switches/s, all threads",
-    "fds": "open files",
-    "sockets": "open sockets, connections among them; not at each moment where there are thousands",
-}
 RATES = {
     "cpu_s": "cpu_share",
     "main_thread_s": "main_thread_share",
@@ -42,9 +30,9 @@ RATES = {
 
 
 class ProcessMonitor:
-    """The process `pid`, as `part`. What may not be seen is left out; once it died only `alive` 0 is told."""
+    """The process `pid`, as `part`. What may not be seen is left out; once it died only `alive` 0 is reported."""
 
-    UNITS = UNITS
+    METRICS = by_name(OF_PROCESS)
 
     def __init__(self, part: str, pid: int) -> None:
         self._part = part
@@ -60,14 +48,14 @@ class ProcessMonitor:
         return [cls(part, pid) for part, pid in watch.pids.items()]
 
     def sample(self, unix_s: float) -> Iterator[Sample]:
-        """Gauges now, rates and shares since they were last told."""
+        """Gauges now, rates and shares since they were last reported."""
         counters = self._counters()
-        told = {"alive": float("cpu_s" in counters)}
+        reported = {"alive": float("cpu_s" in counters)}
         if "cpu_s" in counters:
-            told |= {name: counters[name] for name in ("cpu_s", "main_thread_wait_s") if name in counters}
-            told |= {RATES[name]: rate for name, rate in self._rates.of(counters).items()}
-            told |= self._gauges()
-        for name, value in told.items():
+            reported |= {name: counters[name] for name in ("cpu_s", "main_thread_wait_s") if name in counters}
+            reported |= {RATES[name]: rate for name, rate in self._rates.of(counters).items()}
+            reported |= self._gauges()
+        for name, value in reported.items():
             yield Sample(unix_s, self._part, name, value)
 
     def _counters(self) -> dict[str, float]:
@@ -96,7 +84,7 @@ class ProcessMonitor:
 
     def _open_files(self, process: psutil.Process) -> dict[str, float]:
         """Open files, and the sockets among them if they are to be counted again; without what may not be seen."""
-        # Plain `os` calls: there may be thousands of files, and this is asked each second.
+        # Plain `os` calls: there may be thousands of files, and this is done each second.
         folder = f"{PROC}/{process.pid}/fd"
         began_s = time.monotonic()
         try:

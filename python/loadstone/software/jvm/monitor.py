@@ -15,11 +15,13 @@ from loadstone.observe.counter_rates import Rates
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
 from loadstone.replies import read_as
+from loadstone.software.jvm import metrics
+from loadstone.software.metric import by_name
 
 WAIT_S = 0.2
 """How long a sample waits for the answer. One that comes later belongs to the next sample."""
 GIVE_UP_S = 5.0
-"""How long the JVM may take for a whole answer. It is asked one question at a time."""
+"""How long the JVM may take for a whole answer. It gets one query at a time."""
 ANSWER_BYTES = 4 << 20
 HEAP = {"area": "heap"}
 OUTSIDE = {"area": "nonheap"}
@@ -43,32 +45,11 @@ GAUGES: dict[str, tuple[str, Mapping[str, str]]] = {
 """Our metric -> Micrometer's name and labels; the sum of all that have them."""
 LONGEST_PAUSE = "jvm_gc_pause_seconds_max"
 GC_RATES = {"gc_pause_count": "gc_pauses_per_s", "gc_pause_s": "gc_pause_share"}
-UNITS = {
-    "jvm_answers": "1 or 0",
-    "heap_used_bytes": "bytes",
-    "heap_committed_bytes": "bytes that the JVM has of the system for its heap",
-    "nonheap_used_bytes": "bytes: code, classes",
-    "jvm_threads": "threads of Java",
-    "gc_pause_count": "count since the JVM began",
-    "gc_pause_s": "s since the JVM began",
-    "gc_pause_max_s": "s, the longest pause of the last minutes",
-    "gc_pauses_per_s": "pauses/s",
-    "gc_pause_share": "share of the time",
-    "hikari_active": "connections to the database in use",
-    "hikari_idle": "connections to the database that wait for use",
-    "hikari_pending": "threads that wait for a connection to the database",
-    "redis_pool_active": "connections of the pool of Lettuce or Jedis in use",
-    "redis_pool_idle": "connections of the pool of Lettuce or Jedis that wait for use",
-    "redis_pool_pending": "threads that wait for a connection of the pool of Lettuce or Jedis",
-    "tomcat_busy": "threads that work on a request, the one that answers this among them",
-    "tomcat_threads": "threads for requests",
-    "tomcat_connections": "connections from clients",
-}
 _WANTED = (LONGEST_PAUSE, *{name for name, _ in GAUGES.values()})
 
 
 class Round:
-    """JVMs that are asked at the same time, and together waited for no longer than `WAIT_S`."""
+    """JVMs that are queried at the same time, and together waited for no longer than `WAIT_S`."""
 
     def __init__(self) -> None:
         self.members: list[JvmMonitor] = []
@@ -87,21 +68,21 @@ class Round:
 
 
 class JvmMonitor:
-    """The JVM of `part` at `url`; `jvm_answers` 0 alone is told where no answer came since the sample before.
+    """The JVM of `part` at `url`; `jvm_answers` 0 alone is reported where no answer came since the sample before.
 
-    It is asked in a thread of its own, so that a JVM under load, whose answer takes long, holds up no other monitor.
+    It is queried in a thread of its own, so that a JVM under load, whose answer takes long, holds up no other monitor.
     """
 
-    UNITS = UNITS
+    METRICS = by_name(metrics.METRICS)
 
-    def __init__(self, part: str, url: str, asked_with: Round | None = None) -> None:
+    def __init__(self, part: str, url: str, round_of: Round | None = None) -> None:
         self._part = part
-        self._round = asked_with or Round()
+        self._round = round_of or Round()
         self._round.members.append(self)
         self._url = url
         self._rates = Rates({})
         self._asking: threading.Thread | None = None
-        self._asked_now = False
+        self._queried_now = False
         self._answer: dict[str, float] = {}
 
     @classmethod
@@ -112,25 +93,25 @@ class JvmMonitor:
 
     def ask(self) -> None:
         """Ask, unless the last question still waits for its answer."""
-        self._asked_now = self._asking is None
+        self._queried_now = self._asking is None
         if self._asking is None:
             self._asking = threading.Thread(target=self._ask, name=f"jvm {self._part}", daemon=True)
             self._asking.start()
 
     def sample(self, unix_s: float) -> Iterator[Sample]:
-        """The answer that came last, if it was not told before; waits for it no longer than `WAIT_S`."""
+        """The answer that came last, if it was not reported before; waits for it no longer than `WAIT_S`."""
         wait_s = self._round.wait_s(self)
-        told: dict[str, float] = {}
-        if self._asking is not None and self._asked_now:
+        reported: dict[str, float] = {}
+        if self._asking is not None and self._queried_now:
             self._asking.join(wait_s)
         if self._asking is not None and not self._asking.is_alive():
             self._asking = None
-            told, self._answer = self._answer, {}
-        yield Sample(unix_s, self._part, "jvm_answers", float(bool(told)))
-        if told:
-            rates = self._rates.of({name: told[name] for name in GC_RATES if name in told})
-            told |= {GC_RATES[name]: rate for name, rate in rates.items()}
-        for name, value in told.items():
+            reported, self._answer = self._answer, {}
+        yield Sample(unix_s, self._part, "jvm_answers", float(bool(reported)))
+        if reported:
+            rates = self._rates.of({name: reported[name] for name in GC_RATES if name in reported})
+            reported |= {GC_RATES[name]: rate for name, rate in rates.items()}
+        for name, value in reported.items():
             yield Sample(unix_s, self._part, name, value)
 
     def _ask(self) -> None:
@@ -145,7 +126,7 @@ class JvmMonitor:
 
 
 def figures(text: str) -> dict[str, float]:
-    """Those of `UNITS` that stand in Prometheus's text format as they are.
+    """Those of `METRICS` that stand in Prometheus's text format as they are.
 
     Raises:
         ValueError: it is not that format.
@@ -161,7 +142,7 @@ def figures(text: str) -> dict[str, float]:
         values = _values(seen, theirs, labels)
         if values:
             found[name] = sum(values)
-    if "heap_used_bytes" in found:  # pauses are told from the first one on
+    if "heap_used_bytes" in found:  # pauses are reported from the first one on
         found = {"gc_pause_count": 0.0, "gc_pause_s": 0.0} | found
         found["gc_pause_max_s"] = max(_values(seen, LONGEST_PAUSE, {}), default=0.0)
     return found

@@ -8,7 +8,9 @@ from loadstone.observe.counter_rates import Rates
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
 from loadstone.replies import read_as
+from loadstone.software.mariadb import metrics
 from loadstone.software.mariadb.declared import MARIADB
+from loadstone.software.metric import by_name
 
 ROWS_READ = tuple(
     f"Handler_read_{way}" for way in ("first", "key", "last", "next", "prev", "rnd", "rnd_deleted", "rnd_next")
@@ -42,32 +44,6 @@ GAUGES = {
 }
 POOL_REQUESTS = "Innodb_buffer_pool_read_requests"
 POOL_MISSES = "Innodb_buffer_pool_reads"
-UNITS = {
-    "answers": "1 or 0",
-    "threads_connected": "connections, loadstone's own for control among them",
-    "threads_running": "threads that work on a statement, the one that answers this among them",
-    "buffer_pool_data_bytes": "bytes of the buffer pool that hold pages",
-    "buffer_pool_dirty_bytes": "bytes of the buffer pool that wait to be written",
-    "buffer_pool_hits": "% of the reads of pages that found them in the buffer pool; not told where nothing was read",
-    "queries_per_s": "statements/s of all kinds",
-    "selects_per_s": "SELECT/s, those answered from the query cache among them",
-    "writes_per_s": "INSERT, UPDATE, DELETE and REPLACE/s",
-    "commits_per_s": "COMMIT/s, those of autocommit not among them",
-    "query_cache_hits_per_s": "SELECT/s answered from the query cache",
-    "rows_inserted_per_s": "rows/s",
-    "rows_read_per_s": "rows/s that a storage engine was asked for",
-    "rows_updated_per_s": "rows/s",
-    "rows_deleted_per_s": "rows/s",
-    "row_lock_waits_per_s": "waits/s for a row that another transaction had locked",
-    "disk_reads_per_s": "reads/s of InnoDB's files",
-    "disk_writes_per_s": "writes/s to InnoDB's files",
-    "fsyncs_per_s": "fsync/s of InnoDB's files",
-    "disk_read_bytes_per_s": "bytes/s",
-    "disk_written_bytes_per_s": "bytes/s",
-    "log_written_bytes_per_s": "bytes/s to the redo log",
-    "received_bytes_per_s": "bytes/s from clients",
-    "sent_bytes_per_s": "bytes/s to clients",
-}
 NAMES = sorted({name for names in RATES.values() for name in names} | {*GAUGES.values(), POOL_REQUESTS, POOL_MISSES})
 QUESTION = f"SHOW GLOBAL STATUS WHERE Variable_name IN ({', '.join(repr(name) for name in NAMES)})"
 
@@ -80,9 +56,9 @@ class SqlControl(Protocol):
 
 
 class MariaDbMonitor:
-    """The server of `part`; `answers` alone is told while it does not answer."""
+    """The server of `part`; `answers` alone is reported while it does not answer."""
 
-    UNITS = UNITS
+    METRICS = by_name(metrics.METRICS)
 
     def __init__(self, part: str, control: SqlControl) -> None:
         self._part = part
@@ -95,18 +71,18 @@ class MariaDbMonitor:
         return [cls(part, control) for part, control in watch.controls_of(MARIADB.name).items()]
 
     def sample(self, unix_s: float) -> Iterator[Sample]:
-        """Gauges now, rates since they were last told; sends one statement."""
+        """Gauges now, rates since they were last reported; sends one statement."""
         status = self._status()
-        told = {"answers": float(bool(status))}
+        reported = {"answers": float(bool(status))}
         if status:
-            told |= {name: status[theirs] for name, theirs in GAUGES.items() if theirs in status}
+            reported |= {name: status[theirs] for name, theirs in GAUGES.items() if theirs in status}
             rates = self._rates.of(_counters(status))
             requests = rates.pop(POOL_REQUESTS, 0.0)
             misses = rates.pop(POOL_MISSES, 0.0)
             if requests > 0:
-                told["buffer_pool_hits"] = 100.0 * max(0.0, 1.0 - misses / requests)
-            told |= rates
-        for name, value in told.items():
+                reported["buffer_pool_hits"] = 100.0 * max(0.0, 1.0 - misses / requests)
+            reported |= rates
+        for name, value in reported.items():
             yield Sample(unix_s, self._part, name, value)
 
     def _status(self) -> dict[str, float]:

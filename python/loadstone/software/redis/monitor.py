@@ -9,48 +9,11 @@ from loadstone.errors import LoadstoneError
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
 from loadstone.replies import read_as
+from loadstone.software.metric import by_name
+from loadstone.software.redis import metrics
 from loadstone.software.redis.declared import REDIS
 
-COUNT = "count since the server began"
-UNITS = {
-    "answers": "1 or 0",
-    "connected_clients": "connections, loadstone's own for control among them",
-    "blocked_clients": "connections",
-    "rejected_connections": COUNT,
-    "total_connections_received": COUNT,
-    "total_commands_processed": COUNT,
-    "instantaneous_ops_per_sec": "commands/s",
-    "instantaneous_input_kbps": "KiB/s",
-    "instantaneous_output_kbps": "KiB/s",
-    "total_net_input_bytes": "bytes since the server began",
-    "total_net_output_bytes": "bytes since the server began",
-    "total_error_replies": COUNT,
-    "keyspace_hits": COUNT,
-    "keyspace_misses": COUNT,
-    "evicted_keys": COUNT,
-    "expired_keys": COUNT,
-    "keys": "keys in all databases",
-    "used_memory": "bytes",
-    "used_memory_rss": "bytes",
-    "maxmemory": "bytes, 0 without limit",
-    "mem_fragmentation_ratio": "ratio",
-    "used_cpu_sys": "s since the server began",
-    "used_cpu_user": "s since the server began",
-    "used_cpu_sys_main_thread": "s since the server began",
-    "used_cpu_user_main_thread": "s since the server began",
-    "loading": "1 or 0",
-    "rdb_bgsave_in_progress": "1 or 0",
-    "aof_rewrite_in_progress": "1 or 0",
-    "aof_delayed_fsync": COUNT,
-    "aof_current_size": "bytes of the append-only files",
-    "aof_buffer_length": "bytes that wait to be written to the append-only file",
-    "aof_pending_bio_fsync": "fsyncs that wait in the background",
-    "latest_fork_usec": "us",
-    "total_forks": COUNT,
-    "connected_slaves": "replicas",
-}
-"""Redis's own names of INFO, but for `answers` and `keys`."""
-COUNTERS = tuple(name for name, unit in UNITS.items() if unit.endswith("since the server began"))
+COUNTERS = tuple(metric.name for metric in metrics.METRICS if metric.kind == "counter")
 SETTINGS = ("disable-thp", "loglevel", "slowlog-log-slower-than", "slowlog-max-len")
 """Settings that may spoil a figure; read with each snapshot, because a server that is not ours may change them."""
 CLIENTS_MAX = 1000
@@ -67,9 +30,9 @@ class Control(Protocol):
 
 
 class RedisMonitor:
-    """The server of `part`; `answers` alone is told while it does not answer."""
+    """The server of `part`; `answers` alone is reported while it does not answer."""
 
-    UNITS = UNITS
+    METRICS = by_name(metrics.METRICS)
 
     def __init__(self, part: str, control: Control) -> None:
         self._part = part
@@ -111,7 +74,7 @@ class RedisSnapshot:
     run_id: str
     uptime_s: int
     figures: Mapping[str, float]
-    """As `UNITS` has them."""
+    """As `METRICS` has them."""
     commands: Mapping[str, CommandStat]
     """By the name that the server uses: `get`, `json.set`, `config|get`."""
     errors: Mapping[str, int]
@@ -146,7 +109,7 @@ class RedisDifference:
     commands: Mapping[str, CommandStat]
     """Commands that were called in between; of loadstone itself an `info` a second, and what a snapshot asks."""
     counters: Mapping[str, float]
-    """Differences of what is counted since the server began, as `UNITS` has it."""
+    """Differences of what is counted since the server began."""
     errors: Mapping[str, int]
 
 
@@ -166,8 +129,8 @@ def _snapshot(control: SnapshotControl) -> RedisSnapshot:
     clients = int(control.info("clients").get("connected_clients", CLIENTS_MAX + 1))
     settings = control.config_get(SETTINGS)
     monitors = _monitor_clients(control) if clients <= CLIENTS_MAX else None
-    slow = _asked(control, "SLOWLOG LEN")
-    events = _asked(control, "LATENCY LATEST")
+    slow = _reply_to(control, "SLOWLOG LEN")
+    events = _reply_to(control, "LATENCY LATEST")
     info = control.info("all")
     commands = {
         name.removeprefix("cmdstat_"): _command(values) for name, values in info.items() if name.startswith("cmdstat_")
@@ -192,7 +155,7 @@ def _snapshot(control: SnapshotControl) -> RedisSnapshot:
 
 
 def _monitor_clients(control: SnapshotControl) -> int | None:
-    clients = _asked(control, "CLIENT LIST")
+    clients = _reply_to(control, "CLIENT LIST")
     return None if clients is None else sum(MONITORS in client.get("flags", "") for client in clients)
 
 
@@ -200,7 +163,7 @@ def _text(value: Any) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
-def _asked(control: SnapshotControl, command: str) -> Any:
+def _reply_to(control: SnapshotControl, command: str) -> Any:
     """The reply; None where the server refuses or does not know the command."""
     try:
         return control.call(command)
@@ -234,8 +197,8 @@ def _restarted(before: RedisSnapshot, after: RedisSnapshot) -> bool:
 
 
 def _figures(info: Mapping[str, Any]) -> dict[str, float]:
-    """Those of `UNITS` that the server tells."""
-    found = {name: float(info[name]) for name in UNITS if name in info}
+    """Those of `METRICS` that the server reports."""
+    found = {name: float(info[name]) for name in RedisMonitor.METRICS if name in info}
     databases = [values for name, values in info.items() if name.startswith("db") and isinstance(values, Mapping)]
     found["keys"] = float(sum(int(values.get("keys", 0)) for values in databases))
     return found

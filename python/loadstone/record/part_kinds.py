@@ -1,0 +1,40 @@
+"""What the parts of a trial are: the kind that the record of each carries, and what is declared of it."""
+
+from collections.abc import Collection, Mapping
+
+from loadstone import registry
+from loadstone.record.facts import DRIVER, HOST, TrialFacts, owner_of
+from loadstone.software.part_kind import UNKNOWN, PartKind
+
+SUBJECT = "subject"
+
+
+def kinds_of(software: Mapping[str, str], subjects: Collection[str]) -> dict[str, str]:
+    """Part -> its kind.
+
+    Args:
+        software: server -> the software that it is, as its control has it.
+        subjects: the names of the subjects.
+    """
+    return {HOST: "host", DRIVER: "driver", **software, **dict.fromkeys(subjects, SUBJECT)}
+
+
+def declared(kind: str | None) -> PartKind:
+    """What is declared of a kind; of one that is not known nothing is."""
+    return registry.PART_KINDS.get(kind or "", UNKNOWN)
+
+
+def declared_of(part: str, kinds: Mapping[str, str]) -> PartKind:
+    """What is declared of a part, by these kinds."""
+    return declared(kinds.get(owner_of(part, kinds) or ""))
+
+
+def stores_of(facts: TrialFacts) -> list[str]:
+    """The stores of a trial, by their names in the experiment."""
+    return [name for name, kind in facts.kinds.items() if declared(kind).store]
+
+
+def has_counters(server: str, kinds: Mapping[str, str]) -> bool:
+    """Whether the record of a trial keeps the server's own counters of before and after the drive."""
+    software = registry.SOFTWARE.get(kinds.get(server, ""))
+    return software is not None and software.has_counters

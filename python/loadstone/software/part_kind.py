@@ -1,0 +1,56 @@
+"""What a part is, and which of its metrics tell what: asked in `registry.PART_KINDS` by the kind in its record."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from loadstone.software.metric import Metric, StudyColumn
+
+
+@dataclass(frozen=True)
+class PartKind:
+    """A kind of part. The name of a server's kind is that of its room."""
+
+    name: str
+    store: bool = False
+    """Whether it holds data."""
+    threads: Literal["one", "many", "any"] = "any"
+    """one: it works in its main thread, whose CPU is its limit; many: its main thread says nothing; any: the main
+    thread is reported where it takes most of the CPU."""
+    shows_machine: bool = False
+    """Whether the report has tables of the machine and its parts where one is under test."""
+    connections: str | None = None
+    """The metric of its open connections."""
+    cpu_counters: tuple[str, ...] = ()
+    """Counters of its CPU time in seconds, for a process that cannot be observed."""
+    main_thread_counters: tuple[str, ...] = ()
+    """The same of its main thread."""
+    disk_rates: tuple[str, ...] = ()
+    """Rates of its work on the disk: reads, writes and fsyncs."""
+    fsyncs: str | None = None
+    """The one among them that counts fsyncs."""
+    disk_file: str | None = None
+    """A metric that is reported only where it keeps a file that it writes all the time."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A pool of connections within an application, by the metrics that tell of it."""
+
+    name: str
+    active: str
+    idle: str
+    pending: str
+
+
+@dataclass(frozen=True)
+class Observed:
+    """All that a room declares of what it observes: `OBSERVED` in its `metrics.py`."""
+
+    metrics: tuple[Metric, ...]
+    kinds: tuple[PartKind, ...] = ()
+    pools: tuple[Pool, ...] = ()
+    study_columns: tuple[StudyColumn, ...] = ()
+
+
+UNKNOWN = PartKind("unknown")
+"""Of a part whose kind is not known."""

@@ -1,0 +1,91 @@
+"""Every metric is declared once, by the room of its software, and a monitor reports it."""
+
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from loadstone import registry
+from loadstone.observe.sample import Monitor
+from loadstone.software.host.generator import GeneratorMonitor
+from loadstone.software.host.monitor import HostMonitor
+from loadstone.software.host.others import OthersMonitor
+from loadstone.software.host.processes import ProcessMonitor
+from loadstone.software.jvm.monitor import JvmMonitor
+from loadstone.software.mariadb.monitor import MariaDbMonitor
+from loadstone.software.metric import Metric, Series
+from loadstone.software.redis.monitor import RedisMonitor
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ROOT / "python" / "loadstone" / "software"
+MONITORS: tuple[type[Monitor], ...] = (
+    *(HostMonitor, OthersMonitor, ProcessMonitor, GeneratorMonitor),
+    *(MariaDbMonitor, RedisMonitor, JvmMonitor),
+)
+METRICS = list(registry.METRICS.values())
+REPORTED = {name: metric for monitor in MONITORS for name, metric in monitor.METRICS.items()}
+"""By all monitors. That each reports just these is shown by its own test, on the real thing."""
+ALL_KINDS = set(registry.PART_KINDS)
+
+
+def test_what_monitors_report_is_declared_and_what_is_declared_is_reported() -> None:
+    assert dict(registry.METRICS) == REPORTED
+
+
+def test_every_room_with_a_monitor_is_among_them() -> None:
+    assert {path.parent.name for path in ROOMS.glob("*/metrics.py")} == {
+        one.__module__.split(".")[2] for one in MONITORS
+    }
+
+
+def test_one_name_is_declared_once() -> None:
+    rooms = [import_module(f"loadstone.software.{path.parent.name}.metrics") for path in ROOMS.glob("*/metrics.py")]
+    for room in rooms:
+        names = [metric.name for metric in room.METRICS]
+        assert len(names) == len(set(names))
+        assert all(registry.METRICS[metric.name] is metric for metric in room.METRICS)
+
+
+@pytest.mark.parametrize("path", sorted(ROOMS.glob("*/metrics.py")), ids=lambda path: path.parent.name)
+def test_declarations_are_data_alone(path: Path) -> None:
+    imported = set(re.findall(r"^(?:from|import) ([\w.]+)", path.read_text(), re.M))
+    assert imported <= {"loadstone.software.metric", "loadstone.software.part_kind"}
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_a_declaration_is_complete(metric: Metric) -> None:
+    assert metric.unit
+    assert metric.help
+    assert isinstance(metric.prometheus, Series) or metric.prometheus
+    if metric.column is not None:
+        assert metric.kept
+        assert metric.column.help.endswith(".")
+        assert metric.kind != "counter", "what grows has no average"
+
+
+def test_the_columns_of_a_table_have_places_of_their_own() -> None:
+    columns = {metric.column for metric in METRICS if metric.column is not None}
+    assert len({(column.table, column.place) for column in columns}) == len(columns)
+    assert len({(column.table, column.title) for column in columns}) == len(columns)
+
+
+def test_what_kinds_and_columns_of_studies_refer_to_is_declared() -> None:
+    named = {column.metric for column in registry.STUDY_COLUMNS}
+    for kind in registry.PART_KINDS.values():
+        named |= {*kind.cpu_counters, *kind.main_thread_counters, *kind.disk_rates}
+        named |= {name for name in (kind.connections, kind.fsyncs, kind.disk_file) if name is not None}
+    for pool in registry.POOLS.values():
+        named |= {pool.active, pool.idle, pool.pending}
+    assert named <= set(registry.METRICS)
+    assert {column.kind for column in registry.STUDY_COLUMNS} <= ALL_KINDS
+    tables = {metric.column.table for metric in METRICS if metric.column is not None}
+    assert {kind for table in tables for kind in table.kinds} <= {*ALL_KINDS, "stores"}
+
+
+def test_the_page_of_the_metrics_is_current() -> None:
+    script = [sys.executable, str(ROOT / "scripts" / "metrics.py"), "--check"]
+    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
