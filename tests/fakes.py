@@ -9,6 +9,7 @@ from hdrh.histogram import HdrHistogram
 
 from loadstone import registry, steady_clock
 from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
+from loadstone.deploy.limit_in_force import PartLimits
 from loadstone.deploy.processes.resource_limits import Throttling
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import OnInterval
@@ -187,6 +188,7 @@ class FakeSubject:
 
     ours = True
     details: ClassVar[Mapping[str, str]] = {}
+    limits: ClassVar[PartLimits] = {}
     metrics: ClassVar[Mapping[str, str]] = {}
     pids: ClassVar[Mapping[str, int]] = {}
 
