@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from hdrh.histogram import HdrHistogram
 
-from loadstone import registry, steady_clock
+from loadstone import registry
 from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
 from loadstone.deploy.limit_in_force import PartLimits
 from loadstone.deploy.processes.resource_limits import Throttling
@@ -29,6 +29,7 @@ from loadstone.drive.outcome import (
     ThreadRecord,
 )
 from loadstone.errors import DriveFailed
+from loadstone.machine import steady_clock
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
 from loadstone.plan.model import Closed, Endpoint, Plan

@@ -10,8 +10,8 @@ import traceback
 from pathlib import Path
 
 from loadstone import __version__
+from loadstone.bounds.replies import shortened
 from loadstone.output import terminal
-from loadstone.replies import shortened
 from loadstone.secrecy.registry import hide
 
 STATUS = 70

@@ -13,8 +13,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from loadstone.bounds.files import read_json
 from loadstone.errors import UserError
-from loadstone.files import read_json
 from loadstone.message import Message
 from loadstone.record.names import ANALYSIS, ENVIRONMENT, EXPERIMENT, PLAN
 from loadstone.secrecy.text import HIDDEN

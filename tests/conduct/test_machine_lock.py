@@ -11,7 +11,7 @@ import pytest
 from loadstone.conduct import machine_lock
 from loadstone.conduct.machine_lock import VARIABLE, measuring
 from loadstone.errors import UserError
-from loadstone.process_identity import boot_id, started
+from loadstone.machine.process_identity import boot_id, started
 
 NOBODY = 65534
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are identified by /proc")

@@ -11,12 +11,12 @@ from types import ModuleType
 
 import pytest
 
-from loadstone import process_table
 from loadstone.conduct.warm_up import LONGEST, QUIET_CORES, WINDOWS, warm_up
 from loadstone.deploy.deployed import DeployedSubject, Ready
 from loadstone.deploy.subjects.url import UrlSubject
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import DriveFailed, Interrupted
+from loadstone.machine import process_table
 from loadstone.plan.model import Plan
 
 LENGTH_S = 4.0

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.bounded_socket import BoundedSocket, TooMuch
+from loadstone.bounds.bounded_socket import BoundedSocket, TooMuch
+from loadstone.bounds.http_exchange import NotHttp, exchange
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.url import UrlSubject
 from loadstone.errors import BadReply, LoadstoneError, ServerGone, UserError
-from loadstone.http_exchange import NotHttp, exchange
 from loadstone.plan.model import Endpoint
 from loadstone.software.redis import connection as redis_connection
 from loadstone.software.redis.capacity import MemoryUse, foreign_keys
@@ -226,7 +226,7 @@ class Dripping:
 
 def test_what_drips_ends_with_the_exchange_and_not_with_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr("loadstone.bounded_socket.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("loadstone.bounds.bounded_socket.time.monotonic", lambda: clock[0])
     dripping = Dripping(clock, b"x" * 100)
     bounded = BoundedSocket(dripping, step_s=5.0)  # type: ignore[arg-type]
     bounded.begin(within_s=10.0, largest_bytes=100)

@@ -21,10 +21,10 @@ from loadstone.deploy.ledger import Made, Place
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.schema import make_tables
 from loadstone.errors import LoadstoneError, UserError
+from loadstone.machine.process_identity import started
 from loadstone.plan.model import Endpoint
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.wanted import WantedData, WantedSubject
-from loadstone.process_identity import started
 from loadstone.record.ledger import RunLedger
 from loadstone.software.mariadb.local import find
 

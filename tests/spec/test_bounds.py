@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.bounded_yaml import load_yaml
+from loadstone.bounds.bounded_yaml import load_yaml
 from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.errors import UserError
 from loadstone.plan import design

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from loadstone import steady_clock
 from loadstone.conduct.budget import Budget
 from loadstone.conduct.passes import Passes
 from loadstone.conduct.table_trials import TableTrials
@@ -21,6 +20,7 @@ from loadstone.judge.validity.checks import forbidding
 from loadstone.judge.validity.reasons import failed_checks
 from loadstone.judge.verdict import Verdict
 from loadstone.live.progress import RunProgress
+from loadstone.machine import steady_clock
 from loadstone.message import Message
 from loadstone.plan.labels import label_of
 from loadstone.plan.looks import keeps_last, looks_left

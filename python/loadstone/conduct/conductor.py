@@ -4,7 +4,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from loadstone import steady_clock
 from loadstone.conduct.failures import explained
 from loadstone.conduct.measurement import Measurement, PreparedTrial
 from loadstone.conduct.preload import preload
@@ -15,6 +14,7 @@ from loadstone.drive.driver import OnInterval
 from loadstone.drive.outcome import Interval
 from loadstone.errors import DriveFailed, OutOfRoom, ServerGone, UserError
 from loadstone.judge.validity.trial import judge_trial
+from loadstone.machine import steady_clock
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import Ceiling

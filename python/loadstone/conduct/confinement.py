@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from loadstone import registry
+from loadstone.bounds.replies import shortened
 from loadstone.deploy.control import Confinement, Control, Refusal, TableStore
 from loadstone.deploy.provider import Server
 from loadstone.deploy.subjects.manifest import read_manifest
@@ -16,7 +17,6 @@ from loadstone.deploy.subjects.schema import read_tables
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
-from loadstone.replies import shortened
 
 SHOWN = 60
 """So many characters of a command or statement stand in a message."""

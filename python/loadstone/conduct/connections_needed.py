@@ -1,7 +1,7 @@
 """Whether this machine has ports for the connections that a run needs, before anything is started."""
 
 from loadstone.errors import UserError
-from loadstone.local_ports import WIDEN, local_ports
+from loadstone.machine.local_ports import WIDEN, local_ports
 from loadstone.plan.model import Closed, Plan
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 

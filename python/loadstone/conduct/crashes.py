@@ -7,7 +7,6 @@ it and a restart the same again, or what became of every acknowledged key.
 import time
 from dataclasses import dataclass
 
-from loadstone import steady_clock
 from loadstone.conduct.killer import Killer
 from loadstone.conduct.look_up import LookUp
 from loadstone.conduct.measurement import Measurement, PreparedTrial
@@ -15,6 +14,7 @@ from loadstone.deploy.control import KeyStore
 from loadstone.deploy.deployed import Deployed
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed, ServerGone, UserError
+from loadstone.machine import steady_clock
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import CrashTrial
 from loadstone.record.crash import CrashRecord, LookedUp

@@ -2,7 +2,7 @@
 
 from loadstone.conduct.memory_ends import OomKills, killed_for_memory
 from loadstone.deploy.deployed import Ready
-from loadstone.local_ports import ports_running_out
+from loadstone.machine.local_ports import ports_running_out
 
 
 def explained(error: str, ready: Ready, before: OomKills) -> str:

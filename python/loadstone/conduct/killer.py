@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from loadstone.drive.outcome import Interval
-from loadstone.process_identity import signal_if, started
+from loadstone.machine.process_identity import signal_if, started
 
 
 class Killer:

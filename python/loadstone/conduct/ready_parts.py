@@ -11,7 +11,7 @@ from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.settings_in_force import unlike
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import LoadstoneError
-from loadstone.local_ports import local_ports, tcp_sockets
+from loadstone.machine.local_ports import local_ports, tcp_sockets
 from loadstone.observe.watch import Watch
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.wanted import StoredCount

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from loadstone.deploy.control import Snapshot, Start
 from loadstone.deploy.deployed import Ready
-from loadstone.process_identity import started
+from loadstone.machine.process_identity import started
 from loadstone.record.facts import PartStart
 
 ENDED = "ended"

@@ -3,9 +3,10 @@
 import threading
 from collections.abc import Callable
 
-from loadstone import _engine, steady_clock
+from loadstone import _engine
 from loadstone.drive.outcome import DriveRecord, Interval, read_interval, read_record
 from loadstone.errors import DriveFailed, UserError
+from loadstone.machine import steady_clock
 from loadstone.plan.model import Plan
 
 NOISE_NS = 10_000_000

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Self
 
-from loadstone import steady_clock
+from loadstone.bounds.replies import shortened
+from loadstone.machine import steady_clock
 from loadstone.observe.sample import Monitor, Sample
-from loadstone.replies import shortened
 
 
 class Sampler:

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from loadstone.deploy.ledger import Kind, Made, Place
 from loadstone.errors import UserError
-from loadstone.process_identity import started
+from loadstone.machine.process_identity import started
 from loadstone.record.lines import FORMAT
 from loadstone.record.machine import cpu_model, machine_id
 from loadstone.record.names import LEDGER

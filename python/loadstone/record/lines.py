@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from loadstone.bounds.files import load_json
 from loadstone.errors import LoadstoneError, UserError
-from loadstone.files import load_json
 from loadstone.secrecy.registry import hidden
 
 FORMAT = 1

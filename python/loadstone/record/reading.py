@@ -10,10 +10,11 @@ from typing import Any, Literal, TypeVar
 from hdrh.histogram import HdrHistogram
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from loadstone.bounded_yaml import load_yaml
+from loadstone.bounds.bounded_yaml import load_yaml
+from loadstone.bounds.files import read_bytes, read_json, why
+from loadstone.bounds.replies import shortened
 from loadstone.drive.outcome import Latency, Phase
 from loadstone.errors import DriveFailed, UserError
-from loadstone.files import read_bytes, read_json, why
 from loadstone.observe.sample import Sample
 from loadstone.record.before_kinds import with_kinds
 from loadstone.record.crash import CrashRecord
@@ -24,7 +25,6 @@ from loadstone.record.look import Look
 from loadstone.record.names import CRASHES, ENVIRONMENT, EXPERIMENT, INTERVALS, LATENCY, LOOKS, PLAN, SAMPLES, TRIALS
 from loadstone.record.plan_summary import PlanSummary
 from loadstone.record.trial import Line, Quantiles, TrialRecord
-from loadstone.replies import shortened
 from loadstone.spec.experiment import Experiment
 
 LatencyKind = Literal["response", "service"]

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from loadstone.bounded_yaml import load_yaml
+from loadstone.bounds.bounded_yaml import load_yaml
 
 FOLDER = Path(__file__).parents[1] / "experiments"
 """Package data; in a checkout a link to the repository's `experiments/`."""

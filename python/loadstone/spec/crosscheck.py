@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from loadstone.replies import shortened
+from loadstone.bounds.replies import shortened
 from loadstone.spec.counting import check_counts
 from loadstone.spec.crosscheck_levels import check_levels, check_levels_once, check_when, no_level
 from loadstone.spec.crosscheck_parts import check_parts

@@ -3,7 +3,7 @@
 import re
 
 from loadstone import registry
-from loadstone.replies import shortened
+from loadstone.bounds.replies import shortened
 from loadstone.spec.crosscheck_levels import check_levels_once, check_when
 from loadstone.spec.experiment import OUR_PREFIX, DataInto, DataSpec, Experiment, SubjectSpec
 from loadstone.spec.levels import REFERENCE

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from loadstone.bounds.files import read_bytes
 from loadstone.errors import UserError
-from loadstone.files import read_bytes
 from loadstone.secrecy.experiment import learn_experiment
 from loadstone.spec.crosscheck import cross_check
 from loadstone.spec.experiment import Experiment

@@ -12,8 +12,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from loadstone.bounded_yaml import DEPTH_MAX, TooDeep, require_shallow
-from loadstone.replies import shortened
+from loadstone.bounds.bounded_yaml import DEPTH_MAX, TooDeep, require_shallow
+from loadstone.bounds.replies import shortened
 
 Path = tuple[str | int, ...]
 

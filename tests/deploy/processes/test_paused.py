@@ -14,11 +14,12 @@ import psutil
 import pytest
 from tests.servers import PLAN, REDIS, is_gone, wait_until
 
-from loadstone import process_table, registry
+from loadstone import registry
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.processes import guarded
 from loadstone.deploy.processes.paused import Holdable
 from loadstone.deploy.provider import DeployContext
+from loadstone.machine import process_table
 from loadstone.plan.model import Endpoint
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.wanted import WantedSubject

@@ -16,7 +16,7 @@ from loadstone.deploy.processes.control_groups import group_name, remove_group
 from loadstone.deploy.processes.guarded import GuardedProcess
 from loadstone.deploy.processes.resource_limits import Limits, limit
 from loadstone.deploy.processes.workspace import Workspace, sweep
-from loadstone.process_identity import identify
+from loadstone.machine.process_identity import identify
 
 NOBODY = 65534
 PLANTED = "loadstone-redis-planted"
@@ -170,7 +170,7 @@ def test_a_control_group_with_processes_that_cannot_be_seen_kills_nobody(
     monkeypatch.setattr(control_groups, "members", lambda _: pids)
     monkeypatch.setattr(control_groups, "PATIENCE_S", 0.02)
     monkeypatch.setattr(os, "kill", lambda pid, _: sent.append(pid))
-    monkeypatch.setattr("loadstone.process_identity.signal.pidfd_send_signal", lambda *_: sent.append(0))
+    monkeypatch.setattr("loadstone.machine.process_identity.signal.pidfd_send_signal", lambda *_: sent.append(0))
     group = tmp_path / "loadstone-x"
     group.mkdir()
     (group / "cgroup.procs").touch()

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from loadstone import process_table
+from loadstone.machine import process_table
 from loadstone.observe.sample import Sample
 from loadstone.observe.watch import Watch
 from loadstone.software.host.metrics import HELPERS, PROGRAMS

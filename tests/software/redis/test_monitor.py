@@ -4,8 +4,8 @@ import pytest
 import redis
 from tests.monitors import values
 
-from loadstone import steady_clock
 from loadstone.errors import ServerGone
+from loadstone.machine import steady_clock
 from loadstone.software.redis import monitor as observed
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.local import LocalRedis

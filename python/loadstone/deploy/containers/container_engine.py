@@ -23,11 +23,11 @@ from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.models.containers import Container
 from docker.types import Ulimit
 
+from loadstone.bounds.replies import MISREAD, shortened
 from loadstone.deploy.containers import container_guard
 from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import Remark
 from loadstone.errors import UserError
-from loadstone.replies import MISREAD, shortened
 from loadstone.secrecy.registry import forms
 
 ANSWER_S = 120.0

@@ -9,7 +9,7 @@ import os
 
 from loadstone.deploy.processes.control_groups import group_name, remove_group
 from loadstone.deploy.processes.own_folder import empty_folder, open_own_file, open_own_folder, read_own_file
-from loadstone.process_identity import ProcessIdentity, end_identified, identify
+from loadstone.machine.process_identity import ProcessIdentity, end_identified, identify
 
 MARK = "loadstone.lock"
 """A folder is removed only if it holds this file."""

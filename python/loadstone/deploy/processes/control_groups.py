@@ -10,7 +10,7 @@ import time
 from functools import partial
 
 from loadstone.deploy.processes.own_folder import FOLDER_FLAGS
-from loadstone.process_identity import signal_if
+from loadstone.machine.process_identity import signal_if
 
 GROUP_PREFIX = "loadstone-"
 """How the name of each control group of ours begins."""

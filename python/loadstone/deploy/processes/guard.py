@@ -38,7 +38,7 @@ if __name__ == "__main__":  # nothing but the standard library is found so far, 
     sys.path.append(os.path.abspath(__file__).rsplit(os.sep, 4)[0])  # noqa: PTH100
 
 from loadstone.deploy.processes.clearing import clear, note_process
-from loadstone.process_identity import signal_if, started
+from loadstone.machine.process_identity import signal_if, started
 
 GRACE_S = 2.0
 """How long the server may take to end after SIGTERM."""

@@ -4,7 +4,7 @@ import random
 import socket
 
 from loadstone.errors import UserError
-from loadstone.local_ports import tcp_sockets
+from loadstone.machine.local_ports import tcp_sockets
 
 PORT_TRIES = 5
 """How many ports in a row may be taken by others between our choice and a server's start."""

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from loadstone import process_table
+from loadstone.machine import process_table
 
 
 @dataclass(frozen=True)

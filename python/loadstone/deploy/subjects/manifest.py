@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from loadstone.bounded_yaml import load_yaml
+from loadstone.bounds.bounded_yaml import load_yaml
+from loadstone.bounds.files import read_bytes, why
+from loadstone.bounds.replies import shortened
 from loadstone.errors import UserError
-from loadstone.files import read_bytes, why
-from loadstone.replies import shortened
 from loadstone.secrecy.places import secrets_of
 from loadstone.secrecy.registry import learn
 from loadstone.secrecy.text import REFERENCE as SECRET

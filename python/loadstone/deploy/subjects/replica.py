@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from loadstone.bounds.http_exchange import NotHttp, exchange
 from loadstone.deploy.processes.endings import ending_of_process
 from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings, guarded
 from loadstone.deploy.processes.paused import OneProcess
@@ -16,7 +17,6 @@ from loadstone.deploy.processes.workspace import Workspace
 from loadstone.deploy.provider import DeployContext, silent
 from loadstone.deploy.subjects.manifest import PLACES, Manifest
 from loadstone.errors import UserError
-from loadstone.http_exchange import NotHttp, exchange
 from loadstone.plan.model import Endpoint
 from loadstone.secrecy.registry import hide
 

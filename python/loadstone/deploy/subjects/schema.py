@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from loadstone import registry
+from loadstone.bounds.files import read_bytes, why
 from loadstone.deploy.control import TableStore
 from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.subjects.manifest import Manifest
 from loadstone.errors import ServerGone, UserError
-from loadstone.files import read_bytes, why
 
 STATEMENTS_MAX_BYTES = 16 * 1024 * 1024
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
-from loadstone.bounded_socket import TooMuch
+from loadstone.bounds.bounded_socket import TooMuch
+from loadstone.bounds.http_exchange import NotHttp, exchange
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.processes.resource_limits import Throttling
 from loadstone.deploy.provider import DeployContext, silent
@@ -14,7 +15,6 @@ from loadstone.deploy.transport import error_text, remark_on_exposure, tls_conte
 from loadstone.deploy.urls import learned
 from loadstone.deploy.users_parts import answering_again, listening_pid
 from loadstone.errors import ServerGone, UserError
-from loadstone.http_exchange import NotHttp, exchange
 from loadstone.plan.model import Endpoint, Tls
 from loadstone.secrecy.text import hide_url
 

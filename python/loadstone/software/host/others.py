@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from loadstone import process_table
+from loadstone.machine import process_table
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
 from loadstone.software.host.metrics import HELPERS, OF_OTHERS, OTHERS, PROGRAMS

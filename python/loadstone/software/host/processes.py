@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from loadstone import process_table
+from loadstone.machine import process_table
 from loadstone.observe.counter_rates import Rates
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch

@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample as Figure
 
+from loadstone.bounds.http_exchange import NotHttp, exchange
+from loadstone.bounds.replies import read_as
 from loadstone.errors import LoadstoneError
-from loadstone.http_exchange import NotHttp, exchange
 from loadstone.observe.counter_rates import Rates
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
-from loadstone.replies import read_as
 from loadstone.software.jvm import metrics
 from loadstone.software.metric import by_name
 

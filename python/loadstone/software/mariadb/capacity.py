@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loadstone.bounds.replies import read_as
 from loadstone.deploy.capacity import disk_shortage, free_here, is_under
 from loadstone.errors import LoadstoneError
 from loadstone.plan.footprint import disk_of
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.replies import read_as
 from loadstone.software.mariadb.session import MariaDbSession
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from loadstone.bounds.replies import read_as
 from loadstone.errors import LoadstoneError
 from loadstone.observe.counter_rates import Rates
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
-from loadstone.replies import read_as
 from loadstone.software.mariadb import metrics
 from loadstone.software.mariadb.declared import MARIADB
 from loadstone.software.metric import by_name

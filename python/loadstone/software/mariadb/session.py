@@ -15,9 +15,9 @@ from typing import Any, Self
 import pymysql
 from pymysql.constants import CR, ER
 
+from loadstone.bounds.replies import typed
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Endpoint
-from loadstone.replies import typed
 from loadstone.software.mariadb.client import MariaDbClient, Untrusted
 from loadstone.software.sql.tokens import statements_in
 

@@ -3,9 +3,9 @@
 import math
 import time
 
+from loadstone.bounds.replies import read_as
 from loadstone.deploy.control import Start
 from loadstone.errors import LoadstoneError
-from loadstone.replies import read_as
 from loadstone.software.mariadb.session import MariaDbSession
 
 

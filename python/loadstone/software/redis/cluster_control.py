@@ -5,8 +5,8 @@ from typing import Any
 
 from redis.crc import key_slot
 
+from loadstone.bounds.replies import read_as, whole
 from loadstone.plan.model import Endpoint
-from loadstone.replies import read_as, whole
 from loadstone.software.redis.cluster_info import merged_info
 from loadstone.software.redis.control import RedisControl
 

@@ -8,9 +8,9 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from loadstone.bounded_socket import BoundedSocket, TooMuch
+from loadstone.bounds.bounded_socket import BoundedSocket, TooMuch
+from loadstone.bounds.replies import MISREAD, shortened
 from loadstone.plan.model import Endpoint
-from loadstone.replies import MISREAD, shortened
 
 REPLY_TIMES = 12.0
 """A whole reply may take so many times as long as one step of it."""

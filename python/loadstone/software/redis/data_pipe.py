@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import redis
 
+from loadstone.bounds.replies import bad_reply
 from loadstone.deploy.transport import error_text
 from loadstone.errors import ServerGone
-from loadstone.replies import bad_reply
 from loadstone.software.redis.connection import LastReply, is_bad_reply
 from loadstone.software.redis.session import RedisSession
 

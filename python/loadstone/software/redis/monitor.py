@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from loadstone import steady_clock
+from loadstone.bounds.replies import read_as
 from loadstone.errors import LoadstoneError
+from loadstone.machine import steady_clock
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
-from loadstone.replies import read_as
 from loadstone.software.metric import by_name
 from loadstone.software.redis import metrics
 from loadstone.software.redis.declared import REDIS

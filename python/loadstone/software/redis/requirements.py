@@ -6,11 +6,11 @@ from typing import Any
 
 import redis
 
+from loadstone.bounds.replies import read_as, shortened
 from loadstone.deploy.provider import ServerFacts
 from loadstone.deploy.transport import error_text
 from loadstone.errors import BadReply, ServerGone, UserError
 from loadstone.plan.model import Endpoint
-from loadstone.replies import read_as, shortened
 from loadstone.software.redis.probe import probe
 from loadstone.software.redis.session import RedisSession
 from loadstone.spec.experiment import OUR_PREFIX

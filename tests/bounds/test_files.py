@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.bounds.files import read_bytes, read_json, read_text, why
 from loadstone.errors import UserError
-from loadstone.files import read_bytes, read_json, read_text, why
 from loadstone.record import lines
 from loadstone.record.lines import LineReader
 from loadstone.record.reading import read_experiment, read_plan, read_run

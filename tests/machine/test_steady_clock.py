@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import pytest
 
-from loadstone import steady_clock
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
+from loadstone.machine import steady_clock
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.plan.model import Closed, Command, Operation, Phases, Plan, Pool

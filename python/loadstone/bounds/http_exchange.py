@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from loadstone.bounded_socket import BoundedSocket
+from loadstone.bounds.bounded_socket import BoundedSocket
 
 HEAD_MAX_BYTES = 64 * 1024
 _MALFORMED = (http.client.HTTPException, ValueError, AttributeError, IndexError)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from loadstone import process_identity
-from loadstone.process_identity import end_identified, identify, signal_if
+from loadstone.machine import process_identity
+from loadstone.machine.process_identity import end_identified, identify, signal_if
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are identified by /proc")
 

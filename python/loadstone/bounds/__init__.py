@@ -1,0 +1,1 @@
+"""Bounds on what strangers send: sizes, times, and what replies may be."""

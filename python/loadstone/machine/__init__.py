@@ -1,0 +1,1 @@
+"""This machine: its processes, ports and clock."""
