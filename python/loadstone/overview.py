@@ -11,7 +11,7 @@ from loadstone.plan.looks import BLOCKS_MIN, level
 from loadstone.plan.outline import outline
 from loadstone.plan.run_plan import Group, RunPlan
 from loadstone.plan.trial_length import expected_spread
-from loadstone.report.announcement import announcement, description
+from loadstone.report.terminal.announcement import announcement, description
 from loadstone.spec.experiment import RATES, Experiment
 
 

@@ -7,7 +7,7 @@ from loadstone.plan.design import make_run_plan
 from loadstone.plan.model import Closed
 from loadstone.plan.outline import outline
 from loadstone.plan.run_plan import CrashTrial
-from loadstone.report.announcement import description
+from loadstone.report.terminal.announcement import description
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.load import load_experiment
 from loadstone.spec.overrides import override

@@ -1,7 +1,7 @@
 from loadstone.message import as_written
 from loadstone.plan.design import make_run_plan
 from loadstone.plan.outline import outline
-from loadstone.report.announcement import description
+from loadstone.report.terminal.announcement import description
 from loadstone.spec.catalogue import find
 from loadstone.spec.load import load_experiment
 

@@ -7,7 +7,7 @@ from loadstone.plan.design import make_run_plan
 from loadstone.plan.mode import Mode
 from loadstone.plan.model import Closed, Plan, RampUp
 from loadstone.plan.outline import outline
-from loadstone.report.announcement import description
+from loadstone.report.terminal.announcement import description
 from loadstone.spec.load import load_experiment
 
 RAMP_UP = "{kind: closed, users: 200, ramp_up: {initial_users: 10, step_users: 20, step_every_s: 2 s}}"

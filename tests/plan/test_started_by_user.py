@@ -5,7 +5,7 @@ import pytest
 from loadstone.errors import UserError
 from loadstone.plan.design import make_run_plan
 from loadstone.plan.outline import outline
-from loadstone.report.announcement import description
+from loadstone.report.terminal.announcement import description
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import Level
 from loadstone.spec.load import load_experiment

@@ -8,9 +8,9 @@ import pytest
 
 from loadstone.analyse.model import Part
 from loadstone.judge.verdict import VerdictKind
-from loadstone.report.columns import COLUMNS
 from loadstone.report.glossary import GROUPS, TERMS, VERDICT_TERMS, meaning
-from loadstone.report.study_columns import BOTTLENECKS
+from loadstone.report.tables.columns import COLUMNS
+from loadstone.report.tables.study_columns import BOTTLENECKS
 from loadstone.report.verdicts import MARKS
 
 TEMPLATES = [path for path in (resources.files("loadstone.report") / "templates").iterdir() if ".j2" in path.name]

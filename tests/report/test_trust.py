@@ -94,7 +94,7 @@ def test_a_bound_stands_behind_its_figure(bound: Bound | None, cell: str, figure
 
 
 def test_the_round_trip_of_one_user_is_called_so(analysis: Analysis) -> None:
-    from loadstone.report.study_columns import bottleneck_words
+    from loadstone.report.tables.study_columns import bottleneck_words
 
     row: Row = with_rows(analysis, {"bound": Bound(generator=None, taken=0.0, round_trip=True)}).tables[0].rows[0]
     assert bottleneck_words(row) == "round trip of this client"

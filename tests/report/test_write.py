@@ -66,7 +66,7 @@ def test_a_failed_write_leaves_the_old_report(small: Analysis, tmp_path: Path, m
 
 
 def test_commands_that_draw_nothing_do_not_load_what_draws() -> None:
-    imports = "import sys, loadstone.report.write, loadstone.report.terminal, loadstone.live.progress"
+    imports = "import sys, loadstone.report.write, loadstone.report.terminal.terminal_report, loadstone.live.progress"
     code = f"{imports}; print({{'altair', 'vl_convert'}} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

@@ -11,7 +11,7 @@ from loadstone.judge.validity.checks import CHECKS
 from loadstone.plan.design import make_run_plan
 from loadstone.plan.model import Closed, Open
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
-from loadstone.report.study_columns import STUDY_COLUMNS
+from loadstone.report.tables.study_columns import STUDY_COLUMNS
 from loadstone.spec.built_in import names
 from loadstone.spec.catalogue import find
 from loadstone.spec.experiment import Experiment

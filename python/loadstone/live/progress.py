@@ -18,8 +18,8 @@ from loadstone.live.progress_view import View, phase_text
 from loadstone.message import Message
 from loadstone.record.look import Reason
 from loadstone.report import format as fmt
-from loadstone.report.columns import MARKS
-from loadstone.report.ending import ROW_STYLES as STYLES
+from loadstone.report.tables.columns import MARKS
+from loadstone.report.terminal.ending import ROW_STYLES as STYLES
 from loadstone.report.verdicts import verdict_text
 
 _ENDS: dict[Reason, str] = {

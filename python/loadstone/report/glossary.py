@@ -2,7 +2,7 @@
 
 from loadstone.analyse.model import Analysis
 from loadstone.judge.verdict import VerdictKind
-from loadstone.report import seen
+from loadstone.report.tables import observed as seen
 
 _COMPARING = {
     "comparison": "Two conditions that differ in one thing only, measured again and again in turn.",

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from loadstone.analyse.model import Analysis, CheckSummary, ResultTable, TrialView
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
-from loadstone.report.column import unmeasurable
-from loadstone.report.columns import columns_for
+from loadstone.report.tables.column import unmeasurable
+from loadstone.report.tables.columns import columns_for
 
 
 def trials(analysis: Analysis) -> str:

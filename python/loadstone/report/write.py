@@ -26,12 +26,12 @@ def _in(module: str) -> Reporter:
 
 
 REPORTERS: dict[str, Reporter] = {
-    "html": _in("html"),
-    "md": _in("markdown"),
-    "csv": _in("csv"),
+    "html": _in("html.html_report"),
+    "md": _in("markdown.markdown_report"),
+    "csv": _in("csv.csv_tables"),
     "json": _in("json_report"),
-    "svg": _in("svg"),
-    "png": _in("png"),
+    "svg": _in("charts.svg"),
+    "png": _in("charts.png"),
 }
 
 DEFAULT_FORMATS = ("html", "md", "csv")

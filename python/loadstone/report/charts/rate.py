@@ -11,7 +11,7 @@ from loadstone.report.charts import theme
 from loadstone.report.charts.chart import Chart, Values, make, named
 from loadstone.report.charts.shape import Shape, shape_of
 from loadstone.report.levels import number_of
-from loadstone.report.rates import TPS, Rate, rate_of
+from loadstone.report.tables.rates import TPS, Rate, rate_of
 
 _LOG_FROM = 100.0
 """Rates that differ by so much are drawn on a log scale; all others start at 0."""

@@ -13,7 +13,7 @@ from loadstone.report import format as fmt
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import Chart, Values, make, named
 from loadstone.report.charts.durations import duration_axis, duration_scale
-from loadstone.report.rates import Rate, rate_of_run
+from loadstone.report.tables.rates import Rate, rate_of_run
 
 Panel = alt.LayerChart | alt.FacetChart
 

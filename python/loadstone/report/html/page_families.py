@@ -10,7 +10,7 @@ from loadstone.report import summary, verdicts
 from loadstone.report.anchors import Anchors
 from loadstone.report.charts.chart import Chart
 from loadstone.report.glossary import VERDICT_TERMS
-from loadstone.report.page_parts import figure, linked
+from loadstone.report.html.page_parts import figure, linked
 from loadstone.report.text.english.metrics import metric_text
 
 _ORDER = ("invalid", "suspect", "unknown", "valid")

@@ -8,7 +8,7 @@ import pytest
 import vl_convert
 
 from loadstone.errors import UserError
-from loadstone.report import vega
+from loadstone.report.html import vega
 
 MADE = "draw('é');\r\n"
 

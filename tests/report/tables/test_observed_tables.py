@@ -7,9 +7,10 @@ from typing import Any
 
 from loadstone.analyse.model import Analysis
 from loadstone.record.facts import AvgMax
-from loadstone.report import csv as csv_report
-from loadstone.report import html, markdown
-from loadstone.report.seen_tables import HEADING, SeenTable, seen_tables
+from loadstone.report.csv import csv_tables as csv_report
+from loadstone.report.html import html_report as html
+from loadstone.report.markdown import markdown_report as markdown
+from loadstone.report.tables.observed_tables import HEADING, SeenTable, seen_tables
 
 VMSTAT = ["r", "b", "swpd", "free", "buff", "cache", "si", "so", "bi", "bo", "in", "cs", "us", "sy", "id", "wa", "st"]
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from loadstone.analyse.model import ResultTable, Row
 from loadstone.report import format as fmt
-from loadstone.report.column import Column, errors, latency, rate_range
 from loadstone.report.glossary import meaning
-from loadstone.report.study_columns import STUDY_COLUMNS, USERS, bottleneck_words, study_columns
+from loadstone.report.tables.column import Column, errors, latency, rate_range
+from loadstone.report.tables.study_columns import STUDY_COLUMNS, USERS, bottleneck_words, study_columns
 
 _OPERATIONS = Column(
     "operations", "operations", "Operations counted in the measure phase.", lambda r: r.operations, fmt.count, drop=4

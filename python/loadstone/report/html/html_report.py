@@ -9,8 +9,9 @@ import jinja2
 
 from loadstone.analyse.model import Analysis
 from loadstone.report import format as fmt
-from loadstone.report import summary, vega
-from loadstone.report.page import page
+from loadstone.report import summary
+from loadstone.report.html import vega
+from loadstone.report.html.page import page
 
 
 def render(analysis: Analysis) -> dict[str, bytes]:
@@ -24,7 +25,7 @@ def render(analysis: Analysis) -> dict[str, bytes]:
 @cache
 def _templates() -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("loadstone.report", "templates"),
+        loader=jinja2.PackageLoader("loadstone.report.html", "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -40,7 +41,7 @@ def _templates() -> jinja2.Environment:
 
 @cache
 def _source(name: str) -> str:
-    return (resources.files("loadstone.report") / "templates" / name).read_text(encoding="utf-8")
+    return (resources.files("loadstone.report.html") / "templates" / name).read_text(encoding="utf-8")
 
 
 def _policy(scripts: list[str]) -> str:

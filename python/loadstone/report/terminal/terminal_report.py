@@ -14,14 +14,15 @@ from rich.text import Text
 from loadstone.analyse.model import Analysis, Answer, CheckSummary, ResultTable, Row
 from loadstone.console import remarks
 from loadstone.report import format as fmt
-from loadstone.report import seen, summary
+from loadstone.report import summary
 from loadstone.report.answers import answer_verdict
-from loadstone.report.column import Column, fitting
-from loadstone.report.columns import MARKS, columns_for
-from loadstone.report.ending import ROW_STYLES as STYLES
-from loadstone.report.ending import print_ending
-from loadstone.report.terminal_families import families
-from loadstone.report.terminal_sections import crashes, lessons
+from loadstone.report.tables import observed as seen
+from loadstone.report.tables.column import Column, fitting
+from loadstone.report.tables.columns import MARKS, columns_for
+from loadstone.report.terminal.ending import ROW_STYLES as STYLES
+from loadstone.report.terminal.ending import print_ending
+from loadstone.report.terminal.terminal_families import families
+from loadstone.report.terminal.terminal_sections import crashes, lessons
 from loadstone.report.trust import trust_words
 
 _LABEL_MAX = 40

@@ -7,10 +7,10 @@ from loadstone.analyse.model import Part, ResultTable, Row
 from loadstone.judge.verdict import Level
 from loadstone.record.part_kinds import SUBJECT
 from loadstone.report import format as fmt
-from loadstone.report import seen
-from loadstone.report.column import Column, errors, latency, rate_range
 from loadstone.report.glossary import meaning
-from loadstone.report.metric_text import TEXT, Text
+from loadstone.report.tables import observed as seen
+from loadstone.report.tables.column import Column, errors, latency, rate_range
+from loadstone.report.tables.metric_text import TEXT, Text
 from loadstone.software.metric import STORES, StudyColumn
 
 BOTTLENECKS: dict[Part, str] = {

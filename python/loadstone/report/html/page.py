@@ -4,18 +4,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from loadstone.analyse.model import Analysis, CheckSummary, ResultTable, Row, TrialView
-from loadstone.report import crashes, glossary, lessons, seen_tables, summary
+from loadstone.report import crashes, glossary, lessons, summary
 from loadstone.report import format as fmt
 from loadstone.report.anchors import Anchors
 from loadstone.report.answers import answer_verdict
 from loadstone.report.charts import theme
 from loadstone.report.charts.catalogue import charts_of
 from loadstone.report.charts.chart import Chart
-from loadstone.report.column import Column
-from loadstone.report.columns import MARK_WORDS, MARKS, columns_for
-from loadstone.report.page_families import comparison_checks, family_view
-from loadstone.report.page_parts import figure, linked
-from loadstone.report.rates import goodput_word, rate_of
+from loadstone.report.html.page_families import comparison_checks, family_view
+from loadstone.report.html.page_parts import figure, linked
+from loadstone.report.tables import observed_tables as seen_tables
+from loadstone.report.tables.column import Column
+from loadstone.report.tables.columns import MARK_WORDS, MARKS, columns_for
+from loadstone.report.tables.rates import goodput_word, rate_of
 from loadstone.report.trust import trust_words
 
 _WIDE_FROM = 10

@@ -7,8 +7,8 @@ import pytest
 
 from loadstone.analyse.model import Analysis, ResultTable, Row
 from loadstone.record.facts import AvgMax
-from loadstone.report.columns import columns_for
-from loadstone.report.study_columns import STUDY_COLUMNS
+from loadstone.report.tables.columns import columns_for
+from loadstone.report.tables.study_columns import STUDY_COLUMNS
 from loadstone.spec.experiment import COLUMNS
 
 

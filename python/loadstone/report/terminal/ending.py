@@ -15,12 +15,12 @@ from loadstone.judge.verdict import DECIDED
 from loadstone.report import format as fmt
 from loadstone.report import summary, verdicts
 from loadstone.report.answers import answer_verdict
-from loadstone.report.column import Column, fitting
-from loadstone.report.columns import MARKS, end_columns
-from loadstone.report.next_step import next_step
-from loadstone.report.rates import TPS, rate_of_run
-from loadstone.report.terminal_families import STYLES as VERDICT_STYLES
-from loadstone.report.terminal_sections import crashes
+from loadstone.report.tables.column import Column, fitting
+from loadstone.report.tables.columns import MARKS, end_columns
+from loadstone.report.tables.rates import TPS, rate_of_run
+from loadstone.report.terminal.next_step import next_step
+from loadstone.report.terminal.terminal_families import STYLES as VERDICT_STYLES
+from loadstone.report.terminal.terminal_sections import crashes
 from loadstone.report.trust import different_rows, is_well_bounded, trust_words
 from loadstone.spec.levels import identity
 

@@ -1,7 +1,7 @@
 from loadstone.analyse.model import Analysis, Row
 from loadstone.message import as_written
-from loadstone.report.column import Column, unmeasurable
-from loadstone.report.columns import COLUMNS, columns_for
+from loadstone.report.tables.column import Column, unmeasurable
+from loadstone.report.tables.columns import COLUMNS, columns_for
 
 
 def keys(columns: list[Column]) -> set[str]:

@@ -7,8 +7,8 @@ from loadstone import registry
 from loadstone.analyse.model import Analysis, ResultTable, Row
 from loadstone.record.facts import HOST, AvgMax
 from loadstone.report import format as fmt
-from loadstone.report import seen
-from loadstone.report.metric_text import TEXT, Text
+from loadstone.report.tables import observed as seen
+from loadstone.report.tables.metric_text import TEXT, Text
 from loadstone.software.metric import Column, Table
 
 HEADING = "The machine and each part while it ran"

@@ -9,8 +9,8 @@ from rich.console import Console
 
 from loadstone.analyse.model import Analysis
 from loadstone.message import as_written
-from loadstone.report import terminal
 from loadstone.report.format import sentence
+from loadstone.report.terminal import terminal_report as terminal
 from loadstone.report.verdicts import verdict_text
 
 

@@ -7,9 +7,9 @@ from loadstone.judge.verdict import Verdict
 from loadstone.report import format as fmt
 from loadstone.report import glossary, summary, verdicts
 from loadstone.report.anchors import Anchors
-from loadstone.report.columns import MARKS
-from loadstone.report.markdown_text import link, sentence, target, text
-from loadstone.report.rates import goodput_word
+from loadstone.report.markdown.markdown_text import link, sentence, target, text
+from loadstone.report.tables.columns import MARKS
+from loadstone.report.tables.rates import goodput_word
 from loadstone.report.text.english.metrics import metric_text
 
 _RULE = "|---:|---:|---:|---|---:|---:|---:|"

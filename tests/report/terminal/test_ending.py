@@ -15,8 +15,11 @@ from loadstone.live.progress import RunProgress
 from loadstone.message import as_written
 from loadstone.options import RunOptions, wanted_experiment, wanted_plan
 from loadstone.overview import announce
-from loadstone.report import csv, html, markdown, terminal
-from loadstone.report.ending import LINES_MAX, most_telling
+from loadstone.report.csv import csv_tables as csv
+from loadstone.report.html import html_report as html
+from loadstone.report.markdown import markdown_report as markdown
+from loadstone.report.terminal import terminal_report as terminal
+from loadstone.report.terminal.ending import LINES_MAX, most_telling
 
 FOLDER = Path("runs/20261114T091502Z-json-documents")
 COMMAND = "loadstone run json-documents --quick --seed 7"

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from loadstone.analyse.model import Analysis, CrashTable
 from loadstone.report import crashes, lessons
 from loadstone.report.anchors import Anchors
-from loadstone.report.markdown_text import link, sentence, text
-from loadstone.report.seen_tables import HEADING, READING, SeenTable, seen_tables
+from loadstone.report.markdown.markdown_text import link, sentence, text
+from loadstone.report.tables.observed_tables import HEADING, READING, SeenTable, seen_tables
 
 
 def seen_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:

@@ -6,9 +6,9 @@ import io
 from loadstone.analyse.model import Analysis, ResultTable, Row
 from loadstone.record.trial import Quantiles
 from loadstone.report import format as fmt
-from loadstone.report.column import errors
-from loadstone.report.csv_comparisons import COMPARED, Cell, comparison_rows
-from loadstone.report.csv_seen import factors, host_rows, part_rows
+from loadstone.report.csv.csv_comparisons import COMPARED, Cell, comparison_rows
+from loadstone.report.csv.csv_observed import factors, host_rows, part_rows
+from loadstone.report.tables.column import errors
 
 _LATENCIES = ("response", "service", "pool_wait")
 _FORMULA = ("=", "+", "-", "@")

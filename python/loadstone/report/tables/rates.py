@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loadstone.analyse.model import Analysis, ResultTable, Row, TimelinePoint
-from loadstone.report.study_columns import RATES
+from loadstone.report.tables.study_columns import RATES
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from loadstone.report.anchors import Anchors
 from loadstone.report.answers import answer_verdict
 from loadstone.report.charts.catalogue import charts_of
 from loadstone.report.charts.chart import Chart
-from loadstone.report.columns import MARKS, columns_for
-from loadstone.report.markdown_families import family_lines, trial_lines, word_lines
-from loadstone.report.markdown_sections import crash_lines, lesson_lines, seen_lines
-from loadstone.report.markdown_text import link, sentence, text
+from loadstone.report.markdown.markdown_families import family_lines, trial_lines, word_lines
+from loadstone.report.markdown.markdown_sections import crash_lines, lesson_lines, seen_lines
+from loadstone.report.markdown.markdown_text import link, sentence, text
+from loadstone.report.tables.columns import MARKS, columns_for
 from loadstone.report.trust import trust_words
 
 

@@ -1,0 +1,1 @@
+"""Tables: their columns and figures, the same in every format."""

@@ -1,0 +1,1 @@
+"""What a terminal shows of a run: before it, and of its outcome."""
