@@ -6,7 +6,7 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.init import write_experiment
-from loadstone.plan.design import make_run_plan
+from loadstone.plan.design.run_design import make_run_plan
 from loadstone.spec.load import load_experiment
 
 

@@ -8,7 +8,7 @@ from loadstone.errors import UserError
 from loadstone.message import Message
 from loadstone.options import RunOptions, wanted_experiment, wanted_plan
 from loadstone.overview import announce, describe_experiment, prospects, shortcomings
-from loadstone.plan.design import make_run_plan
+from loadstone.plan.design.run_design import make_run_plan
 from loadstone.report.text.catalogue import text
 from loadstone.spec.catalogue import find
 from loadstone.spec.overrides import override

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from loadstone.plan.design import make_run_plan
+from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.run_plan import RunPlan
 from loadstone.secrecy.references import give_files, learn_environment
 from loadstone.spec.catalogue import find

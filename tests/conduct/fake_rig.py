@@ -13,7 +13,7 @@ from loadstone.conduct.conductor import Conductor
 from loadstone.conduct.measurement import Measurement
 from loadstone.deploy.placement import Placement
 from loadstone.drive.outcome import Interval
-from loadstone.plan.design import make_run_plan
+from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan

@@ -8,7 +8,7 @@ import pytest
 
 from loadstone.conduct.preflight import ask_users_parts
 from loadstone.errors import OutOfRoom, UserError
-from loadstone.plan.design import make_run_plan
+from loadstone.plan.design.run_design import make_run_plan
 from loadstone.report.text.catalogue import text as sentence
 from loadstone.software.redis import capacity as module
 from loadstone.software.redis.capacity import MemoryUse

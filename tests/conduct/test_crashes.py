@@ -15,7 +15,7 @@ from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.placement import Placement
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.drive.native import NativeDriver
-from loadstone.plan.design import make_run_plan
+from loadstone.plan.design.run_design import make_run_plan
 from loadstone.record.crash import CrashRecord, LookedUp
 from loadstone.software.redis.control import RedisControl
 from loadstone.spec.load import load_experiment

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from loadstone import __version__
 from loadstone.deploy.subjects.manifest import read_manifest
-from loadstone.plan.design import make_run_plan
+from loadstone.plan.design.run_design import make_run_plan
 from loadstone.spec.load import load_experiment
 from tests.end_to_end.conftest import Lab
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.plan.design import make_run_plan
+from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.outline import outline
 from loadstone.report.terminal.announcement import description
 from loadstone.spec.load import load_experiment, read_source, resolve

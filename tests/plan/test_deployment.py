@@ -6,8 +6,8 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.plan.deployment import Deployment, DeploymentPlanner
+from loadstone.plan.design.order import derived_seed
 from loadstone.plan.mode import Mode
-from loadstone.plan.order import derived_seed
 from loadstone.plan.wanted import StoredCount
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import Level

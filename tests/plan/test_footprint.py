@@ -209,7 +209,7 @@ def test_rows_on_a_disk() -> None:
 
 
 def test_every_built_in_experiment_has_a_footprint() -> None:
-    from loadstone.plan.design import make_run_plan
+    from loadstone.plan.design.run_design import make_run_plan
     from loadstone.spec.load import load_experiment
 
     for path in sorted((Path(__file__).parents[2] / "experiments").glob("*.yaml")):

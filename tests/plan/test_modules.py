@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.plan.design import make_run_plan
+from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.run_plan import RunPlan
 from loadstone.spec.load import load_experiment
 

@@ -1,5 +1,5 @@
 from loadstone.message import as_written
-from loadstone.plan.design import make_run_plan
+from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.outline import outline
 from loadstone.report.terminal.announcement import description
 from loadstone.spec.catalogue import find

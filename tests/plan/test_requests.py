@@ -6,11 +6,11 @@ import pytest
 
 from loadstone._engine import Engine
 from loadstone.errors import UserError
-from loadstone.plan.commands import check_request, with_arguments
-from loadstone.plan.design import make_run_plan
+from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.model import HttpRequest, Operation, Plan
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.substitute import FieldError
+from loadstone.plan.workload.commands import check_request, with_arguments
+from loadstone.plan.workload.substitute import FieldError
 from loadstone.spec.load import load_experiment
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.plan.design import make_run_plan
+from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.mode import Mode
 from loadstone.plan.model import Closed, Plan, RampUp
 from loadstone.plan.outline import outline

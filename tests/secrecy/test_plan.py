@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from loadstone.plan.design import make_run_plan
+from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.run_plan import RunPlan
 from loadstone.record.plan_summary import PlanSummary, summarise_plan
 from loadstone.secrecy.command import hidden_arguments

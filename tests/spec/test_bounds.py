@@ -8,8 +8,8 @@ import pytest
 from loadstone.bounds.bounded_yaml import load_yaml
 from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.errors import UserError
-from loadstone.plan import design
-from loadstone.plan.design import make_run_plan
+from loadstone.plan.design import run_design as design
+from loadstone.plan.design.run_design import make_run_plan
 from loadstone.spec import counting
 from loadstone.spec.load import load_experiment
 from loadstone.spec.overrides import override, parse_only

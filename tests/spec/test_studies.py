@@ -8,7 +8,7 @@ import pytest
 
 from loadstone import registry
 from loadstone.judge.validity.checks import CHECKS
-from loadstone.plan.design import make_run_plan
+from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.model import Closed, Open
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.report.tables.study_columns import STUDY_COLUMNS

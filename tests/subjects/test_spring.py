@@ -16,7 +16,7 @@ from loadstone import registry
 from loadstone.deploy.deployments import Deployments, Ready
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.placeholders import Address, address_of
-from loadstone.plan.design import make_run_plan
+from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.model import Endpoint
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.software.jvm.monitor import figures

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 from loadstone import registry
 from loadstone.errors import UserError
-from loadstone.plan.conditions import NumberedCondition, conditions_varied
 from loadstone.plan.deployment import Deployment
+from loadstone.plan.design.conditions import NumberedCondition, conditions_varied
+from loadstone.plan.design.order import derived_seed
+from loadstone.plan.design.pairs import Only, has_levels
 from loadstone.plan.look_up import look_up_of
 from loadstone.plan.mode import Mode, condition_text
 from loadstone.plan.model import Closed, Plan
-from loadstone.plan.order import derived_seed
-from loadstone.plan.pairs import Only, has_levels
 from loadstone.plan.run_plan import CrashTrial, PlannedTrial
-from loadstone.plan.substitute import Path, substitute
 from loadstone.plan.wanted import PlannedCrash
-from loadstone.plan.workload import with_fixed_length
+from loadstone.plan.workload.substitute import Path, substitute
+from loadstone.plan.workload.trial_plans import with_fixed_length
 from loadstone.spec.experiment import Crash, Experiment
 from loadstone.spec.levels import identity
 from loadstone.spec.units import duration_s

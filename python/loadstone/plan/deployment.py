@@ -7,11 +7,11 @@ from typing import Any
 
 from loadstone import registry
 from loadstone.errors import UserError
+from loadstone.plan.design.order import derived_seed
 from loadstone.plan.mode import Mode, condition_text
-from loadstone.plan.order import derived_seed
-from loadstone.plan.substitute import FieldError, Path, substitute
 from loadstone.plan.wanted import StoredCount, WantedData, WantedSubject
 from loadstone.plan.wanted_subject import wanted_subject
+from loadstone.plan.workload.substitute import FieldError, Path, substitute
 from loadstone.spec.experiment import DataInto, DataSpec, Experiment
 from loadstone.spec.levels import Condition, fits
 

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from loadstone.plan.http import DataFile, Headers, HttpRequest
 from loadstone.plan.part import PlanPart
 from loadstone.plan.slots import wrong_in_slots
+from loadstone.plan.workload.http import DataFile, Headers, HttpRequest
 
 LONGEST_S = 10 * 365 * 24 * 3600
 """The longest time that a plan may hold: ten years, which 64 bits hold in ns.

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from loadstone.message import Message, message
-from loadstone.plan.conditions import table_conditions, tables_of_mode
+from loadstone.plan.design.conditions import table_conditions, tables_of_mode
+from loadstone.plan.design.pairs import conditions_of, places
 from loadstone.plan.extent import extent
 from loadstone.plan.outline_parts import CrashOutline, crashes, parts
-from loadstone.plan.pairs import conditions_of, places
 from loadstone.plan.run_plan import Group, RunPlan
 from loadstone.spec.experiment import Comparison, Experiment, Table
 from loadstone.spec.levels import Level, identity, level_text

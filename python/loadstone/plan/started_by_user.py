@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from loadstone.errors import UserError
-from loadstone.plan.substitute import substitute
+from loadstone.plan.workload.substitute import substitute
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import REFERENCE, Condition, fits, level_text
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from loadstone.plan.mode import Mode
 from loadstone.plan.started_by_user import split_urls
-from loadstone.plan.substitute import Path, substitute
 from loadstone.plan.wanted import WantedSubject
+from loadstone.plan.workload.substitute import Path, substitute
 from loadstone.spec.experiment import Duration, Experiment, SubjectSpec
 from loadstone.spec.levels import Condition, level_text
 from loadstone.spec.units import BYTES, duration_s, parse

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from loadstone._engine import Engine
 from loadstone.plan.model import Endpoint, Plan
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 BASE: dict[str, Any] = {
     "protocol": "http1",
     "endpoints": [{"port": 8080}],

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from loadstone.plan.substitute import FieldError, Path
+from loadstone.plan.workload.substitute import FieldError, Path
 from loadstone.spec.levels import level_text
 
 REPEAT_MAX = 100_000

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from loadstone.plan.commands import check_request, with_arguments
 from loadstone.plan.mode import Mode
 from loadstone.plan.model import Documents
-from loadstone.plan.substitute import FieldError, Path
+from loadstone.plan.workload.commands import check_request, with_arguments
+from loadstone.plan.workload.substitute import FieldError, Path
 
 _LENGTHS = ("ramp_up_s", "warm_up_s", "measure_s", "measure_max_s")
 _POOL = ("connections", "min_idle", "max_idle")

@@ -3,17 +3,17 @@
 from collections.abc import Iterator, Mapping
 
 from loadstone.errors import UserError
-from loadstone.plan.conditions import NumberedCondition, all_conditions, select
 from loadstone.plan.crashes import Parts, plan_crashes
-from loadstone.plan.groups import blocks_of, design_of_mode, make_groups
+from loadstone.plan.design.conditions import NumberedCondition, all_conditions, select
+from loadstone.plan.design.groups import blocks_of, design_of_mode, make_groups
+from loadstone.plan.design.order import block_order, derived_seed
+from loadstone.plan.design.pairs import pairs_of_mode
 from loadstone.plan.mode import Mode
 from loadstone.plan.model import Plan
 from loadstone.plan.modules import with_needed_modules
-from loadstone.plan.order import block_order, derived_seed
-from loadstone.plan.pairs import pairs_of_mode
 from loadstone.plan.run_plan import TABLE_GROUP, Group, PlannedTrial, RunPlan
 from loadstone.plan.started_by_user import check_started_by_user
-from loadstone.plan.workload import WorkloadPlanner, with_fixed_length
+from loadstone.plan.workload.trial_plans import WorkloadPlanner, with_fixed_length
 from loadstone.spec.counting import TRIALS_MAX
 from loadstone.spec.experiment import OUR_PREFIX, Experiment
 from loadstone.spec.levels import Level, identity

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.plan.design import make_run_plan
+from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.model import Plan
-from loadstone.plan.threads import threads_for
+from loadstone.plan.workload.threads import threads_for
 from loadstone.spec.load import load_experiment
 from loadstone.spec.overrides import override
 
-SMALL = Path(__file__).parents[1] / "examples" / "experiment" / "small.yaml"
+SMALL = Path(__file__).parents[2] / "examples" / "experiment" / "small.yaml"
 OPERATION = {"name": "set", "commands": [{"args": ["SET", "{key}", "{value}"]}]}
 REQUEST = {"name": "get", "requests": [{"path": "/"}]}
 

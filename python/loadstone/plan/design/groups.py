@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from loadstone.plan.conditions import NumberedCondition
+from loadstone.plan.design.conditions import NumberedCondition
+from loadstone.plan.design.pairs import conditions_of
 from loadstone.plan.looks import looks
 from loadstone.plan.model import Plan
-from loadstone.plan.pairs import conditions_of
 from loadstone.plan.run_plan import (
     TABLE_GROUP,
     WARM_BLOCK,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from loadstone.plan.design import make_run_plan
+from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.looks import LOOKS
 from loadstone.plan.run_plan import Group, RunPlan
 from loadstone.plan.trial_length import trial_length_s

@@ -3,10 +3,10 @@
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.plan.conditions import all_conditions
+from loadstone.plan.design.conditions import all_conditions
 from loadstone.plan.mode import Mode
 from loadstone.plan.model import Closed, Open, Plan
-from loadstone.plan.workload import WorkloadPlanner, with_fixed_length
+from loadstone.plan.workload.trial_plans import WorkloadPlanner, with_fixed_length
 from loadstone.spec.load import load_experiment
 
 

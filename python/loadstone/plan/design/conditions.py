@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from loadstone.errors import UserError
-from loadstone.plan.pairs import Only, conditions_of, every_condition, has_levels, pairs_of_mode
+from loadstone.plan.design.pairs import Only, conditions_of, every_condition, has_levels, pairs_of_mode
 from loadstone.spec.experiment import Experiment, Table
 from loadstone.spec.levels import Condition, Level, identity, level_text
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.plan.design import make_run_plan
+from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.model import Closed, Plan
 from loadstone.plan.run_plan import TABLE_GROUP
 from loadstone.spec.catalogue import find

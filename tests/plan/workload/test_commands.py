@@ -1,7 +1,7 @@
 import pytest
 
-from loadstone.plan.commands import with_arguments
-from loadstone.plan.substitute import FieldError
+from loadstone.plan.workload.commands import with_arguments
+from loadstone.plan.workload.substitute import FieldError
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from pydantic import ValidationError
 
 from loadstone.errors import UserError
 from loadstone.plan.deployment import Deployment, DeploymentPlanner
-from loadstone.plan.finish import finish_operations, finish_words
 from loadstone.plan.mode import Mode, condition_text
 from loadstone.plan.model import Closed, Endpoint, Keys, Operation, Phases, Plan, Pool
-from loadstone.plan.substitute import FieldError, Path, substitute, with_units
-from loadstone.plan.threads import AUTO, threads_for
+from loadstone.plan.workload.finish import finish_operations, finish_words
+from loadstone.plan.workload.substitute import FieldError, Path, substitute, with_units
+from loadstone.plan.workload.threads import AUTO, threads_for
 from loadstone.spec.experiment import Experiment, OperationSpec
 from loadstone.spec.levels import REFERENCE, Condition, fits
 

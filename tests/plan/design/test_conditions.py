@@ -1,7 +1,7 @@
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.plan.conditions import all_conditions, select
+from loadstone.plan.design.conditions import all_conditions, select
 from loadstone.spec.catalogue import find
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import Condition, fits

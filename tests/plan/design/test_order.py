@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 from scipy.stats import binom
 
-from loadstone.plan.design import make_run_plan
-from loadstone.plan.order import block_order, derived_seed
+from loadstone.plan.design.order import block_order, derived_seed
+from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.run_plan import TABLE_GROUP, Group, RunPlan
 from loadstone.spec.catalogue import find
 from loadstone.spec.levels import identity

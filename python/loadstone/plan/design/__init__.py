@@ -1,0 +1,1 @@
+"""Which conditions a run measures, in which groups, blocks and order."""

@@ -1,0 +1,1 @@
+"""The plans of one condition's trials: the experiment's workload, resolved."""
