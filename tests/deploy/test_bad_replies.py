@@ -17,9 +17,9 @@ from loadstone.errors import BadReply, LoadstoneError, ServerGone, UserError
 from loadstone.plan.model import Endpoint
 from loadstone.software.redis import connection as redis_connection
 from loadstone.software.redis.capacity import MemoryUse, foreign_keys
-from loadstone.software.redis.cluster_control import ClusterControl
+from loadstone.software.redis.cluster.cluster_control import ClusterControl
 from loadstone.software.redis.control import RedisControl
-from loadstone.software.redis.data_pipe import Pipe, Replies
+from loadstone.software.redis.data.pipe import Pipe, Replies
 from loadstone.software.redis.monitor import RedisMonitor, snapshot
 from loadstone.software.redis.requirements import inspect_server
 

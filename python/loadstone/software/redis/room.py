@@ -7,7 +7,7 @@ from loadstone.deploy.ledger import Place, place_of
 from loadstone.observe.sample import Monitor
 from loadstone.observe.watch import Watch
 from loadstone.software.redis import installed
-from loadstone.software.redis.cluster import ClusterSettings
+from loadstone.software.redis.cluster.cluster import ClusterSettings
 from loadstone.software.redis.contained import ContainedRedis, check
 from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.software.redis.monitor import RedisMonitor

@@ -5,7 +5,7 @@ from loadstone.deploy.row_files import Rows, Tell
 from loadstone.deploy.traces import Traces
 from loadstone.errors import UserError
 from loadstone.plan.wanted import WantedData
-from loadstone.software.redis.data import writing_of
+from loadstone.software.redis.data.key_rows import writing_of
 from loadstone.software.redis.session import RedisSession
 from loadstone.software.redis.traces import keys_as_made
 

@@ -15,9 +15,9 @@ from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Closed, Command, Endpoint, Keys, Open, Operation, Phases, Plan, Pool
-from loadstone.software.redis.cluster import ClusterSettings, RedisCluster
-from loadstone.software.redis.cluster_control import ClusterControl
-from loadstone.software.redis.cluster_info import merged_info
+from loadstone.software.redis.cluster.cluster import ClusterSettings, RedisCluster
+from loadstone.software.redis.cluster.cluster_control import ClusterControl
+from loadstone.software.redis.cluster.cluster_info import merged_info
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.monitor import difference, snapshot
 

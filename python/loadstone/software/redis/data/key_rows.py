@@ -10,8 +10,8 @@ from loadstone.deploy.row_files import Rows, Tell
 from loadstone.errors import UserError
 from loadstone.software.redis.commands.arguments import argument_of
 from loadstone.software.redis.commands.confinement import NAMED
-from loadstone.software.redis.data_packed import JSON, Batch, Command, Word, batches
-from loadstone.software.redis.data_pipe import Pipe
+from loadstone.software.redis.data.packed import JSON, Batch, Command, Word, batches
+from loadstone.software.redis.data.pipe import Pipe
 from loadstone.software.redis.session import RedisSession
 from loadstone.spec.experiment import OUR_PREFIX
 

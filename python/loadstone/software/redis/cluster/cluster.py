@@ -13,7 +13,7 @@ from loadstone.deploy.provider import ConfigValue, DeployContext, Module, Server
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.model import Endpoint
 from loadstone.plan.slots import even_slots
-from loadstone.software.redis.cluster_control import ClusterControl
+from loadstone.software.redis.cluster.cluster_control import ClusterControl
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.software.redis.local import READY_S, LocalRedis, check_config

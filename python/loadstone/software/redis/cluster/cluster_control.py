@@ -7,7 +7,7 @@ from redis.crc import key_slot
 
 from loadstone.bounds.replies import read_as, whole
 from loadstone.plan.model import Endpoint
-from loadstone.software.redis.cluster_info import merged_info
+from loadstone.software.redis.cluster.cluster_info import merged_info
 from loadstone.software.redis.control import RedisControl
 
 Key = str | bytes | int

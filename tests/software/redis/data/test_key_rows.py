@@ -17,12 +17,12 @@ from loadstone.deploy.rows import rows_of
 from loadstone.errors import Interrupted, ServerGone
 from loadstone.plan.model import Endpoint, Tls
 from loadstone.plan.wanted import WantedData
-from loadstone.software.redis import data_packed
-from loadstone.software.redis.cluster_control import ClusterControl
+from loadstone.software.redis.cluster.cluster_control import ClusterControl
 from loadstone.software.redis.control import RedisControl
-from loadstone.software.redis.data import Writing, writing_of
-from loadstone.software.redis.data_packed import Batch, batches
-from loadstone.software.redis.data_pipe import UNANSWERED_MAX, Pipe, Replies
+from loadstone.software.redis.data import packed as data_packed
+from loadstone.software.redis.data.key_rows import Writing, writing_of
+from loadstone.software.redis.data.packed import Batch, batches
+from loadstone.software.redis.data.pipe import UNANSWERED_MAX, Pipe, Replies
 
 COLUMNS = {
     "id": "{number}",

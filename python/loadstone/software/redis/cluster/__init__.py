@@ -1,0 +1,1 @@
+"""A Redis Cluster of our own."""

@@ -1,0 +1,1 @@
+"""How rows of data reach a Redis quickly."""
