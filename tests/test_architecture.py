@@ -19,7 +19,7 @@ DATA_TYPES = {
         "record.facts",
         "record.histogram",
         "record.look",
-        "record.part_kinds",
+        "record.parts.part_kinds",
         "record.plan_summary",
         "record.reading",
         "record.trial",

@@ -29,7 +29,7 @@ LOADING = {
 STAGES = {"spec", "plan", "deploy", "drive", "observe", "record", "judge", "analyse", "report", "live"}
 NAMES = ("mariadb", "postgresql")
 MENTIONS = {
-    "record.before_kinds": "a part of a record of before is known by its metrics",
+    "record.parts.before_kinds": "a part of a record of before is known by its metrics",
     "report.glossary": "the words of the reports",
     "secrecy.registry": "words that are too common to be hidden as a secret",
     "secrecy.text": "the schemes of URLs that hold a password",

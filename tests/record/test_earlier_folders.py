@@ -9,8 +9,8 @@ import pytest
 
 from loadstone.analyse.analysis import analyse
 from loadstone.errors import UserError
-from loadstone.record.before_kinds import with_kinds
 from loadstone.record.folder import RunFolder
+from loadstone.record.parts.before_kinds import with_kinds
 from loadstone.record.reading import read_environment, read_plan, read_run
 from loadstone.record.resume import require_same_plan, require_same_run
 from loadstone.report.csv import csv_tables as csv

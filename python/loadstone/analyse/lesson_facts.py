@@ -8,7 +8,7 @@ from loadstone.analyse.model import LessonVerdict, ResultTable, Row
 from loadstone.analyse.server_side import facts_of, stored_keys, stored_rows
 from loadstone.message import Message, message
 from loadstone.plan.labels import label_of, level_words
-from loadstone.record.part_kinds import declared
+from loadstone.record.parts.part_kinds import declared
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import fits, identity

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from loadstone.drive.outcome import Counts, DriveRecord, Interval, Latency
 from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.record.avg_max import averages_of
 from loadstone.record.facts import (
     DRIVER,
     HOST,
@@ -21,9 +20,10 @@ from loadstone.record.facts import (
 )
 from loadstone.record.histogram import decode, dispersion, merge, quantiles_ns, quantiles_of_summary
 from loadstone.record.observation import Observation
-from loadstone.record.part_cpu import connections_by_third, cpu_seconds, parts_of
-from loadstone.record.part_kinds import has_counters, kinds_of
-from loadstone.record.requested import limits_of_servers, settings_of_servers, with_limits
+from loadstone.record.parts.avg_max import averages_of
+from loadstone.record.parts.part_cpu import connections_by_third, cpu_seconds, parts_of
+from loadstone.record.parts.part_kinds import has_counters, kinds_of
+from loadstone.record.parts.requested import limits_of_servers, settings_of_servers, with_limits
 from loadstone.record.trial import Quantiles, TrialCounts, TrialRecord
 from loadstone.record.window import Window
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from loadstone import registry
 from loadstone.analyse.model import Analysis, Row
 from loadstone.record.facts import AvgMax
-from loadstone.record.part_kinds import declared
+from loadstone.record.parts.part_kinds import declared
 from loadstone.software.metric import STORES
 
 Figures = Mapping[str, AvgMax]

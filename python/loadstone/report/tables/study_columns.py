@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from loadstone import registry
 from loadstone.analyse.model import Part, ResultTable, Row
 from loadstone.judge.verdict import Level
-from loadstone.record.part_kinds import SUBJECT
+from loadstone.record.parts.part_kinds import SUBJECT
 from loadstone.report import format as fmt
 from loadstone.report.glossary import meaning
 from loadstone.report.tables import observed as seen

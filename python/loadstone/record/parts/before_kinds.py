@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from loadstone.record.facts import owner_of
-from loadstone.record.part_kinds import kinds_of
+from loadstone.record.parts.part_kinds import kinds_of
 
 _OF_MARIADB = frozenset({"threads_connected", "buffer_pool_data_bytes", "rows_read_per_s"})
 _OF_REDIS = frozenset({"connected_clients", "used_memory"})

@@ -6,7 +6,7 @@ from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.drive.outcome import DriveRecord
 from loadstone.observe.sample import Sample
 from loadstone.record.facts import DRIVER, OWN, PartCpu, cpus_in_force, owner_of
-from loadstone.record.part_kinds import declared, declared_of
+from loadstone.record.parts.part_kinds import declared, declared_of
 from loadstone.record.window import Window
 from loadstone.software.part_kind import PartKind
 

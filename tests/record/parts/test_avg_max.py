@@ -2,8 +2,8 @@
 
 from loadstone import registry
 from loadstone.observe.sample import Sample
-from loadstone.record.avg_max import KEPT, averages_of, avg_max
 from loadstone.record.facts import AvgMax
+from loadstone.record.parts.avg_max import KEPT, averages_of, avg_max
 from loadstone.record.window import Window
 from loadstone.software.host.monitor import HostMonitor
 

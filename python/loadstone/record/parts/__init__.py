@@ -1,0 +1,1 @@
+"""What a record says of servers, applications and the machine: their kinds, figures, settings."""
