@@ -19,7 +19,7 @@ def describe_experiment(options: RunOptions) -> str:
     """What `loadstone show` prints. Raises UserError."""
     experiment = wanted_experiment(options)
     run_plan = wanted_plan(experiment, options, ())
-    from loadstone.conduct.confinement import confined  # only now: it takes time to load
+    from loadstone.conduct.gates.confinement import confined  # only now: it takes time to load
 
     remarks = confined(run_plan, ask=False, allow=options.allow_any_command)
     return "\n".join([description(outline(run_plan, experiment), experiment, _prospects(run_plan)), *remarks])

@@ -34,9 +34,9 @@ def prepare(options: RunOptions) -> Prepared:
 
 def _check_parts(run_plan: RunPlan, options: RunOptions) -> tuple[str, ...]:
     """The engine, the parts, the room on the disk, and last the user's servers; remarks. Raises UserError."""
-    from loadstone.conduct.confinement import confined
-    from loadstone.conduct.connections_needed import check_local_ports
-    from loadstone.conduct.preflight import ask_users_parts, check_parts  # only now: it takes time to load
+    from loadstone.conduct.gates.confinement import confined
+    from loadstone.conduct.gates.connections_needed import check_local_ports
+    from loadstone.conduct.gates.preflight import ask_users_parts, check_parts  # only now: it takes time to load
     from loadstone.drive.native import require_drivable, require_release_engine
     from loadstone.record.space import check_space, estimate_bytes
 

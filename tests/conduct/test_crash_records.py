@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.conduct.crashes import Crashes
+from loadstone.conduct.crash.crashes import Crashes
 from loadstone.errors import Interrupted, ServerGone, UserError
 from loadstone.plan.run_plan import CrashTrial, PlannedTrial
 from loadstone.plan.wanted import PlannedCrash
@@ -168,7 +168,7 @@ def test_a_server_that_may_not_be_killed_is_reported(lab: Lab, monkeypatch: pyte
     def refused(pid: int, number: int) -> None:  # noqa: ARG001 (the signature of os.kill)
         raise PermissionError
 
-    monkeypatch.setattr("loadstone.conduct.killer.os.kill", refused)
+    monkeypatch.setattr("loadstone.conduct.crash.killer.os.kill", refused)
     assert "may not be killed by this user" in (lab.one().failure or "")
 
 
@@ -217,7 +217,7 @@ def test_what_is_recorded_is_not_done_again(lab: Lab) -> None:
 
 def test_a_process_that_took_the_id_is_spared(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     starts = iter([1, 2])
-    monkeypatch.setattr("loadstone.conduct.killer.started", lambda _: next(starts))
+    monkeypatch.setattr("loadstone.conduct.crash.killer.started", lambda _: next(starts))
     lab.rig.driver.at = {"end": lambda: time.sleep(0.05)}
     assert lab.one().failure == "it ended before it was killed"
     assert lab.server.process is not None

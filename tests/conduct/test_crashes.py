@@ -9,7 +9,7 @@ import pytest
 import redis
 
 from loadstone import registry
-from loadstone.conduct.crashes import Crashes
+from loadstone.conduct.crash.crashes import Crashes
 from loadstone.conduct.measurement import Measurement
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.placement import Placement

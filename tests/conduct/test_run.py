@@ -171,7 +171,7 @@ def test_crashes_come_after_the_trials(world: World, screen: Screen, monkeypatch
             )
         )
 
-    monkeypatch.setattr("loadstone.conduct.crashes.Crashes.run", noted)
+    monkeypatch.setattr("loadstone.conduct.crash.crashes.Crashes.run", noted)
     done = ran(world, screen)
     assert order == ["2 trials, 1 crash"]
     assert done.analysis.crashes[0].rows

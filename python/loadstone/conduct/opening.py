@@ -14,11 +14,11 @@ from typing import Any
 from loadstone import registry
 from loadstone.conduct.ceiling import CeilingGauge
 from loadstone.conduct.conductor import Conductor, Gauge
-from loadstone.conduct.crashes import Crashes
+from loadstone.conduct.crash.crashes import Crashes
 from loadstone.conduct.display import Live, NoLive, Progress
-from loadstone.conduct.machine_lock import OtherRun, measuring
+from loadstone.conduct.gates.machine_lock import OtherRun, measuring
+from loadstone.conduct.gates.preflight import start_parts
 from loadstone.conduct.measurement import Measurement
-from loadstone.conduct.preflight import start_parts
 from loadstone.deploy.deployed import Ready
 from loadstone.deploy.deployments import Deployments
 from loadstone.deploy.limit_in_force import recorded

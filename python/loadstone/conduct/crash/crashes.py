@@ -7,8 +7,8 @@ it and a restart the same again, or what became of every acknowledged key.
 import time
 from dataclasses import dataclass
 
-from loadstone.conduct.killer import Killer
-from loadstone.conduct.look_up import LookUp
+from loadstone.conduct.crash.killer import Killer
+from loadstone.conduct.crash.look_up import LookUp
 from loadstone.conduct.measurement import Measurement, PreparedTrial
 from loadstone.deploy.control import KeyStore
 from loadstone.deploy.deployed import Deployed
