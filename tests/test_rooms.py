@@ -22,7 +22,7 @@ DECLARATIONS |= {"METRICS", "PART_KINDS", "POOLS", "STUDY_COLUMNS"}
 """What every stage may ask the registry for: data."""
 LOADING = {
     "deploy.containers.container": {"room"},
-    "deploy.doctor": {"doctor"},
+    "deploy.diagnosis.doctor": {"doctor"},
     "deploy.subjects.placeholders": {"room"},
 }
 """The modules of stages that load a room beside, and what by."""

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.deploy import doctor, doctor_applications
+from loadstone.deploy.diagnosis import doctor, doctor_applications
 from loadstone.deploy.fact import Fact
 from loadstone.software.mariadb import installed
 from loadstone.software.redis import packages

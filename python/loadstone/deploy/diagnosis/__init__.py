@@ -1,0 +1,1 @@
+"""What this machine has of all that a run may need: `loadstone doctor`."""
