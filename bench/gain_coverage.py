@@ -62,7 +62,7 @@ from loadstone.judge.validity.gain import bound_of  # noqa: E402
 from loadstone.observe.sample import Sample  # noqa: E402
 from loadstone.observe.sampler import Sampler  # noqa: E402
 from loadstone.observe.watch import Watch  # noqa: E402
-from loadstone.plan.model import Plan  # noqa: E402
+from loadstone.plan.drive_plan import Plan  # noqa: E402
 from loadstone.plan.run_plan import PlannedTrial  # noqa: E402
 from loadstone.record.observation import Drive, Observation, PartReadings, measure_phase  # noqa: E402
 from loadstone.record.trial import TrialRecord  # noqa: E402

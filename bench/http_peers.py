@@ -27,7 +27,7 @@ from ratios import Figure, Pair, in_turn, options, pinned_to, rounds_of, run_pee
 from loadstone.deploy.placement import place
 from loadstone.deploy.processes.ports import free_port
 from loadstone.drive.native import NativeDriver, require_release_engine
-from loadstone.plan.model import Closed, Endpoint, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Endpoint, Operation, Phases, Plan, Pool
 from loadstone.plan.workload.http import HttpRequest
 
 BODY_BYTES = 100

@@ -22,7 +22,7 @@ from pairwise import Design, claims_a_difference, counted, counts_text, judged_a
 from scipy.stats import binomtest
 
 from loadstone.judge.validity.checks import BOUNDS
-from loadstone.judge.validity.trial import judge_trial
+from loadstone.judge.validity.trial_verdict import judge_trial
 from loadstone.judge.verdict import Verdict
 from loadstone.record.reading import Run, read_run
 from loadstone.record.trial import TrialRecord

@@ -30,8 +30,8 @@ from scipy.stats import binomtest
 
 from loadstone.drive.native import require_release_engine
 from loadstone.judge.verdict import Verdict
+from loadstone.plan.drive_plan import Phases
 from loadstone.plan.looks import LOOKS
-from loadstone.plan.model import Phases
 from loadstone.record.trial import TrialRecord
 from loadstone.report.verdicts import verdict_text
 from loadstone.spec.experiment import Experiment

@@ -12,11 +12,11 @@ from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
-from loadstone.judge.validity.trial import judge_trial
+from loadstone.judge.validity.trial_verdict import judge_trial
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.observe.watch import Watch
-from loadstone.plan.model import Closed, Command, Endpoint, Keys, Operation, Phases, Plan, Pool, Verify
+from loadstone.plan.drive_plan import Closed, Command, Endpoint, Keys, Operation, Phases, Plan, Pool, Verify
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import Ceiling
 from loadstone.record.observation import Drive, Observation, measure_phase

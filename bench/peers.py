@@ -17,7 +17,7 @@ from ratios import Figure, Pair, in_turn, options, rounds_of, run_peer, tell
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver, require_release_engine
-from loadstone.plan.model import Closed, Command, Documents, Endpoint, Keys, Operation, Phases, Plan, Pool, Verify
+from loadstone.plan.drive_plan import Closed, Command, Documents, Endpoint, Keys, Operation, Phases, Plan, Pool, Verify
 from loadstone.software.redis.embedded import EmbeddedSettings
 
 VALUE_BYTES = 100

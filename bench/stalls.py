@@ -15,7 +15,7 @@ from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver, require_release_engine
-from loadstone.plan.model import Closed, Command, Endpoint, Keys, Open, Operation, Phases, Plan, Pool, Timeouts
+from loadstone.plan.drive_plan import Closed, Command, Endpoint, Keys, Open, Operation, Phases, Plan, Pool, Timeouts
 
 DELAY_S = 0.001
 EVERY_S = 10.0

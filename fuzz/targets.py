@@ -29,13 +29,13 @@ from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.deploy.subjects.url import parse_subject_url
 from loadstone.drive.outcome import read_interval, read_record
 from loadstone.errors import LoadstoneError
-from loadstone.judge.validity.trial import judge_trial
-from loadstone.plan.model import Endpoint
+from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.plan.drive_plan import Endpoint
 from loadstone.record import reading
+from loadstone.record.file_names import ENVIRONMENT, EXPERIMENT, INTERVALS, PLAN, SAMPLES, TRIALS
 from loadstone.record.folder import RunFolder
 from loadstone.record.histogram import decode, merge, quantiles_ns
 from loadstone.record.hlog import log_lines, measured
-from loadstone.record.names import ENVIRONMENT, EXPERIMENT, INTERVALS, PLAN, SAMPLES, TRIALS
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.reading import read_run, read_trials
 from loadstone.runs import list_runs
@@ -46,7 +46,7 @@ from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.monitor import difference, snapshot
 from loadstone.software.redis.url import parse_url
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.load import load_experiment
+from loadstone.spec.load_settings import load_experiment
 
 MEMORY_MAX_BYTES = 256 * 1024 * 1024
 """What one input of a few KiB may take at the most: a histogram of the finest resolution takes some 50 MiB of it."""

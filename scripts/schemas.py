@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from loadstone.plan.model import Plan
+from loadstone.plan.drive_plan import Plan
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.units import kind_of
 

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from loadstone.secrecy import registry
+from loadstone.secrecy import known_secrets as registry
 
 from .podman import image_elsewhere, mariadb_image, podman, podman_found  # noqa: F401 (fixtures)
 from .servers import certificates, context, debian_redis, scripted, user_redis  # noqa: F401 (fixtures)

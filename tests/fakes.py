@@ -32,7 +32,7 @@ from loadstone.errors import DriveFailed
 from loadstone.machine import steady_clock
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
-from loadstone.plan.model import Closed, Endpoint, Plan
+from loadstone.plan.drive_plan import Closed, Endpoint, Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import Ceiling
 from loadstone.software.metric import by_name

@@ -15,7 +15,7 @@ import redis
 
 from loadstone.deploy.processes.ports import PORT_TRIES, free_port
 from loadstone.deploy.provider import DeployContext
-from loadstone.plan.model import Closed, Command, Endpoint, Operation, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Command, Endpoint, Operation, Plan, Pool
 from loadstone.software.redis import packages
 
 PATIENCE_S = 100.0

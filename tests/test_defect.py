@@ -10,7 +10,7 @@ import pytest
 
 from loadstone import cli, defect
 from loadstone.errors import LoadstoneError, UserError
-from loadstone.secrecy import registry
+from loadstone.secrecy import known_secrets as registry
 
 
 @pytest.fixture(autouse=True)

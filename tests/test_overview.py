@@ -9,9 +9,9 @@ from loadstone.message import Message
 from loadstone.options import RunOptions, wanted_experiment, wanted_plan
 from loadstone.overview import announce, describe_experiment, prospects, shortcomings
 from loadstone.plan.design.run_design import make_run_plan
-from loadstone.report.text.catalogue import text
-from loadstone.spec.catalogue import find
+from loadstone.report.text.sentences import text
 from loadstone.spec.overrides import override
+from loadstone.spec.study_catalogue import find
 
 APP = Path(__file__).parent / "examples" / "experiment" / "app.yaml"
 

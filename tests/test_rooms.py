@@ -31,7 +31,7 @@ NAMES = ("mariadb", "postgresql")
 MENTIONS = {
     "record.parts.before_kinds": "a part of a record of before is known by its metrics",
     "report.glossary": "the words of the reports",
-    "secrecy.registry": "words that are too common to be hidden as a secret",
+    "secrecy.known_secrets": "words that are too common to be hidden as a secret",
     "secrecy.text": "the schemes of URLs that hold a password",
     "spec.experiment": "the key of a study's column",
 }

@@ -1,4 +1,4 @@
-//! What a driver has to do: the mirror of `python/loadstone/plan/model.py`.
+//! What a driver has to do: the mirror of `python/loadstone/plan/drive_plan.py`.
 //!
 //! Same names, same defaults, unknown keys are errors. Units stand last in a name.
 
@@ -211,7 +211,7 @@ impl Default for Phases {
     }
 }
 
-/// What a correct reply is; see `Expect` in `plan/model.py`.
+/// What a correct reply is; see `Expect` in `plan/drive_plan.py`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expect {
@@ -228,7 +228,7 @@ pub enum Expect {
     Positive,
 }
 
-/// One command; `args[0]` is its name. Placeholders as in `plan/model.py`.
+/// One command; `args[0]` is its name. Placeholders as in `plan/drive_plan.py`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Command {

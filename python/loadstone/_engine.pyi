@@ -1,4 +1,4 @@
-"""The native engine (crate `engine-py`). JSON in and out; see `plan/model.py` and `drive/outcome.py`."""
+"""The native engine (crate `engine-py`). JSON in and out; see `plan/drive_plan.py` and `drive/outcome.py`."""
 
 class Engine:
     """One drive. Runs in threads of its own, without the GIL."""

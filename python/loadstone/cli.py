@@ -356,7 +356,7 @@ def _tell(outcome: "Outcome", *, json_: bool, open_: bool) -> None:
 
         terminal.result_json(dump_document(with_texts(outcome.analysis)).decode())
     if outcome.missed:
-        from loadstone.report.text.catalogue import text
+        from loadstone.report.text.sentences import text
 
         for line in outcome.missed:
             terminal.remark(f"--fail-if: {text(line)}")

@@ -22,13 +22,13 @@ from loadstone.analyse.run_differences import differences
 from loadstone.errors import UserError
 from loadstone.judge.compare.blocks import PairDesign
 from loadstone.judge.compare.exploration import METRICS as EXPLORED
-from loadstone.judge.validity.trial import judge_trial
+from loadstone.judge.validity.trial_verdict import judge_trial
 from loadstone.message import Message, as_written, message
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.names_of_runs import run_names
 from loadstone.record.reading import Run, read_run
 from loadstone.report.compare import ComparedRun, CompareReport, Kind, show, to_json
-from loadstone.report.text import catalogue
+from loadstone.report.text import sentences as catalogue
 from loadstone.spec.experiment import METRICS, Experiment
 from loadstone.spec.levels import Level, same_level
 from loadstone.spec.overrides import parse_only

@@ -12,7 +12,7 @@ from pathlib import Path
 from loadstone import __version__
 from loadstone.bounds.replies import shortened
 from loadstone.output import terminal
-from loadstone.secrecy.registry import hide
+from loadstone.secrecy.known_secrets import hide
 
 STATUS = 70
 """Exit status, `EX_SOFTWARE` of sysexits.h."""

@@ -8,7 +8,7 @@
 | 130 | `Interrupted` |
 """
 
-from loadstone.secrecy.registry import hide
+from loadstone.secrecy.known_secrets import hide
 
 
 class LoadstoneError(Exception):

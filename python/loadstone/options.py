@@ -9,9 +9,9 @@ from pathlib import Path
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.run_plan import RunPlan
 from loadstone.secrecy.references import give_files, learn_environment
-from loadstone.spec.catalogue import find
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.overrides import override, parse_only
+from loadstone.spec.study_catalogue import find
 from loadstone.spec.units import parse_duration_s, parse_scale
 
 

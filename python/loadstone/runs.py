@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from loadstone.bounds.files import read_json
 from loadstone.errors import UserError
 from loadstone.message import Message
-from loadstone.record.names import ANALYSIS, ENVIRONMENT, EXPERIMENT, PLAN
+from loadstone.record.file_names import ANALYSIS, ENVIRONMENT, EXPERIMENT, PLAN
 from loadstone.secrecy.text import HIDDEN
 
 RUNS = Path("runs")
@@ -203,7 +203,7 @@ def _headline(answer: object) -> str:
     """
     if isinstance(answer, str):
         return " ".join(answer.split())
-    from loadstone.report.text.catalogue import text  # only now: it takes time to load
+    from loadstone.report.text.sentences import text  # only now: it takes time to load
 
     try:
         return " ".join(text(Message.model_validate(answer)).split())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from hdrh.histogram import HdrHistogram
 
-from loadstone.judge.validity.trial import judge_trial
+from loadstone.judge.validity.trial_verdict import judge_trial
 from loadstone.plan.looks import LOOKS
 from loadstone.plan.run_plan import Condition, Group, Pair
 from loadstone.record.look import Look

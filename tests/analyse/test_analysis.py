@@ -12,8 +12,8 @@ import pytest
 from loadstone.analyse.analysis import analyse
 from loadstone.analyse.model import Analysis
 from loadstone.errors import UserError
-from loadstone.judge.validity.trial import judge_trial
-from loadstone.report.text.catalogue import text
+from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.report.text.sentences import text
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from loadstone.analyse.answers import answer_conclusions
 from loadstone.analyse.model import ResultTable, Row
 from loadstone.record.trial import Quantiles
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 
 NOTHING = dict.fromkeys(("min", "mean", "p50", "p90", "p95", "p99", "p999", "max"))
 

@@ -22,10 +22,10 @@ from loadstone.judge.statistics.two_sample import (
     rank_sum_distribution,
     two_sample,
 )
-from loadstone.judge.validity.trial import judge_trial
+from loadstone.judge.validity.trial_verdict import judge_trial
 from loadstone.record.reading import read_run
 from loadstone.record.trial import TrialRecord
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 from loadstone.report.verdicts import verdict_text
 
 BENCH = Path(__file__).parents[2] / "bench"

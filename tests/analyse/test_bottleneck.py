@@ -10,7 +10,7 @@ import pytest
 from loadstone.analyse.bottleneck import bottleneck_of
 from loadstone.analyse.model import Bottleneck
 from loadstone.record.trial import TrialRecord
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 
 Line = dict[str, Any]
 Change = Callable[[Line], Any]

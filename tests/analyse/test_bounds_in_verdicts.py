@@ -10,9 +10,9 @@ import pytest
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.model import Comparison, Row
 from loadstone.analyse.tables import make_tables
-from loadstone.judge.validity.trial import judge_trial
+from loadstone.judge.validity.trial_verdict import judge_trial
 from loadstone.record.reading import Run
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 from loadstone.report.verdicts import verdict_text
 
 Compared = Callable[..., Comparison]

@@ -10,7 +10,7 @@ from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.headline import answer_question, comparison_line
 from loadstone.analyse.model import Family, ResultTable, Row
 from loadstone.record.trial import Quantiles
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 
 NOTHING = dict.fromkeys(("min", "mean", "p50", "p90", "p95", "p99", "p999", "max"))
 

@@ -14,8 +14,8 @@ from loadstone.analyse.model import Comparison, Family
 from loadstone.errors import DriveFailed
 from loadstone.record.reading import Run
 from loadstone.report import format as fmt
-from loadstone.report.text.catalogue import text
 from loadstone.report.text.english.metrics import metric_text
+from loadstone.report.text.sentences import text
 from loadstone.report.verdicts import verdict_text
 
 Studies = Callable[..., Any]

@@ -10,7 +10,7 @@ import pytest
 from loadstone.analyse.analysis import analyse, analyse_run
 from loadstone.analyse.model import Analysis
 from loadstone.record.folder import RunFolder
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from loadstone.analyse.crash_tables import make_crash_tables
 from loadstone.analyse.model import CrashRow
 from loadstone.record.crash import CrashRecord
 from loadstone.record.reading import Run, read_run
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 from loadstone.spec.experiment import Crash
 
 CRASH = {

@@ -9,7 +9,7 @@ from loadstone.analyse.headline import answer_question, headline
 from loadstone.analyse.model import ResultTable, Row
 from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.record.trial import Quantiles
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 
 NOTHING = dict.fromkeys(("min", "mean", "p50", "p90", "p95", "p99", "p999", "max"))
 VARY: dict[str, list[Any]] = {"operation": ["set", "get"], "payload": ["100 B", "1 kB"], "workers": [32]}

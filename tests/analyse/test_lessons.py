@@ -10,10 +10,10 @@ from loadstone.analyse.check_summaries import summarise_checks
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.model import Bottleneck, LessonAnswer, ResultTable, Row
-from loadstone.judge.validity.trial import judge_trial
+from loadstone.judge.validity.trial_verdict import judge_trial
 from loadstone.record.facts import AvgMax
 from loadstone.record.trial import CheckResult, TrialRecord
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 
 USUAL = {"operation": "set", "payload": "1 kB", "workers": 32, "idle": "few"}
 Learned = Callable[..., LessonAnswer]

@@ -11,7 +11,7 @@ from loadstone.errors import UserError
 from loadstone.judge.verdict import Side, Verdict
 from loadstone.message import as_written
 from loadstone.record.trial import CheckResult, Quantiles
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 
 MS = 1_000_000
 CONDITION = {"operation": "set", "payload": "1 kB", "pipelined": False}

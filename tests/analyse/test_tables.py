@@ -10,10 +10,10 @@ import pytest
 from scipy.stats import binom
 
 from loadstone.analyse.tables import make_tables, published_columns, published_figure, typical_interval
-from loadstone.judge.validity.trial import judge_trial
+from loadstone.judge.validity.trial_verdict import judge_trial
 from loadstone.record.reading import Run, read_run
 from loadstone.record.trial import CheckResult, TrialRecord
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 from loadstone.spec.experiment import Experiment
 
 

@@ -10,7 +10,7 @@ from loadstone.message import as_written
 from loadstone.plan.run_plan import TABLE_GROUP
 from loadstone.report.compare import folded, markdown, warnings
 from loadstone.report.compare import telling as lines_of
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 
 from .conftest import (
     HOURS_S,

@@ -11,7 +11,7 @@ from loadstone.plan.run_plan import TABLE_GROUP
 from loadstone.record.look import Look, LookVerdict
 from loadstone.record.names_of_runs import run_names
 from loadstone.record.trial import TrialRecord
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 
 from .conftest import (
     FEW,

@@ -27,7 +27,7 @@ from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.reading import read_run
 from loadstone.record.trial import CheckResult, TrialRecord
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 
 TRIAL_S = 10.0
 START_S = 1_790_000_000.0

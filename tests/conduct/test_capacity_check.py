@@ -9,10 +9,10 @@ import pytest
 from loadstone.conduct.gates.preflight import ask_users_parts
 from loadstone.errors import OutOfRoom, UserError
 from loadstone.plan.design.run_design import make_run_plan
-from loadstone.report.text.catalogue import text as sentence
+from loadstone.report.text.sentences import text as sentence
 from loadstone.software.redis import capacity as module
 from loadstone.software.redis.capacity import MemoryUse
-from loadstone.spec.load import load_experiment
+from loadstone.spec.load_settings import load_experiment
 
 from .conftest import Rig, UsersRedis, experiment_text
 

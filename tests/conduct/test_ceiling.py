@@ -9,7 +9,7 @@ from loadstone.conduct.ceiling import CeilingGauge
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord, Interval
-from loadstone.plan.model import Plan
+from loadstone.plan.drive_plan import Plan
 
 
 class CountingDriver(NativeDriver):

@@ -11,7 +11,7 @@ import pytest
 
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
-from loadstone.plan.model import Closed, Command, Endpoint, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Command, Endpoint, Operation, Phases, Plan, Pool
 
 PATIENCE_S = 100.0
 COMMAND = re.compile(rb"\*3\r\n")

@@ -10,7 +10,7 @@ from loadstone.conduct.measurement import PreparedTrial
 from loadstone.deploy.ledger import Made, Place
 from loadstone.deploy.traces import Traces
 from loadstone.errors import DriveFailed, LoadstoneError, ServerGone, UserError
-from loadstone.plan.model import Operation
+from loadstone.plan.drive_plan import Operation
 from loadstone.plan.wanted import StoredCount
 from loadstone.plan.workload.http import HttpRequest
 from loadstone.record.observation import Drive, Observation

@@ -23,7 +23,7 @@ from loadstone.deploy.deployed import DeployedSubject, Ready
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.processes.resource_limits import Throttling
 from loadstone.deploy.provider import ServerFacts
-from loadstone.plan.model import Endpoint
+from loadstone.plan.drive_plan import Endpoint
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.wanted import StoredCount
 

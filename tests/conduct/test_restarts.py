@@ -15,9 +15,9 @@ from loadstone.conduct.starts import part_starts, starts_before
 from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
 from loadstone.deploy.subjects.url import UrlSubject
 from loadstone.drive.outcome import Interval
-from loadstone.plan.model import Endpoint
+from loadstone.plan.drive_plan import Endpoint
 from loadstone.record.facts import PartStart
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.local import find
 
@@ -194,7 +194,7 @@ def test_a_mariadb_that_answers_nonsense_tells_no_uptime(rows: list[tuple[Any, .
     ],
 )
 def test_what_is_a_restart(synthetic: Any, start: PartStart, verdict: str) -> None:
-    from loadstone.judge.validity.trial import judge_trial
+    from loadstone.judge.validity.trial_verdict import judge_trial
 
     trial = synthetic.make_trial(starts={"db": start})
     alone = trial.model_copy(update={"facts": {**trial.facts, "servers": {}}})
@@ -203,14 +203,14 @@ def test_what_is_a_restart(synthetic: Any, start: PartStart, verdict: str) -> No
 
 def test_the_same_processes_are_no_restart_whatever_the_clock_does(synthetic: Any) -> None:
     """A process that can be seen decides; uptimes follow the server's clock, which may be set back."""
-    from loadstone.judge.validity.trial import judge_trial
+    from loadstone.judge.validity.trial_verdict import judge_trial
 
     start = PartStart(before="process 7, tick 1", after="process 7, tick 1", uptime_before_s=100, uptime_after_s=1)
     assert check_of(judge_trial(synthetic.make_trial(starts={"db": start})), "restarted").verdict == "valid"
 
 
 def test_another_server_behind_one_address_is_named_and_its_counters_are_not_compared(synthetic: Any) -> None:
-    from loadstone.judge.validity.trial import judge_trial
+    from loadstone.judge.validity.trial_verdict import judge_trial
 
     trial = synthetic.make_trial()
     (name,) = trial.facts["servers"]
@@ -227,7 +227,7 @@ def test_another_server_behind_one_address_is_named_and_its_counters_are_not_com
 
 
 def test_every_part_that_was_restarted_is_named(synthetic: Any) -> None:
-    from loadstone.judge.validity.trial import judge_trial
+    from loadstone.judge.validity.trial_verdict import judge_trial
 
     other = PartStart(before="a", after="b")
     found = check_of(

@@ -17,7 +17,7 @@ from loadstone.deploy.subjects.url import UrlSubject
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import DriveFailed, Interrupted
 from loadstone.machine import process_table
-from loadstone.plan.model import Plan
+from loadstone.plan.drive_plan import Plan
 
 LENGTH_S = 4.0
 

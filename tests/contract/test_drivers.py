@@ -14,7 +14,7 @@ from loadstone.drive.driver import Driver
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
 from loadstone.errors import DriveFailed
-from loadstone.plan.model import Closed, Command, Endpoint, Keys, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Command, Endpoint, Keys, Operation, Phases, Plan, Pool
 
 from ..fake_redis import FakeServer
 from ..fakes import FakeDriver

@@ -14,7 +14,7 @@ from loadstone.bounds.http_exchange import NotHttp, exchange
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.url import UrlSubject
 from loadstone.errors import BadReply, LoadstoneError, ServerGone, UserError
-from loadstone.plan.model import Endpoint
+from loadstone.plan.drive_plan import Endpoint
 from loadstone.software.redis import connection as redis_connection
 from loadstone.software.redis.capacity import MemoryUse, foreign_keys
 from loadstone.software.redis.cluster.cluster_control import ClusterControl

@@ -11,7 +11,7 @@ from loadstone.clean import clean
 from loadstone.deploy.ledger import Made, place_of
 from loadstone.errors import UserError
 from loadstone.record.ledger import RunLedger
-from loadstone.secrecy.registry import hide
+from loadstone.secrecy.known_secrets import hide
 from loadstone.software.redis.url import parse_url
 
 PASSWORD = "Zr7-mq-pel-0413"

@@ -11,7 +11,7 @@ from loadstone.clean import clean
 from loadstone.deploy.ledger import Made, Place
 from loadstone.errors import UserError
 from loadstone.record.ledger import RunLedger
-from loadstone.secrecy.registry import hide
+from loadstone.secrecy.known_secrets import hide
 
 PASSWORD = "Hunter2/with@odd:signs"
 

@@ -22,7 +22,7 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.schema import make_tables
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.machine.process_identity import started
-from loadstone.plan.model import Endpoint
+from loadstone.plan.drive_plan import Endpoint
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.wanted import WantedData, WantedSubject
 from loadstone.record.ledger import RunLedger

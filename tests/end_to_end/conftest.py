@@ -18,7 +18,7 @@ import pytest
 
 from loadstone.deploy.provider import DeployContext
 from loadstone.message import Message
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.software.redis.local import LocalRedis
 

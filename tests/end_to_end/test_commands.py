@@ -8,7 +8,7 @@ from pathlib import Path
 from loadstone import __version__
 from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.plan.design.run_design import make_run_plan
-from loadstone.spec.load import load_experiment
+from loadstone.spec.load_settings import load_experiment
 from tests.end_to_end.conftest import Lab
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 from loadstone.message import Message
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 from loadstone.software.redis.local import LocalRedis
 from tests.end_to_end.conftest import MANY, Lab
 

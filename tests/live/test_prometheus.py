@@ -25,7 +25,7 @@ from loadstone.live.prometheus import STALE_S, LiveExporter
 from loadstone.live.prometheus_names import COUNTERS, NOT_EXPOSED, SERIES
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
-from loadstone.plan.model import Plan
+from loadstone.plan.drive_plan import Plan
 from loadstone.software.host.generator import GeneratorMonitor
 from loadstone.software.host.monitor import HostMonitor
 from loadstone.software.host.others import OthersMonitor

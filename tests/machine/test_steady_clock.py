@@ -13,7 +13,7 @@ from loadstone.drive.outcome import Interval
 from loadstone.machine import steady_clock
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
-from loadstone.plan.model import Closed, Command, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Command, Operation, Phases, Plan, Pool
 from loadstone.software.metric import Metric
 from loadstone.software.redis.monitor import CommandStat, RedisSnapshot, difference
 

@@ -10,13 +10,13 @@ import pytest
 
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
-from loadstone.judge.validity.trial import judge_trial
-from loadstone.plan.model import Plan
+from loadstone.judge.validity.trial_verdict import judge_trial
+from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.observation import Drive, Observation, measure_phase
 from loadstone.record.trial import CheckResult
 from loadstone.record.trial_record import make_trial_record
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 
 OK = b"+OK\r\n"
 Behaviour = Callable[[int], bytes]

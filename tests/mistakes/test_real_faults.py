@@ -20,17 +20,17 @@ from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
-from loadstone.judge.validity.trial import judge_trial
+from loadstone.judge.validity.trial_verdict import judge_trial
 from loadstone.observe.sample import Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.observe.watch import Watch
-from loadstone.plan.model import Plan
+from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import StoredFacts
 from loadstone.record.observation import Drive, Observation, PartReadings, measure_phase
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.record.trial_record import make_trial_record
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.software.redis.local import LocalRedis

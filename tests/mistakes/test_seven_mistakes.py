@@ -11,7 +11,7 @@ import pytest
 from loadstone.analyse.model import Comparison
 from loadstone.judge.statistics.saturation import closed_saturation
 from loadstone.judge.statistics.saturation_model import Probe, Sweep
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 from loadstone.report.verdicts import verdict_text
 
 Line = dict[str, Any]

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from loadstone import console
 from loadstone.output import terminal
-from loadstone.secrecy import registry
+from loadstone.secrecy import known_secrets as registry
 
 HOSTILE = "a\x1b[31mb\x1b]52;c;AAAA\x07c\rd\u202ee\x9b2Jf\x00g\u2066h"
 OBEYED = set("\x1b\x07\r\u202e\x9b\x00\u2066")
@@ -129,7 +129,7 @@ def test_the_test_sees_other_ways(tmp_path: Path) -> None:
 SCRIPT = """
 import os, sys
 from loadstone.output import terminal
-from loadstone.secrecy import registry
+from loadstone.secrecy import known_secrets as registry
 terminal.prepare()
 terminal.remark("a remark")
 held = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)

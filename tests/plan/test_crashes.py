@@ -4,12 +4,12 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.plan.design.run_design import make_run_plan
-from loadstone.plan.model import Closed
+from loadstone.plan.drive_plan import Closed
 from loadstone.plan.outline import outline
 from loadstone.plan.run_plan import CrashTrial
 from loadstone.report.terminal.announcement import description
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.load import load_experiment
+from loadstone.spec.load_settings import load_experiment
 from loadstone.spec.overrides import override
 
 

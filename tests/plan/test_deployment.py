@@ -11,7 +11,7 @@ from loadstone.plan.mode import Mode
 from loadstone.plan.wanted import StoredCount
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import Level
-from loadstone.spec.load import load_experiment
+from loadstone.spec.load_settings import load_experiment
 from loadstone.spec.overrides import override
 
 USUAL: dict[str, Level] = {"work": "write", "store": "mariadb", "users": 20, "replicas": 1, "aof": "no"}

@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from loadstone.plan.model import Plan
+from loadstone.plan.drive_plan import Plan
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "tests" / "examples" / "plan").glob("*.json"))

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from loadstone.deploy.provider import DeployContext
+from loadstone.plan.drive_plan import Plan
 from loadstone.plan.footprint import Footprint, disk_of, memory_of
-from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.wanted import WantedData, WantedSubject
 from loadstone.software.redis.control import RedisControl
@@ -210,7 +210,7 @@ def test_rows_on_a_disk() -> None:
 
 def test_every_built_in_experiment_has_a_footprint() -> None:
     from loadstone.plan.design.run_design import make_run_plan
-    from loadstone.spec.load import load_experiment
+    from loadstone.spec.load_settings import load_experiment
 
     for path in sorted((Path(__file__).parents[2] / "experiments").glob("*.yaml")):
         run_plan = make_run_plan(load_experiment(path.read_text(), label=path.name), blocks=1)

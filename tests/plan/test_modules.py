@@ -6,7 +6,7 @@ import pytest
 
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.run_plan import RunPlan
-from loadstone.spec.load import load_experiment
+from loadstone.spec.load_settings import load_experiment
 
 EXPERIMENT = """\
 format: 1

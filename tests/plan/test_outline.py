@@ -2,8 +2,8 @@ from loadstone.message import as_written
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.outline import outline
 from loadstone.report.terminal.announcement import description
-from loadstone.spec.catalogue import find
-from loadstone.spec.load import load_experiment
+from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.study_catalogue import find
 
 
 def test_what_a_run_will_do_in_words(small: str) -> None:

@@ -7,11 +7,11 @@ import pytest
 from loadstone._engine import Engine
 from loadstone.errors import UserError
 from loadstone.plan.design.run_design import make_run_plan
-from loadstone.plan.model import HttpRequest, Operation, Plan
+from loadstone.plan.drive_plan import HttpRequest, Operation, Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.plan.workload.commands import check_request, with_arguments
 from loadstone.plan.workload.substitute import FieldError
-from loadstone.spec.load import load_experiment
+from loadstone.spec.load_settings import load_experiment
 
 
 def trials(text: str, **options: object) -> list[PlannedTrial]:

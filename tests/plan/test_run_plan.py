@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.plan.model import Plan
+from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import (
     CRASH_S,
     ROWS_PER_S,

@@ -4,11 +4,11 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.plan.design.run_design import make_run_plan
+from loadstone.plan.drive_plan import Closed, Plan, RampUp
 from loadstone.plan.mode import Mode
-from loadstone.plan.model import Closed, Plan, RampUp
 from loadstone.plan.outline import outline
 from loadstone.report.terminal.announcement import description
-from loadstone.spec.load import load_experiment
+from loadstone.spec.load_settings import load_experiment
 
 RAMP_UP = "{kind: closed, users: 200, ramp_up: {initial_users: 10, step_users: 20, step_every_s: 2 s}}"
 POOL = "{connections: 100, min_idle: 4, max_idle: 40}"

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from loadstone._engine import Engine
-from loadstone.plan.model import Plan
+from loadstone.plan.drive_plan import Plan
 from loadstone.plan.slots import even_slots
 
 ALL = [[0, 16_383]]

@@ -8,7 +8,7 @@ from loadstone.plan.outline import outline
 from loadstone.report.terminal.announcement import description
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import Level
-from loadstone.spec.load import load_experiment
+from loadstone.spec.load_settings import load_experiment
 from loadstone.spec.overrides import override
 
 MARIADB = {"store": ("mariadb",)}

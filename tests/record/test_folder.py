@@ -18,8 +18,8 @@ from loadstone.record.crash import CrashRecord
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.reading import read_run
-from loadstone.secrecy.registry import learn
-from loadstone.spec.load import load_experiment
+from loadstone.secrecy.known_secrets import learn
+from loadstone.spec.load_settings import load_experiment
 
 SECRET = "hunter2-very-secret"
 

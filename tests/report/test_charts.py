@@ -7,8 +7,8 @@ import altair as alt
 import pytest
 
 from loadstone.analyse.model import Analysis
-from loadstone.report.charts.catalogue import charts_of
 from loadstone.report.charts.chart import Chart
+from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.charts.rate import rate_chart
 
 

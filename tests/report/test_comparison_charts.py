@@ -8,10 +8,10 @@ import altair as alt
 import pytest
 
 from loadstone.analyse.model import Analysis, Comparison, Family
-from loadstone.report.charts.catalogue import charts_of
 from loadstone.report.charts.chart import Chart
+from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.charts.forest import forest_chart
-from loadstone.report.charts.percents import reach, ticks
+from loadstone.report.charts.percent_axis import reach, ticks
 from loadstone.report.verdicts import verdict_text
 
 

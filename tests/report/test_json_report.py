@@ -6,7 +6,7 @@ from typing import Any
 from loadstone.analyse.model import Analysis
 from loadstone.judge.verdict import Verdict
 from loadstone.report.json_report import render
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 from loadstone.report.verdicts import all_comparisons, verdict_text
 
 

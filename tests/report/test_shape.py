@@ -9,7 +9,7 @@ from loadstone.analyse.model import Analysis, FactorView, ResultTable
 from loadstone.judge.verdict import Level
 from loadstone.report.charts.durations import ticks
 from loadstone.report.charts.shape import Shape, shape_of
-from loadstone.report.levels import axis_text, level_text, number_of
+from loadstone.report.level_text import axis_text, level_text, number_of
 
 
 def shape(build: Callable[..., Analysis], **vary: list[Level]) -> Shape:

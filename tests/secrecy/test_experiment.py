@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.secrecy.experiment import check_given, learn_experiment
-from loadstone.secrecy.names import is_secret, is_secret_header, is_secret_parameter, is_surely_secret
+from loadstone.secrecy.experiment_secrets import check_given, learn_experiment
+from loadstone.secrecy.known_secrets import hide, hide_known, label, learn
 from loadstone.secrecy.references import give_files, resolve
-from loadstone.secrecy.registry import hide, hide_known, label, learn
+from loadstone.secrecy.secret_names import is_secret, is_secret_header, is_secret_parameter, is_surely_secret
 
 SECRET = "Hunter2verysecret"
 

@@ -4,7 +4,7 @@ from base64 import b64encode
 
 import pytest
 
-from loadstone.secrecy.registry import hidden, hide, hide_known, learn, name_factors
+from loadstone.secrecy.known_secrets import hidden, hide, hide_known, learn, name_factors
 
 SECRET = "hunter2-very-secret"
 

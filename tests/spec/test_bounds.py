@@ -11,7 +11,7 @@ from loadstone.errors import UserError
 from loadstone.plan.design import run_design as design
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.spec import counting
-from loadstone.spec.load import load_experiment
+from loadstone.spec.load_settings import load_experiment
 from loadstone.spec.overrides import override, parse_only
 
 TEXT = """\

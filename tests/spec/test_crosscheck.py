@@ -3,7 +3,7 @@
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.spec.load import load_experiment
+from loadstone.spec.load_settings import load_experiment
 
 
 @pytest.mark.parametrize(

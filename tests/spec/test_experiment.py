@@ -3,9 +3,9 @@ import io
 from ruamel.yaml import YAML
 
 from loadstone.spec.built_in import names
-from loadstone.spec.catalogue import find
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.load import load_experiment
+from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.study_catalogue import find
 
 
 def test_where_it_was_written_makes_no_difference(small: str) -> None:

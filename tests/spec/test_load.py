@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.errors import UserError
-from loadstone.spec.load import LARGEST_BYTES, load_experiment
+from loadstone.spec.load_settings import LARGEST_BYTES, load_experiment
 
 KNOWN_METRICS = (
     "goodput_per_s, throughput_per_s, peak_per_s, response_ns.p99, service_ns.p99, pool_wait_ns.p99 "

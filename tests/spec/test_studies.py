@@ -9,12 +9,12 @@ import pytest
 from loadstone import registry
 from loadstone.judge.validity.checks import CHECKS
 from loadstone.plan.design.run_design import make_run_plan
-from loadstone.plan.model import Closed, Open
+from loadstone.plan.drive_plan import Closed, Open
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.report.tables.study_columns import STUDY_COLUMNS
 from loadstone.spec.built_in import names
-from loadstone.spec.catalogue import find
 from loadstone.spec.experiment import Experiment
+from loadstone.spec.study_catalogue import find
 
 STUDIES = ["aof-modes", "jedis-vs-lettuce", "memory-vs-disk"]
 """Those with an application."""

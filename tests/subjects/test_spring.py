@@ -17,14 +17,14 @@ from loadstone.deploy.deployments import Deployments, Ready
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.subjects.placeholders import Address, address_of
 from loadstone.plan.design.run_design import make_run_plan
-from loadstone.plan.model import Endpoint
+from loadstone.plan.drive_plan import Endpoint
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.software.jvm.monitor import figures
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.local import MariaDbSettings, find
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.embedded import EmbeddedSettings
-from loadstone.spec.catalogue import find as find_experiment
+from loadstone.spec.study_catalogue import find as find_experiment
 
 SPRING = Path(__file__).parents[2] / "subjects" / "spring"
 POST = {"title": "abcdefghij", "content": "klmnopqrst"}

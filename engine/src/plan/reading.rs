@@ -1,4 +1,4 @@
-//! Reading a plan, and the limits of its values: the mirror of the `Field(...)` limits in `plan/model.py`.
+//! Reading a plan, and the limits of its values: the mirror of the `Field(...)` limits in `plan/drive_plan.py`.
 
 use super::{Closed, Distribution, Model, Open, Plan, PlanError, Writes};
 use crate::load::slots::Slots;

@@ -16,7 +16,7 @@ from loadstone.analyse.notes import notes_of, published_sources
 from loadstone.analyse.tables import make_tables
 from loadstone.analyse.timeline import make_timeline
 from loadstone.judge.validity.checks import forbidding
-from loadstone.judge.validity.trial import judge_trial
+from loadstone.judge.validity.trial_verdict import judge_trial
 from loadstone.plan.labels import label_of
 from loadstone.record.reading import Run, read_run
 from loadstone.record.trial import TrialRecord

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from loadstone.message import Message, message
-from loadstone.plan.model import Plan
+from loadstone.plan.drive_plan import Plan
 from loadstone.record.reading import Run
 from loadstone.record.trial import TrialRecord
 

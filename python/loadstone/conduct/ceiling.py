@@ -10,7 +10,7 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.drive.driver import Driver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed, UserError
-from loadstone.plan.model import Closed, Operation, Phases, Plan
+from loadstone.plan.drive_plan import Closed, Operation, Phases, Plan
 from loadstone.plan.workload.http import HttpExpect
 from loadstone.record.facts import Ceiling
 

@@ -13,9 +13,9 @@ from loadstone.deploy.deployed import Ready
 from loadstone.drive.driver import OnInterval
 from loadstone.drive.outcome import Interval
 from loadstone.errors import DriveFailed, OutOfRoom, ServerGone, UserError
-from loadstone.judge.validity.trial import judge_trial
+from loadstone.judge.validity.trial_verdict import judge_trial
 from loadstone.machine import steady_clock
-from loadstone.plan.model import Plan
+from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import Ceiling
 from loadstone.record.folder import RunFolder, TrialWriter

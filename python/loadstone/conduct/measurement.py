@@ -24,7 +24,7 @@ from loadstone.errors import Interrupted, ServerGone
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.observe.watch import Watch
-from loadstone.plan.model import Plan
+from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import Ceiling
 from loadstone.record.observation import Drive, Observation, measure_phase

@@ -33,10 +33,10 @@ from loadstone.options import RunOptions
 from loadstone.output.terminal import discard, on_terminal
 from loadstone.prepare import Prepared
 from loadstone.record.environment import capture
+from loadstone.record.file_names import LOGS, PLAN
 from loadstone.record.folder import RunFolder, new_directory
 from loadstone.record.ledger import RunLedger
 from loadstone.record.ledger_reading import is_needed
-from loadstone.record.names import LOGS, PLAN
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.resume import require_same_run
 from loadstone.secrecy.command import hidden_arguments

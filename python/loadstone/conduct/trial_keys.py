@@ -3,7 +3,7 @@
 import re
 
 from loadstone.deploy.ledger import Made
-from loadstone.plan.model import Plan
+from loadstone.plan.drive_plan import Plan
 from loadstone.spec.experiment import OUR_PREFIX
 
 _BRACE = re.compile(r"\{\{|[{}]")

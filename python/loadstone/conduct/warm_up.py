@@ -13,7 +13,7 @@ from loadstone.deploy.provider import Remark
 from loadstone.drive.driver import Driver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed
-from loadstone.plan.model import Closed, Plan
+from loadstone.plan.drive_plan import Closed, Plan
 
 RISING = 1.05
 """A stretch that is so many times as fast as the fastest before it shows that the subject was still cold."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError
-from loadstone.plan.model import Endpoint
+from loadstone.plan.drive_plan import Endpoint
 
 START_S = 20.0
 STOP_S = 5.0

@@ -16,7 +16,7 @@ from loadstone.deploy.control import Control
 from loadstone.deploy.ledger import NO_LEDGER, Ledger
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.errors import Interrupted
-from loadstone.plan.model import Endpoint
+from loadstone.plan.drive_plan import Endpoint
 
 ConfigValue = str | int | float | bool
 Module = Literal["json"]

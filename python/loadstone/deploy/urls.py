@@ -9,8 +9,8 @@ from urllib.parse import SplitResult, parse_qsl, unquote
 from pydantic import AfterValidator
 
 from loadstone.errors import UserError
-from loadstone.plan.model import Tls
-from loadstone.secrecy.registry import learn
+from loadstone.plan.drive_plan import Tls
+from loadstone.secrecy.known_secrets import learn
 from loadstone.secrecy.text import HIDDEN
 
 TLS_OPTIONS = ("ca_file", "verify", "server_name", "cert_file", "key_file")

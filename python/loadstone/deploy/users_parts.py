@@ -8,7 +8,7 @@ import psutil
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.transport import is_loopback
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.model import Endpoint
+from loadstone.plan.drive_plan import Endpoint
 
 Answer = TypeVar("Answer")
 

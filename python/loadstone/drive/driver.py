@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from loadstone.drive.outcome import DriveRecord, Interval
-from loadstone.plan.model import Plan
+from loadstone.plan.drive_plan import Plan
 
 OnInterval = Callable[[Interval], None]
 """Gets each interval of a drive as it ends. What it raises ends the drive."""

@@ -7,7 +7,7 @@ from loadstone import _engine
 from loadstone.drive.outcome import DriveRecord, Interval, read_interval, read_record
 from loadstone.errors import DriveFailed, UserError
 from loadstone.machine import steady_clock
-from loadstone.plan.model import Plan
+from loadstone.plan.drive_plan import Plan
 
 NOISE_NS = 10_000_000
 """The wall clock may be slowed or hurried by so much without anybody having set it."""

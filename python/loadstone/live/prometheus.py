@@ -19,7 +19,7 @@ from loadstone.live.prometheus_names import COUNTERS as MONITORED_COUNTERS
 from loadstone.live.prometheus_names import SERIES
 from loadstone.observe.sample import Sample
 from loadstone.record.histogram import decode
-from loadstone.secrecy.registry import hide
+from loadstone.secrecy.known_secrets import hide
 
 ADDRESS = "127.0.0.1"
 STALE_S = 10.0

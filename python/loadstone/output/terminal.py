@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import IO, Literal
 
-from loadstone.secrecy.registry import hide
+from loadstone.secrecy.known_secrets import hide
 
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 _OWN_LAYOUT = "\n\t"

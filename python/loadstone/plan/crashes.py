@@ -10,9 +10,9 @@ from loadstone.plan.deployment import Deployment
 from loadstone.plan.design.conditions import NumberedCondition, conditions_varied
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.design.pairs import Only, has_levels
+from loadstone.plan.drive_plan import Closed, Plan
 from loadstone.plan.look_up import look_up_of
 from loadstone.plan.mode import Mode, condition_text
-from loadstone.plan.model import Closed, Plan
 from loadstone.plan.run_plan import CrashTrial, PlannedTrial
 from loadstone.plan.wanted import PlannedCrash
 from loadstone.plan.workload.substitute import Path, substitute

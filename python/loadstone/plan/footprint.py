@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from loadstone.plan.model import Closed, Command, Open, Plan
+from loadstone.plan.drive_plan import Closed, Command, Open, Plan
 from loadstone.plan.run_plan import ASSUMED_RATE_PER_S, PlannedTrial
 from loadstone.plan.wanted import WantedData
 

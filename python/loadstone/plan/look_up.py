@@ -1,6 +1,6 @@
 """Which keys of a crash can be looked up one by one after it, and by which command."""
 
-from loadstone.plan.model import Command, Operation, Plan
+from loadstone.plan.drive_plan import Command, Operation, Plan
 
 STORING = frozenset(
     {

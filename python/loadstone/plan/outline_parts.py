@@ -10,7 +10,7 @@ from loadstone.plan.design.conditions import conditions_varied
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 from loadstone.plan.started_by_user import factors_of_start
 from loadstone.plan.workload.substitute import substitute
-from loadstone.secrecy.registry import hidden
+from loadstone.secrecy.known_secrets import hidden
 from loadstone.spec.experiment import Crash, Experiment
 from loadstone.spec.levels import level_text
 

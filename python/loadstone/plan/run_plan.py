@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from loadstone.plan.model import Closed, Open, Plan
+from loadstone.plan.drive_plan import Closed, Open, Plan
 from loadstone.plan.trial_length import TRIAL_OVERHEAD_S
 from loadstone.plan.wanted import PlannedCrash, StoredCount, WantedData, WantedSubject
 

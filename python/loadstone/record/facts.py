@@ -10,7 +10,7 @@ from loadstone.deploy.control import Snapshot
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName, PartLimits
 from loadstone.deploy.placement import Placement
 from loadstone.drive.outcome import DriveRecord
-from loadstone.plan.model import Closed, Plan
+from loadstone.plan.drive_plan import Closed, Plan
 
 DRIVER = "generator"
 """The part that makes the load: the driver's own threads."""

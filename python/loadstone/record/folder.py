@@ -23,10 +23,7 @@ from loadstone.drive.outcome import Interval
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.observe.sample import Sample
 from loadstone.record.crash import CrashRecord
-from loadstone.record.hlog import log_lines
-from loadstone.record.lines import FORMAT, LineFile, LineReader, dump_document, write_error, write_file
-from loadstone.record.look import Look
-from loadstone.record.names import (
+from loadstone.record.file_names import (
     ANALYSIS,
     CRASHES,
     ENVIRONMENT,
@@ -38,10 +35,13 @@ from loadstone.record.names import (
     SAMPLES,
     TRIALS,
 )
+from loadstone.record.hlog import log_lines
+from loadstone.record.lines import FORMAT, LineFile, LineReader, dump_document, write_error, write_file
+from loadstone.record.look import Look
 from loadstone.record.plan_summary import PlanSummary
 from loadstone.record.reading import read_crashes, read_environment, read_looks, read_plan, read_trials
 from loadstone.record.trial import TrialRecord
-from loadstone.secrecy.registry import hidden
+from loadstone.secrecy.known_secrets import hidden
 
 _SWITCH_WORDS = {"on", "off", "yes", "no", "y", "n"}
 

@@ -16,9 +16,9 @@ from typing import Any
 from loadstone.deploy.ledger import Kind, Made, Place, describe, describe_place
 from loadstone.errors import LoadstoneError
 from loadstone.machine.process_identity import started
+from loadstone.record.file_names import LEDGER
 from loadstone.record.ledger_reading import open_locked, this_machine
 from loadstone.record.lines import FORMAT, LineFile, sync_directory, write_error
-from loadstone.record.names import LEDGER
 
 
 class RunLedger:

@@ -12,9 +12,9 @@ from typing import Any, get_args
 from loadstone.deploy.ledger import Kind, Made, Place
 from loadstone.errors import UserError
 from loadstone.machine.process_identity import started
+from loadstone.record.file_names import LEDGER
 from loadstone.record.lines import FORMAT
 from loadstone.record.machine import cpu_model, machine_id
-from loadstone.record.names import LEDGER
 
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 LARGEST_BYTES = 64 * 1024 * 1024

@@ -13,7 +13,7 @@ from typing import Any
 
 from loadstone.bounds.files import load_json
 from loadstone.errors import LoadstoneError, UserError
-from loadstone.secrecy.registry import hidden
+from loadstone.secrecy.known_secrets import hidden
 
 FORMAT = 1
 """The format of the run's folder that this version writes and reads (history: `docs/run-folder.md`)."""

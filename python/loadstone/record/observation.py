@@ -7,7 +7,7 @@ from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.placement import Placement
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.observe.sample import Sample
-from loadstone.plan.model import Plan
+from loadstone.plan.drive_plan import Plan
 from loadstone.record.facts import Ceiling, PartStart, PortFacts, SnapshotPair, StoredFacts, SubjectFacts
 from loadstone.record.window import Window
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from loadstone.plan.run_plan import TABLE_GROUP, Condition, PlannedTrial, RunPlan
 from loadstone.plan.wanted import PlannedCrash
-from loadstone.secrecy.registry import hidden
+from loadstone.secrecy.known_secrets import hidden
 from loadstone.secrecy.text import without_login
 
 

@@ -17,11 +17,21 @@ from loadstone.drive.outcome import Latency, Phase
 from loadstone.errors import DriveFailed, UserError
 from loadstone.observe.sample import Sample
 from loadstone.record.crash import CrashRecord
+from loadstone.record.file_names import (
+    CRASHES,
+    ENVIRONMENT,
+    EXPERIMENT,
+    INTERVALS,
+    LATENCY,
+    LOOKS,
+    PLAN,
+    SAMPLES,
+    TRIALS,
+)
 from loadstone.record.histogram import merge, quantiles_ns
 from loadstone.record.hlog import measured
 from loadstone.record.lines import LineReader, require_format
 from loadstone.record.look import Look
-from loadstone.record.names import CRASHES, ENVIRONMENT, EXPERIMENT, INTERVALS, LATENCY, LOOKS, PLAN, SAMPLES, TRIALS
 from loadstone.record.parts.before_kinds import with_kinds
 from loadstone.record.plan_summary import PlanSummary
 from loadstone.record.trial import Line, Quantiles, TrialRecord

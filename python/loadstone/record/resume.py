@@ -9,10 +9,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from loadstone.deploy.limit_in_force import LimitName, PartLimits
 from loadstone.errors import UserError
-from loadstone.record.names import PLAN
+from loadstone.record.file_names import PLAN
 from loadstone.record.plan_summary import GroupLine, PlanSummary
 from loadstone.record.reading import read_environment, read_plan
-from loadstone.secrecy.registry import hidden
+from loadstone.secrecy.known_secrets import hidden
 
 _OPTIONS = (("seed", "--seed"), ("quick", "--quick"), ("as_published", "--as-published"), ("scale", "--scale"))
 _ADVICE = "run it anew without --resume"

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from loadstone.errors import UserError
-from loadstone.plan.model import Phases, Plan
+from loadstone.plan.drive_plan import Phases, Plan
 from loadstone.plan.run_plan import TABLE_GROUP, RunPlan
 
 HISTOGRAM_BYTES = 6_000

@@ -6,7 +6,7 @@
 from collections.abc import Mapping, Sequence
 
 from loadstone.drive.outcome import Counts, DriveRecord, Interval, Latency
-from loadstone.plan.model import Plan
+from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import (
     DRIVER,

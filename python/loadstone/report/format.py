@@ -4,7 +4,7 @@ from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.message import Message
 from loadstone.output.terminal import plain as plain
 from loadstone.percents import decimal, decimals_of, decimals_of_one, log_percent, up_to
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 
 NONE = "—"
 NO_BOUND = "no upper bound"

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from loadstone.analyse.model import Analysis
 from loadstone.judge.verdict import Verdict
 from loadstone.message import Message
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 
 TEXT = "text"
 

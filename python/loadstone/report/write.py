@@ -9,7 +9,7 @@ from pathlib import Path
 
 from loadstone.analyse.model import Analysis
 from loadstone.errors import UserError
-from loadstone.secrecy.registry import hide_known
+from loadstone.secrecy.known_secrets import hide_known
 
 Reporter = Callable[[Analysis], dict[str, bytes]]
 """Files of one format: path below the run's folder, and content."""

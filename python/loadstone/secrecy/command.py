@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from loadstone.secrecy.known_secrets import hide, label
 from loadstone.secrecy.places import names_secret
-from loadstone.secrecy.registry import hide, label
 from loadstone.secrecy.text import hide_url
 
 _URLS = ("--server", "--subject")

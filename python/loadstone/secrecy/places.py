@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from loadstone.secrecy.names import is_secret, is_secret_header, is_secret_variable, is_surely_secret
+from loadstone.secrecy.secret_names import is_secret, is_secret_header, is_secret_variable, is_surely_secret
 from loadstone.secrecy.text import Found, secret_of_url, secrets_in
 
 Path = tuple[str | int, ...]

@@ -11,9 +11,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from loadstone.errors import UserError
-from loadstone.secrecy.names import is_surely_secret
+from loadstone.secrecy.known_secrets import learn
 from loadstone.secrecy.places import secrets_of
-from loadstone.secrecy.registry import learn
+from loadstone.secrecy.secret_names import is_surely_secret
 from loadstone.secrecy.text import REFERENCE, logins_in
 
 LARGEST_BYTES = 65_536

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 from urllib.parse import unquote, unquote_plus
 
-from loadstone.secrecy.names import is_secret, is_secret_parameter, is_surely_secret
+from loadstone.secrecy.secret_names import is_secret, is_secret_parameter, is_surely_secret
 
 HIDDEN = "***"
 """What stands where a secret was."""

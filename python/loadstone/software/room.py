@@ -7,7 +7,7 @@ from loadstone.deploy.containers.contained import InContainer
 from loadstone.deploy.fact import Fact
 from loadstone.deploy.ledger import Place
 from loadstone.deploy.provider import ServerSettings
-from loadstone.plan.model import Tls
+from loadstone.plan.drive_plan import Tls
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from typing import Any
 
 from loadstone import registry
 from loadstone.errors import UserError
-from loadstone.secrecy.experiment import check_given
+from loadstone.secrecy.experiment_secrets import check_given
 from loadstone.secrecy.references import learn_options
 from loadstone.secrecy.references import resolve as resolve_reference
 from loadstone.spec.experiment import Experiment, Factor
 from loadstone.spec.levels import Level, level_text
-from loadstone.spec.load import resolve
+from loadstone.spec.load_settings import resolve
 from loadstone.spec.problems import listed, nearest
 from loadstone.spec.source import Source
 from loadstone.spec.subject_option import put_subject

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.deploy.containers.container_engine import Removal
-from loadstone.secrecy.registry import learn
+from loadstone.secrecy.known_secrets import learn
 
 
 def frame(stream: int, text: bytes) -> bytes:

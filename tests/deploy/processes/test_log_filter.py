@@ -15,7 +15,7 @@ from tests.servers import wait_until
 from loadstone.deploy.processes.guarded import GuardedProcess
 from loadstone.deploy.processes.log_filter import LogFilter
 from loadstone.deploy.processes.workspace import Workspace
-from loadstone.secrecy.registry import learn
+from loadstone.secrecy.known_secrets import learn
 
 FORMS = [("abcd", "1"), ("abcdef", "2"), ("xxab", "3"), ("aab", "4")]
 TEXTS = ["abcdef", "abcdxabcde", "xxabcd", "xxxabab", "aaab", "abcabcdabc", "xaabcdef", "abcde", "\n"]

@@ -12,7 +12,7 @@ from loadstone.judge.statistics.saturation import closed_saturation
 from loadstone.judge.statistics.saturation_model import Probe, Sweep, at_least, typical
 from loadstone.judge.statistics.saturation_peak import Usl, fit_usl, peaks, usl_fits
 from loadstone.judge.statistics.saturation_range import grid, search_range, sweep_orders
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 
 Curve = Callable[[int], float]
 LAW = Usl(1000, 0.05, 0.002)

@@ -15,7 +15,7 @@ from loadstone.judge.statistics.saturation_open import (
     open_saturation,
     trial_length_s,
 )
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 
 OBJECTIVE = Objective(latency_s=0.005)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from loadstone.judge.compare.pairs import EXACT
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 
 ResultOf = Callable[..., Any]
 

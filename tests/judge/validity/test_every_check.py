@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from loadstone.judge.validity.checks import CHECKS
-from loadstone.judge.validity.trial import judge_trial, verdict_of
+from loadstone.judge.validity.trial_verdict import judge_trial, verdict_of
 from loadstone.record.trial import CheckResult, TrialRecord
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 
 NAMES = [check.name for check in CHECKS]
 INFORMATION = {"server_cpu", "overcommit", "subject_throttled"}

@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 
 from loadstone.record.facts import Ceiling
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 
 ResultOf = Callable[..., object]
 

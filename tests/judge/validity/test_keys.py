@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 
 ResultOf = Callable[..., Any]
 Line = dict[str, Any]

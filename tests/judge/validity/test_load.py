@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 
 ResultOf = Callable[..., Any]
 

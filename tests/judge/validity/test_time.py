@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 
 ResultOf = Callable[..., object]
 

@@ -2,10 +2,10 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.plan.design.conditions import all_conditions, select
-from loadstone.spec.catalogue import find
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import Condition, fits
-from loadstone.spec.load import load_experiment
+from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.study_catalogue import find
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.looks import LOOKS
 from loadstone.plan.run_plan import Group, RunPlan
 from loadstone.plan.trial_length import trial_length_s
-from loadstone.spec.catalogue import find
 from loadstone.spec.levels import identity
-from loadstone.spec.load import load_experiment
+from loadstone.spec.load_settings import load_experiment
 from loadstone.spec.overrides import override
+from loadstone.spec.study_catalogue import find
 
 
 def groups(run_plan: RunPlan) -> dict[str, Group]:

@@ -9,9 +9,9 @@ from scipy.stats import binom
 from loadstone.plan.design.order import block_order, derived_seed
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.run_plan import TABLE_GROUP, Group, RunPlan
-from loadstone.spec.catalogue import find
 from loadstone.spec.levels import identity
-from loadstone.spec.load import load_experiment
+from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.study_catalogue import find
 
 BLOCKS = 400
 RARE = 1e-6

@@ -5,13 +5,13 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.plan.design.run_design import make_run_plan
-from loadstone.plan.model import Closed, Plan
+from loadstone.plan.drive_plan import Closed, Plan
 from loadstone.plan.run_plan import TABLE_GROUP
-from loadstone.spec.catalogue import find
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import identity
-from loadstone.spec.load import load_experiment
+from loadstone.spec.load_settings import load_experiment
 from loadstone.spec.overrides import override
+from loadstone.spec.study_catalogue import find
 
 
 @pytest.fixture

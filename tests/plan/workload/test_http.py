@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from loadstone._engine import Engine
-from loadstone.plan.model import Endpoint, Plan
+from loadstone.plan.drive_plan import Endpoint, Plan
 
 ROOT = Path(__file__).parents[3]
 BASE: dict[str, Any] = {

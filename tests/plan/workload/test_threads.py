@@ -7,9 +7,9 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.plan.design.run_design import make_run_plan
-from loadstone.plan.model import Plan
+from loadstone.plan.drive_plan import Plan
 from loadstone.plan.workload.threads import threads_for
-from loadstone.spec.load import load_experiment
+from loadstone.spec.load_settings import load_experiment
 from loadstone.spec.overrides import override
 
 SMALL = Path(__file__).parents[2] / "examples" / "experiment" / "small.yaml"

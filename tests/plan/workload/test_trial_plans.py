@@ -4,10 +4,10 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.plan.design.conditions import all_conditions
+from loadstone.plan.drive_plan import Closed, Open, Plan
 from loadstone.plan.mode import Mode
-from loadstone.plan.model import Closed, Open, Plan
 from loadstone.plan.workload.trial_plans import WorkloadPlanner, with_fixed_length
-from loadstone.spec.load import load_experiment
+from loadstone.spec.load_settings import load_experiment
 
 
 def plans(text: str, mode: Mode = Mode()) -> list[tuple[Plan, Plan | None]]:

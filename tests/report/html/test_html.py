@@ -13,7 +13,7 @@ from loadstone.message import as_written
 from loadstone.report.glossary import VERDICT_TERMS
 from loadstone.report.html import html_report as html
 from loadstone.report.tables.columns import columns_for
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 from loadstone.report.verdicts import verdict_text
 
 

@@ -15,7 +15,7 @@ from loadstone.deploy.deployed import Deployed
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed, ServerGone, UserError
 from loadstone.machine import steady_clock
-from loadstone.plan.model import Plan
+from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import CrashTrial
 from loadstone.record.crash import CrashRecord, LookedUp
 from loadstone.record.folder import RunFolder

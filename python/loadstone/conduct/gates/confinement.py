@@ -15,7 +15,7 @@ from loadstone.deploy.provider import Server
 from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.deploy.subjects.schema import read_tables
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.model import Plan
+from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 
 SHOWN = 60

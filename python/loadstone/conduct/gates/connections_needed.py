@@ -2,7 +2,7 @@
 
 from loadstone.errors import UserError
 from loadstone.machine.local_ports import WIDEN, local_ports
-from loadstone.plan.model import Closed, Plan
+from loadstone.plan.drive_plan import Closed, Plan
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
 
 

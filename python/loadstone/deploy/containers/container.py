@@ -19,8 +19,8 @@ from loadstone.deploy.processes.ports import PORT_TRIES, free_port
 from loadstone.deploy.processes.resource_limits import Limited, Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
 from loadstone.errors import LoadstoneError, UserError
-from loadstone.plan.model import Endpoint
-from loadstone.secrecy.registry import new_password
+from loadstone.plan.drive_plan import Endpoint
+from loadstone.secrecy.known_secrets import new_password
 
 if TYPE_CHECKING:  # imported when it is needed: half a second that other kinds need not wait
     from loadstone.deploy.containers.container_run import ContainerRun

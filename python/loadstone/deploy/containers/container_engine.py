@@ -28,7 +28,7 @@ from loadstone.deploy.containers import container_guard
 from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import Remark
 from loadstone.errors import UserError
-from loadstone.secrecy.registry import forms
+from loadstone.secrecy.known_secrets import forms
 
 ANSWER_S = 120.0
 """How long the engine may take to answer; making a container is slow on a busy disk."""

@@ -17,7 +17,7 @@ from loadstone.deploy.processes.resource_limits import Limited, Limits, limit
 from loadstone.deploy.processes.workspace import Workspace
 from loadstone.deploy.provider import DeployContext, Remark
 from loadstone.errors import UserError
-from loadstone.secrecy.registry import forms
+from loadstone.secrecy.known_secrets import forms
 
 TELL_S = 10.0
 """How long the guard may take to say that it did as told."""

@@ -12,8 +12,8 @@ from loadstone.bounds.bounded_yaml import load_yaml
 from loadstone.bounds.files import read_bytes, why
 from loadstone.bounds.replies import shortened
 from loadstone.errors import UserError
+from loadstone.secrecy.known_secrets import learn
 from loadstone.secrecy.places import secrets_of
-from loadstone.secrecy.registry import learn
 from loadstone.secrecy.text import REFERENCE as SECRET
 from loadstone.spec.units import LONGEST_S
 

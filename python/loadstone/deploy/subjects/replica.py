@@ -17,8 +17,8 @@ from loadstone.deploy.processes.workspace import Workspace
 from loadstone.deploy.provider import DeployContext, silent
 from loadstone.deploy.subjects.manifest import PLACES, Manifest
 from loadstone.errors import UserError
-from loadstone.plan.model import Endpoint
-from loadstone.secrecy.registry import hide
+from loadstone.plan.drive_plan import Endpoint
+from loadstone.secrecy.known_secrets import hide
 
 POLL_S, ASK_S = 0.05, 5.0
 LAST_LINES, LAST_BYTES = 4, 16_384

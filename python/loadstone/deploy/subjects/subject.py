@@ -14,8 +14,8 @@ from loadstone.deploy.subjects.manifest import Manifest, read_manifest
 from loadstone.deploy.subjects.placeholders import Address, resolved, unencrypted
 from loadstone.deploy.subjects.replica import Replica
 from loadstone.errors import UserError
-from loadstone.plan.model import Endpoint
-from loadstone.secrecy.registry import hidden, learn
+from loadstone.plan.drive_plan import Endpoint
+from loadstone.secrecy.known_secrets import hidden, learn
 
 REPLICAS_MAX = 64
 

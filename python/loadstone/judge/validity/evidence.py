@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from loadstone.drive.outcome import DriveRecord
-from loadstone.plan.model import Closed, Open, Plan
+from loadstone.plan.drive_plan import Closed, Open, Plan
 from loadstone.record.facts import DRIVER, OWN, PartCpu, ServerCounters, ServerTrial, TrialFacts, owner_of
 from loadstone.record.parts.part_kinds import declared, stores_of
 from loadstone.record.trial import TrialRecord

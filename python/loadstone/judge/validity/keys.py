@@ -6,7 +6,7 @@ from loadstone.judge.validity import limits
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.result import share, unknown, within
 from loadstone.message import message
-from loadstone.plan.model import Operation, Plan
+from loadstone.plan.drive_plan import Operation, Plan
 from loadstone.record.trial import CheckResult
 
 READS = frozenset(

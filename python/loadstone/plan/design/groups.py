@@ -6,8 +6,8 @@ from statistics import fmean
 
 from loadstone.plan.design.conditions import NumberedCondition
 from loadstone.plan.design.pairs import conditions_of
+from loadstone.plan.drive_plan import Plan
 from loadstone.plan.looks import looks
-from loadstone.plan.model import Plan
 from loadstone.plan.run_plan import (
     TABLE_GROUP,
     WARM_BLOCK,

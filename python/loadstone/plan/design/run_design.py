@@ -8,8 +8,8 @@ from loadstone.plan.design.conditions import NumberedCondition, all_conditions, 
 from loadstone.plan.design.groups import blocks_of, design_of_mode, make_groups
 from loadstone.plan.design.order import block_order, derived_seed
 from loadstone.plan.design.pairs import pairs_of_mode
+from loadstone.plan.drive_plan import Plan
 from loadstone.plan.mode import Mode
-from loadstone.plan.model import Plan
 from loadstone.plan.modules import with_needed_modules
 from loadstone.plan.run_plan import TABLE_GROUP, Group, PlannedTrial, RunPlan
 from loadstone.plan.started_by_user import check_started_by_user

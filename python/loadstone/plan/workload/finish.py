@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from loadstone.plan.drive_plan import Documents
 from loadstone.plan.mode import Mode
-from loadstone.plan.model import Documents
 from loadstone.plan.workload.commands import check_request, with_arguments
 from loadstone.plan.workload.substitute import FieldError, Path
 

@@ -12,7 +12,7 @@ On two CPUs it is always one.
 
 import math
 
-from loadstone.plan.model import Closed, Plan
+from loadstone.plan.drive_plan import Closed, Plan
 
 AUTO = "auto"
 SERVER_SHARE, SUBJECT_SHARE = 2, 4

@@ -7,8 +7,8 @@ from pydantic import ValidationError
 
 from loadstone.errors import UserError
 from loadstone.plan.deployment import Deployment, DeploymentPlanner
+from loadstone.plan.drive_plan import Closed, Endpoint, Keys, Operation, Phases, Plan, Pool
 from loadstone.plan.mode import Mode, condition_text
-from loadstone.plan.model import Closed, Endpoint, Keys, Operation, Phases, Plan, Pool
 from loadstone.plan.workload.finish import finish_operations, finish_words
 from loadstone.plan.workload.substitute import FieldError, Path, substitute, with_units
 from loadstone.plan.workload.threads import AUTO, threads_for

@@ -12,7 +12,7 @@ from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import Chart, Values, make, named
-from loadstone.report.charts.percents import percent_axis, reach
+from loadstone.report.charts.percent_axis import percent_axis, reach
 from loadstone.report.glossary import VERDICT_TERMS
 from loadstone.report.text.english.metrics import metric_text
 

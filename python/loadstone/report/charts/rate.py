@@ -10,7 +10,7 @@ from loadstone.report import format as fmt
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import Chart, Values, make, named
 from loadstone.report.charts.shape import Shape, shape_of
-from loadstone.report.levels import number_of
+from loadstone.report.level_text import number_of
 from loadstone.report.tables.rates import TPS, Rate, rate_of
 
 _LOG_FROM = 100.0

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from loadstone.analyse.model import Analysis, FactorView, ResultTable, Row
 from loadstone.judge.verdict import Level
-from loadstone.report.levels import axis_text, factor_title, level_text, number_of
+from loadstone.report.level_text import axis_text, factor_title, level_text, number_of
 from loadstone.spec.levels import is_level
 
 _LOG_FROM = 8.0

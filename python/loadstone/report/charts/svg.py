@@ -1,7 +1,7 @@
 """Every picture as a file of its own, for print and for other pages."""
 
 from loadstone.analyse.model import Analysis
-from loadstone.report.charts.catalogue import charts_of
+from loadstone.report.charts.chart_list import charts_of
 
 
 def render(analysis: Analysis) -> dict[str, bytes]:

@@ -9,8 +9,8 @@ from loadstone.report import format as fmt
 from loadstone.report.anchors import Anchors
 from loadstone.report.answers import answer_verdict
 from loadstone.report.charts import theme
-from loadstone.report.charts.catalogue import charts_of
 from loadstone.report.charts.chart import Chart
+from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.html.page_families import comparison_checks, family_view
 from loadstone.report.html.page_parts import figure, linked
 from loadstone.report.tables import observed_tables as seen_tables

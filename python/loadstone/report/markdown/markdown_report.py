@@ -7,8 +7,8 @@ from loadstone.report import format as fmt
 from loadstone.report import summary, verdicts
 from loadstone.report.anchors import Anchors
 from loadstone.report.answers import answer_verdict
-from loadstone.report.charts.catalogue import charts_of
 from loadstone.report.charts.chart import Chart
+from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.markdown.markdown_families import family_lines, trial_lines, word_lines
 from loadstone.report.markdown.markdown_sections import crash_lines, lesson_lines, seen_lines
 from loadstone.report.markdown.markdown_text import link, sentence, text

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from loadstone.message import Message, message
 from loadstone.plan.outline import ComparisonOutline, Outline
-from loadstone.report.text.catalogue import text
+from loadstone.report.text.sentences import text
 from loadstone.spec.experiment import Experiment, Factor
 from loadstone.spec.levels import level_text, same_level
 

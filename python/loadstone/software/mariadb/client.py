@@ -19,7 +19,7 @@ from pymysql.connections import MySQLResult
 from pymysql.constants import CLIENT, CR
 
 from loadstone.deploy.transport import tls_context
-from loadstone.plan.model import Endpoint
+from loadstone.plan.drive_plan import Endpoint
 
 REPLY_BYTES_MAX = 64 * 1024**2
 """How many bytes a statement may be answered with: far more than any of loadstone's own questions needs."""

@@ -2,7 +2,7 @@
 
 from loadstone.deploy.transport import ca_file_of
 from loadstone.errors import UserError
-from loadstone.plan.model import Tls
+from loadstone.plan.drive_plan import Tls
 
 UNREADABLE = "mysql_native_password,client_ed25519,parsec,caching_sha2_password"
 """Plugins by which a server that is not verified does not get to read the password."""

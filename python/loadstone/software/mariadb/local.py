@@ -18,8 +18,8 @@ from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.processes.resource_limits import Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
 from loadstone.errors import LoadstoneError, UserError
-from loadstone.plan.model import Endpoint
-from loadstone.secrecy.registry import new_password
+from loadstone.plan.drive_plan import Endpoint
+from loadstone.secrecy.known_secrets import new_password
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.facts import READ_BACK, differences, facts_of
 from loadstone.software.mariadb.session import canonical

@@ -17,7 +17,7 @@ from pymysql.constants import CR, ER
 
 from loadstone.bounds.replies import typed
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.model import Endpoint
+from loadstone.plan.drive_plan import Endpoint
 from loadstone.software.mariadb.client import MariaDbClient, Untrusted
 from loadstone.software.sql.tokens import statements_in
 

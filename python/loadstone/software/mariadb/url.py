@@ -13,7 +13,7 @@ from loadstone.deploy.transport import is_loopback, remark_on_exposure
 from loadstone.deploy.urls import TLS_OPTIONS, options_of, password_of, tls_of, truth_of, valid_by
 from loadstone.deploy.users_parts import answering_again, listening_pid
 from loadstone.errors import LoadstoneError, ServerGone, UserError
-from loadstone.plan.model import Endpoint, Tls
+from loadstone.plan.drive_plan import Endpoint, Tls
 from loadstone.secrecy.text import hide_url
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.declared import MARIADB

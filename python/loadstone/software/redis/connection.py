@@ -10,7 +10,7 @@ from redis.retry import Retry
 
 from loadstone.bounds.bounded_socket import BoundedSocket, TooMuch
 from loadstone.bounds.replies import MISREAD, shortened
-from loadstone.plan.model import Endpoint
+from loadstone.plan.drive_plan import Endpoint
 
 REPLY_TIMES = 12.0
 """A whole reply may take so many times as long as one step of it."""

@@ -14,8 +14,8 @@ from loadstone.deploy.processes.resource_limits import Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Module, Remark, ServerFacts
 from loadstone.deploy.settings_in_force import differences
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.model import Endpoint
-from loadstone.secrecy.registry import new_password
+from loadstone.plan.drive_plan import Endpoint
+from loadstone.secrecy.known_secrets import new_password
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.requirements import READ_BACK, inspect_server
 from loadstone.software.redis.settings import SPELLING, config_text, why_it_ended

@@ -9,7 +9,7 @@ import ssl
 
 from loadstone.deploy.transport import error_text, tls_context
 from loadstone.errors import UserError
-from loadstone.plan.model import Endpoint, Tls
+from loadstone.plan.drive_plan import Endpoint, Tls
 
 PROBE_S = 3.0
 """How long each step may take."""

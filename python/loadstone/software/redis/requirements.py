@@ -10,7 +10,7 @@ from loadstone.bounds.replies import read_as, shortened
 from loadstone.deploy.provider import ServerFacts
 from loadstone.deploy.transport import error_text
 from loadstone.errors import BadReply, ServerGone, UserError
-from loadstone.plan.model import Endpoint
+from loadstone.plan.drive_plan import Endpoint
 from loadstone.software.redis.probe import probe
 from loadstone.software.redis.session import RedisSession
 from loadstone.spec.experiment import OUR_PREFIX

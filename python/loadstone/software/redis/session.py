@@ -17,7 +17,7 @@ import redis
 from loadstone.bounds.replies import MISREAD, bad_reply, read_as, whole
 from loadstone.deploy.transport import error_text, tls_context
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.model import Endpoint, Tls, numbered_key
+from loadstone.plan.drive_plan import Endpoint, Tls, numbered_key
 from loadstone.software.redis.connection import LastReply, connection_options, is_bad_reply
 from loadstone.software.redis.declared import COUNTING
 from loadstone.spec.experiment import OUR_PREFIX

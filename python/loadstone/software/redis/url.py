@@ -17,7 +17,7 @@ from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.urls import TLS_OPTIONS, options_of, password_of, tls_of, valid_by
 from loadstone.deploy.users_parts import answering_again
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.model import Endpoint
+from loadstone.plan.drive_plan import Endpoint
 from loadstone.secrecy.text import hide_url
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.declared import REDIS

@@ -14,7 +14,7 @@ from loadstone.deploy.provider import DeployContext, ManyEndpoints
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import ServerGone, UserError
-from loadstone.plan.model import Closed, Command, Endpoint, Keys, Open, Operation, Phases, Plan, Pool
+from loadstone.plan.drive_plan import Closed, Command, Endpoint, Keys, Open, Operation, Phases, Plan, Pool
 from loadstone.software.redis.cluster.cluster import ClusterSettings, RedisCluster
 from loadstone.software.redis.cluster.cluster_control import ClusterControl
 from loadstone.software.redis.cluster.cluster_info import merged_info

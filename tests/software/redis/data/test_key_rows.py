@@ -15,7 +15,7 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.row_files import Rows
 from loadstone.deploy.rows import rows_of
 from loadstone.errors import Interrupted, ServerGone
-from loadstone.plan.model import Endpoint, Tls
+from loadstone.plan.drive_plan import Endpoint, Tls
 from loadstone.plan.wanted import WantedData
 from loadstone.software.redis.cluster.cluster_control import ClusterControl
 from loadstone.software.redis.control import RedisControl

@@ -6,7 +6,7 @@ from typing import Any
 from redis.crc import key_slot
 
 from loadstone.bounds.replies import read_as, whole
-from loadstone.plan.model import Endpoint
+from loadstone.plan.drive_plan import Endpoint
 from loadstone.software.redis.cluster.cluster_info import merged_info
 from loadstone.software.redis.control import RedisControl
 

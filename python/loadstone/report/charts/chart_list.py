@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 from loadstone.analyse.model import Analysis
-from loadstone.report.charts.blocks import blocks_chart
+from loadstone.report.charts.blocks_chart import blocks_chart
 from loadstone.report.charts.chart import Chart
-from loadstone.report.charts.checks import checks_chart
+from loadstone.report.charts.checks_chart import checks_chart
 from loadstone.report.charts.forest import forest_chart
 from loadstone.report.charts.latency import latency_chart
 from loadstone.report.charts.rate import rate_chart
-from loadstone.report.charts.timeline import timeline_chart
+from loadstone.report.charts.timeline_chart import timeline_chart
 
 
 def charts_of(analysis: Analysis) -> list[Chart]:

@@ -8,7 +8,7 @@ from string import Formatter
 import pytest
 
 from loadstone.message import as_written, message
-from loadstone.report.text.catalogue import ENGLISH, LANGUAGES, text
+from loadstone.report.text.sentences import ENGLISH, LANGUAGES, text
 
 PACKAGE = Path(__file__).parents[3] / "python" / "loadstone"
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from loadstone.bounds.files import read_bytes
 from loadstone.errors import UserError
-from loadstone.secrecy.experiment import learn_experiment
+from loadstone.secrecy.experiment_secrets import learn_experiment
 from loadstone.spec.crosscheck import cross_check
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.source import Source

@@ -13,7 +13,7 @@ from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
 from loadstone.report.charts.chart import Chart, Values, make, named
-from loadstone.report.charts.percents import percent_axis, reach
+from loadstone.report.charts.percent_axis import percent_axis, reach
 
 _COLUMNS = 3
 _PANELS_MAX = 24

@@ -5,7 +5,7 @@ from pathlib import Path
 from loadstone.errors import UserError
 from loadstone.spec.built_in import FOLDER, names
 from loadstone.spec.experiment import Experiment
-from loadstone.spec.load import load_experiment
+from loadstone.spec.load_settings import load_experiment
 from loadstone.spec.problems import listed, nearest
 
 _SUFFIXES = (".yaml", ".yml")

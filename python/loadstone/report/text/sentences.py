@@ -22,7 +22,7 @@ from loadstone.report.text.english.rows import ROWS
 from loadstone.report.text.english.run_differences import RUN_DIFFERENCES
 from loadstone.report.text.english.saturation import SATURATION
 from loadstone.report.text.english.verdicts import VERDICTS
-from loadstone.report.text.format import SentenceFormatter
+from loadstone.report.text.plain_text import SentenceFormatter
 
 Sentence = str | Callable[..., str]
 """A template, or a function of the figures where a template is not enough (plural, cases)."""

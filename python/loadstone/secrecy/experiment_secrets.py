@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from loadstone.errors import UserError
+from loadstone.secrecy.known_secrets import learn, name_factors, spare
 from loadstone.secrecy.places import Path, secrets_of
 from loadstone.secrecy.references import resolve
-from loadstone.secrecy.registry import learn, name_factors, spare
 from loadstone.secrecy.text import HIDDEN, is_open
 
 _FACTOR = re.compile(r"\$\{(?P<name>[\w-]+)(?:\.(?P<behind>[\w-]+))?\}")
