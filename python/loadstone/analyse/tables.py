@@ -15,9 +15,9 @@ from loadstone.errors import DriveFailed
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.compare.trend import rise_over, rise_within
 from loadstone.judge.statistics.signed_rank import signed_rank
+from loadstone.judge.validity.bounds import GAIN
 from loadstone.judge.validity.checks import BOUNDS, forbidding
 from loadstone.judge.validity.gain import bound_over
-from loadstone.judge.validity.limits import GAIN
 from loadstone.judge.validity.reasons import counted_reasons, failed_checks
 from loadstone.judge.verdict import Bound
 from loadstone.message import Message, message

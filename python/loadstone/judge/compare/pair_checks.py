@@ -8,7 +8,7 @@ from loadstone.judge.compare.latencies import operations_of
 from loadstone.judge.compare.pairs import PairBlock
 from loadstone.judge.compare.trend import RISE_MIN, rise_within
 from loadstone.judge.statistics.order_effect import WARN_BELOW, order_effect
-from loadstone.judge.validity import limits
+from loadstone.judge.validity import bounds
 from loadstone.message import Message, message
 from loadstone.percents import log_percent
 from loadstone.plan.looks import BLOCKS_MIN
@@ -44,7 +44,7 @@ def error_difference(blocks: Sequence[PairBlock]) -> CheckResult:
 
 def gain(gains: tuple[float, float]) -> CheckResult:
     """The generator was not the limit of both: where it was, the interval has no end, and nothing is compared."""
-    measured, limit = 100 * min(gains), limits.GAIN.invalid
+    measured, limit = 100 * min(gains), bounds.GAIN.invalid
     verdict: CheckVerdict = "invalid" if measured > limit else "valid"
     reason = message("pair.gain.both", percent=measured)
     return _result("gain", verdict, measured, limit, "%", reason)
@@ -52,7 +52,7 @@ def gain(gains: tuple[float, float]) -> CheckResult:
 
 def one_gain(gains: tuple[float, float]) -> CheckResult | None:
     """The same of one side alone, where it hides the answer."""
-    measured, limit = 100 * max(gains), limits.GAIN.invalid
+    measured, limit = 100 * max(gains), bounds.GAIN.invalid
     if measured <= limit:
         return None
     reason = message("pair.gain.one", percent=measured)

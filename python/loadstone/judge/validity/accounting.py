@@ -3,12 +3,21 @@
 from collections.abc import Iterator
 
 from loadstone.drive.outcome import Counts
-from loadstone.judge.validity import limits
 from loadstone.judge.validity.evidence import TrialEvidence
+from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, unknown, within
 from loadstone.message import message
 from loadstone.record.facts import ServerCounters
 from loadstone.record.trial import CheckResult
+
+ERRORS = Limit(0.5, 1, "%", "J: an error is an infinite latency; beyond 1 % throughput means nothing")
+CONSERVATION = Limit(0, 0, "operations", "X: every operation has exactly one end")
+SERVER_COUNTER = Limit(0, 0, "commands", "X: the server counted what was sent, no more and no less")
+REPLIES = Limit(0, 0, "replies", "X: a wrong reply is a wrong result")
+PAYLOAD = Limit(1, 5, "%", "J: what the server read must be what was encoded")
+PAYLOAD_ALLOWED_BYTES = 2_000
+PAYLOAD_ALLOWED_BYTES_PER_S = 200
+"""What loadstone itself asks the server beside the load: INFO once a second."""
 
 WRONG_KINDS = ("wrong_reply", "wrong_type", "missing", "nil_reply", "not_positive", "body_mismatch")
 """Kinds of errors that are replies with a wrong content, or without the content that must be there."""
@@ -18,11 +27,11 @@ def errors(evidence: TrialEvidence) -> CheckResult:
     """Operations that failed: error replies, lost connections, timeouts, replies that never came."""
     counts = evidence.trial.counts
     if not counts.sent:
-        return unknown("errors", limits.ERRORS, message("check.errors.nothing_sent"))
+        return unknown("errors", ERRORS, message("check.errors.nothing_sent"))
     failed = {kind: number for kind, number in counts.errors.items() if number}
     failed |= {kind: n for kind, n in (("timeouts", counts.timeouts), ("never_answered", counts.in_flight)) if n}
     measured = share(sum(failed.values()), counts.sent)
-    return within("errors", measured, limits.ERRORS, message("check.errors.failed", percent=measured, kinds=failed))
+    return within("errors", measured, ERRORS, message("check.errors.failed", percent=measured, kinds=failed))
 
 
 def conservation(evidence: TrialEvidence) -> CheckResult:
@@ -32,7 +41,7 @@ def conservation(evidence: TrialEvidence) -> CheckResult:
     missing = sum(operation.counts.ok - operation.response_ns.count for operation in drive.operations.values())
     astray += max(0, -missing, missing - drive.overflowed)
     reason = message("check.conservation.astray", operations=astray)
-    return within("conservation", astray, limits.CONSERVATION, reason)
+    return within("conservation", astray, CONSERVATION, reason)
 
 
 def _astray(counts: Counts) -> int:
@@ -45,7 +54,7 @@ def server_counter(evidence: TrialEvidence) -> CheckResult | None:
 
     What an application asks of the servers behind it is its own affair.
     """
-    limit = limits.SERVER_COUNTER
+    limit = SERVER_COUNTER
     if evidence.http:
         return None
     sides = [(server.before, server.after) for server in evidence.targets.values()]
@@ -89,21 +98,21 @@ def replies(evidence: TrialEvidence) -> CheckResult:
     if drive.connections.unrequested:
         number = drive.connections.unrequested
         reason = message("check.replies.unrequested", replies=number)
-        return within("replies", number, limits.REPLIES, reason)
+        return within("replies", number, REPLIES, reason)
     wrong = sum(drive.total.errors.get(kind, 0) for kind in WRONG_KINDS)
     if wrong or drive.read_back.wrong:
         reason = message(
             "check.replies.wrong", replies=wrong, keys=drive.read_back.wrong, read_back=drive.read_back.checked
         )
-        return within("replies", wrong + drive.read_back.wrong, limits.REPLIES, reason)
+        return within("replies", wrong + drive.read_back.wrong, REPLIES, reason)
     if not (plan.verify.replies and plan.verify.count_mismatch):
-        return unknown("replies", limits.REPLIES, message("check.replies.not_compared"))
+        return unknown("replies", REPLIES, message("check.replies.not_compared"))
     if evidence.http and not _reads_bodies(evidence):
-        return unknown("replies", limits.REPLIES, message("check.replies.status_only"))
+        return unknown("replies", REPLIES, message("check.replies.status_only"))
     writes = any(operation.writes != "nothing" for operation in plan.operations)
     if writes and not drive.read_back.checked:
-        return unknown("replies", limits.REPLIES, message("check.replies.not_read_back"))
-    return within("replies", 0, limits.REPLIES)
+        return unknown("replies", REPLIES, message("check.replies.not_read_back"))
+    return within("replies", 0, REPLIES)
 
 
 def _reads_bodies(evidence: TrialEvidence) -> bool:
@@ -113,7 +122,7 @@ def _reads_bodies(evidence: TrialEvidence) -> bool:
 
 def payload(evidence: TrialEvidence) -> CheckResult | None:
     """Bytes that the servers read against those that the driver wrote; not those behind an application."""
-    limit = limits.PAYLOAD
+    limit = PAYLOAD
     if evidence.http:
         return None
     read = 0.0
@@ -128,7 +137,7 @@ def payload(evidence: TrialEvidence) -> CheckResult | None:
         read += server.after.counters[name] - server.before.counters[name]
     if not evidence.targets or not evidence.drive.bytes_sent:
         return unknown("payload", limit, message("check.no_counters"))
-    allowed = limits.PAYLOAD_ALLOWED_BYTES + limits.PAYLOAD_ALLOWED_BYTES_PER_S * evidence.driven_s
+    allowed = PAYLOAD_ALLOWED_BYTES + PAYLOAD_ALLOWED_BYTES_PER_S * evidence.driven_s
     difference = read - evidence.drive.bytes_sent
     measured = share(max(0.0, abs(difference) - allowed), evidence.drive.bytes_sent)
     reason = message("check.payload.differs", difference=difference, sent=evidence.drive.bytes_sent)

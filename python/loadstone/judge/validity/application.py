@@ -1,13 +1,19 @@
 """Whether servers and applications did what they had to: what was stored, with which settings and connections."""
 
 from collections.abc import Sequence
+from math import inf
 
-from loadstone.judge.validity import limits
 from loadstone.judge.validity.evidence import TrialEvidence
+from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, unknown, within
 from loadstone.message import Message, message
 from loadstone.record.facts import SeriesPoint, StoredFacts
 from loadstone.record.trial import CheckResult
+
+STORED_ROWS = Limit(0, 0, "rows", "X: what was answered as stored is there, and nothing else")
+SETTINGS = Limit(0, 0, "settings", "X: a server with other settings is another condition")
+CONNECTION_LEAK = Limit(4, inf, "connections", "J: more from the first to the last third, rising all the time")
+SUBJECT_THROTTLED = Limit(5, inf, "%", "J: time that a CPU limit took from a subject; information only")
 
 Thirds = tuple[float, float, float]
 _STILL = 0.5
@@ -19,7 +25,7 @@ def stored_rows(evidence: TrialEvidence) -> CheckResult | None:
 
     Failed and unanswered operations may have been stored or not.
     """
-    found, limit = evidence.facts.stored, limits.STORED_ROWS
+    found, limit = evidence.facts.stored, STORED_ROWS
     if not found:
         return None
     uncounted = sorted({one.server for one in found if _grown(one) is None})
@@ -90,14 +96,14 @@ def settings(evidence: TrialEvidence) -> CheckResult | None:
         return None
     silent = sorted(name for name, reported in facts.settings.items() if not reported and name not in facts.unlike)
     if silent and not mismatched:
-        return unknown("settings", limits.SETTINGS, message("check.settings.not_reported", servers=silent))
+        return unknown("settings", SETTINGS, message("check.settings.not_reported", servers=silent))
     reason = message("check.settings.mismatched", settings=mismatched)
-    return within("settings", len(mismatched), limits.SETTINGS, reason)
+    return within("settings", len(mismatched), SETTINGS, reason)
 
 
 def connection_leak(evidence: TrialEvidence) -> CheckResult | None:
     """Connections at a server that rise all through the measure phase, beyond those that the load itself opened."""
-    limit, facts = limits.CONNECTION_LEAK, evidence.facts
+    limit, facts = CONNECTION_LEAK, evidence.facts
     observed = facts.server_connections
     if not observed and not evidence.stores:
         return None
@@ -138,7 +144,7 @@ def _load_by_third(series: Sequence[SeriesPoint]) -> Thirds:
 
 def subject_throttled(evidence: TrialEvidence) -> CheckResult | None:
     """Information: how long its CPU limit throttled a subject, as a share of the drive. Never held against a trial."""
-    limit, driven_s = limits.SUBJECT_THROTTLED, evidence.driven_s
+    limit, driven_s = SUBJECT_THROTTLED, evidence.driven_s
     found = {
         name: share(subject.throttled_s, driven_s * max(1, subject.replicas))
         for name, subject in evidence.facts.subjects.items()

@@ -1,14 +1,17 @@
 """How wrong the rate may be at most: by the generator, and by what others took of the CPUs."""
 
-from loadstone.judge.validity import limits
 from loadstone.judge.validity.cpus import server_cpus
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.gain import limits_of
+from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import unknown, within
 from loadstone.judge.verdict import UNBOUNDED
 from loadstone.message import Message, message
 from loadstone.record.facts import OTHERS
 from loadstone.record.trial import CheckResult
+
+GAIN = Limit(10, 50, "%", "J: up to a tenth more is good; a rate that could be half as high again is another one")
+TAKEN = Limit(10, 50, "%", "J: as the gain")
 
 NAMED = 0.02
 """A program that took less of a CPU is not named."""
@@ -22,20 +25,20 @@ def gain(evidence: TrialEvidence) -> CheckResult | None:
     if found.round_trip:
         return None
     if found.gain is None:
-        return unknown("gain", limits.GAIN, message("check.gain.not_observed"))
+        return unknown("gain", GAIN, message("check.gain.not_observed"))
     reason = message("check.gain.bound", generator=found.generator, server=found.server, bound=_up_to(found.gain))
-    return within("gain", 100 * found.gain, limits.GAIN, reason)
+    return within("gain", 100 * found.gain, GAIN, reason)
 
 
 def taken(evidence: TrialEvidence) -> CheckResult:
     """How much more the same system would do at most had neighbours and other programs taken nothing."""
     found, cpus = limits_of(evidence), server_cpus(evidence)
     if found.taken is None or cpus is None:
-        return unknown("taken", limits.TAKEN, message("check.taken.not_observed"))
+        return unknown("taken", TAKEN, message("check.taken.not_observed"))
     named = {name: figure.avg for name, figure in evidence.facts.seen.get(OTHERS, {}).items() if figure.avg >= NAMED}
     stolen = cpus.stolen if cpus.stolen >= NAMED else 0.0
     reason = message("check.taken.bound", programs=named, stolen=stolen, bound=_up_to(found.taken))
-    return within("taken", 100 * found.taken, limits.TAKEN, reason)
+    return within("taken", 100 * found.taken, TAKEN, reason)
 
 
 def _up_to(share: float) -> Message:

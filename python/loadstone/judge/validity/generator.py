@@ -1,21 +1,25 @@
 """What of a latency is the round trip that any answer would take."""
 
-from loadstone.judge.validity import limits
+from math import inf
+
 from loadstone.judge.validity.evidence import TrialEvidence
+from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, unknown, within
 from loadstone.message import message
 from loadstone.record.trial import CheckResult
+
+ROUND_TRIP = Limit(10, inf, "%", "J: a P50 that a server doing nothing would also have says little about the server")
 
 
 def round_trip(evidence: TrialEvidence) -> CheckResult:
     """How much of the P50 a server that does nothing would also have. Never held against the trial."""
     found, p50_ns = evidence.facts.ceiling, evidence.trial.response_ns.p50
     if found is None or found.floor_p50_ns is None:
-        return unknown("round_trip", limits.ROUND_TRIP, message("check.round_trip.not_measured"))
+        return unknown("round_trip", ROUND_TRIP, message("check.round_trip.not_measured"))
     if not p50_ns:
-        return unknown("round_trip", limits.ROUND_TRIP, message("check.round_trip.no_p50"))
+        return unknown("round_trip", ROUND_TRIP, message("check.round_trip.no_p50"))
     measured = share(found.floor_p50_ns, p50_ns)
-    if measured <= limits.ROUND_TRIP.valid:
-        return within("round_trip", measured, limits.ROUND_TRIP)
+    if measured <= ROUND_TRIP.valid:
+        return within("round_trip", measured, ROUND_TRIP)
     why = message("check.round_trip.empty", floor_us=found.floor_p50_ns / 1000, p50_us=p50_ns / 1000)
-    return unknown("round_trip", limits.ROUND_TRIP, why, round(measured, 6))
+    return unknown("round_trip", ROUND_TRIP, why, round(measured, 6))

@@ -1,10 +1,14 @@
 """Whether the limits of servers and subjects that the experiment requests were in force."""
 
+from math import inf
+
 from loadstone.judge.validity.evidence import TrialEvidence
-from loadstone.judge.validity.limits import LIMITS
+from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import unknown, within
 from loadstone.message import message
 from loadstone.record.trial import CheckResult
+
+LIMITS = Limit(0, inf, "limits", "J: a part without the limit that it was to have is another condition")
 
 
 def limits(evidence: TrialEvidence) -> CheckResult | None:

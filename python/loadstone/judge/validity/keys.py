@@ -2,12 +2,15 @@
 
 import math
 
-from loadstone.judge.validity import limits
 from loadstone.judge.validity.evidence import TrialEvidence
+from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, unknown, within
 from loadstone.message import message
 from loadstone.plan.drive_plan import Operation, Plan
 from loadstone.record.trial import CheckResult
+
+HIT_RATE = Limit(1, 5, "%", "J: a read that finds nothing is cheaper; one in a hundred is within the noise")
+KEY_COUNT = Limit(0, 0, "keys", "X: every key that was stored is there, and no other")
 
 READS = frozenset(
     {
@@ -43,7 +46,7 @@ _BOUND = 6.0
 
 def hit_rate(evidence: TrialEvidence) -> CheckResult | None:
     """The share of the reads that found no key, where every key was stored before the trial."""
-    limit = limits.HIT_RATE
+    limit = HIT_RATE
     plan = evidence.plan
     if not any(_name(operation, i) in READS for operation in plan.operations for i in range(len(operation.commands))):
         return None
@@ -76,7 +79,7 @@ def key_count(evidence: TrialEvidence) -> CheckResult | None:
 
     What an application stores is counted by `stored_rows`.
     """
-    limit = limits.KEY_COUNT
+    limit = KEY_COUNT
     if evidence.http:
         return None
     came = evidence.counted("keys")

@@ -6,7 +6,6 @@ from math import inf
 import numpy as np
 
 from loadstone.judge.statistics.mser import mser
-from loadstone.judge.validity import limits
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, unknown, within
@@ -14,6 +13,24 @@ from loadstone.message import Message, message
 from loadstone.record.facts import SeriesPoint
 from loadstone.record.histogram import measurable, rank_of
 from loadstone.record.trial import CheckResult, CheckVerdict
+
+LITTLE_TOLERANCE = 0.01
+"""S: |1 - X R / N| may be so much, and the edges of the window beside it, R / T at least."""
+LITTLE = Limit(0.95, 0.80, "", "S: below .95 users are missing, below .8 the driver is the limit; the same above 1")
+POOL_WAIT = Limit(10, inf, "%", "J: beyond a tenth the pool is what is measured; that is named, not refused")
+CONNECTIONS = Limit(1, 10, "%", "J: the planned number in 99 % of the seconds; beyond a tenth it is another experiment")
+RECONNECTS = Limit(0, inf, "connections", "J: a connection that was lost had to be made again within the measurement")
+LOCAL_PORTS = Limit(0, 0, "connections", "X: what waits for a port of the generator's says nothing of the server")
+WARM_UP = Limit(10, inf, "%", "S: first and last third differ by more than 10 %: not settled. At most suspect")
+WARM_UP_SHORTEST_S = 10.0
+"""J: in a shorter measure phase a change is the machine's noise as often as a warm-up."""
+WARM_UP_NOISE = 2
+"""J: a change within so many standard errors is the machine's noise, not a trend."""
+WARM_UP_CORRELATION = 0.6
+"""S: correlation of neighbouring intervals in the noise model."""
+WARM_UP_INTERVALS = 6
+"""Fewer intervals than that cannot show a trend."""
+SAMPLES = Limit(100, 100, "operations", "J: so many must lie beyond the highest quantile that is printed")
 
 
 def finished(evidence: TrialEvidence) -> CheckResult:
@@ -31,7 +48,7 @@ def finished(evidence: TrialEvidence) -> CheckResult:
 
 def samples(evidence: TrialEvidence) -> CheckResult:
     """Whether enough operations were measured for every quantile that is printed."""
-    limit = limits.SAMPLES
+    limit = SAMPLES
     operations = evidence.trial.counts.offered
     beyond = operations - rank_of(999, operations)
     verdict: CheckVerdict = "valid"
@@ -59,27 +76,27 @@ def little(evidence: TrialEvidence) -> CheckResult | None:
         return None
     ended = sum(o.counts.ok + sum(o.counts.errors.values()) + o.counts.timeouts for o in drive.operations.values())
     if not ended or drive.measure_s <= 0:
-        return unknown("little", limits.LITTLE, message("check.little.nothing_ended"))
+        return unknown("little", LITTLE, message("check.little.nothing_ended"))
     if plan.pipeline_depth > 1:
-        return unknown("little", limits.LITTLE, message("check.little.pipeline"))
+        return unknown("little", LITTLE, message("check.little.pipeline"))
     if closed.operations_per_user is not None:
-        return unknown("little", limits.LITTLE, message("check.little.users_stop"))
+        return unknown("little", LITTLE, message("check.little.users_stop"))
     response_s = sum(o.response_sum_ns for o in drive.operations.values()) / 1e9
     think_s = ended * closed.think_time_ms / 1e3
     ratio = (response_s + think_s) / (closed.users * drive.measure_s)
     away = abs(1 - ratio)
     edges = (response_s + think_s) / ended / drive.measure_s * max(1.0, (evidence.facts.response_dispersion or 0.0) / 2)
     verdict: CheckVerdict = "valid"
-    if away > max(1 - limits.LITTLE.invalid, limits.LITTLE_TOLERANCE + edges):
+    if away > max(1 - LITTLE.invalid, LITTLE_TOLERANCE + edges):
         verdict = "invalid"
-    elif away > max(1 - limits.LITTLE.valid, limits.LITTLE_TOLERANCE + edges):
+    elif away > max(1 - LITTLE.valid, LITTLE_TOLERANCE + edges):
         verdict = "suspect"
     earlier = sum(o.earlier_ns for o in drive.operations.values()) / 1e9 / (closed.users * drive.measure_s)
     return CheckResult(
         name="little",
         verdict=verdict,
         measured=round(ratio, 6),
-        limit=limits.LITTLE.invalid if verdict == "invalid" else limits.LITTLE.valid,
+        limit=LITTLE.invalid if verdict == "invalid" else LITTLE.valid,
         unit="",
         reason=_missing(ratio, earlier) if verdict != "valid" else None,
     )
@@ -99,12 +116,12 @@ def pool_wait(evidence: TrialEvidence) -> CheckResult:
     means = [(o.response_ns.mean, o.response_ns.count) for o in evidence.drive.operations.values()]
     replies = sum(count for _, count in means)
     if not replies:
-        return unknown("pool_wait", limits.POOL_WAIT, message("check.no_correct_reply"))
+        return unknown("pool_wait", POOL_WAIT, message("check.no_correct_reply"))
     response_ns = sum(mean * count for mean, count in means) / replies
     measured = share(evidence.queued_ns, response_ns)
     connections, users = evidence.plan.pool.connections, evidence.closed.users if evidence.closed else None
     reason = message("check.pool_wait.bound", percent=measured, connections=connections, users=users)
-    return within("pool_wait", measured, limits.POOL_WAIT, reason)
+    return within("pool_wait", measured, POOL_WAIT, reason)
 
 
 def connections(evidence: TrialEvidence) -> CheckResult:
@@ -112,20 +129,20 @@ def connections(evidence: TrialEvidence) -> CheckResult:
     found, plan = evidence.drive.connections, evidence.plan.pool
     if found.no_local_port:
         reason = message("check.connections.no_port", connections=found.no_local_port, ports=_ports(evidence))
-        return within("connections", found.no_local_port, limits.LOCAL_PORTS, reason)
+        return within("connections", found.no_local_port, LOCAL_PORTS, reason)
     broken = found.lost + found.failed
     if broken:
         reason = message("check.connections.broken", lost=found.lost, failed=found.failed)
-        return within("connections", broken, limits.RECONNECTS, reason)
+        return within("connections", broken, RECONNECTS, reason)
     fixed = plan.max_idle is None and (plan.min_idle is None or plan.min_idle >= plan.connections)
     if not fixed:
-        return within("connections", 0, limits.RECONNECTS)
+        return within("connections", 0, RECONNECTS)
     series = evidence.facts.series
     if not series:
-        return unknown("connections", limits.CONNECTIONS, message("check.connections.too_short"))
+        return unknown("connections", CONNECTIONS, message("check.connections.too_short"))
     without = sum(point.connections != plan.connections for point in series)
     reason = message("check.connections.missing", intervals=without, of=len(series), planned=plan.connections)
-    return within("connections", share(without, len(series)), limits.CONNECTIONS, reason)
+    return within("connections", share(without, len(series)), CONNECTIONS, reason)
 
 
 def _ports(evidence: TrialEvidence) -> Message | None:
@@ -141,11 +158,11 @@ def warm_up(evidence: TrialEvidence) -> CheckResult | None:
     """
     if evidence.open is not None and len({step.rate_per_s for step in evidence.open.schedule}) > 1:
         return None
-    limit = limits.WARM_UP
+    limit = WARM_UP
     if evidence.closed is not None and evidence.closed.operations_per_user is not None:
         return unknown("warm_up", limit, message("check.warm_up.users_stop"))
     rates = _rates(evidence.facts.series, evidence.plan.interval_s)
-    if evidence.drive.measure_s < limits.WARM_UP_SHORTEST_S or len(rates) < limits.WARM_UP_INTERVALS:
+    if evidence.drive.measure_s < WARM_UP_SHORTEST_S or len(rates) < WARM_UP_INTERVALS:
         return unknown("warm_up", limit, message("check.warm_up.too_short", measured_s=evidence.drive.measure_s))
     third = len(rates) // 3
     first, last = float(np.mean(rates[:third])), float(np.mean(rates[-third:]))
@@ -161,7 +178,7 @@ def warm_up(evidence: TrialEvidence) -> CheckResult | None:
             name="warm_up", verdict="suspect", measured=round(measured, 6), limit=limit.valid, unit="%", reason=reason
         )
     reason = message("check.warm_up.changed", first=first, last=last)
-    allowed = Limit(max(limit.valid, limits.WARM_UP_NOISE * noise), inf, limit.unit, limit.source)
+    allowed = Limit(max(limit.valid, WARM_UP_NOISE * noise), inf, limit.unit, limit.source)
     return within("warm_up", measured, allowed, reason)
 
 
@@ -177,7 +194,7 @@ def _noise_of_a_difference(rates: list[float], third: int) -> float:
     moments = np.arange(len(later))
     left = later - np.polyval(np.polyfit(moments, later, 1), moments)
     variance = float(np.sum(left**2)) / (len(later) - 2)
-    rho = limits.WARM_UP_CORRELATION
+    rho = WARM_UP_CORRELATION
     return math.sqrt(2 * variance / third * (1 + rho) / (1 - rho))
 
 

@@ -2,12 +2,16 @@
 
 from typing import Literal
 
-from loadstone.judge.validity import limits
 from loadstone.judge.validity.evidence import TrialEvidence
+from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import unknown, within
 from loadstone.message import message
 from loadstone.record.facts import PartStart
 from loadstone.record.trial import CheckResult
+
+RESTARTED = Limit(0, 0, "parts", "X: what was started again in the trial is not the part that it began with")
+RESTARTED_TOLERANCE_S = 2.0
+"""J: a server tells its uptime in whole seconds, at both ends."""
 
 
 def restarted(evidence: TrialEvidence) -> CheckResult | None:
@@ -18,10 +22,10 @@ def restarted(evidence: TrialEvidence) -> CheckResult | None:
     again = sorted(part for part, what in found.items() if what == "restarted")
     others = sorted(part for part, what in found.items() if what == "another")
     if others and not again:
-        return unknown("restarted", limits.RESTARTED, message("check.restarted.another", parts=others))
+        return unknown("restarted", RESTARTED, message("check.restarted.another", parts=others))
     if not again and "same" not in found.values():
-        return unknown("restarted", limits.RESTARTED, message("check.restarted.not_reported"))
-    return within("restarted", len(again), limits.RESTARTED, message("check.restarted.again", parts=again))
+        return unknown("restarted", RESTARTED, message("check.restarted.not_reported"))
+    return within("restarted", len(again), RESTARTED, message("check.restarted.again", parts=again))
 
 
 def _starts(evidence: TrialEvidence) -> dict[str, PartStart]:
@@ -37,11 +41,11 @@ def _starts(evidence: TrialEvidence) -> dict[str, PartStart]:
 def _what_became(start: PartStart) -> Literal["same", "restarted", "another"] | None:
     """None: that is not known. Who began before the drive did is no new start, but another server."""
     after_s = start.uptime_after_s
-    is_older = after_s is not None and after_s > start.between_s + limits.RESTARTED_TOLERANCE_S
+    is_older = after_s is not None and after_s > start.between_s + RESTARTED_TOLERANCE_S
     if start.before and start.after:
         is_same = start.before == start.after
     elif start.uptime_before_s is None or after_s is None:
         return None
     else:
-        is_same = after_s >= start.uptime_before_s + start.between_s - limits.RESTARTED_TOLERANCE_S
+        is_same = after_s >= start.uptime_before_s + start.between_s - RESTARTED_TOLERANCE_S
     return "same" if is_same else "another" if is_older else "restarted"

@@ -1,13 +1,20 @@
 """Whether the server and its kernel were set up so that they cost nothing beside the load."""
 
 import re
+from math import inf
 
-from loadstone.judge.validity import limits
 from loadstone.judge.validity.evidence import TrialEvidence
+from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import unknown, within
 from loadstone.message import message
 from loadstone.record.facts import ServerCounters
 from loadstone.record.trial import CheckResult
+
+MONITOR_CLIENTS = Limit(0, inf, "clients", "J: each command is copied to each of them")
+SLOW_LOG = Limit(1000, inf, "us", "J: a shorter limit than 1 ms writes ordinary commands to the slow log")
+LOG_LEVEL = Limit(0, inf, "", "J: at the level debug the server writes its log while it works")
+HUGE_PAGES = Limit(0, inf, "forks", "J: with huge pages the first write after a fork copies 2 MB instead of 4 kB")
+OVERCOMMIT = Limit(1, inf, "", "J: at 0 the kernel may refuse a fork; information only")
 
 MICROSECONDS = "slowlog-log-slower-than"
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
@@ -17,7 +24,7 @@ def monitor_clients(evidence: TrialEvidence) -> CheckResult | None:
     """Clients that were shown every command by MONITOR, which halves what a server can do."""
     if not evidence.has_redis:
         return None
-    limit = limits.MONITOR_CLIENTS
+    limit = MONITOR_CLIENTS
     begun = sum(
         after.calls.get("monitor", 0) - before.calls.get("monitor", 0) for before, after in evidence.server_sides
     )
@@ -33,7 +40,7 @@ def slow_log(evidence: TrialEvidence) -> CheckResult | None:
     """Whether ordinary commands were written to the slow log: the time from which on a command is."""
     if not evidence.has_redis:
         return None
-    limit = limits.SLOW_LOG
+    limit = SLOW_LOG
     reported = [_whole_number(side.settings.get(MICROSECONDS, "")) for side in _all(evidence)]
     thresholds = [threshold for threshold in reported if threshold is not None]
     grown = sum(
@@ -66,15 +73,15 @@ def log_level(evidence: TrialEvidence) -> CheckResult | None:
         return None
     levels = {side.settings["loglevel"] for side in _all(evidence) if "loglevel" in side.settings}
     if not levels:
-        return unknown("log_level", limits.LOG_LEVEL, message("check.log_level.not_reported"))
-    return within("log_level", float("debug" in levels), limits.LOG_LEVEL, message("check.log_level.debug"))
+        return unknown("log_level", LOG_LEVEL, message("check.log_level.not_reported"))
+    return within("log_level", float("debug" in levels), LOG_LEVEL, message("check.log_level.debug"))
 
 
 def huge_pages(evidence: TrialEvidence) -> CheckResult | None:
     """Forks with transparent huge pages: each page that is written after one is copied whole, 2 MB at a time."""
     if not evidence.has_redis:
         return None
-    limit = limits.HUGE_PAGES
+    limit = HUGE_PAGES
     always = evidence.facts.host.huge_pages_always
     disabled = [side.settings.get("disable-thp") for side in _all(evidence)]
     if always is None or not evidence.ours:
@@ -88,7 +95,7 @@ def overcommit(evidence: TrialEvidence) -> CheckResult | None:
     """Information: whether the kernel may refuse a fork to a large server. Never held against a trial."""
     if not evidence.has_redis:
         return None
-    limit = limits.OVERCOMMIT
+    limit = OVERCOMMIT
     found = evidence.facts.host.overcommit_memory
     if found is None or not evidence.ours:
         return unknown("overcommit", limit, message("check.overcommit.not_observed"))

@@ -1,11 +1,20 @@
 """Whether the server worked on nothing else, and whether it had anything left."""
 
-from loadstone.judge.validity import limits
+from math import inf
+
 from loadstone.judge.validity.evidence import TrialEvidence
+from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import unknown, within
 from loadstone.message import message
 from loadstone.record.facts import owner_of
 from loadstone.record.trial import CheckResult
+
+SWAP = Limit(0, inf, "bytes", "J: memory that had to come back from the disk")
+BACKGROUND = Limit(0, inf, "forks", "J: a fork or a rewrite of the append-only file takes CPU, memory and disk")
+EVICTED = Limit(0, 0, "keys", "J: what was evicted can no longer be read or counted")
+PLACEMENT = Limit(0, inf, "", "J: parts on one CPU slow each other down, unless a tenth of all CPU time is idle")
+PLACEMENT_IDLE = 0.10
+SERVER_CPU = Limit(95, inf, "%", "J: from .95 of a core on a server's main thread has nothing left; information only")
 
 
 def _is_redis(evidence: TrialEvidence, part: str) -> bool:
@@ -16,18 +25,18 @@ def swap(evidence: TrialEvidence) -> CheckResult:
     """Memory moved to or from the disk."""
     moved = evidence.facts.host.swapped_bytes
     if moved is None:
-        return unknown("swap", limits.SWAP, message("check.swap.not_reported"))
-    return within("swap", moved, limits.SWAP, message("check.swap.moved", megabytes=moved / 1e6))
+        return unknown("swap", SWAP, message("check.swap.not_reported"))
+    return within("swap", moved, SWAP, message("check.swap.moved", megabytes=moved / 1e6))
 
 
 def placement(evidence: TrialEvidence) -> CheckResult:
     """Whether driver and servers ran on CPUs of their own, or at least had enough of them."""
     placed, idle = evidence.facts.placement, evidence.facts.host.idle_share
     if placed is None:
-        return unknown("placement", limits.PLACEMENT, message("check.placement.not_known"))
+        return unknown("placement", PLACEMENT, message("check.placement.not_known"))
     if not placed.shared:
-        return within("placement", 0, limits.PLACEMENT)
-    roomy = idle is not None and idle >= limits.PLACEMENT_IDLE
+        return within("placement", 0, PLACEMENT)
+    roomy = idle is not None and idle >= PLACEMENT_IDLE
     return CheckResult(
         name="placement",
         verdict="valid" if roomy else "suspect",
@@ -53,9 +62,9 @@ def background(evidence: TrialEvidence) -> CheckResult | None:
         forks += max(0.0, after.get(names[0], 0.0) - before.get(names[0], 0.0))
         forks += sum(side.get(name, 0.0) for side in (before, after) for name in names[1:])
     if not reported:
-        return unknown("background", limits.BACKGROUND, message("check.background.not_reported"))
+        return unknown("background", BACKGROUND, message("check.background.not_reported"))
     fork_us = max((after.counters.get("latest_fork_usec", 0.0) for _, after in evidence.server_sides), default=0.0)
-    return within("background", forks, limits.BACKGROUND, message("check.background.saved", fork_ms=fork_us / 1000))
+    return within("background", forks, BACKGROUND, message("check.background.saved", fork_ms=fork_us / 1000))
 
 
 def evicted_keys(evidence: TrialEvidence) -> CheckResult | None:
@@ -71,8 +80,8 @@ def evicted_keys(evidence: TrialEvidence) -> CheckResult | None:
         reported = True
         evicted += max(0.0, server.after.counters["evicted_keys"] - server.before.counters.get("evicted_keys", 0.0))
     if not reported:
-        return unknown("evicted_keys", limits.EVICTED, message("check.evicted_keys.not_reported"))
-    return within("evicted_keys", evicted, limits.EVICTED, message("check.evicted_keys.evicted", keys=evicted))
+        return unknown("evicted_keys", EVICTED, message("check.evicted_keys.not_reported"))
+    return within("evicted_keys", evicted, EVICTED, message("check.evicted_keys.evicted", keys=evicted))
 
 
 def server_cpu(evidence: TrialEvidence) -> CheckResult | None:
@@ -85,14 +94,14 @@ def server_cpu(evidence: TrialEvidence) -> CheckResult | None:
         if _is_redis(evidence, name) and part.main_thread_share is not None
     ]
     if not shares:
-        return unknown("server_cpu", limits.SERVER_CPU, message("check.server_cpu.not_observed"))
+        return unknown("server_cpu", SERVER_CPU, message("check.server_cpu.not_observed"))
     busiest, name = max(shares)
-    bound = 100 * busiest >= limits.SERVER_CPU.valid
+    bound = 100 * busiest >= SERVER_CPU.valid
     return CheckResult(
         name="server_cpu",
         verdict="valid",
         measured=round(100 * busiest, 6),
-        limit=limits.SERVER_CPU.valid,
+        limit=SERVER_CPU.valid,
         unit="%",
         reason=message("check.server_cpu.full", part=name) if bound else None,
     )
