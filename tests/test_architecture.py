@@ -43,6 +43,20 @@ ENGINE_USERS = {"drive.native", "deploy.null_program"}
 JOINERS = {"cli", "conduct", "run"}
 """What joins stages: no stage knows of it."""
 MODULES = sorted(PACKAGE.rglob("*.py"))
+FOLDERS = sorted({path.parent for path in MODULES})
+MOST_FILES = 25
+MOST_LINES = 500
+SAME_AT_TWO_STAGES = {
+    "answers.py": "the author's conclusions: with their verdicts, and as a report shows them",
+    "compare.py": "`loadstone compare`: from the folders, and as it is printed",
+    "crashes.py": "crashes: planned, carried out, and as a report shows them",
+    "ledger.py": "the ledger of a run: the seam for what writes it, and its file",
+    "lessons.py": "the lessons of a run: found, and as a report shows them",
+    "look_up.py": "the keys that are looked up after a crash: planned, and looked up",
+    "machine_speed.py": "the speed of the machine: measured, and judged over a run",
+    "pairs.py": "the pairs of a comparison: planned, and judged",
+}
+"""File names that may occur twice outside of `software/`, and what it is that both are about."""
 
 
 def name_of(path: Path) -> str:
@@ -60,6 +74,11 @@ def imports_of(path: Path) -> set[str]:
     return {name.removeprefix("loadstone.") for name in found if name.startswith("loadstone.")}
 
 
+def is_data(imported: str, types: set[str]) -> bool:
+    """Whether it is one of these modules, a name in one, or a room that one stands in."""
+    return any(f"{imported}.".startswith(f"{module}.") or module.startswith(f"{imported}.") for module in types)
+
+
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_a_stage_imports_only_data_types_of_earlier_stages(path: Path) -> None:
     stage = name_of(path).split(".")[0]
@@ -69,9 +88,10 @@ def test_a_stage_imports_only_data_types_of_earlier_stages(path: Path) -> None:
         other = imported.split(".")[0]
         if other in STAGES and other != stage:
             assert STAGES.index(other) < STAGES.index(stage), f"{name_of(path)} imports the later {imported}"
-            module = ".".join(imported.split(".")[:2])
             called = (stage, other) in CALLS
-            assert called or module == other or module in DATA_TYPES[other], f"{name_of(path)} imports {imported}"
+            assert called or imported == other or is_data(imported, DATA_TYPES[other]), (
+                f"{name_of(path)} imports {imported}"
+            )
         assert other not in JOINERS, f"{name_of(path)} imports {imported}"
 
 
@@ -115,4 +135,16 @@ def test_imports_make_no_circle() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_files_are_read_in_one_sitting(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= 500
+    assert len(path.read_text().splitlines()) <= MOST_LINES
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: str(path.relative_to(PACKAGE.parent)))
+def test_a_room_has_few_files(folder: Path) -> None:
+    assert len(list(folder.glob("*.py"))) <= MOST_FILES
+
+
+def test_a_file_name_occurs_once() -> None:
+    """Rooms of software have files of one name, since each offers the same; sentences are named for their subject."""
+    rooms = {PACKAGE / "software", PACKAGE / "report" / "text" / "english"}
+    names = [path.name for path in MODULES if not rooms & set(path.parents) and path.name != "__init__.py"]
+    assert {name for name in names if names.count(name) > 1} == set(SAME_AT_TWO_STAGES)
