@@ -14,7 +14,7 @@ from loadstone.software.redis import capacity as module
 from loadstone.software.redis.capacity import MemoryUse
 from loadstone.spec.load_settings import load_experiment
 
-from .conftest import Rig, UsersRedis, experiment_text
+from ..conftest import Rig, UsersRedis, experiment_text
 
 Start = Callable[..., UsersRedis]
 Open = Callable[[str], Rig]

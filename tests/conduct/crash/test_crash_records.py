@@ -15,9 +15,9 @@ from loadstone.plan.run_plan import CrashTrial, PlannedTrial
 from loadstone.plan.wanted import PlannedCrash
 from loadstone.record.crash import CrashRecord
 
-from ..fake_redis import FakeServer, numbered
-from ..fakes import DONE, FakeParts, FullFile
-from .fake_rig import FakeRig
+from ...fake_redis import FakeServer, numbered
+from ...fakes import DONE, FakeParts, FullFile
+from ..fake_rig import FakeRig
 
 Open = Callable[..., FakeRig]
 
