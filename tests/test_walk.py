@@ -1,0 +1,80 @@
+"""A stranger's walk: what ARCHITECTURE.md says one reads and touches to add a part, held against the tree."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "python" / "loadstone"
+TEXT = (ROOT / "ARCHITECTURE.md").read_text()
+PARTS = ("a study", "a server", "a monitor", "a check", "a wire protocol", "a report")
+ROW = re.compile(r"^\| (an? [a-z ]+) \| (`.+`) \| (`.+`) \|$", re.M)
+QUOTED = re.compile("`([^`]+)`")
+WALK = {part: (QUOTED.findall(read), QUOTED.findall(touch)) for part, read, touch in ROW.findall(TEXT)}
+NEW = re.compile(r"(?<=/)x(?=[./])")
+MUST_TOUCH = {
+    "a study": {"docs/studies.md"},
+    "a server": {"registry.py", "software/x/"},
+    "a monitor": {"software/x/metrics.py", "software/x/room.py"},
+    "a check": {"judge/validity/checks.py", "report/text/english/checks.py", "docs/checks.md"},
+    "a wire protocol": {"engine/src/wire.rs", "plan/drive_plan.py"},
+    "a report": {"report/write.py", "cli.py"},
+}
+"""Where each part is entered: a list without these leaves its reader with a part that nobody uses."""
+LINES = 120
+
+
+def found(name: str) -> list[Path]:
+    """What a path of the walk names; of one that is new, its siblings."""
+    pattern = NEW.sub("*", name).rstrip("/")
+    is_folder = name.endswith("/")
+    return [path for root in (PACKAGE, ROOT) for path in root.glob(pattern) if path.is_dir() == is_folder]
+
+
+def test_every_part_has_a_walk() -> None:
+    assert tuple(WALK) == PARTS
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_what_is_read_is_there(part: str) -> None:
+    read, _ = WALK[part]
+    assert read
+    assert [name for name in read if NEW.search(name) or not found(name)] == []
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_what_is_touched_is_there_or_has_siblings(part: str) -> None:
+    _, touched = WALK[part]
+    assert [name for name in touched if len(found(name)) < (2 if NEW.search(name) else 1)] == []
+    assert [name for name in touched if NEW.search(name)], "the part itself has no place"
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_walk_leads_to_where_the_part_is_entered(part: str) -> None:
+    _, touched = WALK[part]
+    assert set(touched) >= MUST_TOUCH[part]
+
+
+def test_a_check_takes_at_most_four_files_of_code_and_documentation() -> None:
+    _, touched = WALK["a check"]
+    assert len([name for name in touched if not name.startswith("tests/")]) <= 4
+
+
+def test_what_is_observed_has_its_metrics_and_its_monitors_in_one_room() -> None:
+    observed = {path.parent for path in found("software/x/monitor.py")}
+    assert observed == {path.parent for path in found("software/x/metrics.py")}
+    assert observed <= {path.parent for path in found("software/x/room.py")}
+
+
+def test_other_files_of_the_page_are_there() -> None:
+    named = set(re.findall(r"`([\w/]+\.(?:py|rs|md|yaml))`", TEXT))
+    folders = [ROOT / name for name in ("python", "engine", "docs", "experiments", "subjects", "tests", "bench")]
+    there = {f"/{path.relative_to(ROOT)}" for folder in folders for path in folder.rglob("*.*")}
+    there |= {f"/{path.name}" for path in ROOT.glob("*.md")}
+    missing = [name for name in named if not NEW.search(name) and not any(path.endswith(f"/{name}") for path in there)]
+    assert sorted(missing) == []
+
+
+def test_the_page_is_short() -> None:
+    assert len(TEXT.splitlines()) <= LINES
