@@ -7,8 +7,7 @@ from loadstone.message import AS_WRITTEN, Message
 from loadstone.report.text.english.announcement import ANNOUNCEMENT
 from loadstone.report.text.english.answers import ANSWERS
 from loadstone.report.text.english.bottleneck import BOTTLENECK
-from loadstone.report.text.english.check_questions import CHECK_QUESTIONS
-from loadstone.report.text.english.checks import CHECKS
+from loadstone.report.text.english.checks import CHECK_QUESTIONS, CHECKS
 from loadstone.report.text.english.comparisons import COMPARISONS
 from loadstone.report.text.english.crashes import CRASHES
 from loadstone.report.text.english.figures import FIGURES

@@ -1,4 +1,4 @@
-"""What the checks of a trial found."""
+"""What each check of a trial asks, and what it found."""
 
 from collections.abc import Callable, Mapping
 
@@ -104,6 +104,45 @@ def _saved(fork_ms: float) -> str:
     stopped = f" and the fork stopped it for {fork_ms:.1f} ms" if fork_ms else ""
     return f"The server saved or rewrote its data during the trial: that takes CPU and disk{stopped}."
 
+
+CHECK_QUESTIONS: Mapping[str, str] = {
+    "check.finished": "Did the trial run to its planned end?",
+    "check.restarted": "Did every part keep running from the beginning of the trial to its end?",
+    "check.gain": "How much higher could the rate be at most with a generator that costs nothing?",
+    "check.taken": "How much did other programs and other machines take at most?",
+    "check.round_trip": "Is the typical latency the server's, or that of any answer at all?",
+    "check.clock": "Is the clock fine enough for the latencies that are printed?",
+    "check.schedule_sent": "Was everything sent that the schedule required?",
+    "check.schedule_lag": "Did the generator send on time?",
+    "check.dropped_arrivals": "Was any arrival dropped because too many were waiting?",
+    "check.errors": "Did operations fail?",
+    "check.conservation": "Does every operation that was begun have exactly one end?",
+    "check.server_counter": "Did the server count the same commands as the generator?",
+    "check.stored_rows": "Did the server store as many rows as were answered as stored?",
+    "check.replies": "Were the replies correct, and was the data really stored?",
+    "check.payload": "Did the server read the bytes that were sent, and no others?",
+    "check.little": "Were the virtual users busy all the time, as they should be?",
+    "check.pool_wait": "Did operations queue for a connection instead of for the server?",
+    "check.connections": "Were all connections open all the time?",
+    "check.warm_up": "Had the rate settled before the measurement began?",
+    "check.samples": "Were enough operations measured for the rarest latencies that are printed?",
+    "check.hit_rate": "Did the reads find what they should find?",
+    "check.key_count": "Are there as many keys as the operations must have stored?",
+    "check.settings": "Did the servers run with the requested settings?",
+    "check.limits": "Were the requested CPU and memory limits in force?",
+    "check.connection_leak": "Did the application open ever more connections without closing them?",
+    "check.evicted_keys": "Did the server throw data away?",
+    "check.swap": "Was memory moved to the disk and back?",
+    "check.placement": "Did the generator and the server take CPU time from each other?",
+    "check.background": "Did the server save its data while it was measured?",
+    "check.monitor_clients": "Did a client watch every command with MONITOR?",
+    "check.slow_log": "Did the server write ordinary commands to its slow log?",
+    "check.log_level": "Did the server write a log while it worked?",
+    "check.huge_pages": "Did forks cost more than they must, because of huge pages?",
+    "check.overcommit": "For information: may the kernel refuse a fork to a large server?",
+    "check.server_cpu": "For information: how busy was the server's main thread?",
+    "check.subject_throttled": "For information: how long did its CPU limit throttle the application?",
+}
 
 CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.failed_in": "{check} {verdict} in {trials} of {of} trials: {reason:clause}.",
