@@ -65,6 +65,7 @@ STORED_ROWS = Limit(0, 0, "rows", "X: what was answered as stored is there, and 
 SETTINGS = Limit(0, 0, "settings", "X: a server with other settings is another condition")
 LIMITS = Limit(0, inf, "limits", "J: a part without the limit that it was to have is another condition")
 CONNECTION_LEAK = Limit(4, inf, "connections", "J: more from the first to the last third, rising all the time")
+TEMPORARY_FILES = Limit(0, inf, "bytes/s", "J: what does not fit into a statement's memory is measured on the disk")
 SUBJECT_THROTTLED = Limit(5, inf, "%", "J: time that a CPU limit took from a subject; information only")
 EVICTED = Limit(0, 0, "keys", "J: what was evicted can no longer be read or counted")
 PLACEMENT = Limit(0, inf, "", "J: parts on one CPU slow each other down, unless a tenth of all CPU time is idle")

@@ -16,6 +16,8 @@ from loadstone.record.trial import CheckResult
 Thirds = tuple[float, float, float]
 _STILL = 0.5
 """A rise goes on if the second half of it is at least so large a part of the first."""
+_SPILLED = "spilled_bytes_per_s"
+"""The metric of those stores that report it."""
 
 
 def connection_leak(evidence: TrialEvidence) -> CheckResult | None:
@@ -59,4 +61,17 @@ def _load_by_third(series: Sequence[SeriesPoint]) -> Thirds:
     return means[0], means[1], means[2]
 
 
-CHECKS = (Check(connection_leak, limits.CONNECTION_LEAK, message("check.connection_leak")),)
+def temporary_files(evidence: TrialEvidence) -> CheckResult | None:
+    """What stores wrote to temporary files a second, because a sort or a join did not fit into its memory."""
+    written = {part: figures[_SPILLED].avg for part, figures in evidence.facts.seen.items() if _SPILLED in figures}
+    if not written:
+        return None
+    store = max(written, key=lambda part: written[part])
+    reason = message("check.temporary_files.written", server=store, megabytes_per_s=written[store] / 1e6)
+    return within("temporary_files", written[store], limits.TEMPORARY_FILES, reason)
+
+
+CHECKS = (
+    Check(connection_leak, limits.CONNECTION_LEAK, message("check.connection_leak")),
+    Check(temporary_files, limits.TEMPORARY_FILES, message("check.temporary_files")),
+)
