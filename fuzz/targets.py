@@ -41,6 +41,7 @@ from loadstone.record.reading import read_run, read_trials
 from loadstone.runs import list_runs
 from loadstone.software.jvm.monitor import figures
 from loadstone.software.mariadb.url import parse_mariadb_url
+from loadstone.software.postgresql.url import parse_postgresql_url
 from loadstone.software.redis.connection import Bounded
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.monitor import difference, snapshot
@@ -151,7 +152,7 @@ def analysis(data: bytes) -> None:
 def urls(data: bytes) -> None:
     """The URL of a server or a subject."""
     text = data.decode("utf-8", "replace")
-    for parse in (parse_url, parse_mariadb_url, parse_subject_url):
+    for parse in (parse_url, parse_mariadb_url, parse_postgresql_url, parse_subject_url):
         try:
             parse(text)  # type: ignore[operator]
         except LoadstoneError as error:

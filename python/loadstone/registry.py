@@ -18,6 +18,8 @@ from loadstone.software.mariadb import metrics as mariadb
 from loadstone.software.mariadb.declared import MARIADB
 from loadstone.software.metric import Metric, StudyColumn, by_name
 from loadstone.software.part_kind import PartKind, Pool
+from loadstone.software.postgresql import metrics as postgresql
+from loadstone.software.postgresql.declared import POSTGRESQL
 from loadstone.software.redis import metrics as redis
 from loadstone.software.redis.declared import REDIS
 from loadstone.software.software import Software
@@ -30,11 +32,11 @@ if TYPE_CHECKING:  # types alone: whoever needs a declaration loads no server, n
     from loadstone.observe.watch import Watch
     from loadstone.software.room import Room
 
-SOFTWARE: Mapping[str, Software] = {one.name: one for one in (REDIS, MARIADB)}
+SOFTWARE: Mapping[str, Software] = {one.name: one for one in (REDIS, MARIADB, POSTGRESQL)}
 """Every server software by its name; what settings do not say otherwise is the first."""
 CONTAINER = "container"
 """The kind of several kinds of software: `software` says of which."""
-_OBSERVED = (host.OBSERVED, mariadb.OBSERVED, redis.OBSERVED, jvm.OBSERVED)
+_OBSERVED = (host.OBSERVED, mariadb.OBSERVED, postgresql.OBSERVED, redis.OBSERVED, jvm.OBSERVED)
 METRICS: Mapping[str, Metric] = by_name(metric for room in _OBSERVED for metric in room.metrics)
 """Every metric by its name. The tables of the report stand in this order."""
 PART_KINDS: Mapping[str, PartKind] = {kind.name: kind for room in _OBSERVED for kind in room.kinds}

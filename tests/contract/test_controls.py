@@ -9,17 +9,23 @@ from loadstone import registry
 from loadstone.deploy.control import Control, KeyStore, Refusal, TableStore
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import ServerGone, UserError
-from loadstone.software.mariadb.control import MariaDbControl
-from loadstone.software.mariadb.local import find
+from loadstone.software.mariadb.local import find as find_mariadb
+from loadstone.software.postgresql.programs import find as find_postgresql
 from loadstone.software.redis.control import RedisControl
 
-ASKED = {"embedded": "appendonly", "mariadb": "innodb-flush-log-at-trx-commit"}
+ASKED = {
+    "embedded": "appendonly",
+    "mariadb": "innodb-flush-log-at-trx-commit",
+    "postgresql": "Synchronous_Commit",
+}
 
 
 @pytest.fixture(params=list(ASKED))
 def control(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Control]:
-    if request.param == "mariadb" and find("mariadbd") is None:
+    if request.param == "mariadb" and find_mariadb("mariadbd") is None:
         pytest.skip("no MariaDB: scripts/apt installs it where it can")
+    if request.param == "postgresql" and find_postgresql("initdb") is None:
+        pytest.skip("no PostgreSQL: scripts/apt installs it where it can")
     server = registry.server("store", {"kind": request.param})
     server.start(DeployContext(work_root=tmp_path))
     with server.control() as control:
@@ -28,18 +34,18 @@ def control(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Control]
 
 
 def setting(control: Control) -> str:
-    return ASKED["embedded" if isinstance(control, RedisControl) else "mariadb"]
+    return ASKED["embedded" if isinstance(control, RedisControl) else control.software]
 
 
 def test_settings_are_told_under_the_names_that_they_are_asked_by(control: Control) -> None:
     name = setting(control)
     told = control.settings([name, "no-such-setting"])
     assert list(told) == [name]
-    assert told[name] in ("no", "1")
+    assert told[name] in ("no", "1", "on")
 
 
 def test_what_is_stored_is_counted(control: Control) -> None:
-    if isinstance(control, MariaDbControl):
+    if isinstance(control, TableStore):
         control.run_script("CREATE TABLE post (id INT, note TEXT);\nINSERT INTO post VALUES (1, 'x'), (2, 'y');")
         counts = {"SELECT COUNT(*) FROM post": 2, " select sum(id) from post ": 3, "SELECT id FROM post LIMIT 1": 1}
     else:
@@ -66,7 +72,7 @@ def test_what_is_stored_is_counted(control: Control) -> None:
     ],
 )
 def test_what_is_no_count_is_refused(control: Control, redis_text: str, sql: str) -> None:
-    text = sql if isinstance(control, MariaDbControl) else redis_text
+    text = sql if isinstance(control, TableStore) else redis_text
     if isinstance(control, RedisControl):
         control.call("SET", "loadstone:text", "x")
     with pytest.raises(UserError, match=r"^count '") as refused:
@@ -77,7 +83,7 @@ def test_what_is_no_count_is_refused(control: Control, redis_text: str, sql: str
 def test_a_server_that_is_gone_is_no_wrong_count(control: Control) -> None:
     endpoint = control.endpoint.model_copy(update={"port": 1})
     with type(control)(endpoint) as lost, pytest.raises(ServerGone):
-        lost.count("SELECT 1" if isinstance(control, MariaDbControl) else "DBSIZE")
+        lost.count("SELECT 1" if isinstance(control, TableStore) else "DBSIZE")
 
 
 def test_a_control_is_what_its_software_declares(control: Control) -> None:

@@ -17,13 +17,14 @@ from loadstone.software.host.processes import ProcessMonitor
 from loadstone.software.jvm.monitor import JvmMonitor
 from loadstone.software.mariadb.monitor import MariaDbMonitor
 from loadstone.software.metric import Metric, Series
+from loadstone.software.postgresql.monitor import PostgresqlMonitor
 from loadstone.software.redis.monitor import RedisMonitor
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ROOT / "python" / "loadstone" / "software"
 MONITORS: tuple[type[Monitor], ...] = (
     *(HostMonitor, OthersMonitor, ProcessMonitor, GeneratorMonitor),
-    *(MariaDbMonitor, RedisMonitor, JvmMonitor),
+    *(MariaDbMonitor, PostgresqlMonitor, RedisMonitor, JvmMonitor),
 )
 METRICS = list(registry.METRICS.values())
 REPORTED = {name: metric for monitor in MONITORS for name, metric in monitor.METRICS.items()}

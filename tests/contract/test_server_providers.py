@@ -1,6 +1,8 @@
 """Every kind of server keeps the seam's promises (`deploy/provider.py`), and a wrong one is named in one line."""
 
 import contextlib
+import os
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,12 +12,15 @@ import pytest
 from pydantic import ValidationError
 
 from loadstone import registry
+from loadstone.deploy.control import TableStore
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.errors import LoadstoneError, ServerGone, UserError
-from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.redis import packages
 
-MARIADB = ("mariadb", "mariadb-url")
+TABLES = [kind for software in registry.with_tables() for kind in software.kinds]
+"""Kinds of databases with tables."""
+DURABLE = {"mariadb": ("innodb_flush_log_at_trx_commit", "1"), "postgresql": ("synchronous_commit", "on")}
+"""A setting of each that is read back, and its default."""
 OWN_KEYS: dict[str, dict[str, Any]] = {
     "container": {"image": "localhost/redis:8"},
     "replicated": {"replicas": 1},
@@ -34,16 +39,17 @@ def context(tmp_path: Path) -> Iterator[DeployContext]:
 @pytest.fixture
 def settings(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
     """Settings of each kind, as an experiment has them."""
-    common = {"kind": kind, **OWN_KEYS.get(kind, {})} | ({} if kind in MARIADB else {"modules": ["json"]})
+    common = {"kind": kind, **OWN_KEYS.get(kind, {})} | ({} if kind in TABLES else {"modules": ["json"]})
     if kind == "container":
         request.getfixturevalue("podman_found")
     if kind == "process":
         yield common | {"binary": str(packages.need_server())}
-    elif kind in ("url", "mariadb-url"):
-        given = {"kind": "mariadb"} if kind in MARIADB else {"kind": "embedded", "modules": ["json"]}
+    elif registry.is_users(common):
+        software = registry.software_of(common)
+        given = {"kind": software.name} if kind in TABLES else {"kind": "embedded", "modules": ["json"]}
         theirs = registry.server("theirs", given)
         endpoint = theirs.start(DeployContext(work_root=tmp_path))
-        scheme = "mariadb" if kind in MARIADB else "redis"
+        scheme = software.schemes[0]
         yield common | {"url": f"{scheme}://{endpoint.username or ''}:{endpoint.password}@{endpoint.label}"}
         assert theirs.alive(), "a server that is not ours was ended"
         theirs.stop()
@@ -76,9 +82,11 @@ def test_a_started_server_serves_and_says_what_it_is(server: Server, kind: str, 
     assert answers(server)
     assert server.alive()
     assert server.facts.version
-    if kind in MARIADB:
-        assert server.facts.software == "mariadb"
-        assert server.settings_read_back["innodb_flush_log_at_trx_commit"] == "1"
+    if kind in TABLES:
+        software = server.facts.software
+        assert software == registry.software_of({"kind": kind}).name
+        name, default = DURABLE[software]
+        assert server.settings_read_back[name] == default
     else:
         assert server.facts.modules["ReJSON"]
         assert server.settings_read_back["maxmemory-policy"] == "noeviction"
@@ -89,7 +97,7 @@ def test_parts_are_named_after_the_server(server: Server, kind: str, context: De
     assert server.name == "store"
     assert server.pids
     assert all(part == "store" or part.startswith("store-") for part in server.pids)
-    if "store" in server.pids and kind != "mariadb-url":
+    if "store" in server.pids and kind not in ("mariadb-url", "postgresql-url"):
         assert server.pids["store"] == server.facts.process_id
 
 
@@ -117,7 +125,7 @@ def test_a_restart_serves_again(server: Server, context: DeployContext) -> None:
 def test_nothing_of_ours_stays_in_it(server: Server, context: DeployContext) -> None:
     server.start(context)
     with server.control() as control:
-        assert (control.tables() if isinstance(control, MariaDbControl) else control.keys()) in ([], 0)
+        assert (control.tables() if isinstance(control, TableStore) else control.keys()) in ([], 0)
 
 
 def test_a_password_is_never_shown(server: Server, settings: dict[str, Any], context: DeployContext) -> None:
@@ -144,8 +152,8 @@ def test_an_unknown_key_is_named(settings: dict[str, Any]) -> None:
 def test_what_has_no_json_is_refused(
     settings: dict[str, Any], kind: str, context: DeployContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if kind in MARIADB:
-        pytest.skip("a MariaDB needs no module for JSON")
+    if kind in TABLES:
+        pytest.skip("a database with tables needs no module for JSON")
     monkeypatch.setattr(packages, "JSON_WHEEL", "no-such-wheel")
     if kind == "url":
         plain = registry.server("plain", {"kind": "embedded"})
@@ -167,8 +175,10 @@ def test_what_died_is_not_alive(server: Server, context: DeployContext) -> None:
     server.start(context)
     before = dict(server.pids)
     with server.control() as control, contextlib.suppress(ServerGone):
-        if isinstance(control, MariaDbControl):
-            control.query("SHUTDOWN")
+        if control.software == "postgresql":  # which has no statement for it
+            os.kill(server.pids["store"], signal.SIGINT)
+        elif isinstance(control, TableStore):
+            control.run_script("SHUTDOWN")
         else:
             control.call("SHUTDOWN", "NOSAVE")
     while server.alive():

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from loadstone.analyse.model import CheckSummary
-from loadstone.judge.validity.checks import CHECKS, Check
+from loadstone.judge.validity.check import Check
+from loadstone.judge.validity.checks import CHECKS
 from loadstone.record.trial import CheckResult, TrialRecord
 
 _ORDER = {"invalid": 3, "suspect": 2, "valid": 1, "unknown": 0}

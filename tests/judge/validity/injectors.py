@@ -215,6 +215,11 @@ def opens_connections(*thirds: float) -> Callable[[Line], None]:
     return lambda line: put(line, "facts.server_connections", {"redis": [64 + more for more in thirds]})
 
 
+def spills(bytes_per_s: float) -> Callable[[Line], None]:
+    figures = {"spilled_bytes_per_s": {"avg": bytes_per_s, "max": bytes_per_s}}
+    return lambda line: line["facts"]["seen"].update(db=figures)
+
+
 def throttled(share: float) -> Callable[[Line], None]:
     """Two replicas whose CPU limit held each back for this share of the drive."""
 
@@ -271,6 +276,7 @@ TWICE: dict[str, tuple[Callable[[Line], None], str]] = {
     "settings": (has_other_settings(2), "invalid"),
     "limits": (limited("unavailable: no control groups", "unavailable: no control groups"), "suspect"),
     "connection_leak": (opens_connections(0, 4, 2 * 4.1), "suspect"),
+    "temporary_files": (spills(2.0), "suspect"),
     "subject_throttled": (throttled(2 * 0.05), "valid"),
     "replies": (setting("facts.drive.total.errors", {"wrong_reply": 2}), "invalid"),
     "payload": (reads_more(2 * 0.01), "suspect"),

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.judge.validity.checks import CHECKS, Check
+from loadstone.judge.validity.check import Check
+from loadstone.judge.validity.checks import CHECKS
 
 TEXT = (Path(__file__).parents[3] / "docs" / "checks.md").read_text()
 ROWS = {

@@ -16,7 +16,7 @@ NAMES = [check.name for check in CHECKS]
 INFORMATION = {"server_cpu", "overcommit", "subject_throttled"}
 """Never held against a trial."""
 OF_READS = {"hit_rate"}
-OF_APPLICATIONS = {"stored_rows", "settings", "limits", "subject_throttled"}
+OF_APPLICATIONS = {"stored_rows", "settings", "limits", "subject_throttled", "temporary_files"}
 """Of what an experiment counts, sets or limits; the clean trial has none of these."""
 ABOUT_THE_LEAST = {"little", "samples", "slow_log"}
 OPEN_MODEL = {"schedule_sent", "schedule_lag", "dropped_arrivals"}

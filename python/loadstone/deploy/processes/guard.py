@@ -1,7 +1,7 @@
 """Guards one server process: run as `python -I -S guard.py FOLDER`; the standard library and `log_filter.py`.
 
 The server is this program's child, and its standard input is a pipe that loadstone holds. When the pipe
-closes (loadstone ended, however it ended) or on SIGTERM, the server gets SIGTERM, after two seconds
+closes (loadstone ended, however it ended) or on SIGTERM, the server gets its own signal to end, after two seconds
 SIGKILL, and the folder is removed. Should the guard itself be killed, Linux kills the server with it.
 
 Input, a line each: first the `Spec` as JSON, then `start`, `stop`, `hold` or `release`. Output, a line of JSON
@@ -41,7 +41,7 @@ from loadstone.deploy.processes.clearing import clear, note_process
 from loadstone.machine.process_identity import signal_if, started
 
 GRACE_S = 2.0
-"""How long the server may take to end after SIGTERM."""
+"""How long the server may take to end after its signal to."""
 END_POLL_S = 0.002
 PARENT_CHECK_S = 1.0
 PR_SET_PDEATHSIG = 1
@@ -160,7 +160,7 @@ class Guard:
         if self.child is None:
             return
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.child.pid, signal.SIGTERM)
+            os.killpg(self.child.pid, self.spec["end_signal"])
         if self.held:  # the signal to end waits for it
             signal_all(self.child.pid, signal.SIGCONT)
             self.held = False

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import time
@@ -33,6 +34,8 @@ class Surroundings:
     """Added to loadstone's own. May hold secrets: they reach the command and nothing else."""
     groups: Sequence[Path] = ()
     """Control groups that it belongs to from its first instruction."""
+    end_signal: int = signal.SIGTERM
+    """What asks it to end; some programs take SIGTERM as "when the last client is gone"."""
 
 
 class GuardedProcess:
@@ -77,6 +80,7 @@ class GuardedProcess:
             "cpus": list(cpus),
             "environment": dict(around.environment),
             "groups": [str(group) for group in around.groups],
+            "end_signal": int(around.end_signal),
         }
 
     @property

@@ -52,9 +52,9 @@ class OwnServer(OneProcess, ABC):
     def start(self, context: DeployContext) -> Endpoint:
         """See `provider.Server.start`."""
 
-    def _guarded(self, context: DeployContext, limits: Limits) -> GuardedProcess:
-        """See `guarded`; what it runs is still to be told."""
-        process, self.limited = guarded("server", self.name, limits, context, lambda _: ((), Surroundings()))
+    def _guarded(self, context: DeployContext, limits: Limits, around: Surroundings = Surroundings()) -> GuardedProcess:
+        """See `guarded`; what it runs is set later."""
+        process, self.limited = guarded("server", self.name, limits, context, lambda _: ((), around))
         return process
 
     def _run(self, process: GuardedProcess) -> Endpoint:

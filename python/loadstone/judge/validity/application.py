@@ -1,23 +1,17 @@
-"""Whether servers and applications did what they had to: what was stored, with which settings and connections."""
+"""Whether servers and applications did what they had to: what was stored, with which settings."""
 
-from collections.abc import Sequence
 from math import inf
 
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, unknown, within
 from loadstone.message import Message, message
-from loadstone.record.facts import SeriesPoint, StoredFacts
+from loadstone.record.facts import StoredFacts
 from loadstone.record.trial import CheckResult
 
 STORED_ROWS = Limit(0, 0, "rows", "X: what was answered as stored is there, and nothing else")
 SETTINGS = Limit(0, 0, "settings", "X: a server with other settings is another condition")
-CONNECTION_LEAK = Limit(4, inf, "connections", "J: more from the first to the last third, rising all the time")
 SUBJECT_THROTTLED = Limit(5, inf, "%", "J: time that a CPU limit took from a subject; information only")
-
-Thirds = tuple[float, float, float]
-_STILL = 0.5
-"""A rise goes on if the second half of it is at least so large a part of the first."""
 
 
 def stored_rows(evidence: TrialEvidence) -> CheckResult | None:
@@ -99,47 +93,6 @@ def settings(evidence: TrialEvidence) -> CheckResult | None:
         return unknown("settings", SETTINGS, message("check.settings.not_reported", servers=silent))
     reason = message("check.settings.mismatched", settings=mismatched)
     return within("settings", len(mismatched), SETTINGS, reason)
-
-
-def connection_leak(evidence: TrialEvidence) -> CheckResult | None:
-    """Connections at a server that rise all through the measure phase, beyond those that the load itself opened."""
-    limit, facts = CONNECTION_LEAK, evidence.facts
-    observed = facts.server_connections
-    if not observed and not evidence.stores:
-        return None
-    if not observed:
-        return unknown("connection_leak", limit, message("check.connection_leak.not_observed"))
-    rises = {server: _rise(_without_load(evidence, server, thirds)) for server, thirds in observed.items()}
-    server = max(rises, key=lambda name: rises[name])
-    first, _, last = observed[server]
-    reason = message("check.connection_leak.rises", server=server, first=first, last=last)
-    return within("connection_leak", max(0.0, rises[server]), limit, reason)
-
-
-def _rise(thirds: Thirds) -> float:
-    """From the first third to the last; 0 where it did not go on to the end, as of a pool that fills."""
-    first, second, third = thirds
-    steady = second > first and third - second >= _STILL * (second - first)
-    return third - first if steady else 0.0
-
-
-def _without_load(evidence: TrialEvidence, server: str, thirds: Thirds) -> Thirds:
-    """Without the driver's own connections, where the server itself got the load."""
-    if evidence.http or server not in evidence.targets or not evidence.facts.series:
-        return thirds
-    first, second, third = _load_by_third(evidence.facts.series)
-    return thirds[0] - first, thirds[1] - second, thirds[2] - third
-
-
-def _load_by_third(series: Sequence[SeriesPoint]) -> Thirds:
-    start_s = series[0].start_s
-    step_s = (series[-1].start_s + series[-1].duration_s - start_s) / 3
-    found: list[list[int]] = [[], [], []]
-    for point in series:
-        middle_s = point.start_s + point.duration_s / 2 - start_s
-        found[min(2, int(middle_s / step_s))].append(point.connections)
-    means = [sum(third) / len(third) if third else float(series[0].connections) for third in found]
-    return means[0], means[1], means[2]
 
 
 def subject_throttled(evidence: TrialEvidence) -> CheckResult | None:

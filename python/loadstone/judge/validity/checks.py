@@ -3,9 +3,6 @@
 A check answers None where its question does not arise (a schedule in the closed model).
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from loadstone.judge.validity import (
     accounting,
     application,
@@ -16,32 +13,14 @@ from loadstone.judge.validity import (
     load,
     restarts,
     server,
+    stores,
     surroundings,
     time,
 )
-from loadstone.judge.validity.evidence import TrialEvidence
-from loadstone.judge.validity.limits import Limit
+from loadstone.judge.validity.check import Check
 from loadstone.judge.validity.reasons import failed_checks
-from loadstone.message import Message, message
+from loadstone.message import message
 from loadstone.record.trial import CheckResult, TrialRecord
-
-
-@dataclass(frozen=True)
-class Check:
-    """One validity rule. `explanation`: what it asks, for a person who has read no statistics."""
-
-    function: Callable[[TrialEvidence], CheckResult | None]
-    limit: Limit | None
-    explanation: Message
-    less_is_worse: bool = False
-    """Whether the smaller figure is the worse one."""
-    information: bool = False
-    """Whether it is never held against a trial."""
-
-    @property
-    def name(self) -> str:
-        return self.function.__name__
-
 
 CHECKS: tuple[Check, ...] = (
     Check(load.finished, None, message("check.finished"), less_is_worse=True),
@@ -68,7 +47,7 @@ CHECKS: tuple[Check, ...] = (
     Check(keys.key_count, keys.KEY_COUNT, message("check.key_count")),
     Check(application.settings, application.SETTINGS, message("check.settings")),
     Check(in_force.limits, in_force.LIMITS, message("check.limits")),
-    Check(application.connection_leak, application.CONNECTION_LEAK, message("check.connection_leak")),
+    *stores.CHECKS,
     Check(surroundings.evicted_keys, surroundings.EVICTED, message("check.evicted_keys")),
     Check(surroundings.swap, surroundings.SWAP, message("check.swap")),
     Check(surroundings.placement, surroundings.PLACEMENT, message("check.placement")),

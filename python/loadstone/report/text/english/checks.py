@@ -260,6 +260,9 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.swap.not_reported": "This system does not report whether memory was swapped.",
     "check.taken.bound": _taken,
     "check.taken.not_observed": "What others took of the CPUs could not be observed.",
+    "check.temporary_files.written": (
+        "{server} wrote {megabytes_per_s:.2g} MB/s to temporary files: raise its memory for a statement (work_mem)."
+    ),
     "check.warm_up.changed": _warm_up,
     "check.warm_up.late": "The rate settled only after {intervals} of {of} intervals, in the last half.",
     "check.warm_up.no_rate": "Nothing was answered, so there is no rate to look at.",
@@ -288,6 +291,7 @@ CHECK_QUESTIONS: Mapping[str, str] = {
     "check.little": "Were the virtual users busy all the time, as they should be?",
     "check.pool_wait": "Did operations queue for a connection instead of for the server?",
     "check.connections": "Were all connections open all the time?",
+    "check.temporary_files": "Did the statements fit into the memory that the store gives them?",
     "check.warm_up": "Had the rate settled before the measurement began?",
     "check.samples": "Were enough operations measured for the rarest latencies that are printed?",
     "check.hit_rate": "Did the reads find what they should find?",

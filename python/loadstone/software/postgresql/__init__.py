@@ -1,0 +1,1 @@
+"""PostgreSQL: everything that is special to it."""

@@ -1,0 +1,206 @@
+"""pg8000's connection, for servers that need not be honest.
+
+A server may request the password in a form that it can read, send replies without end, or such as belong to no
+protocol. Here whatever it sends ends in an error of pg8000's, and a server that is not verified gets no password that
+it can read.
+"""
+
+import contextlib
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from pg8000.core import CoreConnection
+from pg8000.exceptions import Error, InterfaceError
+
+from loadstone.deploy.transport import tls_context
+from loadstone.plan.drive_plan import Endpoint
+
+MAINTENANCE = "postgres"
+"""The database of every server, for questions that concern none of ours."""
+REPLY_BYTES_MAX = 64 * 1024**2
+"""How many bytes a statement may be answered with: far more than any of loadstone's own questions needs."""
+SSL_REQUEST = struct.pack("!ii", 8, 80877103)
+CLEARTEXT = 3
+
+
+class Untrusted(InterfaceError):  # type: ignore[misc]  # pg8000 has no types
+    """The server did what none that is honest does, or what only one that is known may do; the connection is closed."""
+
+
+class _File:
+    """A socket as a file that gives every read a deadline and counts what a reply has."""
+
+    def __init__(self, sock: socket.socket, timeout_s: float) -> None:
+        self._sock = sock
+        self._file = sock.makefile("rb")
+        self._pending = bytearray()
+        self._timeout_s = timeout_s
+        self.bounded = True
+        self.begin_reply()
+
+    def begin_reply(self) -> None:
+        """What comes now is the reply to another statement; nothing of one that failed is sent any more."""
+        self._pending.clear()
+        self._received_bytes = 0
+        self._deadline_s = time.monotonic() + 2 * self._timeout_s
+
+    def read(self, size: int) -> bytes:
+        """So many bytes. Raises InterfaceError."""
+        self._received_bytes += size
+        if self.bounded and not 0 <= self._received_bytes <= REPLY_BYTES_MAX:
+            raise Untrusted(f"its reply has more than {REPLY_BYTES_MAX:,} bytes, which no statement of ours asks for")
+        data = bytearray()
+        while len(data) < size:
+            if self.bounded and time.monotonic() > self._deadline_s:
+                raise Untrusted(f"its reply comes in drops, and is not whole within {2 * self._timeout_s:g} s")
+            more = self._file.read1(min(size - len(data), 1024**2))
+            if not more:
+                raise InterfaceError("it closed the connection")
+            data += more
+        return bytes(data)
+
+    def write(self, data: bytes) -> None:
+        """Send later, by `flush`."""
+        self._pending += data
+        if len(self._pending) > 1024**2:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send what was written."""
+        pending, self._pending = self._pending, bytearray()
+        self._sock.sendall(pending)
+
+    def close(self) -> None:
+        """Close both. May be called more than once."""
+        self._file.close()
+        self._sock.close()
+
+
+class _Socket:
+    """What pg8000 takes for a socket that is connected."""
+
+    def __init__(self, file: _File) -> None:
+        self._file = file
+
+    def makefile(self, mode: str) -> _File:  # noqa: ARG002 (pg8000 names its mode)
+        return self._file
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class PostgresqlClient(CoreConnection):  # type: ignore[misc]  # pg8000 has no types
+    """A connection to `endpoint`.
+
+    Raises:
+        UserError: a file for TLS cannot be read.
+        Error: pg8000's; the server refused, or is none.
+        OSError: it does not answer.
+    """
+
+    def __init__(self, endpoint: Endpoint, database: str, timeout_s: float) -> None:
+        tls = endpoint.tls
+        self._knows_server = tls is not None and tls.verify
+        """Whether the one that answers is the server that was meant, and nobody listens."""
+        sock = _encrypted(endpoint, timeout_s)
+        self.file = _File(sock, timeout_s)
+        try:
+            with self._only_its_errors():
+                super().__init__(
+                    endpoint.username or "postgres",
+                    database=database or MAINTENANCE,
+                    password=endpoint.password or "",
+                    host=None,
+                    sock=_Socket(self.file),
+                    ssl_context=False,
+                    application_name="loadstone",
+                    startup_params={"search_path": "public", "client_encoding": "UTF8", "DateStyle": "ISO"},
+                )
+        except BaseException:
+            self.file.close()
+            raise
+
+    def rows(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows that one statement gives; `values` take the places of its `$1`, `$2`..."""
+        self.file.begin_reply()
+        with self._only_its_errors():
+            found = self.execute_unnamed(statement, tuple(None if v is None else str(v) for v in values)).rows
+        return [tuple(row) for row in found or ()]
+
+    def copy_in(self, statement: str, chunks: Iterable[bytes]) -> None:
+        """Run a COPY FROM STDIN of these bytes."""
+        self.file.begin_reply()
+        with self._only_its_errors():
+            self.execute_unnamed(statement, stream=chunks)
+
+    def copy_out(self, statement: str, take: Callable[[bytes], object]) -> None:
+        """Run a COPY TO STDOUT of any size; `take` is called with each line, its end included."""
+        self.file.begin_reply()
+        self.file.bounded = False
+        try:
+            with self._only_its_errors():
+                self.execute_unnamed(statement, stream=_Taker(take))
+        finally:
+            self.file.bounded = True
+
+    def end(self) -> None:
+        """Close the connection. May be called more than once."""
+        with contextlib.suppress(Error, OSError, AttributeError, ValueError):
+            self.close()
+        self.file.close()
+
+    # What follows takes the place of methods of pg8000's.
+
+    def handle_AUTHENTICATION_REQUEST(self, data: bytes, context: Any) -> None:  # noqa: N802
+        if data[:4] == struct.pack("!i", CLEARTEXT) and not self._knows_server:
+            raise Untrusted(
+                "it asks for the password in a form that it can read, which is given to a server with a verified "
+                "certificate only; set scram-sha-256 in its pg_hba.conf, or add ?sslmode=verify-full"
+            )
+        super().handle_AUTHENTICATION_REQUEST(data, context)
+
+    @contextmanager
+    def _only_its_errors(self) -> Iterator[None]:
+        """pg8000 reads replies unchecked: one that is cut short or makes no sense raises whatever Python raises."""
+        try:
+            yield
+        except (Error, OSError):
+            raise
+        except Exception as error:
+            raise Untrusted(f"its reply is not of PostgreSQL's protocol ({type(error).__name__})") from error
+
+
+class _Taker:
+    """What pg8000 writes the lines of a COPY to."""
+
+    def __init__(self, write: Callable[[bytes], object]) -> None:
+        self.write = write
+
+
+def _encrypted(endpoint: Endpoint, timeout_s: float) -> socket.socket:
+    """A connection, encrypted where the endpoint says so. Raises Untrusted without TLS, and OSError."""
+    tls = endpoint.tls
+    context = tls_context(tls) if tls is not None else None
+    sock = socket.create_connection((endpoint.host, endpoint.port), timeout_s)
+    if tls is None or context is None:
+        return sock
+    try:
+        _require_tls(sock)
+        return context.wrap_socket(sock, server_hostname=tls.server_name or endpoint.host)
+    except BaseException:
+        sock.close()
+        raise
+
+
+def _require_tls(sock: socket.socket) -> None:
+    """Request TLS. Raises Untrusted if the server has none."""
+    sock.sendall(SSL_REQUEST)
+    if sock.recv(1) != b"S":
+        raise Untrusted(
+            "it takes no TLS; turn TLS on there, or add ?sslmode=disable to its URL: then whoever is on the way "
+            "can read the log-in and the data"
+        )

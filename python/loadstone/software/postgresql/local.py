@@ -1,0 +1,221 @@
+"""Kind `postgresql`: a PostgreSQL that we start on a free loopback port, with a database of its own, under a guard."""
+
+import dataclasses
+import os
+import re
+import signal
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings
+from loadstone.deploy.processes.local_server import OwnServer, PortTaken
+from loadstone.deploy.processes.ports import free_port
+from loadstone.deploy.processes.resource_limits import Limits, limits_in_force
+from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
+from loadstone.errors import LoadstoneError, UserError
+from loadstone.plan.drive_plan import Endpoint
+from loadstone.secrecy.known_secrets import new_password
+from loadstone.software.postgresql.control import PostgresqlControl
+from loadstone.software.postgresql.facts import READ_BACK, differences, facts_of
+from loadstone.software.postgresql.programs import as_user, find, server_user
+from loadstone.software.postgresql.settings import (
+    DATABASE,
+    canonical,
+    options_text,
+    port_is_taken,
+    why_it_ended,
+    without_unit,
+)
+
+READY_S = 60.0
+"""How long the data folder's making, and the server's start, may take."""
+POLL_S = 0.02
+DATA, OPTIONS, LOGINS, PASSWORD = "data", "postgresql.conf", "pg_hba.conf", "password"
+MORE_ROOM = "free some, or set TMPDIR to another disk"
+HOW_TO_GET = (
+    "install it (Debian: apt-get install postgresql; macOS: brew install postgresql@17) or set 'folder' to the folder "
+    "that holds its bin, or give a server by URL (--server NAME=postgresql://USER:PASSWORD@HOST:PORT/DATABASE)"
+)
+OURS = frozenset(
+    {
+        *("listen_addresses", "port", "data_directory", "config_file", "hba_file", "ident_file", "external_pid_file"),
+        *("unix_socket_directories", "unix_socket_group", "password_encryption", "ssl", "logging_collector"),
+        *("log_destination", "include", "include_dir", "include_if_exists", "archive_command", "restore_command"),
+        *("archive_library", "archive_cleanup_command", "recovery_end_command", "ssl_passphrase_command"),
+        *("shared_preload_libraries", "session_preload_libraries", "local_preload_libraries", "dynamic_library_path"),
+        *("primary_conninfo", "hot_standby", "allow_system_table_mods", "lc_messages", "event_source"),
+    }
+)
+"""Settings that loadstone itself decides, that run programs, or that would make another kind of server."""
+
+
+def check_settings(settings: Mapping[str, ConfigValue]) -> Mapping[str, ConfigValue]:
+    """The settings, if each can be given to a server of ours.
+
+    Raises:
+        ValueError: one cannot; with the reason.
+    """
+    for name, value in settings.items():
+        if canonical(name) in OURS:
+            raise ValueError(f"'{name}' is decided by loadstone; leave it out, or give a server of your own by URL")
+        if not re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_]*", name) or re.search(r"[\r\n\0]", str(value)):
+            raise ValueError(f"'{name}: {value!r}' is not a line of a PostgreSQL configuration")
+    return settings
+
+
+class PostgresqlSettings(ServerSettings):
+    """`settings` are PostgreSQL's own (`synchronous_commit: false`), written to its configuration and read back.
+
+    `folder` is the folder of an installation outside PATH.
+    """
+
+    kind: Literal["postgresql"] = "postgresql"
+    settings: Annotated[dict[str, ConfigValue], AfterValidator(check_settings)] = Field(default_factory=dict)
+    limits: Limits = Limits()
+    folder: Path | None = None
+
+    def server(self, name: str) -> "LocalPostgresql":
+        """The server, not started."""
+        if self.modules:
+            raise UserError(f"servers.{name}.modules: a PostgreSQL has none; leave the key out")
+        return LocalPostgresql(name, self)
+
+
+class LocalPostgresql(OwnServer):
+    """One PostgreSQL of ours; see `provider.Server`."""
+
+    def __init__(self, name: str, settings: PostgresqlSettings) -> None:
+        super().__init__(name)
+        self.facts = ServerFacts(software="postgresql", version="", mode="", role="")
+        self.settings_read_back: Mapping[str, str] = {}
+        self._settings = settings
+
+    def control(self, timeout_s: float = 5.0) -> PostgresqlControl:
+        """A connection for loadstone's own questions."""
+        return PostgresqlControl(self._endpoint, DATABASE, timeout_s)
+
+    def start(self, context: DeployContext) -> Endpoint:
+        """See `provider.Server.start`."""
+        self.stop()
+        self._context = context
+        binary = self._need("postgres")
+        context.progress(f"starting {self.name} ({binary.name})")
+        self._endpoint = Endpoint(port=free_port(), username=DATABASE, password=new_password())
+        # On SIGTERM it would wait for its clients to leave.
+        around = Surroundings(environment={"LC_ALL": "C", "PGDATA": ""}, end_signal=signal.SIGINT)
+        try:
+            self._process = self._guarded(context, self._settings.limits, around)
+            self._make_data_folder(self._process)
+            return self._run(self._process)
+        except OSError as error:
+            self.stop()
+            raise UserError(
+                f"server {self.name}: cannot be started ({error}); check {binary} and the free room"
+            ) from None
+        except BaseException:
+            self.stop()
+            raise
+
+    def _need(self, program: str) -> Path:
+        found = find(program, self._settings.folder)
+        if found is None:
+            where = f"in {self._settings.folder}" if self._settings.folder else "on PATH"
+            raise UserError(f"server {self.name}: no {program} {where}; {HOW_TO_GET}")
+        return found.absolute()
+
+    def _make_data_folder(self, process: GuardedProcess) -> None:
+        """Its system tables, in UTF-8 and ordered by bytes, and our user; the password's file is gone afterwards."""
+        folder, user = process.workspace.path, server_user()
+        data, password = folder / DATA, folder / PASSWORD
+        data.mkdir(mode=0o700)
+        if user is not None:
+            os.chown(data, user.pw_uid, user.pw_gid)
+        password.touch(mode=0o600)
+        password.write_text(f"{self._endpoint.password}\n")
+        process.become(
+            as_user(
+                user,
+                [
+                    *(str(self._need("initdb")), f"--pgdata={data}", f"--username={DATABASE}", f"--pwfile={password}"),
+                    *("--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"),
+                ],
+            )
+        )
+        process.start()
+        deadline = time.monotonic() + READY_S
+        while process.alive():
+            self._context.heed()
+            if time.monotonic() > deadline:
+                raise UserError(f"server {self.name}: its data folder was not made within {READY_S:g} s; see its log")
+            time.sleep(POLL_S)
+        password.unlink()
+        if process.exit_status != 0:
+            raise UserError(f"server {self.name}: {why_it_ended(process.log_lines(), MORE_ROOM)}")
+        process.become(as_user(user, [str(self._need("postgres")), f"-D{data}", f"--config_file={folder / OPTIONS}"]))
+
+    def _write_files(self, folder: Path) -> None:
+        """Its configuration: what the experiment sets, then ours."""
+        ours: dict[str, ConfigValue] = {
+            "listen_addresses": "127.0.0.1",
+            "port": self._endpoint.port,
+            "unix_socket_directories": "",
+            "data_directory": str(folder / DATA),
+            "hba_file": str(folder / LOGINS),
+            "password_encryption": "scram-sha-256",
+            "logging_collector": False,
+            "log_destination": "stderr",
+            "lc_messages": "C",
+        }
+        options = options_text(self._settings.settings, ours)
+        logins = "host all all 127.0.0.1/32 scram-sha-256\n"
+        for file, text in ((OPTIONS, options), (LOGINS, logins)):
+            (folder / file).touch(mode=0o600)
+            (folder / file).write_text(text)
+
+    def _read_back(self) -> None:
+        requested = self._settings.settings
+        with self.control() as control:
+            control.create_database()
+            unclear = without_unit(requested, control.units())
+            if unclear:
+                raise UserError(
+                    f"server {self.name}: settings: {unclear[0]}: {requested[unclear[0]]} has no unit; "
+                    f"write one, as {unclear[0]}: {requested[unclear[0]]}{_example(control, unclear[0])}"
+                )
+            facts = facts_of(control)
+            self.settings_read_back = control.settings({*READ_BACK, *map(canonical, requested)})
+        limits = limits_in_force(self._settings.limits, self.limited)
+        self.facts = dataclasses.replace(facts, process_id=self.pids.get(self.name), limits=limits)
+        for line in differences(requested, self.settings_read_back):
+            self._context.progress(Remark(f"{self.name}: {line}"))
+
+    def _await_ready(self, process: GuardedProcess) -> None:
+        deadline = time.monotonic() + READY_S
+        with PostgresqlControl(self._endpoint, timeout_s=2.0) as control:
+            while True:
+                self._context.heed()
+                if not process.alive():
+                    lines = process.log_lines()
+                    if port_is_taken(lines):
+                        raise PortTaken
+                    raise UserError(f"server {self.name}: {why_it_ended(lines, MORE_ROOM)}")
+                try:
+                    control.ping()
+                except LoadstoneError as error:
+                    if isinstance(error, UserError) and process.alive():
+                        raise PortTaken from None  # another server answers, and does not know our user
+                    if time.monotonic() > deadline:
+                        raise UserError(f"server {self.name}: not ready within {READY_S:g} s ({error})") from None
+                    time.sleep(POLL_S)
+                else:
+                    return
+
+
+def _example(control: PostgresqlControl, name: str) -> str:
+    """A unit that would be right for a setting."""
+    unit = control.units().get(canonical(name), "")
+    return unit.lstrip("0123456789") if not unit.endswith("B") else "MB"
