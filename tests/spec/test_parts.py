@@ -173,6 +173,7 @@ def test_a_mariadb_may_be_in_a_container(app: str) -> None:
     text = app.replace("    kind: mariadb\n", "    kind: container\n    software: mariadb\n    image: mariadb:11.4\n")
     assert load_experiment(text).data["posts"].into[0].table == "post"
     with pytest.raises(
-        UserError, match=r"data\.posts\.into\.0: mariadb is no MariaDB: write `commands`, and no `table`"
+        UserError,
+        match=r"data\.posts\.into\.0: mariadb is no MariaDB and no PostgreSQL: write `commands`, and no `table`",
     ):
         load_experiment(text.replace("    software: mariadb\n", ""))
