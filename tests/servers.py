@@ -39,7 +39,7 @@ def wait_until(what: Callable[[], bool], patience_s: float = PATIENCE_S) -> None
     """Returns once `what` holds; fails if it does not come true at all."""
     deadline = time.monotonic() + patience_s
     while not what():
-        assert time.monotonic() < deadline, "waited in vain"
+        assert time.monotonic() < deadline, "waited too long"
         time.sleep(0.01)
 
 

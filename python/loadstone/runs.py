@@ -69,7 +69,7 @@ def folder_to_resume(word: str | Path, root: Path = RUNS) -> Path:
     if status.st_uid != os.geteuid():
         raise UserError(
             f"--resume {folder}: it belongs to the user with the id {status.st_uid}, and would decide what you run; "
-            "go on as that user, or run it anew"
+            "go on as that user, or run it again"
         )
     if status.st_mode & stat.S_IWOTH:
         raise UserError(

@@ -110,7 +110,7 @@ def test_trials_are_judged_anew_and_a_change_is_said(path: Path) -> None:
     found = analyse(path)
     assert found.trials_valid == 5
     assert [text(note) for note in found.notes] == [
-        "1 trial is judged otherwise by this version than when the run was made."
+        "1 trial is judged differently by this version than when the run was made."
     ]
 
 

@@ -359,6 +359,6 @@ def test_a_store_that_cannot_be_observed_may_be_what_is_full(limited: Callable[.
     found = limited(behind_app(0.8, stores={}))
     assert found.part == "unknown"
     assert text(found.message).startswith(
-        "not known: how busy redis was could not be observed; nothing else was full (spring 20 %"
+        "not known: how busy redis was could not be observed; nothing else was saturated (spring 20 %"
     )
     assert limited(behind_app(1.0, limit="1", stores={})).part == "subject"

@@ -86,7 +86,7 @@ class UsersRedis:
         deadline = time.monotonic() + PATIENCE_S
         while READY not in log.read_text():
             assert self.process.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, "waited in vain"
+            assert time.monotonic() < deadline, "waited too long"
             time.sleep(0.01)
 
     def kill(self) -> None:

@@ -406,7 +406,7 @@ def test_after_a_long_pause_a_half_done_block_is_begun_anew(bench: Bench) -> Non
     bench.clock.now += 3600
     bench.run(plan)
     assert bench.ran[:2] == ["storage-b05-001", "storage-b05-002"]
-    assert "block 5 of storage is begun anew: it was left too long ago" in bench.said
+    assert "block 5 of storage is measured again: it was interrupted for too long" in bench.said
     assert bench.judge.asked == [("storage", 8)]
 
 

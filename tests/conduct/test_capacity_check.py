@@ -208,7 +208,7 @@ def test_rows_that_find_no_room_end_the_run(
     theirs = users_redis()
     filled(theirs, policy, 2 * MIB)
     run = rig(text(theirs, **SMALL) + ROWS)
-    with pytest.raises(OutOfRoom, match=r"threw|refused|OOM|are free"):
+    with pytest.raises(OutOfRoom, match=r"evicted|refused|OOM|are free"):
         run.trial()
     (record,) = run.recorded()
     assert record.verdict == "invalid"

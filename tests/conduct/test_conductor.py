@@ -214,11 +214,11 @@ def test_rows_that_find_no_room_are_recorded_and_end_the_run(fake_rig: Open) -> 
 def test_a_server_of_the_users_that_throws_keys_away_stops_the_load_and_ends_the_run(fake_rig: Open) -> None:
     rig = fake_rig(ours=False)
     rig.driver.at = {"measure": lambda: rig.server.store.info.update(evicted_keys=7)}
-    with pytest.raises(OutOfRoom, match="threw 7 keys away"):
+    with pytest.raises(OutOfRoom, match="evicted 7 keys"):
         rig.trial()
     (found,) = rig.recorded()
     assert found.verdict == "invalid"
-    assert "threw 7 keys away" in found.facts["failure"]
+    assert "evicted 7 keys" in found.facts["failure"]
     assert rig.server.store.keys == {}
     assert rig.gauge.measured == []
 

@@ -89,7 +89,7 @@ def test_a_loss_at_the_very_end_is_seen(theirs: UserRedis) -> None:
             client.config_set("maxmemory", 100_000)
             client.ping()
     assert room.reason is not None
-    assert "threw" in room.reason
+    assert "evicted" in room.reason
 
 
 def test_refused_commands_are_a_loss_though_the_server_does_not_count_them(theirs: UserRedis) -> None:
@@ -113,7 +113,7 @@ def test_what_another_server_behind_the_address_counted_is_no_loss(theirs: UserR
         assert [watched.lost_at(use) for use in (first, other, first, other)] == [None] * 4
         lost = watched.lost_at(replace(other, evicted_keys=9004))
         assert lost is not None
-        assert "threw 4 keys away" in lost
+        assert "evicted 4 keys" in lost
 
 
 def test_a_start_is_known_by_its_run_id(theirs: UserRedis) -> None:

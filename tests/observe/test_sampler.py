@@ -54,7 +54,7 @@ class Moments:
 def wait_until(what: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 20
     while not what():
-        assert time.monotonic() < deadline, "waited in vain"
+        assert time.monotonic() < deadline, "waited too long"
         time.sleep(0.005)
 
 

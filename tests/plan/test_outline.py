@@ -35,7 +35,7 @@ def test_what_is_left_out_is_said(small: str) -> None:
     assert "  by-users: By users: 2 of 4 rows" in text
     text = description(outline(make_run_plan(experiment, quick=True), experiment), experiment)
     assert "  not in this run: by-users" in text
-    assert "Quick: trials are short, and what they cannot tell is left out" in text
+    assert "Quick: trials are short, and what they cannot answer is left out" in text
     assert "One block: the figures describe, nothing is compared" in text
     text = description(outline(make_run_plan(experiment, only={"workers": (8,)}), experiment), experiment)
     assert "  not in this run: by-size" in text
@@ -126,7 +126,7 @@ def test_what_is_started_filled_and_killed_in_words(app: str) -> None:
         "Scale 50 %: users and rows are 50 % of those written",
         "Server mariadb: mariadb (work write, read; store mariadb)",
         "Server redis: embedded (store redis-hash, redis-json)",
-        "Subject app: spring (work write, read); started anew for each store and replicas",
+        "Subject app: spring (work write, read); restarted for each store and replicas",
         "Data posts: 5,000 rows into mariadb and redis",
     ]
 

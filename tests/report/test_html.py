@@ -151,7 +151,10 @@ def test_an_invalid_comparison_prints_no_ratio(judged: Analysis) -> None:
 
 def test_why_it_ended_and_what_was_repeated(judged_page: Page) -> None:
     words = " ".join(judged_page.words.split())
-    assert "It stopped because something outside spoiled too many blocks, those measured again among them." in words
+    assert (
+        "It stopped because something outside disturbed too many blocks, including those that were measured again."
+        in words
+    )
     assert "2 blocks were measured again by an earlier version; never because of the result." in words
     assert "18 blocks measured, 17 of them used." in words
     assert "no: storage-b05-140 is invalid: generator cpu" in words
@@ -164,7 +167,10 @@ def test_exploratory_figures_are_folded_and_say_what_they_are(judged_page: Page)
     folded = judged_page.all("details", **{"class": "words exploratory"})
     assert len(folded) == 2
     assert all("open" not in attributes for attributes in folded)
-    assert "exploratory figures: beside the question, many figures, some will differ by chance" in judged_page.words
+    assert (
+        "exploratory figures: in addition to the question, many figures, some will differ by chance"
+        in judged_page.words
+    )
 
 
 def test_checks_of_comparisons_are_listed(judged_page: Page) -> None:

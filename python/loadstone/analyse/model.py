@@ -15,7 +15,7 @@ class Bottleneck(Piece):
     """What limited a condition."""
 
     part: Part
-    """latency: nothing was full, the users waited for round trips; paced: the load was set by a rate or by pauses."""
+    """latency: nothing was saturated, users waited for round trips; paced: the load was set by a rate or by pauses."""
     message: Recorded
     """One line with the evidence, e.g. `server-bound: main thread of redis 98 % busy`."""
     evidence: dict[str, float]
@@ -46,7 +46,7 @@ class Row(Piece):
     published: float | None
     """The original's figure for this condition, in the published set's metric."""
     unmeasurable: dict[str, Recorded]
-    """Quantiles that the data cannot tell, e.g. `p999`, each with the reason."""
+    """Quantiles that the data do not support, e.g. `p999`, each with the reason."""
     blocks: int = 0
     """Independent trials behind the figures."""
     goodput_interval: tuple[float, float] | None = None
@@ -211,7 +211,8 @@ AnswerVerdict = Literal[
     "no_valid_data",
 ]
 """size_does_not_hold: the claimed figure lies outside the interval, and which side is larger is undecided.
-left_out: nothing of the kind was planned in this run. one_block: one block cannot tell a difference from chance."""
+left_out: nothing of the kind was planned in this run. one_block: one block cannot distinguish a
+difference from chance."""
 
 
 class Answer(Piece):

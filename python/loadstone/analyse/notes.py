@@ -1,4 +1,4 @@
-"""What a reader must know of a run as a whole: how far it came, and settings of the machine that spoil figures."""
+"""What a reader must know of a run as a whole: how far it came, and settings of the machine that distort figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -64,7 +64,7 @@ def _measured_again(run: Run) -> Iterator[Message]:
 
 
 def _surroundings(environment: Mapping[str, Any]) -> Iterator[Message]:
-    """Settings of the machine that spoil figures, where they are so."""
+    """Settings of the machine that distort figures, where they are so."""
     kernel, machine = _part(environment, "kernel"), _part(environment, "machine")
     engine = _part(_part(environment, "versions"), "engine")
     if engine.get("profile") not in (None, "release"):

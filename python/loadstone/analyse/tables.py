@@ -241,7 +241,7 @@ def _cpu_share(trials: Sequence[TrialRecord], elapsed_s: float) -> dict[str, flo
 
 
 def _unmeasurable(response: Quantiles | None, trials: Sequence[TrialRecord]) -> dict[str, Message]:
-    """Quantiles that the data cannot tell, each with the reason."""
+    """Quantiles that the data do not support, each with the reason."""
     operations = sum(trial.counts.offered for trial in trials)
     reasons: dict[str, Message] = {}
     for name, per_mille in PER_MILLE.items():

@@ -49,7 +49,7 @@ class Conductor:
         Raises:
             Interrupted: the user requested a stop; nothing of the trial counts.
             ServerGone: a part that is not ours stopped answering; the trial is recorded as invalid.
-            OutOfRoom: a server that is not ours threw keys away, or is full; the trial is recorded as invalid.
+            OutOfRoom: a server that is not ours evicted keys, or is full; the trial is recorded as invalid.
             UserError: the disk is full, or what is to be made on a server that is not ours cannot be noted.
         """
         writer, started_unix_ns = self.folder.begin_trial(planned.name), steady_clock.unix_ns()

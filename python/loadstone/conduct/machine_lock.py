@@ -74,7 +74,7 @@ def measuring(folder: Path, *, share: bool, remark: Callable[[str], None]) -> It
             if stopping is not None and not share:
                 raise UserError(
                     f"another run measures on this machine: {stopping.label}; wait until it ends, or run beside it "
-                    "with --share-machine, which spoils the figures of both"
+                    "with --share-machine, which disturbs the figures of both"
                 )
             if own is not None and (note := _leave_note(own, folder)) is not None:
                 held.callback(_remove, own, note)

@@ -8,7 +8,7 @@ from loadstone.conduct.memory_ends import OomKills, how_it_ended, killed_for_mem
 from loadstone.deploy.control import Control, KeyStore, Snapshot
 from loadstone.deploy.deployed import Deployed, Ready
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
-from loadstone.deploy.settings_in_force import unlike
+from loadstone.deploy.settings_in_force import mismatched
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import LoadstoneError
 from loadstone.local_ports import local_ports, tcp_sockets
@@ -113,7 +113,7 @@ def settings_of(ready: Ready, planned: PlannedTrial) -> tuple[dict[str, dict[str
             told[name] = dict(one.control.settings(asked))
         except LoadstoneError:
             continue
-        if different := unlike(asked, told[name], one.control.spelling):
+        if different := mismatched(asked, told[name], one.control.spelling):
             wrong[name] = different
     return told, wrong
 

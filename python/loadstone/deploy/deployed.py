@@ -51,7 +51,7 @@ class DeployedSubject:
     warmed: set[str] = field(default_factory=set)
     """What it was warmed up by, in the words of whoever does it."""
     restless_cores: float | None = None
-    """What it still took without load after a warm-up, when that had been waited for in vain."""
+    """What it still took without load after a warm-up, after the longest wait."""
 
 
 @dataclass

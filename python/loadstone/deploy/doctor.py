@@ -60,7 +60,10 @@ def _cpu_quota() -> Fact | None:
         return None
     value = f"{int(quota) / int(period):.2f} CPU"
     return Fact(
-        "CPU limit (cgroup)", value, "warn", "raise the limit of the container: a throttled generator is invalid"
+        "CPU limit (cgroup)",
+        value,
+        "warn",
+        "raise the limit of the container: a throttled generator makes trials invalid",
     )
 
 

@@ -30,13 +30,13 @@ BOUNDS_S = (*(float(f"{digit}e{power}") for power in range(-5, 2) for digit in (
 NAMESPACE = "loadstone"
 COUNTERS = {
     "requests": "Operations that ended, by how",
-    "offered": "Operations that the plan asked for",
+    "offered": "Operations that the plan requires",
     "dropped": "Operations that were given up before they were sent",
     "sent_bytes": "Bytes sent to the endpoints",
     "received_bytes": "Bytes received from the endpoints",
 }
 GAUGES = {
-    "offered_per_second": "Operations that the plan asked for over the last second",
+    "offered_per_second": "Operations that the plan requires over the last second",
     "goodput_per_second": "Operations that ended right over the last second",
     "connections": "Open connections of the load",
     "users": "Virtual users",

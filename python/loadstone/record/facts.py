@@ -85,7 +85,7 @@ class ServerCounters(Facts):
     """Its other figures by their INFO names, e.g. `total_net_input_bytes`."""
     run_id: str | None = None
     settings: dict[str, str] = {}
-    """Those that may spoil a figure, as the server tells them: `loglevel`, `slowlog-log-slower-than`."""
+    """Those that may distort a figure, as the server reports them: `loglevel`, `slowlog-log-slower-than`."""
     monitor_clients: int | None = None
     slow_log_entries: int | None = None
     latency_events: dict[str, int] = {}
@@ -196,7 +196,7 @@ class SubjectFacts(Facts):
     throttled_s: float | None = None
     """How long its CPU limit throttled it during the drive, summed over replicas and CPUs; None without a limit."""
     restless_cores: float | None = None
-    """What it still took without load after its warm-up, when that had been waited for in vain; None: it fell quiet."""
+    """What it still took without load after its warm-up, after the longest wait; None: it became idle."""
 
 
 class PartStart(Facts):
@@ -254,7 +254,7 @@ class TrialFacts(Facts):
     settings: dict[str, dict[str, str]] = {}
     """Server -> settings that the experiment gives it, as read back right before the trial; none: not answered."""
     unlike: dict[str, dict[str, str]] = {}
-    """Those of them that are not as asked: what was asked."""
+    """Those of them that differ from what was requested: what was requested."""
     limits: dict[str, PartLimits] = {}
     """Server -> the limits that it has, or was to have."""
     seen: dict[str, dict[str, AvgMax]] = {}

@@ -15,7 +15,7 @@ from loadstone.record.reading import read_environment, read_plan
 from loadstone.secrecy.registry import hidden
 
 _OPTIONS = (("seed", "--seed"), ("quick", "--quick"), ("as_published", "--as-published"), ("scale", "--scale"))
-_ADVICE = "run it anew without --resume"
+_ADVICE = "run it again without --resume"
 _SAME_MACHINE = (
     ("machine", "machine_id"),
     ("machine", "cpu_model"),

@@ -63,8 +63,8 @@ def fitting(columns: Sequence[Column], rows: Sequence[Row], width: int, gap: int
 
 
 def unmeasurable(row: Row) -> list[tuple[str, str]]:
-    """Pairs of a quantile's name and the reason why the data cannot tell it."""
-    return [(name, fmt.sentence(reason) or "the data cannot tell it") for name, reason in row.unmeasurable.items()]
+    """Pairs of a quantile's name and the reason why the data do not support it."""
+    return [(name, fmt.sentence(reason) or "the data do not support it") for name, reason in row.unmeasurable.items()]
 
 
 def errors(row: Row) -> int | None:

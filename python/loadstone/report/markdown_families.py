@@ -107,8 +107,8 @@ def _trial(view: TrialView, anchors: Anchors) -> str:
 
 
 def word_lines(analysis: Analysis) -> Iterator[str]:
-    """What the words mean."""
-    yield from ("## What the words mean", "")
+    """What the terms mean."""
+    yield from ("## What the terms mean", "")
     for terms in glossary.groups_of(analysis).values():
         yield from (f"- **{term}**: {text(meaning)}" for term, meaning in terms.items())
     yield ""

@@ -107,7 +107,7 @@ def unseen(line: Line) -> None:
         (0.98, 1.00, 1.2 / 0.98 - 1),  # at its limit it feeds the server one by one, which costs the server more
         (0.98, 0.9725, 1.1 / 0.98 - 1),
         (1.00, 0.95, 0.0),
-        (0.30, 0.20, 1 / 0.80 - 1),  # nothing was full: the cycle without the generator's part
+        (0.30, 0.20, 1 / 0.80 - 1),  # nothing was saturated: the cycle without the generator's part
         (0.50, 0.02, 1 / 0.98 - 1),
     ],
 )

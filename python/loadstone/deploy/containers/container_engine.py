@@ -73,7 +73,7 @@ class Recipe:
 
 
 class Engine:
-    """One Docker or Podman. Its methods raise `UserError` with the engine's own words."""
+    """One Docker or Podman. Its methods raise `UserError` with the engine's own message."""
 
     def __init__(self, client: docker.DockerClient, path: Path) -> None:
         self.socket = path

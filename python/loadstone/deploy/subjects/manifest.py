@@ -30,7 +30,7 @@ FACTS = ("host", "port", "user", "password", "database", "address", "tls", "ca_f
 def _no_references(words: str) -> str:
     if REFERENCE.search(words) or SECRET.search(words):
         raise ValueError(
-            "a command is seen by every user of the machine; name servers in 'environment' instead, secrets too"
+            "every user of the machine can read a command; name servers in 'environment' instead, secrets too"
         )
     return words
 

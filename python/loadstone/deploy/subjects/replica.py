@@ -175,7 +175,7 @@ class Replica(OneProcess):
         def value(found: re.Match[str]) -> str:
             if found[1] not in places:
                 needs = {"output": "the manifest has no build", "memory_mb": "there is no memory limit"}
-                why = needs.get(found[1], "it stands as a word of its own in a command only")
+                why = needs.get(found[1], "it can only be an argument of its own in a command")
                 raise UserError(f"subject {self.name}: {where}: {found[0]} is not known here: {why}")
             return places[found[1]]
 

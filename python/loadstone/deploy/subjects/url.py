@@ -77,7 +77,7 @@ class UrlSubject:
         self._context = context
         for endpoint in self._endpoints:
             context.heed()
-            context.progress(f"asking {self.name} ({endpoint.label})")
+            context.progress(f"connecting to {self.name} ({endpoint.label})")
             remark_on_exposure(context, self.name, endpoint)
             _ask(self.name, endpoint)
         found = [listening_pid(endpoint) for endpoint in self._endpoints]

@@ -115,7 +115,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
         if upload is None or upload.name != name:
             shown = ascii(name.decode(errors="backslashreplace")[:300])
             raise self.refuse(
-                f"it asked for the file {shown} of this machine, which no statement offered; "
+                f"it requested the file {shown} of this machine, which no statement offered; "
                 "nothing was sent. Do not trust this server"
             )
         content = memoryview(upload.content)
@@ -131,8 +131,8 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
     def refuse_plugin(self, plugin: str) -> Untrusted:
         """The error for a plugin by which the password could be read; it has not been sent."""
         return self.refuse(
-            f"it asks for the password by '{plugin}', in a form that it can read, which is given to a server "
-            "with a verified certificate only; take a user of another plugin (as ed25519), or add ?ssl=yes"
+            f"it requires the password by '{plugin}', in a form that it can read; loadstone sends that only to a "
+            "server with a verified certificate: take a user of another plugin (as ed25519), or add ?ssl=yes"
         )
 
     # What follows takes the place of methods of PyMySQL's.
@@ -163,7 +163,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
     def _read_bytes(self, num_bytes: int) -> bytes:
         self._received_bytes += num_bytes
         if self._received_bytes > REPLY_BYTES_MAX:
-            raise self.refuse(f"its reply has more than {REPLY_BYTES_MAX:,} bytes, which no statement of ours asks for")
+            raise self.refuse(f"its reply has more than {REPLY_BYTES_MAX:,} bytes, which no statement of ours requests")
         data = bytearray()
         while len(data) < num_bytes:
             if time.monotonic() > self._deadline_s:

@@ -123,7 +123,7 @@ class MariaDbUrl:
         What an earlier session of the run left of it is removed first.
         """
         self._context = context
-        context.progress(f"asking {self.name} ({self._endpoint.label})")
+        context.progress(f"connecting to {self.name} ({self._endpoint.label})")
         remark_on_exposure(context, self.name, self._endpoint)
         try:
             with self.control() as control:

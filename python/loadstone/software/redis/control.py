@@ -42,7 +42,7 @@ class RedisControl(RedisSession):
         return row_writing.row_writing(self, data, rows, traces)
 
     def is_full(self, error: BaseException) -> bool:
-        """Whether it refuses writes for want of memory or of disk."""
+        """Whether it refuses writes because memory or disk is full."""
         return says_full(error)
 
     def place(self, server: str) -> Place:

@@ -15,7 +15,7 @@ from loadstone.software.redis.declared import REDIS
 
 COUNTERS = tuple(metric.name for metric in metrics.METRICS if metric.kind == "counter")
 SETTINGS = ("disable-thp", "loglevel", "slowlog-log-slower-than", "slowlog-max-len")
-"""Settings that may spoil a figure; read with each snapshot, because a server that is not ours may change them."""
+"""Settings that may distort a figure; read with each snapshot, because a server that is not ours may change them."""
 CLIENTS_MAX = 1000
 """With more connections than that nobody is listed: the reply would keep the server busy."""
 MONITORS = "O"

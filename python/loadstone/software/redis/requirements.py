@@ -95,7 +95,7 @@ def _explain(control: RedisSession, gone: ServerGone) -> str:
     low = said.lower()
     user = endpoint.username or "default"
     if code == "NOAUTH" or "authentication required" in low:
-        text = f"it wants a password ({said}); give it as redis://:PASSWORD@HOST or ?password_env=VARIABLE"
+        text = f"it requires a password ({said}); give it as redis://:PASSWORD@HOST or ?password_env=VARIABLE"
     elif "without any password configured" in low or "no password is set" in low:
         text = f"it has no password, and one was given ({said}); leave the password out"
     elif code == "WRONGPASS" or "invalid password" in low or isinstance(gone.__cause__, redis.AuthenticationError):

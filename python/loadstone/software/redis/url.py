@@ -96,7 +96,7 @@ class UrlServer:
 
     def start(self, context: DeployContext) -> Endpoint:
         """Ask the server whether it can be loaded; see `provider.Server.start`."""
-        context.progress(f"asking {self.name} ({self._endpoint.label})")
+        context.progress(f"connecting to {self.name} ({self._endpoint.label})")
         remark_on_exposure(context, self.name, self._endpoint)
         self.facts = inspect_server(self._endpoint, self._settings.modules)
         if self.facts.mode == "cluster":

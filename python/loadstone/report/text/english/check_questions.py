@@ -28,7 +28,7 @@ CHECK_QUESTIONS: Mapping[str, str] = {
     "check.settings": "Did the servers run with the requested settings?",
     "check.limits": "Were the requested CPU and memory limits in force?",
     "check.connection_leak": "Did the application open ever more connections without closing them?",
-    "check.evicted_keys": "Did the server throw data away?",
+    "check.evicted_keys": "Did the server evict data?",
     "check.swap": "Was memory moved to the disk and back?",
     "check.placement": "Did the generator and the server take CPU time from each other?",
     "check.background": "Did the server save its data while it was measured?",

@@ -115,7 +115,7 @@ def _known_keys(name: str, arguments: Sequence[Argument]) -> list[Argument] | No
     try:
         return DATA[name](arguments)
     except Unclear as unclear:
-        raise Refusal("it cannot be told which keys it reaches", str(unclear)) from None
+        raise Refusal("which keys it reaches is not known", str(unclear)) from None
 
 
 def _require_ours(key: Argument, prefix: str | None) -> None:
