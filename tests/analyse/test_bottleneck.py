@@ -210,7 +210,7 @@ def test_a_rate_that_was_not_reached_is_not_paced(limited: Callable[..., Bottlen
 def test_a_subject_may_use_all_its_cpus(limited: Callable[..., Bottleneck]) -> None:
     found = limited(with_app(1.9))
     assert found.part == "subject"
-    assert text(found.message) == "subject-bound: app 1.90 of its 2 CPUs; the store beside it: redis 55 %"
+    assert text(found.message) == "subject-bound: app 1.90 of its 2 CPUs; the store behind it: redis 55 %"
     assert limited(with_app(1.2)).part == "latency"
     assert limited(with_app(1.0, main_thread=0.97)).part == "subject"
 
@@ -291,7 +291,7 @@ def test_an_application_at_its_limit_is_named_beside_its_idle_stores(limited: Ca
     one = limited(behind_app(1.02, limit="1", stores={"redis": 0.03}))
     assert text(one.message).endswith("; the store is idle (redis 3 %)")
     busy_store = limited(behind_app(1.02, limit="1", stores={"mariadb": 0.7}))
-    assert text(busy_store.message).endswith("; the store beside it: mariadb 70 %")
+    assert text(busy_store.message).endswith("; the store behind it: mariadb 70 %")
 
 
 def test_replicas_count_together_against_the_limits_of_all(limited: Callable[..., Bottleneck]) -> None:

@@ -53,7 +53,7 @@ def test_one_setting_in_two_spellings(spelling: Spelling, asked: object, told: s
 )
 def test_another_setting_is_named_with_what_was_asked(spelling: Spelling, asked: object, told: str) -> None:
     assert mismatched({"name": asked}, {"name": told}, spelling) == {"name": str(asked)}
-    assert differences({"name": asked}, {"name": told}, spelling) == [f"name is {told}, not {asked} as asked"]
+    assert differences({"name": asked}, {"name": told}, spelling) == [f"name is {told}, not {asked} as requested"]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_size_of_another_server_s_is_another_size(asked: str, told: str, spell
 def test_what_was_asked_is_told_as_the_server_writes_it() -> None:
     assert mismatched({"appendonly": True}, {"appendonly": "no"}, REDIS) == {"appendonly": "yes"}
     assert mismatched({"save": ""}, {"save": "900 1"}, REDIS) == {"save": '""'}
-    assert differences({"log_bin": True}, {"log_bin": "OFF"}, MARIADB) == ["log_bin is OFF, not ON as asked"]
+    assert differences({"log_bin": True}, {"log_bin": "OFF"}, MARIADB) == ["log_bin is OFF, not ON as requested"]
 
 
 def test_names_of_option_files_and_of_the_server_are_the_same() -> None:

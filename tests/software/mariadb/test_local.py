@@ -149,7 +149,7 @@ def test_a_number_taken_otherwise_than_asked_is_told() -> None:
     asked = {"innodb-buffer-pool-size": "64M", "query_cache_type": True, "sync_binlog": 1}
     assert differences(asked, got) == ["sync_binlog has no effect without a binary log (log_bin: true)"]
     assert differences({"innodb_buffer_pool_size": 67108865}, got) == [
-        "innodb_buffer_pool_size is 67108864, not 67108865 as asked"
+        "innodb_buffer_pool_size is 67108864, not 67108865 as requested"
     ]
 
 

@@ -163,7 +163,7 @@ def test_a_number_that_the_server_changed_is_told(context: DeployContext, tmp_pa
     got = server.settings_read_back["maxclients"]
     server.stop()
     assert int(got) < 512
-    assert f"redis: maxclients is {got}, not 5000 as asked" in told
+    assert f"redis: maxclients is {got}, not 5000 as requested" in told
 
 
 def test_a_missing_wheel_says_what_runs_without_it(context: DeployContext, monkeypatch: pytest.MonkeyPatch) -> None:
