@@ -55,7 +55,7 @@ def is_gone(pid: int) -> bool:
         return True
 
 
-def words_of(process: psutil.Process) -> str:
+def arguments_of(process: psutil.Process) -> str:
     """Its command line; nothing of one that ended meanwhile."""
     with contextlib.suppress(psutil.Error):
         return " ".join(process.cmdline())
@@ -69,7 +69,7 @@ def context(tmp_path: Path) -> Iterator[DeployContext]:
     root.mkdir()
     yield DeployContext(work_root=root)
     assert list(root.iterdir()) == []
-    said = [words_of(child) for child in psutil.Process().children(recursive=True)]
+    said = [arguments_of(child) for child in psutil.Process().children(recursive=True)]
     assert [words for words in said if str(root) in words] == []
 
 

@@ -10,7 +10,7 @@ PACKAGE = ROOT / "python" / "loadstone"
 STAGES = ["spec", "plan", "deploy", "drive", "observe", "record", "judge", "analyse", "report", "live"]
 DATA_TYPES = {
     "spec": {"spec.counting", "spec.experiment", "spec.levels", "spec.units"},
-    "plan": {"plan.labels", "plan.looks", "plan.model", "plan.outline", "plan.run_plan", "plan.slots", "plan.wanted"},
+    "plan": {"plan.labels", "plan.looks", "plan.model", "plan.outline", "plan.run_plan", "plan.slots", "plan.required"},
     "deploy": {"deploy.control", "deploy.ledger", "deploy.limit_in_force", "deploy.provider", "deploy.placement"},
     "drive": {"drive.outcome"},
     "observe": {"observe.sample"},

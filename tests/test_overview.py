@@ -6,7 +6,7 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.message import Message
-from loadstone.options import RunOptions, wanted_experiment, wanted_plan
+from loadstone.options import RunOptions, requested_experiment, requested_plan
 from loadstone.overview import announce, describe_experiment, prospects, shortcomings
 from loadstone.plan.design import make_run_plan
 from loadstone.report.text.catalogue import text
@@ -103,11 +103,11 @@ def test_show_holds_the_prospects_beside_the_comparisons() -> None:
 
 def test_the_options_reach_the_plan() -> None:
     options = RunOptions(experiment="json-documents", blocks=9, budget="20m", seed=5, only=("operation=set",))
-    run_plan = wanted_plan(wanted_experiment(options), options, (1,))
+    run_plan = requested_plan(requested_experiment(options), options, (1,))
     assert (run_plan.budget_s, run_plan.seed) == (1200, 5)
     assert {group.looks for group in run_plan.groups} == {(9,)}
     with pytest.raises(UserError, match=r"^--budget 20: '20' has no unit; write for example `90 s`"):
-        wanted_plan(find("json-documents"), RunOptions(experiment="json-documents", budget="20"), ())
+        requested_plan(find("json-documents"), RunOptions(experiment="json-documents", budget="20"), ())
 
 
 def test_scale_and_subject_reach_the_plan() -> None:
@@ -119,7 +119,7 @@ def test_scale_and_subject_reach_the_plan() -> None:
         only=("store=mariadb",),
         blocks=1,
     )
-    run_plan = wanted_plan(wanted_experiment(options), options, ())
+    run_plan = requested_plan(requested_experiment(options), options, ())
     assert run_plan.scale == 0.1
     assert run_plan.trials[0].subjects["app"].urls == ("http://user:secret@host",)
     assert run_plan.trials[0].servers["mariadb"]["kind"] == "mariadb-url"
@@ -129,7 +129,7 @@ def test_scale_and_subject_reach_the_plan() -> None:
     with pytest.raises(
         UserError, match=r"^--scale 2: must be more than 0 and at most 1; write for example 0\.1 or 10 %$"
     ):
-        wanted_plan(find(str(APP)), RunOptions(experiment=str(APP), scale="2"), ())
+        requested_plan(find(str(APP)), RunOptions(experiment=str(APP), scale="2"), ())
 
 
 def test_an_application_is_announced_with_the_time_it_takes_to_start() -> None:

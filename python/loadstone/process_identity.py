@@ -46,9 +46,11 @@ def boot_id() -> str:
     return ""
 
 
-def end_identified(wanted: ProcessIdentity) -> bool:
+def end_identified(required: ProcessIdentity) -> bool:
     """SIGKILL to a process, if it is still the one that was written down; whether it was sent."""
-    return signal_if(wanted.pid, signal.SIGKILL, lambda: bool(wanted.command) and identify(wanted.pid) == wanted)
+    return signal_if(
+        required.pid, signal.SIGKILL, lambda: bool(required.command) and identify(required.pid) == required
+    )
 
 
 def signal_if(pid: int, number: int, still: Callable[[], bool]) -> bool:

@@ -62,7 +62,7 @@ def behind_app(
     throttled: float = 0.0,
     stores: dict[str, float] | None = None,
     cpus: tuple[int, ...] = (0, 2, 3, 4),
-    **seen: float,
+    **observed: float,
 ) -> Change:
     """An application of so many cores before a MariaDB and a Redis that take so many each."""
 
@@ -78,7 +78,7 @@ def behind_app(
         facts["kinds"]["spring"] = "subject"
         for name in names:
             facts["parts"][name] = {"mean_share": cores / replicas}
-            facts["seen"][name] = {metric: {"avg": value, "max": value} for metric, value in seen.items()}
+            facts["seen"][name] = {metric: {"avg": value, "max": value} for metric, value in observed.items()}
         redis = facts["parts"].pop("redis")
         if "redis" in shares:
             facts["parts"]["redis"] = redis | {"mean_share": shares["redis"], "main_thread_share": shares["redis"]}
@@ -96,9 +96,9 @@ def behind_app(
 
 def waits_for_disk(wa: float, **rates: float) -> Change:
     def change(line: Line) -> None:
-        seen = line["facts"]["seen"]
-        seen.setdefault("host", {})["wa"] = {"avg": wa, "max": wa}
-        seen.setdefault("mariadb", {}).update({name: {"avg": value, "max": value} for name, value in rates.items()})
+        observed = line["facts"]["seen"]
+        observed.setdefault("host", {})["wa"] = {"avg": wa, "max": wa}
+        observed.setdefault("mariadb", {}).update({name: {"avg": value, "max": value} for name, value in rates.items()})
 
     return change
 

@@ -236,8 +236,8 @@ def test_repeats_tell_what_one_run_could_not(learned: Learned, clean: TrialRecor
     assert found.verdict == "did_not_happen"
     assert text(found.now) == (
         "Each condition was measured in 3 blocks, in random order. Single trials of one condition lie up to 20 % "
-        "apart, typically 20 %: two single runs could not distinguish a smaller difference from chance, and keeping the "
-        "better of two would have added 6.1 %."
+        "apart, typically 20 %: two single runs could not distinguish a smaller difference from chance, and keeping "
+        "the better of two would have added 6.1 %."
     )
     once = learned("repeats", trials[:1])
     assert (once.verdict, "measured once here, too" in text(once.now)) == ("caught", True)

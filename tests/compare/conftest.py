@@ -149,7 +149,7 @@ class Told:
         return [one.primary.kind for one in self.report.comparisons]
 
 
-def told(*runs: Path, **options: Any) -> Told:
+def reported(*runs: Path, **options: Any) -> Told:
     printed = StringIO()
     outcome = compare(CompareOptions(runs=runs, **options), Console(file=printed, width=160, highlight=False))
     return Told(outcome, printed.getvalue())
@@ -157,7 +157,7 @@ def told(*runs: Path, **options: Any) -> Told:
 
 def refused(*runs: Path, **options: Any) -> str:
     with pytest.raises(UserError) as error:
-        told(*runs, **options)
+        reported(*runs, **options)
     assert "\n" not in str(error.value)
     return str(error.value)
 

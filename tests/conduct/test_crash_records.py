@@ -11,8 +11,8 @@ import pytest
 
 from loadstone.conduct.crashes import Crashes
 from loadstone.errors import Interrupted, ServerGone, UserError
+from loadstone.plan.required import PlannedCrash
 from loadstone.plan.run_plan import CrashTrial, PlannedTrial
-from loadstone.plan.wanted import PlannedCrash
 from loadstone.record.crash import CrashRecord
 
 from ..fake_redis import FakeServer, numbered

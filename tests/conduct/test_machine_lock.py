@@ -60,9 +60,9 @@ def write_note(place: Path, process: subprocess.Popen[bytes] | int, uid: int | N
     pid = process if isinstance(process, int) else process.pid
     uid = os.geteuid() if uid is None else uid
     fields = {"started": started(pid), "boot": boot_id(), "space": machine_lock._process_space(), "folder": "/x"}
-    told = fields | changed
+    reported = fields | changed
     note = place / f"loadstone-{uid}-{pid}-0123456789abcdef.run"
-    note.write_text(f"loadstone 1 {told['started']} {told['boot']} {told['space']} {told['folder']}\n")
+    note.write_text(f"loadstone 1 {reported['started']} {reported['boot']} {reported['space']} {reported['folder']}\n")
     note.chmod(0o644)
     return note
 

@@ -12,7 +12,7 @@ from loadstone.deploy.traces import Traces
 from loadstone.errors import DriveFailed, LoadstoneError, ServerGone, UserError
 from loadstone.plan.http import HttpRequest
 from loadstone.plan.model import Operation
-from loadstone.plan.wanted import StoredCount
+from loadstone.plan.required import StoredCount
 from loadstone.record.observation import Drive, Observation
 
 from ..fakes import DONE, FakeSubject

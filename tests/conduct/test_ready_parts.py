@@ -24,8 +24,8 @@ from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.processes.resource_limits import Throttling
 from loadstone.deploy.provider import ServerFacts
 from loadstone.plan.model import Endpoint
+from loadstone.plan.required import StoredCount
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.wanted import StoredCount
 
 from ..fake_redis import FakeServer
 from ..fakes import FakeSubject, deployed

@@ -33,9 +33,9 @@ def setting(control: Control) -> str:
 
 def test_settings_are_told_under_the_names_that_they_are_asked_by(control: Control) -> None:
     name = setting(control)
-    told = control.settings([name, "no-such-setting"])
-    assert list(told) == [name]
-    assert told[name] in ("no", "1")
+    reported = control.settings([name, "no-such-setting"])
+    assert list(reported) == [name]
+    assert reported[name] in ("no", "1")
 
 
 def test_what_is_stored_is_counted(control: Control) -> None:

@@ -18,8 +18,8 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.row_writer import DataWriter
 from loadstone.deploy.server_pool import ServerPool
 from loadstone.errors import OutOfRoom, UserError
+from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.wanted import WantedData
 from loadstone.software.mariadb import capacity as module
 from loadstone.software.mariadb.capacity import disk_room
 from loadstone.software.mariadb.control import MariaDbControl
@@ -51,9 +51,9 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-def rows(count: int = 5000) -> WantedData:
+def rows(count: int = 5000) -> RequiredData:
     columns = {"id": "{number}", "text": "{random 200 lowercase}"}
-    return WantedData("posts", count, columns, "db", table="loadstone_post")
+    return RequiredData("posts", count, columns, "db", table="loadstone_post")
 
 
 def trial(count: int) -> PlannedTrial:

@@ -40,7 +40,7 @@ def fill(found: UserRedis, free: int, name: str = "theirs") -> int:
     """Take memory until no more than so many bytes are free; how many keys that took."""
     number = 0
     with found.client() as client:
-        while (told := client.info("memory"))["maxmemory"] - told["used_memory"] > free:
+        while (reported := client.info("memory"))["maxmemory"] - reported["used_memory"] > free:
             client.set(f"{name}:{number}", "x" * 10_000)
             number += 1
     return number

@@ -12,7 +12,7 @@ BOTH = (REDIS, MARIADB)
 
 @pytest.mark.parametrize("spelling", BOTH, ids=["redis", "mariadb"])
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("requested", "reported"),
     [
         (True, "yes"),
         (True, "ON"),
@@ -33,14 +33,14 @@ BOTH = (REDIS, MARIADB)
         ("O_DIRECT", "o_direct"),
     ],
 )
-def test_one_setting_in_two_spellings(spelling: Spelling, asked: object, told: str) -> None:
-    assert mismatched({"name": asked}, {"name": told}, spelling) == {}
-    assert differences({"name": asked}, {"name": told}, spelling) == []
+def test_one_setting_in_two_spellings(spelling: Spelling, requested: object, reported: str) -> None:
+    assert mismatched({"name": requested}, {"name": reported}, spelling) == {}
+    assert differences({"name": requested}, {"name": reported}, spelling) == []
 
 
 @pytest.mark.parametrize("spelling", BOTH, ids=["redis", "mariadb"])
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("requested", "reported"),
     [
         ("always", "everysec"),
         (50000, "10000"),
@@ -51,13 +51,15 @@ def test_one_setting_in_two_spellings(spelling: Spelling, asked: object, told: s
         ("5x", "5"),
     ],
 )
-def test_another_setting_is_named_with_what_was_asked(spelling: Spelling, asked: object, told: str) -> None:
-    assert mismatched({"name": asked}, {"name": told}, spelling) == {"name": str(asked)}
-    assert differences({"name": asked}, {"name": told}, spelling) == [f"name is {told}, not {asked} as requested"]
+def test_another_setting_is_named_with_what_was_asked(spelling: Spelling, requested: object, reported: str) -> None:
+    assert mismatched({"name": requested}, {"name": reported}, spelling) == {"name": str(requested)}
+    assert differences({"name": requested}, {"name": reported}, spelling) == [
+        f"name is {reported}, not {requested} as requested"
+    ]
 
 
 @pytest.mark.parametrize(
-    ("asked", "told", "spelling"),
+    ("requested", "reported", "spelling"),
     [
         ("64mb", "67108864", REDIS),
         ("64MB", "67108864", REDIS),
@@ -69,16 +71,16 @@ def test_another_setting_is_named_with_what_was_asked(spelling: Spelling, asked:
         ("2K", "2048", MARIADB),
     ],
 )
-def test_a_size_is_what_the_server_takes_it_for(asked: str, told: str, spelling: Spelling) -> None:
-    assert mismatched({"name": asked}, {"name": told}, spelling) == {}
+def test_a_size_is_what_the_server_takes_it_for(requested: str, reported: str, spelling: Spelling) -> None:
+    assert mismatched({"name": requested}, {"name": reported}, spelling) == {}
 
 
 @pytest.mark.parametrize(
-    ("asked", "told", "spelling"),
+    ("requested", "reported", "spelling"),
     [("64mb", "64000000", REDIS), ("1g", "1073741824", REDIS), ("1g", "1000000000", MARIADB)],
 )
-def test_a_size_of_another_server_s_is_another_size(asked: str, told: str, spelling: Spelling) -> None:
-    assert mismatched({"name": asked}, {"name": told}, spelling) == {"name": asked}
+def test_a_size_of_another_server_s_is_another_size(requested: str, reported: str, spelling: Spelling) -> None:
+    assert mismatched({"name": requested}, {"name": reported}, spelling) == {"name": requested}
 
 
 def test_what_was_asked_is_told_as_the_server_writes_it() -> None:

@@ -9,7 +9,7 @@ from loadstone.analyse.notes import published_sources
 from loadstone.errors import UserError
 from loadstone.figures import duration, rounded
 from loadstone.judge.metrics import figure, less_is_better
-from loadstone.plan.labels import label_of, level_words
+from loadstone.plan.labels import label_of, level_label
 from loadstone.report.text.catalogue import text
 from loadstone.report.text.english.metrics import figure_text, metric_text
 from loadstone.spec.experiment import Factor
@@ -35,7 +35,7 @@ from loadstone.spec.levels import identity
     ],
 )
 def test_levels_in_words(factor: dict[str, Any], level: Any, words: str) -> None:
-    assert level_words("warm_up", level, Factor.model_validate(factor)) == words
+    assert level_label("warm_up", level, Factor.model_validate(factor)) == words
 
 
 def test_a_condition_is_called_as_in_its_first_table(synthetic: ModuleType) -> None:

@@ -17,11 +17,11 @@ class Counting:
     METRICS = by_name([Metric("asked", "part", "counter", "times", "how often it was called", "nowhere")])
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.requested = 0
 
     def sample(self, unix_s: float) -> Iterable[Sample]:
-        self.asked += 1
-        return [Sample(unix_s, "part", "asked", self.asked)]
+        self.requested += 1
+        return [Sample(unix_s, "part", "asked", self.requested)]
 
 
 class Failing(Counting):
@@ -32,7 +32,7 @@ class Failing(Counting):
 
 class SlowOnce(Counting):
     def sample(self, unix_s: float) -> Iterable[Sample]:
-        if self.asked == 0:
+        if self.requested == 0:
             time.sleep(0.2)
         return super().sample(unix_s)
 
@@ -40,14 +40,14 @@ class SlowOnce(Counting):
 class Moments:
     """Where samples go; `enough` is set after a number of them."""
 
-    def __init__(self, wanted: int) -> None:
+    def __init__(self, required: int) -> None:
         self.all: list[list[Sample]] = []
-        self.wanted = wanted
+        self.required = required
         self.enough = threading.Event()
 
     def __call__(self, samples: list[Sample]) -> None:
         self.all.append(samples)
-        if len(self.all) >= self.wanted:
+        if len(self.all) >= self.required:
             self.enough.set()
 
 
@@ -73,7 +73,7 @@ def test_a_monitor_that_raises_is_noted_once_and_stops_nobody() -> None:
     with Sampler([failing, Counting()], moments, interval_s=0.02) as sampler:
         assert moments.enough.wait(20)
     assert sampler.problems == ["Failing: RuntimeError: no such thing"]
-    assert failing.asked == len(moments.all)
+    assert failing.requested == len(moments.all)
     assert all(len(samples) == 1 for samples in moments.all)
 
 

@@ -60,8 +60,8 @@ def test_as_many_urls_as_replicas(app: str) -> None:
 def test_what_the_user_must_have_done_is_told(app: str) -> None:
     experiment = override(by_url(app), servers=["mariadb=mariadb://user:secret@host"])
     text = description(outline(make_run_plan(experiment, only=MARIADB, blocks=1), experiment), experiment)
-    told = " ".join(text[text.index("Subject app") :].split())
-    assert told.startswith(
+    reported = " ".join(text[text.index("Subject app") :].split())
+    assert reported.startswith(
         "Subject app: yours, 1 URL (work write, read); it must run with SUBJECT_STORE=mariadb "
         "SUBJECT_CACHE as the experiment has it Data"
     )

@@ -37,14 +37,14 @@ def test_quantiles_are_those_of_hdrhistograms_own_tools(synthetic: ModuleType) -
 
 
 @pytest.mark.parametrize(
-    ("operations", "told"),
+    ("operations", "reported"),
     [(199, []), (200, ["p50"]), (1000, ["p50", "p90"]), (10_000, ["p50", "p90", "p95", "p99"])],
 )
 def test_a_quantile_needs_a_hundred_operations_beyond_it(
-    synthetic: ModuleType, operations: int, told: list[str]
+    synthetic: ModuleType, operations: int, reported: list[str]
 ) -> None:
     found = quantiles(synthetic, [5000] * operations)
-    assert [name for name in ("p50", "p90", "p95", "p99", "p999") if getattr(found, name) is not None] == told
+    assert [name for name in ("p50", "p90", "p95", "p99", "p999") if getattr(found, name) is not None] == reported
     assert (found.min, found.max) == (5000, 5000)
 
 

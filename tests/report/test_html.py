@@ -45,8 +45,8 @@ class Page(HTMLParser):
         elif not self._open or self._open[-1] != "style":
             self.words += data
 
-    def all(self, tag: str, **wanted: str) -> list[dict[str, str]]:
-        return [a for name, a in self.elements if name == tag and wanted.items() <= a.items()]
+    def all(self, tag: str, **required: str) -> list[dict[str, str]]:
+        return [a for name, a in self.elements if name == tag and required.items() <= a.items()]
 
     @property
     def ids(self) -> list[str]:

@@ -132,8 +132,8 @@ def test_the_words_are_explained(judged: Analysis, report: tuple[str, set[str]])
 
 
 def test_the_columns_of_verdicts_are_named_by_the_conditions(judged: Analysis) -> None:
-    told, _ = written(judged)
-    heads = [line for line in told.splitlines() if line.startswith(("| pair |", "| pair and metric |"))]
+    reported, _ = written(judged)
+    heads = [line for line in reported.splitlines() if line.startswith(("| pair |", "| pair and metric |"))]
     assert heads
     assert not any("| A |" in head or "B against A" in head for head in heads)
     assert any("against" in head for head in heads)

@@ -67,7 +67,7 @@ def test_the_store_stands_in_brackets_in_millicores(application: Analysis, appli
             update={
                 "throughput_per_s": 2600.4,
                 "goodput_per_s": 2600.4,
-                "seen": applications.seen_of("mariadb", 0.38),
+                "seen": applications.figures_of_parts("mariadb", 0.38),
                 "kinds": {"mariadb": "mariadb", "spring": "subject"},
             }
         )

@@ -38,9 +38,9 @@ FORMATS = (on_terminal, in_markdown, on_the_page)
 
 
 def crash(**changes: object) -> CrashRow:
-    told = {"times": 3, "acknowledged": 1000, "writes": 1000, "looked_up": True, "present": 1000, "lost_min": 0,
+    reported = {"times": 3, "acknowledged": 1000, "writes": 1000, "looked_up": True, "present": 1000, "lost_min": 0,
             "lost_max": 0, "lost_worst": 0, "restart_s": 0.5}  # fmt: skip
-    return CrashRow.model_validate({"condition": {}, "label": "x", **told, **changes})
+    return CrashRow.model_validate({"condition": {}, "label": "x", **reported, **changes})
 
 
 @pytest.mark.parametrize("shown", FORMATS)

@@ -21,7 +21,7 @@ from loadstone.judge.validity.limits import GAIN
 from loadstone.judge.validity.reasons import counted_reasons, failed_checks
 from loadstone.judge.verdict import Bound
 from loadstone.message import Message, message
-from loadstone.plan.labels import condition_words
+from loadstone.plan.labels import condition_label
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.histogram import PER_MILLE, SAMPLES_BEYOND, measurable
 from loadstone.record.reading import Run, mean_of
@@ -82,7 +82,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
     used = [trial for trial in trials if not forbidding(trial)]
     head: dict[str, Any] = {
         "condition": condition,
-        "label": condition_words(run.experiment, condition, table.vary),
+        "label": condition_label(run.experiment, condition, table.vary),
         "trials": [trial.trial for trial in trials],
         "published": published_figure(run.experiment, condition),
         "published_columns": published_columns(run.experiment, condition),

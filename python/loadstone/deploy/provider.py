@@ -56,7 +56,7 @@ class DeployContext:
     only_asking: bool = False
     """Whether a server that is not ours is only asked whether it can serve: nothing is made on it."""
 
-    def heed(self) -> None:
+    def raise_if_stopped(self) -> None:
         """Called by all that waits for long.
 
         Raises:

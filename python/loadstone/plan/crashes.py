@@ -13,9 +13,9 @@ from loadstone.plan.mode import Mode, condition_text
 from loadstone.plan.model import Closed, Plan
 from loadstone.plan.order import derived_seed
 from loadstone.plan.pairs import Only, has_levels
+from loadstone.plan.required import PlannedCrash
 from loadstone.plan.run_plan import CrashTrial, PlannedTrial
 from loadstone.plan.substitute import Path, substitute
-from loadstone.plan.wanted import PlannedCrash
 from loadstone.plan.workload import with_fixed_length
 from loadstone.spec.experiment import Crash, Experiment
 from loadstone.spec.levels import identity

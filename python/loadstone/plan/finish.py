@@ -25,7 +25,7 @@ def finish_operations(operations: list[dict[str, Any]]) -> None:
             operation["read_back"] = with_arguments(operation["read_back"], (*at, "read_back"))
 
 
-def finish_words(words: dict[str, Any], mode: Mode, prefix: str, replicas: int) -> None:
+def finish_workload(words: dict[str, Any], mode: Mode, prefix: str, replicas: int) -> None:
     """Documents, keys, users and pool of a plan, at the mode's scale and for so many replicas. Raises FieldError."""
     scaled = words.pop("scaled")
     if not isinstance(scaled, bool):

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from loadstone.plan.model import Closed, Open, Plan
+from loadstone.plan.required import PlannedCrash, RequiredData, RequiredSubject, StoredCount
 from loadstone.plan.trial_length import TRIAL_OVERHEAD_S
-from loadstone.plan.wanted import PlannedCrash, StoredCount, WantedData, WantedSubject
 
 Level = str | int | float | bool
 Condition = dict[str, Level]
@@ -88,9 +88,9 @@ class PlannedTrial:
     load: Plan | None
     """Stores the data that the trial needs; None when it needs none."""
     group: str = TABLE_GROUP
-    subjects: Mapping[str, WantedSubject] = field(default_factory=dict)
+    subjects: Mapping[str, RequiredSubject] = field(default_factory=dict)
     """Applications that must run, by name."""
-    data: tuple[WantedData, ...] = ()
+    data: tuple[RequiredData, ...] = ()
     """Rows that must be there before the first trial on a server."""
     stored: tuple[StoredCount, ...] = ()
     target: str | None = None

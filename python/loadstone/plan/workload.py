@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from loadstone.errors import UserError
 from loadstone.plan.deployment import Deployment, DeploymentPlanner
-from loadstone.plan.finish import finish_operations, finish_words
+from loadstone.plan.finish import finish_operations, finish_workload
 from loadstone.plan.mode import Mode, condition_text
 from loadstone.plan.model import Closed, Endpoint, Keys, Operation, Phases, Plan, Pool
 from loadstone.plan.substitute import FieldError, Path, substitute, with_units
@@ -71,7 +71,7 @@ class WorkloadPlanner:
             data = with_units(substitute(words, condition, self._experiment.factors, template=True))
             finish_operations(data["operations"])
             self._finish_count(data["keys"], condition)
-            finish_words(data, self._mode, prefix, replicas)
+            finish_workload(data, self._mode, prefix, replicas)
             self._finish_data(data)
         except FieldError as error:
             raise self._error(error.path, error.problem, words, numbers, place) from None
@@ -91,11 +91,11 @@ class WorkloadPlanner:
     def check_target(self, condition: Condition, plan: Plan, deployment: Deployment) -> None:
         """A subject is asked by HTTP, a server is not. Raises UserError with the line of the protocol."""
         for name in deployment.targets:
-            wanted = ("http1",) if name in deployment.subjects else ("resp2", "resp3")
-            if plan.protocol not in wanted:
+            required = ("http1",) if name in deployment.subjects else ("resp2", "resp3")
+            if plan.protocol not in required:
                 is_a = "subject" if name in deployment.subjects else "server"
                 problem = f"'{name}' gets the load and is a {is_a} ({condition_text(condition)})"
-                remedy = f"write protocol {' or '.join(wanted)}, or another target"
+                remedy = f"write protocol {' or '.join(required)}, or another target"
                 raise self._experiment.source.error(("workload", "protocol"), f"{problem}; {remedy}")
 
     def _model(self, condition: Condition) -> tuple[Path, dict[str, Any] | None]:
@@ -136,14 +136,14 @@ class WorkloadPlanner:
         """The plan that stores what a trial of `plan` needs, each key once; None if it needs nothing."""
         source = self._experiment.source
         workload = self._experiment.workload
-        wanted = [(index, load) for index, load in enumerate(workload.load) if fits(condition, load.when)]
-        if not wanted:
+        required = [(index, load) for index, load in enumerate(workload.load) if fits(condition, load.when)]
+        if not required:
             return None
-        if len(wanted) > 1:
-            second = wanted[1][0]
+        if len(required) > 1:
+            second = required[1][0]
             problem = f"{condition_text(condition)} is loaded twice; narrow one `when`"
             raise source.error(("workload", "load", second), problem)
-        index, load = wanted[0]
+        index, load = required[0]
         operations = [
             (number, operation)
             for number, operation in enumerate(workload.operations)

@@ -43,7 +43,7 @@ from loadstone.record.reading import read_crashes, read_environment, read_looks,
 from loadstone.record.trial import TrialRecord
 from loadstone.secrecy.registry import hidden
 
-_SWITCH_WORDS = {"on", "off", "yes", "no", "y", "n"}
+_SWITCH_TEXTS = {"on", "off", "yes", "no", "y", "n"}
 
 
 class RunFolder:
@@ -166,13 +166,13 @@ class TrialWriter:
     def __init__(self, folder: RunFolder, trial: str, attempt: int) -> None:
         self.trial = trial
         self.attempt = attempt
-        self.seen: list[Interval] = []
+        self.observed: list[Interval] = []
         """The intervals written so far."""
         self._folder = folder
 
     def add_interval(self, interval: Interval) -> None:
         """Append a line an operation to `intervals.jsonl`. Raises as `LineFile.append`."""
-        self.seen.append(interval)
+        self.observed.append(interval)
         whole = interval.model_dump(mode="json", exclude={"operations"})
         for name, operation in interval.operations.items():
             figures = operation.model_dump(mode="json", exclude={"response_histogram", "service_histogram"})
@@ -192,7 +192,7 @@ class TrialWriter:
         """
         facts = hidden({**trial.facts, "attempt": self.attempt})
         written = trial.model_copy(update={"facts": facts})
-        lines = "".join(f"{line}\n" for line in log_lines(self.seen, trial.started_unix_ns))
+        lines = "".join(f"{line}\n" for line in log_lines(self.observed, trial.started_unix_ns))
         write_file(self._folder.path / LATENCY / f"{trial.trial}.hlog", lines.encode())
         self._folder.intervals.sync()
         self._folder.samples.sync()
@@ -262,6 +262,6 @@ def _quoted(value: Any) -> Any:
         return {_quoted(key): _quoted(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_quoted(item) for item in value]
-    if isinstance(value, str) and value.lower() in _SWITCH_WORDS:
+    if isinstance(value, str) and value.lower() in _SWITCH_TEXTS:
         return DoubleQuotedScalarString(value)
     return value

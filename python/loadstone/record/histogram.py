@@ -107,7 +107,7 @@ def quantiles_ns(
 
 def quantiles_of_summary(latency: Latency) -> Quantiles:
     """Quantiles of a driver's own summary, without those that too few values lie beyond."""
-    told = {
+    reported = {
         name: getattr(latency, name) if measurable(per_mille, latency.count) else None
         for name, per_mille in PER_MILLE.items()
     }
@@ -116,7 +116,7 @@ def quantiles_of_summary(latency: Latency) -> Quantiles:
         min=latency.min if known else None,
         mean=latency.mean if known else None,
         max=latency.max if known else None,
-        **told,
+        **reported,
     )
 
 

@@ -66,12 +66,12 @@ def _other_identity() -> str:
     """Where there is no machine-id file: macOS's own number, else the network card's."""
     if platform.system() == "Darwin":
         try:
-            told = subprocess.run(
+            reported = subprocess.run(
                 ["/usr/sbin/ioreg", "-rd1", "-c", "IOPlatformExpertDevice"], capture_output=True, text=True, timeout=5
             ).stdout
         except (OSError, subprocess.SubprocessError):
-            told = ""
-        if match := re.search(r'"IOPlatformUUID" = "([^"]+)"', told):
+            reported = ""
+        if match := re.search(r'"IOPlatformUUID" = "([^"]+)"', reported):
             return match[1]
     node = uuid.getnode()
     made_up = node >> 40 & 1  # the multicast bit: no card was found, and the number is random
@@ -80,8 +80,8 @@ def _other_identity() -> str:
 
 def cpu_model() -> str | None:
     """The processor's name for people."""
-    told = _text("/proc/cpuinfo") or ""
-    if match := re.search(r"^(?:model name|Model|Hardware)\s*:\s*(.+)$", told, re.MULTILINE):
+    reported = _text("/proc/cpuinfo") or ""
+    if match := re.search(r"^(?:model name|Model|Hardware)\s*:\s*(.+)$", reported, re.MULTILINE):
         return match[1].strip()
     return platform.processor() or None
 

@@ -51,11 +51,11 @@ class Window:
 
     def mean(self, part: str, metric: str) -> float | None:
         """The mean of a rate or a share that each sample tells of the time since the one before."""
-        seen = self._within(part, metric)
-        covered_s = sum(inside_s for _, inside_s in seen)
+        observed = self._within(part, metric)
+        covered_s = sum(inside_s for _, inside_s in observed)
         if self.length_s <= 0 or covered_s < _COVERED * self.length_s:
             return None
-        return sum(value * inside_s for value, inside_s in seen) / covered_s
+        return sum(value * inside_s for value, inside_s in observed) / covered_s
 
     def highest(self, part: str, metric: str) -> float | None:
         """The highest value of a rate or a share, of samples most of whose time lies within the stretch."""

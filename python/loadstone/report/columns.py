@@ -7,7 +7,7 @@ from loadstone.analyse.model import ResultTable, Row
 from loadstone.report import format as fmt
 from loadstone.report.column import Column, errors, latency, rate_range
 from loadstone.report.glossary import meaning
-from loadstone.report.study_columns import STUDY_COLUMNS, USERS, bottleneck_words, study_columns
+from loadstone.report.study_columns import STUDY_COLUMNS, USERS, bottleneck_text, study_columns
 
 _OPERATIONS = Column(
     "operations", "operations", "Operations counted in the measure phase.", lambda r: r.operations, fmt.count, drop=4
@@ -89,7 +89,7 @@ _BOTTLENECK = Column(
     lambda _: None,
     fmt.number,
     drop=2,
-    words=bottleneck_words,
+    words=bottleneck_text,
 )
 _ERRORS = Column(
     "errors", "errors", "Failed, timed-out and wrong replies. They are not part of RPS.", errors, fmt.count, drop=2
@@ -115,7 +115,7 @@ COLUMNS: tuple[Column, ...] = (
 
 MARKS = {"valid": "✓", "suspect": "!", "invalid": "✕", "missing": "–", "unknown": "?"}
 
-MARK_WORDS = {
+MARK_TEXTS = {
     "valid": "every check passed",
     "suspect": "a check was near its limit: read the figure with care",
     "invalid": "a check failed: the figure says nothing about the server",

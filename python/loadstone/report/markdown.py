@@ -10,10 +10,10 @@ from loadstone.report.answers import answer_verdict
 from loadstone.report.charts.catalogue import charts_of
 from loadstone.report.charts.chart import Chart
 from loadstone.report.columns import MARKS, columns_for
-from loadstone.report.markdown_families import family_lines, trial_lines, word_lines
-from loadstone.report.markdown_sections import crash_lines, lesson_lines, seen_lines
+from loadstone.report.markdown_families import family_lines, glossary_lines, trial_lines
+from loadstone.report.markdown_sections import crash_lines, lesson_lines, observed_lines
 from loadstone.report.markdown_text import link, sentence, text
-from loadstone.report.trust import trust_words
+from loadstone.report.trust import trust_text
 
 
 def render(analysis: Analysis) -> dict[str, bytes]:
@@ -29,7 +29,7 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     if scaled := summary.scaled(analysis):
         yield from (f"*{scaled}*", "")
     badges = [badge for badge, _ in summary.badges(analysis)]
-    yield from (f"{text(trust_words(analysis))}. {summary.trials(analysis)}.", "")
+    yield from (f"{text(trust_text(analysis))}. {summary.trials(analysis)}.", "")
     yield from (f"{text(', '.join(badges))}. {summary.time_used(analysis)}".strip(), "")
     for note in analysis.notes:
         yield from (sentence(note), "")
@@ -45,14 +45,14 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     yield from crash_lines(analysis.crashes)
     yield from _conclusions(analysis)
     yield from lesson_lines(analysis)
-    yield from seen_lines(analysis, anchors)
+    yield from observed_lines(analysis, anchors)
     for chart in charts:
         if chart.kind == "timeline":
             yield from ("## Time line", "", *_picture(chart))
     yield from _checks(analysis, anchors)
     yield from (line for chart in charts if chart.kind == "checks" for line in _picture(chart))
     yield from trial_lines(analysis, anchors)
-    yield from word_lines(analysis)
+    yield from glossary_lines(analysis)
     yield from ("## How to reproduce", "", "```sh", *summary.reproduce(analysis), "```", "")
 
 

@@ -6,10 +6,10 @@ from loadstone.analyse.model import Analysis, CrashTable
 from loadstone.report import crashes, lessons
 from loadstone.report.anchors import Anchors
 from loadstone.report.markdown_text import link, sentence, text
-from loadstone.report.seen_tables import HEADING, READING, SeenTable, seen_tables
+from loadstone.report.seen_tables import HEADING, READING, ObservedTable, seen_tables
 
 
-def seen_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
+def observed_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
     """What the monitors observed, table by table."""
     found = [(table.title, seen_tables(analysis, table)) for table in analysis.tables]
     if not any(tables for _, tables in found):
@@ -22,7 +22,7 @@ def seen_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
             yield from _seen(table, anchors)
 
 
-def _seen(table: SeenTable, anchors: Anchors) -> Iterator[str]:
+def _seen(table: ObservedTable, anchors: Anchors) -> Iterator[str]:
     part = ["part"] if table.of_parts else []
     yield from (f"#### {text(table.title)}", "")
     yield f"| {' | '.join(['condition', *part, *(text(column.header) for column in table.columns)])} |"

@@ -12,11 +12,11 @@ from loadstone.report.charts import theme
 from loadstone.report.charts.catalogue import charts_of
 from loadstone.report.charts.chart import Chart
 from loadstone.report.column import Column
-from loadstone.report.columns import MARK_WORDS, MARKS, columns_for
+from loadstone.report.columns import MARK_TEXTS, MARKS, columns_for
 from loadstone.report.page_families import comparison_checks, family_view
 from loadstone.report.page_parts import figure, linked
-from loadstone.report.rates import goodput_word, rate_of
-from loadstone.report.trust import trust_words
+from loadstone.report.rates import goodput_name, rate_of
+from loadstone.report.trust import trust_text
 
 _WIDE_FROM = 10
 """A table with more columns is set closer."""
@@ -29,7 +29,7 @@ def page(analysis: Analysis) -> dict[str, Any]:
     charts, anchors = charts_of(analysis), Anchors(analysis)
     return {
         "analysis": analysis,
-        "headline": trust_words(analysis),
+        "headline": trust_text(analysis),
         "trials_line": summary.trials(analysis),
         "badges": summary.badges(analysis),
         "scaled": summary.scaled(analysis),
@@ -46,14 +46,14 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "environment": _environment(analysis.environment),
         "commands": summary.reproduce(analysis),
         "groups": glossary.groups_of(analysis),
-        "rate": goodput_word(analysis),
+        "rate": goodput_name(analysis),
         "meaning": glossary.meaning,
         "anchors": anchors,
         "crashes": crashes,
         "lessons": lessons,
         "seen": seen_tables,
         "marks": MARKS,
-        "mark_words": MARK_WORDS,
+        "mark_texts": MARK_TEXTS,
         "answers": [
             {
                 "answer": answer,

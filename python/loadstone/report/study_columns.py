@@ -29,7 +29,7 @@ RATES = ("tps", "tps_store")
 """Columns whose figure counts failed operations, too."""
 
 
-def bottleneck_words(row: Row) -> str:
+def bottleneck_text(row: Row) -> str:
     """What limited the condition, in a word or two. One user: its rate is no capacity, and is called what it is."""
     if row.bound is not None and row.bound.round_trip:
         return ROUND_TRIP
@@ -181,7 +181,7 @@ _ALL = (
     ),
     Column(
         "held_back", "bottleneck", meaning("bottleneck"), lambda _: None, fmt.number, drop=2,
-        words=bottleneck_words, optional=True,
+        words=bottleneck_text, optional=True,
     ),
     Column(
         "published", "published", "The original study's figure, from its author's machine: context, not a target.",

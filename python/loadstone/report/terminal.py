@@ -22,7 +22,7 @@ from loadstone.report.ending import ROW_STYLES as STYLES
 from loadstone.report.ending import print_ending
 from loadstone.report.terminal_families import families
 from loadstone.report.terminal_sections import crashes, lessons
-from loadstone.report.trust import trust_words
+from loadstone.report.trust import trust_text
 
 _LABEL_MAX = 40
 ROWS_MAX = 36
@@ -58,7 +58,7 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
     if scaled := summary.scaled(analysis):
         yield Text(scaled, style="yellow")
     badges = [fmt.plain(badge) for badge, _ in summary.badges(analysis)]
-    yield Text("; ".join([trust_words(analysis), summary.trials(analysis), *badges]), style="dim")
+    yield Text("; ".join([trust_text(analysis), summary.trials(analysis), *badges]), style="dim")
     yield from families(analysis.families, width)
     for table in analysis.tables:
         yield Text()
@@ -119,7 +119,7 @@ def _table(table: ResultTable, rows: list[Row], width: int) -> Table:
     if columns != every:
         gap, columns = 1, fitting(every, table.rows, room, 1)
     grid = Table(box=SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
-    labels = _told_apart([fmt.plain(row.label) for row in rows], label)
+    labels = _distinct([fmt.plain(row.label) for row in rows], label)
     grid.add_column("  condition", no_wrap=True, overflow="ellipsis", width=len("✓ ") + label)
     for column in columns:
         grid.add_column(column.header, justify="right", no_wrap=True)
@@ -131,7 +131,7 @@ def _table(table: ResultTable, rows: list[Row], width: int) -> Table:
     return grid
 
 
-def _told_apart(labels: list[str], width: int) -> list[str]:
+def _distinct(labels: list[str], width: int) -> list[str]:
     """The labels; on several lines where they are too long, and cut would be called the same."""
     cut = {label[: width - 1] for label in labels}
     if len(cut) == len(labels) or max(map(cell_len, labels), default=0) <= width:

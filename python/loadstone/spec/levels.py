@@ -39,8 +39,8 @@ def fits(condition: Condition, when: Mapping[str, Any], without: Iterable[str] =
 
     Factors of `without` are not asked.
     """
-    asked = when.keys() - set(without)
-    return all(is_level(condition[factor], _several(when[factor])) for factor in asked)
+    requested = when.keys() - set(without)
+    return all(is_level(condition[factor], _several(when[factor])) for factor in requested)
 
 
 def _several(levels: Any) -> Iterable[Level]:

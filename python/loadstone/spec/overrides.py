@@ -37,8 +37,10 @@ def parse_only(experiment: Experiment, texts: Iterable[str]) -> Only:
         if name not in experiment.factors:
             hint = nearest(name, experiment.factors)
             raise UserError(f"--only {text}: '{name}' is no factor; {hint}factors are: {listed(experiment.factors)}")
-        wanted = [_level(experiment.factors[name], word.strip(), f"--only {text}", name) for word in levels.split(",")]
-        chosen.setdefault(name, []).extend(level_text(level) for level in wanted)
+        required = [
+            _level(experiment.factors[name], word.strip(), f"--only {text}", name) for word in levels.split(",")
+        ]
+        chosen.setdefault(name, []).extend(level_text(level) for level in required)
     return {
         name: tuple(level for level in experiment.factors[name].levels if level_text(level) in texts_of_levels)
         for name, texts_of_levels in chosen.items()

@@ -199,16 +199,18 @@ def stores(**counted: int | None) -> Callable[[Line], None]:
 
 def has_other_settings(number: int) -> Callable[[Line], None]:
     def inject(line: Line) -> None:
-        asked = {f"setting-{place}": "1" for place in range(number)}
-        line["facts"]["settings"] = {"redis": {"appendonly": "no"} | dict.fromkeys(asked, "0")}
-        line["facts"]["unlike"] = {"redis": asked} if number else {}
+        requested = {f"setting-{place}": "1" for place in range(number)}
+        line["facts"]["settings"] = {"redis": {"appendonly": "no"} | dict.fromkeys(requested, "0")}
+        line["facts"]["unlike"] = {"redis": requested} if number else {}
 
     return inject
 
 
-def limited(*told: str) -> Callable[[Line], None]:
+def limited(*reported: str) -> Callable[[Line], None]:
     """A server with a CPU limit for each text."""
-    return lambda line: put(line, "facts.limits", {f"redis-{n}": {"cpu limit": text} for n, text in enumerate(told)})
+    return lambda line: put(
+        line, "facts.limits", {f"redis-{n}": {"cpu limit": text} for n, text in enumerate(reported)}
+    )
 
 
 def opens_connections(*thirds: float) -> Callable[[Line], None]:

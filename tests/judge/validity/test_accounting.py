@@ -71,8 +71,8 @@ def test_the_server_counts_what_was_answered_and_at_most_what_was_sent(
 
 
 def test_loadstones_own_questions_are_not_the_loads(result_of: ResultOf, injectors: ModuleType) -> None:
-    asked = injectors.setting("facts.servers.redis.after.calls.info", 5000)
-    assert result_of("server_counter", asked).verdict == "valid"
+    requested = injectors.setting("facts.servers.redis.after.calls.info", 5000)
+    assert result_of("server_counter", requested).verdict == "valid"
 
 
 @pytest.mark.parametrize("side", ["before", "after"])

@@ -89,8 +89,8 @@ def test_the_limits_of_an_application_are_asked_too(result_of: ResultOf, injecto
 
     assert result_of("limits", app("0.5")).verdict == "valid"
     assert result_of("limits", app("unavailable: x")).verdict == "suspect"
-    untold = result_of("limits", app("unknown: nobody tells"))
-    assert (untold.verdict, text(untold.reason)) == (
+    without_figure = result_of("limits", app("unknown: nobody tells"))
+    assert (without_figure.verdict, text(without_figure.reason)) == (
         "unknown",
         "It is not known whether this limit is in force: cpu limit of app.",
     )

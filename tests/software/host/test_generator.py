@@ -27,14 +27,14 @@ def test_python_s_threads_are_told_from_the_others() -> None:
     thread.start()
     burn(0.1)
     thread.join()
-    seen = values(monitor, "generator")
+    observed = values(monitor, "generator")
     elapsed_s = time.monotonic() - started  # no less than the monitor's own time, however the machine stalls
-    assert set(seen) <= set(monitor.METRICS)
+    assert set(observed) <= set(monitor.METRICS)
     # The thread ended before the sample, and took its time along; the process kept it.
-    assert seen["cpu_share"] * elapsed_s >= 0.25
-    assert seen["python_share"] * elapsed_s >= 0.08
-    assert seen["native_share"] <= 0.05
-    assert seen["rss_bytes"] > 1_000_000
+    assert observed["cpu_share"] * elapsed_s >= 0.25
+    assert observed["python_share"] * elapsed_s >= 0.08
+    assert observed["native_share"] <= 0.05
+    assert observed["rss_bytes"] > 1_000_000
 
 
 def test_groups_are_summed_by_who_runs_them() -> None:

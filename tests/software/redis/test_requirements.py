@@ -83,7 +83,7 @@ def test_protected_mode(scripted: Script) -> None:
 
 def test_a_password_is_wanted(user_redis: Start) -> None:
     text = refusal(user_redis("--requirepass", "hunter2").url)
-    assert "wants a password (NOAUTH" in text
+    assert "requires a password (NOAUTH" in text
     assert "password_env" in text
 
 

@@ -112,15 +112,15 @@ class Engine:
         if "@" in image:
             repository, tag = image, ""
         layers: dict[str, str] = {}
-        told = time.monotonic()
+        reported = time.monotonic()
         progress(f"pulling {image}")
         for line in self._client.api.pull(repository, tag=tag or None, stream=True, decode=True):
             if "error" in line:
                 raise DockerException(str(line["error"]))
             if line.get("id"):
                 layers[str(line["id"])] = str(line.get("status", ""))
-            if time.monotonic() - told > PULL_TELL_S:
-                told = time.monotonic()
+            if time.monotonic() - reported > PULL_TELL_S:
+                reported = time.monotonic()
                 done = sum(status in ("Pull complete", "Already exists") for status in layers.values())
                 progress(f"pulling {image}: {done} of {len(layers)} layers")
 
@@ -314,14 +314,14 @@ class Removal:
     def close(self) -> str:
         """Remove both and wait until they are gone; what could not be removed, and why, or nothing."""
         try:
-            told, _ = self._guard.communicate(self._secrets() + b"stop\n", timeout=REMOVE_S)
+            reported, _ = self._guard.communicate(self._secrets() + b"stop\n", timeout=REMOVE_S)
         except subprocess.TimeoutExpired:
             self._guard.kill()
             self._guard.communicate()
             return f"not done within {REMOVE_S:g} s"
         if self._guard.returncode != 0:  # it was killed
             return "; ".join(container_guard.clean(*self._what, forms()))
-        return "; ".join(told.decode(errors="replace").splitlines())
+        return "; ".join(reported.decode(errors="replace").splitlines())
 
     @staticmethod
     def _secrets() -> bytes:

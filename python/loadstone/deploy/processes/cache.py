@@ -67,16 +67,16 @@ def _home() -> Path:
 
 
 @contextmanager
-def only_one(lock: Path, waiting: Callable[[], None], heed: Callable[[], None]) -> Iterator[None]:
+def only_one(lock: Path, waiting: Callable[[], None], raise_if_stopped: Callable[[], None]) -> Iterator[None]:
     """One maker of the same thing at a time, over all runs of this user.
 
-    `waiting` is called once if another is at it, and `heed` until that one is done; it may raise.
+    `waiting` is called once if another is at it, and `raise_if_stopped` until that one is done; it may raise.
     """
     with lock.open("w") as file:
         if not _held(file):
             waiting()
             while not _held(file):
-                heed()
+                raise_if_stopped()
                 time.sleep(POLL_S)
         yield
 

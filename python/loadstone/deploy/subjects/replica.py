@@ -116,7 +116,7 @@ class Replica(OneProcess):
         deadline = time.monotonic() + run.ready_within_s
         tries = PORT_TRIES
         while not self._ready(run.ready):
-            self._context.heed()
+            self._context.raise_if_stopped()
             if not self.alive():
                 if tries > 0 and PORT_TAKEN.search(self._tail()):
                     tries -= 1

@@ -62,7 +62,7 @@ class Subject(Protocol):
     def alive(self) -> bool:
         """Whether every replica runs; for one of the user's, whether it answers."""
 
-    def last_words(self) -> str:
+    def last_output(self) -> str:
         """What one that is not alive said last, on one line and without secrets; empty while all run."""
 
     def throttling(self) -> Mapping[str, Throttling]:
@@ -124,8 +124,8 @@ class LocalSubject:
 
     def throttling(self) -> Mapping[str, Throttling]:
         """See `Subject.throttling`."""
-        told = {replica.name: replica.throttling() for replica in self._replicas}
-        return {name: throttling for name, throttling in told.items() if throttling is not None}
+        reported = {replica.name: replica.throttling() for replica in self._replicas}
+        return {name: throttling for name, throttling in reported.items() if throttling is not None}
 
     def oom_kills(self) -> int | None:
         """See `endings.Examinable`."""
@@ -139,8 +139,8 @@ class LocalSubject:
         """Whether every replica runs."""
         return bool(self._replicas) and all(replica.alive() for replica in self._replicas)
 
-    def last_words(self) -> str:
-        """The last lines of the first replica that ended; see `Subject.last_words`."""
+    def last_output(self) -> str:
+        """The last lines of the first replica that ended; see `Subject.last_output`."""
         return next((replica.last_lines() for replica in self._replicas if not replica.alive()), "")
 
     def start(self, context: DeployContext) -> tuple[Endpoint, ...]:
@@ -211,8 +211,8 @@ class LocalSubject:
         """What the record tells: variables as they were given, before secrets took their places."""
         settings, manifest = self._settings, self._manifest
         self.limits = limits_in_force(settings.limits, self._replicas[0].limited)
-        asked = {**manifest.environment, **settings.environment}
-        variables = {f"environment.{name}": value for name, value in asked.items()}
+        requested = {**manifest.environment, **settings.environment}
+        variables = {f"environment.{name}": value for name, value in requested.items()}
         source = {"source": place.name} if manifest.build is not None else {}
         flags = {"jvm_flags": " ".join(manifest.jvm_flags)} if manifest.jvm_flags else {}
         self._details = hidden({**source, "replicas": str(settings.replicas), **flags, **variables})

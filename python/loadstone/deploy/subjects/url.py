@@ -76,7 +76,7 @@ class UrlSubject:
         """Ask each whether it answers HTTP, whatever its status; see `subject.Subject.start`."""
         self._context = context
         for endpoint in self._endpoints:
-            context.heed()
+            context.raise_if_stopped()
             context.progress(f"connecting to {self.name} ({endpoint.label})")
             remark_on_exposure(context, self.name, endpoint)
             _ask(self.name, endpoint)
@@ -99,7 +99,7 @@ class UrlSubject:
         quiet = replace(self._context, progress=silent)
         deadline = time.monotonic() + RETURN_S
         while True:
-            self._context.heed()
+            self._context.raise_if_stopped()
             try:
                 return answering_again(lambda _: self.start(quiet))
             except ServerGone:
@@ -109,10 +109,10 @@ class UrlSubject:
 
     def alive(self) -> bool:
         """Whether every replica takes connections; one that answers late is alive."""
-        return not self.last_words()
+        return not self.last_output()
 
-    def last_words(self) -> str:
-        """Why one does not take connections; see `subject.Subject.last_words`."""
+    def last_output(self) -> str:
+        """Why one does not take connections; see `subject.Subject.last_output`."""
         for endpoint in self._endpoints:
             try:
                 _ask(self.name, endpoint)

@@ -55,14 +55,14 @@ def blocks_chart(family: Family, analysis: Analysis) -> Chart | None:
     )
 
 
-def _first_words(comparison: Comparison) -> tuple[str, str]:
+def _first_label(comparison: Comparison) -> tuple[str, str]:
     """`json first`, `string first`."""
     return f"{fmt.plain(comparison.primary.a.name)} first", f"{fmt.plain(comparison.primary.b.name)} first"
 
 
 def _shapes(panels: list[Comparison]) -> dict[str, str]:
     """What ran first in a block -> the shape of its mark, the same in all panels."""
-    names = dict.fromkeys(words for comparison in panels for words in _first_words(comparison))
+    names = dict.fromkeys(words for comparison in panels for words in _first_label(comparison))
     return {**dict(zip(names, cycle(_SHAPES), strict=False)), _UNKNOWN: "square"}
 
 
@@ -90,7 +90,7 @@ def _point(
 ) -> dict[str, Any]:
     assert point.log_ratio is not None
     a, b = orders.get(point.trial_a), orders.get(point.trial_b)
-    order = _UNKNOWN if a is None or b is None or a == b else _first_words(comparison)[0 if a < b else 1]
+    order = _UNKNOWN if a is None or b is None or a == b else _first_label(comparison)[0 if a < b else 1]
     return {
         "pair": number,
         "block": point.block,

@@ -84,8 +84,8 @@ def _point(points: list[TimelinePoint], start: float, rate: Rate) -> dict[str, A
 
 
 def _cpu_point(points: list[TimelinePoint], start: float, part: str) -> dict[str, Any]:
-    seen = [point.cpu_share[part] for point in points if part in point.cpu_share]
-    share = round(fmean(seen), 4) if seen else None
+    observed = [point.cpu_share[part] for point in points if part in point.cpu_share]
+    share = round(fmean(observed), 4) if observed else None
     measured = share if points[0].phase == "measure" else None
     return {**_common(points, start), "part": fmt.plain(part), "share": share, "share_measured": measured}
 

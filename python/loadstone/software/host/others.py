@@ -26,7 +26,7 @@ _OWN = ""
 
 
 @dataclass
-class _Seen:
+class _Known:
     """A process at the last look, since it began."""
 
     owner: str
@@ -48,7 +48,7 @@ class OthersMonitor:
         self._names = (*parked, HELPERS, PROGRAMS)
         self._owners = _owners(pids, parked)
         self._uncounted: set[int] = set()
-        self._seen: dict[int, _Seen] = {}
+        self._seen: dict[int, _Known] = {}
         self._taken = _Taken()
         self._look()
         self._before_s = time.monotonic()
@@ -94,12 +94,12 @@ class OthersMonitor:
                 self._uncounted.add(pid)
                 continue
             threads_ns = process_table.threads_ns(pid) if now.threads > 1 else {}
-            base = before or _Seen(owner, now.parent, 0, 0)
-            self._seen[pid] = _Seen(owner, now.parent, cpu_ns, now.children_ns, threads_ns)
+            base = before or _Known(owner, now.parent, 0, 0)
+            self._seen[pid] = _Known(owner, now.parent, cpu_ns, now.children_ns, threads_ns)
             if not first:
                 by_cpu_ns = _by_cpu(pid, now.cpu, cpu_ns - base.cpu_ns, threads_ns, base.threads_ns)
-                unseen_ns = ended.unknown_ns(pid, now.children_ns - base.children_ns)
-                self._taken.add(owner, pid, by_cpu_ns, unseen_ns)
+                unobserved_ns = ended.unknown_ns(pid, now.children_ns - base.children_ns)
+                self._taken.add(owner, pid, by_cpu_ns, unobserved_ns)
 
     def _owner(self, pid: int, one: process_table.Process) -> str:
         """Whose a process is: the owner of the nearest above it that has one."""
@@ -161,7 +161,7 @@ class _Taken:
 class _Ended:
     """Processes that ended since the last look, and so count among their parents' children."""
 
-    def __init__(self, living: Collection[int], ended: Iterable[_Seen]) -> None:
+    def __init__(self, living: Collection[int], ended: Iterable[_Known]) -> None:
         self._known_ns: Counter[int] = Counter()
         """Parent -> what its ended children are known to have taken before."""
         self._orphans_ns = 0

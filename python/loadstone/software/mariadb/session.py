@@ -118,8 +118,8 @@ class MariaDbSession:
 
     def settings(self, names: Iterable[str]) -> dict[str, str]:
         """The server's settings under the names that they are asked by; without those that it does not have."""
-        told = {str(name): str(value) for name, value in self.table(2, "SHOW GLOBAL VARIABLES")}
-        return {name: told[canonical(name)] for name in names if canonical(name) in told}
+        reported = {str(name): str(value) for name, value in self.table(2, "SHOW GLOBAL VARIABLES")}
+        return {name: reported[canonical(name)] for name in names if canonical(name) in reported}
 
     def status(self) -> dict[str, int | float | str]:
         """SHOW GLOBAL STATUS, numbers as numbers. Counters count since the server's start."""

@@ -150,16 +150,16 @@ class RedisCluster:
         Raises:
             UserError: that takes too long.
         """
-        wanted = {"cluster_state": "ok", "cluster_known_nodes": str(len(self._nodes))}
+        required = {"cluster_state": "ok", "cluster_known_nodes": str(len(self._nodes))}
         deadline = time.monotonic() + READY_S
         for node in control.nodes:
             while True:
-                self._context.heed()
-                told = {str(name): str(value) for name, value in node.call("CLUSTER INFO").items()}
-                if all(told.get(name) == value for name, value in wanted.items()):
+                self._context.raise_if_stopped()
+                reported = {str(name): str(value) for name, value in node.call("CLUSTER INFO").items()}
+                if all(reported.get(name) == value for name, value in required.items()):
                     break
                 if time.monotonic() > deadline:
-                    state = {name: told.get(name) for name in wanted}
+                    state = {name: reported.get(name) for name in required}
                     raise UserError(
                         f"server {self.name}: no cluster within {READY_S:g} s ({node.endpoint.label} says {state}); "
                         "see its nodes' logs"

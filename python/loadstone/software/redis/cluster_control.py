@@ -76,10 +76,10 @@ class ClusterControl(RedisControl):
 
     def config_get(self, names: Iterable[str]) -> dict[str, str]:
         """The settings of these names; where the nodes differ, what each has, with commas between."""
-        wanted = list(names)
+        required = list(names)
         found: dict[str, list[str]] = {}
         for node in self.nodes:
-            for name, value in node.config_get(wanted).items():
+            for name, value in node.config_get(required).items():
                 found.setdefault(name, []).append(value)
         return {name: ", ".join(dict.fromkeys(values)) for name, values in found.items()}
 

@@ -88,10 +88,10 @@ class Pipe:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         # After an error, too, all that was sent is done before anybody removes it; the first error is told.
-        told = contextlib.nullcontext() if kind is None else contextlib.suppress(ServerGone)
+        reported = contextlib.nullcontext() if kind is None else contextlib.suppress(ServerGone)
         try:
             if self._connection.is_connected:
-                with told:
+                with reported:
                     self._read(0)
         finally:
             self._pool.release(self._connection)

@@ -136,7 +136,7 @@ class LocalRedis(OwnServer):
         deadline = time.monotonic() + READY_S
         with RedisControl(self._endpoint, timeout_s=1.0) as control:
             while True:
-                self._context.heed()
+                self._context.raise_if_stopped()
                 try:
                     control.ping()
                 except ServerGone as gone:

@@ -135,23 +135,23 @@ def _tell(control: RedisSession, section: str) -> Mapping[str, Any]:
 
 
 def _loading(control: RedisSession) -> str:
-    told = _tell(control, "persistence")
-    if "loading_loaded_perc" not in told:
+    reported = _tell(control, "persistence")
+    if "loading_loaded_perc" not in reported:
         return ""
-    done, left = (shortened(str(told.get(f"loading_{name}", "?")), 12) for name in ("loaded_perc", "eta_seconds"))
+    done, left = (shortened(str(reported.get(f"loading_{name}", "?")), 12) for name in ("loaded_perc", "eta_seconds"))
     return f", {done.partition('.')[0]} % done, {left} s left"
 
 
 def _primary(control: RedisSession) -> str:
-    told = _tell(control, "replication")
-    return f", {told['master_host']}:{told['master_port']}" if "master_host" in told else ""
+    reported = _tell(control, "replication")
+    return f", {reported['master_host']}:{reported['master_port']}" if "master_host" in reported else ""
 
 
 def _memory(control: RedisSession) -> str:
-    told = _tell(control, "memory")
-    if "maxmemory" not in told:
+    memory = _tell(control, "memory")
+    if "maxmemory" not in memory:
         return ""
-    return f", {told.get('used_memory')} of {told['maxmemory']} bytes used, policy {told.get('maxmemory_policy')}"
+    return f", {memory.get('used_memory')} of {memory['maxmemory']} bytes used, policy {memory.get('maxmemory_policy')}"
 
 
 def _facts(control: RedisSession) -> ServerFacts:

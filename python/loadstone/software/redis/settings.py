@@ -16,11 +16,11 @@ SPELLING = Spelling(
 
 
 def config_text(
-    asked: Mapping[str, ConfigValue], ours: Mapping[str, ConfigValue], modules: Sequence[object] = ()
+    requested: Mapping[str, ConfigValue], ours: Mapping[str, ConfigValue], modules: Sequence[object] = ()
 ) -> str:
     """A configuration file: what the experiment asks for, then what loadstone decides."""
     values: dict[str, ConfigValue] = {"save": '""', "appendonly": "no"}
-    values |= {name: SPELLING.written(value) for name, value in asked.items()}
+    values |= {name: SPELLING.written(value) for name, value in requested.items()}
     lines = [f"{name} {value}" for name, value in (values | dict(ours)).items()]
     return "\n".join([*lines, *(f'loadmodule "{path}"' for path in modules)]) + "\n"
 

@@ -134,13 +134,13 @@ class UrlServer:
         """Nothing: the server is the user's."""
 
 
-def local_pid(endpoint: Endpoint, told: int | None) -> int | None:
+def local_pid(endpoint: Endpoint, reported: int | None) -> int | None:
     """The process that serves `endpoint`, if it is one of this machine and can be seen; else None.
 
     `told` is the id that the server itself gives: a forwarder or a container that listens in its
     place has another.
     """
-    if told is None or not psutil.pid_exists(told) or not _is_here(endpoint):
+    if reported is None or not psutil.pid_exists(reported) or not _is_here(endpoint):
         return None
     try:
         listeners = _listeners(endpoint)
@@ -148,12 +148,12 @@ def local_pid(endpoint: Endpoint, told: int | None) -> int | None:
         listeners = set()
     listeners.discard(None)
     if listeners:
-        return told if told in listeners else None
+        return reported if reported in listeners else None
     try:  # no right to see whose socket it is; servers write their address into their title
-        title = " ".join(psutil.Process(told).cmdline())
+        title = " ".join(psutil.Process(reported).cmdline())
     except psutil.Error:
         return None
-    return told if (endpoint.unix_path or f":{endpoint.port}") in title else None
+    return reported if (endpoint.unix_path or f":{endpoint.port}") in title else None
 
 
 def _listeners(endpoint: Endpoint) -> set[int | None]:
