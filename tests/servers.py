@@ -111,7 +111,7 @@ def user_redis(tmp_path: Path) -> Iterator[Callable[..., UserRedis]]:
             process = subprocess.Popen([*command, "--dir", str(folder), *arguments], stdout=log)
             stack.callback(process.wait)
             stack.callback(process.kill)
-            # It is not asked: a connection of ours might still be open there when the test counts them.
+            # It is not queried: a connection of ours might still be open there when the test counts them.
             wait_until(lambda: READY in (folder / "log").read_text() or process.poll() is not None)
             text = (folder / "log").read_text()
             if process.poll() is not None and "Address already in use" in text:

@@ -25,7 +25,7 @@ LATEST = "latest"
 """Names the newest run wherever a run's folder is expected."""
 _NAME = re.compile(r"(?P<time>\d{8}T\d{6}Z)-(?P<experiment>.+?)(?:-(?P<number>\d+))?")
 _KEEPING_NO_SECRET = ("--server", "--subject", "--set")
-"""Options whose values may hold a secret, which is then to be given anew."""
+"""Options whose values may hold a secret, which is then to be given again."""
 OF_ONE_START = {"--json", "--open", "--quiet", "--verbose"}
 """Switches that say how a run is shown, and not what it measures."""
 NEVER_TAKEN = {"--allow-any-command", "--share-machine"}
@@ -138,7 +138,7 @@ def hides_secret(words: Sequence[str]) -> bool:
 
 
 def _require_given(folder: Path, option: str, word: str, given: Sequence[str]) -> None:
-    """What was hidden must be given anew. `option` is empty where it stands in the word. Raises UserError."""
+    """What was hidden must be given again. `option` is empty where it stands in the word. Raises UserError."""
     if not option:
         option, _, word = word.partition("=")
     name = "" if "://" in word.partition("=")[0] else word.partition("=")[0]

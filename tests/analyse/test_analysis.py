@@ -105,7 +105,7 @@ def test_the_worst_is_what_is_invalid_whatever_its_figure(path: Path) -> None:
     assert (found.invalid, found.valid, found.worst.verdict, found.worst_trial) == (1, 4, "invalid", "b01-003")
 
 
-def test_trials_are_judged_anew_and_a_change_is_said(path: Path) -> None:
+def test_trials_are_judged_again_and_a_change_is_said(path: Path) -> None:
     rewrite(path, 0, lambda line: line.update(verdict="invalid", checks=[]))
     found = analyse(path)
     assert found.trials_valid == 5

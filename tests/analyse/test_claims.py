@@ -65,7 +65,7 @@ def test_verdicts_answer_claims(
     assert "(12 blocks)" in text(found.evidence[0])
 
 
-def test_the_two_sides_may_be_told_the_other_way_round(studies: ModuleType, synthetic: ModuleType) -> None:
+def test_the_two_sides_may_be_determined_the_other_way_round(studies: ModuleType, synthetic: ModuleType) -> None:
     turned = claim("less", where={"operation": "set"}, against={"operation": "get"})
     experiment = synthetic.make_experiment(conclusions=[turned])
     (found,) = answer_conclusions(experiment, [], families(studies, synthetic, 1.10))

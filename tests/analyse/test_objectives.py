@@ -1,4 +1,4 @@
-"""Objectives: what `--fail-if` understands, what misses them, and what cannot be told."""
+"""Objectives: what `--fail-if` understands, what misses them, and what cannot be determined."""
 
 import math
 from typing import Any
@@ -184,7 +184,7 @@ def test_a_quantile_that_the_data_cannot_tell_never_passes() -> None:
     assert "cannot be decided" in line
 
 
-def test_only_the_conditions_asked_for_count() -> None:
+def test_only_the_conditions_requested_count() -> None:
     get = make_row(condition=CONDITION | {"operation": "get"}, label="get, 1 kB")
     assert lines("p99 > 5ms where operation=get", make_row(), get) == [
         "get, 1 kB: 'p99 > 5ms where operation=get': missed: 6.00 ms"
@@ -255,12 +255,12 @@ def refusal() -> CheckResult:
         ({"blocks": 5}, "UNDECIDED: no interval from 5 blocks, at least 8 are needed"),
     ],
 )
-def test_a_ratio_without_an_interval_cannot_be_told(changes: dict[str, Any], said: str) -> None:
+def test_a_ratio_without_an_interval_cannot_be_determined(changes: dict[str, Any], said: str) -> None:
     (line,) = missed_ratios([GOODPUT], [comparison(None, None, **changes)])
     assert f"cannot be decided: {said}" in text(line)
 
 
-def test_a_ratio_of_another_metric_or_condition_cannot_be_told() -> None:
+def test_a_ratio_of_another_metric_or_condition_cannot_be_determined() -> None:
     (line,) = missed_ratios([parse_objective("p99 > +10%")], [comparison(1, 2)])
     assert "cannot be decided: it was not compared" in text(line)
     (line,) = missed_ratios([parse_objective("goodput < -5% where operation=get")], [comparison(1, 2)])

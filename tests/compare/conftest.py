@@ -120,7 +120,7 @@ def write(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Ca
 
     def written_once(**given: Any) -> Path:
         key = repr(sorted(given.items()))
-        if key not in written or "finish" in given:  # a function is not told by its text
+        if key not in written or "finish" in given:  # a function is not reported by its text
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(os, "fsync", lambda _: None)
                 written[key] = writer.write(tmp_path_factory.mktemp("runs"), RunSpec(**given))
@@ -167,7 +167,7 @@ def copied(folder: Path, to: Path) -> Path:
 
 
 def spoil(name: str, every: int) -> Callable[[TrialRecord], TrialRecord]:
-    """A trial that was driven wrongly in every n-th block: the facts say so, so that judging anew finds it."""
+    """A trial that was driven wrongly in every n-th block: the facts say so, so that judging again finds it."""
 
     def finish(trial: TrialRecord) -> TrialRecord:
         if trial.block % every:

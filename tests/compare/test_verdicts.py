@@ -166,7 +166,7 @@ def test_a_large_difference_between_two_runs_is_decided(write: Callable[..., Pat
         ({"name": "other"}, "experiment is small in {} and other in {}"),
     ],
 )
-def test_unlike_runs_are_refused_and_compared_across(
+def test_different_runs_are_refused_and_compared_across(
     write: Callable[..., Path], changes: dict[str, Any], said: str
 ) -> None:
     runs = write(), write(seed=2, few=2.0, started_s=HOURS_S, **changes)
@@ -221,7 +221,7 @@ def test_a_broken_count_or_too_many_invalid_trials_forbid_a_verdict(
     assert found.outcome.status == 3
 
 
-def test_the_check_that_forbids_a_verdict_is_told_with_its_usual_figure(write: Callable[..., Path]) -> None:
+def test_the_check_that_forbids_a_verdict_is_reported_with_its_usual_figure(write: Callable[..., Path]) -> None:
     def finish(trial: TrialRecord) -> TrialRecord:
         if trial.block % 3:
             return trial

@@ -113,7 +113,7 @@ def users_redis(tmp_path: Path) -> Iterator[Callable[..., UsersRedis]]:
 
 
 def none_of(_: Interval) -> None:
-    """Nobody looks at the intervals."""
+    """No one looks at the intervals."""
 
 
 @dataclass

@@ -56,7 +56,7 @@ class Outcome:
 
 @dataclass
 class ScriptedJudge:
-    """Decides each group at the number of blocks that `decides` names, and remembers what it was asked."""
+    """Decides each group at the number of blocks that `decides` names, and remembers what it was called with."""
 
     decides: dict[str, int] = field(default_factory=dict)
     verdict: Verdict = FASTER
@@ -399,7 +399,7 @@ def test_an_interrupted_group_has_no_look_and_goes_on_where_it_was(bench: Bench)
     assert bench.looks() == [("storage", 8, "decided"), ("table", 2, "last look")]
 
 
-def test_after_a_long_pause_a_half_done_block_is_begun_anew(bench: Bench) -> None:
+def test_after_a_long_pause_a_half_done_block_is_begun_again(bench: Bench) -> None:
     bench.judge.decides = {"storage": 8}
     plan = bench.plan(compared())
     bench.run(plan, stop_at("storage-b05-002"))

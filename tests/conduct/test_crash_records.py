@@ -186,7 +186,7 @@ def test_parts_that_do_not_start_are_recorded(lab: Lab, error: Exception) -> Non
     assert lab.one().failure == str(error)
 
 
-def test_a_driver_that_reaches_nobody_is_recorded(lab: Lab) -> None:
+def test_a_driver_that_reaches_no_one_is_recorded(lab: Lab) -> None:
     lab.rig.driver.at = {"begin": lab.server.end}
     assert "Connection refused" in (lab.one().failure or "")
 

@@ -1,4 +1,4 @@
-"""What is read, asked and started before the first trial, on fakes: in which order, and how often."""
+"""What is read, queried and started before the first trial, on fakes: in which order, and how often."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -88,7 +88,7 @@ def test_the_parts_of_crashes_are_checked_too(of_trials: Any) -> None:
         check_parts(plan)
 
 
-def test_a_server_of_the_users_is_asked_once_and_left_as_it_was(of_trials: Any, made: Made) -> None:
+def test_a_server_of_the_users_is_queried_once_and_left_as_it_was(of_trials: Any, made: Made) -> None:
     ask_users_parts(of_trials(({"redis": URL}, {}), ({"redis": URL, "own": EMBEDDED}, {}), ({"own": EMBEDDED}, {})))
     theirs, own = made("redis", URL), made("own", EMBEDDED)
     assert [event for event in theirs.events if event in ("start", "found", "stop")] == ["found", "stop"]

@@ -1,4 +1,4 @@
-"""Both controls answer the same questions (`deploy/control.py`), and change nothing by being asked."""
+"""Both controls answer the same questions (`deploy/control.py`), and change nothing by being queried."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +31,7 @@ def setting(control: Control) -> str:
     return ASKED["embedded" if isinstance(control, RedisControl) else "mariadb"]
 
 
-def test_settings_are_told_under_the_names_that_they_are_asked_by(control: Control) -> None:
+def test_settings_are_reported_under_the_names_that_they_are_requested_by(control: Control) -> None:
     name = setting(control)
     reported = control.settings([name, "no-such-setting"])
     assert list(reported) == [name]

@@ -80,7 +80,7 @@ def test_what_was_full_before_is_no_loss(theirs: UserRedis) -> None:
     assert room.reason is None
 
 
-def test_a_loss_at_the_very_end_is_seen(theirs: UserRedis) -> None:
+def test_a_loss_at_the_very_end_is_observed(theirs: UserRedis) -> None:
     """The last look comes after the load, whatever the thread saw."""
     with theirs.client() as client:
         client.config_set("maxmemory-policy", "allkeys-lru")
@@ -128,7 +128,7 @@ def test_a_server_that_goes_away_is_not_out_of_room(theirs: UserRedis) -> None:
     room.require()
 
 
-def test_nothing_is_asked_of_servers_of_ours(context: DeployContext) -> None:
+def test_nothing_is_queried_of_servers_of_ours(context: DeployContext) -> None:
     pool = ServerPool(registry.server, context, lambda: None)
     servers = pool.need({"redis": {"kind": "embedded"}})
     with RoomWatch(servers.values()) as room:

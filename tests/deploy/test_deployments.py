@@ -227,7 +227,7 @@ def test_a_dead_subject_is_started_again_and_is_cold(
     assert after.warmed == set()
 
 
-def test_a_subject_that_does_not_start_is_told_and_tried_again(
+def test_a_subject_that_does_not_start_is_reported_and_tried_again(
     run: Deployments, shop: RequiredSubject, tmp_path: Path
 ) -> None:
     (tmp_path / "shop/app.py").write_text("raise SystemExit('no table post')\n")
@@ -416,7 +416,7 @@ def test_a_server_that_goes_away_while_it_starts_ends_the_run_only_if_it_is_the_
         pool.need({"redis": {}})
 
 
-def test_a_wish_to_stop_is_heeded_and_nothing_is_left(shop: RequiredSubject, context: DeployContext) -> None:
+def test_a_wish_to_stop_is_honoured_and_nothing_is_left(shop: RequiredSubject, context: DeployContext) -> None:
     requested = threading.Event()
     pids: list[int] = []
 

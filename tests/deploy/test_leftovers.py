@@ -310,7 +310,7 @@ def test_no_secret_goes_where_a_ledger_points(odd: str, run_folder: Path, monkey
         assert "another server or database" in text
         assert "hunter2" not in text
         listener.setblocking(False)
-        with pytest.raises(BlockingIOError):  # nobody came
+        with pytest.raises(BlockingIOError):  # no one came
             listener.accept()
 
 

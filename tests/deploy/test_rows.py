@@ -75,7 +75,7 @@ def test_a_column_does_not_depend_on_what_follows_it() -> None:
     assert [line.split(b"\t")[0] for line in beside] == alone
 
 
-def test_rows_are_made_once_and_forgotten_when_nobody_uses_them(tmp_path: Path) -> None:
+def test_rows_are_made_once_and_forgotten_when_no_one_uses_them(tmp_path: Path) -> None:
     rows = rows_of(required(), DeployContext())
     (part,) = rows.parts
     made = part.stat().st_mtime_ns
@@ -120,7 +120,7 @@ def test_a_wrong_template_is_one_line(column: str, template: str, said: str) -> 
     assert "\n" not in str(refused.value)
 
 
-def test_progress_is_told_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_reported_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter([0.0, 0.5, 1.1, 1.1, 1.5, 2.2, 2.2])
     monkeypatch.setattr(module.time, "monotonic", lambda: next(now))
     reported: list[str] = []
@@ -191,7 +191,7 @@ def test_rows_are_written_once_and_again_after_a_restart_and_over_others(serve: 
     assert redis_of(again).count("LLEN loadstone:posts") == 120
 
 
-def test_a_wish_to_stop_is_heeded_and_what_was_half_made_goes(serve: Serve, tmp_path: Path) -> None:
+def test_a_wish_to_stop_is_honoured_and_what_was_half_made_goes(serve: Serve, tmp_path: Path) -> None:
     data = required(2500, commands=("SET loadstone:post:{id} {json}",))
     with pytest.raises(Interrupted):
         rows_of(data, DeployContext(stopped=lambda: True))

@@ -1,4 +1,4 @@
-"""Whether a setting is as it was asked for, in the words of either server."""
+"""Whether a setting is as it was requested, in the spelling of either server."""
 
 import pytest
 
@@ -51,7 +51,7 @@ def test_one_setting_in_two_spellings(spelling: Spelling, requested: object, rep
         ("5x", "5"),
     ],
 )
-def test_another_setting_is_named_with_what_was_asked(spelling: Spelling, requested: object, reported: str) -> None:
+def test_another_setting_is_named_with_what_was_requested(spelling: Spelling, requested: object, reported: str) -> None:
     assert mismatched({"name": requested}, {"name": reported}, spelling) == {"name": str(requested)}
     assert differences({"name": requested}, {"name": reported}, spelling) == [
         f"name is {reported}, not {requested} as requested"
@@ -83,7 +83,7 @@ def test_a_size_of_another_server_s_is_another_size(requested: str, reported: st
     assert mismatched({"name": requested}, {"name": reported}, spelling) == {"name": requested}
 
 
-def test_what_was_asked_is_told_as_the_server_writes_it() -> None:
+def test_what_was_requested_is_reported_as_the_server_writes_it() -> None:
     assert mismatched({"appendonly": True}, {"appendonly": "no"}, REDIS) == {"appendonly": "yes"}
     assert mismatched({"save": ""}, {"save": "900 1"}, REDIS) == {"save": '""'}
     assert differences({"log_bin": True}, {"log_bin": "OFF"}, MARIADB) == ["log_bin is OFF, not ON as requested"]

@@ -143,7 +143,7 @@ def test_response_times_lie_in_their_buckets(exporter: LiveExporter) -> None:
     assert figure(exporter, "response_seconds_sum", operation="get") == pytest.approx(2 * sum(TIMES_NS) / 1e9)
 
 
-def test_samples_are_told_in_base_units_by_part(exporter: LiveExporter) -> None:
+def test_samples_are_reported_in_base_units_by_part(exporter: LiveExporter) -> None:
     exporter.sample(
         [
             Sample(1.0, "redis", "cpu_s", 12.5),
@@ -267,7 +267,7 @@ def test_no_two_panels_of_the_dashboard_overlap() -> None:
     assert max(x for x, _ in cells) < 24
 
 
-def test_a_real_drive_is_told_to_the_last_operation(exporter: LiveExporter, tmp_path: Path) -> None:
+def test_a_real_drive_is_reported_to_the_last_operation(exporter: LiveExporter, tmp_path: Path) -> None:
     example = json.loads((Path(__file__).parents[1] / "examples" / "plan" / "closed.json").read_text())
     server = EmbeddedSettings(modules=("json",)).server("redis")
     endpoint = server.start(DeployContext(work_root=tmp_path))

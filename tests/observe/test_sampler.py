@@ -12,7 +12,7 @@ from loadstone.software.metric import Metric, by_name
 
 
 class Counting:
-    """A monitor that counts how often it is asked."""
+    """A monitor that counts how often it is queried."""
 
     METRICS = by_name([Metric("asked", "part", "counter", "times", "how often it was called", "nowhere")])
 
@@ -58,7 +58,7 @@ def wait_until(what: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def test_all_monitors_are_asked_at_the_same_moments_and_once_more_at_the_end() -> None:
+def test_all_monitors_are_queried_at_the_same_moments_and_once_more_at_the_end() -> None:
     moments = Moments(3)
     with Sampler([Counting(), Counting()], moments, interval_s=0.02):
         assert moments.enough.wait(20)
@@ -68,7 +68,7 @@ def test_all_monitors_are_asked_at_the_same_moments_and_once_more_at_the_end() -
         assert len({sample.unix_s for sample in samples}) == 1
 
 
-def test_a_monitor_that_raises_is_noted_once_and_stops_nobody() -> None:
+def test_a_monitor_that_raises_is_noted_once_and_stops_no_one() -> None:
     moments, failing = Moments(3), Failing()
     with Sampler([failing, Counting()], moments, interval_s=0.02) as sampler:
         assert moments.enough.wait(20)
@@ -77,7 +77,7 @@ def test_a_monitor_that_raises_is_noted_once_and_stops_nobody() -> None:
     assert all(len(samples) == 1 for samples in moments.all)
 
 
-def test_it_may_be_asked_between_two_moments() -> None:
+def test_it_may_be_queried_between_two_moments() -> None:
     moments = Moments(2)
     with Sampler([Counting()], moments, interval_s=600) as sampler:
         sampler.now()
@@ -112,7 +112,7 @@ def test_stopping_before_starting_is_harmless() -> None:
     Sampler([], lambda _: None).stop()
 
 
-def test_its_own_cpu_time_is_told() -> None:
+def test_its_own_cpu_time_is_reported() -> None:
     moments = Moments(2)
     with Sampler([Counting()], moments, interval_s=0.02) as sampler:
         assert moments.enough.wait(20)

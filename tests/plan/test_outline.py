@@ -6,7 +6,7 @@ from loadstone.spec.catalogue import find
 from loadstone.spec.load import load_experiment
 
 
-def test_what_a_run_will_do_in_words(small: str) -> None:
+def test_what_a_run_will_do_as_text(small: str) -> None:
     experiment = load_experiment(small)
     assert description(outline(make_run_plan(experiment, blocks=2), experiment), experiment).splitlines() == [
         "small",
@@ -43,7 +43,7 @@ def test_what_is_left_out_is_said(small: str) -> None:
     assert text.endswith("As published: As it was.")
 
 
-def test_comparisons_in_words(compared: str) -> None:
+def test_comparisons_as_text(compared: str) -> None:
     experiment = load_experiment(compared)
     text = description(
         outline(make_run_plan(experiment), experiment), experiment, {"kinds": as_written("it can show 100 %")}
@@ -109,7 +109,7 @@ def test_the_json_study_says_how_long_it_takes() -> None:
     assert max(map(len, words)) <= 110
 
 
-def test_what_is_started_filled_and_killed_in_words(app: str) -> None:
+def test_what_is_started_filled_and_killed_as_text(app: str) -> None:
     experiment = load_experiment(app)
     text = description(outline(make_run_plan(experiment, seed=1), experiment), experiment)
     assert text[text.index("Crashes") :].splitlines() == [
@@ -131,7 +131,7 @@ def test_what_is_started_filled_and_killed_in_words(app: str) -> None:
     ]
 
 
-def test_parts_that_no_trial_needs_are_not_told(app: str) -> None:
+def test_parts_that_no_trial_needs_are_not_reported(app: str) -> None:
     experiment = load_experiment(app)
     run_plan = make_run_plan(experiment, only={"store": ("mariadb",)}, quick=True)
     text = description(outline(run_plan, experiment), experiment)

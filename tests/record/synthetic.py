@@ -108,7 +108,7 @@ def make_plan(operation: str = "set", users: int = 32, **changes: Any) -> Plan:
 
 @dataclass
 class Drive:
-    """One drive with its intervals and what was seen beside it."""
+    """One drive with its intervals and what was observed beside it."""
 
     plan: Plan
     record: DriveRecord

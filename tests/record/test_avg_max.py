@@ -26,12 +26,12 @@ def test_average_and_maximum_are_of_the_stretch_alone() -> None:
     assert list(table) == ["cs", "us"]
 
 
-def test_a_column_that_was_hardly_seen_is_left_out() -> None:
+def test_a_column_that_was_hardly_observed_is_left_out() -> None:
     assert averages_of(Window(samples("cs", [1, 2]), 100.0, 110.0)) == {}
     assert averages_of(Window([], 100.0, 110.0)) == {}
 
 
-def test_any_part_may_be_asked_for() -> None:
+def test_any_part_may_be_requested() -> None:
     window = Window(samples("cpu_share", [0.0, 0.5, 0.7], part="redis"), 100.0, 102.0)
     found = avg_max(window, "redis", ("cpu_share", "sockets"))
     assert found == {"cpu_share": AvgMax(avg=0.6, max=0.7)}
@@ -46,7 +46,7 @@ def test_no_metric_means_two_things() -> None:
     assert len(set(KEPT)) == len(KEPT)
 
 
-def test_everything_that_was_seen_of_every_part_is_kept_to_six_digits() -> None:
+def test_everything_that_was_observed_of_every_part_is_kept_to_six_digits() -> None:
     observed = [
         *samples("cs", [1, 100, 300]),
         *samples("cpu_share", [0, 1 / 3, 2 / 3], part="app-1"),

@@ -65,7 +65,7 @@ def test_one_failure_moves_no_quantile_out_of_reach(synthetic: ModuleType) -> No
     assert quantiles(synthetic, [7] * 99_999, operations=100_000).p999 == 7
 
 
-def test_nothing_recorded_is_nothing_told(synthetic: ModuleType) -> None:
+def test_nothing_recorded_is_nothing_reported(synthetic: ModuleType) -> None:
     found = quantiles_ns(synthetic.recorded([]), 1000, None, None, None)
     assert set(found.model_dump().values()) == {None}
 

@@ -129,7 +129,7 @@ def test_without_monitors_nothing_is_made_up(synthetic: ModuleType, drive) -> No
     assert facts.servers["redis"].before is None
 
 
-def test_a_server_seen_by_its_info_alone_has_cpu_too(synthetic: ModuleType, drive) -> None:
+def test_a_server_observed_by_its_info_alone_has_cpu_too(synthetic: ModuleType, drive) -> None:
     """A server by URL: no process to look at, but INFO tells."""
     observed = [s for s in drive.samples if s.part == "redis" and s.metric.startswith("used_cpu")]
     renamed = [s._replace(metric=s.metric.removesuffix("_main_thread")) for s in observed]
@@ -206,7 +206,7 @@ def test_several_operations_are_taken_together(synthetic: ModuleType) -> None:
 
 
 def of_process(synthetic: ModuleType, part: str, cores: float, main: float, **others: float) -> list[Sample]:
-    """A process seen each second: what its threads took together, and its first one alone."""
+    """A process observed each second: what its threads took together, and its first one alone."""
     start_s = synthetic.STARTED_NS / 1e9
     found = []
     for second in range(-1, 10):
@@ -254,7 +254,7 @@ def test_what_is_known_of_an_application_comes_back(of_an_application: TrialFact
     assert list(found.servers) == ["redis"], "a MariaDB has no counters of a Redis"
 
 
-def test_a_main_thread_is_told_of_what_works_in_one(of_an_application: TrialFacts) -> None:
+def test_a_main_thread_is_given_what_works_in_one(of_an_application: TrialFacts) -> None:
     parts = of_an_application.parts
     stated = {name: part.main_thread_share for name, part in parts.items()}
     assert stated["redis"] == pytest.approx(0.55)

@@ -119,7 +119,7 @@ def test_a_name_that_two_trials_share_has_two_anchors(judged: Analysis) -> None:
     assert {link["href"].removeprefix("#") for link in page.all("a")} <= set(page.ids)
 
 
-def test_verdicts_stand_before_the_tables_in_fixed_words(judged: Analysis, judged_page: Page) -> None:
+def test_verdicts_stand_before_the_tables_in_fixed_texts(judged: Analysis, judged_page: Page) -> None:
     words = " ".join(judged_page.words.replace("\u00a0", " ").split())
     assert words.index(text(judged.answer)) < words.index(
         "Compared by correct replies a second; a difference below 5 %"
@@ -210,7 +210,7 @@ def test_only_its_own_scripts_may_run(page: Page) -> None:
         assert f"'sha256-{digest}'" in policy
 
 
-def test_pictures_have_words_for_those_who_cannot_see_them(page: Page) -> None:
+def test_pictures_have_texts_for_those_who_cannot_see_them(page: Page) -> None:
     pictures = page.all("img")
     assert len(pictures) == 10
     assert all(len(picture["alt"]) > 20 for picture in pictures)
@@ -239,7 +239,7 @@ def test_a_figure_of_an_invalid_row_is_struck(analysis: Analysis) -> None:
     assert "<s>34,785</s>" in text["report.html"].decode()
 
 
-def test_a_percentile_that_cannot_be_told_says_why(page: Page) -> None:
+def test_a_percentile_that_cannot_be_determined_says_why(page: Page) -> None:
     reasons = [abbr["title"] for abbr in page.all("abbr") if "100 beyond the quantile are needed" in abbr["title"]]
     assert len(reasons) == 18
     assert "P99.9 cannot be measured for any condition" in page.words
@@ -263,7 +263,7 @@ def test_an_all_invalid_run_shows_reasons_and_no_rate(build: Callable[..., Analy
     assert page.all("details", **{"class": "condition", "open": ""}) == []
 
 
-def test_the_environment_is_told_with_units(page: Page) -> None:
+def test_the_environment_is_reported_with_units(page: Page) -> None:
     words = " ".join(page.words.split())
     assert re.search(r"memory ?8\.59 GB", words)
     assert re.search(r"shared ?no", words)

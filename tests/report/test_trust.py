@@ -45,7 +45,7 @@ def test_a_figure_is_good_where_bound_and_interval_are_narrow(
     assert found.others == (((why, 1),) if why else ())
 
 
-def test_a_check_that_refused_a_far_bound_is_told_as_the_bound(analysis: Analysis) -> None:
+def test_a_check_that_refused_a_far_bound_is_reported_as_the_bound(analysis: Analysis) -> None:
     refused = CheckResult(name="taken", verdict="invalid", measured=63.0, limit=50.0, unit="%", reason="")
     run = with_rows(analysis, {"verdict": "invalid", "goodput_per_s": None})
     [name] = run.tables[0].rows[0].trials

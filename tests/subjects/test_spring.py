@@ -156,7 +156,7 @@ def test_memory_vs_disk(store: str, replicas: int, tmp_path: Path) -> None:
 
 
 def test_jedis_vs_lettuce(tmp_path: Path) -> None:
-    """The pool that was asked for stands, its figures are told, and a page is a JSON string in Redis."""
+    """The pool that was requested stands, its figures are reported, and a page is a JSON string in Redis."""
     trial = planned("jedis-vs-lettuce", client="jedis-128")
     with deployed(trial, tmp_path) as ready:
         (endpoint,) = ready.endpoints(trial.target)

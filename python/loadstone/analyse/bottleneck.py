@@ -49,7 +49,7 @@ class Load:
     use: CpuUse | None
     """The CPUs of servers and subjects; None where they were not placed."""
     free: float
-    """CPU time of the machine that nobody used, as a share; 1 where it cannot be observed."""
+    """CPU time of the machine that no one used, as a share; 1 where it cannot be observed."""
     pool: float
     """Waiting for a connection as a share of the response time."""
     response_s: float

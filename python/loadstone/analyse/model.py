@@ -66,7 +66,7 @@ class Row(Piece):
     users: int | None = None
     """Users as driven, of a run that was made smaller; None in others, and in the open model."""
     ours: bool = False
-    """Whether loadstone started every server: then nobody else is connected to them."""
+    """Whether loadstone started every server: then no one else is connected to them."""
     published_columns: dict[str, float] = {}
     """Column's key -> the original's figure, beside `published`."""
     bound: Bound | None = None
@@ -231,7 +231,7 @@ class CheckSummary(Piece):
 
     name: str
     explanation: Recorded
-    """What it asks, in one line for a person who has read no statistics."""
+    """Its question, in one line for a person who has read no statistics."""
     valid: int
     suspect: int
     invalid: int
@@ -245,7 +245,7 @@ class TrialView(Piece):
 
     trial: str
     label: str
-    """The condition in words, as in the rows."""
+    """The condition as text, as in the rows."""
     condition: dict[str, Level]
     group: str = "table"
     block: int

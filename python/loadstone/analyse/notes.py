@@ -40,7 +40,7 @@ def _course(run: Run, judged: Sequence[TrialRecord]) -> Iterator[Message]:
 
 
 def _cut_short(run: Run) -> Message:
-    """Of a group that may stop early nobody knows beforehand how many trials it needs: at most so many."""
+    """Of a group that may stop early no one knows beforehand how many trials it needs: at most so many."""
     open_ended = any(group.sequential and not is_finished(run, group.name) for group in run.plan.groups)
     needed = len(needed_trials(run))
     return message("note_cut_short", done=len(run.trials), needed=needed, at_most=open_ended, folder=str(run.path))

@@ -102,7 +102,7 @@ def stored_facts(
 
 
 def settings_of(ready: Ready, planned: PlannedTrial) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:
-    """Server -> the settings that the experiment gives it, as read back; and those that are not as asked."""
+    """Server -> the settings that the experiment gives it, as read back; and those that are not as requested."""
     reported: dict[str, dict[str, str]] = {}
     wrong: dict[str, dict[str, str]] = {}
     for name, one in ready.servers.items():

@@ -28,7 +28,7 @@ class DataWriter:
             UserError: a template or a command is none, or a server does not take the rows; names the data.
             ServerGone: a server that is not ours does not answer any more.
             OutOfRoom: a server that is not ours is full, or evicted keys.
-            Interrupted: the user asked to stop.
+            Interrupted: the user requested a stop.
         """
         missing = [
             (data, servers[data.server])

@@ -27,7 +27,7 @@ FORMAT = 1
 PART_ROWS, PART_BYTES = 50_000, 32 * 1024**2
 """A part ends at either."""
 KEPT_S = 30 * 24 * 3600.0
-"""How long rows are kept that nobody uses."""
+"""How long rows are kept that no one uses."""
 SUM = "sum.json"
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
 PIECE = re.compile(
@@ -97,7 +97,7 @@ def rows_of(required: RequiredData, context: DeployContext) -> Rows:
 
     Raises:
         UserError: a template is none, or there is no room.
-        Interrupted: the user asked to stop.
+        Interrupted: the user requested a stop.
     """
     where = f"data.{required.name}.columns"
     columns = [_Column(name, template, where) for name, template in required.columns.items()]
@@ -124,7 +124,7 @@ def rows_of(required: RequiredData, context: DeployContext) -> Rows:
 
 
 def each_second(context: DeployContext, name: str, rows: int, doing: str = "") -> Tell:
-    """Says `name: 340,000 of 1,000,000 rows`, once a second at most; raises Interrupted if the user asked to stop."""
+    """Says `name: 340,000 of 1,000,000 rows`, at most once a second; raises Interrupted if the user stops it."""
     last = time.monotonic()
 
     def done(count: int) -> None:
@@ -179,7 +179,7 @@ def _lines(columns: Sequence[_Column], seed: int, part: int, first: int, count: 
 
 
 def _forget(used: Path) -> None:
-    """Remove what nobody used for `KEPT_S`, and what was never finished."""
+    """Remove what no one used for `KEPT_S`, and what was never finished."""
     oldest = time.time() - KEPT_S
     for path in used.parent.iterdir():
         with contextlib.suppress(OSError):  # another run removes it, too

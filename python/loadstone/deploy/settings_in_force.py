@@ -1,4 +1,4 @@
-"""Whether a server has a setting as it was asked for, however either of them writes it."""
+"""Whether a server has a setting as it was requested, however either of them writes it."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping

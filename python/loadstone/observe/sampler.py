@@ -1,4 +1,4 @@
-"""Asks all monitors on a steady schedule, in a thread of its own."""
+"""Queries all monitors on a steady schedule, in a thread of its own."""
 
 import math
 import threading

@@ -226,7 +226,7 @@ def _element_bytes(command: Command, plan: Plan) -> int:
 
 
 def _highest(text: str) -> int:
-    """The highest offset that an argument names; 0 where it cannot be told."""
+    """The highest offset that an argument names; 0 where it cannot be determined."""
     uniform = _UNIFORM.fullmatch(text)
     number = uniform[2] if uniform else text
     return int(number) if number.isdecimal() else 0

@@ -1,4 +1,4 @@
-"""Levels and conditions in words, as rows and answers name them."""
+"""Levels and conditions as text, as rows and answers name them."""
 
 from collections.abc import Iterable, Mapping
 
@@ -12,7 +12,7 @@ _SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 def level_label(name: str, level: Level, factor: Factor | None, *, shared: bool = False) -> str:
-    """A level in words: `8 workers`, `1 kB`, `json`; a switch with its factor: `warm-up on`.
+    """A level as text: `8 workers`, `1 kB`, `json`; a switch with its factor: `warm-up on`.
 
     So is a name for settings that says nothing without it: a number, a short word, or one that is a level of another
     factor, too (`shared`).
@@ -32,7 +32,7 @@ def level_label(name: str, level: Level, factor: Factor | None, *, shared: bool 
 
 
 def condition_label(experiment: Experiment, condition: Mapping[str, Level], factors: Iterable[str]) -> str:
-    """These factors of a condition in words, with commas between."""
+    """These factors of a condition as text, with commas between."""
     known = experiment.factors
     return ", ".join(
         level_label(name, condition[name], known.get(name), shared=_is_shared(experiment, name, condition[name]))

@@ -89,7 +89,7 @@ class WorkloadPlanner:
         return plan.model_copy(update={"threads": threads, "cpus": self._cpus[-threads:]})
 
     def check_target(self, condition: Condition, plan: Plan, deployment: Deployment) -> None:
-        """A subject is asked by HTTP, a server is not. Raises UserError with the line of the protocol."""
+        """A subject is queried by HTTP, a server is not. Raises UserError with the line of the protocol."""
         for name in deployment.targets:
             required = ("http1",) if name in deployment.subjects else ("resp2", "resp3")
             if plan.protocol not in required:
@@ -212,7 +212,7 @@ class WorkloadPlanner:
 
 
 def with_fixed_length(plan: Plan, measure_s: float) -> Plan:
-    """The plan with a measure phase of `measure_s`, whatever number of operations the workload asks for."""
+    """The plan with a measure phase of `measure_s`, whatever number of operations the workload requests."""
     off = {"measure_operations": None, "measure_max_s": None}
     changed: dict[str, Any] = {"phases": plan.phases.model_copy(update={"measure_s": measure_s, **off})}
     if isinstance(plan.model, Closed):
@@ -231,7 +231,7 @@ def _reference_at(words: Any, path: Path) -> str | None:
 
 
 def _with_intervals(plan: Plan) -> Plan:
-    """The plan with intervals of a second; shorter where the trial is, so that warm-up and drift can be told."""
+    """The plan with intervals of a second; shorter where the trial is, so that warm-up and drift can be determined."""
     shortest_s = plan.phases.measure_s / INTERVALS_A_TRIAL
     return plan.model_copy(update={"interval_s": min(1.0, max(SHORTEST_INTERVAL_S, round(shortest_s, 3)))})
 

@@ -131,7 +131,7 @@ class RunFolder:
         self.crashes.sync()
 
     def write_plan(self, plan_summary: PlanSummary) -> None:
-        """Write `plan.json` anew, whole or not at all: the same plan with another budget."""
+        """Write `plan.json` again, whole or not at all: the same plan with another budget."""
         before_s = read_plan(self.path).budget_s
         self.more_time = before_s > 0 and not 0 < plan_summary.budget_s <= before_s
         write_file(self.path / PLAN, dump_document(plan_summary.model_dump(mode="json")))

@@ -16,7 +16,7 @@ PER_MILLE = {"p50": 500, "p90": 900, "p95": 950, "p99": 990, "p999": 999}
 """The quantiles that are printed, in thousandths."""
 
 SAMPLES_BEYOND = 100
-"""A quantile is told only if at least so many operations lie beyond it."""
+"""A quantile is reported only if at least so many operations lie beyond it."""
 
 _LONGEST_NS = 3_600_000_000_000
 _SIGNIFICANT_DIGITS = 3

@@ -112,7 +112,7 @@ def is_loopback(host: str) -> bool | None:
 
 
 def _virtualisation() -> str | None:
-    """The hypervisor's product where one is seen, `none` where there is none."""
+    """The hypervisor's product where one is observed, `none` where there is none."""
     flags = re.search(r"^flags\s*:.*$", _text("/proc/cpuinfo") or "", re.MULTILINE)
     if flags is None:
         return None

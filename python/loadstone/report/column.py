@@ -32,7 +32,7 @@ class Column:
     ranks: bool = False
 
     def cell(self, row: Row) -> str:
-        """The figure in words; a dash if there is none."""
+        """The figure as text; a dash if there is none."""
         return self.text(self.value(row)) if self.words is None else self.words(row) or fmt.NONE
 
     def says_something(self, row: Row) -> bool:

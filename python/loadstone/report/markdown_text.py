@@ -9,13 +9,13 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]|~#])")
 
 
 def text(words: str) -> str:
-    """`words` as plain words: no markup, no HTML."""
+    """`words` as plain text: no markup, no HTML."""
     escaped = _MARKUP.sub(r"\\\1", fmt.plain(words))
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def sentence(message: Message | None) -> str:
-    """The sentence of a message as plain words; empty for none."""
+    """The sentence of a message as plain text; empty for none."""
     return text(fmt.sentence(message))
 
 

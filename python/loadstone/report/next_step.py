@@ -17,7 +17,7 @@ _WITH_VALUE = {"--resume", "--budget", "--out", "--prometheus"}
 
 
 class NextStep(NamedTuple):
-    """Why, in a few words, and the command."""
+    """Why, in short, and the command."""
 
     why: str
     command: str

@@ -1,4 +1,4 @@
-"""What the page prints: the analysis in words, figures and anchors."""
+"""What the page prints: the analysis as text, figures and anchors."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -172,7 +172,7 @@ _UNITS = {"_bytes": fmt.size, "_s": fmt.seconds, "_ns": fmt.duration}
 
 
 def _fact(name: str, value: object) -> tuple[str, str]:
-    """A name and its value in words; the unit that the name ends in goes to the value."""
+    """A name and its value as text; the unit that the name ends in goes to the value."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         for end, text in _UNITS.items():
             if name.endswith(end):

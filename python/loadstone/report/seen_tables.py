@@ -34,7 +34,7 @@ class ObservedColumn:
 
 @dataclass(frozen=True)
 class ObservedCell:
-    """A figure in words; empty where nothing was observed."""
+    """A figure as text; empty where nothing was observed."""
 
     highest: str = ""
     average: str = ""

@@ -23,14 +23,14 @@ BOTTLENECKS: dict[Part, str] = {
     "paced": "its own pace",
     "unknown": "?",
 }
-"""What limited a condition, in a word or two."""
+"""What limited a condition, in short."""
 ROUND_TRIP = "round trip of this client"
 RATES = ("tps", "tps_store")
 """Columns whose figure counts failed operations, too."""
 
 
 def bottleneck_text(row: Row) -> str:
-    """What limited the condition, in a word or two. One user: its rate is no capacity, and is called what it is."""
+    """What limited the condition, in short. One user: its rate is no capacity, and is called what it is."""
     if row.bound is not None and row.bound.round_trip:
         return ROUND_TRIP
     return "" if row.bottleneck is None else BOTTLENECKS[row.bottleneck.part]

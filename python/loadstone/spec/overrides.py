@@ -76,7 +76,7 @@ def override(
 ) -> Experiment:
     """The experiment as if `--set PATH=VALUE`, `--server NAME=URL` and `--subject` had been written in its file.
 
-    A value set by hand below `workload` also wins over what `--quick` and `--as-published` replace.
+    A value set manually below `workload` also wins over what `--quick` and `--as-published` replace.
     A server given by URL must offer the modules that the experiment needs. Raises UserError.
     """
     source = experiment.source

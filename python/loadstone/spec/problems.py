@@ -1,4 +1,4 @@
-"""What pydantic found wrong, in words for a person: the path in the data and one sentence."""
+"""What pydantic found wrong, as text for a person: the path in the data and one sentence."""
 
 import types
 from collections.abc import Iterable, Mapping, Sequence

@@ -109,7 +109,7 @@ class TestOneThatStands:
         assert standing.settings_read_back["maxmemory"] == str(32 * 1024**2)
         assert standing.settings_read_back["save"] == ""
 
-    def test_its_process_is_seen_from_here(self, standing: ContainerServer) -> None:
+    def test_its_process_is_observed_from_here(self, standing: ContainerServer) -> None:
         process = psutil.Process(standing.pids["redis"])
         assert process.name() == "redis-server"
         assert process.uids().real == 999
@@ -130,7 +130,7 @@ class TestOneThatStands:
                 probe.settimeout(2)
                 assert probe.connect_ex((address, port)) != 0
 
-    def test_the_password_is_needed_and_seen_nowhere(self, standing: ContainerServer, podman: Podman) -> None:
+    def test_the_password_is_needed_and_observed_nowhere(self, standing: ContainerServer, podman: Podman) -> None:
         password = standing._endpoint.password
         assert password is not None
         assert len(password) >= 24
@@ -191,7 +191,7 @@ def test_one_that_runs_is_started_afresh(server: ContainerServer) -> None:
     assert server.pids["redis"] != before
 
 
-def test_one_that_somebody_removed_is_made_anew(server: ContainerServer, podman_found: Podman) -> None:
+def test_one_that_somebody_removed_is_made_again(server: ContainerServer, podman_found: Podman) -> None:
     name = podman_found.ours()[0]
     podman_found.run("rm", "--force", "--volumes", name)
     assert not server.alive()

@@ -121,7 +121,7 @@ def test_what_a_trial_does_not_need_stands_still_and_serves_again(run: Deploymen
 
 
 @pytest.mark.parametrize("held_before", [True, False])
-def test_a_part_whose_guard_does_not_obey_is_started_anew(
+def test_a_part_whose_guard_does_not_obey_is_started_again(
     run: Deployments, monkeypatch: pytest.MonkeyPatch, held_before: bool
 ) -> None:
     server = run.need(trial()).servers["redis"]

@@ -165,7 +165,7 @@ def test_it_is_built_once_for_each_state_of_its_sources(
     assert sorted(path.name for path in folder.iterdir()) == ["app.py", "subject.yaml"], "the sources are left alone"
 
 
-def test_what_does_not_build_is_told_in_the_compilers_words_and_built_again(
+def test_what_does_not_build_is_reported_in_the_compilers_texts_and_built_again(
     shop: Callable[..., LocalSubject], context: DeployContext, folder: Path
 ) -> None:
     edit(folder, "cp app.py built.py", "sh -c 'echo noise; echo Error in app.py:3, no such thing; exit 1'")
@@ -176,14 +176,14 @@ def test_what_does_not_build_is_told_in_the_compilers_words_and_built_again(
     shop().start(context)
 
 
-def test_a_build_that_makes_nothing_is_told(
+def test_a_build_that_makes_nothing_is_reported(
     shop: Callable[..., LocalSubject], context: DeployContext, folder: Path
 ) -> None:
     edit(folder, "cp app.py built.py", "true")
     assert "the build made no 'built.py'" in refusal(shop(), context)
 
 
-def test_a_tool_that_is_missing_is_told(
+def test_a_tool_that_is_missing_is_reported(
     shop: Callable[..., LocalSubject], context: DeployContext, folder: Path
 ) -> None:
     edit(folder, "cp app.py built.py", "no-such-compiler app.py")
@@ -202,7 +202,7 @@ def test_the_first_error_of_maven_is_the_compilers() -> None:
     assert first_error("", Path("/x")) == "nothing"
 
 
-def test_what_does_not_get_ready_is_told_with_its_last_lines(
+def test_what_does_not_get_ready_is_reported_with_its_last_lines(
     shop: Callable[..., LocalSubject], context: DeployContext, folder: Path
 ) -> None:
     (folder / "app.py").write_text(
@@ -239,7 +239,7 @@ def test_it_ends_with_what_left_its_session(
     assert is_gone(escaped)
 
 
-def test_a_death_is_seen_and_it_starts_again_on_its_port(
+def test_a_death_is_observed_and_it_starts_again_on_its_port(
     shop: Callable[..., LocalSubject], context: DeployContext
 ) -> None:
     subject = shop(replicas=2)
@@ -341,7 +341,7 @@ def test_an_application_without_a_build_runs_where_it_is(context: DeployContext,
         subject.stop()
 
 
-def test_one_by_url_is_asked_and_never_stopped(
+def test_one_by_url_is_queried_and_never_stopped(
     shop: Callable[..., LocalSubject], context: DeployContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subject_url, "RETURN_S", 1.0)
@@ -372,7 +372,7 @@ def test_one_by_url_that_answers_late_is_alive(monkeypatch: pytest.MonkeyPatch) 
     assert not theirs.alive()
 
 
-def test_a_host_that_is_none_is_told() -> None:
+def test_a_host_that_is_none_is_reported() -> None:
     with pytest.raises(UserError, match=r"^subject app"):
         UrlSubject("app", [f"http://{'a' * 70}.example:80"]).start(DeployContext())
 

@@ -239,7 +239,7 @@ def test_nothing_right_is_no_bound() -> None:
     assert at_least(0.0, "every reply failed").kind == "none"
 
 
-def test_any_sweeps_get_words() -> None:
+def test_any_sweeps_get_texts() -> None:
     """Whatever is measured: an answer with its reason, never an exception."""
     dice = random.Random(7)
     for case, count, levels in itertools.product(range(20), (1, 6), ((1,), (1, 2), grid(16))):

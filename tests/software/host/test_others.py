@@ -112,7 +112,7 @@ def taken(monitor: OthersMonitor, pids: Sequence[int], length_s: float = 1.5) ->
 
 
 @pytest.mark.parametrize("text", [LOOP, HALF, THREADS, PARENT])
-def test_what_a_program_takes_of_its_cpu_is_told(start: Start, text: str) -> None:
+def test_what_a_program_takes_of_its_cpu_is_reported(start: Start, text: str) -> None:
     pid = start(text)
     time.sleep(0.3)
     reported, took = taken(OthersMonitor((CPU,), (), {"parked": (pid,)}), [pid])
@@ -181,7 +181,7 @@ def test_programs_of_others_have_no_name() -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def test_a_program_on_another_cpu_is_not_told(start: Start) -> None:
+def test_a_program_on_another_cpu_is_not_reported(start: Start) -> None:
     pid = start(LOOP)
     time.sleep(0.3)
     reported, took = taken(OthersMonitor((CPU + 1,), (), {"parked": (pid,)}), [pid])
@@ -189,7 +189,7 @@ def test_a_program_on_another_cpu_is_not_told(start: Start) -> None:
     assert reported["parked"] == 0
 
 
-def test_nothing_is_told_where_a_part_of_the_condition_cannot_be_seen() -> None:
+def test_nothing_is_reported_where_a_part_of_the_condition_cannot_be_observed() -> None:
     assert OthersMonitor.watching(Watch(cpus=(0,), complete=False)) == []
     assert OthersMonitor.watching(Watch(cpus=())) == []
     (monitor,) = OthersMonitor.watching(Watch(cpus=(0,), parked={"app": ()}))

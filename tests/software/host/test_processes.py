@@ -155,7 +155,7 @@ def test_a_process_that_died_is_only_not_alive(child: Child) -> None:
     assert cpu_seconds(child.pid) is None
 
 
-def test_cpu_seconds_may_be_asked_by_id(child: Child) -> None:
+def test_cpu_seconds_may_be_requested_by_id(child: Child) -> None:
     child.burn()
     found = cpu_seconds(child.pid)
     assert found is not None

@@ -92,7 +92,7 @@ def test_figures_of_heap_pauses_threads_and_pools_are_found() -> None:
     assert set(found) == set(JvmMonitor.METRICS) - {"jvm_answers", *GC_RATES.values()}
 
 
-def test_the_pool_of_jedis_is_told_by_the_same_names() -> None:
+def test_the_pool_of_jedis_is_reported_by_the_same_names() -> None:
     found = figures((DATA / "spring-jedis.txt").read_text())
     assert (found["redis_pool_active"], found["redis_pool_idle"], found["redis_pool_pending"]) == (0, 1, 0)
     assert set(found) == set(figures(SAID))
@@ -127,7 +127,7 @@ def test_a_sample_has_all_of_them_and_rates_from_the_second_on(subject: Subject)
     assert set(later) == set(monitor.METRICS)
 
 
-def test_a_subject_that_is_slow_holds_nobody_up_and_its_late_answer_counts(subject: Subject) -> None:
+def test_a_subject_that_is_slow_holds_no_one_up_and_its_late_answer_counts(subject: Subject) -> None:
     subject.free.clear()
     monitor = JvmMonitor("spring", subject.url)
     began_s = time.monotonic()
@@ -139,7 +139,7 @@ def test_a_subject_that_is_slow_holds_nobody_up_and_its_late_answer_counts(subje
     assert await_answer(monitor)["jvm_threads"] == 26
 
 
-def test_several_slow_replicas_are_waited_for_together_and_an_idle_one_is_told(subject: Subject) -> None:
+def test_several_slow_replicas_are_waited_for_together_and_an_idle_one_is_reported(subject: Subject) -> None:
     quick = Subject()
     try:
         subject.free.clear()
@@ -184,6 +184,6 @@ def test_an_answer_that_is_no_text_of_prometheus_is_none(subject: Subject, line:
         time.sleep(0.05)
 
 
-def test_no_proxy_of_the_environment_is_asked(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_proxy_of_the_environment_is_queried(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     assert await_answer(JvmMonitor("spring", subject.url))["jvm_threads"] == 26

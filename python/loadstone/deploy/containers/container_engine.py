@@ -34,13 +34,13 @@ ANSWER_S = 120.0
 """How long the engine may take to answer; making a container is slow on a busy disk."""
 REMOVE_S = 180.0
 PULL_TELL_S = 2.0
-"""How often a pull's progress is told."""
+"""How often a pull's progress is reported."""
 STOP_S = 10
 """How long a server may take to end by itself before it is started again."""
 LABEL = "loadstone"
 ENGINE_VARIABLES = ("DOCKER_HOST", "CONTAINER_HOST")
 PODMAN_GIVES_FILES = 1_048_576
-"""Open files that Podman allows a container unless it is asked for another number."""
+"""Open files that Podman allows a container unless another number is requested."""
 HOW_TO_START = (
     "start one (Docker: systemctl start docker; Podman: podman system service --time=0 "
     "unix:///run/podman/podman.sock as root, or unix://$XDG_RUNTIME_DIR/podman/podman.sock as another user)"
@@ -65,7 +65,7 @@ class Recipe:
     ports: Mapping[int, int]
     """Port inside -> port on this machine's loopback."""
     files: Mapping[str, str] = field(repr=False)
-    """Path inside -> text; written before it starts, seen by nobody outside but the engine. May hold secrets."""
+    """Path inside -> text; written before it starts, observed by no one outside but the engine. May hold secrets."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Shown to everybody who may inspect containers: no secrets."""
     cpus: Sequence[int] = ()
@@ -125,7 +125,7 @@ class Engine:
                 progress(f"pulling {image}: {done} of {len(layers)} layers")
 
     def make_network(self, name: str) -> None:
-        """A network of that name, for containers of ours and nobody else."""
+        """A network of that name, for containers of ours and no one else."""
         with self.telling(f"network '{name}'"):
             self._client.networks.create(name, driver="bridge", labels={LABEL: name})
 
@@ -274,7 +274,7 @@ def packed(files: Mapping[str, str]) -> bytes:
 
 
 def held_ulimits(engine: Path) -> list[Ulimit]:
-    """The limits of the Podman at a socket, if they are below those that it gives to containers unasked; else none.
+    """The limits of the Podman at a socket, if they are below those that it gives to containers by default; else none.
 
     It fails to give more than it has where it lacks the right to, as in a container.
     """
@@ -292,7 +292,7 @@ def held_ulimits(engine: Path) -> list[Ulimit]:
 
 
 class Removal:
-    """A guard that removes the container and the network `name` when it is told to, or when loadstone is gone."""
+    """A guard that removes the container and the network `name` when it is ordered to, or when loadstone is gone."""
 
     def __init__(self, engine: Path, name: str, log: Path | None) -> None:
         self._what = (str(engine), name, str(log or ""))

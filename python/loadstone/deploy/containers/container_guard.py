@@ -30,7 +30,7 @@ PARENT_CHECK_S = 1.0
 ANSWER_S = 60.0
 """How long the container engine may take to answer."""
 LATE_S = 2.0
-"""How long the engine may go on with what a killed loadstone had asked it to make."""
+"""How long the engine may go on with what a killed loadstone had queried it to make."""
 NOT_THERE = 404
 
 

@@ -1,6 +1,6 @@
 """The folder where loadstone keeps what takes long to make: builds of subjects, and rows of data.
 
-What is built there is run later, so nobody else may have put it there.
+What is built there is run later, so no one else may have put it there.
 """
 
 import fcntl

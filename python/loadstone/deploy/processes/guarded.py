@@ -20,7 +20,7 @@ from loadstone.errors import UserError
 from loadstone.secrecy.registry import forms
 
 TELL_S = 10.0
-"""How long the guard may take to say that it did as told."""
+"""How long the guard may take to say that it did as ordered."""
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ class OwnServer(OneProcess, ABC):
         """See `provider.Server.start`."""
 
     def _guarded(self, context: DeployContext, limits: Limits) -> GuardedProcess:
-        """See `guarded`; what it runs is still to be told."""
+        """See `guarded`; what it runs is still to be reported."""
         process, self.limited = guarded("server", self.name, limits, context, lambda _: ((), Surroundings()))
         return process
 
@@ -91,7 +91,7 @@ class OwnServer(OneProcess, ABC):
         try:
             self._process.end()
             return self._run(self._process)
-        except OSError:  # its guard was killed, and the folder is nobody's
+        except OSError:  # its guard was killed, and the folder is no one's
             return self.start(self._context)
 
     def stop(self) -> None:

@@ -53,7 +53,7 @@ def built(manifest: Manifest, folder: Path, context: DeployContext) -> Path:
 
     Raises:
         UserError: it does not build; with the compiler's first error and the log's place.
-        Interrupted: the user asked to stop.
+        Interrupted: the user requested a stop.
     """
     if manifest.build is None:
         return folder

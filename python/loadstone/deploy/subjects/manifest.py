@@ -24,7 +24,7 @@ PLACES = frozenset({"port", "output", "folder", "replica", "jvm_flags", "memory_
 from 1, the manifest's JVM flags, and its memory limit in MB (10^6 bytes)."""
 REFERENCE = re.compile(r"\$\{(\w[\w-]*)\.(\w+)\}")
 FACTS = ("host", "port", "user", "password", "database", "address", "tls", "ca_file", "jdbc_options")
-"""What can be asked of a server as `${server.fact}`; see `references.Address`."""
+"""What can be requested of a server as `${server.fact}`; see `references.Address`."""
 
 
 def _no_references(words: str) -> str:

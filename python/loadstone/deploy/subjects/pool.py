@@ -26,7 +26,7 @@ MEMORY_FLOOR_BYTES = 3 * 1024**3 // 2
 """Below it a subject that is not needed at the moment is stopped before another part starts."""
 
 SETTLED = Quiet(cores=0.1, window_s=0.05, windows=2, longest_s=2.0)
-"""When a subject that is to be held has ended what it had in hand."""
+"""When a subject that is to be held has ended what it had under way."""
 
 
 def available_bytes() -> int:
@@ -45,7 +45,7 @@ class _Key:
 
 
 class SubjectPool:
-    """Subjects by how they are wanted. The one that was used last stands last."""
+    """Subjects by how they are required. The one that was used last stands last."""
 
     def __init__(self, context: DeployContext) -> None:
         self._context = context
@@ -73,7 +73,7 @@ class SubjectPool:
         """The subjects by name; started if they do not run yet, restarted if they died.
 
         Raises:
-            UserError: one does not build, start or get ready; with its own words.
+            UserError: one does not build, start or get ready; with its own message.
             ServerGone: one that is not ours does not answer any more.
         """
         return {name: self._one(self._key(name, one, servers), one) for name, one in required.items()}
@@ -97,7 +97,7 @@ class SubjectPool:
     def hold_all_but(self, needed: Collection[DeployedSubject], servers: Iterable[Deployed]) -> list[Subject]:
         """Hold those still that are not needed now; these.
 
-        One that works on `servers`, which go on running, is first given time to end what it has in hand: it may hold
+        One that works on `servers`, which go on running, is first given time to end what it has under way: it may hold
         a lock there.
         """
         running = {_address(one) for one in servers if one.endpoint.unix_path is None}

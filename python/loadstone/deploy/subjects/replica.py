@@ -110,7 +110,7 @@ class Replica(OneProcess):
 
         Raises:
             UserError: it ends, or is not ready in time; with its last lines.
-            Interrupted: the user asked to stop; it still runs.
+            Interrupted: the user requested a stop; it still runs.
         """
         run = self._manifest.run
         deadline = time.monotonic() + run.ready_within_s

@@ -30,7 +30,7 @@ class Subject(Protocol):
 
     @property
     def pids(self) -> Mapping[str, int]:
-        """Part -> process id: `name`, or `name-1`, `name-2`... of several replicas; empty where it cannot be seen."""
+        """Part -> process id: `name`, or `name-1`, `name-2`... of several replicas; empty where unknown."""
 
     @property
     def details(self) -> Mapping[str, str]:
@@ -48,7 +48,7 @@ class Subject(Protocol):
         """Build it if needed, start every replica and wait until all are ready.
 
         Raises:
-            UserError: it does not build, does not start, or is not ready in time; one line with its own words.
+            UserError: it does not build, does not start, or is not ready in time; one line with its own message.
         """
 
     def restart(self) -> tuple[Endpoint, ...]:
@@ -184,7 +184,7 @@ class LocalSubject:
             for replica in self._replicas:
                 replica.relaunch()
             return tuple(replica.await_ready() for replica in self._replicas)
-        except OSError:  # a guard was killed, and its folder is nobody's
+        except OSError:  # a guard was killed, and its folder is no one's
             return self.start(self._context)
 
     @property

@@ -20,7 +20,7 @@ from loadstone.secrecy.text import hide_url
 
 ASK_S = 5.0
 RETURN_S, POLL_S = 30.0, 0.5
-"""How long one that is gone may take to come back, and how often it is asked."""
+"""How long one that is gone may take to come back, and how often it is queried."""
 
 
 class _Slow(UserError):
@@ -94,7 +94,7 @@ class UrlSubject:
 
         Raises:
             ServerGone: it does not.
-            Interrupted: the user asked to stop.
+            Interrupted: the user requested a stop.
         """
         quiet = replace(self._context, progress=silent)
         deadline = time.monotonic() + RETURN_S

@@ -29,7 +29,7 @@ from loadstone.record.trial import CheckResult, TrialRecord
 
 @dataclass(frozen=True)
 class Check:
-    """One validity rule. `explanation`: what it asks, for a person who has read no statistics."""
+    """One validity rule. `explanation`: its question, for a person who has read no statistics."""
 
     function: Callable[[TrialEvidence], CheckResult | None]
     limit: Limit | None

@@ -42,7 +42,7 @@ LOCAL_PORTS = Limit(0, 0, "connections", "X: what waits for a port of the genera
 PAYLOAD = Limit(1, 5, "%", "J: what the server read must be what was encoded")
 PAYLOAD_ALLOWED_BYTES = 2_000
 PAYLOAD_ALLOWED_BYTES_PER_S = 200
-"""What loadstone itself asks the server beside the load: INFO once a second."""
+"""What loadstone itself queries the server in addition to the load: INFO once a second."""
 WARM_UP = Limit(10, inf, "%", "S: first and last third differ by more than 10 %: not settled. At most suspect")
 WARM_UP_SHORTEST_S = 10.0
 """J: in a shorter measure phase a change is the machine's noise as often as a warm-up."""

@@ -1,4 +1,4 @@
-"""The blocks of every pair in the order of time: a drift, a stall or an effect of the order is seen."""
+"""The blocks of every pair in the order of time: a drift, a stall or an effect of the order is observed."""
 
 from itertools import cycle
 from math import ceil, inf, isfinite, log, log1p
@@ -17,12 +17,12 @@ from loadstone.report.charts.percents import percent_axis, reach
 
 _COLUMNS = 3
 _PANELS_MAX = 24
-"""More pairs than this make a picture that nobody reads; the tables hold them all."""
+"""More pairs than this make a picture that no one reads; the tables hold them all."""
 _LEAST = log(1.02)
 """Half of the smallest range that a panel shows: noise below 2 % is not blown up."""
 _UNKNOWN = "unknown"
 _SHAPES = ("circle", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
-"""A shape for each condition that ran first; more than these begin anew."""
+"""A shape for each condition that ran first; more than these start again."""
 
 
 def blocks_chart(family: Family, analysis: Analysis) -> Chart | None:

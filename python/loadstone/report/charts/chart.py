@@ -24,7 +24,7 @@ Kind = Literal["forest", "blocks", "rps", "latency", "timeline", "checks"]
 
 @dataclass(frozen=True)
 class Chart:
-    """A picture with its words. `spec` is Vega-Lite without colours of a background."""
+    """A picture with its text. `spec` is Vega-Lite without colours of a background."""
 
     name: str
     """Stem of its file, e.g. `by-size-rps`."""

@@ -175,7 +175,7 @@ def _colour(pairs: Values) -> alt.Color:
 
 
 def _look(pairs: Values) -> dict[str, Any]:
-    """Colour and shape tell the kind, which stands in words beside it; only what claims something is filled."""
+    """Colour and shape tell the kind, which stands as text beside it; only what claims something is filled."""
     kinds = _kinds(pairs)
     fills = [COLOURS[kind] if kind in DECIDED else "transparent" for kind in kinds]
     return {

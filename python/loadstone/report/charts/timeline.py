@@ -122,7 +122,7 @@ def _trials(analysis: Analysis, start: float) -> Values:
 
 
 def _x(length_s: float | None) -> alt.X:
-    """The time axis, in minutes and seconds; only the last panel, which is told the run's length, prints it."""
+    """The time axis, in minutes and seconds; only the last panel, which gets the run's length, prints it."""
     axis = alt.Axis(labels=False, ticks=False, title=None)
     if length_s is not None:
         step_s = next((step for step in _TICK_STEPS_S if length_s / step <= _TICKS_MAX), _TICK_STEPS_S[-1])

@@ -57,7 +57,7 @@ class Round:
         self._until_s = 0.0
 
     def wait_s(self, member: "JvmMonitor") -> float:
-        """How long this one may wait. The first of a round asks all; each is served once a round."""
+        """How long this one may wait. The first of a round queries all; each is served once a round."""
         if not self._served or member in self._served:
             self._served.clear()
             self._until_s = time.monotonic() + WAIT_S
@@ -131,7 +131,7 @@ def figures(text: str) -> dict[str, float]:
     Raises:
         ValueError: it is not that format.
     """
-    # Parsing all that Spring tells takes ten times as long as what is wanted of it.
+    # Parsing all that Spring tells takes ten times as long as what is needed of it.
     lines = (line for line in text.splitlines() if line.startswith(_NEEDED))
     try:
         observed = [figure for family in text_string_to_metric_families("\n".join(lines)) for figure in family.samples]

@@ -73,7 +73,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
         self._timeout_s = timeout_s
         self._begin_reply()
         self._knows_server = endpoint.unix_path is not None or (tls is not None and tls.verify)
-        """Whether the one that answers is the server that was meant, and nobody listens."""
+        """Whether the one that answers is the server that was meant, and no one listens."""
         super().__init__(
             # The certificate's name; where it is another than the host's, the socket is made by the caller.
             host=(tls.server_name if tls is not None else None) or endpoint.host,
@@ -99,7 +99,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
         """Run a LOAD DATA LOCAL INFILE whose file's name is written `%s`, and send `content` as that file.
 
         Raises:
-            Untrusted: the server asked for something else.
+            Untrusted: the server requested something else.
             pymysql.Error: it refused.
         """
         name = f"loadstone-{secrets.token_hex(16)}"
@@ -110,7 +110,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
             self._upload = None
 
     def send_upload(self, name: bytes) -> None:
-        """Send the upload of the statement that runs, if it is that which the server asks for."""
+        """Send the upload of the statement that runs, if it is that which the server requests."""
         upload = self._upload
         if upload is None or upload.name != name:
             shown = ascii(name.decode(errors="backslashreplace")[:300])
@@ -124,7 +124,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
         self.write_packet(b"")
 
     def refuse(self, why: str) -> Untrusted:
-        """The error to raise; the connection is closed, without a word to the server."""
+        """The error to raise; the connection is closed, without a message to the server."""
         self._force_close()  # type: ignore[attr-defined]
         return Untrusted(CR.CR_UNKNOWN_ERROR, why)
 
@@ -213,7 +213,7 @@ class _Refused:
         self._connection = connection
 
     def authenticate(self, packet: Any) -> Any:
-        plugin = packet.get_all_data()[1:].partition(b"\0")[0]  # after the byte that asks for another plugin
+        plugin = packet.get_all_data()[1:].partition(b"\0")[0]  # after the byte that requests another plugin
         raise self._connection.refuse_plugin(next(name for name in READABLE if name.encode() == plugin))
 
 

@@ -1,4 +1,4 @@
-"""What a MariaDB says about itself, and whether its settings are those that were asked for."""
+"""What a MariaDB says about itself, and whether its settings are those that were requested."""
 
 from collections.abc import Mapping
 
@@ -37,7 +37,7 @@ def facts_of(control: MariaDbSession) -> ServerFacts:
 
 
 def differences(requested: Mapping[str, ConfigValue], got: Mapping[str, str]) -> list[str]:
-    """What the server took otherwise than asked, and what has no effect: a line each."""
+    """What the server took otherwise than requested, and what has no effect: a line each."""
     lines = settings_in_force.differences(requested, got, SPELLING)
     if "sync_binlog" in map(canonical, requested) and got.get("log_bin") == "OFF":
         lines.append("sync_binlog has no effect without a binary log (log_bin: true)")

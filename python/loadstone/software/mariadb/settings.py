@@ -1,4 +1,4 @@
-"""How a MariaDB of ours is told its settings and its user, and how it says why it ended."""
+"""How a MariaDB of ours gets its settings and its user, and how it says why it ended."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ SPELLING = Spelling(
 
 
 def options_text(requested: Mapping[str, ConfigValue], ours: Mapping[str, ConfigValue]) -> str:
-    """An option file: what the experiment asks for, then what loadstone decides."""
+    """An option file: what the experiment requests, then what loadstone decides."""
     values: dict[str, ConfigValue] = {
         "skip_log_bin": True,
         "performance_schema": False,

@@ -103,7 +103,7 @@ class RedisCluster:
         return self.endpoints[0]
 
     def restart(self) -> Endpoint:
-        """Start every node again with the data that it kept; the cluster is formed anew if one lost its place."""
+        """Start every node again with the data that it kept; the cluster is formed again if one lost its place."""
         self._found_at([node.restart() for node in self._nodes])
         with self.control() as control:
             if self._node_ids(control) == self._ids:

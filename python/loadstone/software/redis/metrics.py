@@ -15,7 +15,7 @@ KIND = PartKind(
 )
 TABLE = Table("Redis", (PART,))
 OWN_CONNECTIONS = 2
-"""loadstone's own to each Redis beside the load: its control, and its monitor."""
+"""loadstone's own to each Redis in addition to the load: its control, and its monitor."""
 
 _CHILD = "1 while a child of Redis writes"
 _PROCESS_HAS_IT = "process_cpu_seconds_total has it where the process is visible"

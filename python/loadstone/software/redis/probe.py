@@ -30,7 +30,7 @@ def probe(endpoint: Endpoint) -> None:
     """Returns if something that speaks the Redis protocol answers at `endpoint`, even with an error.
 
     Raises:
-        UserError: it does not; one line with what was seen and the remedy.
+        UserError: it does not; one line with what was observed and the remedy.
     """
     where = f"server {endpoint.label}"
     context = tls_context(endpoint.tls) if endpoint.tls is not None else None

@@ -93,7 +93,7 @@ class ReplicatedRedis:
         return next((f"{one.name}: {said}" for one in self._all() if (said := one.how_it_ended())), "")
 
     def control(self, timeout_s: float = 5.0) -> RedisControl:
-        """Asks the primary; see `provider.Server.control`."""
+        """Queries the primary; see `provider.Server.control`."""
         return self._primary.control(timeout_s)
 
     def start(self, context: DeployContext) -> Endpoint:

@@ -1,4 +1,4 @@
-"""Whether a server can serve an experiment: asked once before the first trial, answered in one line."""
+"""Whether a server can serve an experiment: queried once before the first trial, answered in one line."""
 
 import secrets
 from collections.abc import Collection, Mapping
@@ -46,7 +46,7 @@ def inspect_server(endpoint: Endpoint, modules: Collection[str] = (), timeout_s:
     Writes and removes one key under our prefix.
 
     Raises:
-        UserError: it cannot be loaded; one line with the server's words and the remedy.
+        UserError: it cannot be loaded; one line with the server's message and the remedy.
     """
     probe(endpoint)
     with RedisSession(endpoint, timeout_s) as control:
@@ -84,7 +84,7 @@ def _require_json(control: RedisSession) -> None:
 
 
 def _said(gone: ServerGone) -> str:
-    """The server's own words, shortened."""
+    """The server's own message, shortened."""
     return shortened(error_text(gone.__cause__ or gone).split(", with args")[0], 200)
 
 

@@ -30,7 +30,7 @@ class RedisSession:
     """One connection to `endpoint`, made when first needed; safe to use from several threads.
 
     Raises:
-        ServerGone: the server does not answer, or answers with an error; one line with its words.
+        ServerGone: the server does not answer, or answers with an error; one line with its message.
     """
 
     def __init__(self, endpoint: Endpoint, timeout_s: float = 5.0) -> None:
@@ -128,7 +128,7 @@ class RedisSession:
         return found
 
     def settings(self, names: Iterable[str]) -> dict[str, str]:
-        """The server's settings under the names that they are asked by; without those that it does not tell."""
+        """The server's settings under the names that they are requested by; without those that it does not tell."""
         return {name: value for name in names for value in self.config_get([name]).values()}
 
     def scan(self, cursor: str, *options: object) -> tuple[str, list[bytes]]:

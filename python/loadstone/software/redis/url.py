@@ -73,7 +73,7 @@ class UrlSettings(ServerSettings):
     url: Annotated[str, valid_by(parse_url), Field(repr=False)]
 
     def server(self, name: str) -> "UrlServer":
-        """The server, not asked yet."""
+        """The server, not queried yet."""
         return UrlServer(name, self)
 
 
@@ -135,9 +135,9 @@ class UrlServer:
 
 
 def local_pid(endpoint: Endpoint, reported: int | None) -> int | None:
-    """The process that serves `endpoint`, if it is one of this machine and can be seen; else None.
+    """The process that serves `endpoint`, if it is one of this machine and can be observed; else None.
 
-    `told` is the id that the server itself gives: a forwarder or a container that listens in its
+    `reported` is the id that the server itself gives: a forwarder or a container that listens in its
     place has another.
     """
     if reported is None or not psutil.pid_exists(reported) or not _is_here(endpoint):

@@ -1,4 +1,4 @@
-"""What each check of a trial asks."""
+"""The question of each check of a trial."""
 
 from collections.abc import Mapping
 
