@@ -330,4 +330,4 @@ class Analysis(Piece):
     scale: float = 1.0
     """Users and rows were so many times those of the experiment."""
     factors: dict[str, FactorView] = {}
-    """Words for the factors in the tables' `vary`; a factor without an entry is called by its name."""
+    """Titles of the factors in the tables' `vary`; a factor without an entry is called by its name."""

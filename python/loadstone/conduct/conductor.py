@@ -8,7 +8,7 @@ from loadstone import steady_clock
 from loadstone.conduct.failures import explained
 from loadstone.conduct.measurement import Measurement, PreparedTrial
 from loadstone.conduct.preload import preload
-from loadstone.conduct.starts import prepare_anew
+from loadstone.conduct.starts import prepare_again
 from loadstone.conduct.warm_up import warm_up
 from loadstone.deploy.deployed import Ready
 from loadstone.drive.driver import OnInterval
@@ -64,7 +64,7 @@ class Conductor:
             record = self._record(prepared, writer, on_interval, started_unix_ns)
         written = self._written(writer, record)
         if any(check.name == "restarted" and check.verdict == "invalid" for check in written.checks):
-            prepare_anew(ready)
+            prepare_again(ready)
         prepared.room.require()
         if prepared.gone is not None:
             raise prepared.gone

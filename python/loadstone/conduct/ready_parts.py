@@ -164,8 +164,8 @@ def failure(drive: DriveRecord, ready: Ready, before: OomKills) -> str | None:
         return f"server {', '.join(dead)} died during the trial{reported}{because}"
     for name, subject in ready.subjects.items():
         if not subject.subject.alive():
-            words = subject.subject.last_output()
-            said = f"; its last lines are: {words}" if words else ""
+            output = subject.subject.last_output()
+            said = f"; its last lines are: {output}" if output else ""
             reported = how_it_ended(ready, f"subject {name}", before)
             return f"subject {name} died during the trial{reported}{because}{said}"
     return drive.stopped

@@ -256,7 +256,7 @@ class Plan(PlanPart):
     verify: Verify = Verify()
     acknowledged: bool = Field(
         default=False,
-        description="hand over which writes were acknowledged, key by key; keys are exactly_once, or all operations "
+        description="report which writes were acknowledged, key by key; keys are exactly_once, or all operations "
         "write a document",
     )
     timeouts: Timeouts = Timeouts()

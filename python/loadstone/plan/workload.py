@@ -37,7 +37,7 @@ class WorkloadPlanner:
         self._cpu_count = cpu_count
         self._deployments = DeploymentPlanner(experiment, mode)
         apart = {"operations", "load", "stored", "target", "models"}
-        self._words: dict[str, Any] = experiment.workload.model_dump(exclude=apart)
+        self._fields: dict[str, Any] = experiment.workload.model_dump(exclude=apart)
         self._overlays: list[tuple[str, dict[str, Any]]] = []
         if mode.quick:
             self._lay_over("quick", experiment.quick.model_dump(include={"phases"}))
@@ -46,8 +46,8 @@ class WorkloadPlanner:
 
     def _lay_over(self, name: str, parts: dict[str, Any]) -> None:
         self._overlays.append((name, parts))
-        for part, words in parts.items():
-            self._words[part] = {**self._words[part], **words}
+        for part, fields in parts.items():
+            self._fields[part] = {**self._fields[part], **fields}
 
     def deployment(self, condition: Condition) -> Deployment:
         """The parts that a condition needs. Raises UserError with the line of what is wrong."""
@@ -60,28 +60,28 @@ class WorkloadPlanner:
         """
         chosen = self._operations(condition)
         written = [operation.model_dump(exclude={"when"}) for _, operation in chosen]
-        words = {**self._words, "operations": written}
+        fields = {**self._fields, "operations": written}
         place, model = self._model(condition)
         if model is not None:
-            words["model"] = model
+            fields["model"] = model
         if not any(operation.requests for _, operation in chosen) and self._speaks_http():
-            words["data"] = None  # it is there for the conditions that have requests
+            fields["data"] = None  # it is there for the conditions that have requests
         numbers = tuple(number for number, _ in chosen)
         try:
-            data = with_units(substitute(words, condition, self._experiment.factors, template=True))
+            data = with_units(substitute(fields, condition, self._experiment.factors, template=True))
             finish_operations(data["operations"])
             self._finish_count(data["keys"], condition)
             finish_workload(data, self._mode, prefix, replicas)
             self._finish_data(data)
         except FieldError as error:
-            raise self._error(error.path, error.problem, words, numbers, place) from None
+            raise self._error(error.path, error.problem, fields, numbers, place) from None
         auto = data["threads"] == AUTO
         data |= {"endpoints": [NOT_DEPLOYED]} | ({"threads": 1} if auto else {})
         try:
             return self._on_cpus(_with_intervals(Plan.model_validate(data)), auto=auto)
         except ValidationError as error:
             path, problem = self._experiment.source.first_problem(error, Plan, data)
-            raise self._error(path, problem, words, numbers, place) from None
+            raise self._error(path, problem, fields, numbers, place) from None
 
     def _on_cpus(self, plan: Plan, *, auto: bool) -> Plan:
         """The plan with its threads, each on a CPU of its own where there are enough: the last ones."""
@@ -162,16 +162,16 @@ class WorkloadPlanner:
     def _one_operation(self, numbered: tuple[int, OperationSpec], condition: Condition) -> Operation:
         number, operation = numbered
         written = {**operation.model_dump(exclude={"when"}), "weight": 1.0}
-        words = {"operations": [written]}
-        data = substitute(words, condition, self._experiment.factors, template=True)
+        fields = {"operations": [written]}
+        data = substitute(fields, condition, self._experiment.factors, template=True)
         try:
             finish_operations(data["operations"])
             return Operation.model_validate(data["operations"][0])
         except FieldError as error:
-            raise self._error(error.path, error.problem, words, (number,)) from None
+            raise self._error(error.path, error.problem, fields, (number,)) from None
         except ValidationError as error:
             path, text = self._experiment.source.first_problem(error, Operation, data["operations"][0])
-            raise self._error(("operations", 0, *path), text, words, (number,)) from None
+            raise self._error(("operations", 0, *path), text, fields, (number,)) from None
 
     def _operations(self, condition: Condition) -> list[tuple[int, OperationSpec]]:
         """The operations of a condition with their places in the experiment."""
@@ -192,13 +192,13 @@ class WorkloadPlanner:
         return chosen
 
     def _error(
-        self, path: Path, problem: str, words: Mapping[str, Any], numbers: tuple[int, ...], model: Path = ("model",)
+        self, path: Path, problem: str, fields: Mapping[str, Any], numbers: tuple[int, ...], model: Path = ("model",)
     ) -> UserError:
         """A problem at a path of the plan as an error at the place where the user wrote the value.
 
         `model`: where the condition's model stands, below `workload`.
         """
-        reference = _reference_at(words, path)
+        reference = _reference_at(fields, path)
         if reference is not None:
             problem = f"{problem} (from {reference})"
         if path[:1] == ("operations",) and len(path) > 1 and isinstance(path[1], int):
@@ -220,14 +220,14 @@ def with_fixed_length(plan: Plan, measure_s: float) -> Plan:
     return _with_intervals(plan.model_copy(update=changed))
 
 
-def _reference_at(words: Any, path: Path) -> str | None:
+def _reference_at(fields: Any, path: Path) -> str | None:
     """The text with a `${factor}` that stands at a path, if one does."""
     for part in path:
-        if isinstance(words, Mapping):
-            words = words.get(part)
-        elif isinstance(words, list | tuple) and isinstance(part, int) and part < len(words):
-            words = words[part]
-    return words if isinstance(words, str) and REFERENCE.search(words) else None
+        if isinstance(fields, Mapping):
+            fields = fields.get(part)
+        elif isinstance(fields, list | tuple) and isinstance(part, int) and part < len(fields):
+            fields = fields[part]
+    return fields if isinstance(fields, str) and REFERENCE.search(fields) else None
 
 
 def _with_intervals(plan: Plan) -> Plan:

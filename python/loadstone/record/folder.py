@@ -257,7 +257,7 @@ def _yaml(record: Mapping[str, Any]) -> bytes:
 
 
 def _quoted(value: Any) -> Any:
-    """A copy in which words that some readers of YAML take for a switch stand in quotes."""
+    """A copy in which texts that some readers of YAML take for a switch stand in quotes."""
     if isinstance(value, Mapping):
         return {_quoted(key): _quoted(item) for key, item in value.items()}
     if isinstance(value, list):

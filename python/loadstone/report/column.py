@@ -1,4 +1,4 @@
-"""One column of a table: the same figure and words for terminal, page and Markdown."""
+"""One column of a table: the same figure and text for terminal, page and Markdown."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Column:
     text: Callable[[float | None], str]
     drop: int = 0
     quantile: str = ""
-    words: Callable[[Row], str] | None = None
+    row_text: Callable[[Row], str] | None = None
     """The whole cell, where it is more than one figure; empty for none."""
     context: bool = False
     optional: bool = False
@@ -33,7 +33,7 @@ class Column:
 
     def cell(self, row: Row) -> str:
         """The figure as text; a dash if there is none."""
-        return self.text(self.value(row)) if self.words is None else self.words(row) or fmt.NONE
+        return self.text(self.value(row)) if self.row_text is None else self.row_text(row) or fmt.NONE
 
     def says_something(self, row: Row) -> bool:
         """Whether the row has a figure or a word here."""

@@ -1,4 +1,4 @@
-"""Levels of factors: the number behind a level, and the words for it."""
+"""Levels of factors: the number behind a level, and the text for it."""
 
 from loadstone.analyse.model import FactorView
 from loadstone.judge.verdict import Level

@@ -98,10 +98,10 @@ def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> Iterato
             yield from _picture(chart)
 
 
-def _figure(words: str, row: Row, context: bool) -> str:
+def _figure(figure: str, row: Row, context: bool) -> str:
     """A figure, struck out where the row is invalid; the published one stays."""
-    struck = row.verdict == "invalid" and not context and words != fmt.NONE
-    return f"~~{text(words)}~~" if struck else text(words)
+    struck = row.verdict == "invalid" and not context and figure != fmt.NONE
+    return f"~~{text(figure)}~~" if struck else text(figure)
 
 
 def _conclusions(analysis: Analysis) -> Iterator[str]:

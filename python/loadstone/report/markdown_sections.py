@@ -19,10 +19,10 @@ def observed_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
         if tables:
             yield from (f"### {text(title)}", "")
         for table in tables:
-            yield from _seen(table, anchors)
+            yield from _observed(table, anchors)
 
 
-def _seen(table: ObservedTable, anchors: Anchors) -> Iterator[str]:
+def _observed(table: ObservedTable, anchors: Anchors) -> Iterator[str]:
     part = ["part"] if table.of_parts else []
     yield from (f"#### {text(table.title)}", "")
     yield f"| {' | '.join(['condition', *part, *(text(column.header) for column in table.columns)])} |"

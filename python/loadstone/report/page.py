@@ -177,12 +177,12 @@ def _fact(name: str, value: object) -> tuple[str, str]:
         for end, text in _UNITS.items():
             if name.endswith(end):
                 return name.removesuffix(end), text(value)
-    return name, _words(value)
+    return name, _value_text(value)
 
 
-def _words(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
-        return ", ".join(_words(item) for item in value) or fmt.NONE
+        return ", ".join(_value_text(item) for item in value) or fmt.NONE
     return fmt.NONE if value is None else fmt.plain(str(value))

@@ -85,9 +85,9 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
         yield Text()
         yield Text("Checks that failed", style="bold")
         yield from (_check(check) for check in failed)
-    unseen = [summary.check_title(check.name) for check in analysis.checks if check.unknown]
-    if unseen:
-        yield Text(f"Not known for some trials: {', '.join(unseen)}.", style="dim")
+    not_known = [summary.check_title(check.name) for check in analysis.checks if check.unknown]
+    if not_known:
+        yield Text(f"Not known for some trials: {', '.join(not_known)}.", style="dim")
     for note in analysis.notes:
         yield Text(fmt.sentence(note), style="dim")
     yield Text()
@@ -123,10 +123,10 @@ def _table(table: ResultTable, rows: list[Row], width: int) -> Table:
     grid.add_column("  condition", no_wrap=True, overflow="ellipsis", width=len("✓ ") + label)
     for column in columns:
         grid.add_column(column.header, justify="right", no_wrap=True)
-    for row, words, following in zip(rows, labels, [*rows[1:], None], strict=True):
+    for row, shown_label, following in zip(rows, labels, [*rows[1:], None], strict=True):
         cells = [Text(column.cell(row), style=_style(row, column)) for column in columns]
         label_style = "dim" if row.verdict == "missing" else ""
-        name = Text.assemble((f"{MARKS[row.verdict]} ", STYLES[row.verdict]), (words, label_style))
+        name = Text.assemble((f"{MARKS[row.verdict]} ", STYLES[row.verdict]), (shown_label, label_style))
         grid.add_row(name, *cells, end_section=following is not None and _parts_groups(table, row, following))
     return grid
 

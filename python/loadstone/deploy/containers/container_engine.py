@@ -103,7 +103,7 @@ class Engine:
             return dict(self._client.images.get(image).attrs)
         except ENGINE_ERRORS as error:
             raise UserError(
-                f"image '{image}' is not on this machine and cannot be pulled ({words(error)}); name one that "
+                f"image '{image}' is not on this machine and cannot be pulled ({message_of(error)}); name one that "
                 "'docker images' or 'podman images' lists, or make a registry reachable that has it"
             ) from None
 
@@ -182,7 +182,7 @@ class Engine:
         try:
             yield
         except ENGINE_ERRORS as error:
-            raise UserError(f"the {what} cannot be made or started ({self.name}: {words(error)})") from None
+            raise UserError(f"the {what} cannot be made or started ({self.name}: {message_of(error)})") from None
 
 
 def begin(container: Container) -> None:
@@ -194,7 +194,7 @@ def begin(container: Container) -> None:
     try:
         container.start()
     except APIError as error:
-        said = words(error).lower()
+        said = message_of(error).lower()
         if "address already in use" in said or "port is already allocated" in said:
             raise PortTaken from None
         raise
@@ -220,7 +220,7 @@ def find_engine() -> Engine:
             try:
                 return Engine(docker.DockerClient(base_url=f"unix://{path}", timeout=round(ANSWER_S)), path)
             except ENGINE_ERRORS as error:
-                looked.append(f"{path}: {words(error)}")
+                looked.append(f"{path}: {message_of(error)}")
     raise UserError(
         f"no container engine answers ({'; '.join(looked)}); {HOW_TO_START}, or take a server of another kind"
     )
@@ -246,7 +246,7 @@ def is_socket(path: Path) -> bool:
         return False
 
 
-def words(error: Exception) -> str:
+def message_of(error: Exception) -> str:
     """What an engine said, on one line."""
     for cause in (error, error.__cause__, error.__context__):
         if isinstance(cause, APIError) and cause.explanation:

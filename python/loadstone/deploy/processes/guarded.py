@@ -220,9 +220,9 @@ def guarded(
             context.progress(Remark(f"{name}: limits are unavailable: {limited.unavailable}"))
         folder = context.log_folder or workspace.path
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        words, around = command(workspace)
+        arguments, around = command(workspace)
         around = replace(around, groups=limited.groups)
-        return GuardedProcess(words, workspace, folder.absolute() / f"{name}.log", context.cpus, around), limited
+        return GuardedProcess(arguments, workspace, folder.absolute() / f"{name}.log", context.cpus, around), limited
     except BaseException:
         workspace.remove()
         raise

@@ -27,12 +27,12 @@ FACTS = ("host", "port", "user", "password", "database", "address", "tls", "ca_f
 """What can be requested of a server as `${server.fact}`; see `references.Address`."""
 
 
-def _no_references(words: str) -> str:
-    if REFERENCE.search(words) or SECRET.search(words):
+def _no_references(text: str) -> str:
+    if REFERENCE.search(text) or SECRET.search(text):
         raise ValueError(
             "every user of the machine can read a command; name servers in 'environment' instead, secrets too"
         )
-    return words
+    return text
 
 
 def _known_places(command: str) -> str:

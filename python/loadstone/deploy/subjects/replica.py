@@ -184,9 +184,9 @@ class Replica(OneProcess):
     def _command(self, workspace: Workspace) -> tuple[list[str], Surroundings]:
         """What is run in this workspace, and what it finds around it."""
         places = self._places(workspace)
-        words: list[str] = []
-        for word in shlex.split(self._manifest.run.command):
-            given = self._manifest.jvm_flags if word == "{jvm_flags}" else (word,)
-            words += [self._filled(one, places, "run.command") for one in given]
+        arguments: list[str] = []
+        for argument in shlex.split(self._manifest.run.command):
+            given = self._manifest.jvm_flags if argument == "{jvm_flags}" else (argument,)
+            arguments += [self._filled(one, places, "run.command") for one in given]
         filled = {n: self._filled(v, places, f"environment.{n}") for n, v in self._environment.items()}
-        return words, Surroundings(self._place, {"TMPDIR": str(workspace.path), **filled})
+        return arguments, Surroundings(self._place, {"TMPDIR": str(workspace.path), **filled})

@@ -78,7 +78,7 @@ def named(name: str) -> alt.Chart:
 
 
 def _titled(above: str, heading: str) -> str:
-    """The heading after the words that stand above it on a page."""
+    """The heading after the text that stands above it on a page."""
     return f"{above}{' ' if above.endswith('?') else ': '}{heading}" if above else heading
 
 

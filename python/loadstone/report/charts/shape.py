@@ -56,7 +56,7 @@ class Shape:
         return text if view and view.unit and view.unit in text else f"{self.title(factor)} {text}"
 
     def ticks(self) -> dict[float, str]:
-        """The levels along the axis, ascending: each number and its words."""
+        """The levels along the axis, ascending: each number and its text."""
         factor = self.factors.get(self.along or "")
         levels = self.levels.get(self.along or "", [])
         numbered = {number: axis_text(level, factor) for level in levels if (number := number_of(level)) is not None}

@@ -256,9 +256,9 @@ class MariaDbSession:
         broken = not isinstance(error, pymysql.Error) or isinstance(error, Untrusted) or error_code(error) in GONE
         if broken or (self._connection is not None and not self._connection.open):
             self.close()
-        return self._told(error)
+        return self._error_of(error)
 
-    def _told(self, error: Exception) -> UserError | ServerGone:
+    def _error_of(self, error: Exception) -> UserError | ServerGone:
         """The error as one line for a person."""
         code = error_code(error)
         words = " ".join(str(error.args[-1] if error.args else error).split()).rstrip(".") or type(error).__name__

@@ -129,12 +129,12 @@ class RedisCluster:
         first = control.nodes[0]
         for epoch, node in enumerate(control.nodes, start=1):
             for begin, end in node.endpoint.slots:
-                self._told(node, "CLUSTER ADDSLOTSRANGE", begin, end)
+                self._reported_by(node, "CLUSTER ADDSLOTSRANGE", begin, end)
             node.call("CLUSTER SET-CONFIG-EPOCH", epoch)
         for node in control.nodes[1:]:
             first.call("CLUSTER MEET", node.endpoint.host, node.endpoint.port)
 
-    def _told(self, node: RedisControl, *command: str | int) -> None:
+    def _reported_by(self, node: RedisControl, *command: str | int) -> None:
         try:
             node.call(*command)
         except ServerGone as gone:

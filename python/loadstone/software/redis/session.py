@@ -154,13 +154,13 @@ class RedisSession:
             UserError: it is none of `COUNTING`, or its answer is no number.
         """
         try:
-            words = shlex.split(text)
+            arguments = shlex.split(text)
         except ValueError as error:
             raise UserError(f"count '{text}': {str(error).lower()}; write it as in a shell") from None
-        if not words or words[0].upper() not in COUNTING:
+        if not arguments or arguments[0].upper() not in COUNTING:
             raise UserError(f"count '{text}': begin it with one of {', '.join(COUNTING)}")
         try:
-            reply = self.call(*words)
+            reply = self.call(*arguments)
             return int(reply) if reply is not None else 0  # a counter that nothing has counted yet
         except ServerGone as gone:
             if isinstance(gone.__cause__, redis.ResponseError):

@@ -45,7 +45,7 @@ def _taken(programs: Mapping[str, float], stolen: float, bound: str) -> str:
     found = [(cpu, f"{name} {cpu:.2f} CPU") for name, cpu in programs.items()]
     if stolen:
         found.append((stolen, f"other machines on this host {stolen:.2f}"))
-    who = ", ".join(words for _, words in sorted(found, reverse=True)) or "Other programs"
+    who = ", ".join(program for _, program in sorted(found, reverse=True)) or "Other programs"
     return f"{who} used the CPUs of this condition: without them {bound}."
 
 
