@@ -56,7 +56,7 @@ class OthersMonitor:
 
     @classmethod
     def watching(cls, watch: Watch) -> list[Monitor]:
-        """One for the host; none where it could not tell a part of the condition from other programs."""
+        """One for the host; none where it could not distinguish a part of the condition from other programs."""
         if not watch.cpus or not watch.complete or not process_table.pids():
             return []
         return [cls(watch.cpus, set(watch.pids.values()), watch.parked)]
