@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python" / "loadstone"
 CODE = sorted(PACKAGE.rglob("*.py"))
 DOCS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
-EXPERIMENTS = sorted([*(ROOT / "experiments").glob("*.yaml"), PACKAGE / "first_experiment.yaml"])
-TEMPLATES = sorted((PACKAGE / "report" / "templates").glob("*.j2"))
+EXPERIMENTS = sorted([*(ROOT / "experiments").glob("*.yaml"), *PACKAGE.rglob("*.yaml")])
+TEMPLATES = sorted((PACKAGE / "report").rglob("*.j2"))
 
 NOT_PLAIN = re.compile(
     r"\b(told|asked|wanted|seen|heed\w*|knock\w*|unlike|nobody|anew|words|lanes?|in vain|at hand|in hand|for want of"
@@ -51,6 +51,10 @@ def texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
 def test_the_list_finds_what_it_is_for(text: str) -> None:
     assert plain(text)
     assert not plain("The server reported no correct reply; it was queried again.")
+
+
+def test_there_is_something_to_read() -> None:
+    assert min(map(len, (CODE, DOCS, EXPERIMENTS, TEMPLATES))) > 3
 
 
 @pytest.mark.parametrize("path", CODE, ids=lambda path: str(path.relative_to(PACKAGE)))
