@@ -354,8 +354,9 @@ def _tell(outcome: "Outcome", *, json_: bool, open_: bool) -> None:
     """What follows the result: the JSON, what was missed, what is not written; and the exit status."""
     if json_:
         from loadstone.record.lines import dump_document
+        from loadstone.report.json_report import with_texts
 
-        terminal.result_json(dump_document(outcome.analysis.model_dump(mode="json")).decode())
+        terminal.result_json(dump_document(with_texts(outcome.analysis)).decode())
     if outcome.missed:
         from loadstone.report.text.catalogue import text
 

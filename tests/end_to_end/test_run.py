@@ -33,7 +33,7 @@ def test_a_run_ends_with_a_folder_that_holds_everything(recorded: Recorded) -> N
     analysis = json.loads(done.out)
     assert analysis == json.loads((folder / "analysis.json").read_text())
     assert analysis["trials_done"] == 6
-    assert analysis["comparison"] == "no comparison: one block"
+    assert analysis["comparison"]["text"] == "no comparison: one block"
     assert [len(table["rows"]) for table in analysis["tables"]] == [6]
 
 

@@ -40,7 +40,7 @@ def figures_of(sentence: object) -> tuple[frozenset[str], frozenset[str]]:
     return needed, frozenset(parameters)
 
 
-@pytest.mark.parametrize(("where", "kind", "figures"), made(), ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(("where", "kind", "figures"), made(), ids=[f"{where}-{kind}" for where, kind, _ in made()])
 def test_every_message_has_its_sentence(where: str, kind: str, figures: frozenset[str] | None) -> None:
     assert kind in ENGLISH, where
     needed, taken = figures_of(ENGLISH[kind])
