@@ -41,7 +41,7 @@ class Outcome:
     false: float
     half_width: float
     """Median half width of the interval, a log ratio."""
-    seen: tuple[float, ...]
+    observed: tuple[float, ...]
     """Decided in the right direction at each of EFFECTS."""
 
     def range(self) -> str:
@@ -78,7 +78,7 @@ def outcome(
         plain=float(np.mean((plain_low > 0) | (plain_high < 0))),
         false=float(np.mean((low > 0) | (high < 0))),
         half_width=float(np.median(high - low)) / 2,
-        seen=tuple(float(np.mean(low + np.log1p(effect) > 0)) for effect in EFFECTS),
+        observed=tuple(float(np.mean(low + np.log1p(effect) > 0)) for effect in EFFECTS),
     )
 
 
@@ -116,13 +116,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--blocks", type=int, nargs=2, default=BLOCKS)
     arguments = parser.parse_args()
-    seen = " | ".join(f"+{effect:.0%} seen" for effect in EFFECTS)
-    print(f"| noise | conditions | apart | rank sum alone: false % | false % | interval | {seen} |")
+    observed = " | ".join(f"+{effect:.0%} found" for effect in EFFECTS)
+    print(f"| noise | conditions | apart | rank sum alone: false % | false % | interval | {observed} |")
     print(f"|---|---:|---|---:|---:|---:|{'---:|' * len(EFFECTS)}")
     worst = 0.0
     for found in outcomes(arguments.runs, arguments.seed, tuple(arguments.blocks)):
         worst = max(worst, found.false)
-        cells = " | ".join(f"{100 * share:.0f} %" for share in found.seen)
+        cells = " | ".join(f"{100 * share:.0f} %" for share in found.observed)
         print(
             f"| {found.scenario} | {found.conditions} | {found.apart} | {100 * found.plain:.0f} | {found.range()} "
             f"| ±{100 * np.expm1(found.half_width):.0f} % | {cells} |",

@@ -41,13 +41,13 @@ def ordered(rows: Iterable[Row], *keys: str) -> dict[str, dict[str, Row]]:
 
 def replay(text: str, date: str) -> str:
     """False verdicts, coverage and power of the judge on simulated runs."""
-    told = json.loads(text)
-    named = [{**row, "design": f"K = {row['conditions']}, {_design(row['design'])}"} for row in told["outcomes"]]
+    given = json.loads(text)
+    named = [{**row, "design": f"K = {row['conditions']}, {_design(row['design'])}"} for row in given["outcomes"]]
     null = ordered([row for row in named if row["effect"] == 0], "design", "scenario")
     scenarios = list(next(iter(null.values())))
     parts = [
-        f"{told['runs']:,} runs a cell, {date}; per cent with 95 % ranges. "
-        + ("Every limit is kept." if not told["missed"] else "Missed: " + "; ".join(told["missed"]) + "."),
+        f"{given['runs']:,} runs a cell, {date}; per cent with 95 % ranges. "
+        + ("Every limit is kept." if not given["missed"] else "Missed: " + "; ".join(given["missed"]) + "."),
         "Runs that claim a difference where there is none, on any of their pairs (limit 5.5):",
         _cells(null, scenarios, lambda row: percent(row["false_verdict"])),
         "Runs in which every interval holds the truth (limit 94.5):",
@@ -80,7 +80,7 @@ def _power(rows: Sequence[Row], scenarios: Sequence[str]) -> str:
 
 def quantiles(text: str, date: str) -> str:
     """The same of P95, P99 and P99.9."""
-    told = json.loads(text)
+    given = json.loads(text)
     rows = [
         [
             row["scenario"],
@@ -88,15 +88,15 @@ def quantiles(text: str, date: str) -> str:
             _design(row["design"]),
             *(percent(row[key]) for key in ("false", "seen_10", "seen_20", "wrong")),
         ]
-        for row in told["outcomes"]
+        for row in given["outcomes"]
     ]
     head = ["latencies", "quantile", "design", "false verdict", "+10 % seen", "+20 % seen", "wrong direction"]
-    return f"{told['runs']:,} runs a row, {date}; per cent with 95 % ranges.\n\n{table(head, rows)}"
+    return f"{given['runs']:,} runs a row, {date}; per cent with 95 % ranges.\n\n{table(head, rows)}"
 
 
 def saturation(text: str, date: str) -> str:
     """Bias and coverage of saturation points."""
-    told = json.loads(text)
+    given = json.loads(text)
     rows = [
         [
             row["server"],
@@ -107,12 +107,12 @@ def saturation(text: str, date: str) -> str:
             percent(row["rate_over_weeks"] and row["rate_over_weeks"]["coverage"]),
             f"{row['chart'][0]:.2g} to {row['chart'][1]:.2g}" if row["chart"] else "",
         ]
-        for row in told["outcomes"]
+        for row in given["outcomes"]
     ]
     head = ["server", "noise", "found", "users: bias, half-width", "holds the truth", "rate: bias, half-width"]
     head += ["holds the truth", "holds that of weeks", "top of one chart / truth"]
     return (
-        f"{told['runs']:,} runs a row of the closed model, {told['open_runs']:,} of the open one, {date}; per cent, "
+        f"{given['runs']:,} runs a row of the closed model, {given['open_runs']:,} of the open one, {date}; per cent, "
         f"with 95 % ranges in brackets.\n\n{table(head, rows)}"
     )
 

@@ -1,4 +1,4 @@
-"""The constants of the minimum detectable effect: at c_B spreads a difference is seen 8 times in 10.
+"""The constants of the minimum detectable effect: at c_B spreads a difference is observed 8 times in 10.
 
 Prints the tables of `loadstone.judge.statistics.effect`: normal log ratios, and the same with
 6 % of the blocks off by 3 to 12 spreads. Takes about two minutes on one core.

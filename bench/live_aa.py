@@ -223,8 +223,8 @@ def main() -> int:
     pairs = [pair for number, run in enumerate(runs, start=1) for pair in pairs_of(number, run)]
     trials, date = trials_of(runs), datetime.now(UTC).date().isoformat()
     text = page(pairs, trials, date)
-    told = {"date": date, "runs": options.runs, "pairs": [asdict(pair) for pair in pairs], "trials": asdict(trials)}
-    (options.out / "aa.json").write_text(json.dumps(told, indent=1) + "\n")
+    reported = {"date": date, "runs": options.runs, "pairs": [asdict(pair) for pair in pairs], "trials": asdict(trials)}
+    (options.out / "aa.json").write_text(json.dumps(reported, indent=1) + "\n")
     (options.out / "aa.md").write_text(text + "\n")
     print(text)
     return 1 if sum(pair.pure_false for pair in pairs) > FALSE_MAX_OF_210 * len(pairs) / 210 else 0

@@ -203,17 +203,17 @@ def page(found: Sequence[Comparison], date: str) -> str:
 
 
 def _row(name: str, pairs: Sequence[tuple[Comparison, Decided]]) -> list[str]:
-    judged = [(one.truth, seen) for one, seen in pairs if seen.kind != "invalid"]
-    decided = [seen for _, seen in judged if seen.kind != "undecided"]
-    wrong = [seen for truth, seen in judged if seen.real and (truth == 0 or (seen.low or 0) >= 0)]
-    held = [truth for truth, seen in judged if seen.low is not None and seen.low <= truth <= (seen.high or 0)]
-    minutes = [seen.minutes for seen in decided]
+    judged = [(one.truth, observed) for one, observed in pairs if observed.kind != "invalid"]
+    decided = [one for _, one in judged if one.kind != "undecided"]
+    wrong = [one for truth, one in judged if one.real and (truth == 0 or (one.low or 0) >= 0)]
+    held = [truth for truth, one in judged if one.low is not None and one.low <= truth <= (one.high or 0)]
+    minutes = [observed.minutes for observed in decided]
     return [
         name,
         f"{100 * math.expm1(median(one.truth for one, _ in pairs)):.2f} %",
         str(len(pairs) - len(judged)),
         _share(len(decided), len(judged)),
-        _share(sum(seen.real for _, seen in judged), len(judged)),
+        _share(sum(observed.real for _, observed in judged), len(judged)),
         _share(len(wrong), len(judged)),
         _share(len(held), len(judged)),
         f"{median(minutes):.1f} [{min(minutes):.1f}, {max(minutes):.1f}]" if minutes else "",
@@ -244,8 +244,8 @@ def main() -> int:
     found = [one for number in numbers for one in repetition(number, options.seed, options.out)]
     date = datetime.now(UTC).date().isoformat()
     text = page(found, date)
-    told = {"date": date, "service_us": SERVICE_US, "comparisons": [asdict(one) for one in found]}
-    (options.out / "ab.json").write_text(json.dumps(told, indent=1) + "\n")
+    reported = {"date": date, "service_us": SERVICE_US, "comparisons": [asdict(one) for one in found]}
+    (options.out / "ab.json").write_text(json.dumps(reported, indent=1) + "\n")
     (options.out / "ab.md").write_text(text + "\n")
     print(text)
     wrong = [one for one in found if one.truth and one.pure.real and (one.pure.low or 0) >= 0]

@@ -3,7 +3,7 @@
 A run is `blocks` blocks of `conditions` trials in fresh random order, one after another on one
 machine: 10 s of set-up and warm-up, 15 s measured. What the machine does goes on between trials:
 a slow drift (Ornstein-Uhlenbeck), a neighbour that comes and goes (two states), or a clock that
-toggles between two speeds. What belongs to a trial is drawn anew for each: its own level (memory
+toggles between two speeds. What belongs to a trial is drawn again for each: its own level (memory
 layout, hash seeds), the mean of its correlated seconds, now and then a stall.
 """
 

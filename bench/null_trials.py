@@ -28,7 +28,7 @@ USERS = 4
 
 
 class NullBench:
-    """A null server for each condition, all running at once; those that are not asked sleep."""
+    """A null server for each condition, all running at once; those that are not queried sleep."""
 
     def __init__(self, factor: str, busy_us: Mapping[str, float], phases: Phases) -> None:
         self._factor = factor

@@ -55,7 +55,7 @@ class ClosedQueue:
 
 @dataclass
 class UslServer:
-    """Throughput by the Universal Scalability Law; nobody thinks."""
+    """Throughput by the Universal Scalability Law; no one thinks."""
 
     name: str
     law: Usl

@@ -92,7 +92,7 @@ def first(run: LatencyBlocks, blocks: int) -> LatencyBlocks:
     )
 
 
-def seen(run: LatencyBlocks, quantile: float, looks: tuple[int, ...], truth: float, seed: int) -> int:
+def observed(run: LatencyBlocks, quantile: float, looks: tuple[int, ...], truth: float, seed: int) -> int:
     """Claim of one run when B's latencies are exp(truth) times as long: 1 longer, -1 shorter, 0 none at any look."""
     alpha = LOOK_ALPHA if len(looks) > 1 else FIXED_ALPHA
     for blocks in looks:
@@ -107,7 +107,7 @@ def replay(latency: Latency, quantile: float, design: str, looks: tuple[int, ...
     rng = np.random.default_rng([seed, SCENARIOS.index(latency)])
     claims = np.array(
         [
-            [seen(run, quantile, looks, math.log1p(effect), seed + number) for effect in EFFECTS]
+            [observed(run, quantile, looks, math.log1p(effect), seed + number) for effect in EFFECTS]
             for number, run in ((number, blocks_of(latency, rng, looks[-1])) for number in range(runs))
         ]
     )

@@ -217,12 +217,12 @@ def replay(runs: int, open_runs_: int, seed: int, scenarios: Sequence[Noise] = S
 def missed(found: Outcome) -> list[str]:
     """The limits that an outcome misses; coverage by more than its range."""
     misses = []
-    for what, seen in (("users", found.users), ("rate", found.rate)):
+    for what, observed in (("users", found.users), ("rate", found.rate)):
         where = f"{found.server}, {found.scenario}, {what}"
-        if seen is not None and abs(seen.bias) > BIAS_MAX:
-            misses.append(f"{where}: bias {seen.bias:+.1%}, limit {BIAS_MAX:.0%}")
-        if seen is not None and seen.coverage.high < COVERAGE_MIN:
-            misses.append(f"{where}: coverage {seen.coverage}, limit {COVERAGE_MIN:.0%}")
+        if observed is not None and abs(observed.bias) > BIAS_MAX:
+            misses.append(f"{where}: bias {observed.bias:+.1%}, limit {BIAS_MAX:.0%}")
+        if observed is not None and observed.coverage.high < COVERAGE_MIN:
+            misses.append(f"{where}: coverage {observed.coverage}, limit {COVERAGE_MIN:.0%}")
     return misses
 
 
@@ -230,7 +230,7 @@ def line(found: Outcome) -> str:
     """One row of the table for people."""
     chart = "" if found.chart is None else f"{found.chart[0]:5.2f} to {found.chart[1]:5.2f}"
     weeks = "" if found.rate_over_weeks is None else str(found.rate_over_weeks.coverage)
-    cells = "".join(f"{'' if seen is None else seen!s:>38}" for seen in (found.users, found.rate))
+    cells = "".join(f"{'' if observed is None else observed!s:>38}" for observed in (found.users, found.rate))
     return f"{found.server:20}{found.scenario:10}{found.answered!s:>21}{cells}{weeks:>22}   {chart}"
 
 
@@ -248,8 +248,8 @@ def main() -> int:
     misses = [(found.scenario, miss) for found in outcomes for miss in missed(found)]
     if arguments.json:
         rows = [asdict(found) for found in outcomes]
-        told = {"runs": arguments.runs, "open_runs": arguments.open_runs, "seed": arguments.seed}
-        print(json.dumps({**told, "missed": [miss for _, miss in misses], "outcomes": rows}))
+        reported = {"runs": arguments.runs, "open_runs": arguments.open_runs, "seed": arguments.seed}
+        print(json.dumps({**reported, "missed": [miss for _, miss in misses], "outcomes": rows}))
     else:
         print(*(miss for _, miss in misses), sep="\n")
     return 1 if any(scenario in LIMITED for scenario, _ in misses) else 0

@@ -77,11 +77,11 @@ def main() -> None:
             model = Closed(users=options.connections) if last else Open(rate_per_s=RATE_PER_S)
             seconds = EVERY_S * 2 if last else options.seconds
             todo = plan(endpoint, model, seconds, options.connections, placement.generator_cpus)
-            seen = NativeDriver().drive(todo, lambda _: None).operations["get"].response_ns
+            observed = NativeDriver().drive(todo, lambda _: None).operations["get"].response_ns
             label = "closed" if last else f"open {number + 1}"
-            print(f"{label:<10} {seen.p99 / 1e6:>7.1f} ms {seen.p999 / 1e6:>7.1f} ms", flush=True)
+            print(f"{label:<10} {observed.p99 / 1e6:>7.1f} ms {observed.p999 / 1e6:>7.1f} ms", flush=True)
             if not last:
-                worst = max(worst, abs(seen.p99 / 1e9 / true_p99 - 1), abs(seen.p999 / 1e9 / true_p999 - 1))
+                worst = max(worst, abs(observed.p99 / 1e9 / true_p99 - 1), abs(observed.p999 / 1e9 / true_p999 - 1))
     finally:
         null.stop()
     print(f"worst deviation of the open model from the truth: {worst:.2%} (limit {LIMIT:.0%})")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes docs/plan.schema.json and docs/experiment.schema.json from the classes; `--check` only compares.
 
-The experiment's schema is for editors: what stands below `workload` are the plan's own words, where a
+The experiment's schema is for editors: what stands below `workload` are the plan's own terms, where a
 value may also be `${factor}` or a text with a unit.
 """
 

@@ -206,7 +206,7 @@ class FakeSubject:
     def alive(self) -> bool:
         return not self.words
 
-    def last_words(self) -> str:
+    def last_output(self) -> str:
         return self.words
 
     def throttling(self) -> Mapping[str, Throttling]:

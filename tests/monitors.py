@@ -27,5 +27,5 @@ def control(server: LocalRedis) -> Iterator[RedisControl]:
 
 
 def values(monitor: Monitor, part: str) -> dict[str, float]:
-    """The metrics of one part, asked once."""
+    """The metrics of one part, queried once."""
     return {sample.metric: sample.value for sample in monitor.sample(1.0) if sample.part == part}

@@ -82,8 +82,8 @@ class Rootfs:
     def program(self, path: Path, name: str) -> None:
         """A program or library, with the libraries that it needs."""
         self.content(name, path.resolve().read_bytes(), 0o755)
-        told = subprocess.run(["ldd", str(path)], capture_output=True, text=True, check=False).stdout
-        for library in (word for word in told.split() if word.startswith("/")):
+        reported = subprocess.run(["ldd", str(path)], capture_output=True, text=True, check=False).stdout
+        for library in (word for word in reported.split() if word.startswith("/")):
             inside = library if library.startswith("/usr") else f"/usr{library}"
             self.content(inside, Path(library).resolve().read_bytes(), 0o755)
 
@@ -261,12 +261,12 @@ class _Registry(http.server.BaseHTTPRequestHandler):
     folder: Path
 
     def do_GET(self) -> None:
-        wanted = self.path.rpartition("/")[2].removeprefix("sha256:")
-        path = self.folder / ("manifest.json" if "/manifests/" in self.path else wanted)
+        required = self.path.rpartition("/")[2].removeprefix("sha256:")
+        path = self.folder / ("manifest.json" if "/manifests/" in self.path else required)
         content = path.read_bytes() if path.is_file() else b"{}"
         self.send_response(200 if path.is_file() or self.path == "/v2/" else 404)
-        told = json.loads(content).get("mediaType") if path.name == "manifest.json" else None
-        self.send_header("Content-Type", told or "application/octet-stream")
+        reported = json.loads(content).get("mediaType") if path.name == "manifest.json" else None
+        self.send_header("Content-Type", reported or "application/octet-stream")
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)

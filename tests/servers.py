@@ -39,7 +39,7 @@ def wait_until(what: Callable[[], bool], patience_s: float = PATIENCE_S) -> None
     """Returns once `what` holds; fails if it does not come true at all."""
     deadline = time.monotonic() + patience_s
     while not what():
-        assert time.monotonic() < deadline, "waited in vain"
+        assert time.monotonic() < deadline, "waited too long"
         time.sleep(0.01)
 
 
@@ -55,7 +55,7 @@ def is_gone(pid: int) -> bool:
         return True
 
 
-def words_of(process: psutil.Process) -> str:
+def arguments_of(process: psutil.Process) -> str:
     """Its command line; nothing of one that ended meanwhile."""
     with contextlib.suppress(psutil.Error):
         return " ".join(process.cmdline())
@@ -69,7 +69,7 @@ def context(tmp_path: Path) -> Iterator[DeployContext]:
     root.mkdir()
     yield DeployContext(work_root=root)
     assert list(root.iterdir()) == []
-    said = [words_of(child) for child in psutil.Process().children(recursive=True)]
+    said = [arguments_of(child) for child in psutil.Process().children(recursive=True)]
     assert [words for words in said if str(root) in words] == []
 
 
@@ -111,7 +111,7 @@ def user_redis(tmp_path: Path) -> Iterator[Callable[..., UserRedis]]:
             process = subprocess.Popen([*command, "--dir", str(folder), *arguments], stdout=log)
             stack.callback(process.wait)
             stack.callback(process.kill)
-            # It is not asked: a connection of ours might still be open there when the test counts them.
+            # It is not queried: a connection of ours might still be open there when the test counts them.
             wait_until(lambda: READY in (folder / "log").read_text() or process.poll() is not None)
             text = (folder / "log").read_text()
             if process.poll() is not None and "Address already in use" in text:

@@ -17,7 +17,7 @@ DATA_TYPES = {
         "plan.outline",
         "plan.run_plan",
         "plan.slots",
-        "plan.wanted",
+        "plan.required",
     },
     "deploy": {"deploy.control", "deploy.ledger", "deploy.limit_in_force", "deploy.provider", "deploy.placement"},
     "drive": {"drive.outcome"},

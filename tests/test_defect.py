@@ -1,4 +1,4 @@
-"""A defect of ours: a status of its own, one line, the traceback in a file that nobody else may read."""
+"""A defect of ours: a status of its own, one line, the traceback in a file that no one else may read."""
 
 import re
 import stat
@@ -104,7 +104,7 @@ def test_what_is_secret_is_in_no_file(
     assert "hunter2" not in file.read_text() + capsys.readouterr().err
 
 
-def test_a_defect_in_a_thread_is_told_in_the_same_way(
+def test_a_defect_in_a_thread_is_reported_in_the_same_way(
     own_place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)

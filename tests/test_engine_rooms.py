@@ -9,7 +9,7 @@ SOURCES = Path(__file__).parents[1] / "engine" / "src"
 ROOMS = sorted({path.parent for path in SOURCES.rglob("*.rs")})
 FILES = sorted(path for path in SOURCES.rglob("*.rs") if "tests" not in path.parts and path.name != "tests.rs")
 PROTOCOL = re.compile(r"\bis_http\b|\bWireKind::\w+|\bWire::[A-Z]|\b(?:resp|http1)::")
-"""What asks which protocol it is, or reaches into one."""
+"""What queries which protocol it is, or reaches into one."""
 READ_AND_WRITE = re.compile(r"\bstd::(?:net|fs)\b|\bmio::|\bstd::io\b")
 MOST_FILES = 25
 MOST_LINES = 500

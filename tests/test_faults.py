@@ -72,10 +72,10 @@ def wrong_with_python(module: ast.Module, file: str, name: str) -> str:
     """`name` may be `Class::test_name`."""
     body, marks = module.body, marks_of(module)
     *classes, test = name.split("::")
-    for wanted in classes:
-        within = next((node for node in body if isinstance(node, ast.ClassDef) and node.name == wanted), None)
+    for required in classes:
+        within = next((node for node in body if isinstance(node, ast.ClassDef) and node.name == required), None)
         if within is None:
-            return f"{file} has no class {wanted}"
+            return f"{file} has no class {required}"
         marks += within.decorator_list
         body = within.body
     functions = [node for node in body if isinstance(node, ast.FunctionDef) and node.name == test]

@@ -6,7 +6,7 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.message import Message
-from loadstone.options import RunOptions, wanted_experiment, wanted_plan
+from loadstone.options import RunOptions, requested_experiment, requested_plan
 from loadstone.overview import announce, describe_experiment, prospects, shortcomings
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.report.text.sentences import text
@@ -24,8 +24,8 @@ def test_every_comparison_says_what_it_can_show() -> None:
     lines = said(prospects(make_run_plan(find("json-documents"), budget_s=2 * 3600)))
     assert [line.partition(":")[0] for line in lines] == ["partial-update", "storage", "small-pool", "warm-up"]
     assert lines[2] == (
-        "small-pool: a guess for a quiet machine: after 8 blocks a difference of 12 % shows 8 times in 10, after 40 "
-        "(as the budget allows) one of 4 %; its first look measures how far blocks lie apart on this one"
+        "small-pool: an estimate for a quiet machine: after 8 blocks a difference of 12 % shows 8 times in 10, after "
+        "40 (as the budget allows) one of 4 %; its first look measures how far blocks lie apart on this one"
     )
 
 
@@ -53,7 +53,7 @@ def test_more_pairs_and_shorter_trials_see_less() -> None:
         (
             [],
             {"blocks": 8},
-            "small-pool: a guess for a quiet machine: after 8 blocks a difference of 9.3 % shows 8 times in 10; "
+            "small-pool: an estimate for a quiet machine: after 8 blocks a difference of 9.3 % shows 8 times in 10; "
             "its first look measures how far blocks lie apart on this one",
         ),
     ],
@@ -98,16 +98,16 @@ def test_a_run_announces_its_question_and_its_time_and_forecasts_nothing() -> No
 
 def test_show_holds_the_prospects_beside_the_comparisons() -> None:
     text = describe_experiment(RunOptions(experiment="json-documents"))
-    assert text.count("a guess for a quiet machine") == 4
+    assert text.count("an estimate for a quiet machine") == 4
 
 
 def test_the_options_reach_the_plan() -> None:
     options = RunOptions(experiment="json-documents", blocks=9, budget="20m", seed=5, only=("operation=set",))
-    run_plan = wanted_plan(wanted_experiment(options), options, (1,))
+    run_plan = requested_plan(requested_experiment(options), options, (1,))
     assert (run_plan.budget_s, run_plan.seed) == (1200, 5)
     assert {group.looks for group in run_plan.groups} == {(9,)}
     with pytest.raises(UserError, match=r"^--budget 20: '20' has no unit; write for example `90 s`"):
-        wanted_plan(find("json-documents"), RunOptions(experiment="json-documents", budget="20"), ())
+        requested_plan(find("json-documents"), RunOptions(experiment="json-documents", budget="20"), ())
 
 
 def test_scale_and_subject_reach_the_plan() -> None:
@@ -119,7 +119,7 @@ def test_scale_and_subject_reach_the_plan() -> None:
         only=("store=mariadb",),
         blocks=1,
     )
-    run_plan = wanted_plan(wanted_experiment(options), options, ())
+    run_plan = requested_plan(requested_experiment(options), options, ())
     assert run_plan.scale == 0.1
     assert run_plan.trials[0].subjects["app"].urls == ("http://user:secret@host",)
     assert run_plan.trials[0].servers["mariadb"]["kind"] == "mariadb-url"
@@ -129,7 +129,7 @@ def test_scale_and_subject_reach_the_plan() -> None:
     with pytest.raises(
         UserError, match=r"^--scale 2: must be more than 0 and at most 1; write for example 0\.1 or 10 %$"
     ):
-        wanted_plan(find(str(APP)), RunOptions(experiment=str(APP), scale="2"), ())
+        requested_plan(find(str(APP)), RunOptions(experiment=str(APP), scale="2"), ())
 
 
 def test_an_application_is_announced_with_the_time_it_takes_to_start() -> None:

@@ -1,4 +1,4 @@
-"""What an experiment may write under `servers`, and what it is told otherwise."""
+"""What an experiment may write under `servers`, and the error otherwise."""
 
 import pytest
 

@@ -105,7 +105,7 @@ def test_stages_ask_the_registry_for_declarations(path: Path) -> None:
 
 
 def test_a_declaration_loads_no_room() -> None:
-    """The registry is asked by stages that must not wait for drivers, clients and monitors to load."""
+    """The registry is queried by stages that must not wait for drivers, clients and monitors to load."""
     script = "import json, sys, loadstone.registry; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = set(json.loads(done.stdout))
@@ -130,7 +130,7 @@ def test_a_room_offers_what_it_declares(name: str) -> None:
     assert registry.software_by_url(software.url_form) is software
 
 
-def test_what_several_kinds_of_software_share_is_told_by_the_settings() -> None:
+def test_what_several_kinds_of_software_share_is_reported_by_the_settings() -> None:
     for name in registry.in_containers():
         assert registry.software_of({"kind": "container", "software": name}).name == name
     assert registry.software_of({"kind": "container"}).name == "redis"

@@ -71,14 +71,14 @@ def test_how_a_run_was_started_without_how_it_was_shown(tmp_path: Path) -> None:
     assert command_of(gone) == [str(gone / "experiment.yaml"), "--blocks", "3"]
 
 
-def test_a_password_is_asked_for_again(tmp_path: Path) -> None:
+def test_a_password_is_requested_again(tmp_path: Path) -> None:
     path = run(tmp_path, "a", "loadstone run tiny --server 'redis=redis://***@host:1/0' --quick")
     with pytest.raises(UserError, match="the password of redis is not kept; add --server redis=URL"):
         command_of(path, ["--resume", str(path)])
     assert command_of(path, ["--server", "redis=redis://:secret@host:1/0"]) == ["tiny", "--quick"]
 
 
-def test_a_setting_that_is_not_kept_is_asked_for_by_its_own_option(tmp_path: Path) -> None:
+def test_a_setting_that_is_not_kept_is_requested_by_its_own_option(tmp_path: Path) -> None:
     for number, option in enumerate(("--set a.environment.PW=***", "--set=a.environment.PW=***")):
         path = run(tmp_path, str(number), f"loadstone run tiny {option} --quick")
         with pytest.raises(UserError, match=r"secret in --set a.environment.PW is not kept; add --set .*PW=VALUE"):

@@ -30,7 +30,7 @@ pub struct Control {
 struct Reach {
     /// Connections that are ready for operations.
     ready: usize,
-    /// When the first connection could not be opened while none was ready; None if none has been tried in vain.
+    /// When the first connection could not be opened while none was ready; None if none has been tried without success.
     failing_since_ns: Option<u64>,
 }
 
@@ -144,7 +144,7 @@ impl Control {
         lock(&self.reach).ready -= 1;
     }
 
-    /// A connection could not be opened. Ends the drive if that has been tried in vain for too long, with no
+    /// A connection could not be opened. Ends the drive if that has been tried without success for too long, with no
     /// other connection left; that time has passed alone is no proof, for this process may have slept meanwhile.
     pub fn opening_failed(&self, now_ns: u64, why: &str) {
         let mut reach = lock(&self.reach);

@@ -1,7 +1,7 @@
 """The `loadstone` command. Results go to stdout, progress and remarks to stderr; only this file exits.
 
 With `--json` the JSON alone is on stdout. Exit status: 0 done; 1 a --fail-if objective was missed; 2 bad input, or a
-report or result that cannot be written; 3 measured, but invalid, or a server that went away or answers nonsense;
+report or result that cannot be written; 3 measured, but invalid, or a server that went away or sends invalid replies;
 70 a defect of loadstone (`defect.py`); 130 interrupted (what was finished is kept). All text goes through
 `output.terminal`. What a command needs is imported in it: a mistake on the command line is found before what takes time
 to load.
@@ -49,7 +49,7 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
 
 @app.command("list")
 def list_command() -> None:
-    """The built-in experiments, a line each."""
+    """List the built-in experiments, a line each."""
     from loadstone.spec.built_in import questions
 
     _print([f"{name:<20} {question}" for name, question in questions()])
@@ -70,7 +70,7 @@ def show(
     blocks: opt.Blocks = None,
     allow_any_command: opt.AllowAnyCommand = False,
 ) -> None:
-    """What an experiment would do, and how long it takes."""
+    """Show what an experiment would do, and how long it takes."""
     from loadstone.options import RunOptions
     from loadstone.overview import describe_experiment
 
@@ -119,7 +119,7 @@ def run(
     out: Annotated[Path, typer.Option("--out", help="Where the run's folder is made.")] = Path("runs"),
     resume: Annotated[
         Path | None,
-        typer.Option("--resume", metavar=RUN, help="Go on with this run; its options need not be given again."),
+        typer.Option("--resume", metavar=RUN, help="Continue this run; its options need not be given again."),
     ] = None,
     prometheus: opt.Prometheus = None,
     allow_any_command: opt.AllowAnyCommand = False,
@@ -231,7 +231,7 @@ def compare(
 def runs_command(
     folder: Annotated[Path, typer.Argument(metavar="[DIR]", show_default=False)] = Path("runs"),
 ) -> None:
-    """The runs of ./runs, the newest first."""
+    """List the runs of ./runs, the newest first."""
     from loadstone.runs import list_runs, run_lines
 
     found = list_runs(folder)
@@ -250,7 +250,9 @@ def clean(
         ),
     ] = None,
     secret_file: opt.SecretFile = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be removed, and remove nothing.")
+    ] = False,
 ) -> None:
     """Remove what killed runs left on servers of yours: of one run, or of all of ./runs."""
     from loadstone.clean import clean as clean_up
@@ -263,7 +265,7 @@ def clean(
 
 @app.command()
 def doctor() -> None:
-    """Whether this machine can measure well."""
+    """Check whether this machine can measure well."""
     from loadstone import console
     from loadstone.overview import examine
 
@@ -311,7 +313,7 @@ def _go_on(folder: Path | None) -> None:
     """`run` without an experiment: what a folder was started with, and after it what is said now. Raises UserError."""
     if folder is None:
         raise UserError(
-            "Missing argument 'EXPERIMENT|FILE.yaml': name an experiment (`loadstone list`), or go on by --resume RUN"
+            "Missing argument 'EXPERIMENT|FILE.yaml': name an experiment (`loadstone list`), or give --resume RUN"
         )
     from loadstone.runs import command_of
 

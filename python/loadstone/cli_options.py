@@ -62,9 +62,7 @@ AllowAnyCommand = Annotated[
     ),
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="Short trials; the verdicts say that it was quick.")]
-AsPublished = Annotated[
-    bool, typer.Option("--as-published", help="The original's own counts, and what they cannot tell.")
-]
+AsPublished = Annotated[bool, typer.Option("--as-published", help="The original's own counts, however few.")]
 Seed = Annotated[
     int | None,
     typer.Option(
@@ -116,9 +114,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print analysis.json alone to
 CompareJson = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON alone to stdout.")]
 ShareMachine = Annotated[
     bool,
-    typer.Option("--share-machine", help="Measure beside another run on this machine; the figures of both suffer."),
+    typer.Option(
+        "--share-machine", help="Measure while another run measures on this machine; the figures of both suffer."
+    ),
 ]
 Open = Annotated[bool, typer.Option("--open", help="Open the report in the browser when done.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no remarks, only the results.")]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Say more of each trial while it runs.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Print more about each trial while it runs.")]
 Levels = partial(typer.Option, metavar="FACTOR=LEVEL[,FACTOR=LEVEL]")

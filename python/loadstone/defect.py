@@ -30,7 +30,7 @@ def happens_in(folder: Path) -> None:
 
 
 def report(error: BaseException) -> str:
-    """The line about `error`; its traceback is written to a file that nobody else may read."""
+    """The line about `error`; its traceback is written to a file that no one else may read."""
     if isinstance(error, MemoryError):
         what = "the memory that loadstone may use is used up; stop what else runs, or make the experiment smaller"
     else:
@@ -44,7 +44,7 @@ def report(error: BaseException) -> str:
 
 
 def report_those_of_threads() -> None:
-    """A defect in a thread of ours is told in the same way; the thread ends, the command goes on."""
+    """A defect in a thread of ours is reported in the same way; the thread ends, the command goes on."""
 
     def hook(found: threading.ExceptHookArgs) -> None:
         if found.exc_value is not None and not isinstance(found.exc_value, SystemExit):

@@ -49,6 +49,6 @@ class DriveFailed(LoadstoneError):
 
 
 class Interrupted(LoadstoneError):
-    """The user asked to stop; what was finished is kept."""
+    """The user requested to stop; what was finished is kept."""
 
     exit_status = 130

@@ -53,14 +53,16 @@ class RunOptions:
     command: tuple[str, ...] = field(default_factory=lambda: tuple(sys.argv[1:]))
 
 
-def wanted_experiment(options: RunOptions) -> Experiment:
+def requested_experiment(options: RunOptions) -> Experiment:
     """The experiment with what the command line changes in it. Raises UserError."""
     learn_environment()
     give_files(options.secret_files)
     return override(find(options.experiment), sets=options.set, servers=options.servers, subjects=options.subjects)
 
 
-def wanted_plan(experiment: Experiment, options: RunOptions, cpus: tuple[int, ...] = (), cpu_count: int = 1) -> RunPlan:
+def requested_plan(
+    experiment: Experiment, options: RunOptions, cpus: tuple[int, ...] = (), cpu_count: int = 1
+) -> RunPlan:
     """The design of the run; `cpus` are those that the driver may have, of `cpu_count` in all. Raises UserError."""
     return make_run_plan(
         experiment,

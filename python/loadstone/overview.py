@@ -5,20 +5,23 @@ import math
 from rich.console import Console
 
 from loadstone.message import Message, message
-from loadstone.options import RunOptions, wanted_experiment, wanted_plan
+from loadstone.options import RunOptions, requested_experiment, requested_plan
 from loadstone.plan.extent import extent
 from loadstone.plan.looks import BLOCKS_MIN, level
 from loadstone.plan.outline import outline
 from loadstone.plan.run_plan import Group, RunPlan
 from loadstone.plan.trial_length import expected_spread
-from loadstone.report.terminal.announcement import announcement, description
+from loadstone.report.terminal.announcement import (
+    announcement,
+    description,
+)
 from loadstone.spec.experiment import RATES, Experiment
 
 
 def describe_experiment(options: RunOptions) -> str:
     """What `loadstone show` prints. Raises UserError."""
-    experiment = wanted_experiment(options)
-    run_plan = wanted_plan(experiment, options, ())
+    experiment = requested_experiment(options)
+    run_plan = requested_plan(experiment, options, ())
     from loadstone.conduct.gates.confinement import confined  # only now: it takes time to load
 
     remarks = confined(run_plan, ask=False, allow=options.allow_any_command)

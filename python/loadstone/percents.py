@@ -49,7 +49,7 @@ def percent_text(log_ratio: float) -> str:
 def ratio_text(estimate: float, low: float | None, high: float | None, *, sign: bool = False) -> str:
     """`12 % [9, 15]` from log ratios: as many decimals as the interval can bear, with `sign` a plus before it.
 
-    A bound that is not zero never prints as zero, so that what excludes zero is seen to.
+    A bound that is not zero never prints as zero, so that what excludes zero is taken care of.
     """
     value = log_percent(estimate)
     ends = [log_percent(end) for end in (low, high) if end is not None]

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loadstone.deploy.placement import Placement, place, usable_cpus
-from loadstone.options import RunOptions, wanted_experiment, wanted_plan
+from loadstone.options import RunOptions, requested_experiment, requested_plan
 from loadstone.plan.run_plan import RunPlan
 from loadstone.spec.experiment import Experiment
 
@@ -22,9 +22,9 @@ class Prepared:
 
 def prepare(options: RunOptions) -> Prepared:
     """Plan the run, and check all that needs no start: what loads quickly first. Raises UserError."""
-    experiment = wanted_experiment(options)
+    experiment = requested_experiment(options)
     cpu_count = usable_cpus()
-    run_plan = wanted_plan(experiment, options, place(cpu_count).generator_cpus, cpu_count)
+    run_plan = requested_plan(experiment, options, place(cpu_count).generator_cpus, cpu_count)
     run_plan = _with_folders_budget(run_plan, options)
     if options.resume is not None:
         _require_same_plan(options.resume, run_plan)

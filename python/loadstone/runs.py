@@ -25,7 +25,7 @@ LATEST = "latest"
 """Names the newest run wherever a run's folder is expected."""
 _NAME = re.compile(r"(?P<time>\d{8}T\d{6}Z)-(?P<experiment>.+?)(?:-(?P<number>\d+))?")
 _KEEPING_NO_SECRET = ("--server", "--subject", "--set")
-"""Options whose values may hold a secret, which is then to be given anew."""
+"""Options whose values may hold a secret, which is then to be given again."""
 OF_ONE_START = {"--json", "--open", "--quiet", "--verbose"}
 """Switches that say how a run is shown, and not what it measures."""
 NEVER_TAKEN = {"--allow-any-command", "--share-machine"}
@@ -69,7 +69,7 @@ def folder_to_resume(word: str | Path, root: Path = RUNS) -> Path:
     if status.st_uid != os.geteuid():
         raise UserError(
             f"--resume {folder}: it belongs to the user with the id {status.st_uid}, and would decide what you run; "
-            "go on as that user, or run it anew"
+            "go on as that user, or run it again"
         )
     if status.st_mode & stat.S_IWOTH:
         raise UserError(
@@ -110,11 +110,11 @@ def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:
     """
     if not (folder / PLAN).is_file():
         raise UserError(f"--resume {folder}: not a run's folder ({PLAN} is missing); give a folder under runs/")
-    words = options_given(_document(folder / ENVIRONMENT).get("command"))
-    if words is None:
+    arguments = options_given(_document(folder / ENVIRONMENT).get("command"))
+    if arguments is None:
         raise UserError(f"--resume {folder}: it does not say how it was started; name the experiment, too")
     kept: list[str] = []
-    for word in words:
+    for word in arguments:
         if HIDDEN in word:
             option = kept.pop() if kept and kept[-1] in _KEEPING_NO_SECRET else ""
             _require_given(folder, option, word, given)
@@ -126,19 +126,19 @@ def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:
 def options_given(command: object) -> list[str] | None:
     """What stood behind `loadstone run` in a recorded command; None where it does not say so."""
     try:
-        words = shlex.split(command) if isinstance(command, str) else []
+        arguments = shlex.split(command) if isinstance(command, str) else []
     except ValueError:
         return None
-    return words[2:] if words[:2] == ["loadstone", "run"] else None
+    return arguments[2:] if arguments[:2] == ["loadstone", "run"] else None
 
 
-def hides_secret(words: Sequence[str]) -> bool:
+def hides_secret(arguments: Sequence[str]) -> bool:
     """Whether a secret in a recorded command was replaced: then it does not work as it stands."""
-    return any(HIDDEN in word for word in words)
+    return any(HIDDEN in word for word in arguments)
 
 
 def _require_given(folder: Path, option: str, word: str, given: Sequence[str]) -> None:
-    """What was hidden must be given anew. `option` is empty where it stands in the word. Raises UserError."""
+    """What was hidden must be given again. `option` is empty where it stands in the word. Raises UserError."""
     if not option:
         option, _, word = word.partition("=")
     name = "" if "://" in word.partition("=")[0] else word.partition("=")[0]

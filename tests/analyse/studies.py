@@ -57,10 +57,10 @@ def loses(taken: float) -> Change:
     """Gives a trial neighbours that kept it from doing so much more."""
     lost = 100 * taken / (1 + taken)
     shares = {"busy": 55.0 + lost, "stolen": lost, "others": 0.0}
-    seen = {"cpu0": {name: {"avg": value, "max": value} for name, value in shares.items()}}
+    observed = {"cpu0": {name: {"avg": value, "max": value} for name, value in shares.items()}}
 
     def change(trial: TrialRecord) -> TrialRecord:
-        return judge_trial(trial.model_copy(update={"facts": trial.facts | {"seen": trial.facts["seen"] | seen}}))
+        return judge_trial(trial.model_copy(update={"facts": trial.facts | {"seen": trial.facts["seen"] | observed}}))
 
     return change
 

@@ -105,12 +105,12 @@ def test_the_worst_is_what_is_invalid_whatever_its_figure(path: Path) -> None:
     assert (found.invalid, found.valid, found.worst.verdict, found.worst_trial) == (1, 4, "invalid", "b01-003")
 
 
-def test_trials_are_judged_anew_and_a_change_is_said(path: Path) -> None:
+def test_trials_are_judged_again_and_a_change_is_said(path: Path) -> None:
     rewrite(path, 0, lambda line: line.update(verdict="invalid", checks=[]))
     found = analyse(path)
     assert found.trials_valid == 5
     assert [text(note) for note in found.notes] == [
-        "1 trial is judged otherwise by this version than when the run was made."
+        "1 trial is judged differently by this version than when the run was made."
     ]
 
 

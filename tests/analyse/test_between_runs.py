@@ -181,11 +181,11 @@ def trials(base: JudgedRun) -> Trials:
 
 
 def compared(
-    base: JudgedRun, *sides: tuple[Sequence[TrialRecord], Sequence[TrialRecord]], **wanted: Any
+    base: JudgedRun, *sides: tuple[Sequence[TrialRecord], Sequence[TrialRecord]], **required: Any
 ) -> list[Comparison]:
     condition = base.trials[0].condition
     matches = [Match(condition, "table", tuple(a), tuple(b)) for a, b in sides]
-    return compare_runs(base, base, matches, ComparedBy(**wanted))
+    return compare_runs(base, base, matches, ComparedBy(**required))
 
 
 def test_conditions_are_matched_in_the_group_with_most_trials_in_both(base: JudgedRun, trials: Trials) -> None:
@@ -239,8 +239,11 @@ def test_latencies_at_different_rates_are_refused(base: JudgedRun, trials: Trial
 
 
 def test_trials_without_the_figure_are_not_passed_over(base: JudgedRun, trials: Trials) -> None:
-    untold = base.trials[0].response_ns.model_copy(update={"p50": None})
-    some = (*trials(1, throughput_per_s=1000.0)[:-1], trials(1, throughput_per_s=1000.0, response_ns=untold)[-1])
+    without_figure = base.trials[0].response_ns.model_copy(update={"p50": None})
+    some = (
+        *trials(1, throughput_per_s=1000.0)[:-1],
+        trials(1, throughput_per_s=1000.0, response_ns=without_figure)[-1],
+    )
     (one,) = compared(base, (some, trials(2, throughput_per_s=1000.0)), metric="response_ns.p50")
     assert one.primary.kind == "invalid"
     assert "1 of 36 trials give no such figure" in verdict_text(one.primary)

@@ -62,7 +62,7 @@ def behind_app(
     throttled: float = 0.0,
     stores: dict[str, float] | None = None,
     cpus: tuple[int, ...] = (0, 2, 3, 4),
-    **seen: float,
+    **observed: float,
 ) -> Change:
     """An application of so many cores before a MariaDB and a Redis that take so many each."""
 
@@ -78,7 +78,7 @@ def behind_app(
         facts["kinds"]["spring"] = "subject"
         for name in names:
             facts["parts"][name] = {"mean_share": cores / replicas}
-            facts["seen"][name] = {metric: {"avg": value, "max": value} for metric, value in seen.items()}
+            facts["seen"][name] = {metric: {"avg": value, "max": value} for metric, value in observed.items()}
         redis = facts["parts"].pop("redis")
         if "redis" in shares:
             facts["parts"]["redis"] = redis | {"mean_share": shares["redis"], "main_thread_share": shares["redis"]}
@@ -96,9 +96,9 @@ def behind_app(
 
 def waits_for_disk(wa: float, **rates: float) -> Change:
     def change(line: Line) -> None:
-        seen = line["facts"]["seen"]
-        seen.setdefault("host", {})["wa"] = {"avg": wa, "max": wa}
-        seen.setdefault("mariadb", {}).update({name: {"avg": value, "max": value} for name, value in rates.items()})
+        observed = line["facts"]["seen"]
+        observed.setdefault("host", {})["wa"] = {"avg": wa, "max": wa}
+        observed.setdefault("mariadb", {}).update({name: {"avg": value, "max": value} for name, value in rates.items()})
 
     return change
 
@@ -210,7 +210,7 @@ def test_a_rate_that_was_not_reached_is_not_paced(limited: Callable[..., Bottlen
 def test_a_subject_may_use_all_its_cpus(limited: Callable[..., Bottleneck]) -> None:
     found = limited(with_app(1.9))
     assert found.part == "subject"
-    assert text(found.message) == "subject-bound: app 1.90 of its 2 CPUs; the store beside it: redis 55 %"
+    assert text(found.message) == "subject-bound: app 1.90 of its 2 CPUs; the store behind it: redis 55 %"
     assert limited(with_app(1.2)).part == "latency"
     assert limited(with_app(1.0, main_thread=0.97)).part == "subject"
 
@@ -291,7 +291,7 @@ def test_an_application_at_its_limit_is_named_beside_its_idle_stores(limited: Ca
     one = limited(behind_app(1.02, limit="1", stores={"redis": 0.03}))
     assert text(one.message).endswith("; the store is idle (redis 3 %)")
     busy_store = limited(behind_app(1.02, limit="1", stores={"mariadb": 0.7}))
-    assert text(busy_store.message).endswith("; the store beside it: mariadb 70 %")
+    assert text(busy_store.message).endswith("; the store behind it: mariadb 70 %")
 
 
 def test_replicas_count_together_against_the_limits_of_all(limited: Callable[..., Bottleneck]) -> None:
@@ -359,6 +359,6 @@ def test_a_store_that_cannot_be_observed_may_be_what_is_full(limited: Callable[.
     found = limited(behind_app(0.8, stores={}))
     assert found.part == "unknown"
     assert text(found.message).startswith(
-        "not known: how busy redis was could not be observed; nothing else was full (spring 20 %"
+        "not known: how busy redis was could not be observed; nothing else was saturated (spring 20 %"
     )
     assert limited(behind_app(1.0, limit="1", stores={})).part == "subject"

@@ -65,7 +65,7 @@ def test_verdicts_answer_claims(
     assert "(12 blocks)" in text(found.evidence[0])
 
 
-def test_the_two_sides_may_be_told_the_other_way_round(studies: ModuleType, synthetic: ModuleType) -> None:
+def test_the_two_sides_may_be_determined_the_other_way_round(studies: ModuleType, synthetic: ModuleType) -> None:
     turned = claim("less", where={"operation": "set"}, against={"operation": "get"})
     experiment = synthetic.make_experiment(conclusions=[turned])
     (found,) = answer_conclusions(experiment, [], families(studies, synthetic, 1.10))
@@ -150,10 +150,10 @@ def test_what_was_decided_opens_and_what_is_invalid_comes_last(studies: ModuleTy
     (decided,) = families(studies, synthetic, 1.1)
     several = [invalid, invalid, undecided, decided]
     found = text(answer_question(synthetic.make_experiment(), [], several, quick=False))
-    told = found.split("Compared: ")[1]
-    assert told.index("FASTER") < told.index("UNDECIDED") < told.index("INVALID")
-    assert told.count("INVALID") == 1
-    assert told.endswith("; and 1 more comparison.")
+    reported = found.split("Compared: ")[1]
+    assert reported.index("FASTER") < reported.index("UNDECIDED") < reported.index("INVALID")
+    assert reported.count("INVALID") == 1
+    assert reported.endswith("; and 1 more comparison.")
 
 
 def test_the_line_on_what_was_compared(studies: ModuleType, synthetic: ModuleType) -> None:

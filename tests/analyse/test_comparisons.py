@@ -147,7 +147,7 @@ def test_blocks_that_an_older_version_measured_again_are_counted_and_forbid_noth
     assert (found.primary.kind, found.blocks_repeated) == ("faster", 3)
 
 
-def test_unlike_failures_forbid_a_verdict(study: Studies) -> None:
+def test_different_failures_forbid_a_verdict(study: Studies) -> None:
     def fails(trial: Any) -> Any:
         counts = trial.counts.model_copy(update={"errors": {"server_oom": round(0.008 * trial.counts.sent)}})
         return trial.model_copy(update={"counts": counts})

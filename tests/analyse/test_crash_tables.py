@@ -82,8 +82,8 @@ def test_a_try_that_tells_nothing_is_named_and_not_counted(run: Run) -> None:
 def test_no_more_is_lost_than_was_acknowledged(
     acknowledged: int, unknown: int, found: int, lost: tuple[int, int]
 ) -> None:
-    told = crash("few", 1, acknowledged=acknowledged, unknown=unknown, found=found)
-    assert (told.lost_min, told.lost_max) == lost
+    reported = crash("few", 1, acknowledged=acknowledged, unknown=unknown, found=found)
+    assert (reported.lost_min, reported.lost_max) == lost
 
 
 def looked_up(**found: Any) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def test_the_place_with_the_most_levels_is_named(synthetic: ModuleType) -> None:
     assert of(synthetic, table(*rows)).startswith("At 1 kB, 32 workers: set 200 [196, 204] and get 300 ")
 
 
-def test_a_table_of_one_kind_of_work_is_told_by_what_it_varies(synthetic: ModuleType) -> None:
+def test_a_table_of_one_kind_of_work_is_reported_by_what_it_varies(synthetic: ModuleType) -> None:
     found = of(synthetic, table(row(100.0), row(200.0, payload="100 B"), operation=["set"]))
     assert found.startswith("At set, 32 workers: 1 kB 100 [98, 102] and 100 B 200 [196, 204] correct")
 

@@ -192,7 +192,7 @@ def test_the_application_and_not_the_store_is_the_limit(learned: Learned, clean:
     assert found.verdict == "did_not_happen", "it is examined and answered"
     assert text(found.now) == (
         "Bottleneck of 3 conditions: the application in 2, nothing but the round trips in 1. As users grow the "
-        "store's CPU falls, from 9 % of a core at 1 worker to 7 % at 32 workers (32): the store is not what is full."
+        "store's CPU falls, from 9 % of a core at 1 worker to 7 % at 32 workers (32): the store is not the bottleneck."
     )
     rising = [row("subject", 0.05, workers=1), row("subject", 0.07, workers=32)]
     assert "falls" not in learned("held_back", trials, rows=rising).now
@@ -236,8 +236,8 @@ def test_repeats_tell_what_one_run_could_not(learned: Learned, clean: TrialRecor
     assert found.verdict == "did_not_happen"
     assert text(found.now) == (
         "Each condition was measured in 3 blocks, in random order. Single trials of one condition lie up to 20 % "
-        "apart, typically 20 %: two single runs could not tell a smaller difference from chance, and keeping the "
-        "better of two would have added 6.1 %."
+        "apart, typically 20 %: two single runs could not distinguish a smaller difference from chance, and keeping "
+        "the better of two would have added 6.1 %."
     )
     once = learned("repeats", trials[:1])
     assert (once.verdict, "measured once here, too" in text(once.now)) == ("caught", True)

@@ -1,4 +1,4 @@
-"""Objectives: what `--fail-if` understands, what misses them, and what cannot be told."""
+"""Objectives: what `--fail-if` understands, what misses them, and what cannot be determined."""
 
 import math
 from typing import Any
@@ -173,24 +173,24 @@ def test_a_suspect_figure_is_held_to_it_and_called_so() -> None:
 )
 def test_what_has_no_figure_never_passes(changes: dict[str, Any], said: str) -> None:
     (line,) = lines("goodput < 1", make_row(**changes))
-    assert "cannot tell: " in line
+    assert "cannot be decided: " in line
     assert said in line
 
 
 def test_a_quantile_that_the_data_cannot_tell_never_passes() -> None:
     (line,) = lines("p999 > 10s", make_row())
-    assert "cannot tell: P99.9 needs 100,000 operations" in line
+    assert "cannot be decided: P99.9 needs 100,000 operations" in line
     (line,) = lines("p99 > 10s", make_row(response_ns=None))
-    assert "cannot tell" in line
+    assert "cannot be decided" in line
 
 
-def test_only_the_conditions_asked_for_count() -> None:
+def test_only_the_conditions_requested_count() -> None:
     get = make_row(condition=CONDITION | {"operation": "get"}, label="get, 1 kB")
     assert lines("p99 > 5ms where operation=get", make_row(), get) == [
         "get, 1 kB: 'p99 > 5ms where operation=get': missed: 6.00 ms"
     ]
     (line,) = lines("p99 > 5ms where operation=del", make_row(), get)
-    assert line.endswith("cannot tell: there is no condition where operation=del")
+    assert line.endswith("cannot be decided: there is no condition where operation=del")
 
 
 def test_a_ratio_needs_a_comparison() -> None:
@@ -231,8 +231,8 @@ GOODPUT = parse_objective("goodput < -5%")
         (-4.9, 3, None),
         (1, 9, None),
         (-12, -6, "missed: -9 % [-12, -6]"),
-        (-12, -4, "cannot tell: -8 % [-12, -4] reaches beyond it"),
-        (-30, 30, "cannot tell"),
+        (-12, -4, "cannot be decided: -8 % [-12, -4] reaches beyond it"),
+        (-30, 30, "cannot be decided"),
     ],
 )
 def test_a_ratio_is_missed_only_with_its_whole_interval(low: float, high: float, said: str | None) -> None:
@@ -255,14 +255,14 @@ def refusal() -> CheckResult:
         ({"blocks": 5}, "UNDECIDED: no interval from 5 blocks, at least 8 are needed"),
     ],
 )
-def test_a_ratio_without_an_interval_cannot_be_told(changes: dict[str, Any], said: str) -> None:
+def test_a_ratio_without_an_interval_cannot_be_determined(changes: dict[str, Any], said: str) -> None:
     (line,) = missed_ratios([GOODPUT], [comparison(None, None, **changes)])
-    assert f"cannot tell: {said}" in text(line)
+    assert f"cannot be decided: {said}" in text(line)
 
 
-def test_a_ratio_of_another_metric_or_condition_cannot_be_told() -> None:
+def test_a_ratio_of_another_metric_or_condition_cannot_be_determined() -> None:
     (line,) = missed_ratios([parse_objective("p99 > +10%")], [comparison(1, 2)])
-    assert "cannot tell: it was not compared" in text(line)
+    assert "cannot be decided: it was not compared" in text(line)
     (line,) = missed_ratios([parse_objective("goodput < -5% where operation=get")], [comparison(1, 2)])
     assert "there is no comparison where operation=get" in text(line)
     assert missed_ratios([parse_objective("goodput < -5% where payload=100 B")], [comparison(1, 2)]) == []

@@ -40,7 +40,7 @@ def test_without_samples_the_drivers_own_cpu_is_left(synthetic: ModuleType, tmp_
     assert {tuple(p.cpu_share) for p in make_timeline(run, run.trials)} == {("generator",)}
 
 
-def test_an_interval_without_a_right_reply_has_no_p99(run: Run) -> None:
+def test_an_interval_without_a_correct_reply_has_no_p99(run: Run) -> None:
     line = run.intervals["b01-001"][1]
     silent = line.model_copy(
         update={"ok": 0, "response_ns": line.response_ns.model_copy(update={"count": 0, "p99": 0})}

@@ -120,7 +120,7 @@ def write(synthetic: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Ca
 
     def written_once(**given: Any) -> Path:
         key = repr(sorted(given.items()))
-        if key not in written or "finish" in given:  # a function is not told by its text
+        if key not in written or "finish" in given:  # a function is not reported by its text
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(os, "fsync", lambda _: None)
                 written[key] = writer.write(tmp_path_factory.mktemp("runs"), RunSpec(**given))
@@ -149,7 +149,7 @@ class Told:
         return [one.primary.kind for one in self.report.comparisons]
 
 
-def told(*runs: Path, **options: Any) -> Told:
+def reported(*runs: Path, **options: Any) -> Told:
     printed = StringIO()
     outcome = compare(CompareOptions(runs=runs, **options), Console(file=printed, width=160, highlight=False))
     return Told(outcome, printed.getvalue())
@@ -157,7 +157,7 @@ def told(*runs: Path, **options: Any) -> Told:
 
 def refused(*runs: Path, **options: Any) -> str:
     with pytest.raises(UserError) as error:
-        told(*runs, **options)
+        reported(*runs, **options)
     assert "\n" not in str(error.value)
     return str(error.value)
 
@@ -167,7 +167,7 @@ def copied(folder: Path, to: Path) -> Path:
 
 
 def spoil(name: str, every: int) -> Callable[[TrialRecord], TrialRecord]:
-    """A trial that was driven wrongly in every n-th block: the facts say so, so that judging anew finds it."""
+    """A trial that was driven wrongly in every n-th block: the facts say so, so that judging again finds it."""
 
     def finish(trial: TrialRecord) -> TrialRecord:
         if trial.block % every:

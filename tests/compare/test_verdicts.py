@@ -19,15 +19,15 @@ from .conftest import (
     MANY,
     copied,
     refused,
+    reported,
     spoil,
-    told,
 )
 
 # One run
 
 
 def test_declared_comparisons_are_printed(write: Callable[..., Path]) -> None:
-    found = told(write(many=1.2))
+    found = reported(write(many=1.2))
     assert found.report.kind == "declared"
     assert found.kinds == ["faster"]
     assert found.report.comparisons[0].name == "idle"
@@ -36,7 +36,7 @@ def test_declared_comparisons_are_printed(write: Callable[..., Path]) -> None:
 
 
 def test_two_conditions_chosen_afterwards_are_called_ad_hoc(write: Callable[..., Path]) -> None:
-    found = told(write(groups=(TABLE_GROUP,), many=0.8), a="idle=many", b="idle=few")
+    found = reported(write(groups=(TABLE_GROUP,), many=0.8), a="idle=many", b="idle=few")
     (one,) = found.report.comparisons
     assert (found.report.kind, one.name, one.primary.winner) == ("ad hoc", "ad hoc", "b")
     assert one.primary.a.condition["idle"] == "many"
@@ -45,26 +45,26 @@ def test_two_conditions_chosen_afterwards_are_called_ad_hoc(write: Callable[...,
 
 
 def test_the_warm_block_is_not_used(write: Callable[..., Path]) -> None:
-    (one,) = told(write(), a="idle=few", b="idle=many").report.comparisons
+    (one,) = reported(write(), a="idle=few", b="idle=many").report.comparisons
     assert [point.block for point in one.primary.points] == list(range(1, 19))
 
 
 def test_pairs_share_the_level(write: Callable[..., Path]) -> None:
     sizes = tuple(condition | {"payload": size} for size in ("100 B", "1 kB") for condition in (FEW, MANY))
-    found = told(write(groups=(TABLE_GROUP,), conditions=sizes), a="idle=few", b="idle=many")
+    found = reported(write(groups=(TABLE_GROUP,), conditions=sizes), a="idle=few", b="idle=many")
     assert [one.primary.level for one in found.report.comparisons] == [pytest.approx(0.975)] * 2
     assert [one.pairs for one in found.report.comparisons] == [2, 2]
 
 
 def test_a_sequential_run_that_was_cut_short_is_judged_at_the_level_of_a_look(write: Callable[..., Path]) -> None:
-    (one,) = told(write(blocks=14, sequential=True), a="idle=few", b="idle=many").report.comparisons
+    (one,) = reported(write(blocks=14, sequential=True), a="idle=few", b="idle=many").report.comparisons
     assert one.primary.level == pytest.approx(1 - 0.0157)
     assert one.primary.blocks == 12
     assert one.ended == "interrupted"
 
 
 def test_another_metric_or_margin_makes_a_declared_comparison_exploratory(write: Callable[..., Path]) -> None:
-    found = told(write(), metric="tps", margin="8 %")
+    found = reported(write(), metric="tps", margin="8 %")
     (one,) = found.report.comparisons
     assert (found.report.kind, one.primary.metric, one.primary.margin) == ("ad hoc", "throughput_per_s", 0.08)
 
@@ -80,8 +80,8 @@ def test_a_missing_histogram_forbids_only_what_needs_it(write: Callable[..., Pat
     folder = copied(write(many=1.2), tmp_path)
     for log in (folder / "latency").iterdir():
         log.unlink()
-    assert told(folder).kinds == ["faster"]
-    assert told(folder, metric="response_ns.p95").kinds == ["invalid"]
+    assert reported(folder).kinds == ["faster"]
+    assert reported(folder, metric="response_ns.p95").kinds == ["invalid"]
 
 
 @pytest.mark.parametrize(
@@ -115,10 +115,10 @@ def test_a_run_without_declared_comparisons_says_how_to_choose(write: Callable[.
 
 
 def test_what_is_undecided_comes_with_a_remedy(write: Callable[..., Path]) -> None:
-    few = told(write(blocks=4), a="idle=few", b="idle=many")
+    few = reported(write(blocks=4), a="idle=few", b="idle=many")
     assert few.kinds == ["undecided"]
     assert "--blocks 12" in few.text
-    noisy = told(write(noise=0.08))
+    noisy = reported(write(noise=0.08))
     assert noisy.kinds == ["undecided"]
     assert "--budget" in noisy.text
     assert "8 times in 10" in noisy.text
@@ -128,7 +128,7 @@ def test_what_is_undecided_comes_with_a_remedy(write: Callable[..., Path]) -> No
 
 
 def test_two_runs_of_the_same_thing_are_undecided_and_say_what_would_decide(write: Callable[..., Path]) -> None:
-    found = told(write(), write(seed=2, started_s=HOURS_S))
+    found = reported(write(), write(seed=2, started_s=HOURS_S))
     assert found.kinds == ["undecided", "undecided"]
     assert "interleaved" in found.text
     assert all(one.primary.high - one.primary.low > 0.2 for one in found.report.comparisons)
@@ -136,7 +136,7 @@ def test_two_runs_of_the_same_thing_are_undecided_and_say_what_would_decide(writ
 
 
 def test_a_large_difference_between_two_runs_is_decided(write: Callable[..., Path]) -> None:
-    found = told(write(), write(seed=2, few=1.5, many=0.6, started_s=HOURS_S))
+    found = reported(write(), write(seed=2, few=1.5, many=0.6, started_s=HOURS_S))
     places = {str(one.primary.a.condition["idle"]): one.primary for one in found.report.comparisons}
     assert (places["few"].kind, places["few"].winner) == ("faster", "b")
     assert (places["many"].kind, places["many"].winner) == ("faster", "a")
@@ -166,7 +166,7 @@ def test_a_large_difference_between_two_runs_is_decided(write: Callable[..., Pat
         ({"name": "other"}, "experiment is small in {} and other in {}"),
     ],
 )
-def test_unlike_runs_are_refused_and_compared_across(
+def test_different_runs_are_refused_and_compared_across(
     write: Callable[..., Path], changes: dict[str, Any], said: str
 ) -> None:
     runs = write(), write(seed=2, few=2.0, started_s=HOURS_S, **changes)
@@ -174,7 +174,7 @@ def test_unlike_runs_are_refused_and_compared_across(
     message = refused(*runs)
     assert said in message
     assert "--across" in message
-    across = told(*runs, across=True)
+    across = reported(*runs, across=True)
     assert all(words.startswith("across: ") for words in across.words)
     assert any(said in text(difference) for difference in across.report.differences)
     assert across.text.index(said) < across.text.index("FASTER")
@@ -182,7 +182,7 @@ def test_unlike_runs_are_refused_and_compared_across(
 
 def test_the_seed_of_a_run_is_no_difference(write: Callable[..., Path]) -> None:
     keys = {"keys": {"prefix": "loadstone:0000002a:001:", "loaded": True}, "seed": 42}
-    assert told(write(), write(seed=2, plan=keys)).report.differences == []
+    assert reported(write(), write(seed=2, plan=keys)).report.differences == []
 
 
 def test_two_runs_without_a_common_condition_are_refused(write: Callable[..., Path]) -> None:
@@ -196,14 +196,14 @@ def test_the_same_folder_twice_is_refused(write: Callable[..., Path]) -> None:
 
 
 def test_conditions_of_one_run_only_are_counted(write: Callable[..., Path]) -> None:
-    found = told(write(), write(seed=2, conditions=(FEW,)))
+    found = reported(write(), write(seed=2, conditions=(FEW,)))
     assert len(found.report.comparisons) == 1
     name = found.report.runs[0].name
     assert f"{name}: 1 condition was not measured in both runs and not compared." in map(text, found.report.notes)
 
 
 def test_invalid_trials_are_left_out_and_counted(write: Callable[..., Path]) -> None:
-    found = told(write(finish=spoil("evicted_keys", 6)), write(seed=2))
+    found = reported(write(finish=spoil("evicted_keys", 6)), write(seed=2))
     (one, _) = found.report.comparisons
     assert f"3 of 18 trials in {found.report.runs[0].name} invalid and left out: evicted_keys." in map(
         text, one.warnings
@@ -215,13 +215,13 @@ def test_invalid_trials_are_left_out_and_counted(write: Callable[..., Path]) -> 
 def test_a_broken_count_or_too_many_invalid_trials_forbid_a_verdict(
     write: Callable[..., Path], name: str, every: int
 ) -> None:
-    found = told(write(seed=2, few=2.0), write(finish=spoil(name, every)))
+    found = reported(write(seed=2, few=2.0), write(finish=spoil(name, every)))
     assert found.kinds == ["invalid", "invalid"]
     assert all(words.startswith(f"INVALID: {name}") for words in found.words)
     assert found.outcome.status == 3
 
 
-def test_the_check_that_forbids_a_verdict_is_told_with_its_usual_figure(write: Callable[..., Path]) -> None:
+def test_the_check_that_forbids_a_verdict_is_reported_with_its_usual_figure(write: Callable[..., Path]) -> None:
     def finish(trial: TrialRecord) -> TrialRecord:
         if trial.block % 3:
             return trial
@@ -229,7 +229,7 @@ def test_the_check_that_forbids_a_verdict_is_told_with_its_usual_figure(write: C
         facts["servers"]["redis"]["after"]["counters"]["evicted_keys"] = 20.0 + trial.block
         return trial.model_copy(update={"facts": facts})
 
-    found = told(write(finish=finish), write(seed=2))
+    found = reported(write(finish=finish), write(seed=2))
     assert all(words.startswith("INVALID: evicted_keys, measured 32") for words in found.words), found.words
 
 
@@ -248,11 +248,11 @@ def killed(write: Callable[..., Path], tmp_path: Path) -> Path:
 
 
 def test_a_folder_cut_short_by_kill_is_compared_by_what_is_finished(killed: Path, write: Callable[..., Path]) -> None:
-    found = told(killed, a="idle=few", b="idle=many")
+    found = reported(killed, a="idle=few", b="idle=many")
     assert found.report.comparisons[0].primary.blocks == 12
     assert any("cut off" in note for note in map(text, found.report.notes))
     assert any("line 6 is not readable" in note for note in map(text, found.report.notes))
-    both = told(killed, write(seed=2, sequential=True))
+    both = reported(killed, write(seed=2, sequential=True))
     assert len(both.report.comparisons) == 2
     assert any(note.startswith(f"{both.report.runs[0].name}: trials.jsonl") for note in map(text, both.report.notes))
 
@@ -269,7 +269,7 @@ def test_a_look_that_stopped_the_run_is_where_it_is_judged(write: Callable[..., 
         reason="decided",
     )
     (folder / "looks.jsonl").write_text(look.model_dump_json() + "\n")
-    (one,) = told(folder, a="idle=few", b="idle=many").report.comparisons
+    (one,) = reported(folder, a="idle=few", b="idle=many").report.comparisons
     assert (one.primary.blocks, one.ended) == (8, "decided")
 
 

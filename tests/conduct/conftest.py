@@ -86,7 +86,7 @@ class UsersRedis:
         deadline = time.monotonic() + PATIENCE_S
         while READY not in log.read_text():
             assert self.process.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, "waited in vain"
+            assert time.monotonic() < deadline, "waited too long"
             time.sleep(0.01)
 
     def kill(self) -> None:
@@ -113,7 +113,7 @@ def users_redis(tmp_path: Path) -> Iterator[Callable[..., UsersRedis]]:
 
 
 def none_of(_: Interval) -> None:
-    """Nobody looks at the intervals."""
+    """No one looks at the intervals."""
 
 
 @dataclass

@@ -56,7 +56,7 @@ def planned_run(text: str = EXPERIMENT) -> tuple[Experiment, RunPlan]:
 
 
 def ignored(_: Interval) -> None:
-    """Nobody looks at the intervals."""
+    """No one looks at the intervals."""
 
 
 @dataclass

@@ -21,8 +21,8 @@ from loadstone.errors import Interrupted, LoadstoneError
 from loadstone.judge.verdict import Verdict
 from loadstone.live.progress import RunProgress
 from loadstone.message import Message, message
+from loadstone.plan.required import RequiredSubject
 from loadstone.plan.run_plan import REPORT_S, TABLE_GROUP, Group, Pair, PlannedTrial, RunPlan
-from loadstone.plan.wanted import WantedSubject
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.reading import read_run
@@ -56,11 +56,11 @@ class Outcome:
 
 @dataclass
 class ScriptedJudge:
-    """Decides each group at the number of blocks that `decides` names, and remembers what it was asked."""
+    """Decides each group at the number of blocks that `decides` names, and remembers what it was called with."""
 
     decides: dict[str, int] = field(default_factory=dict)
     verdict: Verdict = FASTER
-    asked: list[tuple[str, int]] = field(default_factory=list)
+    requested: list[tuple[str, int]] = field(default_factory=list)
 
     def __call__(
         self,
@@ -72,7 +72,7 @@ class ScriptedJudge:
         blocks = len({trial.block for trial in trials} - {0})
         assert len(trials) == len({trial.trial for trial in trials})
         assert {trial.group for trial in trials} <= {group.name}
-        self.asked.append((group.name, blocks))
+        self.requested.append((group.name, blocks))
         decided = blocks >= self.decides.get(group.name, 10**6)
         found = self.verdict if decided else verdict("undecided", 3, -1, 7)
         return Outcome([found] * len(group.pairs), decided, message("forecast", blocks=12, spread=0.1133, effect=0.1))
@@ -363,7 +363,7 @@ def test_what_comes_before_and_after_the_trials_is_in_the_budget(bench: Bench) -
 
 def test_what_must_be_started_first_is_in_the_budget(bench: Bench) -> None:
     plan = bench.plan(table(blocks=1, conditions=2), budget_s=25)
-    app = {"app": WantedSubject(manifest="app", warm_up_s=5)}
+    app = {"app": RequiredSubject(manifest="app", warm_up_s=5)}
     bench.run(replace(plan, trials=tuple(replace(trial, subjects=app) for trial in plan.trials)))
     assert bench.ran == [], "its start and warm-up take longer than there is time"
 
@@ -399,15 +399,15 @@ def test_an_interrupted_group_has_no_look_and_goes_on_where_it_was(bench: Bench)
     assert bench.looks() == [("storage", 8, "decided"), ("table", 2, "last look")]
 
 
-def test_after_a_long_pause_a_half_done_block_is_begun_anew(bench: Bench) -> None:
+def test_after_a_long_pause_a_half_done_block_is_begun_again(bench: Bench) -> None:
     bench.judge.decides = {"storage": 8}
     plan = bench.plan(compared())
     bench.run(plan, stop_at("storage-b05-002"))
     bench.clock.now += 3600
     bench.run(plan)
     assert bench.ran[:2] == ["storage-b05-001", "storage-b05-002"]
-    assert "block 5 of storage is begun anew: it was left too long ago" in bench.said
-    assert bench.judge.asked == [("storage", 8)]
+    assert "block 5 of storage is measured again: it was interrupted for too long" in bench.said
+    assert bench.judge.requested == [("storage", 8)]
 
 
 def test_ended_groups_are_not_touched(bench: Bench) -> None:
@@ -440,7 +440,7 @@ def test_a_look_that_the_budget_forced_stands_for_the_next_planned_one(bench: Be
 def test_however_often_a_run_goes_on_there_are_no_more_looks_than_planned(bench: Bench) -> None:
     for blocks in range(7, 41):
         bench.run(bench.plan(compared(), budget_s=(1 + blocks) * BLOCK_S + 5))
-    judged = sorted({blocks for _, blocks in bench.judge.asked if blocks >= 8})
+    judged = sorted({blocks for _, blocks in bench.judge.requested if blocks >= 8})
     assert judged == [8, 9, 10, 11, 27]
     assert bench.looks()[-1] == ("storage", 27, "out of budget")
     assert len(judged) == len(LOOKS)
@@ -450,7 +450,7 @@ def test_the_last_look_is_kept_where_the_budget_ends_far_before_it(bench: Bench)
     for blocks in (8, 9, 10, 11, 14):
         bench.run(bench.plan(compared(), budget_s=(1 + blocks) * BLOCK_S + 5))
     assert bench.looks()[-1] == ("storage", 11, "out of budget")  # 14 blocks are there, and not looked at
-    assert 14 not in {blocks for _, blocks in bench.judge.asked}
+    assert 14 not in {blocks for _, blocks in bench.judge.requested}
     bench.judge.decides = {"storage": 40}
     bench.run(bench.plan(compared()))
     assert bench.looks()[-1] == ("storage", 40, "decided")

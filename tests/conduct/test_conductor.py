@@ -153,7 +153,7 @@ def test_an_application_that_dies_says_its_last_lines(fake_rig: Open) -> None:
     assert why == "subject app died during the trial; its last lines are: java.lang.OutOfMemoryError"
 
 
-def test_an_application_that_died_explains_why_nobody_could_connect(fake_rig: Open) -> None:
+def test_an_application_that_died_explains_why_no_one_could_connect(fake_rig: Open) -> None:
     app = FakeSubject("app")
     rig = fake_rig(subject=app)
 
@@ -165,7 +165,7 @@ def test_an_application_that_died_explains_why_nobody_could_connect(fake_rig: Op
     assert why.endswith("Connection refused; subject app has ended, and its last lines are: no main manifest attribute")
 
 
-def test_a_server_that_was_restarted_makes_the_trial_invalid_and_all_is_prepared_anew(fake_rig: Open) -> None:
+def test_a_server_that_was_restarted_makes_the_trial_invalid_and_all_is_prepared_again(fake_rig: Open) -> None:
     rig = fake_rig(ours=False)
     ready = rig.parts.need(rig.planned())
     ready.servers["redis"].holds["rows"] = "written"
@@ -214,11 +214,11 @@ def test_rows_that_find_no_room_are_recorded_and_end_the_run(fake_rig: Open) -> 
 def test_a_server_of_the_users_that_throws_keys_away_stops_the_load_and_ends_the_run(fake_rig: Open) -> None:
     rig = fake_rig(ours=False)
     rig.driver.at = {"measure": lambda: rig.server.store.info.update(evicted_keys=7)}
-    with pytest.raises(OutOfRoom, match="threw 7 keys away"):
+    with pytest.raises(OutOfRoom, match="evicted 7 keys"):
         rig.trial()
     (found,) = rig.recorded()
     assert found.verdict == "invalid"
-    assert "threw 7 keys away" in found.facts["failure"]
+    assert "evicted 7 keys" in found.facts["failure"]
     assert rig.server.store.keys == {}
     assert rig.gauge.measured == []
 
@@ -229,7 +229,7 @@ def test_a_server_of_ours_may_throw_away_what_it_will(fake_rig: Open) -> None:
     assert rig.trial().facts["failure"] is None
 
 
-# The user asks to stop
+# The user requests a stop
 
 
 @pytest.mark.parametrize("moment", ["begin", "warm_up", "measure", "end"])

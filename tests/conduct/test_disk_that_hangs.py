@@ -18,7 +18,7 @@ COMMAND = re.compile(rb"\*3\r\n")
 
 
 class Disk:
-    """A pipe that is full and that nobody reads: a write into it waits until `comes_back`."""
+    """A pipe that is full and that no one reads: a write into it waits until `comes_back`."""
 
     def __init__(self) -> None:
         self._reads, self._writes = os.pipe()

@@ -11,7 +11,7 @@ from loadstone.deploy.ledger import Made, Place
 from loadstone.deploy.traces import Traces
 from loadstone.errors import DriveFailed, LoadstoneError, ServerGone, UserError
 from loadstone.plan.drive_plan import Operation
-from loadstone.plan.wanted import StoredCount
+from loadstone.plan.required import StoredCount
 from loadstone.plan.workload.http import HttpRequest
 from loadstone.record.observation import Drive, Observation
 
@@ -87,7 +87,7 @@ def test_the_observation_has_the_drive_the_slices_and_what_was_read_around_them(
     assert rig.live.samples == found.drive.samples
 
 
-def test_a_drive_without_monitors_asks_nobody(fake_rig: Open) -> None:
+def test_a_drive_without_monitors_asks_no_one(fake_rig: Open) -> None:
     rig = fake_rig()
     planned = rig.planned()
     with rig.measurement.prepare(planned, rig.parts.need(planned)) as prepared:
@@ -215,7 +215,7 @@ def test_a_target_that_is_no_part_is_named(fake_rig: Open) -> None:
         pytest.fail("it went on")
 
 
-def test_a_driver_that_reaches_nobody_leaves_nothing(fake_rig: Open) -> None:
+def test_a_driver_that_reaches_no_one_leaves_nothing(fake_rig: Open) -> None:
     rig = fake_rig()
     rig.driver.at = {"begin": rig.server.end}
     planned = rig.planned()

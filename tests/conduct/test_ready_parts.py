@@ -24,8 +24,8 @@ from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.processes.resource_limits import Throttling
 from loadstone.deploy.provider import ServerFacts
 from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.required import StoredCount
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.wanted import StoredCount
 
 from ..fake_redis import FakeServer
 from ..fakes import FakeSubject, deployed
@@ -127,7 +127,7 @@ def test_settings_are_read_back_and_those_that_differ_are_named(
     assert settings_of(ready, planned) == ({}, {})
 
 
-def test_servers_without_settings_are_not_asked(ready: Ready, server: FakeServer, planned: PlannedTrial) -> None:
+def test_servers_without_settings_are_not_queried(ready: Ready, server: FakeServer, planned: PlannedTrial) -> None:
     server.events.clear()
     assert settings_of(ready, replace(planned, servers={"redis": {"kind": "embedded"}})) == ({}, {})
     assert server.events == []

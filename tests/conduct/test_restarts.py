@@ -109,7 +109,7 @@ data:
         assert client.scard("loadstone:rows") == 50
 
 
-def test_an_application_that_came_back_as_another_process_is_seen() -> None:
+def test_an_application_that_came_back_as_another_process_is_observed() -> None:
     """It answers, but the process that answered before is gone."""
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
 
@@ -129,7 +129,7 @@ def test_an_application_that_came_back_as_another_process_is_seen() -> None:
 
 
 @pytest.mark.skipif(find("mariadbd") is None, reason="no MariaDB: scripts/apt installs it where it can")
-def test_a_mariadb_that_was_restarted_is_seen_by_its_process(rig: Open) -> None:
+def test_a_mariadb_that_was_restarted_is_observed_by_its_process(rig: Open) -> None:
     run = rig(experiment_text("{kind: embedded}"))
     ready = run.servers.need(replace(run.planned(), servers={"db": {"kind": "mariadb"}}, data=(), target=None))
     server = ready.servers["db"].server
@@ -158,7 +158,7 @@ def remote(control: MariaDbControl) -> Ready:
     return Ready({"db": Deployed(None, Endpoint(), (), control, control, {})}, {})  # type: ignore[arg-type]
 
 
-def test_a_mariadb_whose_process_cannot_be_seen_tells_its_uptime() -> None:
+def test_a_mariadb_whose_process_cannot_be_observed_tells_its_uptime() -> None:
     control = Uptime(1000)
     ready = remote(control)
     before = starts_before(ready, {})
@@ -202,7 +202,7 @@ def test_what_is_a_restart(synthetic: Any, start: PartStart, verdict: str) -> No
 
 
 def test_the_same_processes_are_no_restart_whatever_the_clock_does(synthetic: Any) -> None:
-    """A process that can be seen decides; uptimes follow the server's clock, which may be set back."""
+    """A process that can be observed decides; uptimes follow the server's clock, which may be set back."""
     from loadstone.judge.validity.trial_verdict import judge_trial
 
     start = PartStart(before="process 7, tick 1", after="process 7, tick 1", uptime_before_s=100, uptime_after_s=1)

@@ -1,4 +1,4 @@
-"""Both controls answer the same questions (`deploy/control.py`), and change nothing by being asked."""
+"""Both controls answer the same questions (`deploy/control.py`), and change nothing by being queried."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,11 +37,11 @@ def setting(control: Control) -> str:
     return ASKED["embedded" if isinstance(control, RedisControl) else control.software]
 
 
-def test_settings_are_told_under_the_names_that_they_are_asked_by(control: Control) -> None:
+def test_settings_are_reported_under_the_names_that_they_are_requested_by(control: Control) -> None:
     name = setting(control)
-    told = control.settings([name, "no-such-setting"])
-    assert list(told) == [name]
-    assert told[name] in ("no", "1", "on")
+    reported = control.settings([name, "no-such-setting"])
+    assert list(reported) == [name]
+    assert reported[name] in ("no", "1", "on")
 
 
 def test_what_is_stored_is_counted(control: Control) -> None:

@@ -91,7 +91,7 @@ def test_what_the_server_counted_is_what_was_sent(lab: Lab) -> None:
         assert control.commandstats()["set"] - before == record.commands["SET"].replied  # type: ignore[union-attr]
 
 
-def test_where_nobody_listens_it_fails_in_one_line(lab: Lab) -> None:
+def test_where_no_one_listens_it_fails_in_one_line(lab: Lab) -> None:
     lab.server.stop()
     with pytest.raises(DriveFailed, match=r"^driver: ") as failed:
         lab.driver.drive(lab.plan(), lambda _: None)

@@ -73,7 +73,7 @@ def test_one_of_the_users_that_is_gone_is_not_brought_back() -> None:
         server.restart()
 
 
-def test_settings_come_under_the_names_that_they_are_asked_by(control: FakeControl) -> None:
+def test_settings_come_under_the_names_that_they_are_requested_by(control: FakeControl) -> None:
     assert control.settings(["appendonly", "no-such-setting"]) == {"appendonly": "no"}
 
 

@@ -165,17 +165,17 @@ def test_a_scan_that_stands_still_is_left() -> None:
 
 @pytest.mark.parametrize("number", [-1, 0, 2**31, 2**64, 10**400])
 def test_a_process_that_cannot_be_is_none(number: int, serve: Serve) -> None:
-    told = f"redis_version:8.0.0\r\nprocess_id:{number}\r\n".encode()
-    known = {**GOOD, b"INFO": b"$%d\r\n%s\r\n" % (len(told), told)}
+    reported = f"redis_version:8.0.0\r\nprocess_id:{number}\r\n".encode()
+    known = {**GOOD, b"INFO": b"$%d\r\n%s\r\n" % (len(reported), reported)}
     assert inspect_server(serve(lambda name: known.get(name, b"+OK\r\n")), timeout_s=20.0).process_id is None
 
 
 @pytest.mark.parametrize("bad", BAD)
 def test_a_monitor_says_that_it_does_not_answer(bad: str, serve: Serve) -> None:
     with RedisControl(serve(lambda _: BAD[bad]), 20.0) as control:
-        seen = {sample.metric: sample.value for sample in RedisMonitor("redis", control).sample(0.0)}
-    assert seen["answers"] in (0.0, 1.0)
-    assert all(isinstance(value, float) for value in seen.values())
+        observed = {sample.metric: sample.value for sample in RedisMonitor("redis", control).sample(0.0)}
+    assert observed["answers"] in (0.0, 1.0)
+    assert all(isinstance(value, float) for value in observed.values())
 
 
 @pytest.mark.parametrize("bad", BAD)

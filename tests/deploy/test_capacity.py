@@ -18,8 +18,8 @@ from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.row_writer import DataWriter
 from loadstone.deploy.server_pool import ServerPool
 from loadstone.errors import OutOfRoom, UserError
+from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.wanted import WantedData
 from loadstone.software.mariadb import capacity as module
 from loadstone.software.mariadb.capacity import disk_room
 from loadstone.software.mariadb.control import MariaDbControl
@@ -51,9 +51,9 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-def rows(count: int = 5000) -> WantedData:
+def rows(count: int = 5000) -> RequiredData:
     columns = {"id": "{number}", "text": "{random 200 lowercase}"}
-    return WantedData("posts", count, columns, "db", table="loadstone_post")
+    return RequiredData("posts", count, columns, "db", table="loadstone_post")
 
 
 def trial(count: int) -> PlannedTrial:
@@ -84,7 +84,7 @@ def test_a_full_table_of_ours_spoils_the_trial_alone(theirs: LocalMariaDb, contr
         DataWriter(DeployContext()).write([rows()], {"db": deployed})
 
 
-def test_the_disk_of_a_server_that_is_here_is_asked(theirs: LocalMariaDb, control: MariaDbControl) -> None:
+def test_the_disk_of_a_server_that_is_here_is_queried(theirs: LocalMariaDb, control: MariaDbControl) -> None:
     found = disk_room(control, theirs.pids["mariadb"])
     disk = os.statvfs(found.folder)
     assert found.free_bytes is not None
@@ -146,7 +146,7 @@ def test_rows_that_cannot_fit_are_refused(url: str, monkeypatch: pytest.MonkeyPa
         assert words in said, words
 
 
-def test_a_server_is_asked_for_its_room_before_our_database_is_made(url: str) -> None:
+def test_a_server_is_requested_its_room_before_our_database_is_made(url: str) -> None:
     fresh = f"{url}_room"
     run_plan = SimpleNamespace(
         every_trial=[replace(trial(1000), servers={"db": {"kind": "mariadb-url", "url": fresh}})]

@@ -40,7 +40,7 @@ def fill(found: UserRedis, free: int, name: str = "theirs") -> int:
     """Take memory until no more than so many bytes are free; how many keys that took."""
     number = 0
     with found.client() as client:
-        while (told := client.info("memory"))["maxmemory"] - told["used_memory"] > free:
+        while (reported := client.info("memory"))["maxmemory"] - reported["used_memory"] > free:
             client.set(f"{name}:{number}", "x" * 10_000)
             number += 1
     return number
@@ -80,7 +80,7 @@ def test_what_was_full_before_is_no_loss(theirs: UserRedis) -> None:
     assert room.reason is None
 
 
-def test_a_loss_at_the_very_end_is_seen(theirs: UserRedis) -> None:
+def test_a_loss_at_the_very_end_is_observed(theirs: UserRedis) -> None:
     """The last look comes after the load, whatever the thread saw."""
     with theirs.client() as client:
         client.config_set("maxmemory-policy", "allkeys-lru")
@@ -89,7 +89,7 @@ def test_a_loss_at_the_very_end_is_seen(theirs: UserRedis) -> None:
             client.config_set("maxmemory", 100_000)
             client.ping()
     assert room.reason is not None
-    assert "threw" in room.reason
+    assert "evicted" in room.reason
 
 
 def test_refused_commands_are_a_loss_though_the_server_does_not_count_them(theirs: UserRedis) -> None:
@@ -113,7 +113,7 @@ def test_what_another_server_behind_the_address_counted_is_no_loss(theirs: UserR
         assert [watched.lost_at(use) for use in (first, other, first, other)] == [None] * 4
         lost = watched.lost_at(replace(other, evicted_keys=9004))
         assert lost is not None
-        assert "threw 4 keys away" in lost
+        assert "evicted 4 keys" in lost
 
 
 def test_a_start_is_known_by_its_run_id(theirs: UserRedis) -> None:
@@ -128,7 +128,7 @@ def test_a_server_that_goes_away_is_not_out_of_room(theirs: UserRedis) -> None:
     room.require()
 
 
-def test_nothing_is_asked_of_servers_of_ours(context: DeployContext) -> None:
+def test_nothing_is_queried_of_servers_of_ours(context: DeployContext) -> None:
     pool = ServerPool(registry.server, context, lambda: None)
     servers = pool.need({"redis": {"kind": "embedded"}})
     with RoomWatch(servers.values()) as room:

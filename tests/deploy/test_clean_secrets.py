@@ -23,7 +23,7 @@ def theirs(user_redis: Callable[..., UserRedis]) -> UserRedis:
 
 @pytest.fixture
 def folder(theirs: UserRedis, tmp_path: Path) -> Path:
-    """A run's folder that names a key on a server that wants a password."""
+    """A run's folder that names a key on a server that requires a password."""
     folder = tmp_path / "20261122T101112Z-shop"
     folder.mkdir()
     place = Place("redis", f"redis://127.0.0.1:{theirs.port}/0", login=True)

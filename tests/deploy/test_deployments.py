@@ -23,8 +23,8 @@ from loadstone.deploy.subjects import pool as subject_pool
 from loadstone.deploy.subjects import url as subject_url
 from loadstone.errors import Interrupted, ServerGone, UserError
 from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.required import RequiredData, RequiredSubject
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.wanted import WantedData, WantedSubject
 from loadstone.software.mariadb.local import find
 from loadstone.software.redis.control import RedisControl
 
@@ -61,7 +61,7 @@ tables: {{mariadb: schema.sql}}
 warm_up_s: 3
 """
 SCHEMA = "CREATE TABLE IF NOT EXISTS post (id INT PRIMARY KEY);\n"
-DATA = WantedData("posts", 100, {"id": "{number}"}, "redis", commands=("SADD loadstone:posts {id}",))
+DATA = RequiredData("posts", 100, {"id": "{number}"}, "redis", commands=("SADD loadstone:posts {id}",))
 needs_mariadb = pytest.mark.skipif(find("mariadbd") is None, reason="no MariaDB: scripts/apt installs it where it can")
 
 
@@ -77,30 +77,30 @@ def _much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> WantedSubject:
+def shop(tmp_path: Path) -> RequiredSubject:
     """A user's application with its manifest."""
     folder = tmp_path / "shop"
     folder.mkdir()
     for name, text in (("app.py", APPLICATION), ("subject.yaml", MANIFEST), ("schema.sql", SCHEMA)):
         (folder / name).write_text(text)
-    return WantedSubject(manifest=str(folder))
+    return RequiredSubject(manifest=str(folder))
 
 
 @pytest.fixture
-def told() -> list[str]:
+def reported() -> list[str]:
     return []
 
 
 @pytest.fixture
-def run(context: DeployContext, told: list[str], tmp_path: Path) -> Iterator[Deployments]:
-    with Deployments(registry.server, replace(context, progress=told.append, log_folder=tmp_path / "logs")) as run:
+def run(context: DeployContext, reported: list[str], tmp_path: Path) -> Iterator[Deployments]:
+    with Deployments(registry.server, replace(context, progress=reported.append, log_folder=tmp_path / "logs")) as run:
         yield run
 
 
 def trial(
-    subject: WantedSubject | None = None,
+    subject: RequiredSubject | None = None,
     servers: Mapping[str, Mapping[str, object]] | None = None,
-    data: tuple[WantedData, ...] = (),
+    data: tuple[RequiredData, ...] = (),
 ) -> PlannedTrial:
     return PlannedTrial(
         name="t",
@@ -126,7 +126,7 @@ def environment_of(endpoint: Endpoint) -> dict[str, str]:
 
 
 def test_a_trial_finds_its_server_its_data_and_its_subject(
-    run: Deployments, shop: WantedSubject, told: list[str]
+    run: Deployments, shop: RequiredSubject, reported: list[str]
 ) -> None:
     ready = run.need(trial(replace(shop, replicas=2, environment={"COLOUR": "blue"}), data=(DATA,)))
     server, app = ready.servers["redis"], ready.subjects["app"]
@@ -135,12 +135,12 @@ def test_a_trial_finds_its_server_its_data_and_its_subject(
     assert ready.endpoints("redis") == (server.endpoint,)
     assert list(app.subject.pids) == ["app-1", "app-2"], "parts are named as in the experiment"
     assert app.subject.metrics["app-2"] == f"http://{app.endpoints[1].label}/figures"
-    seen = environment_of(app.endpoints[1])
-    assert seen["STORE"] == f"redis://:{server.endpoint.password}@{server.endpoint.label}"
-    assert seen["COLOUR"] == "blue"
-    assert "TABLES" not in seen
+    observed = environment_of(app.endpoints[1])
+    assert observed["STORE"] == f"redis://:{server.endpoint.password}@{server.endpoint.label}"
+    assert observed["COLOUR"] == "blue"
+    assert "TABLES" not in observed
     assert (app.warm_up_s, app.warmed) == (3.0, set())
-    starts = [line for line in told if "starting" in line or "writing" in line]
+    starts = [line for line in reported if "starting" in line or "writing" in line]
     assert starts == [
         "starting redis (redis-server)",
         "posts: writing 100 rows to redis",
@@ -149,7 +149,7 @@ def test_a_trial_finds_its_server_its_data_and_its_subject(
 
 
 def test_all_is_kept_up_between_trials_and_ends_with_the_run(
-    run: Deployments, shop: WantedSubject, tmp_path: Path
+    run: Deployments, shop: RequiredSubject, tmp_path: Path
 ) -> None:
     red = run.need(trial(shop, data=(DATA,)))
     red.subjects["app"].warmed.add("get")
@@ -169,7 +169,7 @@ def test_all_is_kept_up_between_trials_and_ends_with_the_run(
 
 
 def test_other_settings_of_a_server_are_another_server_and_another_subject(
-    run: Deployments, shop: WantedSubject
+    run: Deployments, shop: RequiredSubject
 ) -> None:
     one = run.need(trial(shop))
     other = run.need(trial(shop, {"redis": {"kind": "embedded", "settings": {"hz": 20}}}))
@@ -178,7 +178,7 @@ def test_other_settings_of_a_server_are_another_server_and_another_subject(
     assert one.subjects["app"].subject.alive()
 
 
-def test_a_dead_server_comes_back_with_its_data_and_the_subject_stays(run: Deployments, shop: WantedSubject) -> None:
+def test_a_dead_server_comes_back_with_its_data_and_the_subject_stays(run: Deployments, shop: RequiredSubject) -> None:
     before = run.need(trial(shop, data=(DATA,)))
     os.kill(before.servers["redis"].server.pids["redis"], signal.SIGKILL)
     wait_until(lambda: not before.servers["redis"].server.alive())
@@ -189,7 +189,7 @@ def test_a_dead_server_comes_back_with_its_data_and_the_subject_stays(run: Deplo
 
 
 def test_a_server_that_moved_to_another_port_gets_another_subject(
-    run: Deployments, shop: WantedSubject, monkeypatch: pytest.MonkeyPatch, told: list[str]
+    run: Deployments, shop: RequiredSubject, monkeypatch: pytest.MonkeyPatch, reported: list[str]
 ) -> None:
     before = run.need(trial(shop))
     server = before.servers["redis"].server
@@ -199,7 +199,7 @@ def test_a_server_that_moved_to_another_port_gets_another_subject(
         server, "restart", lambda: server.start(DeployContext(work_root=run._servers._context.work_root))
     )
     after = run.need(trial(shop))
-    assert "stopping app: its server moved to another port" in told
+    assert "stopping app: its server moved to another port" in reported
     assert not before.subjects["app"].subject.alive()
     assert environment_of(after.subjects["app"].endpoints[0])["STORE"].endswith(after.servers["redis"].endpoint.label)
 
@@ -212,21 +212,23 @@ def test_a_server_that_others_restarted_gets_its_data_again(run: Deployments) ->
     assert second.control.count("SCARD loadstone:posts") == 100
 
 
-def test_a_dead_subject_is_started_again_and_is_cold(run: Deployments, shop: WantedSubject, told: list[str]) -> None:
+def test_a_dead_subject_is_started_again_and_is_cold(
+    run: Deployments, shop: RequiredSubject, reported: list[str]
+) -> None:
     before = run.need(trial(shop)).subjects["app"]
     before.warmed.add("get")
     os.kill(before.subject.pids["app"], signal.SIGKILL)
     wait_until(lambda: not before.subject.alive())
-    assert before.subject.last_words() == "listening for red"
+    assert before.subject.last_output() == "listening for red"
     after = run.need(trial(shop)).subjects["app"]
-    assert told[-1] == "starting app again"
+    assert reported[-1] == "starting app again"
     assert after.subject.alive()
-    assert after.subject.last_words() == ""
+    assert after.subject.last_output() == ""
     assert after.warmed == set()
 
 
-def test_a_subject_that_does_not_start_is_told_and_tried_again(
-    run: Deployments, shop: WantedSubject, tmp_path: Path
+def test_a_subject_that_does_not_start_is_reported_and_tried_again(
+    run: Deployments, shop: RequiredSubject, tmp_path: Path
 ) -> None:
     (tmp_path / "shop/app.py").write_text("raise SystemExit('no table post')\n")
     with pytest.raises(
@@ -238,7 +240,7 @@ def test_a_subject_that_does_not_start_is_told_and_tried_again(
 
 
 def test_where_memory_is_short_the_subject_that_was_not_used_for_longest_ends(
-    run: Deployments, shop: WantedSubject, monkeypatch: pytest.MonkeyPatch, told: list[str]
+    run: Deployments, shop: RequiredSubject, monkeypatch: pytest.MonkeyPatch, reported: list[str]
 ) -> None:
     red, blue, green, grey = (replace(shop, environment={"COLOUR": name}) for name in ("red", "blue", "green", "grey"))
     subjects = [run.need(trial(one)).subjects["app"].subject for one in (red, blue, green)]
@@ -247,47 +249,47 @@ def test_where_memory_is_short_the_subject_that_was_not_used_for_longest_ends(
     monkeypatch.setattr(subject_pool, "available_bytes", lambda: next(room))
     run.need(trial(grey))
     assert [subject.alive() for subject in subjects] == [True, False, True]
-    assert "stopping app, which this trial does not need: memory is short" in told
+    assert "stopping app, which this trial does not need: memory is short" in reported
     monkeypatch.setattr(subject_pool, "available_bytes", lambda: 0)
     run.need(trial(red, {"redis": {"kind": "embedded", "settings": {"hz": 20}}, "other": REDIS}))
     assert [subject.alive() for subject in subjects] == [True, False, False], "what the trial needs is never stopped"
 
 
 def test_a_subject_by_url_is_used_and_left_alone(
-    run: Deployments, shop: WantedSubject, monkeypatch: pytest.MonkeyPatch
+    run: Deployments, shop: RequiredSubject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subject_url, "RETURN_S", 1.0)
     ours = run.need(trial(shop)).subjects["app"]
     (endpoint,) = ours.endpoints
-    theirs = WantedSubject(urls=(f"http://{endpoint.label}/base",))
+    theirs = RequiredSubject(urls=(f"http://{endpoint.label}/base",))
     ready = run.need(trial(theirs))
     assert ready.endpoints(None)[0].base_path == "/base"
     assert not ready.subjects["app"].subject.ours
     assert ready.subjects["app"].subject.throttling() == {}
     assert run.need(trial(theirs)).subjects["app"] is ready.subjects["app"]
     ours.subject.stop()
-    assert "Connection refused" in ready.subjects["app"].subject.last_words()
+    assert "Connection refused" in ready.subjects["app"].subject.last_output()
     with pytest.raises(ServerGone, match="--resume"):
         run.need(trial(theirs))
 
 
-def test_limits_of_a_server_are_in_force_or_said_to_be_unavailable(run: Deployments, told: list[str]) -> None:
+def test_limits_of_a_server_are_in_force_or_said_to_be_unavailable(run: Deployments, reported: list[str]) -> None:
     facts = run.need(trial(servers={"redis": REDIS | {"limits": {"cpu": 0.5, "memory": "256 MiB"}}})).servers["redis"]
     limits = facts.server.facts.limits
     if limits["cpu"].value == 0.5:
         assert limits["memory"].value == 256 * 1024**2
     else:
         assert limits["cpu"].status == "unavailable"
-        assert any("limits are unavailable" in line for line in told)
+        assert any("limits are unavailable" in line for line in reported)
 
 
-def test_limits_that_are_none_are_named(run: Deployments, shop: WantedSubject) -> None:
+def test_limits_that_are_none_are_named(run: Deployments, shop: RequiredSubject) -> None:
     with pytest.raises(UserError, match=r"subjects\.app\.limits\.cpu: .*write cpu: 0\.5"):
         run.need(trial(replace(shop, limits={"cpu": -1})))
     assert Limits.model_validate({"cpu": 0.5})
 
 
-def test_targets_that_are_none_are_named(run: Deployments, shop: WantedSubject) -> None:
+def test_targets_that_are_none_are_named(run: Deployments, shop: RequiredSubject) -> None:
     ready = run.need(trial(servers={"a": REDIS, "b": REDIS}))
     assert ready.endpoints(None) == (ready.servers["a"].endpoint, ready.servers["b"].endpoint)
     with pytest.raises(UserError, match="'app' is no part of this condition; its parts are: a, b"):
@@ -298,7 +300,7 @@ def test_targets_that_are_none_are_named(run: Deployments, shop: WantedSubject) 
 
 
 def test_the_subjects_keys_leave_the_users_redis(
-    shop: WantedSubject, user_redis: Callable[..., UserRedis], context: DeployContext
+    shop: RequiredSubject, user_redis: Callable[..., UserRedis], context: DeployContext
 ) -> None:
     theirs = user_redis()
     with theirs.client() as client:
@@ -312,19 +314,19 @@ def test_the_subjects_keys_leave_the_users_redis(
 
 
 def test_a_users_redis_that_is_gone_does_not_keep_the_run_from_ending(
-    shop: WantedSubject, user_redis: Callable[..., UserRedis], run: Deployments, told: list[str]
+    shop: RequiredSubject, user_redis: Callable[..., UserRedis], run: Deployments, reported: list[str]
 ) -> None:
     theirs = user_redis()
     ready = run.need(trial(shop, {"redis": {"kind": "url", "url": theirs.url}}))
     os.kill(theirs.pid, signal.SIGKILL)
     wait_until(lambda: not ready.servers["redis"].server.alive())
     run.stop()
-    assert any(line.startswith("redis: not everything of ours could be removed") for line in told)
+    assert any(line.startswith("redis: not everything of ours could be removed") for line in reported)
     assert not ready.subjects["app"].subject.alive()
 
 
 @needs_mariadb
-def test_the_subjects_tables_are_there_before_its_data(run: Deployments, shop: WantedSubject, tmp_path: Path) -> None:
+def test_the_subjects_tables_are_there_before_its_data(run: Deployments, shop: RequiredSubject, tmp_path: Path) -> None:
     posts = replace(DATA, server="mariadb", commands=(), table="post")
     ready = run.need(trial(shop, {"mariadb": {"kind": "mariadb"}}, (posts,)))
     assert ready.servers["mariadb"].control.count("SELECT COUNT(*) FROM post") == 100
@@ -335,7 +337,7 @@ def test_the_subjects_tables_are_there_before_its_data(run: Deployments, shop: W
 
 
 @needs_mariadb
-def test_the_users_mariadb_is_left_as_it_was(shop: WantedSubject, context: DeployContext) -> None:
+def test_the_users_mariadb_is_left_as_it_was(shop: RequiredSubject, context: DeployContext) -> None:
     posts = replace(DATA, server="mariadb", commands=(), table="post")
     theirs = registry.server("theirs", {"kind": "mariadb"})
     endpoint = theirs.start(context)
@@ -358,7 +360,7 @@ def test_the_users_mariadb_is_left_as_it_was(shop: WantedSubject, context: Deplo
 
 @needs_mariadb
 def test_tables_of_the_user_are_neither_emptied_nor_removed(
-    shop: WantedSubject, context: DeployContext, tmp_path: Path
+    shop: RequiredSubject, context: DeployContext, tmp_path: Path
 ) -> None:
     posts = replace(DATA, server="mariadb", commands=(), table="post")
     theirs = registry.server("theirs", {"kind": "mariadb"})
@@ -414,26 +416,26 @@ def test_a_server_that_goes_away_while_it_starts_ends_the_run_only_if_it_is_the_
         pool.need({"redis": {}})
 
 
-def test_a_wish_to_stop_is_heeded_and_nothing_is_left(shop: WantedSubject, context: DeployContext) -> None:
-    asked = threading.Event()
+def test_a_wish_to_stop_is_honoured_and_nothing_is_left(shop: RequiredSubject, context: DeployContext) -> None:
+    requested = threading.Event()
     pids: list[int] = []
 
     def progress(line: str) -> None:
         if line.startswith("starting app"):
             pids.extend(pid for deployed in run._servers.all() for pid in deployed.pids.values())
-            asked.set()
+            requested.set()
 
-    with Deployments(registry.server, replace(context, progress=progress, stopped=asked.is_set)) as run:
+    with Deployments(registry.server, replace(context, progress=progress, stopped=requested.is_set)) as run:
         with pytest.raises(Interrupted, match=r"^interrupted; what was finished is kept$"):
             run.need(trial(shop))
         with pytest.raises(Interrupted):
-            ServerPool(registry.server, replace(context, stopped=asked.is_set), lambda: None).need({"other": REDIS})
+            ServerPool(registry.server, replace(context, stopped=requested.is_set), lambda: None).need({"other": REDIS})
     assert pids
     assert all(is_gone(pid) for pid in pids)
 
 
 def test_no_two_starts_of_a_subject_share_a_folder_of_logs(
-    run: Deployments, shop: WantedSubject, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    run: Deployments, shop: RequiredSubject, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     colours = [replace(shop, environment={"COLOUR": colour}) for colour in ("red", "green", "blue")]
     run.need(trial(colours[0]))

@@ -23,13 +23,13 @@ from loadstone.deploy.subjects.schema import make_tables
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.machine.process_identity import started
 from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.required import RequiredData, RequiredSubject
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.wanted import WantedData, WantedSubject
 from loadstone.record.ledger import RunLedger
 from loadstone.software.mariadb.local import find
 
 needs_mariadb = pytest.mark.skipif(find("mariadbd") is None, reason="no MariaDB: scripts/apt installs it where it can")
-POSTS = WantedData("posts", 100, {"id": "{number}"}, "mariadb", table="post")
+POSTS = RequiredData("posts", 100, {"id": "{number}"}, "mariadb", table="post")
 RUN_ID = "0123456789abcdef" * 2
 
 
@@ -102,13 +102,13 @@ def url(endpoint: Endpoint, database: str) -> str:
     return f"mariadb://{endpoint.username}:{endpoint.password}@{endpoint.label}/{database}"
 
 
-def shop(tmp_path: Path, schema: str) -> WantedSubject:
+def shop(tmp_path: Path, schema: str) -> RequiredSubject:
     """An application whose tables are made; it is by URL, so that nothing is started."""
     folder = tmp_path / "shop"
     folder.mkdir(exist_ok=True)
     (folder / "schema.sql").write_text(schema)
     (folder / "subject.yaml").write_text("name: shop\nrun: {command: 'true'}\ntables: {mariadb: schema.sql}\n")
-    return WantedSubject(manifest=str(folder))
+    return RequiredSubject(manifest=str(folder))
 
 
 def killed(context: DeployContext, folder: Path, address: str, *, tables: str = "", data: bool = True) -> None:
@@ -310,7 +310,7 @@ def test_no_secret_goes_where_a_ledger_points(odd: str, run_folder: Path, monkey
         assert "another server or database" in text
         assert "hunter2" not in text
         listener.setblocking(False)
-        with pytest.raises(BlockingIOError):  # nobody came
+        with pytest.raises(BlockingIOError):  # no one came
             listener.accept()
 
 
@@ -383,7 +383,7 @@ def test_nothing_is_made_that_cannot_be_noted(theirs: UserRedis, run_folder: Pat
         servers={"redis": {"kind": "url", "url": theirs.url}},
         plan=PLAN,
         load=None,
-        data=(WantedData("posts", 9, {"id": "{number}"}, "redis", commands=("SADD loadstone:posts {id}",)),),
+        data=(RequiredData("posts", 9, {"id": "{number}"}, "redis", commands=("SADD loadstone:posts {id}",)),),
     )
     with closing(Full(run_folder)) as ledger, Deployments(registry.server, replace(context, ledger=ledger)) as run:
         with pytest.raises(LoadstoneError, match="no space left"):

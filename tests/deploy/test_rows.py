@@ -21,7 +21,7 @@ from loadstone.deploy.row_writer import DataWriter
 from loadstone.deploy.rows import each_second, rows_of
 from loadstone.deploy.server_pool import ServerPool
 from loadstone.errors import Interrupted, UserError
-from loadstone.plan.wanted import WantedData
+from loadstone.plan.required import RequiredData
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.local import find
 from loadstone.software.redis.control import RedisControl
@@ -41,16 +41,16 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-def wanted(rows: int = 120, columns: Mapping[str, str] = COLUMNS, **changed: object) -> WantedData:
-    return WantedData(**{"name": "posts", "rows": rows, "columns": columns, "server": "store", **changed})  # type: ignore[arg-type]
+def required(rows: int = 120, columns: Mapping[str, str] = COLUMNS, **changed: object) -> RequiredData:
+    return RequiredData(**{"name": "posts", "rows": rows, "columns": columns, "server": "store", **changed})  # type: ignore[arg-type]
 
 
-def lines_of(data: WantedData) -> list[bytes]:
+def lines_of(data: RequiredData) -> list[bytes]:
     return [line for part in rows_of(data, DeployContext()).lines() for line in part]
 
 
 def test_templates_make_rows() -> None:
-    lines = [line.decode().split("\t") for line in lines_of(wanted())]
+    lines = [line.decode().split("\t") for line in lines_of(required())]
     assert [line[0] for line in lines] == [str(number) for number in range(1, 121)]
     for number, title, score, content in lines:
         assert re.fullmatch("[a-z]{10}", title)
@@ -62,29 +62,29 @@ def test_templates_make_rows() -> None:
 
 def test_the_same_seed_gives_the_same_rows_and_fewer_are_the_first_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PART_ROWS", 50)
-    first = lines_of(wanted())
-    assert lines_of(wanted(70)) == first[:70]
-    assert lines_of(wanted(seed=2)) != first
+    first = lines_of(required())
+    assert lines_of(required(70)) == first[:70]
+    assert lines_of(required(seed=2)) != first
     shutil.rmtree(cache_folder())
-    assert lines_of(wanted()) == first
+    assert lines_of(required()) == first
 
 
 def test_a_column_does_not_depend_on_what_follows_it() -> None:
-    alone = lines_of(wanted(columns={"title": COLUMNS["title"]}))
-    beside = lines_of(wanted(columns={"title": COLUMNS["title"], "more": "{random 3 lowercase}"}))
+    alone = lines_of(required(columns={"title": COLUMNS["title"]}))
+    beside = lines_of(required(columns={"title": COLUMNS["title"], "more": "{random 3 lowercase}"}))
     assert [line.split(b"\t")[0] for line in beside] == alone
 
 
-def test_rows_are_made_once_and_forgotten_when_nobody_uses_them(tmp_path: Path) -> None:
-    rows = rows_of(wanted(), DeployContext())
+def test_rows_are_made_once_and_forgotten_when_no_one_uses_them(tmp_path: Path) -> None:
+    rows = rows_of(required(), DeployContext())
     (part,) = rows.parts
     made = part.stat().st_mtime_ns
-    assert rows_of(wanted(), DeployContext()).parts[0].stat().st_mtime_ns == made
+    assert rows_of(required(), DeployContext()).parts[0].stat().st_mtime_ns == made
     assert part.is_relative_to(tmp_path / "cache/loadstone/data")
     long_ago = time.time() - 31 * 24 * 3600
     os.utime(part.parent, (long_ago, long_ago))
     (part.parent.parent / "0123456789abcdef.making").mkdir()
-    rows_of(wanted(seed=2), DeployContext())
+    rows_of(required(seed=2), DeployContext())
     assert not part.exists()
     assert (part.parent.parent / "0123456789abcdef.making").exists(), "another run may be at it"
 
@@ -98,9 +98,9 @@ def test_half_made_rows_are_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(
             UserError, match=r"data\.posts: its 120 rows cannot be kept .*No space left.*free some room"
         ):
-            rows_of(wanted(), DeployContext())
+            rows_of(required(), DeployContext())
     assert [path.name for path in (cache_folder() / "data").iterdir() if path.is_dir()] == []
-    assert len(lines_of(wanted())) == 120
+    assert len(lines_of(required())) == 120
 
 
 @pytest.mark.parametrize(
@@ -115,19 +115,19 @@ def test_half_made_rows_are_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_wrong_template_is_one_line(column: str, template: str, said: str) -> None:
     with pytest.raises(UserError) as refused:
-        rows_of(wanted(columns={column: template}), DeployContext())
+        rows_of(required(columns={column: template}), DeployContext())
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
-def test_progress_is_told_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_reported_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter([0.0, 0.5, 1.1, 1.1, 1.5, 2.2, 2.2])
     monkeypatch.setattr(module.time, "monotonic", lambda: next(now))
-    told: list[str] = []
-    done = each_second(DeployContext(progress=told.append), "posts", 1_000_000)
+    reported: list[str] = []
+    done = each_second(DeployContext(progress=reported.append), "posts", 1_000_000)
     for count in (1000, 340_000, 500_000, 900_000):
         done(count)
-    assert told == ["posts: 340,000 of 1,000,000 rows", "posts: 900,000 of 1,000,000 rows"]
+    assert reported == ["posts: 340,000 of 1,000,000 rows", "posts: 900,000 of 1,000,000 rows"]
 
 
 Serve = Callable[..., dict[str, Deployed]]
@@ -160,7 +160,7 @@ def test_rows_become_keys_of_redis(serve: Serve) -> None:
         "SADD loadstone:posts {id}",
         "SET loadstone:json:{id} {json}",
     )
-    DataWriter(DeployContext()).write([wanted(2500, commands=commands)], servers)
+    DataWriter(DeployContext()).write([required(2500, commands=commands)], servers)
     control = redis_of(servers)
     assert control.count("SCARD loadstone:posts") == 2500
     assert control.keys() == 5001
@@ -174,14 +174,14 @@ def test_rows_become_keys_of_redis(serve: Serve) -> None:
 
 
 def test_rows_are_written_once_and_again_after_a_restart_and_over_others(serve: Serve) -> None:
-    data = wanted(commands=("RPUSH loadstone:posts {id}",))
-    told: list[str] = []
-    writer = DataWriter(DeployContext(progress=told.append))
+    data = required(commands=("RPUSH loadstone:posts {id}",))
+    reported: list[str] = []
+    writer = DataWriter(DeployContext(progress=reported.append))
     for _ in range(2):
         servers = serve(kind="embedded")
         writer.write([data], servers)
-    assert told == ["posts: writing 120 rows to store"]
-    writer.write([wanted(7, commands=data.commands)], servers)
+    assert reported == ["posts: writing 120 rows to store"]
+    writer.write([required(7, commands=data.commands)], servers)
     assert redis_of(servers).count("LLEN loadstone:posts") == 7
     redis_of(servers).call("SET", "loadstone:other", 1)
     servers["store"].server.restart()
@@ -191,8 +191,8 @@ def test_rows_are_written_once_and_again_after_a_restart_and_over_others(serve: 
     assert redis_of(again).count("LLEN loadstone:posts") == 120
 
 
-def test_a_wish_to_stop_is_heeded_and_what_was_half_made_goes(serve: Serve, tmp_path: Path) -> None:
-    data = wanted(2500, commands=("SET loadstone:post:{id} {json}",))
+def test_a_wish_to_stop_is_honoured_and_what_was_half_made_goes(serve: Serve, tmp_path: Path) -> None:
+    data = required(2500, commands=("SET loadstone:post:{id} {json}",))
     with pytest.raises(Interrupted):
         rows_of(data, DeployContext(stopped=lambda: True))
     assert not list((tmp_path / "cache").rglob("*.making"))
@@ -220,7 +220,7 @@ def test_a_wish_to_stop_is_heeded_and_what_was_half_made_goes(serve: Serve, tmp_
 def test_a_command_that_is_not_ours_is_refused(command: str, said: str, serve: Serve) -> None:
     servers = serve(kind="embedded")
     with pytest.raises(UserError) as refused:
-        DataWriter(DeployContext()).write([wanted(commands=(command,))], servers)
+        DataWriter(DeployContext()).write([required(commands=(command,))], servers)
     assert said in str(refused.value)
     assert redis_of(servers).keys() == 0
 
@@ -228,7 +228,7 @@ def test_a_command_that_is_not_ours_is_refused(command: str, said: str, serve: S
 def test_a_redis_that_is_full_is_one_line(serve: Serve) -> None:
     servers = serve(kind="embedded", settings={"maxmemory": "3mb"})
     with pytest.raises(UserError, match=r"^data\.posts: server .*OOM command not allowed.*give it more room"):
-        DataWriter(DeployContext()).write([wanted(50_000, commands=("SET loadstone:post:{id} {json}",))], servers)
+        DataWriter(DeployContext()).write([required(50_000, commands=("SET loadstone:post:{id} {json}",))], servers)
 
 
 def test_the_users_redis_keeps_its_own_keys(user_redis: Callable[..., UserRedis]) -> None:
@@ -238,7 +238,7 @@ def test_the_users_redis_keeps_its_own_keys(user_redis: Callable[..., UserRedis]
         commands = ("SET loadstone:post*:{id} {json}", "SADD loadstone:posts {id}")
         pool = ServerPool(registry.server, DeployContext(), lambda: None)
         servers = pool.need({"store": {"kind": "url", "url": theirs.url}})
-        DataWriter(DeployContext()).write([wanted(3000, commands=commands)], servers)
+        DataWriter(DeployContext()).write([required(3000, commands=commands)], servers)
         assert client.dbsize() == 3004
         pool.stop()
         assert sorted(client.keys("*")) == ["loadstone:other", "loadstone:post*2", "theirs"]
@@ -250,14 +250,14 @@ def test_rows_become_rows_of_a_table(serve: Serve, monkeypatch: pytest.MonkeyPat
     servers = serve(kind="mariadb")
     control = mariadb_of(servers)
     control.run_script(TABLE)
-    told: list[str] = []
-    data = wanted(table="post")
-    DataWriter(DeployContext(progress=told.append)).write([data], servers)
+    reported: list[str] = []
+    data = required(table="post")
+    DataWriter(DeployContext(progress=reported.append)).write([data], servers)
     rows = control.query("SELECT id, title, score, content FROM post ORDER BY id")
     assert ["\t".join(map(str, row)).encode() for row in rows] == lines_of(data)
     servers["store"].holds.clear()
-    DataWriter(DeployContext(progress=told.append)).write([data], servers)
-    assert told[-1] == "posts: store holds these rows already"
+    DataWriter(DeployContext(progress=reported.append)).write([data], servers)
+    assert reported[-1] == "posts: store holds these rows already"
     control.query("UPDATE post SET title = 'x' WHERE id = 7")
     servers["store"].holds.clear()
     DataWriter(DeployContext()).write([data], servers)
@@ -270,9 +270,9 @@ def test_a_server_that_takes_no_files_gets_the_same_rows(serve: Serve) -> None:
     servers = serve(kind="mariadb", settings={"local_infile": False})
     control = mariadb_of(servers)
     control.run_script(TABLE)
-    DataWriter(DeployContext()).write([wanted(6000, table="post")], servers)
+    DataWriter(DeployContext()).write([required(6000, table="post")], servers)
     rows = control.query("SELECT id, title, score, content FROM post ORDER BY id")
-    assert ["\t".join(map(str, row)).encode() for row in rows] == lines_of(wanted(6000))
+    assert ["\t".join(map(str, row)).encode() for row in rows] == lines_of(required(6000))
 
 
 @needs_mariadb
@@ -290,13 +290,13 @@ def test_a_table_that_does_not_fit_is_one_line(serve: Serve, table: str, said: s
     servers = serve(kind="mariadb")
     mariadb_of(servers).run_script(table)
     with pytest.raises(UserError, match=said) as refused:
-        DataWriter(DeployContext()).write([wanted(table="post")], servers)
+        DataWriter(DeployContext()).write([required(table="post")], servers)
     assert "\n" not in str(refused.value)
 
 
 @needs_mariadb
 def test_data_for_another_kind_of_server_is_refused(serve: Serve) -> None:
     with pytest.raises(UserError, match="is a MariaDB: name a 'table'"):
-        DataWriter(DeployContext()).write([wanted(commands=("SET loadstone:post:{id} 1",))], serve(kind="mariadb"))
+        DataWriter(DeployContext()).write([required(commands=("SET loadstone:post:{id} 1",))], serve(kind="mariadb"))
     with pytest.raises(UserError, match="is a Redis: name 'commands'"):
-        DataWriter(DeployContext()).write([wanted(table="post")], serve(kind="embedded"))
+        DataWriter(DeployContext()).write([required(table="post")], serve(kind="embedded"))

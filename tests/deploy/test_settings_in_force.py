@@ -1,8 +1,8 @@
-"""Whether a setting is as it was asked for, in the words of either server."""
+"""Whether a setting is as it was requested, in the spelling of either server."""
 
 import pytest
 
-from loadstone.deploy.settings_in_force import Spelling, differences, unlike
+from loadstone.deploy.settings_in_force import Spelling, differences, mismatched
 from loadstone.software.mariadb import settings as mariadb_settings
 from loadstone.software.redis import settings as redis_settings
 
@@ -12,7 +12,7 @@ BOTH = (REDIS, MARIADB)
 
 @pytest.mark.parametrize("spelling", BOTH, ids=["redis", "mariadb"])
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("requested", "reported"),
     [
         (True, "yes"),
         (True, "ON"),
@@ -33,14 +33,14 @@ BOTH = (REDIS, MARIADB)
         ("O_DIRECT", "o_direct"),
     ],
 )
-def test_one_setting_in_two_spellings(spelling: Spelling, asked: object, told: str) -> None:
-    assert unlike({"name": asked}, {"name": told}, spelling) == {}
-    assert differences({"name": asked}, {"name": told}, spelling) == []
+def test_one_setting_in_two_spellings(spelling: Spelling, requested: object, reported: str) -> None:
+    assert mismatched({"name": requested}, {"name": reported}, spelling) == {}
+    assert differences({"name": requested}, {"name": reported}, spelling) == []
 
 
 @pytest.mark.parametrize("spelling", BOTH, ids=["redis", "mariadb"])
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("requested", "reported"),
     [
         ("always", "everysec"),
         (50000, "10000"),
@@ -51,13 +51,15 @@ def test_one_setting_in_two_spellings(spelling: Spelling, asked: object, told: s
         ("5x", "5"),
     ],
 )
-def test_another_setting_is_named_with_what_was_asked(spelling: Spelling, asked: object, told: str) -> None:
-    assert unlike({"name": asked}, {"name": told}, spelling) == {"name": str(asked)}
-    assert differences({"name": asked}, {"name": told}, spelling) == [f"name is {told}, not {asked} as asked"]
+def test_another_setting_is_named_with_what_was_requested(spelling: Spelling, requested: object, reported: str) -> None:
+    assert mismatched({"name": requested}, {"name": reported}, spelling) == {"name": str(requested)}
+    assert differences({"name": requested}, {"name": reported}, spelling) == [
+        f"name is {reported}, not {requested} as requested"
+    ]
 
 
 @pytest.mark.parametrize(
-    ("asked", "told", "spelling"),
+    ("requested", "reported", "spelling"),
     [
         ("64mb", "67108864", REDIS),
         ("64MB", "67108864", REDIS),
@@ -69,29 +71,29 @@ def test_another_setting_is_named_with_what_was_asked(spelling: Spelling, asked:
         ("2K", "2048", MARIADB),
     ],
 )
-def test_a_size_is_what_the_server_takes_it_for(asked: str, told: str, spelling: Spelling) -> None:
-    assert unlike({"name": asked}, {"name": told}, spelling) == {}
+def test_a_size_is_what_the_server_takes_it_for(requested: str, reported: str, spelling: Spelling) -> None:
+    assert mismatched({"name": requested}, {"name": reported}, spelling) == {}
 
 
 @pytest.mark.parametrize(
-    ("asked", "told", "spelling"),
+    ("requested", "reported", "spelling"),
     [("64mb", "64000000", REDIS), ("1g", "1073741824", REDIS), ("1g", "1000000000", MARIADB)],
 )
-def test_a_size_of_another_server_s_is_another_size(asked: str, told: str, spelling: Spelling) -> None:
-    assert unlike({"name": asked}, {"name": told}, spelling) == {"name": asked}
+def test_a_size_of_another_server_s_is_another_size(requested: str, reported: str, spelling: Spelling) -> None:
+    assert mismatched({"name": requested}, {"name": reported}, spelling) == {"name": requested}
 
 
-def test_what_was_asked_is_told_as_the_server_writes_it() -> None:
-    assert unlike({"appendonly": True}, {"appendonly": "no"}, REDIS) == {"appendonly": "yes"}
-    assert unlike({"save": ""}, {"save": "900 1"}, REDIS) == {"save": '""'}
-    assert differences({"log_bin": True}, {"log_bin": "OFF"}, MARIADB) == ["log_bin is OFF, not ON as asked"]
+def test_what_was_requested_is_reported_as_the_server_writes_it() -> None:
+    assert mismatched({"appendonly": True}, {"appendonly": "no"}, REDIS) == {"appendonly": "yes"}
+    assert mismatched({"save": ""}, {"save": "900 1"}, REDIS) == {"save": '""'}
+    assert differences({"log_bin": True}, {"log_bin": "OFF"}, MARIADB) == ["log_bin is OFF, not ON as requested"]
 
 
 def test_names_of_option_files_and_of_the_server_are_the_same() -> None:
-    assert unlike({"query-cache-type": False}, {"query_cache_type": "ON"}, MARIADB) == {"query-cache-type": "OFF"}
-    assert unlike({"MaxClients": 50}, {"maxclients": "40"}, REDIS) == {"MaxClients": "50"}
+    assert mismatched({"query-cache-type": False}, {"query_cache_type": "ON"}, MARIADB) == {"query-cache-type": "OFF"}
+    assert mismatched({"MaxClients": 50}, {"maxclients": "40"}, REDIS) == {"MaxClients": "50"}
 
 
 @pytest.mark.parametrize("spelling", BOTH, ids=["redis", "mariadb"])
 def test_a_setting_that_the_server_does_not_tell_is_left_out(spelling: Spelling) -> None:
-    assert unlike({"rename-command": "x"}, {}, spelling) == {}
+    assert mismatched({"rename-command": "x"}, {}, spelling) == {}

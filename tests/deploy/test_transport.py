@@ -1,4 +1,4 @@
-"""Who may read or change what loadstone says to servers: nobody on the way, unless the user says so."""
+"""Who may read or change what loadstone says to servers: no one on the way, unless the user says so."""
 
 import contextlib
 import ssl
@@ -182,8 +182,8 @@ def test_only_a_verified_certificate_gives_a_right_to_read_the_password(
     ],
 )
 def test_a_password_that_others_can_read_is_a_remark(endpoint: Endpoint, said: str | None) -> None:
-    told = exposure("store", endpoint)
-    assert (said is None and told is None) or (said is not None and told is not None and said in told)
+    reported = exposure("store", endpoint)
+    assert (said is None and reported is None) or (said is not None and reported is not None and said in reported)
 
 
 @pytest.mark.parametrize("kind", ["redis", "mariadb", "subject"])
@@ -216,7 +216,7 @@ def test_an_application_connects_as_safely_as_loadstone() -> None:
             options(tls)
 
 
-def test_the_spring_application_is_told_of_tls() -> None:
+def test_the_spring_application_is_given_tls() -> None:
     manifest, _ = read_manifest(Path(__file__).parents[2] / "subjects" / "spring")
     servers = {
         "mariadb": Address("db", "3306", encryption=Tls(), software="mariadb"),
@@ -228,7 +228,7 @@ def test_the_spring_application_is_told_of_tls() -> None:
     assert unencrypted(manifest.environment, servers) == []
 
 
-def test_an_application_that_is_not_told_of_tls_is_a_remark() -> None:
+def test_an_application_that_is_not_given_tls_is_a_remark() -> None:
     manifest = Manifest.model_validate(
         {"name": "app", "run": {"command": "x"}, "environment": {"DB": "${db.address}", "R": "${r.host}"}}
     )

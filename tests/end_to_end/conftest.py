@@ -182,7 +182,7 @@ class Lab:
         """Wait until `what` holds."""
         deadline = time.monotonic() + PATIENCE_S
         while not what():
-            assert time.monotonic() < deadline, "waited in vain"
+            assert time.monotonic() < deadline, "waited too long"
             time.sleep(0.02)
 
     def nothing_left(self) -> bool:

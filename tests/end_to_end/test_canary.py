@@ -212,11 +212,11 @@ def places_in(data: bytes, more: str = "") -> list[str]:
 
 def left(lab: Lab, done: Done, generated: str = "") -> dict[str, list[str]]:
     """Where canaries stand in what a run leaves: its files, their names, its output, and the temporary folder."""
-    told = {"stdout": done.out.encode(), "stderr": done.err.encode()}
+    reported = {"stdout": done.out.encode(), "stderr": done.err.encode()}
     files = [file for root in ("runs", "tmp") for file in (lab.folder / root).rglob("*") if file.is_file()]
-    told |= {str(file.relative_to(lab.folder)): file.read_bytes() for file in files}
-    told["names"] = "\n".join(told).encode()
-    return {name: found for name, data in told.items() if (found := places_in(data, generated))}
+    reported |= {str(file.relative_to(lab.folder)): file.read_bytes() for file in files}
+    reported["names"] = "\n".join(reported).encode()
+    return {name: found for name, data in reported.items() if (found := places_in(data, generated))}
 
 
 def arguments(pid: int) -> bytes:
@@ -234,12 +234,12 @@ def test_no_canary_is_in_what_a_run_leaves(lab: Lab, theirs: Theirs) -> None:
     command = lab.begin(
         "run", experiment(lab, theirs), *OPTIONS, "--prometheus", str(port), "--json", "--verbose", **ENVIRONMENT
     )
-    seen: list[bytes] = []
+    observed: list[bytes] = []
 
     def measured() -> bool:
-        seen.append(arguments(command.process.pid))
+        observed.append(arguments(command.process.pid))
         with contextlib.suppress(OSError):
-            seen.append(urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5).read())
+            observed.append(urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5).read())
         return command.process.poll() is not None
 
     lab.until(measured)
@@ -251,7 +251,7 @@ def test_no_canary_is_in_what_a_run_leaves(lab: Lab, theirs: Theirs) -> None:
     assert "Authorization: " in log, "the application told nothing, and the test shows nothing"
     assert "PLAIN: ${env:PLAIN_SECRET}" in log
     assert left(lab, done, generated) == {}
-    assert [places_in(data, generated) for data in seen if places_in(data, generated)] == []
+    assert [places_in(data, generated) for data in observed if places_in(data, generated)] == []
     for path in (lab.run(), *lab.run().rglob("*")):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
     resolved = (lab.run() / "experiment.yaml").read_text()
@@ -259,9 +259,9 @@ def test_no_canary_is_in_what_a_run_leaves(lab: Lab, theirs: Theirs) -> None:
     assert {line["condition"]["login"] for line in lab.lines()} == {"${env:LOGIN_A}", "${env:LOGIN_B}"}
     assert json.loads(done.out)["experiment"] == "talkative"
 
-    told = lab.loadstone("report", lab.run(), "--format", "html,md,csv,json,svg,png")
-    assert told.status == 0, told.err
-    assert left(lab, told, generated) == {}
+    reported = lab.loadstone("report", lab.run(), "--format", "html,md,csv,json,svg,png")
+    assert reported.status == 0, reported.err
+    assert left(lab, reported, generated) == {}
     listed = lab.loadstone("runs")
     assert left(lab, listed, generated) == {}
     again = lab.loadstone("run", "--resume", lab.run(), **ENVIRONMENT)

@@ -1,4 +1,4 @@
-"""A server of the user's gets commands on loadstone's own keys alone, however an experiment asks for others."""
+"""A server of the user's gets commands on loadstone's own keys alone, however an experiment requests others."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -163,7 +163,7 @@ def _trials(small: Path) -> str:
 
 @pytest.mark.alone
 @pytest.mark.skipif(shutil.which("taskset") is None, reason="needs taskset")
-def test_a_hot_loop_on_the_generators_core_is_seen(lab: Lab) -> None:
+def test_a_hot_loop_on_the_generators_core_is_observed(lab: Lab) -> None:
     cpu = place().generator_cpus[0]
     hog = subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
     try:

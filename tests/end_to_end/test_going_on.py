@@ -85,7 +85,7 @@ def test_the_budget_cuts_the_table_short(lab: Lab) -> None:
     ), notes
 
 
-def test_nothing_is_asked_of_a_folder_that_is_no_run(lab: Lab) -> None:
+def test_nothing_is_queried_of_a_folder_that_is_no_run(lab: Lab) -> None:
     assert not Path(lab.folder / "runs").exists()
     done = lab.loadstone("run", "--resume", "latest")
     assert done.status == 2

@@ -33,7 +33,7 @@ def test_what_a_trial_does_not_need_takes_nothing_beside_it(lab: Lab) -> None:
         assert "app" not in facts["seen"].get("others", {}), facts["seen"]
         restless = facts["subjects"]["app"]["restless_cores"]
         if trial["condition"]["behaviour"] == "burns":
-            assert restless > QUIET_CORES, "it was waited for in vain"
+            assert restless > QUIET_CORES, "it did not become idle"
         else:
             assert restless is None
         placed = facts["placement"]

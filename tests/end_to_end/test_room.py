@@ -62,11 +62,11 @@ def test_the_first_eviction_ends_the_run(lab: Lab, small_cache: tuple[str, redis
     done = command.wait()
     assert done.status == 3, done.err
     assert "server redis (127.0.0.1:" in done.error_line
-    assert "threw" in done.error_line or "are free" in done.error_line
+    assert "evicted" in done.error_line or "are free" in done.error_line
     assert "--resume" in done.error_line
     (spoiled,) = lab.lines()
     assert spoiled["verdict"] == "invalid"
-    assert "for want of memory" in json.dumps(spoiled["checks"]) or "are free" in json.dumps(spoiled["checks"])
+    assert "because its memory was full" in json.dumps(spoiled["checks"]) or "are free" in json.dumps(spoiled["checks"])
     assert spoiled["duration_s"] < 60, "it was stopped, and not driven to its end"
     assert (lab.run() / "report.html").is_file()
     assert not list(client.scan_iter("loadstone:*"))

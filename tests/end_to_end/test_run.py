@@ -61,11 +61,11 @@ def test_latency_logs_open_with_the_hdrhistogram_projects_reader(recorded: Recor
         reader.close()
         assert merged.get_total_count() == trial["counts"]["ok"]
         for name, percentile in (("p50", 50), ("p95", 95), ("p99", 99)):
-            told = trial["response_ns"][name]
-            if told is not None:  # their reader rounds the rank, ours takes the next higher one
+            reported = trial["response_ns"][name]
+            if reported is not None:  # their reader rounds the rank, ours takes the next higher one
                 rank = 100 / merged.get_total_count()
-                assert merged.get_value_at_percentile(percentile) <= told
-                assert told <= merged.get_value_at_percentile(percentile + rank)
+                assert merged.get_value_at_percentile(percentile) <= reported
+                assert reported <= merged.get_value_at_percentile(percentile + rank)
 
 
 def test_a_users_redis_is_left_as_it_was(lab: Lab, users_redis: tuple[LocalRedis, str]) -> None:

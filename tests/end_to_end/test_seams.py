@@ -104,7 +104,7 @@ def test_errors_and_questions_hold_nothing_that_a_terminal_obeys(lab: Lab) -> No
 
 @pytest.fixture
 def rogue() -> Iterator[int]:
-    """The port of a server that is friendly until it is asked who it is."""
+    """The port of a server that is friendly until it is queried who it is."""
     listener = socket.create_server(("127.0.0.1", 0))
     answers = {b"PING": b"+PONG\r\n", b"SET": b"+OK\r\n", b"UNLINK": b":1\r\n"}
 

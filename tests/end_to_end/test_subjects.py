@@ -206,7 +206,7 @@ crashes:
 """
 
 
-def test_a_server_that_is_killed_is_asked_what_it_kept(lab: Lab) -> None:
+def test_a_server_that_is_killed_is_queried_what_it_kept(lab: Lab) -> None:
     path = lab.folder / "crash.yaml"
     path.write_text(
         """\

@@ -1,4 +1,4 @@
-"""Two runs at once on one machine: the second one is told of the first, or both say that they were not alone."""
+"""Two runs at once on one machine: the second one is reported of the first, or both say that they were not alone."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""Labels of conditions and figures of metrics, in words."""
+"""Labels of conditions and figures of metrics, as text."""
 
 from types import ModuleType
 from typing import Any
@@ -9,7 +9,7 @@ from loadstone.analyse.notes import published_sources
 from loadstone.errors import UserError
 from loadstone.figures import duration, rounded
 from loadstone.judge.metrics import figure, less_is_better
-from loadstone.plan.labels import label_of, level_words
+from loadstone.plan.labels import label_of, level_label
 from loadstone.report.text.english.metrics import figure_text, metric_text
 from loadstone.report.text.sentences import text
 from loadstone.spec.experiment import Factor
@@ -34,8 +34,8 @@ from loadstone.spec.levels import identity
         ({"levels": [1000], "unit": "/s"}, 1000, "1,000 /s"),
     ],
 )
-def test_levels_in_words(factor: dict[str, Any], level: Any, words: str) -> None:
-    assert level_words("warm_up", level, Factor.model_validate(factor)) == words
+def test_levels_as_text(factor: dict[str, Any], level: Any, words: str) -> None:
+    assert level_label("warm_up", level, Factor.model_validate(factor)) == words
 
 
 def test_a_condition_is_called_as_in_its_first_table(synthetic: ModuleType) -> None:
@@ -66,7 +66,7 @@ def test_times_have_three_digits(value: float, words: str) -> None:
     assert duration(value) == words
 
 
-def test_metrics_in_words() -> None:
+def test_metrics_as_text() -> None:
     assert metric_text("goodput_per_s") == "correct replies a second"
     assert metric_text("response_ns.p999") == "P99.9 of the response time"
     assert figure_text(18_432, "goodput_per_s") == "18,400"

@@ -244,7 +244,7 @@ def test_on_a_terminal_it_shows_what_happens_now(clock: Clock) -> None:
     progress.stop()
 
 
-def test_it_repaints_only_when_told(clock: Clock) -> None:
+def test_it_repaints_only_when_requested(clock: Clock) -> None:
     out = io.StringIO()
     progress = on(out, clock, terminal=True)
     progress.start()
@@ -254,7 +254,7 @@ def test_it_repaints_only_when_told(clock: Clock) -> None:
     progress.stop()
 
 
-def test_the_time_left_counts_down_from_when_it_was_told(clock: Clock) -> None:
+def test_the_time_left_counts_down_from_when_it_was_reported(clock: Clock) -> None:
     progress = on(io.StringIO(), clock, terminal=False)
     progress.start()
     progress.left(100, False)

@@ -106,16 +106,16 @@ def figure(exporter: LiveExporter, name: str, **labels: str) -> float | None:
 def test_counts_add_up_over_the_intervals_by_outcome(exporter: LiveExporter) -> None:
     exporter.observe(interval(ok=4, errors={"wrong_reply": 1}))
     exporter.observe(interval(ok=3))
-    seen = scraped(exporter)
+    observed = scraped(exporter)
 
     def requests(outcome: str) -> float:
-        return seen[("loadstone_requests_total", frozenset({("operation", "get"), ("outcome", outcome)}))]
+        return observed[("loadstone_requests_total", frozenset({("operation", "get"), ("outcome", outcome)}))]
 
     assert (requests("ok"), requests("wrong_reply"), requests("timeout")) == (7, 1, 4)
-    assert seen[("loadstone_offered_total", frozenset({("operation", "get")}))] == 20
-    assert seen[("loadstone_dropped_total", frozenset({("operation", "get")}))] == 2
-    assert seen[("loadstone_sent_bytes_total", frozenset())] == 200
-    assert seen[("loadstone_received_bytes_total", frozenset())] == 400
+    assert observed[("loadstone_offered_total", frozenset({("operation", "get")}))] == 20
+    assert observed[("loadstone_dropped_total", frozenset({("operation", "get")}))] == 2
+    assert observed[("loadstone_sent_bytes_total", frozenset())] == 200
+    assert observed[("loadstone_received_bytes_total", frozenset())] == 400
 
 
 def test_gauges_are_those_of_the_last_interval(exporter: LiveExporter) -> None:
@@ -143,7 +143,7 @@ def test_response_times_lie_in_their_buckets(exporter: LiveExporter) -> None:
     assert figure(exporter, "response_seconds_sum", operation="get") == pytest.approx(2 * sum(TIMES_NS) / 1e9)
 
 
-def test_samples_are_told_in_base_units_by_part(exporter: LiveExporter) -> None:
+def test_samples_are_reported_in_base_units_by_part(exporter: LiveExporter) -> None:
     exporter.sample(
         [
             Sample(1.0, "redis", "cpu_s", 12.5),
@@ -196,8 +196,8 @@ def test_every_metric_is_exposed_or_stands_elsewhere() -> None:
 
 def test_everything_that_monitors_tell_is_scraped(exporter: LiveExporter) -> None:
     exporter.sample(everything())
-    seen = {name.removesuffix("_total") for name, _ in scraped(exporter)}
-    assert {f"loadstone_{series.name}" for series in SERIES.values()} <= seen
+    observed = {name.removesuffix("_total") for name, _ in scraped(exporter)}
+    assert {f"loadstone_{series.name}" for series in SERIES.values()} <= observed
 
 
 def test_a_port_that_is_taken_is_one_line(exporter: LiveExporter) -> None:
@@ -248,10 +248,10 @@ def test_the_dashboard_names_only_figures_and_labels_that_exist(exporter: LiveEx
 
 
 def test_the_dashboard_shows_all_of_mariadb_of_the_jvm_and_of_the_pools() -> None:
-    wanted = {name for series in SERIES.values() if (name := series.name).startswith(SHOWN)}
+    required = {name for series in SERIES.values() if (name := series.name).startswith(SHOWN)}
     shown = {name.removesuffix("_total") for query in queries() for name in re.findall(r"loadstone_(\w+)", query)}
-    assert len(wanted) > 15
-    assert wanted <= shown
+    assert len(required) > 15
+    assert required <= shown
 
 
 def test_no_two_panels_of_the_dashboard_overlap() -> None:
@@ -267,22 +267,24 @@ def test_no_two_panels_of_the_dashboard_overlap() -> None:
     assert max(x for x, _ in cells) < 24
 
 
-def test_a_real_drive_is_told_to_the_last_operation(exporter: LiveExporter, tmp_path: Path) -> None:
+def test_a_real_drive_is_reported_to_the_last_operation(exporter: LiveExporter, tmp_path: Path) -> None:
     example = json.loads((Path(__file__).parents[1] / "examples" / "plan" / "closed.json").read_text())
     server = EmbeddedSettings(modules=("json",)).server("redis")
     endpoint = server.start(DeployContext(work_root=tmp_path))
     try:
         phases = {"ramp_up_s": 0.0, "warm_up_s": 0.2, "measure_s": 0.6, "drain_s": 1.0}
-        told = {**example, "phases": phases, "interval_s": 0.2, "start_at_unix_ns": None}
-        plan = Plan.model_validate(told).model_copy(update={"endpoints": (endpoint,)})
+        reported = {**example, "phases": phases, "interval_s": 0.2, "start_at_unix_ns": None}
+        plan = Plan.model_validate(reported).model_copy(update={"endpoints": (endpoint,)})
         with Sampler([ProcessMonitor("redis", pid) for pid in server.pids.values()], exporter.sample, 0.3):
             drive = NativeDriver().drive(plan, exporter.observe)
     finally:
         server.stop()
-    seen = scraped(exporter)
+    observed = scraped(exporter)
 
     def total(name: str, **labels: str) -> float:
-        return sum(value for (said, has), value in seen.items() if said == name and labels.items() <= dict(has).items())
+        return sum(
+            value for (said, has), value in observed.items() if said == name and labels.items() <= dict(has).items()
+        )
 
     assert drive.total.ok > 0
     assert total("loadstone_requests_total", outcome="ok") == drive.total.ok
@@ -290,7 +292,7 @@ def test_a_real_drive_is_told_to_the_last_operation(exporter: LiveExporter, tmp_
     assert total("loadstone_offered_total") == drive.total.offered
     in_histogram = total("loadstone_response_seconds_bucket", le="+Inf")
     assert in_histogram == total("loadstone_response_seconds_count")
-    assert sum(seen.window_ok for seen in drive.operations.values()) <= in_histogram <= drive.total.ok
+    assert sum(observed.window_ok for observed in drive.operations.values()) <= in_histogram <= drive.total.ok
     assert total("loadstone_process_cpu_seconds_total", part="redis") > 0
 
 

@@ -38,14 +38,14 @@ def test_samples_do_not_follow_the_wall_clock(monkeypatch: pytest.MonkeyPatch) -
         def sample(self, unix_s: float) -> list[Sample]:
             return [Sample(unix_s, "part", "figure", 1.0)]
 
-    seen: list[Sample] = []
+    observed: list[Sample] = []
     real = time.time
-    with Sampler([OneFigure()], seen.extend, interval_s=600) as sampler:
+    with Sampler([OneFigure()], observed.extend, interval_s=600) as sampler:
         sampler.now()
-        while not seen:
+        while not observed:
             time.sleep(0.001)
         monkeypatch.setattr(time, "time", lambda: real() - 3600)
-    assert 0 <= seen[-1].unix_s - seen[0].unix_s < 1800
+    assert 0 <= observed[-1].unix_s - observed[0].unix_s < 1800
 
 
 @pytest.mark.parametrize("ahead_ns", [HOUR_NS, -HOUR_NS])

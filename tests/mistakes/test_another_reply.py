@@ -97,6 +97,6 @@ def test_what_each_request_gets_of_another_is_a_wrong_reply(judged: Callable[...
     assert found["trial"].verdict == "invalid"
 
 
-def test_an_honest_server_of_the_same_kind_has_right_replies(judged: Callable[..., dict[str, CheckResult]]) -> None:
+def test_an_honest_server_of_the_same_kind_has_correct_replies(judged: Callable[..., dict[str, CheckResult]]) -> None:
     found = judged(lambda _: OK, "ok")
     assert found["replies"].verdict == "valid"

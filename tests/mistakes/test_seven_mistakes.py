@@ -53,7 +53,7 @@ def test_1_the_load_generator_was_measured(study: Any) -> None:
 
 
 def test_1_of_one_condition_only(study: Any) -> None:
-    """The other one was measured rightly: how far apart the two are cannot be told all the same."""
+    """The other one was measured rightly: how far apart the two are cannot be determined all the same."""
     comparison = study.compared(first=generator_at_its_limit)
     assert refused_by(comparison, "gain, measured 1,000 %, limit 50 %")
 

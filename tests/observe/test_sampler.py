@@ -12,16 +12,16 @@ from loadstone.software.metric import Metric, by_name
 
 
 class Counting:
-    """A monitor that counts how often it is asked."""
+    """A monitor that counts how often it is queried."""
 
     METRICS = by_name([Metric("asked", "part", "counter", "times", "how often it was called", "nowhere")])
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.requested = 0
 
     def sample(self, unix_s: float) -> Iterable[Sample]:
-        self.asked += 1
-        return [Sample(unix_s, "part", "asked", self.asked)]
+        self.requested += 1
+        return [Sample(unix_s, "part", "asked", self.requested)]
 
 
 class Failing(Counting):
@@ -32,7 +32,7 @@ class Failing(Counting):
 
 class SlowOnce(Counting):
     def sample(self, unix_s: float) -> Iterable[Sample]:
-        if self.asked == 0:
+        if self.requested == 0:
             time.sleep(0.2)
         return super().sample(unix_s)
 
@@ -40,25 +40,25 @@ class SlowOnce(Counting):
 class Moments:
     """Where samples go; `enough` is set after a number of them."""
 
-    def __init__(self, wanted: int) -> None:
+    def __init__(self, required: int) -> None:
         self.all: list[list[Sample]] = []
-        self.wanted = wanted
+        self.required = required
         self.enough = threading.Event()
 
     def __call__(self, samples: list[Sample]) -> None:
         self.all.append(samples)
-        if len(self.all) >= self.wanted:
+        if len(self.all) >= self.required:
             self.enough.set()
 
 
 def wait_until(what: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 20
     while not what():
-        assert time.monotonic() < deadline, "waited in vain"
+        assert time.monotonic() < deadline, "waited too long"
         time.sleep(0.005)
 
 
-def test_all_monitors_are_asked_at_the_same_moments_and_once_more_at_the_end() -> None:
+def test_all_monitors_are_queried_at_the_same_moments_and_once_more_at_the_end() -> None:
     moments = Moments(3)
     with Sampler([Counting(), Counting()], moments, interval_s=0.02):
         assert moments.enough.wait(20)
@@ -68,16 +68,16 @@ def test_all_monitors_are_asked_at_the_same_moments_and_once_more_at_the_end() -
         assert len({sample.unix_s for sample in samples}) == 1
 
 
-def test_a_monitor_that_raises_is_noted_once_and_stops_nobody() -> None:
+def test_a_monitor_that_raises_is_noted_once_and_stops_no_one() -> None:
     moments, failing = Moments(3), Failing()
     with Sampler([failing, Counting()], moments, interval_s=0.02) as sampler:
         assert moments.enough.wait(20)
     assert sampler.problems == ["Failing: RuntimeError: no such thing"]
-    assert failing.asked == len(moments.all)
+    assert failing.requested == len(moments.all)
     assert all(len(samples) == 1 for samples in moments.all)
 
 
-def test_it_may_be_asked_between_two_moments() -> None:
+def test_it_may_be_queried_between_two_moments() -> None:
     moments = Moments(2)
     with Sampler([Counting()], moments, interval_s=600) as sampler:
         sampler.now()
@@ -112,7 +112,7 @@ def test_stopping_before_starting_is_harmless() -> None:
     Sampler([], lambda _: None).stop()
 
 
-def test_its_own_cpu_time_is_told() -> None:
+def test_its_own_cpu_time_is_reported() -> None:
     moments = Moments(2)
     with Sampler([Counting()], moments, interval_s=0.02) as sampler:
         assert moments.enough.wait(20)

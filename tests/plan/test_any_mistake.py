@@ -36,7 +36,7 @@ def with_value(data: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 
 def refusal(attempt: Callable[[], object]) -> str | None:
-    """What the user is told; None if nothing is wrong."""
+    """What the user is reported; None if nothing is wrong."""
     try:
         attempt()
     except UserError as error:

@@ -12,8 +12,8 @@ import pytest
 from loadstone.deploy.provider import DeployContext
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.footprint import Footprint, disk_of, memory_of
+from loadstone.plan.required import RequiredData, RequiredSubject
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.wanted import WantedData, WantedSubject
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.embedded import EmbeddedSettings
 
@@ -79,8 +79,8 @@ def grown(control: RedisControl, commands: Callable[[int], tuple[Any, ...]], cou
     control.call("FLUSHALL", "SYNC")
 
     def used() -> int:
-        told = control.info("memory")
-        return int(told["used_memory"]) - int(told.get("mem_not_counted_for_evict", 0))
+        reported = control.info("memory")
+        return int(reported["used_memory"]) - int(reported.get("mem_not_counted_for_evict", 0))
 
     before = used()
     for start in range(0, count, 500):
@@ -131,7 +131,7 @@ def test_collections_take_no_more_than_planned(control: RedisControl) -> None:
 def test_rows_take_no_more_than_planned(control: RedisControl) -> None:
     """What a repository of hashes writes for a post: its hash, and its id in the set of all ids."""
     columns = {"id": "{number}", "title": "{random 10 lowercase}", "content": "{random 10 lowercase}"}
-    data = WantedData(
+    data = RequiredData(
         "posts", COUNT, columns, "redis",
         commands=("HSET loadstone:post:{id} id {id} title {title} content {content}", "SADD loadstone:post {id}"),
     )  # fmt: skip
@@ -195,12 +195,12 @@ def test_connections_count_with_what_they_carry() -> None:
 def test_other_servers_and_applications() -> None:
     plan = plan_of("SET", "{key}", "{value}")
     assert memory_of([trial_of(plan, target="other")], "redis") == Footprint(0)
-    subject = {"app": WantedSubject(urls=("http://127.0.0.1:1",))}
+    subject = {"app": RequiredSubject(urls=("http://127.0.0.1:1",))}
     assert memory_of([trial_of(plan, subjects=subject)], "redis") == Footprint(0, grows=True)
 
 
 def test_rows_on_a_disk() -> None:
-    data = WantedData("posts", 1000, {"id": "{number}", "text": "{random 100 lowercase}"}, "db", table="post")
+    data = RequiredData("posts", 1000, {"id": "{number}", "text": "{random 100 lowercase}"}, "db", table="post")
     trial = trial_of(plan_of("GET", "{key}"), data=(data,))
     bare = 1000 * 104
     assert bare < disk_of([trial, trial], "db", binary_log=False) < 4 * bare

@@ -6,7 +6,7 @@ from loadstone.spec.load_settings import load_experiment
 from loadstone.spec.study_catalogue import find
 
 
-def test_what_a_run_will_do_in_words(small: str) -> None:
+def test_what_a_run_will_do_as_text(small: str) -> None:
     experiment = load_experiment(small)
     assert description(outline(make_run_plan(experiment, blocks=2), experiment), experiment).splitlines() == [
         "small",
@@ -35,7 +35,7 @@ def test_what_is_left_out_is_said(small: str) -> None:
     assert "  by-users: By users: 2 of 4 rows" in text
     text = description(outline(make_run_plan(experiment, quick=True), experiment), experiment)
     assert "  not in this run: by-users" in text
-    assert "Quick: trials are short, and what they cannot tell is left out" in text
+    assert "Quick: trials are short, and what they cannot answer is left out" in text
     assert "One block: the figures describe, nothing is compared" in text
     text = description(outline(make_run_plan(experiment, only={"workers": (8,)}), experiment), experiment)
     assert "  not in this run: by-size" in text
@@ -43,7 +43,7 @@ def test_what_is_left_out_is_said(small: str) -> None:
     assert text.endswith("As published: As it was.")
 
 
-def test_comparisons_in_words(compared: str) -> None:
+def test_comparisons_as_text(compared: str) -> None:
     experiment = load_experiment(compared)
     text = description(
         outline(make_run_plan(experiment), experiment), experiment, {"kinds": as_written("it can show 100 %")}
@@ -53,11 +53,11 @@ def test_comparisons_in_words(compared: str) -> None:
         "  users: Do more users get more done?",
         "    2 pairs: workers 1 against 8, at operation set, get; payload 100 B",
         "    goodput_per_s decides, less than 5 % does not matter; judged after 12, 18, 27 and 40 blocks, until every",
-        "    pair is decided; a block is 4 trials of 4 s (and 1.6 s beside)",
+        "    pair is decided; a block is 4 trials of 4 s (plus 1.6 s of overhead)",
         "  kinds: Does the kind matter?",
         "    1 pair: operation set against get, at idle few",
         "    response_ns.p99 decides, less than 20 % does not matter; judged after 8, 12, 18, 27 and 40 blocks, until",
-        "    every pair is decided; a block is 2 trials of 4 s (and 1.6 s beside)",
+        "    every pair is decided; a block is 2 trials of 4 s (plus 1.6 s of overhead)",
         "    it can show 100 %",
         "",
         "9 conditions; 3 of them for tables, 3 blocks; 2 comparisons; in random order (seed 1): 79 to 255 trials",
@@ -109,7 +109,7 @@ def test_the_json_study_says_how_long_it_takes() -> None:
     assert max(map(len, words)) <= 110
 
 
-def test_what_is_started_filled_and_killed_in_words(app: str) -> None:
+def test_what_is_started_filled_and_killed_as_text(app: str) -> None:
     experiment = load_experiment(app)
     text = description(outline(make_run_plan(experiment, seed=1), experiment), experiment)
     assert text[text.index("Crashes") :].splitlines() == [
@@ -126,12 +126,12 @@ def test_what_is_started_filled_and_killed_in_words(app: str) -> None:
         "Scale 50 %: users and rows are 50 % of those written",
         "Server mariadb: mariadb (work write, read; store mariadb)",
         "Server redis: embedded (store redis-hash, redis-json)",
-        "Subject app: spring (work write, read); started anew for each store and replicas",
+        "Subject app: spring (work write, read); restarted for each store and replicas",
         "Data posts: 5,000 rows into mariadb and redis",
     ]
 
 
-def test_parts_that_no_trial_needs_are_not_told(app: str) -> None:
+def test_parts_that_no_trial_needs_are_not_reported(app: str) -> None:
     experiment = load_experiment(app)
     run_plan = make_run_plan(experiment, only={"store": ("mariadb",)}, quick=True)
     text = description(outline(run_plan, experiment), experiment)

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from loadstone.plan.drive_plan import Plan
+from loadstone.plan.required import PlannedCrash, RequiredData, RequiredSubject
 from loadstone.plan.run_plan import (
     CRASH_S,
     ROWS_PER_S,
@@ -20,7 +21,6 @@ from loadstone.plan.run_plan import (
     expected_overhead_s,
 )
 from loadstone.plan.trial_length import TRIAL_OVERHEAD_S
-from loadstone.plan.wanted import PlannedCrash, WantedData, WantedSubject
 
 
 def plan(model: dict[str, Any], phases: dict[str, Any]) -> Plan:
@@ -126,7 +126,7 @@ def test_looks_are_taken_in_turns_as_far_as_the_budget_goes(budget_s: float, loo
 
 
 def trial(
-    name: str, number: int, subjects: dict[str, WantedSubject], data: tuple[WantedData, ...] = ()
+    name: str, number: int, subjects: dict[str, RequiredSubject], data: tuple[RequiredData, ...] = ()
 ) -> PlannedTrial:
     return PlannedTrial(
         name=name,
@@ -147,25 +147,25 @@ def prepared(*trials: PlannedTrial) -> RunPlan:
 
 
 def test_subjects_start_once_for_all_trials_that_want_the_same() -> None:
-    app, two = WantedSubject(manifest="app", warm_up_s=5), WantedSubject(manifest="app", replicas=2)
+    app, two = RequiredSubject(manifest="app", warm_up_s=5), RequiredSubject(manifest="app", replicas=2)
     once = prepared(trial("a", 1, {"app": app}), trial("b", 1, {"app": app}), trial("c", 2, {"app": app}))
     assert once.preparation_s() == START_S + 5 * WARM_UP_TIMES
     both = prepared(trial("a", 1, {"app": app}), trial("c", 2, {"app": two}))
     assert both.preparation_s() == 2 * START_S + (5 + USUAL_WARM_UP_S) * WARM_UP_TIMES
-    users = prepared(trial("a", 1, {"app": WantedSubject(urls=("http://host",))}))
+    users = prepared(trial("a", 1, {"app": RequiredSubject(urls=("http://host",))}))
     assert users.preparation_s() == 0
     assert prepared(trial("a", 1, {})).preparation_s() == 0
 
 
 def test_rows_are_written_once() -> None:
-    posts = WantedData("posts", 100_000, {"id": "{number}"}, "mariadb", table="post")
+    posts = RequiredData("posts", 100_000, {"id": "{number}"}, "mariadb", table="post")
     run_plan = prepared(trial("a", 1, {}, (posts,)), trial("b", 2, {}, (posts,)))
     assert run_plan.preparation_s() == 100_000 / ROWS_PER_S
 
 
 def test_starts_and_crashes_are_in_the_expected_time() -> None:
     bare = prepared(trial("a", 1, {}))
-    app = trial("a", 1, {"app": WantedSubject(manifest="app", warm_up_s=5)})
+    app = trial("a", 1, {"app": RequiredSubject(manifest="app", warm_up_s=5)})
     crash = CrashTrial(app, PlannedCrash("durability", "crash-1", "redis", "DBSIZE", 2.0, 1))
     whole = replace(prepared(app), crashes=(crash, crash))
     beside = START_S + 5 * WARM_UP_TIMES + 2 * (2 + CRASH_S)

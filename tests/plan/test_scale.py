@@ -77,7 +77,7 @@ def test_the_command_line_wins_over_quick_and_quick_over_the_experiment(app: str
             make_run_plan(experiment, scale=wrong)
 
 
-def test_a_scale_of_one_is_not_told(app: str) -> None:
+def test_a_scale_of_one_is_not_reported(app: str) -> None:
     experiment = load_experiment(app)
     assert "Scale" not in description(outline(make_run_plan(experiment, blocks=1, scale=1.0), experiment), experiment)
     words = description(outline(make_run_plan(experiment, blocks=1), experiment), experiment)

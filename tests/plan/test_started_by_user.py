@@ -40,7 +40,7 @@ def test_other_factors_may_vary(app: str) -> None:
     assert {trial.subjects["app"].urls for trial in run_plan.trials} == {("http://user:secret@host:81",)}
 
 
-def test_conditions_without_the_subject_are_not_asked(app: str) -> None:
+def test_conditions_without_the_subject_are_not_queried(app: str) -> None:
     """The crash varies the append-only file, and drives Redis itself."""
     text = app.replace("SUBJECT_CACHE: false", "SUBJECT_CACHE: ${aof}")
     run_plan = make_run_plan(by_url(text), only={"store": ("redis-json",), "replicas": (1,)}, blocks=1)
@@ -57,11 +57,11 @@ def test_as_many_urls_as_replicas(app: str) -> None:
     assert free.trials[0].plan.pool.connections == 2 * free.trials[0].plan.model.users  # type: ignore[union-attr]
 
 
-def test_what_the_user_must_have_done_is_told(app: str) -> None:
+def test_what_the_user_must_have_done_is_reported(app: str) -> None:
     experiment = override(by_url(app), servers=["mariadb=mariadb://user:secret@host"])
     text = description(outline(make_run_plan(experiment, only=MARIADB, blocks=1), experiment), experiment)
-    told = " ".join(text[text.index("Subject app") :].split())
-    assert told.startswith(
+    reported = " ".join(text[text.index("Subject app") :].split())
+    assert reported.startswith(
         "Subject app: yours, 1 URL (work write, read); it must run with SUBJECT_STORE=mariadb "
         "SUBJECT_CACHE as the experiment has it Data"
     )

@@ -62,7 +62,7 @@ def summary(values_ns: Sequence[int]) -> Latency:
     if not len(values_ns):
         return Latency(count=0, min=0, mean=0.0, p50=0, p90=0, p95=0, p99=0, p999=0, max=0)
     histogram = recorded(values_ns)
-    told = {
+    reported = {
         name: value_at_percentile(histogram, p)
         for name, p in {"p50": 50, "p90": 90, "p95": 95, "p99": 99, "p999": 99.9}.items()
     }
@@ -71,7 +71,7 @@ def summary(values_ns: Sequence[int]) -> Latency:
         min=histogram.get_min_value(),
         mean=float(np.mean(values_ns)),
         max=histogram.get_max_value(),
-        **told,
+        **reported,
     )
 
 
@@ -108,7 +108,7 @@ def make_plan(operation: str = "set", users: int = 32, **changes: Any) -> Plan:
 
 @dataclass
 class Drive:
-    """One drive with its intervals and what was seen beside it."""
+    """One drive with its intervals and what was observed beside it."""
 
     plan: Plan
     record: DriveRecord

@@ -38,8 +38,8 @@ def test_nothing_of_it_is_left_out(folder: Path) -> None:
 
 def test_parts_are_known_by_their_figures() -> None:
     kinds = [trial.facts["kinds"] for trial in read_run(RUNS / "before-app").trials]
-    told = {"host": "host", "generator": "driver", "redis": "redis", "mariadb": "mariadb", "app": "subject"}
-    assert kinds == [told, told]
+    reported = {"host": "host", "generator": "driver", "redis": "redis", "mariadb": "mariadb", "app": "subject"}
+    assert kinds == [reported, reported]
 
 
 def test_it_is_analysed_and_reported() -> None:
@@ -83,8 +83,8 @@ def test_it_is_gone_on_with(folder: Path) -> None:
 )
 def test_damaged_facts_are_no_reason_to_fail(facts: Any) -> None:
     line = {"trial": "b01-001", "facts": facts}
-    told = with_kinds(line)
-    assert json.loads(json.dumps(told))["trial"] == "b01-001"
+    reported = with_kinds(line)
+    assert json.loads(json.dumps(reported))["trial"] == "b01-001"
 
 
 def test_a_kind_that_the_record_carries_is_left_alone() -> None:

@@ -20,7 +20,7 @@ FACTS = ServerFacts("redis", "8.2.3", "standalone", "master", {"ReJSON": "2.8.3"
 
 @dataclass
 class RunningServer:
-    """Just what the environment asks of a server."""
+    """Just what the environment queries of a server."""
 
     name: str = "redis"
     ours: bool = True
@@ -73,7 +73,7 @@ def test_it_names_no_host_and_no_user() -> None:
         (None, "unknown"),
     ],
 )
-def test_the_way_to_the_server_is_told_without_its_address(endpoint: Endpoint | None, network: str) -> None:
+def test_the_way_to_the_server_is_reported_without_its_address(endpoint: Endpoint | None, network: str) -> None:
     assert environment(endpoint)["servers"]["redis"]["network"] == network
 
 
@@ -112,7 +112,7 @@ CGROUPS = {
     ("kind", "limit"),
     [("v2", 0.5), ("v1", 0.5), ("v2 without limit", None), ("v1 without limit", None), ("none", None)],
 )
-def test_a_cpu_limit_is_seen(monkeypatch: pytest.MonkeyPatch, kind: str, limit: float | None) -> None:
+def test_a_cpu_limit_is_observed(monkeypatch: pytest.MonkeyPatch, kind: str, limit: float | None) -> None:
     files = CGROUPS[kind]
     monkeypatch.setattr(machine, "_text", lambda path: files.get(path))
     assert machine.cpu_limit() == limit

@@ -37,14 +37,14 @@ def test_quantiles_are_those_of_hdrhistograms_own_tools(synthetic: ModuleType) -
 
 
 @pytest.mark.parametrize(
-    ("operations", "told"),
+    ("operations", "reported"),
     [(199, []), (200, ["p50"]), (1000, ["p50", "p90"]), (10_000, ["p50", "p90", "p95", "p99"])],
 )
 def test_a_quantile_needs_a_hundred_operations_beyond_it(
-    synthetic: ModuleType, operations: int, told: list[str]
+    synthetic: ModuleType, operations: int, reported: list[str]
 ) -> None:
     found = quantiles(synthetic, [5000] * operations)
-    assert [name for name in ("p50", "p90", "p95", "p99", "p999") if getattr(found, name) is not None] == told
+    assert [name for name in ("p50", "p90", "p95", "p99", "p999") if getattr(found, name) is not None] == reported
     assert (found.min, found.max) == (5000, 5000)
 
 
@@ -65,7 +65,7 @@ def test_one_failure_moves_no_quantile_out_of_reach(synthetic: ModuleType) -> No
     assert quantiles(synthetic, [7] * 99_999, operations=100_000).p999 == 7
 
 
-def test_nothing_recorded_is_nothing_told(synthetic: ModuleType) -> None:
+def test_nothing_recorded_is_nothing_reported(synthetic: ModuleType) -> None:
     found = quantiles_ns(synthetic.recorded([]), 1000, None, None, None)
     assert set(found.model_dump().values()) == {None}
 

@@ -83,7 +83,7 @@ def test_the_maximum_stands_in_milliseconds(path: Path) -> None:
     assert float(longest) == pytest.approx(decode(encoded).get_max_value() / 1e6, abs=0.001)
 
 
-def test_intervals_without_a_right_reply_have_no_line(drive, synthetic: ModuleType) -> None:
+def test_intervals_without_a_correct_reply_have_no_line(drive, synthetic: ModuleType) -> None:
     nothing = synthetic.encoded(synthetic.recorded([]))
     interval = drive.intervals[1]
     silent = {"response_histogram": nothing, "service_histogram": nothing}

@@ -103,7 +103,7 @@ def test_a_line_that_a_kill_cut_off_was_not_made_yet(tmp_path: Path) -> None:
     assert [line["what"] for line in lines(tmp_path)] == ["run", "makes", "run", "makes"]
 
 
-def test_an_empty_file_is_begun_anew(tmp_path: Path) -> None:
+def test_an_empty_file_is_begun_again(tmp_path: Path) -> None:
     (tmp_path / "ledger.jsonl").touch(0o600)
     with closing(RunLedger(tmp_path)) as ledger:
         ledger.makes(REDIS, [ONE])

@@ -125,10 +125,10 @@ except UserError as error:
 def test_a_full_disk_leaves_whole_lines(tmp_path: Path, limit: int) -> None:
     """A limit on the size of files makes short writes and then errors, as a full disk does."""
     path = tmp_path / "a.jsonl"
-    told = subprocess.run(
+    reported = subprocess.run(
         [sys.executable, "-c", WRITE_UNTIL_FULL, str(path), str(limit)], capture_output=True, text=True, check=True
     )
-    outcome = json.loads(told.stdout)
+    outcome = json.loads(reported.stdout)
     assert "no space left" in outcome["error"]
     assert path.read_bytes().endswith(b"\n")
     assert [record["n"] for _, record in LineReader(path)] == list(range(outcome["written"]))

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from loadstone.errors import UserError
+from loadstone.plan.required import PlannedCrash, RequiredData, RequiredSubject, StoredCount
 from loadstone.plan.run_plan import CrashTrial, Group, Pair
-from loadstone.plan.wanted import PlannedCrash, StoredCount, WantedData, WantedSubject
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import PlanSummary, summarise_plan
 from loadstone.record.reading import read_plan
@@ -92,8 +92,8 @@ def test_another_load_is_refused(synthetic: ModuleType, path: Path) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"subjects": {"app": WantedSubject(manifest="/elsewhere")}},
-        {"data": (WantedData(name="posts", rows=10, columns={}, server="redis"),)},
+        {"subjects": {"app": RequiredSubject(manifest="/elsewhere")}},
+        {"data": (RequiredData(name="posts", rows=10, columns={}, server="redis"),)},
         {"stored": (StoredCount("set", "redis", "DBSIZE"),)},
         {"target": "redis"},
     ],
@@ -109,7 +109,7 @@ def test_the_login_of_a_subject_may_differ_and_its_address_not(synthetic: Module
     plan = synthetic.make_run_plan()
 
     def summary(url: str) -> PlanSummary:
-        trials = tuple(replace(trial, subjects={"app": WantedSubject(urls=(url,))}) for trial in plan.trials)
+        trials = tuple(replace(trial, subjects={"app": RequiredSubject(urls=(url,))}) for trial in plan.trials)
         return summarise_plan(replace(plan, trials=trials))
 
     assert summary("http://user:one@host") == summary("http://user:two@host") != summary("http://user:one@other")
@@ -133,7 +133,7 @@ def test_other_crashes_are_refused(synthetic: ModuleType, tmp_path: Path) -> Non
     require_same_run(folder, summarise_plan(replace(plan, crashes=crashes)), synthetic.ENVIRONMENT)
     later = (replace(crashes[0], crash=replace(crashes[0].crash, after_s=2.0)), crashes[1])
     for other, name in ((later, "crash-1"), (crashes[:1], "crash-2")):
-        with pytest.raises(UserError, match=f"crash {name} is planned otherwise; run it anew"):
+        with pytest.raises(UserError, match=f"crash {name} is planned otherwise; run it again"):
             require_same_run(folder, summarise_plan(replace(plan, crashes=other)), synthetic.ENVIRONMENT)
 
 
@@ -197,11 +197,11 @@ SUBJECT = {"ours": True, "source": "a" * 16, "cpu limit": "0.5", "jvm_flags": "-
     ("key", "value", "difference"),
     [
         ("source", "b" * 16, "subject app: source was aaaaaaaaaaaaaaaa and is now bbbbbbbbbbbbbbbb"),
-        ("cpu limit", "unavailable: no group", "subject app: cpu limit was 0.5 and is now unavailable; run it anew"),
+        ("cpu limit", "unavailable: no group", "subject app: cpu limit was 0.5 and is now unavailable; run it again"),
         (
             "limits",
             {"cpu": {"status": "unavailable", "value": None, "why": "no group"}},
-            "subject app: cpu limit was 0.5 and is now unavailable; run it anew",
+            "subject app: cpu limit was 0.5 and is now unavailable; run it again",
         ),
         ("memory limit in bytes", "1000", "subject app: memory limit in bytes was none and is now 1000"),
         ("jvm_flags", "-Xmx1g", "subject app: jvm_flags was -Xmx256m and is now -Xmx1g"),

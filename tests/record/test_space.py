@@ -1,4 +1,4 @@
-"""Room on the disk is asked for before the run."""
+"""Room on the disk is requested before the run."""
 
 from pathlib import Path
 from types import ModuleType

@@ -129,10 +129,10 @@ def test_without_monitors_nothing_is_made_up(synthetic: ModuleType, drive) -> No
     assert facts.servers["redis"].before is None
 
 
-def test_a_server_seen_by_its_info_alone_has_cpu_too(synthetic: ModuleType, drive) -> None:
+def test_a_server_observed_by_its_info_alone_has_cpu_too(synthetic: ModuleType, drive) -> None:
     """A server by URL: no process to look at, but INFO tells."""
-    seen = [s for s in drive.samples if s.part == "redis" and s.metric.startswith("used_cpu")]
-    renamed = [s._replace(metric=s.metric.removesuffix("_main_thread")) for s in seen]
+    observed = [s for s in drive.samples if s.part == "redis" and s.metric.startswith("used_cpu")]
+    renamed = [s._replace(metric=s.metric.removesuffix("_main_thread")) for s in observed]
     found = synthetic.make_trial(drive, samples=renamed)
     assert found.cpu_s["redis"] == pytest.approx(0.55 * 6)
 
@@ -206,13 +206,13 @@ def test_several_operations_are_taken_together(synthetic: ModuleType) -> None:
 
 
 def of_process(synthetic: ModuleType, part: str, cores: float, main: float, **others: float) -> list[Sample]:
-    """A process seen each second: what its threads took together, and its first one alone."""
+    """A process observed each second: what its threads took together, and its first one alone."""
     start_s = synthetic.STARTED_NS / 1e9
     found = []
     for second in range(-1, 10):
-        told = {"cpu_s": 7 + cores * second, "cpu_share": cores, "main_thread_share": main}
-        told |= {"main_thread_wait_s": 0.01 * second, "rss_bytes": 3e8, **others}
-        found += [Sample(start_s + second, part, metric, value) for metric, value in told.items()]
+        stated = {"cpu_s": 7 + cores * second, "cpu_share": cores, "main_thread_share": main}
+        stated |= {"main_thread_wait_s": 0.01 * second, "rss_bytes": 3e8, **others}
+        found += [Sample(start_s + second, part, metric, value) for metric, value in stated.items()]
     return found
 
 
@@ -254,12 +254,12 @@ def test_what_is_known_of_an_application_comes_back(of_an_application: TrialFact
     assert list(found.servers) == ["redis"], "a MariaDB has no counters of a Redis"
 
 
-def test_a_main_thread_is_told_of_what_works_in_one(of_an_application: TrialFacts) -> None:
+def test_a_main_thread_is_given_what_works_in_one(of_an_application: TrialFacts) -> None:
     parts = of_an_application.parts
-    told = {name: part.main_thread_share for name, part in parts.items()}
-    assert told["redis"] == pytest.approx(0.55)
-    assert told["nest"] == pytest.approx(0.85)
-    assert [told[name] for name in ("mariadb", "app-1", "app-2", "generator")] == [None] * 4
+    stated = {name: part.main_thread_share for name, part in parts.items()}
+    assert stated["redis"] == pytest.approx(0.55)
+    assert stated["nest"] == pytest.approx(0.85)
+    assert [stated[name] for name in ("mariadb", "app-1", "app-2", "generator")] == [None] * 4
     assert parts["nest"].wait_share is not None
     assert parts["mariadb"].wait_share is None
     assert parts["app-1"].wait_share is None
@@ -308,14 +308,14 @@ def test_limits_of_before_were_texts(of_an_application: TrialFacts) -> None:
 
 
 def test_what_monitors_saw_is_kept_as_average_and_maximum(of_an_application: TrialFacts) -> None:
-    seen = of_an_application.seen
-    assert seen["host"]["id"] == AvgMax(avg=65.0, max=65.0)
-    assert seen["app-1"]["hikari_pending"] == AvgMax(avg=3.0, max=3.0)
-    assert seen["mariadb"]["fsyncs_per_s"].avg == 100.0
-    assert seen["redis"]["connected_clients"].max == 66.0
-    assert seen["generator"]["cpu_share"].avg == 0.05
-    assert "cpu_s" not in seen["app-1"]
-    assert "kernel" not in seen
+    observed = of_an_application.seen
+    assert observed["host"]["id"] == AvgMax(avg=65.0, max=65.0)
+    assert observed["app-1"]["hikari_pending"] == AvgMax(avg=3.0, max=3.0)
+    assert observed["mariadb"]["fsyncs_per_s"].avg == 100.0
+    assert observed["redis"]["connected_clients"].max == 66.0
+    assert observed["generator"]["cpu_share"].avg == 0.05
+    assert "cpu_s" not in observed["app-1"]
+    assert "kernel" not in observed
 
 
 def test_connections_are_followed_through_the_measure_phase(synthetic: ModuleType, drive) -> None:

@@ -20,13 +20,13 @@ def test_samples_may_come_in_any_order() -> None:
     assert window.increase("redis", "cpu_s") == pytest.approx(2)
 
 
-def test_a_counter_that_begins_anew_counts_from_nothing() -> None:
+def test_a_counter_that_begins_again_counts_from_nothing() -> None:
     window = Window(counter((0, 10), (1, 11), (2, 0.5), (3, 1.0)), 0, 3)
     assert window.increase("redis", "cpu_s") == pytest.approx(1 + 0.5 + 0.5)
 
 
 @pytest.mark.parametrize("points", [[], [(1, 5)], [(0, 1), (1, 2)], [(20, 1), (21, 2)]])
-def test_what_was_not_seen_is_not_made_up(points: list[tuple[float, float]]) -> None:
+def test_what_was_not_observed_is_not_made_up(points: list[tuple[float, float]]) -> None:
     assert Window(counter(*points), 0, 10).increase("redis", "cpu_s") is None
 
 

@@ -55,8 +55,8 @@ JVM = {
 }  # fmt: skip
 
 
-def figures(told: dict[str, tuple[float, float]]) -> dict[str, AvgMax]:
-    return {metric: AvgMax(avg=avg, max=highest) for metric, (avg, highest) in told.items()}
+def figures(reported: dict[str, tuple[float, float]]) -> dict[str, AvgMax]:
+    return {metric: AvgMax(avg=avg, max=highest) for metric, (avg, highest) in reported.items()}
 
 
 def process(avg: float, highest: float) -> dict[str, tuple[float, float]]:
@@ -66,7 +66,7 @@ def process(avg: float, highest: float) -> dict[str, tuple[float, float]]:
     }  # fmt: skip
 
 
-def seen_of(store: str, store_cpu: float, replicas: int = 1) -> dict[str, dict[str, AvgMax]]:
+def figures_of_parts(store: str, store_cpu: float, replicas: int = 1) -> dict[str, dict[str, AvgMax]]:
     """What monitors tell of a condition: the machine, the driver, the application, one store."""
     apps = ["spring"] if replicas == 1 else [f"spring-{number}" for number in range(1, replicas + 1)]
     is_sql = store == "mariadb"
@@ -87,11 +87,11 @@ def seen_of(store: str, store_cpu: float, replicas: int = 1) -> dict[str, dict[s
     }
 
 
-def kinds_of(seen: dict[str, Any]) -> dict[str, str]:
-    """What the parts of `seen_of` are."""
+def kinds_of(observed: dict[str, Any]) -> dict[str, str]:
+    """What the parts of `figures_of_parts` are."""
     known = {"host": "host", "generator": "driver", "redis": "redis", "mariadb": "mariadb"}
-    subjects = {part: "subject" for part in seen if part.startswith("spring")}
-    return {part: kind for part, kind in known.items() if part in seen} | subjects
+    subjects = {part: "subject" for part in observed if part.startswith("spring")}
+    return {part: kind for part, kind in known.items() if part in observed} | subjects
 
 
 def row(condition: dict[str, Any], label: str, tps: float, users: int, errors: float = 0.0, **more: Any) -> Row:
@@ -130,7 +130,7 @@ def posts() -> ResultTable:
                 tps * dice.uniform(0.2, 0.3), users,
                 errors=0.026 if (users, replicas, store) == (3000, 1, "mariadb") else 0.0,
                 published_columns={"tps_store": tps, "store_cpu": millicores},
-                seen=seen_of(store, dice.uniform(0.05, 0.4), replicas),
+                seen=figures_of_parts(store, dice.uniform(0.05, 0.4), replicas),
             )
         )  # fmt: skip
     return ResultTable(
@@ -144,13 +144,13 @@ def clients() -> ResultTable:
     """Three clients, as `jedis-vs-lettuce` prints them; labels as long as they get."""
     rows = []
     for name, (label, tps, mtt_ns, app, redis, connections) in CLIENTS.items():
-        seen = seen_of("no", 0.055)
-        seen["redis"] |= figures({"connected_clients": (connections + 2, connections + 2)})
-        seen["mariadb"] = figures({**process(0.1, 0.2), **MARIADB})
+        observed = figures_of_parts("no", 0.055)
+        observed["redis"] |= figures({"connected_clients": (connections + 2, connections + 2)})
+        observed["mariadb"] = figures({**process(0.1, 0.2), **MARIADB})
         published = {
             "tps": tps, "mtt": mtt_ns, "app_cpu": app, "redis_cpu": redis, "connections": float(connections),
         }  # fmt: skip
-        rows.append(row({"client": name}, label, 1.4 * tps, 600, published_columns=published, seen=seen))
+        rows.append(row({"client": name}, label, 1.4 * tps, 600, published_columns=published, seen=observed))
     return ResultTable(
         name="clients", title="The home feed, by client library", note="600 vUsers, a random page each.", rows=rows,
         vary={"client": list(CLIENTS)},

@@ -86,10 +86,10 @@ def test_a_suspect_figure_is_marked(charts: dict[str, Chart]) -> None:
     assert "A ring marks a suspect figure." in charts["by-concurrency-rps"].caption
 
 
-def test_a_percentile_that_cannot_be_told_has_no_mark(charts: dict[str, Chart]) -> None:
+def test_a_percentile_that_cannot_be_determined_has_no_mark(charts: dict[str, Chart]) -> None:
     quantiles = {point["quantile"] for point in values_of(charts["by-size-latency"], "percentiles")}
     assert quantiles == {"P50", "P95", "P99"}
-    assert "the data cannot tell that percentile" in charts["by-size-latency"].caption
+    assert "the data do not support that percentile" in charts["by-size-latency"].caption
 
 
 def test_the_time_line_parts_trials_and_drops_the_drain(analysis: Analysis, charts: dict[str, Chart]) -> None:

@@ -49,7 +49,7 @@ def test_a_specification_keeps_to_the_schema_and_is_drawn(charts: dict[str, Char
     assert chart.png().startswith(b"\x89PNG")
 
 
-def test_every_pair_has_a_row_with_its_verdict_in_words(judged: Analysis, charts: dict[str, Chart]) -> None:
+def test_every_pair_has_a_row_with_its_verdict_as_text(judged: Analysis, charts: dict[str, Chart]) -> None:
     drawing = charts["storage-forest"].svg().decode()
     for comparison in judged.families[0].comparisons:
         assert verdict_text(comparison.primary) in drawing

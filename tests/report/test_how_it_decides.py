@@ -37,7 +37,7 @@ def test_every_kind_of_verdict_is_explained() -> None:
 
 
 @pytest.mark.parametrize("percent", [2.4, 5.7, 12.5])
-def test_what_it_could_have_seen(percent: float) -> None:
+def test_what_it_could_have_detected(percent: float) -> None:
     [line] = [line for line in TEXT.split("\n") if line.startswith(f"| {percent} %")]
     found = [detectable_effect(blocks, percent / 100, LOOK_ALPHA) for blocks in (8, 12, 18, 27, 40)]
     cells = [float(cell.strip().removesuffix(" %")) for cell in line.strip("|").split("|")[1:]]

@@ -41,9 +41,9 @@ FORMATS = (on_terminal, in_markdown, on_the_page)
 
 
 def crash(**changes: object) -> CrashRow:
-    told = {"times": 3, "acknowledged": 1000, "writes": 1000, "looked_up": True, "present": 1000, "lost_min": 0,
+    reported = {"times": 3, "acknowledged": 1000, "writes": 1000, "looked_up": True, "present": 1000, "lost_min": 0,
             "lost_max": 0, "lost_worst": 0, "restart_s": 0.5}  # fmt: skip
-    return CrashRow.model_validate({"condition": {}, "label": "x", **told, **changes})
+    return CrashRow.model_validate({"condition": {}, "label": "x", **reported, **changes})
 
 
 @pytest.mark.parametrize("shown", FORMATS)
@@ -64,7 +64,7 @@ def test_the_scale_is_in_csv_and_json_too(application: Analysis) -> None:
 
 
 @pytest.mark.parametrize("shown", FORMATS)
-def test_every_lesson_is_told_then_and_now(application: Analysis, shown: Callable[[Analysis], str]) -> None:
+def test_every_lesson_is_reported_then_and_now(application: Analysis, shown: Callable[[Analysis], str]) -> None:
     text = shown(application)
     section = text[text.index(lessons.HEADING) :] if shown is not on_the_page else text[text.rindex(lessons.HEADING) :]
     for lesson in application.lessons:
@@ -112,7 +112,7 @@ def test_a_broken_promise_is_an_alarm(application: Analysis, shown: Callable[[An
     assert f"{said} First: k:7." in " ".join(shown(broken).split())
 
 
-def test_tries_that_told_nothing_have_no_figure() -> None:
+def test_tries_that_reported_nothing_have_no_figure() -> None:
     assert crashes.cells(crash(acknowledged=0, restart_s=0)) == ["3", "—", "—", "—", "—", "—"]
 
 
@@ -143,14 +143,14 @@ def test_tps_and_what_is_right_of_it_have_their_names(application: Analysis, ana
     assert "| verdict | RPS | P99 |" in in_markdown(analysis)
 
 
-def test_words_of_applications_are_explained_where_there_is_one(application: Analysis, analysis: Analysis) -> None:
+def test_texts_of_applications_are_explained_where_there_is_one(application: Analysis, analysis: Analysis) -> None:
     for term in ("MTT", "millicores", "replica", "throttled", "r, b", "us, sy, id, wa, st"):
         assert f"- **{term}**: " in in_markdown(application)
     assert "- **millicores**" not in in_markdown(analysis)
     assert "In programs" not in on_the_page(analysis)
 
 
-def test_hostile_words_are_words(application: Analysis) -> None:
+def test_hostile_texts_are_texts(application: Analysis) -> None:
     bad = "a|b <script>x</script>\n# h"
     lesson = application.lessons[0].model_copy(update={"then": bad, "now": as_written(bad)})
     table = application.crashes[0]

@@ -6,7 +6,7 @@ from loadstone.analyse.model import Analysis, Bottleneck, Row
 from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
-from loadstone.report.trust import half_width, trust, trust_words
+from loadstone.report.trust import half_width, trust, trust_text
 
 PACED = Bottleneck(part="paced", message="", evidence={})
 FREE = Bound(generator=0.0, taken=0.0)
@@ -45,7 +45,7 @@ def test_a_figure_is_good_where_bound_and_interval_are_narrow(
     assert found.others == (((why, 1),) if why else ())
 
 
-def test_a_check_that_refused_a_far_bound_is_told_as_the_bound(analysis: Analysis) -> None:
+def test_a_check_that_refused_a_far_bound_is_reported_as_the_bound(analysis: Analysis) -> None:
     refused = CheckResult(name="taken", verdict="invalid", measured=63.0, limit=50.0, unit="%", reason="")
     run = with_rows(analysis, {"verdict": "invalid", "goodput_per_s": None})
     [name] = run.tables[0].rows[0].trials
@@ -63,12 +63,14 @@ def test_the_sentence_has_the_main_reasons(analysis: Analysis) -> None:
     wide = {"goodput_interval": (50.0, 150.0)}
     limited = {"bound": Bound(generator=0.5, taken=0.0)}
     lost = {"bound": None}
-    told = trust_words(with_rows(analysis, {}, {"goodput_interval": (99.0, 101.0)}, wide, wide, limited, limited, lost))
-    assert told == (
+    reported = trust_text(
+        with_rows(analysis, {}, {"goodput_interval": (99.0, 101.0)}, wide, wide, limited, limited, lost)
+    )
+    assert reported == (
         "1 of 7 figures good within 10 %; 1: their bounds are small, measured too seldom for an interval; "
         "2: the interval is wider; 2: the generator may have been the limit; 1: other reasons"
     )
-    assert trust_words(analysis.model_copy(update={"tables": []})) == "No table was measured"
+    assert trust_text(analysis.model_copy(update={"tables": []})) == "No table was measured"
 
 
 @pytest.mark.parametrize(
@@ -94,7 +96,7 @@ def test_a_bound_stands_behind_its_figure(bound: Bound | None, cell: str, figure
 
 
 def test_the_round_trip_of_one_user_is_called_so(analysis: Analysis) -> None:
-    from loadstone.report.tables.study_columns import bottleneck_words
+    from loadstone.report.tables.study_columns import bottleneck_text
 
     row: Row = with_rows(analysis, {"bound": Bound(generator=None, taken=0.0, round_trip=True)}).tables[0].rows[0]
-    assert bottleneck_words(row) == "round trip of this client"
+    assert bottleneck_text(row) == "round trip of this client"

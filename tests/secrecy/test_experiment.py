@@ -91,7 +91,7 @@ def test_the_names_of_an_experiment_are_no_secrets() -> None:
     assert hide("storage answers at redis://:storage@h") == "storage answers at redis://***@h"
 
 
-def test_what_a_folder_did_not_keep_is_asked_for() -> None:
+def test_what_a_folder_did_not_keep_is_requested() -> None:
     for data in ({"url": "redis://***@h"}, {"environment": {"DB_PASSWORD": "***"}}):
         assert "not kept" in next(check_given(data))[1]
     assert list(check_given({"title": "***", "url": "redis://h"})) == []

@@ -63,7 +63,7 @@ def test_what_is_no_secret_stays(record: dict[str, object]) -> None:
     assert hidden(record) == record
 
 
-def test_short_known_secrets_do_not_eat_words() -> None:
+def test_short_known_secrets_do_not_eat_texts() -> None:
     learn("set")
     assert hidden({"text": "a set of documents"}) == {"text": "a set of documents"}
 

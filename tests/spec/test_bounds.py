@@ -55,7 +55,7 @@ def with_factors(count: int, levels: int) -> str:
 
 @pytest.fixture
 def nothing_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fails at the first product of levels: in vain it would be waited for."""
+    """Fails at the first product of levels: it would be waited for without end."""
 
     def built(*_: object) -> None:
         raise AssertionError("the conditions are built")

@@ -103,7 +103,7 @@ FACTORS = "factors are: operation, payload, workers, idle"
         (
             "  - name: kinds\n",
             "  - name: table\n",
-            "86: comparisons.1.name: 'table' is a word of loadstone's own; choose another name",
+            "86: comparisons.1.name: 'table' is a reserved name of loadstone; choose another one",
         ),
         (
             "  - name: kinds\n",

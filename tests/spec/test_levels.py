@@ -7,7 +7,7 @@ from loadstone.spec.levels import Level, fits, level_text, same_level
     ("one", "other", "same"),
     [(1, 1, True), (1, 1.0, True), (1, True, False), (1, "1", False), ("a", "a", True), (False, 0, False)],
 )
-def test_levels_are_told_apart_by_kind(one: Level, other: Level, same: bool) -> None:
+def test_levels_are_distinguished_by_kind(one: Level, other: Level, same: bool) -> None:
     assert same_level(one, other) is same
 
 

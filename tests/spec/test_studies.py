@@ -65,7 +65,7 @@ def test_a_quick_run_ends_in_twelve_minutes_and_judges_every_comparison(name: st
     assert run_plan.budget_s + building_s + run_plan.crashes_s() <= LONGEST_S
     assert run_plan.expected_s() <= run_plan.budget_s
     warm_up_s = 10 if name == "aof-modes" else 20
-    assert {wanted.warm_up_s for trial in run_plan.trials for wanted in trial.subjects.values()} == {warm_up_s}
+    assert {required.warm_up_s for trial in run_plan.trials for required in trial.subjects.values()} == {warm_up_s}
 
 
 @pytest.mark.parametrize("name", STUDIES)

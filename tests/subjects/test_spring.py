@@ -129,7 +129,7 @@ def shape_of(ready: Ready, store: str, post_id: int) -> object:
 def test_memory_vs_disk(store: str, replicas: int, tmp_path: Path) -> None:
     """Posts that loadstone wrote are read; what is posted is kept in the same way, read by others, and counted."""
     trial = planned("memory-vs-disk", operation="write", store=store)
-    subjects = {name: dataclasses.replace(wanted, replicas=replicas) for name, wanted in trial.subjects.items()}
+    subjects = {name: dataclasses.replace(required, replicas=replicas) for name, required in trial.subjects.items()}
     (stored,) = trial.stored
     with deployed(dataclasses.replace(trial, subjects=subjects), tmp_path) as ready:
         first, *_, last = [*ready.endpoints(trial.target)] * 2
@@ -156,7 +156,7 @@ def test_memory_vs_disk(store: str, replicas: int, tmp_path: Path) -> None:
 
 
 def test_jedis_vs_lettuce(tmp_path: Path) -> None:
-    """The pool that was asked for stands, its figures are told, and a page is a JSON string in Redis."""
+    """The pool that was requested stands, its figures are reported, and a page is a JSON string in Redis."""
     trial = planned("jedis-vs-lettuce", client="jedis-128")
     with deployed(trial, tmp_path) as ready:
         (endpoint,) = ready.endpoints(trial.target)
@@ -169,13 +169,13 @@ def test_jedis_vs_lettuce(tmp_path: Path) -> None:
         tested = control.commandstats()["ping"]
         assert answer(endpoint, "GET", "/api/feed?page=100") == (200, page)
         assert control.commandstats()["ping"] >= tested + 2  # when it was taken, and when it was given back
-        status, told = answer(endpoint, "GET", "/actuator/prometheus")
+        status, reported = answer(endpoint, "GET", "/actuator/prometheus")
         assert status == 200
-    seen = figures(told)
-    assert seen["redis_pool_active"] == 0
-    assert seen["redis_pool_idle"] >= 1
-    assert seen["redis_pool_pending"] == 0
-    assert seen["tomcat_busy"] >= 1
-    assert seen["tomcat_threads"] >= 10
-    assert seen["tomcat_connections"] >= 1
-    assert {"heap_used_bytes", "hikari_active", "jvm_threads"} <= set(seen)
+    observed = figures(reported)
+    assert observed["redis_pool_active"] == 0
+    assert observed["redis_pool_idle"] >= 1
+    assert observed["redis_pool_pending"] == 0
+    assert observed["tomcat_busy"] >= 1
+    assert observed["tomcat_threads"] >= 10
+    assert observed["tomcat_connections"] >= 1
+    assert {"heap_used_bytes", "hikari_active", "jvm_threads"} <= set(observed)

@@ -143,7 +143,7 @@ impl Recorder {
         let operations = self.current.operations.len();
         let empty = self.spares.try_recv().unwrap_or_else(|_| Box::new(IntervalData::new(operations)));
         let data = std::mem::replace(&mut self.current, empty);
-        // Without a collector nobody needs the data: the drive is being torn down.
+        // Without a collector no one needs the data: the drive is being torn down.
         let _ = self.collector.send(Message::Interval { thread: self.thread, data });
     }
 

@@ -139,7 +139,7 @@ impl Worker {
             endpoints,
             read_back: ReadBack { checked, wrong, skipped },
         };
-        // Without a collector nobody needs the report: the drive is being torn down.
+        // Without a collector no one needs the report: the drive is being torn down.
         let _ = self.collector.send(Message::End { thread: self.thread, end: Box::new(end) });
     }
 }

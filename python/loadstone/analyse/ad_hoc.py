@@ -21,7 +21,7 @@ from loadstone.judge.compare.cases import GroupCase
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.statistics.settings import Settings
 from loadstone.message import Message, message
-from loadstone.plan.labels import condition_words
+from loadstone.plan.labels import condition_label
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.plan.run_plan import TABLE_GROUP, WARM_BLOCK, Condition
 from loadstone.record.look import Look
@@ -112,7 +112,7 @@ def _place(run: Run, one: Comparison) -> str:
     """All that both conditions have in common, of what the run varied: so it is clear which pair it is."""
     a, b = one.primary.a.condition, one.primary.b.condition
     several = [name for name, factor in run.experiment.factors.items() if len(factor.levels) > 1 and name in a]
-    return condition_words(run.experiment, a, [name for name in several if name in b and same_level(a[name], b[name])])
+    return condition_label(run.experiment, a, [name for name in several if name in b and same_level(a[name], b[name])])
 
 
 def _compare(
@@ -189,7 +189,7 @@ def _blocks_of(trials: Sequence[TrialRecord], condition: Mapping[str, Level]) ->
 
 def _apart(run: Run, trials: Sequence[TrialRecord], pair: PairDesign) -> Message:
     """Why a pair cannot be compared."""
-    a, b = (condition_words(run.experiment, condition, condition) for condition in (pair.a, pair.b))
+    a, b = (condition_label(run.experiment, condition, condition) for condition in (pair.a, pair.b))
     groups_a, groups_b = (sorted(_blocks_of(trials, condition)) for condition in (pair.a, pair.b))
     for name, groups in ((a, groups_a), (b, groups_b)):
         if not groups:

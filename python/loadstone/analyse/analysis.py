@@ -33,7 +33,7 @@ def analyse(folder: Path) -> Analysis:
 
 
 def analyse_run(run: Run) -> Analysis:
-    """The outcome of a run that was read. Every trial is judged anew, from its facts."""
+    """The outcome of a run that was read. Every trial is judged again, from its facts."""
     judged = [judge_trial(trial) for trial in run.trials]
     in_time = sorted(judged, key=lambda trial: (trial.started_unix_ns, trial.trial))
     tables = make_tables(run, judged)

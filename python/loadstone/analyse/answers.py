@@ -1,7 +1,7 @@
 """The original author's conclusions, answered with our data.
 
 What was compared is answered by its verdicts. Everything else stands side by side and is not ranked: one
-block of trials cannot tell a difference from chance.
+block of trials cannot distinguish a difference from chance.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

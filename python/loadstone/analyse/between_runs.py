@@ -44,7 +44,7 @@ _NAMES: Names = ("A", "B")
 
 @dataclass(frozen=True)
 class JudgedRun:
-    """A run with its trials judged anew, from their facts."""
+    """A run with its trials judged again, from their facts."""
 
     run: Run
     trials: tuple[TrialRecord, ...]

@@ -10,7 +10,7 @@ from loadstone.analyse.model import Bottleneck, Part
 from loadstone.judge.validity.cpus import CpuUse, server_cpus
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
 from loadstone.judge.validity.headroom import Disk, disk_of, free_cpu
-from loadstone.judge.validity.utilisation import Busy, busy_parts, of_its_time, typical, unseen_servers
+from loadstone.judge.validity.utilisation import Busy, busy_parts, of_its_time, typical, unobserved_servers
 from loadstone.message import Message, message
 from loadstone.record.facts import DRIVER
 from loadstone.record.trial import TrialRecord
@@ -49,7 +49,7 @@ class Load:
     use: CpuUse | None
     """The CPUs of servers and subjects; None where they were not placed."""
     free: float
-    """CPU time of the machine that nobody used, as a share; 1 where it cannot be observed."""
+    """CPU time of the machine that no one used, as a share; 1 where it cannot be observed."""
     pool: float
     """Waiting for a connection as a share of the response time."""
     response_s: float
@@ -232,7 +232,7 @@ def _load(trial: TrialRecord) -> Load | None:
         connections=found.plan.pool.connections,
         kept=found.completed >= KEPT * trial.counts.offered,
         use=server_cpus(found),
-        unobserved=unseen_servers(found),
+        unobserved=unobserved_servers(found),
     )
 
 

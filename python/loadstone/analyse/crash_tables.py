@@ -5,7 +5,7 @@ from itertools import product
 
 from loadstone.analyse.model import CrashRow, CrashTable
 from loadstone.message import Message, message
-from loadstone.plan.labels import condition_words
+from loadstone.plan.labels import condition_label
 from loadstone.record.crash import CrashRecord
 from loadstone.record.reading import Run
 from loadstone.spec.experiment import Crash, Experiment
@@ -50,7 +50,7 @@ def _row(experiment: Experiment, crash: Crash, tries: Sequence[CrashRecord]) -> 
     promised = _promised(crash, condition)
     return CrashRow(
         condition=condition,
-        label=condition_words(experiment, condition, [name for name in crash.vary if name in condition]),
+        label=condition_label(experiment, condition, [name for name in crash.vary if name in condition]),
         times=len(valid),
         acknowledged=sum(one.looked_up.keys if one.looked_up else one.acknowledged for one in valid),
         writes=sum(one.acknowledged for one in valid),

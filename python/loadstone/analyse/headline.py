@@ -8,7 +8,7 @@ from loadstone.analyse.model import Comparison, Family, ResultTable, Row
 from loadstone.judge.metrics import figure, is_rate
 from loadstone.judge.verdict import DECIDED, UNBOUNDED, VerdictKind
 from loadstone.message import Message, message
-from loadstone.plan.labels import condition_words
+from loadstone.plan.labels import condition_label
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import identity
 
@@ -99,7 +99,7 @@ def _groups(tables: Sequence[ResultTable], metric: str) -> Iterator[_Group]:
 def _named(experiment: Experiment, group: _Group, metric: str, *, quick: bool) -> Message:
     return message(
         "headline_figures",
-        place=condition_words(experiment, group.rows[0].condition, group.others),
+        place=condition_label(experiment, group.rows[0].condition, group.others),
         figures=[_level_figure(experiment, row, group.factor, metric) for row in group.rows],
         metric=metric,
         suspect=any(row.verdict == "suspect" for row in group.rows),
@@ -132,7 +132,7 @@ def _level_figure(experiment: Experiment, row: Row, first: str, metric: str) -> 
         bound_share=bound_share,
         unbounded=bound_share >= UNBOUNDED,
     )
-    return message("headline_level", level=condition_words(experiment, row.condition, [first]), figure=value)
+    return message("headline_level", level=condition_label(experiment, row.condition, [first]), figure=value)
 
 
 def _main_verdicts(families: Sequence[Family]) -> Message | None:

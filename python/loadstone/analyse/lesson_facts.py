@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from loadstone.analyse.model import LessonVerdict, ResultTable, Row
 from loadstone.analyse.server_side import facts_of, stored_keys, stored_rows
 from loadstone.message import Message, message
-from loadstone.plan.labels import label_of, level_words
+from loadstone.plan.labels import label_of, level_label
 from loadstone.record.parts.part_kinds import declared
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import Experiment
@@ -85,7 +85,7 @@ def _falling(experiment: Experiment, rows: Sequence[Row], trials: Sequence[Trial
         first, last = group[0], group[-1]
         before, after = _store_cpu(first), _store_cpu(last)
         if before and after is not None and after < (1 - FALLS) * before:
-            ends = [level_words(factor, row.condition[factor], experiment.factors.get(factor)) for row in (first, last)]
+            ends = [level_label(factor, row.condition[factor], experiment.factors.get(factor)) for row in (first, last)]
             found.append(_Fall(before, after, ends[0], ends[1], last.label))
     if not found:
         return None

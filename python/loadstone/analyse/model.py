@@ -15,7 +15,7 @@ class Bottleneck(Piece):
     """What limited a condition."""
 
     part: Part
-    """latency: nothing was full, the users waited for round trips; paced: the load was set by a rate or by pauses."""
+    """latency: nothing was saturated, users waited for round trips; paced: the load was set by a rate or by pauses."""
     message: Recorded
     """One line with the evidence, e.g. `server-bound: main thread of redis 98 % busy`."""
     evidence: dict[str, float]
@@ -46,7 +46,7 @@ class Row(Piece):
     published: float | None
     """The original's figure for this condition, in the published set's metric."""
     unmeasurable: dict[str, Recorded]
-    """Quantiles that the data cannot tell, e.g. `p999`, each with the reason."""
+    """Quantiles that the data do not support, e.g. `p999`, each with the reason."""
     blocks: int = 0
     """Independent trials behind the figures."""
     goodput_interval: tuple[float, float] | None = None
@@ -66,7 +66,7 @@ class Row(Piece):
     users: int | None = None
     """Users as driven, of a run that was made smaller; None in others, and in the open model."""
     ours: bool = False
-    """Whether loadstone started every server: then nobody else is connected to them."""
+    """Whether loadstone started every server: then no one else is connected to them."""
     published_columns: dict[str, float] = {}
     """Column's key -> the original's figure, beside `published`."""
     bound: Bound | None = None
@@ -211,7 +211,8 @@ AnswerVerdict = Literal[
     "no_valid_data",
 ]
 """size_does_not_hold: the claimed figure lies outside the interval, and which side is larger is undecided.
-left_out: nothing of the kind was planned in this run. one_block: one block cannot tell a difference from chance."""
+left_out: nothing of the kind was planned in this run. one_block: one block cannot distinguish a
+difference from chance."""
 
 
 class Answer(Piece):
@@ -230,7 +231,7 @@ class CheckSummary(Piece):
 
     name: str
     explanation: Recorded
-    """What it asks, in one line for a person who has read no statistics."""
+    """Its question, in one line for a person who has read no statistics."""
     valid: int
     suspect: int
     invalid: int
@@ -244,7 +245,7 @@ class TrialView(Piece):
 
     trial: str
     label: str
-    """The condition in words, as in the rows."""
+    """The condition as text, as in the rows."""
     condition: dict[str, Level]
     group: str = "table"
     block: int
@@ -329,4 +330,4 @@ class Analysis(Piece):
     scale: float = 1.0
     """Users and rows were so many times those of the experiment."""
     factors: dict[str, FactorView] = {}
-    """Words for the factors in the tables' `vary`; a factor without an entry is called by its name."""
+    """Titles of the factors in the tables' `vary`; a factor without an entry is called by its name."""

@@ -1,4 +1,4 @@
-"""What a reader must know of a run as a whole: how far it came, and settings of the machine that spoil figures."""
+"""What a reader must know of a run as a whole: how far it came, and settings of the machine that distort figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -40,7 +40,7 @@ def _course(run: Run, judged: Sequence[TrialRecord]) -> Iterator[Message]:
 
 
 def _cut_short(run: Run) -> Message:
-    """Of a group that may stop early nobody knows beforehand how many trials it needs: at most so many."""
+    """Of a group that may stop early no one knows beforehand how many trials it needs: at most so many."""
     open_ended = any(group.sequential and not is_finished(run, group.name) for group in run.plan.groups)
     needed = len(needed_trials(run))
     return message("note_cut_short", done=len(run.trials), needed=needed, at_most=open_ended, folder=str(run.path))
@@ -64,7 +64,7 @@ def _measured_again(run: Run) -> Iterator[Message]:
 
 
 def _surroundings(environment: Mapping[str, Any]) -> Iterator[Message]:
-    """Settings of the machine that spoil figures, where they are so."""
+    """Settings of the machine that distort figures, where they are so."""
     kernel, machine = _part(environment, "kernel"), _part(environment, "machine")
     engine = _part(_part(environment, "versions"), "engine")
     if engine.get("profile") not in (None, "release"):

@@ -165,7 +165,7 @@ def missed_ratios(objectives: Sequence[Objective], comparisons: Sequence[Compari
     """The same for relative objectives, by the comparisons.
 
     An objective is missed where the whole interval is what must not be. Where only a part of it is, or where
-    there is none, the data cannot tell. An objective is kept where the whole interval keeps it.
+    there is none, the data cannot decide. An objective is kept where the whole interval keeps it.
     """
     lines = []
     for objective in objectives:

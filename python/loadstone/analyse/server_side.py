@@ -17,7 +17,7 @@ def server_side(trials: Sequence[TrialRecord]) -> dict[str, Any]:
         "answered": _sum([answered(facts) for _, facts in known]),
         "ours": all(facts.placement is not None for _, facts in known),
         "stored_keys": _sum([stored_keys(facts) for _, facts in known]),
-        "seen": _seen([(facts, trial.duration_s) for trial, facts in known]),
+        "seen": _averages([(facts, trial.duration_s) for trial, facts in known]),
         "kinds": {part: kind for _, facts in known for part in facts.seen if (kind := facts.kind_of(part)) is not None},
     }
 
@@ -62,7 +62,7 @@ def _sum(numbers: Sequence[int | None]) -> int | None:
     return sum(known) if known and len(known) == len(numbers) else None
 
 
-def _seen(trials: Sequence[tuple[TrialFacts, float]]) -> dict[str, dict[str, AvgMax]]:
+def _averages(trials: Sequence[tuple[TrialFacts, float]]) -> dict[str, dict[str, AvgMax]]:
     """Each part and metric: the average over the time of all trials that have it, and the highest of their maxima."""
     collected: dict[str, dict[str, list[tuple[AvgMax, float]]]] = {}
     for facts, length_s in trials:

@@ -21,7 +21,7 @@ from loadstone.judge.validity.gain import bound_over
 from loadstone.judge.validity.reasons import counted_reasons, failed_checks
 from loadstone.judge.verdict import Bound
 from loadstone.message import Message, message
-from loadstone.plan.labels import condition_words
+from loadstone.plan.labels import condition_label
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.histogram import PER_MILLE, SAMPLES_BEYOND, measurable
 from loadstone.record.reading import Run, mean_of
@@ -82,7 +82,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
     used = [trial for trial in trials if not forbidding(trial)]
     head: dict[str, Any] = {
         "condition": condition,
-        "label": condition_words(run.experiment, condition, table.vary),
+        "label": condition_label(run.experiment, condition, table.vary),
         "trials": [trial.trial for trial in trials],
         "published": published_figure(run.experiment, condition),
         "published_columns": published_columns(run.experiment, condition),
@@ -241,7 +241,7 @@ def _cpu_share(trials: Sequence[TrialRecord], elapsed_s: float) -> dict[str, flo
 
 
 def _unmeasurable(response: Quantiles | None, trials: Sequence[TrialRecord]) -> dict[str, Message]:
-    """Quantiles that the data cannot tell, each with the reason."""
+    """Quantiles that the data do not support, each with the reason."""
     operations = sum(trial.counts.offered for trial in trials)
     reasons: dict[str, Message] = {}
     for name, per_mille in PER_MILLE.items():

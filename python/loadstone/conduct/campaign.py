@@ -187,7 +187,7 @@ class Campaign:
         return [passes for passes in running if self._to_next_look(passes)]
 
     def _goes_on(self, passes: Passes) -> bool:
-        """Whether a group is to be measured: ended ones are not, but for want of time that there is now.
+        """Whether a group is to be measured: ended ones are not, unless only time was missing that there is now.
 
         A fixed design has had its only look; and what could not be decided within the budget may be with a larger one.
         Nothing is looked at more often than its level allows for, however often the run is gone on with.
@@ -239,7 +239,9 @@ class Campaign:
         """Measure blocks until there are `target`; False if the budget ends before."""
         given_up = passes.give_up_after_pause(self.unix_s())
         if given_up is not None:
-            self.progress.detail(f"block {given_up} of {passes.group.name} is begun anew: it was left too long ago")
+            self.progress.detail(
+                f"block {given_up} of {passes.group.name} is measured again: it was interrupted for too long"
+            )
         if not passes.warm:
             if not self._fits(2 * passes.block_s(), passes.pending(WARM_BLOCK)):
                 return False
@@ -314,7 +316,7 @@ class Campaign:
 
 
 def _reason(outcome: LookOutcome, *, in_time: bool, last: bool) -> Reason:
-    """Why a group ends at a look, or that it goes on. What is INVALID for want of blocks may go on with more time."""
+    """Why a group ends at a look, or that it goes on. What is INVALID with too few blocks may go on with more time."""
     invalid = any(one.kind == "invalid" for one in outcome.verdicts)
     if outcome.decided and (in_time or not invalid):
         return "decided"

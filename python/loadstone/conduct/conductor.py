@@ -7,7 +7,7 @@ from typing import Protocol
 from loadstone.conduct.failures import explained
 from loadstone.conduct.measurement import Measurement, PreparedTrial
 from loadstone.conduct.preload import preload
-from loadstone.conduct.starts import prepare_anew
+from loadstone.conduct.starts import prepare_again
 from loadstone.conduct.warm_up import warm_up
 from loadstone.deploy.deployed import Ready
 from loadstone.drive.driver import OnInterval
@@ -49,7 +49,7 @@ class Conductor:
         Raises:
             Interrupted: the user requested a stop; nothing of the trial counts.
             ServerGone: a part that is not ours stopped answering; the trial is recorded as invalid.
-            OutOfRoom: a server that is not ours threw keys away, or is full; the trial is recorded as invalid.
+            OutOfRoom: a server that is not ours evicted keys, or is full; the trial is recorded as invalid.
             UserError: the disk is full, or what is to be made on a server that is not ours cannot be noted.
         """
         writer, started_unix_ns = self.folder.begin_trial(planned.name), steady_clock.unix_ns()
@@ -64,7 +64,7 @@ class Conductor:
             record = self._record(prepared, writer, on_interval, started_unix_ns)
         written = self._written(writer, record)
         if any(check.name == "restarted" and check.verdict == "invalid" for check in written.checks):
-            prepare_anew(ready)
+            prepare_again(ready)
         prepared.room.require()
         if prepared.gone is not None:
             raise prepared.gone

@@ -1,4 +1,4 @@
-"""Who is shown a run while it goes on: the seams to `live/`, and what stands there where nobody is."""
+"""Who is shown a run while it goes on: the seams to `live/`, and what stands there where no one is."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -28,7 +28,7 @@ class Live(Protocol):
 
 
 class NoLive:
-    """Nobody is shown the figures."""
+    """No one is shown the figures."""
 
     def observe(self, interval: Interval) -> None:
         """Passed over."""

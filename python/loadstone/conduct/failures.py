@@ -11,5 +11,5 @@ def explained(error: str, ready: Ready, before: OomKills) -> str:
         return f"{error}; {why}"
     for name, one in ready.subjects.items():
         if one.subject.ours and not one.subject.alive():
-            return f"{error}; subject {name} has ended, and its last lines are: {one.subject.last_words() or 'none'}"
+            return f"{error}; subject {name} has ended, and its last lines are: {one.subject.last_output() or 'none'}"
     return error

@@ -152,7 +152,7 @@ def on_endpoints(plan: Plan, ready: Ready, target: str | None) -> Plan:
 
 
 def refused(interval: Interval) -> int:
-    """Commands that a server refused for want of memory."""
+    """Commands that a server refused because its memory was full."""
     return sum(operation.errors.get("server_oom", 0) for operation in interval.operations.values())
 
 

@@ -12,7 +12,7 @@ class OomKills:
     """What the OOM killer had ended at one moment."""
 
     parts: Mapping[str, int]
-    """`server NAME` or `subject NAME` -> processes of it; without those that nobody counts."""
+    """`server NAME` or `subject NAME` -> processes of it; without those that no one counts."""
     machine: int | None
     """On the whole machine; None where it is not counted."""
 
@@ -24,7 +24,7 @@ def count_oom_kills(ready: Ready) -> OomKills:
 
 
 def killed_for_memory(ready: Ready, before: OomKills) -> str | None:
-    """The part of which the OOM killer ended a process since; None if it ended none, or nobody counts."""
+    """The part of which the OOM killer ended a process since; None if it ended none, or no one counts."""
     for label, count in count_oom_kills(ready).parts.items():
         ended = count - before.parts.get(label, 0)
         if ended > 0:

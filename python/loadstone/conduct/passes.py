@@ -8,11 +8,11 @@ from loadstone.plan.run_plan import WARM_BLOCK, Group, PlannedTrial
 from loadstone.record.trial import TrialRecord
 
 PAUSE_MAX_S = 600.0
-"""A block that was interrupted for longer is begun anew: its trials would not be close in time."""
+"""A block that was interrupted for longer is measured again: its trials would not be close in time."""
 
 
 CLOCKS_APART_S = 60.0
-"""A trial that seems to end by more in the future was measured before the clock was set: nobody knows how long ago."""
+"""A trial that seems to end by more in the future was measured before the clock was set: no one knows how long ago."""
 
 
 class Passes:
@@ -62,7 +62,7 @@ class Passes:
         return next((block for block in sorted(self._passes) if self._last(block) and self.pending(block)), None)
 
     def give_up_after_pause(self, now_unix_s: float) -> int | None:
-        """Begin the half done block anew if it was left too long ago; its number if so."""
+        """Begin the half done block again if it was left too long ago; its number if so."""
         block = self.half_done()
         if block is None or -CLOCKS_APART_S <= now_unix_s - ended_unix_s(self._last(block)[-1]) <= PAUSE_MAX_S:
             return None

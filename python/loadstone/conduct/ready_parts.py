@@ -8,13 +8,13 @@ from loadstone.conduct.memory_ends import OomKills, how_it_ended, killed_for_mem
 from loadstone.deploy.control import Control, KeyStore, Snapshot
 from loadstone.deploy.deployed import Deployed, Ready
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
-from loadstone.deploy.settings_in_force import unlike
+from loadstone.deploy.settings_in_force import mismatched
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import LoadstoneError
 from loadstone.machine.local_ports import local_ports, tcp_sockets
 from loadstone.observe.watch import Watch
+from loadstone.plan.required import StoredCount
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.wanted import StoredCount
 from loadstone.record.facts import PortFacts, StoredFacts, SubjectFacts
 
 
@@ -63,7 +63,7 @@ class Held:
 
 def held(ready: Ready, counts: Iterable[StoredCount]) -> list[Held]:
     """What the servers hold, in the order of `counts`."""
-    return [_held(ready.servers[wanted.server], wanted.count) for wanted in counts]
+    return [_held(ready.servers[required.server], required.count) for required in counts]
 
 
 def _held(one: Deployed, text: str) -> Held:
@@ -82,18 +82,18 @@ def stored_facts(
 ) -> list[StoredFacts]:
     """The counts before and after, with what the driver was answered in between, in every phase."""
     facts = []
-    for wanted, first, last in zip(planned.stored, before, after, strict=True):
-        seen = [
-            interval.operations[wanted.operation] for interval in intervals if wanted.operation in interval.operations
+    for count, first, last in zip(planned.stored, before, after, strict=True):
+        observed = [
+            interval.operations[count.operation] for interval in intervals if count.operation in interval.operations
         ]
         facts.append(
             StoredFacts(
-                operation=wanted.operation,
-                server=wanted.server,
+                operation=count.operation,
+                server=count.server,
                 before=first.count,
                 after=last.count,
-                answered=sum(one.ok for one in seen),
-                unknown=sum(one.timeouts + sum(one.errors.values()) for one in seen) + drive.total.in_flight,
+                answered=sum(one.ok for one in observed),
+                unknown=sum(one.timeouts + sum(one.errors.values()) for one in observed) + drive.total.in_flight,
                 keys_before=first.keys,
                 keys_after=last.keys,
             )
@@ -102,20 +102,20 @@ def stored_facts(
 
 
 def settings_of(ready: Ready, planned: PlannedTrial) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:
-    """Server -> the settings that the experiment gives it, as read back; and those that are not as asked."""
-    told: dict[str, dict[str, str]] = {}
+    """Server -> the settings that the experiment gives it, as read back; and those that are not as requested."""
+    reported: dict[str, dict[str, str]] = {}
     wrong: dict[str, dict[str, str]] = {}
     for name, one in ready.servers.items():
-        asked = planned.servers.get(name, {}).get("settings")
-        if not isinstance(asked, Mapping) or not asked:
+        requested = planned.servers.get(name, {}).get("settings")
+        if not isinstance(requested, Mapping) or not requested:
             continue
         try:
-            told[name] = dict(one.control.settings(asked))
+            reported[name] = dict(one.control.settings(requested))
         except LoadstoneError:
             continue
-        if different := unlike(asked, told[name], one.control.spelling):
+        if different := mismatched(requested, reported[name], one.control.spelling):
             wrong[name] = different
-    return told, wrong
+    return reported, wrong
 
 
 def limits_of(ready: Ready) -> dict[str, Mapping[LimitName, LimitInForce]]:
@@ -133,8 +133,8 @@ def port_facts() -> PortFacts | None:
 
 def throttled_s(ready: Ready) -> dict[str, float | None]:
     """Subject -> how long its CPU limit throttled it since its start, in seconds; None without a limit."""
-    told = {name: one.subject.throttling() for name, one in ready.subjects.items()}
-    return {name: sum(one.throttled_s for one in each.values()) if each else None for name, each in told.items()}
+    reported = {name: one.subject.throttling() for name, one in ready.subjects.items()}
+    return {name: sum(one.throttled_s for one in each.values()) if each else None for name, each in reported.items()}
 
 
 def subject_facts(ready: Ready, before: Mapping[str, float | None]) -> dict[str, SubjectFacts]:
@@ -160,12 +160,12 @@ def failure(drive: DriveRecord, ready: Ready, before: OomKills) -> str | None:
         return f"{out_of_memory}{because}"
     dead = [name for name, one in ready.servers.items() if not one.server.alive()]
     if dead:
-        told = how_it_ended(ready, f"server {dead[0]}", before)
-        return f"server {', '.join(dead)} died during the trial{told}{because}"
+        reported = how_it_ended(ready, f"server {dead[0]}", before)
+        return f"server {', '.join(dead)} died during the trial{reported}{because}"
     for name, subject in ready.subjects.items():
         if not subject.subject.alive():
-            words = subject.subject.last_words()
-            said = f"; its last lines are: {words}" if words else ""
-            told = how_it_ended(ready, f"subject {name}", before)
-            return f"subject {name} died during the trial{told}{because}{said}"
+            output = subject.subject.last_output()
+            said = f"; its last lines are: {output}" if output else ""
+            reported = how_it_ended(ready, f"subject {name}", before)
+            return f"subject {name} died during the trial{reported}{because}{said}"
     return drive.stopped

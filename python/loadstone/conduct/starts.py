@@ -47,7 +47,7 @@ def part_starts(
     return found
 
 
-def prepare_anew(ready: Ready) -> None:
+def prepare_again(ready: Ready) -> None:
     """After a restart that loadstone did not make: data is written again, and applications are warmed up again."""
     for server in ready.servers.values():
         server.holds.clear()

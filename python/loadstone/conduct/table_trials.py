@@ -57,10 +57,10 @@ class TableTrials:
         """
         trials = sorted((t for attempts in self._attempts.values() for t in attempts), key=lambda t: t.started_unix_ns)
         pauses = [max(0.0, b.started_unix_ns / 1e9 - ended_unix_s(a)) for a, b in pairwise(trials)]
-        told = [pause for pause in pauses if pause <= SESSION_GAP_S]
-        if not told:
+        reported = [pause for pause in pauses if pause <= SESSION_GAP_S]
+        if not reported:
             return self.group.block_s
-        pause_s = median(told) if self.complete else min(median(told), self.group.overhead_s)
+        pause_s = median(reported) if self.complete else min(median(reported), self.group.overhead_s)
         own_s = mean(ended_unix_s(trial) - trial.started_unix_ns / 1e9 for trial in trials)
         return (own_s + pause_s) * len(self.group.conditions)
 

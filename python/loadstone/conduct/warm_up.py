@@ -82,7 +82,7 @@ def _await_quiet(
         if now_s < next_s:
             return
         next_s, left_s = now_s + REPORTED_EVERY_S, max(0.0, ends_s - now_s)
-        progress(f"waiting for {name} to fall quiet: {cores:.2f} cores without load; for {left_s:.0f} s more at most")
+        progress(f"waiting for {name} to become idle: {cores:.2f} cores without load; for {left_s:.0f} s more at most")
 
     rule = Quiet(QUIET_CORES, WINDOW_S, WINDOWS, longest_s)
     cores = await_quiet(list(one.subject.pids.values()), rule, going_on, report)

@@ -13,8 +13,8 @@ from loadstone.deploy.row_files import Rows, Tell
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.deploy.traces import Traces
 from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.wanted import WantedData
 
 WriteRows = Callable[[Tell], bool]
 """Writes rows and says how many are done; whether anything had to be written."""
@@ -109,7 +109,7 @@ class Questions(Protocol):
 class TakesRows(Protocol):
     """How the rows of an experiment's data go in."""
 
-    def row_writing(self, data: WantedData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:
+    def row_writing(self, data: RequiredData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:
         """What writes the rows, once other rows in their place are removed and what is made is noted.
 
         Args:

@@ -25,7 +25,7 @@ class Deployed:
     monitor: Control
     """Used by the monitors and nothing else."""
     pids: dict[str, int]
-    """Its processes when it was started; empty where they cannot be seen."""
+    """Its processes when it was started; empty where they cannot be observed."""
     holds: dict[str, str] = field(default_factory=dict)
     """What was written into it since its start: place -> the rows there, or the tables' statements."""
     traces: Traces = field(default_factory=Traces)
@@ -45,13 +45,13 @@ class DeployedSubject:
     endpoints: tuple[Endpoint, ...]
     """Of each replica."""
     pids: dict[str, int]
-    """Its processes when it was started; empty where they cannot be seen."""
+    """Its processes when it was started; empty where they cannot be observed."""
     warm_up_s: float
     """How long it is to be under each kind of load before its first trial."""
     warmed: set[str] = field(default_factory=set)
-    """What it was warmed up by, in the words of whoever does it."""
+    """What it was warmed up by, as whoever does it calls it."""
     restless_cores: float | None = None
-    """What it still took without load after a warm-up, when that had been waited for in vain."""
+    """What it still took without load after a warm-up, after the longest wait."""
 
 
 @dataclass

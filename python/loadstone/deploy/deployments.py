@@ -32,7 +32,7 @@ class Deployments:
         Raises:
             UserError: a part cannot be started, cannot serve, or cannot take its data.
             ServerGone: one that is not ours does not answer any more.
-            Interrupted: the user asked to stop; what runs goes on until `stop`.
+            Interrupted: the user requested a stop; what runs goes on until `stop`.
         """
         self._subjects.expect(planned.subjects)
         servers = self._servers.need(planned.servers)

@@ -69,7 +69,7 @@ class Ledger(Protocol):
 
     @property
     def run_id(self) -> str:
-        """32 hexadecimal digits of chance that nobody else has; empty: nothing is noted."""
+        """32 hexadecimal digits of chance that no one else has; empty: nothing is noted."""
 
     @property
     def run_name(self) -> str:

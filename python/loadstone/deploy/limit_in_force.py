@@ -23,7 +23,7 @@ class LimitInForce(BaseModel):
     value: float | None = None
     """As the kernel or the container's engine reports it: CPUs' worth of time, or bytes; None unless it is in force."""
     why: str = ""
-    """Why it is unavailable, in the system's words."""
+    """Why it is unavailable, in the system's message."""
 
 
 def limit_in_force(value: float) -> LimitInForce:

@@ -52,15 +52,15 @@ class NullServerProcess:
             start_new_session=True,  # Ctrl-C at the terminal does not reach it
         )
         try:
-            told = self._exchange(self._process, {"cpus": context.cpus, "options": self._options})
+            reported = self._exchange(self._process, {"cpus": context.cpus, "options": self._options})
         except BaseException:
             self.stop()
             raise
-        if "port" not in told:
+        if "port" not in reported:
             self.stop()
-            reason = told.get("failed", "it ended while it started")
+            reason = reported.get("failed", "it ended while it started")
             raise UserError(f"null server: {reason}; build the engine with 'make setup'")
-        return Endpoint(port=told["port"], unix_path=self._options.get("unix_path"))
+        return Endpoint(port=reported["port"], unix_path=self._options.get("unix_path"))
 
     def stop(self) -> None:
         """End it. May be called more than once."""

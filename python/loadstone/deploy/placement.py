@@ -42,16 +42,16 @@ def split(cores: list[tuple[int, ...]], generator_threads: int = 1) -> Placement
     cpus = [cpu for core in cores for cpu in core]
     if len(cpus) == 1:
         return Placement((cpus[0],), (cpus[0],), shared=True, note=f"one CPU ({cpus[0]}) for servers and generator")
-    wanted = min(generator_threads, len(cpus) - 1)
-    generator = cpus[-wanted:]
+    required = min(generator_threads, len(cpus) - 1)
+    generator = cpus[-required:]
     rest = [cpu for cpu in cpus if cpu not in generator]
     apart = [cpu for core in cores if not set(core) & set(generator) for cpu in core]
     servers = apart or rest
     note = f"servers on CPU {_listed(servers)}, generator on CPU {_listed(generator)}"
     if not apart:
         note += "; they share a core of two threads"
-    if wanted < generator_threads:
-        note += f"; {generator_threads} threads of the generator share {wanted}"
+    if required < generator_threads:
+        note += f"; {generator_threads} threads of the generator share {required}"
     return Placement(tuple(servers), tuple(generator), shared=False, note=note)
 
 

@@ -27,7 +27,7 @@ def silent(_: str) -> None:
 
 
 def never() -> bool:
-    """Nobody asks to stop."""
+    """No one requests a stop."""
     return False
 
 
@@ -48,19 +48,19 @@ class DeployContext:
     log_folder: Path | None = None
     """Where `<name>.log` of each server is kept; None: the log goes with the temporary folder."""
     progress: Callable[[str], None] = silent
-    """Told what is being done, one short line each."""
+    """Called with what is being done, one short line each."""
     stopped: Callable[[], bool] = never
-    """Whether the user asked to stop."""
+    """Whether the user requested a stop."""
     ledger: Ledger = NO_LEDGER
     """Where it is noted what is made on servers that are not ours, before it is made."""
     only_asking: bool = False
-    """Whether a server that is not ours is only asked whether it can serve: nothing is made on it."""
+    """Whether a server that is not ours is only queried whether it can serve: nothing is made on it."""
 
-    def heed(self) -> None:
+    def raise_if_stopped(self) -> None:
         """Called by all that waits for long.
 
         Raises:
-            Interrupted: the user asked to stop.
+            Interrupted: the user requested a stop.
         """
         if self.stopped():
             raise Interrupted("interrupted; what was finished is kept")
@@ -88,7 +88,7 @@ class ServerFacts:
 class Server(Protocol):
     """One server, running or not. `start` may be called again after `stop`.
 
-    `pids`: part -> process id; empty where the host cannot be seen. Parts are named after the server.
+    `pids`: part -> process id; empty where the host cannot be observed. Parts are named after the server.
     """
 
     name: str
@@ -109,8 +109,8 @@ class Server(Protocol):
         """Start it, or find it, and wait until it serves.
 
         Raises:
-            UserError: it cannot serve this experiment; one line with the server's words and the remedy.
-            Interrupted: the user asked to stop; nothing of it runs.
+            UserError: it cannot serve this experiment; one line with the server's message and the remedy.
+            Interrupted: the user requested a stop; nothing of it runs.
         """
 
     def restart(self) -> Endpoint:

@@ -20,14 +20,14 @@ from loadstone.deploy.processes.cache import cache_folder, only_one
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.row_files import Rows, Tell
 from loadstone.errors import UserError
-from loadstone.plan.wanted import WantedData
+from loadstone.plan.required import RequiredData
 
 FORMAT = 1
 """Changes when the same data would be made of other rows."""
 PART_ROWS, PART_BYTES = 50_000, 32 * 1024**2
 """A part ends at either."""
 KEPT_S = 30 * 24 * 3600.0
-"""How long rows are kept that nobody uses."""
+"""How long rows are kept that no one uses."""
 SUM = "sum.json"
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
 PIECE = re.compile(
@@ -92,41 +92,44 @@ class _Column:
         self.draws.append(draw)
 
 
-def rows_of(wanted: WantedData, context: DeployContext) -> Rows:
+def rows_of(required: RequiredData, context: DeployContext) -> Rows:
     """The rows, out of the cache folder or made; a line of progress each second while they are made.
 
     Raises:
         UserError: a template is none, or there is no room.
-        Interrupted: the user asked to stop.
+        Interrupted: the user requested a stop.
     """
-    where = f"data.{wanted.name}.columns"
-    columns = [_Column(name, template, where) for name, template in wanted.columns.items()]
+    where = f"data.{required.name}.columns"
+    columns = [_Column(name, template, where) for name, template in required.columns.items()]
     try:
-        place = cache_folder() / "data" / _hash(wanted)
+        place = cache_folder() / "data" / _hash(required)
         place.parent.mkdir(parents=True, exist_ok=True)
-        lock, told_of = place.with_suffix(".lock"), f"{wanted.name}: another run makes its rows"
-        with only_one(lock, lambda: context.progress(told_of), context.heed):
+        lock, waiting = place.with_suffix(".lock"), f"{required.name}: another run makes its rows"
+        with only_one(lock, lambda: context.progress(waiting), context.raise_if_stopped):
             if not (place / SUM).exists():
-                _make(wanted, columns, place, context)
+                _make(required, columns, place, context)
             place.touch()
-            told = json.loads((place / SUM).read_text())
+            reported = json.loads((place / SUM).read_text())
         _forget(place)
     except OSError as error:
         raise UserError(
-            f"data.{wanted.name}: its {wanted.rows:,} rows cannot be kept in {error.filename or 'the cache folder'} "
-            f"({error.strerror}); free some room, or set XDG_CACHE_HOME to another disk"
+            f"data.{required.name}: its {required.rows:,} rows cannot be kept in "
+            f"{error.filename or 'the cache folder'} ({error.strerror}); "
+            "free some room, or set XDG_CACHE_HOME to another disk"
         ) from None
     numeric = frozenset(column.name for column in columns if column.numeric)
-    return Rows(tuple(wanted.columns), numeric, told["rows"], told["crc32_sum"], tuple(sorted(place.glob("*.tsv"))))
+    return Rows(
+        tuple(required.columns), numeric, reported["rows"], reported["crc32_sum"], tuple(sorted(place.glob("*.tsv")))
+    )
 
 
 def each_second(context: DeployContext, name: str, rows: int, doing: str = "") -> Tell:
-    """Says `name: 340,000 of 1,000,000 rows`, once a second at most; raises Interrupted if the user asked to stop."""
+    """Says `name: 340,000 of 1,000,000 rows`, at most once a second; raises Interrupted if the user stops it."""
     last = time.monotonic()
 
     def done(count: int) -> None:
         nonlocal last
-        context.heed()
+        context.raise_if_stopped()
         if time.monotonic() - last >= 1.0:
             last = time.monotonic()
             context.progress(f"{doing}{name}: {count:,} of {rows:,} rows")
@@ -134,28 +137,28 @@ def each_second(context: DeployContext, name: str, rows: int, doing: str = "") -
     return done
 
 
-def _hash(wanted: WantedData) -> str:
+def _hash(required: RequiredData) -> str:
     """Equal for equal rows."""
-    told = json.dumps([FORMAT, wanted.rows, list(wanted.columns.items()), wanted.seed])
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    reported = json.dumps([FORMAT, required.rows, list(required.columns.items()), required.seed])
+    return hashlib.sha256(reported.encode()).hexdigest()[:16]
 
 
-def _make(wanted: WantedData, columns: Sequence[_Column], place: Path, context: DeployContext) -> None:
+def _make(required: RequiredData, columns: Sequence[_Column], place: Path, context: DeployContext) -> None:
     """All parts under another name, which `place` gets when they are whole."""
     making = place.with_suffix(".making")
     shutil.rmtree(making, ignore_errors=True)
     making.mkdir()
     part_rows = max(1, min(PART_ROWS, PART_BYTES // (1 + sum(column.row_bytes for column in columns))))
-    tell = each_second(context, wanted.name, wanted.rows, "making ")
+    tell = each_second(context, required.name, required.rows, "making ")
     crc32_sum = 0
     try:
-        for number, first in enumerate(range(0, wanted.rows, part_rows)):
-            count = min(part_rows, wanted.rows - first)
-            lines = _lines(columns, wanted.seed, number, first, count)
+        for number, first in enumerate(range(0, required.rows, part_rows)):
+            count = min(part_rows, required.rows - first)
+            lines = _lines(columns, required.seed, number, first, count)
             crc32_sum += sum(map(zlib.crc32, lines))
             (making / f"{number:06d}.tsv").write_bytes(b"\n".join([*lines, b""]))
             tell(first + count)
-        (making / SUM).write_text(json.dumps({"rows": wanted.rows, "crc32_sum": crc32_sum}))
+        (making / SUM).write_text(json.dumps({"rows": required.rows, "crc32_sum": crc32_sum}))
         shutil.rmtree(place, ignore_errors=True)
         making.rename(place)
     except BaseException:
@@ -176,7 +179,7 @@ def _lines(columns: Sequence[_Column], seed: int, part: int, first: int, count: 
 
 
 def _forget(used: Path) -> None:
-    """Remove what nobody used for `KEPT_S`, and what was never finished."""
+    """Remove what no one used for `KEPT_S`, and what was never finished."""
     oldest = time.time() - KEPT_S
     for path in used.parent.iterdir():
         with contextlib.suppress(OSError):  # another run removes it, too

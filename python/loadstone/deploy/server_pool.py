@@ -38,14 +38,14 @@ class ServerPool:
         self._make_room = make_room
         self._running: dict[str, Deployed] = {}
 
-    def need(self, wanted: Mapping[str, Mapping[str, Any]]) -> dict[str, Deployed]:
+    def need(self, required: Mapping[str, Mapping[str, Any]]) -> dict[str, Deployed]:
         """The servers by name; started if they do not run yet, restarted if they died.
 
         Raises:
             UserError: one cannot be started or cannot serve.
             ServerGone: one that is not ours does not answer any more.
         """
-        return {name: self._served(name, settings) for name, settings in wanted.items()}
+        return {name: self._served(name, settings) for name, settings in required.items()}
 
     def all(self) -> Iterable[Deployed]:
         """Every server that was started."""

@@ -1,4 +1,4 @@
-"""Whether a server has a setting as it was asked for, however either of them writes it."""
+"""Whether a server has a setting as it was requested, however either of them writes it."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -37,22 +37,27 @@ class Spelling:
         return Decimal(amount[1]) * self.units.get(amount[2], 1)
 
 
-def unlike(asked: Mapping[str, object], got: Mapping[str, str], spelling: Spelling) -> dict[str, str]:
-    """Settings that the server tells otherwise than they were asked for: name -> what was asked, as it is written.
+def mismatched(settings: Mapping[str, object], got: Mapping[str, str], spelling: Spelling) -> dict[str, str]:
+    """Settings that the server reports otherwise than requested: name -> the requested value, as it is written.
 
-    `got`: the settings by the names that they were asked by, or that the server prints. What it does not tell is
+    `got`: the settings by the names of the request, or those that the server prints. What it does not report is
     left out.
     """
-    return {name: wanted for name, _, wanted in _unlike(asked, got, spelling)}
+    return {name: requested for name, _, requested in _mismatched(settings, got, spelling)}
 
 
-def differences(asked: Mapping[str, object], got: Mapping[str, str], spelling: Spelling) -> list[str]:
-    """The same for people: a line each, with what the server tells."""
-    return [f"{name} is {told}, not {wanted} as asked" for name, told, wanted in _unlike(asked, got, spelling)]
+def differences(settings: Mapping[str, object], got: Mapping[str, str], spelling: Spelling) -> list[str]:
+    """The same for people: a line each, with what the server reports."""
+    return [
+        f"{name} is {reported}, not {requested} as requested"
+        for name, reported, requested in _mismatched(settings, got, spelling)
+    ]
 
 
-def _unlike(asked: Mapping[str, object], got: Mapping[str, str], spelling: Spelling) -> Iterator[tuple[str, str, str]]:
-    for name, value in asked.items():
-        told = got.get(name, got.get(spelling.name(name)))
-        if told is not None and spelling.meaning(value) != spelling.meaning(told):
-            yield name, told, spelling.written(value)
+def _mismatched(
+    settings: Mapping[str, object], got: Mapping[str, str], spelling: Spelling
+) -> Iterator[tuple[str, str, str]]:
+    for name, value in settings.items():
+        reported = got.get(name, got.get(spelling.name(name)))
+        if reported is not None and spelling.meaning(value) != spelling.meaning(reported):
+            yield name, reported, spelling.written(value)

@@ -18,7 +18,7 @@ TRUTH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0":
 
 
 def valid_by(parse: Callable[[str], object]) -> AfterValidator:
-    """For a field that holds a URL: what `parse` refuses is an error of the field, in the words of `parse`."""
+    """For a field that holds a URL: what `parse` refuses is an error of the field, with the message of `parse`."""
 
     def check(url: str) -> str:
         try:

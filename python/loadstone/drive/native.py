@@ -12,7 +12,7 @@ from loadstone.plan.drive_plan import Plan
 NOISE_NS = 10_000_000
 """The wall clock may be slowed or hurried by so much without anybody having set it."""
 POLL_S = 0.2
-"""How long one wait for an interval lasts: the time after which a signal is seen."""
+"""How long one wait for an interval lasts: the time after which a signal is observed."""
 
 
 def engine_build() -> dict[str, str]:

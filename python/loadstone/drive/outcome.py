@@ -3,7 +3,7 @@
 Both come as JSON from the driver (native engine, client program, agent); these classes are the
 contract of that JSON. Histograms are HdrHistogram V2, compressed, base64, in nanoseconds.
 
-Whose phase an operation is counted in is told by its *intended* time; `Interval` counts tell
+Whose phase an operation is counted in is reported by its *intended* time; `Interval` counts tell
 what happened *within* the interval, whatever phase the operation belonged to.
 
 Kinds of errors: `server_*` (the first word of a Redis error), `wrong_reply`, `wrong_type`, `missing`,
@@ -129,12 +129,12 @@ class ThreadRecord(Part):
 
 
 class Connections(Part):
-    """`planned` is the size of the pool; `lost` ended without being told to.
+    """`planned` is the size of the pool; `lost` ended without being ordered to.
 
     `no_local_port`: those of `failed` for which this machine had no port of its own left.
 
     `closed_by_server`: closed by an HTTP server in good order, with a reply that said so or while nothing was
-    asked for, and opened again. `unrequested`: replies that came on a connection with no request to answer.
+    requested, and opened again. `unrequested`: replies that came on a connection with no request to answer.
     """
 
     planned: int

@@ -30,13 +30,13 @@ BOUNDS_S = (*(float(f"{digit}e{power}") for power in range(-5, 2) for digit in (
 NAMESPACE = "loadstone"
 COUNTERS = {
     "requests": "Operations that ended, by how",
-    "offered": "Operations that the plan asked for",
+    "offered": "Operations that the plan requires",
     "dropped": "Operations that were given up before they were sent",
     "sent_bytes": "Bytes sent to the endpoints",
     "received_bytes": "Bytes received from the endpoints",
 }
 GAUGES = {
-    "offered_per_second": "Operations that the plan asked for over the last second",
+    "offered_per_second": "Operations that the plan requires over the last second",
     "goodput_per_second": "Operations that ended right over the last second",
     "connections": "Open connections of the load",
     "users": "Virtual users",
@@ -118,8 +118,8 @@ class LiveExporter(Collector):
                 self._gauge(name, (), getattr(interval, name))
             for phase in PHASES:
                 self._gauge("phase", (("phase", phase),), phase == interval.phase)
-            for operation, seen in interval.operations.items():
-                self._operation(operation, seen, interval.duration_s)
+            for operation, observed in interval.operations.items():
+                self._operation(operation, observed, interval.duration_s)
 
     def sample(self, samples: Iterable[Sample]) -> None:
         """Take what the monitors saw at one moment; metrics without a name here are passed over."""
@@ -140,7 +140,10 @@ class LiveExporter(Collector):
             oldest_s = self._clock() - STALE_S
             gauges = {key: value for key, (value, reported_s) in self._gauges.items() if reported_s >= oldest_s}
             counters = {**self._counters, **self._reported}
-            responses = [(name, seen.below.tolist(), seen.count, seen.sum_s) for name, seen in self._responses.items()]
+            responses = [
+                (name, observed.below.tolist(), observed.count, observed.sum_s)
+                for name, observed in self._responses.items()
+            ]
         helps = {series.name: series.help for series in SERIES.values()} | COUNTERS | GAUGES
         yield from _families(CounterMetricFamily, counters, helps)
         yield from _families(GaugeMetricFamily, gauges, helps)
@@ -150,17 +153,17 @@ class LiveExporter(Collector):
             times.add_metric([hide(name)], buckets=[*buckets, ("+Inf", count)], sum_value=sum_s)
         yield times
 
-    def _operation(self, name: str, seen: IntervalOperation, duration_s: float) -> None:
+    def _operation(self, name: str, observed: IntervalOperation, duration_s: float) -> None:
         label = ("operation", name)
-        for outcome, number in {"ok": seen.ok, "timeout": seen.timeouts, **seen.errors}.items():
+        for outcome, number in {"ok": observed.ok, "timeout": observed.timeouts, **observed.errors}.items():
             self._count("requests", (label, ("outcome", outcome)), number)
-        self._count("offered", (label,), seen.offered)
-        self._count("dropped", (label,), seen.dropped)
+        self._count("offered", (label,), observed.offered)
+        self._count("dropped", (label,), observed.dropped)
         if duration_s > 0:
-            self._gauge("offered_per_second", (label,), seen.offered / duration_s)
-            self._gauge("goodput_per_second", (label,), seen.ok / duration_s)
-        if seen.response_ns.count:
-            self._responses[name].add(decode(seen.response_histogram), seen.response_ns.mean)
+            self._gauge("offered_per_second", (label,), observed.offered / duration_s)
+            self._gauge("goodput_per_second", (label,), observed.ok / duration_s)
+        if observed.response_ns.count:
+            self._responses[name].add(decode(observed.response_histogram), observed.response_ns.mean)
 
     def _count(self, name: str, labels: Labels, more: float) -> None:
         self._counters[(name, labels)] += more

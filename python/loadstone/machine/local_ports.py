@@ -20,7 +20,7 @@ class LocalPorts:
     first: int
     last: int
     reserved: int
-    """Those within that are given to nobody."""
+    """Those within that are given to no one."""
 
     @property
     def count(self) -> int:

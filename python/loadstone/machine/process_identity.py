@@ -20,7 +20,7 @@ class ProcessIdentity(NamedTuple):
     started_ticks: int
     """When it started, in clock ticks since the machine did: field 22 of /proc/PID/stat, see proc_pid_stat(5)."""
     boot: str
-    """The kernel's id of this start of the machine: after another one the ticks begin anew."""
+    """The kernel's id of this start of the machine: after another one the ticks start again."""
     command: str
     """Path of the program that it runs; empty where that may not be read."""
 
@@ -34,7 +34,7 @@ def identify(pid: int) -> ProcessIdentity | None:
 
 
 def started(pid: int) -> int | None:
-    """When a process started, in clock ticks since the machine did; None if there is none, or nobody says."""
+    """When a process started, in clock ticks since the machine did; None if there is none, or no one says."""
     fields = _stat(pid)
     return int(fields[19]) if len(fields) > 19 and fields[0] not in (b"Z", b"X") else None
 
@@ -46,9 +46,11 @@ def boot_id() -> str:
     return ""
 
 
-def end_identified(wanted: ProcessIdentity) -> bool:
+def end_identified(required: ProcessIdentity) -> bool:
     """SIGKILL to a process, if it is still the one that was written down; whether it was sent."""
-    return signal_if(wanted.pid, signal.SIGKILL, lambda: bool(wanted.command) and identify(wanted.pid) == wanted)
+    return signal_if(
+        required.pid, signal.SIGKILL, lambda: bool(required.command) and identify(required.pid) == required
+    )
 
 
 def signal_if(pid: int, number: int, still: Callable[[], bool]) -> bool:

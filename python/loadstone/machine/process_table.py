@@ -32,7 +32,7 @@ class Process(NamedTuple):
 
 
 def pids() -> list[int]:
-    """All processes that can be seen."""
+    """All processes that can be observed."""
     if sys.platform != "linux":
         return []
     return [int(name) for name in os.listdir(PROC) if name.isdecimal()]  # noqa: PTH208

@@ -17,7 +17,7 @@ _BASE_NS = time.time_ns() - _ticks_ns()
 
 
 def unix_ns() -> int:
-    """Nanoseconds since 1970, as the wall clock would say had nobody set it since this process started."""
+    """Nanoseconds since 1970, as the wall clock would say had no one set it since this process started."""
     return _BASE_NS + _ticks_ns()
 
 
@@ -27,5 +27,5 @@ def unix_s() -> float:
 
 
 def ahead_of_wall_ns() -> int:
-    """What is to be added to a reading of the wall clock made now; 0 but for noise if nobody set it."""
+    """What is to be added to a reading of the wall clock made now; 0 but for noise if no one set it."""
     return unix_ns() - time.time_ns()

@@ -4,18 +4,18 @@ import time
 from collections.abc import Mapping
 
 SHORTEST_S = 0.2
-"""Rates are told over stretches at least so long: the kernel counts much in ticks of 10 ms."""
+"""Rates are reported over stretches at least so long: the kernel counts much in ticks of 10 ms."""
 
 
 class Rates:
-    """Growth a second since rates were last told."""
+    """Growth a second since rates were last reported."""
 
     def __init__(self, counters: Mapping[str, float]) -> None:
         self._before = dict(counters)
         self._before_s = time.monotonic()
 
     def of(self, counters: Mapping[str, float]) -> dict[str, float]:
-        """The rate of each counter that was seen before; nothing if that is too short ago.
+        """The rate of each counter that was observed before; nothing if that is too short ago.
 
         A counter that falls (a thread ended and took its share along) has the rate 0.
         """

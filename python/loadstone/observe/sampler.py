@@ -1,4 +1,4 @@
-"""Asks all monitors on a steady schedule, in a thread of its own."""
+"""Queries all monitors on a steady schedule, in a thread of its own."""
 
 import math
 import threading
@@ -30,7 +30,7 @@ class Sampler:
         self._monitors = list(monitors)
         self._deliver = deliver
         self._interval_s = interval_s
-        self._told: set[int] = set()
+        self._reported: set[int] = set()
         self._stopping = False
         self._wake = threading.Event()
         self._failure: BaseException | None = None
@@ -91,8 +91,8 @@ class Sampler:
             try:
                 samples.extend(one for one in monitor.sample(unix_s) if math.isfinite(one.value))
             except Exception as error:
-                if index not in self._told:
-                    self._told.add(index)
+                if index not in self._reported:
+                    self._reported.add(index)
                     self.problems.append(
                         f"{type(monitor).__name__}: {type(error).__name__}: {shortened(str(error), 200)}"
                     )

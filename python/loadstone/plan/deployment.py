@@ -9,8 +9,8 @@ from loadstone import registry
 from loadstone.errors import UserError
 from loadstone.plan.design.order import derived_seed
 from loadstone.plan.mode import Mode, condition_text
-from loadstone.plan.wanted import StoredCount, WantedData, WantedSubject
-from loadstone.plan.wanted_subject import wanted_subject
+from loadstone.plan.required import RequiredData, RequiredSubject, StoredCount
+from loadstone.plan.required_subject import required_subject
 from loadstone.plan.workload.substitute import FieldError, Path, substitute
 from loadstone.spec.experiment import DataInto, DataSpec, Experiment
 from loadstone.spec.levels import Condition, fits
@@ -23,8 +23,8 @@ class Deployment:
     """The parts of one condition, after substitution; see `PlannedTrial`, which has the same fields."""
 
     servers: dict[str, dict[str, object]]
-    subjects: Mapping[str, WantedSubject]
-    data: tuple[WantedData, ...]
+    subjects: Mapping[str, RequiredSubject]
+    data: tuple[RequiredData, ...]
     stored: tuple[StoredCount, ...]
     target: str | None
 
@@ -54,7 +54,7 @@ class DeploymentPlanner:
             if fits(condition, settings.get("when", {}))
         }
         subjects = {
-            name: wanted_subject(self._experiment, name, condition, self._mode)
+            name: required_subject(self._experiment, name, condition, self._mode)
             for name, subject in self._experiment.subjects.items()
             if fits(condition, subject.when)
         }
@@ -84,7 +84,7 @@ class DeploymentPlanner:
             raise self._experiment.source.error(("data", name, "rows"), problem)
         return self._mode.scaled(rows)
 
-    def _data(self, condition: Condition, servers: Mapping[str, object]) -> Iterator[WantedData]:
+    def _data(self, condition: Condition, servers: Mapping[str, object]) -> Iterator[RequiredData]:
         for name, data in self._experiment.data.items():
             places: set[str] = set()
             for index, into in enumerate(data.into):
@@ -94,11 +94,11 @@ class DeploymentPlanner:
                     problem = f"is written to {into.server} twice for {condition_text(condition)}; narrow one `when`"
                     raise self._experiment.source.error(("data", name, "into", index), problem)
                 places.add(into.server)
-                yield self._wanted_data(name, data, into, condition)
+                yield self._required_data(name, data, into, condition)
 
-    def _wanted_data(self, name: str, data: DataSpec, into: DataInto, condition: Condition) -> WantedData:
+    def _required_data(self, name: str, data: DataSpec, into: DataInto, condition: Condition) -> RequiredData:
         filled = partial(self._filled, condition=condition)
-        return WantedData(
+        return RequiredData(
             name=name,
             rows=self._rows(name, condition),
             columns={column: str(filled(template)) for column, template in data.columns.items()},
@@ -128,7 +128,7 @@ class DeploymentPlanner:
         return self._experiment.source.error(path, f"{problem} for {condition_text(condition)}; narrow a `when`")
 
     def _target(
-        self, condition: Condition, servers: Mapping[str, Mapping[str, Any]], subjects: Mapping[str, WantedSubject]
+        self, condition: Condition, servers: Mapping[str, Mapping[str, Any]], subjects: Mapping[str, RequiredSubject]
     ) -> str | None:
         """Who gets the load; None: the subject, or else every server. It must be one that can."""
         written = self._filled(self._experiment.workload.target, condition)
@@ -146,8 +146,8 @@ class DeploymentPlanner:
         if not parts:
             problem = f"there is neither a server nor a subject for {condition_text(condition)}; widen a `when`"
             raise self._experiment.source.error(("servers",), problem)
-        asked = [written] if written else [] if subjects else list(servers)
-        for name in (name for name in asked if name in servers):
+        requested = [written] if written else [] if subjects else list(servers)
+        for name in (name for name in requested if name in servers):
             software = registry.software_of(servers[name])
             if software.takes_load:
                 continue

@@ -1,4 +1,4 @@
-"""The plan: what a driver is told to do, and the one thing that crosses languages.
+"""The plan: what a driver is ordered to do, and the one thing that crosses languages.
 
 Its JSON Schema is generated from these classes (`docs/plan.schema.json`); Rust reads the
 same JSON (`engine/src/plan.rs`), and both are tested against `tests/examples/plan/*.json`.
@@ -69,7 +69,7 @@ class RampUp(PlanPart):
 
 
 class Closed(PlanPart):
-    """Closed model: each virtual user waits for its reply, thinks, and asks again."""
+    """Closed model: each virtual user waits for its reply, thinks, and sends again."""
 
     kind: Literal["closed"] = "closed"
     users: int = Field(gt=0, le=1_000_000)
@@ -256,7 +256,7 @@ class Plan(PlanPart):
     verify: Verify = Verify()
     acknowledged: bool = Field(
         default=False,
-        description="hand over which writes were acknowledged, key by key; keys are exactly_once, or all operations "
+        description="report which writes were acknowledged, key by key; keys are exactly_once, or all operations "
         "write a document",
     )
     timeouts: Timeouts = Timeouts()

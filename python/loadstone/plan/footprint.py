@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadstone.plan.drive_plan import Closed, Command, Open, Plan
+from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import ASSUMED_RATE_PER_S, PlannedTrial
-from loadstone.plan.wanted import WantedData
 
 PER_KEY_BYTES = 128
 """Entry, object, headers, the key table's place while it doubles, and an expiry: 56 to 106 measured."""
@@ -226,7 +226,7 @@ def _element_bytes(command: Command, plan: Plan) -> int:
 
 
 def _highest(text: str) -> int:
-    """The highest offset that an argument names; 0 where it cannot be told."""
+    """The highest offset that an argument names; 0 where it cannot be determined."""
     uniform = _UNIFORM.fullmatch(text)
     number = uniform[2] if uniform else text
     return int(number) if number.isdecimal() else 0
@@ -260,7 +260,7 @@ def _document_bytes(plan: Plan) -> int:
     return plan.documents.payload_bytes + DOCUMENT_BYTES
 
 
-def _of_rows(data: WantedData) -> Footprint:
+def _of_rows(data: RequiredData) -> Footprint:
     """The rows of a data set in keys: each command makes a key, or adds an element to one."""
     sizes = {name: _template_bytes(template) for name, template in data.columns.items()}
     json_bytes = _row_bytes(data.columns) + sum(len(name.encode()) + 6 for name in data.columns)

@@ -1,4 +1,4 @@
-"""Levels and conditions in words, as rows and answers name them."""
+"""Levels and conditions as text, as rows and answers name them."""
 
 from collections.abc import Iterable, Mapping
 
@@ -11,8 +11,8 @@ _WORD = 3
 _SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
-def level_words(name: str, level: Level, factor: Factor | None, *, shared: bool = False) -> str:
-    """A level in words: `8 workers`, `1 kB`, `json`; a switch with its factor: `warm-up on`.
+def level_label(name: str, level: Level, factor: Factor | None, *, shared: bool = False) -> str:
+    """A level as text: `8 workers`, `1 kB`, `json`; a switch with its factor: `warm-up on`.
 
     So is a name for settings that says nothing without it: a number, a short word, or one that is a level of another
     factor, too (`shared`).
@@ -31,11 +31,11 @@ def level_words(name: str, level: Level, factor: Factor | None, *, shared: bool 
     return f"{number} {unit.removesuffix('s') if level == 1 else unit}"
 
 
-def condition_words(experiment: Experiment, condition: Mapping[str, Level], factors: Iterable[str]) -> str:
-    """These factors of a condition in words, with commas between."""
+def condition_label(experiment: Experiment, condition: Mapping[str, Level], factors: Iterable[str]) -> str:
+    """These factors of a condition as text, with commas between."""
     known = experiment.factors
     return ", ".join(
-        level_words(name, condition[name], known.get(name), shared=_is_shared(experiment, name, condition[name]))
+        level_label(name, condition[name], known.get(name), shared=_is_shared(experiment, name, condition[name]))
         for name in factors
     )
 
@@ -43,7 +43,7 @@ def condition_words(experiment: Experiment, condition: Mapping[str, Level], fact
 def label_of(experiment: Experiment, condition: Condition) -> str:
     """A condition as the first table that prints it calls it; outside of any table with all its factors."""
     table = next((table for table in experiment.tables if prints(experiment, table, condition)), None)
-    return condition_words(experiment, condition, table.vary if table else condition)
+    return condition_label(experiment, condition, table.vary if table else condition)
 
 
 def prints(experiment: Experiment, table: Table, condition: Condition) -> bool:

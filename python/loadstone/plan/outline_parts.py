@@ -47,7 +47,7 @@ def parts(run_plan: RunPlan, experiment: Experiment) -> Iterator[Message]:
 
 
 def _subject(experiment: Experiment, name: str, trials: list[PlannedTrial]) -> Message:
-    """What it is, and what it is started anew for; of one of the user's, what it must have been started with."""
+    """What it is, and what it is started again for; of one of the user's, what it must have been started with."""
     subject, planned = experiment.subjects[name], trials[0].subjects[name]
     when = _when(subject.when)
     if not planned.urls:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from loadstone.plan.drive_plan import Closed, Open, Plan
+from loadstone.plan.required import PlannedCrash, RequiredData, RequiredSubject, StoredCount
 from loadstone.plan.trial_length import TRIAL_OVERHEAD_S
-from loadstone.plan.wanted import PlannedCrash, StoredCount, WantedData, WantedSubject
 
 Level = str | int | float | bool
 Condition = dict[str, Level]
@@ -23,7 +23,7 @@ ten of `aof-modes` on two CPUs, 1.5 to 3 (2026-11-22)."""
 ROWS_PER_S = 20_000
 """How fast rows are taken to be written before the first trial."""
 CRASH_S = 4.0
-"""What a crash is taken to cost beside the load until the kill: the server's restart, and counting."""
+"""What a crash is taken to cost in addition to the load until the kill: the server's restart, and counting."""
 REPORT_S, REPORT_TRIAL_S = 5.0, 0.04
 """What judging a run and writing its report is taken to cost, and what each trial adds: 4.5 s for 20 trials, 9 s for
 119, on two CPUs that others use, too (2026-11-22)."""
@@ -65,7 +65,7 @@ class Group:
     trial_s: float
     """Mean length of the measure phase of its trials in seconds."""
     overhead_s: float
-    """Mean of what a trial takes beside that: warm-up, loading, drain, start."""
+    """Mean of what a trial takes in addition to that: warm-up, loading, drain, start."""
 
     @property
     def block_s(self) -> float:
@@ -88,9 +88,9 @@ class PlannedTrial:
     load: Plan | None
     """Stores the data that the trial needs; None when it needs none."""
     group: str = TABLE_GROUP
-    subjects: Mapping[str, WantedSubject] = field(default_factory=dict)
+    subjects: Mapping[str, RequiredSubject] = field(default_factory=dict)
     """Applications that must run, by name."""
-    data: tuple[WantedData, ...] = ()
+    data: tuple[RequiredData, ...] = ()
     """Rows that must be there before the first trial on a server."""
     stored: tuple[StoredCount, ...] = ()
     target: str | None = None

@@ -27,8 +27,8 @@ def trial_length_s(
     makes short trials the better ones: with w = 1 s the rule gives 3.3 s, with w = 5 s 7.5 s, with w = 30 s 18 s.
     """
     variance = _variance(interval_sd, interval_correlation)
-    wanted = math.sqrt(overhead_s * variance) / trial_sd if trial_sd > 0 else TRIAL_MAX_S
-    return min(max(wanted, TRIAL_MIN_S), TRIAL_MAX_S)
+    required = math.sqrt(overhead_s * variance) / trial_sd if trial_sd > 0 else TRIAL_MAX_S
+    return min(max(required, TRIAL_MIN_S), TRIAL_MAX_S)
 
 
 def expected_spread(trial_s: float) -> float:

@@ -85,7 +85,7 @@ class ServerCounters(Facts):
     """Its other figures by their INFO names, e.g. `total_net_input_bytes`."""
     run_id: str | None = None
     settings: dict[str, str] = {}
-    """Those that may spoil a figure, as the server tells them: `loglevel`, `slowlog-log-slower-than`."""
+    """Those that may distort a figure, as the server reports them: `loglevel`, `slowlog-log-slower-than`."""
     monitor_clients: int | None = None
     slow_log_entries: int | None = None
     latency_events: dict[str, int] = {}
@@ -107,14 +107,14 @@ class ServerCounters(Facts):
 
 
 class ServerTrial(Facts):
-    """A server right before and right after the drive. None: it could not be asked."""
+    """A server right before and right after the drive. None: it could not be queried."""
 
     before: ServerCounters | None = None
     after: ServerCounters | None = None
 
 
 SnapshotPair = tuple[Snapshot | None, Snapshot | None]
-"""Right before and right after a drive; None: the server could not be asked."""
+"""Right before and right after a drive; None: the server could not be queried."""
 
 
 class SeriesPoint(Facts):
@@ -136,9 +136,9 @@ class HostFacts(Facts):
     swapped_bytes: float | None = None
     """Moved in from and out to swap."""
     throttled_s: float | None = None
-    """How long the driver's control group was held back."""
+    """How long the driver's control group was throttled."""
     huge_pages_always: bool | None = None
-    """Whether the kernel gives huge pages to every process, asked for or not."""
+    """Whether the kernel gives huge pages to every process, requested or not."""
     overcommit_memory: int | None = None
     """The kernel's setting of that name."""
 
@@ -179,7 +179,7 @@ class StoredFacts(Facts):
     """None: it could not be counted."""
     after: int | None = None
     answered: int = 0
-    """Right replies of the operation in the whole drive, warm-up and drain included."""
+    """Correct replies of the operation in the whole drive, warm-up and drain included."""
     unknown: int = 0
     """Operations that may have stored it or not: errors, time-outs, replies that never came."""
     keys_before: int | None = None
@@ -196,7 +196,7 @@ class SubjectFacts(Facts):
     throttled_s: float | None = None
     """How long its CPU limit throttled it during the drive, summed over replicas and CPUs; None without a limit."""
     restless_cores: float | None = None
-    """What it still took without load after its warm-up, when that had been waited for in vain; None: it fell quiet."""
+    """What it still took without load after its warm-up, after the longest wait; None: it became idle."""
 
 
 class PartStart(Facts):
@@ -240,7 +240,7 @@ class TrialFacts(Facts):
     servers: dict[str, ServerTrial] = {}
     """Every server with such counters, by its name."""
     starts: dict[str, PartStart] = {}
-    """Every process that can be seen and every server, by its part."""
+    """Every process that can be observed and every server, by its part."""
     ceiling: Ceiling | None = None
     series: tuple[SeriesPoint, ...] = ()
     response_dispersion: float | None = None
@@ -254,7 +254,7 @@ class TrialFacts(Facts):
     settings: dict[str, dict[str, str]] = {}
     """Server -> settings that the experiment gives it, as read back right before the trial; none: not answered."""
     unlike: dict[str, dict[str, str]] = {}
-    """Those of them that are not as asked: what was asked."""
+    """Those of them that differ from what was requested: what was requested."""
     limits: dict[str, PartLimits] = {}
     """Server -> the limits that it has, or was to have."""
     seen: dict[str, dict[str, AvgMax]] = {}
@@ -266,7 +266,7 @@ class TrialFacts(Facts):
     ports: PortFacts | None = None
     """None where the system does not tell."""
     placement: Placement | None = None
-    """Which CPUs servers and driver were given; None: nobody placed them."""
+    """Which CPUs servers and driver were given; None: no one placed them."""
 
     @model_validator(mode="before")
     @classmethod

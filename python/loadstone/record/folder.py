@@ -43,7 +43,7 @@ from loadstone.record.reading import read_crashes, read_environment, read_looks,
 from loadstone.record.trial import TrialRecord
 from loadstone.secrecy.known_secrets import hidden
 
-_SWITCH_WORDS = {"on", "off", "yes", "no", "y", "n"}
+_SWITCH_TEXTS = {"on", "off", "yes", "no", "y", "n"}
 
 
 class RunFolder:
@@ -131,7 +131,7 @@ class RunFolder:
         self.crashes.sync()
 
     def write_plan(self, plan_summary: PlanSummary) -> None:
-        """Write `plan.json` anew, whole or not at all: the same plan with another budget."""
+        """Write `plan.json` again, whole or not at all: the same plan with another budget."""
         before_s = read_plan(self.path).budget_s
         self.more_time = before_s > 0 and not 0 < plan_summary.budget_s <= before_s
         write_file(self.path / PLAN, dump_document(plan_summary.model_dump(mode="json")))
@@ -166,13 +166,13 @@ class TrialWriter:
     def __init__(self, folder: RunFolder, trial: str, attempt: int) -> None:
         self.trial = trial
         self.attempt = attempt
-        self.seen: list[Interval] = []
+        self.observed: list[Interval] = []
         """The intervals written so far."""
         self._folder = folder
 
     def add_interval(self, interval: Interval) -> None:
         """Append a line an operation to `intervals.jsonl`. Raises as `LineFile.append`."""
-        self.seen.append(interval)
+        self.observed.append(interval)
         whole = interval.model_dump(mode="json", exclude={"operations"})
         for name, operation in interval.operations.items():
             figures = operation.model_dump(mode="json", exclude={"response_histogram", "service_histogram"})
@@ -192,7 +192,7 @@ class TrialWriter:
         """
         facts = hidden({**trial.facts, "attempt": self.attempt})
         written = trial.model_copy(update={"facts": facts})
-        lines = "".join(f"{line}\n" for line in log_lines(self.seen, trial.started_unix_ns))
+        lines = "".join(f"{line}\n" for line in log_lines(self.observed, trial.started_unix_ns))
         write_file(self._folder.path / LATENCY / f"{trial.trial}.hlog", lines.encode())
         self._folder.intervals.sync()
         self._folder.samples.sync()
@@ -257,11 +257,11 @@ def _yaml(record: Mapping[str, Any]) -> bytes:
 
 
 def _quoted(value: Any) -> Any:
-    """A copy in which words that some readers of YAML take for a switch stand in quotes."""
+    """A copy in which texts that some readers of YAML take for a switch stand in quotes."""
     if isinstance(value, Mapping):
         return {_quoted(key): _quoted(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_quoted(item) for item in value]
-    if isinstance(value, str) and value.lower() in _SWITCH_WORDS:
+    if isinstance(value, str) and value.lower() in _SWITCH_TEXTS:
         return DoubleQuotedScalarString(value)
     return value

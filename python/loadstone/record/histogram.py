@@ -16,7 +16,7 @@ PER_MILLE = {"p50": 500, "p90": 900, "p95": 950, "p99": 990, "p999": 999}
 """The quantiles that are printed, in thousandths."""
 
 SAMPLES_BEYOND = 100
-"""A quantile is told only if at least so many operations lie beyond it."""
+"""A quantile is reported only if at least so many operations lie beyond it."""
 
 _LONGEST_NS = 3_600_000_000_000
 _SIGNIFICANT_DIGITS = 3
@@ -107,7 +107,7 @@ def quantiles_ns(
 
 def quantiles_of_summary(latency: Latency) -> Quantiles:
     """Quantiles of a driver's own summary, without those that too few values lie beyond."""
-    told = {
+    reported = {
         name: getattr(latency, name) if measurable(per_mille, latency.count) else None
         for name, per_mille in PER_MILLE.items()
     }
@@ -116,7 +116,7 @@ def quantiles_of_summary(latency: Latency) -> Quantiles:
         min=latency.min if known else None,
         mean=latency.mean if known else None,
         max=latency.max if known else None,
-        **told,
+        **reported,
     )
 
 

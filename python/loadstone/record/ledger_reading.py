@@ -1,4 +1,4 @@
-"""Reading `ledger.jsonl` of a run's folder, which may be anybody's: used only if nobody but its owner can write it."""
+"""Reading `ledger.jsonl` of a run's folder, which may be anybody's: used only if no one but its owner can write it."""
 
 import fcntl
 import json
@@ -30,7 +30,7 @@ class Entries:
     machine: str
     """`machine.machine_id` of where the run was made."""
     process: tuple[int, int]
-    """Id and start of the process that wrote to it last, see `process_identity.started`; 0 where nobody says."""
+    """Id and start of the process that wrote to it last, see `process_identity.started`; 0 where no one says."""
     open: dict[tuple[Place, Made], None] = field(default_factory=dict)
     """What was made and not removed, in the order in which it was noted."""
 

@@ -66,12 +66,12 @@ def _other_identity() -> str:
     """Where there is no machine-id file: macOS's own number, else the network card's."""
     if platform.system() == "Darwin":
         try:
-            told = subprocess.run(
+            reported = subprocess.run(
                 ["/usr/sbin/ioreg", "-rd1", "-c", "IOPlatformExpertDevice"], capture_output=True, text=True, timeout=5
             ).stdout
         except (OSError, subprocess.SubprocessError):
-            told = ""
-        if match := re.search(r'"IOPlatformUUID" = "([^"]+)"', told):
+            reported = ""
+        if match := re.search(r'"IOPlatformUUID" = "([^"]+)"', reported):
             return match[1]
     node = uuid.getnode()
     made_up = node >> 40 & 1  # the multicast bit: no card was found, and the number is random
@@ -80,8 +80,8 @@ def _other_identity() -> str:
 
 def cpu_model() -> str | None:
     """The processor's name for people."""
-    told = _text("/proc/cpuinfo") or ""
-    if match := re.search(r"^(?:model name|Model|Hardware)\s*:\s*(.+)$", told, re.MULTILINE):
+    reported = _text("/proc/cpuinfo") or ""
+    if match := re.search(r"^(?:model name|Model|Hardware)\s*:\s*(.+)$", reported, re.MULTILINE):
         return match[1].strip()
     return platform.processor() or None
 
@@ -112,7 +112,7 @@ def is_loopback(host: str) -> bool | None:
 
 
 def _virtualisation() -> str | None:
-    """The hypervisor's product where one is seen, `none` where there is none."""
+    """The hypervisor's product where one is observed, `none` where there is none."""
     flags = re.search(r"^flags\s*:.*$", _text("/proc/cpuinfo") or "", re.MULTILINE)
     if flags is None:
         return None

@@ -7,8 +7,8 @@ from dataclasses import asdict
 
 from pydantic import BaseModel, ConfigDict
 
+from loadstone.plan.required import PlannedCrash
 from loadstone.plan.run_plan import TABLE_GROUP, Condition, PlannedTrial, RunPlan
-from loadstone.plan.wanted import PlannedCrash
 from loadstone.secrecy.known_secrets import hidden
 from loadstone.secrecy.text import without_login
 

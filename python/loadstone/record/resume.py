@@ -15,7 +15,7 @@ from loadstone.record.reading import read_environment, read_plan
 from loadstone.secrecy.known_secrets import hidden
 
 _OPTIONS = (("seed", "--seed"), ("quick", "--quick"), ("as_published", "--as-published"), ("scale", "--scale"))
-_ADVICE = "run it anew without --resume"
+_ADVICE = "run it again without --resume"
 _SAME_MACHINE = (
     ("machine", "machine_id"),
     ("machine", "cpu_model"),
@@ -102,7 +102,7 @@ def _listed(value: object) -> str:
 
 
 def _condition_difference(then: set[tuple[Any, ...]], now: set[tuple[Any, ...]]) -> str:
-    """One condition that stands on one side only, in words."""
+    """One condition that stands on one side only, as text."""
     gone, new = then - now, now - then
     side, only = ("was in the folder's plan and is not now", gone) if gone else ("is new", new)
     example = min(only, key=str)

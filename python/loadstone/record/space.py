@@ -8,7 +8,7 @@ from loadstone.plan.drive_plan import Phases, Plan
 from loadstone.plan.run_plan import TABLE_GROUP, RunPlan
 
 HISTOGRAM_BYTES = 6_000
-"""Upper bound of one encoded histogram of an interval, seen at wide latencies."""
+"""Upper bound of one encoded histogram of an interval, observed at wide latencies."""
 LINE_BYTES = 800
 """Upper bound of a line of `intervals.jsonl`."""
 SAMPLES_BYTES = 4_000

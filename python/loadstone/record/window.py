@@ -27,17 +27,17 @@ class Window:
         return self.end_s - self.start_s
 
     def parts(self, metric: str) -> list[str]:
-        """The parts of which this metric was seen at all, in order of their names."""
+        """The parts of which this metric was observed at all, in order of their names."""
         return sorted(part for part, name in self._series if name == metric)
 
     def metrics(self, part: str) -> list[str]:
-        """What was seen of this part at all, in order of names."""
+        """What was observed of this part at all, in order of names."""
         return sorted(metric for name, metric in self._series if name == part)
 
     def increase(self, part: str, metric: str) -> float | None:
         """How much a growing counter grew within the stretch; between samples it grows evenly.
 
-        None where the samples do not lie around the stretch. A counter that falls began anew.
+        None where the samples do not lie around the stretch. A counter that falls started again.
         """
         grown, covered_s = 0.0, 0.0
         for (t0, v0), (t1, v1) in pairwise(self._series.get((part, metric), [])):
@@ -51,11 +51,11 @@ class Window:
 
     def mean(self, part: str, metric: str) -> float | None:
         """The mean of a rate or a share that each sample tells of the time since the one before."""
-        seen = self._within(part, metric)
-        covered_s = sum(inside_s for _, inside_s in seen)
+        observed = self._within(part, metric)
+        covered_s = sum(inside_s for _, inside_s in observed)
         if self.length_s <= 0 or covered_s < _COVERED * self.length_s:
             return None
-        return sum(value * inside_s for value, inside_s in seen) / covered_s
+        return sum(value * inside_s for value, inside_s in observed) / covered_s
 
     def highest(self, part: str, metric: str) -> float | None:
         """The highest value of a rate or a share, of samples most of whose time lies within the stretch."""

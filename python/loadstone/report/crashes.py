@@ -1,4 +1,4 @@
-"""What was lost when a server was killed, in words and figures, the same in every format."""
+"""What was lost when a server was killed, as text and figures, the same in every format."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""What the words of a report mean, one line each, for a reader who has read no statistics."""
+"""What the terms of a report mean, one line each, for a reader who has read no statistics."""
 
 from loadstone.analyse.model import Analysis
 from loadstone.judge.verdict import VerdictKind
@@ -17,15 +17,15 @@ _COMPARING = {
     "margin": "The difference that does not matter, by the experiment's own choice, made beforehand.",
     "look": "A moment at which the run judges what it has and stops if that is enough, after 8, 12, 18, 27 or 40 "
     "blocks.",
-    "stall": "A block in which one side was worse than usual by more than a fifth. The typical difference does not "
-    "feel a few of them, so they are counted apart.",
-    "minimum detectable effect": "A true difference of this size would have been noticed 8 times in "
+    "stall": "A block in which one side was worse than usual by more than a fifth. A few of them hardly change the "
+    "typical difference: they are counted apart.",
+    "minimum detectable effect": "A true difference of this size would have been detected 8 times in "
     "10 with so many blocks. Smaller ones can easily hide in the noise.",
     "total work": "All blocks added up. Every stall counts here, as it does not in the typical difference.",
     "noise floor": "The smallest difference that the whole time budget could show on this machine.",
     "repeated block": "A block that was measured again because something outside disturbed it; never because of its "
     "result. Earlier versions did so; now what others took widens the bound of a figure.",
-    "exploratory": "Beside the question: many figures, of which some will differ by chance. Good for the next "
+    "exploratory": "In addition to the question: many figures, of which some will differ by chance. Good for the next "
     "question, not for an answer.",
 }
 
@@ -46,16 +46,16 @@ _MEASURING = {
     "condition": "One setting of everything that is varied; a row of a table.",
     "trial": "One execution of one condition: ramp-up, warm-up, measurement, drain.",
     "block": "The conditions of a comparison once each, in random order and close in time. Only a difference that "
-    "returns block after block can be told from chance.",
+    "returns block after block can be distinguished from chance.",
     "order": "The trial's place in its block, drawn at random.",
     "attempt": "1, or more where the trial was measured again because the run was interrupted in its block.",
     "budget": "How long the run may last.",
     "generator": "The part that makes the load. When it is saturated, it measures itself and not the server.",
     "server": "The Redis or the database that is under load.",
     "subject": "The application under test, between the generator and the server.",
-    "bottleneck": "The part that was full, so that more load would not have given more: its evidence stands in the "
-    "list of trials. 'Round trips' means that nothing was full and the users waited for replies.",
-    "scaled": "Users and rows are fewer than the original's by the same factor, so that a small machine can bear them. "
+    "bottleneck": "The part that was saturated: more load would not have given more. The list of trials has its "
+    "evidence. 'Round trips' means that nothing was saturated and the users waited for replies.",
+    "scaled": "Users and rows are fewer than the original's by the same factor, to fit a small machine. "
     "Compare conditions with each other, not with the original.",
     "published": "The original study's figure, measured on its author's machine: context, never a target.",
 }

@@ -1,4 +1,4 @@
-"""Levels of factors: the number behind a level, and the words for it."""
+"""Levels of factors: the number behind a level, and the text for it."""
 
 from loadstone.analyse.model import FactorView
 from loadstone.judge.verdict import Level
@@ -17,7 +17,7 @@ def number_of(level: Level) -> float | None:
 
 
 def level_text(level: Level, factor: FactorView | None = None) -> str:
-    """The level in words: switches as on and off, numbers with the factor's unit."""
+    """The level as text: switches as on and off, numbers with the factor's unit."""
     if isinstance(level, bool):
         return "on" if level else "off"
     if isinstance(level, str):

@@ -23,7 +23,7 @@ def trials(analysis: Analysis) -> str:
 
 
 def badges(analysis: Analysis) -> list[tuple[str, str]]:
-    """Short words on what kind of run this was, each with its explanation."""
+    """Short labels for what kind of run this was, each with its explanation."""
     found = []
     if comparison := fmt.sentence(analysis.comparison):
         found.append((comparison, "What this run may say about differences between conditions."))

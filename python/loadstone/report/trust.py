@@ -59,7 +59,7 @@ def trust(analysis: Analysis) -> Trust:
     return Trust(reasons.count(""), once, len(rows), tuple(others))
 
 
-def trust_words(analysis: Analysis) -> str:
+def trust_text(analysis: Analysis) -> str:
     """`3 of 54 figures good within 10 %; 38: their bounds are small, ...; 9: the interval is wider`."""
     found = trust(analysis)
     if not found.of:

@@ -53,7 +53,9 @@ def check_given(data: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
 
 
 def _not_kept() -> str:
-    return "the secret is not kept in a run's folder; give the original experiment, or set it anew, best as ${env:NAME}"
+    return (
+        "the secret is not kept in a run's folder; give the original experiment, or set it again, best as ${env:NAME}"
+    )
 
 
 def _learn_names(data: Mapping[str, Any]) -> None:

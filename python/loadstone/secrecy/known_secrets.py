@@ -1,7 +1,7 @@
 """The secrets of this process: learned when they are read or made, hidden in all that leaves it.
 
 Every file, log, report, line of the terminal, error and metric passes `hide` or `hidden`. A secret that was given as
-`${env:NAME}` or `${secret:NAME}` is replaced by that reference, so that two of them can be told apart and a recorded
+`${env:NAME}` or `${secret:NAME}` is replaced by that reference, so that two of them can be distinguished and a recorded
 command works again; every other one by `***`.
 """
 
@@ -31,7 +31,7 @@ _COMMON = frozenset(
         *("valkey",),
     }
 )
-"""Words of every report. As a password they are hidden in its place, and cannot be told from the word elsewhere."""
+"""Terms of every report. As a password they are hidden in its place; elsewhere they cannot be distinguished."""
 
 
 class Registry:

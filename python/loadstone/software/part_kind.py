@@ -1,4 +1,4 @@
-"""What a part is, and which of its metrics tell what: asked in `registry.PART_KINDS` by the kind in its record."""
+"""What a part is, and which of its metrics tell what: queried in `registry.PART_KINDS` by the kind in its record."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,4 +1,4 @@
-"""The built-in experiments: where they are, and what each asks."""
+"""The built-in experiments: where they are, and what each queries."""
 
 import re
 from pathlib import Path

@@ -74,7 +74,9 @@ def _comparisons(experiment: Experiment) -> None:
         at: Path = ("comparisons", index)
         name = comparison.name
         if name == _TAKEN:
-            raise experiment.source.error((*at, "name"), f"'{name}' is a word of loadstone's own; choose another name")
+            raise experiment.source.error(
+                (*at, "name"), f"'{name}' is a reserved name of loadstone; choose another one"
+            )
         if name in names:
             problem = f"'{name}' is used twice; give each comparison its own name"
             raise experiment.source.error((*at, "name"), problem)

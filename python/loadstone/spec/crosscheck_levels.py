@@ -13,8 +13,8 @@ def check_when(experiment: Experiment, path: Path, when: object) -> None:
     """The factors and levels of a `when`, of one that was read as any data, too."""
     if not isinstance(when, Mapping):
         raise experiment.source.error(path, f"{shown(when)} is not a mapping; write factor: level")
-    for factor, wanted in when.items():
-        levels = wanted if isinstance(wanted, list | tuple) else (wanted,)
+    for factor, required in when.items():
+        levels = required if isinstance(required, list | tuple) else (required,)
         for level in levels:
             if not isinstance(level, Level):
                 raise experiment.source.error((*path, factor), f"{shown(level)} is no level; write a text or a number")

@@ -225,7 +225,7 @@ class LoadData(SpecPart):
     """Data that must be there before a trial of the conditions `when`: every key once, by `operation`.
 
     Of several operations with that name it is the one for the condition, where the factors that
-    stand in this `when` are not asked (`get` is loaded by `set`, of the same storage).
+    stand in this `when` are not queried (`get` is loaded by `set`, of the same storage).
     """
 
     operation: str
@@ -233,7 +233,7 @@ class LoadData(SpecPart):
 
 
 class StoredSpec(SpecPart):
-    """How a server counts what an operation stores: asked around a trial, and held against correct replies.
+    """How a server counts what an operation stores: queried around a trial, and held against correct replies.
 
     Only where the condition has that operation.
     """
@@ -337,7 +337,7 @@ class Crash(SpecPart):
 
 
 class Workload(SpecPart):
-    """The load, in the plan's own words; a value may be `${factor}`, or text with a unit (`10 kB`, `5 s`).
+    """The load, in the plan's own terms; a value may be `${factor}`, or text with a unit (`10 kB`, `5 s`).
 
     Beyond the plan's words, `documents.field_share` gives `field_bytes` as a share of the payload, and `keys.count_of`
     the name of a data set (`Experiment.data`) whose rows are the `count`; where it is an empty text, `count` holds.
@@ -349,7 +349,7 @@ class Workload(SpecPart):
     target: Any = None
     """The server or subject that gets the load; None: the subject of the condition, or else every server."""
     scaled: Any = True
-    """Whether `--scale` changes the users and the pool of the condition at hand."""
+    """Whether `--scale` changes the users and the pool of the current condition."""
     model: dict[str, Any]
     models: tuple[ModelSpec, ...] = ()
     """Where some conditions need another model, e.g. an open one, which compares latencies at an equal rate."""

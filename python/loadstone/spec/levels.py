@@ -1,4 +1,4 @@
-"""Levels of factors: how they are told apart, and the references to them in a text."""
+"""Levels of factors: how they are distinguished, and the references to them in a text."""
 
 import json
 import re
@@ -37,10 +37,10 @@ def is_level(level: Level, levels: Iterable[Level]) -> bool:
 def fits(condition: Condition, when: Mapping[str, Any], without: Iterable[str] = ()) -> bool:
     """Whether a condition has, for each factor of `when`, its level or one of its levels.
 
-    Factors of `without` are not asked.
+    Factors of `without` are not queried.
     """
-    asked = when.keys() - set(without)
-    return all(is_level(condition[factor], _several(when[factor])) for factor in asked)
+    requested = when.keys() - set(without)
+    return all(is_level(condition[factor], _several(when[factor])) for factor in requested)
 
 
 def _several(levels: Any) -> Iterable[Level]:

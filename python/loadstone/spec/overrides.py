@@ -37,8 +37,10 @@ def parse_only(experiment: Experiment, texts: Iterable[str]) -> Only:
         if name not in experiment.factors:
             hint = nearest(name, experiment.factors)
             raise UserError(f"--only {text}: '{name}' is no factor; {hint}factors are: {listed(experiment.factors)}")
-        wanted = [_level(experiment.factors[name], word.strip(), f"--only {text}", name) for word in levels.split(",")]
-        chosen.setdefault(name, []).extend(level_text(level) for level in wanted)
+        required = [
+            _level(experiment.factors[name], word.strip(), f"--only {text}", name) for word in levels.split(",")
+        ]
+        chosen.setdefault(name, []).extend(level_text(level) for level in required)
     return {
         name: tuple(level for level in experiment.factors[name].levels if level_text(level) in texts_of_levels)
         for name, texts_of_levels in chosen.items()
@@ -74,7 +76,7 @@ def override(
 ) -> Experiment:
     """The experiment as if `--set PATH=VALUE`, `--server NAME=URL` and `--subject` had been written in its file.
 
-    A value set by hand below `workload` also wins over what `--quick` and `--as-published` replace.
+    A value set manually below `workload` also wins over what `--quick` and `--as-published` replace.
     A server given by URL must offer the modules that the experiment needs. Raises UserError.
     """
     source = experiment.source

@@ -1,4 +1,4 @@
-"""What pydantic found wrong, in words for a person: the path in the data and one sentence."""
+"""What pydantic found wrong, as text for a person: the path in the data and one sentence."""
 
 import types
 from collections.abc import Iterable, Mapping, Sequence
@@ -108,8 +108,8 @@ def _sentence(details: list[ErrorDetails], model: type[BaseModel], path: Path, d
         return f"{shown(value)} is too long"
     nouns = list(dict.fromkeys(_NOUNS[d["type"]] for d in details if d["type"] in _NOUNS))
     if nouns:
-        wanted = nouns[0] if len(nouns) == 1 else f"{', '.join(nouns[:-1])} or {nouns[-1]}"
-        return f"{shown(value)} is not {wanted}; {_REMEDIES[nouns[0]]}"
+        required = nouns[0] if len(nouns) == 1 else f"{', '.join(nouns[:-1])} or {nouns[-1]}"
+        return f"{shown(value)} is not {required}; {_REMEDIES[nouns[0]]}"
     return f"{shown(value)}: {detail['msg']}"
 
 

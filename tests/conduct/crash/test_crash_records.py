@@ -11,8 +11,8 @@ import pytest
 
 from loadstone.conduct.crash.crashes import Crashes
 from loadstone.errors import Interrupted, ServerGone, UserError
+from loadstone.plan.required import PlannedCrash
 from loadstone.plan.run_plan import CrashTrial, PlannedTrial
-from loadstone.plan.wanted import PlannedCrash
 from loadstone.record.crash import CrashRecord
 
 from ...fake_redis import FakeServer, numbered
@@ -186,7 +186,7 @@ def test_parts_that_do_not_start_are_recorded(lab: Lab, error: Exception) -> Non
     assert lab.one().failure == str(error)
 
 
-def test_a_driver_that_reaches_nobody_is_recorded(lab: Lab) -> None:
+def test_a_driver_that_reaches_no_one_is_recorded(lab: Lab) -> None:
     lab.rig.driver.at = {"begin": lab.server.end}
     assert "Connection refused" in (lab.one().failure or "")
 

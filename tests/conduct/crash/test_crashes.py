@@ -172,7 +172,7 @@ def test_overwritten_keys_hold_their_highest_acknowledged_version(crash: Crash, 
     record, found = crash("always", operation, keys=("uniform", 100), kind=kind)
     assert record.acknowledged > found.keys, "keys were written again and again"
     assert found.lost == 0
-    # Nobody may have written a key, or one of two writes that were in flight at once overtook the other.
+    # No one may have written a key, or one of two writes that were in flight at once overtook the other.
     assert found.present > 50
     found = crash("no", operation, keys=("uniform", 100), kind=kind)[1]
     assert found.lost == found.keys > 50

@@ -78,7 +78,7 @@ def test_keys_of_other_databases_are_foreign_too(users_redis: Start) -> None:
     assert f"({FOREIGN:,} keys there)" in refusal(theirs, **BIG)
 
 
-def test_a_cache_that_nobody_else_uses_may_overflow(users_redis: Start) -> None:
+def test_a_cache_that_no_one_else_uses_may_overflow(users_redis: Start) -> None:
     """It is what some experiments want to see; what an earlier run left is ours."""
     theirs = users_redis()
     with theirs.client() as client:
@@ -153,7 +153,7 @@ def test_nonsense_of_a_server_is_no_room_and_no_crash(info: dict[str, Any]) -> N
 def test_the_run_ends_at_the_first_loss_and_keeps_the_trial_as_invalid(
     users_redis: Start, rig: Open, policy: str, operation: str
 ) -> None:
-    """Nothing was asked beforehand: as where others fill the server meanwhile."""
+    """Nothing was queried beforehand: as where others fill the server meanwhile."""
     theirs = users_redis()
     filled(theirs, policy, 2 * MIB)
     run = rig(text(theirs, measure="5 s", **BIG))
@@ -208,7 +208,7 @@ def test_rows_that_find_no_room_end_the_run(
     theirs = users_redis()
     filled(theirs, policy, 2 * MIB)
     run = rig(text(theirs, **SMALL) + ROWS)
-    with pytest.raises(OutOfRoom, match=r"threw|refused|OOM|are free"):
+    with pytest.raises(OutOfRoom, match=r"evicted|refused|OOM|are free"):
         run.trial()
     (record,) = run.recorded()
     assert record.verdict == "invalid"

@@ -10,7 +10,7 @@ from loadstone.conduct.gates.confinement import REMARKS, confined
 from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import UserError
-from loadstone.options import RunOptions, wanted_experiment, wanted_plan
+from loadstone.options import RunOptions, requested_experiment, requested_plan
 from loadstone.plan.run_plan import RunPlan
 from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.spec.built_in import names
@@ -32,13 +32,13 @@ def users_url(tmp_path: Path) -> Iterator[str]:
 
 def plan_on(url: str, experiment: str | Path, **changes: object) -> RunPlan:
     """The plan of an experiment with servers of the user's in the place of its own."""
-    written = wanted_experiment(RunOptions(experiment=str(experiment)))
+    written = requested_experiment(RunOptions(experiment=str(experiment)))
     theirs = tuple(
         f"{name}={MARIADB if registry.software_of(settings).name == 'mariadb' else url}"
         for name, settings in written.servers.items()
     )
     options = RunOptions(experiment=str(experiment), servers=theirs, seed=1, **changes)  # type: ignore[arg-type]
-    return wanted_plan(wanted_experiment(options), options)
+    return requested_plan(requested_experiment(options), options)
 
 
 @pytest.mark.parametrize("mode", [{}, {"quick": True}, {"as_published": True}])
@@ -123,7 +123,7 @@ def test_our_own_servers_take_any_command(small: str, tmp_path: Path) -> None:
     path = tmp_path / "small.yaml"
     path.write_text(small.replace("SET {key} {value}", "FLUSHALL"))
     options = RunOptions(experiment=str(path), seed=1)
-    assert confined(wanted_plan(wanted_experiment(options), options), ask=True, allow=False) == ()
+    assert confined(requested_plan(requested_experiment(options), options), ask=True, allow=False) == ()
 
 
 def test_what_is_allowed_is_said(small: str, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Two runs on one machine do not spoil each other in silence, and nobody can stop another's runs for ever."""
+"""Two runs on one machine do not spoil each other in silence, and no one can stop another's runs for ever."""
 
 import os
 import subprocess
@@ -60,9 +60,9 @@ def write_note(place: Path, process: subprocess.Popen[bytes] | int, uid: int | N
     pid = process if isinstance(process, int) else process.pid
     uid = os.geteuid() if uid is None else uid
     fields = {"started": started(pid), "boot": boot_id(), "space": machine_lock._process_space(), "folder": "/x"}
-    told = fields | changed
+    reported = fields | changed
     note = place / f"loadstone-{uid}-{pid}-0123456789abcdef.run"
-    note.write_text(f"loadstone 1 {told['started']} {told['boot']} {told['space']} {told['folder']}\n")
+    note.write_text(f"loadstone 1 {reported['started']} {reported['boot']} {reported['space']} {reported['folder']}\n")
     note.chmod(0o644)
     return note
 
@@ -98,7 +98,7 @@ def test_after_the_first_the_second_may_run(other: subprocess.Popen[str], place:
     assert list(place.glob("*.run")) == []
 
 
-def test_a_killed_run_stops_nobody_and_its_note_goes(other: subprocess.Popen[str], place: Path) -> None:
+def test_a_killed_run_stops_no_one_and_its_note_goes(other: subprocess.Popen[str], place: Path) -> None:
     other.kill()
     other.wait()
     assert len(list(place.glob("*.run"))) == 1
@@ -138,7 +138,7 @@ def test_a_note_of_a_container_that_shares_the_folder_stays(place: Path) -> None
         {"folder": "x" * 10_000},
     ],
 )
-def test_a_note_that_is_none_stops_nobody(
+def test_a_note_that_is_none_stops_no_one(
     place: Path, sleeper: subprocess.Popen[bytes], changed: dict[str, object]
 ) -> None:
     write_note(place, sleeper, **changed)
@@ -193,7 +193,7 @@ def test_an_ordinary_user_cannot_speak_for_root(place: Path, sleeper: subprocess
 
 
 @as_root
-def test_a_lock_that_another_user_took_blocks_nobody(place: Path) -> None:
+def test_a_lock_that_another_user_took_blocks_no_one(place: Path) -> None:
     (place / "loadstone-0.lock").touch(mode=0o666)
     os.chown(place / "loadstone-0.lock", NOBODY, NOBODY)
     assert enter() == []
@@ -213,7 +213,7 @@ def test_a_run_of_another_user_stops_an_ordinary_one(monkeypatch: pytest.MonkeyP
         enter()
 
 
-def test_notes_can_be_read_by_everyone_and_the_lock_by_nobody_else(place: Path) -> None:
+def test_notes_can_be_read_by_everyone_and_the_lock_by_no_one_else(place: Path) -> None:
     with measuring(Path("runs/mine"), share=False, remark=print):
         (note,) = place.glob("*.run")
         (lock,) = place.glob("*.lock")

@@ -1,4 +1,4 @@
-"""What is read, asked and started before the first trial, on fakes: in which order, and how often."""
+"""What is read, queried and started before the first trial, on fakes: in which order, and how often."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,8 +11,8 @@ from loadstone import registry
 from loadstone.conduct.gates.preflight import ask_users_parts, check_parts, start_parts
 from loadstone.deploy.deployed import Ready
 from loadstone.errors import UserError
+from loadstone.plan.required import PlannedCrash, RequiredSubject
 from loadstone.plan.run_plan import CrashTrial, PlannedTrial, RunPlan
-from loadstone.plan.wanted import PlannedCrash, WantedSubject
 
 from ...fake_redis import FakeServer
 from ...fakes import FakeParts, FakeSubject
@@ -20,7 +20,7 @@ from ..fake_rig import planned_run
 
 EMBEDDED: dict[str, object] = {"kind": "embedded"}
 URL: dict[str, object] = {"kind": "url", "url": "redis://127.0.0.1:6379"}
-APP = WantedSubject(manifest="subjects/spring")
+APP = RequiredSubject(manifest="subjects/spring")
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def of_trials() -> Callable[..., RunPlan]:
     """A run plan with a trial for each of these servers' settings and subjects."""
 
     def made(
-        *parts: tuple[Mapping[str, dict[str, object]], Mapping[str, WantedSubject]], crash: bool = False
+        *parts: tuple[Mapping[str, dict[str, object]], Mapping[str, RequiredSubject]], crash: bool = False
     ) -> RunPlan:
         _, run_plan = planned_run()
         first = run_plan.trials[0]
@@ -70,13 +70,13 @@ def test_mistakes_in_servers_and_applications_are_found_before_anything_starts(o
     for servers, subjects, said in (
         ({"redis": {"kind": "embeded"}}, {}, r"^servers\.redis\.kind: .*embedded"),
         ({"redis": EMBEDDED | {"settingz": {}}}, {}, r"^servers\.redis\.settingz: unknown key"),
-        ({}, {"app": WantedSubject(manifest=str(tmp_path / "none"))}, "none"),
+        ({}, {"app": RequiredSubject(manifest=str(tmp_path / "none"))}, "none"),
         (
             {},
-            {"app": WantedSubject(urls=("http://127.0.0.1:9",), limits={"cpu": -1})},
+            {"app": RequiredSubject(urls=("http://127.0.0.1:9",), limits={"cpu": -1})},
             r"^subjects\.app\.limits\.cpu: ",
         ),
-        ({}, {"app": WantedSubject(urls=("ftp://127.0.0.1",))}, "ftp"),
+        ({}, {"app": RequiredSubject(urls=("ftp://127.0.0.1",))}, "ftp"),
     ):
         with pytest.raises(UserError, match=said):
             check_parts(of_trials((servers, subjects)))
@@ -88,7 +88,7 @@ def test_the_parts_of_crashes_are_checked_too(of_trials: Any) -> None:
         check_parts(plan)
 
 
-def test_a_server_of_the_users_is_asked_once_and_left_as_it_was(of_trials: Any, made: Made) -> None:
+def test_a_server_of_the_users_is_queried_once_and_left_as_it_was(of_trials: Any, made: Made) -> None:
     ask_users_parts(of_trials(({"redis": URL}, {}), ({"redis": URL, "own": EMBEDDED}, {}), ({"own": EMBEDDED}, {})))
     theirs, own = made("redis", URL), made("own", EMBEDDED)
     assert [event for event in theirs.events if event in ("start", "found", "stop")] == ["found", "stop"]
@@ -106,7 +106,7 @@ def test_one_that_has_no_room_is_refused_and_still_left(of_trials: Any, made: Ma
 
 
 def test_an_application_of_the_users_that_does_not_answer_is_named(of_trials: Any, made: Made) -> None:
-    plan = of_trials(({"redis": EMBEDDED}, {"app": WantedSubject(urls=("http://127.0.0.1:9",))}))
+    plan = of_trials(({"redis": EMBEDDED}, {"app": RequiredSubject(urls=("http://127.0.0.1:9",))}))
     with pytest.raises(UserError, match=r"subject app \(127\.0\.0\.1:9\)"):
         ask_users_parts(plan)
     assert made("redis", EMBEDDED).events == []

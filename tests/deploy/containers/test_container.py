@@ -14,7 +14,7 @@ import psutil
 import pytest
 from pydantic import ValidationError
 from tests.podman import Podman
-from tests.servers import is_gone, wait_until, words_of
+from tests.servers import arguments_of, is_gone, wait_until
 
 from loadstone.deploy.containers import container_engine, container_guard
 from loadstone.deploy.containers.container import ContainerServer, ContainerSettings
@@ -109,7 +109,7 @@ class TestOneThatStands:
         assert standing.settings_read_back["maxmemory"] == str(32 * 1024**2)
         assert standing.settings_read_back["save"] == ""
 
-    def test_its_process_is_seen_from_here(self, standing: ContainerServer) -> None:
+    def test_its_process_is_observed_from_here(self, standing: ContainerServer) -> None:
         process = psutil.Process(standing.pids["redis"])
         assert process.name() == "redis-server"
         assert process.uids().real == 999
@@ -130,7 +130,7 @@ class TestOneThatStands:
                 probe.settimeout(2)
                 assert probe.connect_ex((address, port)) != 0
 
-    def test_the_password_is_needed_and_seen_nowhere(self, standing: ContainerServer, podman: Podman) -> None:
+    def test_the_password_is_needed_and_observed_nowhere(self, standing: ContainerServer, podman: Podman) -> None:
         password = standing._endpoint.password
         assert password is not None
         assert len(password) >= 24
@@ -191,7 +191,7 @@ def test_one_that_runs_is_started_afresh(server: ContainerServer) -> None:
     assert server.pids["redis"] != before
 
 
-def test_one_that_somebody_removed_is_made_anew(server: ContainerServer, podman_found: Podman) -> None:
+def test_one_that_somebody_removed_is_made_again(server: ContainerServer, podman_found: Podman) -> None:
     name = podman_found.ours()[0]
     podman_found.run("rm", "--force", "--volumes", name)
     assert not server.alive()
@@ -250,7 +250,7 @@ def test_killing_loadstone_removes_all(podman_found: Podman, tmp_path: Path) -> 
 
 
 def test_a_guard_that_was_killed_leaves_nothing(server: ContainerServer, podman_found: Podman, tmp_path: Path) -> None:
-    guards = [child for child in psutil.Process().children() if container_guard.__file__ in words_of(child)]
+    guards = [child for child in psutil.Process().children() if container_guard.__file__ in arguments_of(child)]
     assert len(guards) == 1
     guards[0].kill()
     server.stop()
@@ -265,20 +265,20 @@ def test_an_image_that_is_not_here_is_pulled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("loadstone.deploy.containers.container_engine.PULL_TELL_S", -1)
-    told: list[str] = []
+    reported: list[str] = []
     server = ContainerSettings(image=image_elsewhere).server("redis")
-    server.start(replace(context, progress=told.append))
+    server.start(replace(context, progress=reported.append))
     assert server.alive()
     server.stop()
-    assert told[0] == f"pulling {image_elsewhere}"
-    assert re.fullmatch(rf"pulling {image_elsewhere}: \d+ of \d+ layers", told[1])
+    assert reported[0] == f"pulling {image_elsewhere}"
+    assert re.fullmatch(rf"pulling {image_elsewhere}: \d+ of \d+ layers", reported[1])
 
 
 def test_an_image_that_cannot_be_had_is_named(podman_found: Podman, context: DeployContext) -> None:  # noqa: ARG001
-    told: list[str] = []
-    text = refusal(ContainerSettings(image="localhost/nowhere:1"), replace(context, progress=told.append))
+    reported: list[str] = []
+    text = refusal(ContainerSettings(image="localhost/nowhere:1"), replace(context, progress=reported.append))
     assert text.startswith("server redis: image 'localhost/nowhere:1' is not on this machine and cannot be pulled (")
-    assert "pulling localhost/nowhere:1" in told
+    assert "pulling localhost/nowhere:1" in reported
 
 
 def test_an_unknown_setting_is_named(podman_found: Podman, context: DeployContext) -> None:  # noqa: ARG001

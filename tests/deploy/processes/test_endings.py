@@ -1,4 +1,4 @@
-"""Why a part ended is told: the kernel's OOM killer, a signal, or a status of its own."""
+"""Why a part ended is reported: the kernel's OOM killer, a signal, or a status of its own."""
 
 import signal
 import sys
@@ -74,7 +74,7 @@ def test_both_versions_of_control_groups_are_read(tmp_path: Path, name: str, tex
     assert oom_kills_of_group(tmp_path) == count
 
 
-def test_an_exit_status_is_told_in_words() -> None:
+def test_an_exit_status_is_reported_as_text() -> None:
     assert ending_of_process(-signal.SIGKILL) == "it was killed by signal 9 (SIGKILL)"
     assert ending_of_process(3) == "it ended with status 3"
     assert ending_of_process(-200) == "it was killed by signal 200"

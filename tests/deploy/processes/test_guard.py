@@ -114,7 +114,7 @@ def test_kill_9_of_loadstone_and_guard_leaves_a_folder_that_the_next_run_removes
     assert not program.folder.exists()
 
 
-def test_kill_9_of_the_server_is_seen_and_it_starts_again(context: DeployContext) -> None:
+def test_kill_9_of_the_server_is_observed_and_it_starts_again(context: DeployContext) -> None:
     server = EmbeddedSettings().server("redis")
     try:
         endpoint = server.start(context)
@@ -128,7 +128,7 @@ def test_kill_9_of_the_server_is_seen_and_it_starts_again(context: DeployContext
         server.stop()
 
 
-def test_kill_9_of_the_guard_is_seen_and_the_server_starts_again(context: DeployContext) -> None:
+def test_kill_9_of_the_guard_is_observed_and_the_server_starts_again(context: DeployContext) -> None:
     server = EmbeddedSettings().server("redis")
     try:
         server.start(context)
@@ -188,7 +188,7 @@ def test_signals_are_not_ignored_in_the_process(tmp_path: Path) -> None:
         assert int(process.log.read_text().split()[1], 16) & (1 << (signal.SIGINT - 1) | 1 << (signal.SIGTERM - 1)) == 0
 
 
-def test_the_log_is_told_since_the_last_start(tmp_path: Path) -> None:
+def test_the_log_is_reported_since_the_last_start(tmp_path: Path) -> None:
     with guarded(tmp_path, "echo", "first") as process:
         process.start()
         wait_until(lambda: not process.alive())

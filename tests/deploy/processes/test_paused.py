@@ -21,8 +21,8 @@ from loadstone.deploy.processes.paused import Holdable
 from loadstone.deploy.provider import DeployContext
 from loadstone.machine import process_table
 from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.required import RequiredSubject
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.wanted import WantedSubject
 from loadstone.software.redis.embedded import EmbeddedSettings
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -57,13 +57,13 @@ OTHER_REDIS: dict[str, object] = {"kind": "embedded", "settings": {"hz": 100}}
 
 
 @pytest.fixture
-def busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WantedSubject:
+def busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RequiredSubject:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = tmp_path / "busy"
     folder.mkdir()
     (folder / "busy.py").write_text(BUSY)
     (folder / "subject.yaml").write_text(MANIFEST)
-    return WantedSubject(manifest=str(folder))
+    return RequiredSubject(manifest=str(folder))
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def run(context: DeployContext) -> Iterator[Deployments]:
         yield run
 
 
-def trial(redis: dict[str, object] = REDIS, subject: WantedSubject | None = None) -> PlannedTrial:
+def trial(redis: dict[str, object] = REDIS, subject: RequiredSubject | None = None) -> PlannedTrial:
     return PlannedTrial(
         name="t",
         condition={},
@@ -98,7 +98,7 @@ def answers(endpoint: Endpoint) -> bool:
         return connection.recv(64).startswith(b"HTTP/1.0 200")
 
 
-def test_what_a_trial_does_not_need_stands_still_and_serves_again(run: Deployments, busy: WantedSubject) -> None:
+def test_what_a_trial_does_not_need_stands_still_and_serves_again(run: Deployments, busy: RequiredSubject) -> None:
     first = run.need(trial(subject=busy))
     server, app = first.servers["redis"], first.subjects["app"]
     assert first.parked == {}
@@ -122,7 +122,7 @@ def test_what_a_trial_does_not_need_stands_still_and_serves_again(run: Deploymen
 
 
 @pytest.mark.parametrize("held_before", [True, False])
-def test_a_part_whose_guard_does_not_obey_is_started_anew(
+def test_a_part_whose_guard_does_not_obey_is_started_again(
     run: Deployments, monkeypatch: pytest.MonkeyPatch, held_before: bool
 ) -> None:
     server = run.need(trial()).servers["redis"]
@@ -142,7 +142,7 @@ def test_a_part_whose_guard_does_not_obey_is_started_anew(
     assert is_gone(guard)
 
 
-def test_a_server_that_the_trial_shares_goes_on(run: Deployments, busy: WantedSubject) -> None:
+def test_a_server_that_the_trial_shares_goes_on(run: Deployments, busy: RequiredSubject) -> None:
     first = run.need(trial(subject=busy))
     second = run.need(trial())
     (pid,) = first.subjects["app"].subject.pids.values()
@@ -152,7 +152,7 @@ def test_a_server_that_the_trial_shares_goes_on(run: Deployments, busy: WantedSu
     assert second.servers["redis"].control.count("DBSIZE") == 0
 
 
-def test_what_died_while_it_stood_still_is_started_again(run: Deployments, busy: WantedSubject) -> None:
+def test_what_died_while_it_stood_still_is_started_again(run: Deployments, busy: RequiredSubject) -> None:
     first = run.need(trial(subject=busy))
     run.need(trial(OTHER_REDIS))
     (pid,) = first.subjects["app"].subject.pids.values()
@@ -163,7 +163,7 @@ def test_what_died_while_it_stood_still_is_started_again(run: Deployments, busy:
     assert again.subjects["app"].subject.pids != {"app": pid}
 
 
-def test_all_ends_with_the_run_held_or_not(run: Deployments, busy: WantedSubject) -> None:
+def test_all_ends_with_the_run_held_or_not(run: Deployments, busy: RequiredSubject) -> None:
     first = run.need(trial(subject=busy))
     run.need(trial(OTHER_REDIS))
     everything = process_table.tree(

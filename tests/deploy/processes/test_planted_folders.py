@@ -1,4 +1,4 @@
-"""What another user planted in a shared temporary folder is left alone, and harms nobody."""
+"""What another user planted in a shared temporary folder is left alone, and harms no one."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def victim() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def plant(root: Path, pids: str = "", group: Path | None = None) -> Path:
-    """A folder that looks like one of ours that nobody uses any more, with a 'control group' that holds `pids`."""
+    """A folder that looks like one of ours that no one uses any more, with a 'control group' that holds `pids`."""
     folder = root / PLANTED
     folder.mkdir(mode=0o700)
     group = group or folder / group_name(PLANTED)
@@ -60,7 +60,7 @@ def test_a_folder_of_another_user_is_neither_read_nor_removed(tmp_path: Path, vi
 
 @as_root
 @pytest.mark.parametrize("pids", ["{victim}\n", "-1\n", "0\n", "1\n"])
-def test_a_folder_that_nobody_planted_kills_no_process_of_root(
+def test_a_folder_that_no_one_planted_kills_no_process_of_root(
     tmp_path: Path, victim: subprocess.Popen[bytes], pids: str
 ) -> None:
     folder = plant(tmp_path, pids.format(victim=victim.pid))
@@ -147,7 +147,7 @@ def test_what_a_link_in_an_old_folder_leads_to_is_not_removed(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("pids", ["{victim}\n", "-1\n", "0\n", "1\n", "{victim}\n-1\n0\n1\n", "no number\n"])
-def test_a_folder_that_is_no_control_group_kills_nobody(
+def test_a_folder_that_is_no_control_group_kills_no_one(
     tmp_path: Path, victim: subprocess.Popen[bytes], pids: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[int] = []
@@ -161,7 +161,7 @@ def test_a_folder_that_is_no_control_group_kills_nobody(
 
 
 @pytest.mark.parametrize("pids", [[-1], [0], [1]])
-def test_a_control_group_with_processes_that_cannot_be_seen_kills_nobody(
+def test_a_control_group_with_processes_that_cannot_be_observed_kills_no_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pids: list[int]
 ) -> None:
     # The kernel says 0 for a process of another namespace; kill(0) would end this whole process group.
@@ -231,7 +231,7 @@ def test_a_process_id_that_was_given_out_again_is_not_ended(tmp_path: Path, vict
 @pytest.mark.parametrize(
     "text", ["", "{", "[" * 100_000, "[1]", '["1", 2, "boot", "x"]', "[-1, 0, null, null]", "[true, 1, 2, 3]", "\0"]
 )
-def test_a_note_that_is_none_ends_nobody_and_stops_no_run(tmp_path: Path, text: str) -> None:
+def test_a_note_that_is_none_ends_no_one_and_stops_no_run(tmp_path: Path, text: str) -> None:
     folder = plant(tmp_path)
     note(folder, text)
     sweep(tmp_path)
@@ -256,7 +256,7 @@ def test_a_temporary_folder_in_which_others_replace_things_is_refused(tmp_path: 
     root.chmod(mode)
     with pytest.raises(OSError, match="every user may replace"):
         Workspace("redis", root)
-    root.chmod(mode | 0o1000)  # as /tmp: nobody can replace what is another's
+    root.chmod(mode | 0o1000)  # as /tmp: no one can replace what is another's
     Workspace("redis", root).remove()
 
 

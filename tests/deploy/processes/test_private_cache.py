@@ -1,4 +1,4 @@
-"""What is built in the cache is run later: nobody else may have put it there."""
+"""What is built in the cache is run later: no one else may have put it there."""
 
 import os
 from pathlib import Path
@@ -64,7 +64,7 @@ def test_another_users_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @as_root
-def test_one_that_nobody_made_is_refused_by_root(root: Path) -> None:
+def test_one_that_no_one_made_is_refused_by_root(root: Path) -> None:
     jar = planted(root)
     os.chown(root / "loadstone", NOBODY, NOBODY)
     with pytest.raises(UserError, match="another user, 65534"):

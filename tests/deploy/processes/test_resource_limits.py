@@ -147,7 +147,7 @@ def test_no_limits_need_no_groups(workspace: Workspace) -> None:
     ],
     ids=["none", "version 2 without the controller"],
 )
-def test_where_there_are_none_the_reason_is_told(
+def test_where_there_are_none_the_reason_is_reported(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mounts: str, reason: str
 ) -> None:
     (tmp_path / "cgroup.controllers").write_text("pids\n")
@@ -164,7 +164,7 @@ def test_where_there_are_none_the_reason_is_told(
     assert refused.why.startswith(reason)
 
 
-def test_a_group_that_cannot_be_made_is_told(
+def test_a_group_that_cannot_be_made_is_reported(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = tmp_path / "mountinfo"

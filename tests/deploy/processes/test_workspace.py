@@ -27,7 +27,7 @@ def test_a_folder_in_use_is_not_swept(tmp_path: Path) -> None:
     workspace.remove()
 
 
-def test_a_folder_that_nobody_uses_is_swept(tmp_path: Path) -> None:
+def test_a_folder_that_no_one_uses_is_swept(tmp_path: Path) -> None:
     workspace = Workspace("redis", tmp_path)
     os.close(workspace.lock_fd)
     sweep(tmp_path)

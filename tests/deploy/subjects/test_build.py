@@ -43,9 +43,9 @@ def manifest(*commands: str, **build: object) -> Manifest:
 
 
 def test_the_hash_follows_what_the_build_is_made_of(folder: Path) -> None:
-    def digest(wanted: Manifest) -> str:
-        assert wanted.build is not None
-        return source_hash(wanted.build, folder)
+    def digest(required: Manifest) -> str:
+        assert required.build is not None
+        return source_hash(required.build, folder)
 
     first = digest(manifest("cp a.txt b"))
     assert digest(manifest("cp a.txt b")) == first
@@ -60,16 +60,16 @@ def test_the_hash_follows_what_the_build_is_made_of(folder: Path) -> None:
 
 
 def test_one_run_builds_and_the_other_waits_for_it(folder: Path, context: DeployContext) -> None:
-    wanted = manifest("cp a.txt b")
-    assert wanted.build is not None
-    place = cache_folder() / "subjects" / f"app-{source_hash(wanted.build, folder)}"
+    required = manifest("cp a.txt b")
+    assert required.build is not None
+    place = cache_folder() / "subjects" / f"app-{source_hash(required.build, folder)}"
     place.parent.mkdir(parents=True)
-    told: list[str] = []
-    waiting = threading.Thread(target=built, args=(wanted, folder, replace(context, progress=told.append)))
+    reported: list[str] = []
+    waiting = threading.Thread(target=built, args=(required, folder, replace(context, progress=reported.append)))
     with place.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         waiting.start()
-        wait_until(lambda: told == ["app: another run builds it"])
+        wait_until(lambda: reported == ["app: another run builds it"])
         assert not place.exists()
     waiting.join()
     assert (place / "b").read_text() == "a"

@@ -109,12 +109,12 @@ def refusal(subject: LocalSubject, context: DeployContext) -> str:
     return str(refused.value)
 
 
-def told_by(endpoint: Endpoint) -> dict[str, object]:
+def reported_by(endpoint: Endpoint) -> dict[str, object]:
     connection = http.client.HTTPConnection(endpoint.host, endpoint.port, timeout=10)
     try:
         connection.request("GET", "/ready")
-        told: dict[str, object] = json.loads(connection.getresponse().read())
-        return told
+        reported: dict[str, object] = json.loads(connection.getresponse().read())
+        return reported
     finally:
         connection.close()
 
@@ -127,11 +127,11 @@ def test_two_replicas_have_ports_logs_and_numbers_of_their_own(
     assert len({endpoint.port for endpoint in endpoints}) == 2
     assert list(subject.pids) == ["shop-1", "shop-2"]
     for number, endpoint in enumerate(endpoints, 1):
-        told = told_by(endpoint)
-        assert told["arguments"] == [str(endpoint.port), "-Xmx1g", "-Dx=y", "--number", str(number)]
-        assert told["STORE"] == "redis://:secret-of-redis@127.0.0.1:6379/2"
-        assert told["CACHE"] == "no", "what the condition sets goes before the manifest"
-        assert "TABLES" not in told, "the experiment has no mariadb, which is optional"
+        reported = reported_by(endpoint)
+        assert reported["arguments"] == [str(endpoint.port), "-Xmx1g", "-Dx=y", "--number", str(number)]
+        assert reported["STORE"] == "redis://:secret-of-redis@127.0.0.1:6379/2"
+        assert reported["CACHE"] == "no", "what the condition sets goes before the manifest"
+        assert "TABLES" not in reported, "the experiment has no mariadb, which is optional"
     assert sorted(path.name for path in (tmp_path / "logs").iterdir()) == ["shop-1.log", "shop-2.log"]
     assert subject.warm_up_s == 3
 
@@ -151,12 +151,12 @@ def test_secrets_stand_in_no_command_line_and_no_record(
 def test_it_is_built_once_for_each_state_of_its_sources(
     shop: Callable[..., LocalSubject], context: DeployContext, folder: Path, tmp_path: Path
 ) -> None:
-    told: list[str] = []
+    reported: list[str] = []
     for _ in range(2):
         subject = shop()
-        subject.start(replace(context, progress=told.append))
+        subject.start(replace(context, progress=reported.append))
         subject.stop()
-    assert told == ["building shop: cp", "building shop: sh", "starting shop", "starting shop"]
+    assert reported == ["building shop: cp", "building shop: sh", "starting shop", "starting shop"]
     first = subject.details["source"]
     (folder / "app.py").write_text(APPLICATION + "\n")
     subject.start(context)
@@ -165,25 +165,25 @@ def test_it_is_built_once_for_each_state_of_its_sources(
     assert sorted(path.name for path in folder.iterdir()) == ["app.py", "subject.yaml"], "the sources are left alone"
 
 
-def test_what_does_not_build_is_told_in_the_compilers_words_and_built_again(
+def test_what_does_not_build_is_reported_in_the_compilers_texts_and_built_again(
     shop: Callable[..., LocalSubject], context: DeployContext, folder: Path
 ) -> None:
     edit(folder, "cp app.py built.py", "sh -c 'echo noise; echo Error in app.py:3, no such thing; exit 1'")
-    told = refusal(shop(), context)
-    assert told.startswith("subject shop: it does not build: Error in app.py:3, no such thing; its log is ")
-    assert Path(told.rpartition(" ")[2]).read_text().startswith("noise\n")
+    reported = refusal(shop(), context)
+    assert reported.startswith("subject shop: it does not build: Error in app.py:3, no such thing; its log is ")
+    assert Path(reported.rpartition(" ")[2]).read_text().startswith("noise\n")
     edit(folder, "exit 1", "cp app.py built.py")
     shop().start(context)
 
 
-def test_a_build_that_makes_nothing_is_told(
+def test_a_build_that_makes_nothing_is_reported(
     shop: Callable[..., LocalSubject], context: DeployContext, folder: Path
 ) -> None:
     edit(folder, "cp app.py built.py", "true")
     assert "the build made no 'built.py'" in refusal(shop(), context)
 
 
-def test_a_tool_that_is_missing_is_told(
+def test_a_tool_that_is_missing_is_reported(
     shop: Callable[..., LocalSubject], context: DeployContext, folder: Path
 ) -> None:
     edit(folder, "cp app.py built.py", "no-such-compiler app.py")
@@ -202,7 +202,7 @@ def test_the_first_error_of_maven_is_the_compilers() -> None:
     assert first_error("", Path("/x")) == "nothing"
 
 
-def test_what_does_not_get_ready_is_told_with_its_last_lines(
+def test_what_does_not_get_ready_is_reported_with_its_last_lines(
     shop: Callable[..., LocalSubject], context: DeployContext, folder: Path
 ) -> None:
     (folder / "app.py").write_text(
@@ -239,7 +239,7 @@ def test_it_ends_with_what_left_its_session(
     assert is_gone(escaped)
 
 
-def test_a_death_is_seen_and_it_starts_again_on_its_port(
+def test_a_death_is_observed_and_it_starts_again_on_its_port(
     shop: Callable[..., LocalSubject], context: DeployContext
 ) -> None:
     subject = shop(replicas=2)
@@ -247,7 +247,7 @@ def test_a_death_is_seen_and_it_starts_again_on_its_port(
     os.kill(subject.pids["shop-2"], signal.SIGKILL)
     wait_until(lambda: not subject.alive())
     assert list(subject.pids) == ["shop-1"]
-    assert "escaped" in subject.last_words()
+    assert "escaped" in subject.last_output()
     assert subject.restart() == endpoints
     assert subject.alive()
 
@@ -256,13 +256,13 @@ def test_limits_are_in_force_or_said_to_be_unavailable(
     shop: Callable[..., LocalSubject], context: DeployContext
 ) -> None:
     subject = shop(limits=Limits(cpu=0.5))
-    told: list[str] = []
-    subject.start(replace(context, progress=told.append))
+    reported: list[str] = []
+    subject.start(replace(context, progress=reported.append))
     if subject.limits["cpu"].value == 0.5:
         wait_until(lambda: subject.throttling()["shop"].periods > 0)  # one takes 100 ms
     else:
         assert subject.limits["cpu"].status == "unavailable"
-        assert any("limits are unavailable" in line for line in told)
+        assert any("limits are unavailable" in line for line in reported)
 
 
 PROGRAM = """
@@ -336,12 +336,12 @@ def test_an_application_without_a_build_runs_where_it_is(context: DeployContext,
     subject = LocalSubject(manifest, folder)
     try:
         (endpoint,) = subject.start(context)
-        assert told_by(endpoint)["arguments"] == [str(endpoint.port)]
+        assert reported_by(endpoint)["arguments"] == [str(endpoint.port)]
     finally:
         subject.stop()
 
 
-def test_one_by_url_is_asked_and_never_stopped(
+def test_one_by_url_is_queried_and_never_stopped(
     shop: Callable[..., LocalSubject], context: DeployContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subject_url, "RETURN_S", 1.0)
@@ -372,7 +372,7 @@ def test_one_by_url_that_answers_late_is_alive(monkeypatch: pytest.MonkeyPatch) 
     assert not theirs.alive()
 
 
-def test_a_host_that_is_none_is_told() -> None:
+def test_a_host_that_is_none_is_reported() -> None:
     with pytest.raises(UserError, match=r"^subject app"):
         UrlSubject("app", [f"http://{'a' * 70}.example:80"]).start(DeployContext())
 
@@ -380,12 +380,12 @@ def test_a_host_that_is_none_is_told() -> None:
 def test_a_build_ends_when_the_user_asks(
     shop: Callable[..., LocalSubject], context: DeployContext, folder: Path
 ) -> None:
-    told: list[str] = []
+    reported: list[str] = []
     edit(folder, "cp app.py built.py", "sleep 600")
-    stopping = replace(context, progress=told.append, stopped=lambda: bool(told))
+    stopping = replace(context, progress=reported.append, stopped=lambda: bool(reported))
     with pytest.raises(Interrupted):
         shop().start(stopping)
-    assert told == ["building shop: sleep"]
+    assert reported == ["building shop: sleep"]
 
 
 def test_urls_of_subjects() -> None:

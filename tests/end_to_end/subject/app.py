@@ -15,7 +15,7 @@ LIVES = 12
 store = redis.Redis(
     host=os.environ["REDIS_HOST"], port=int(os.environ["REDIS_PORT"]), password=os.environ["REDIS_PASS"]
 )
-asked, lock = [0], threading.Lock()
+requested, lock = [0], threading.Lock()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -28,8 +28,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         with lock:
-            asked[0] += 1
-        if BEHAVIOUR == "dies" and asked[0] > LIVES:
+            requested[0] += 1
+        if BEHAVIOUR == "dies" and requested[0] > LIVES:
             sys.stderr.write("out of luck\n")
             sys.stderr.flush()
             os._exit(7)
@@ -39,7 +39,7 @@ class Handler(BaseHTTPRequestHandler):
         if BEHAVIOUR == "failing":
             self.answer(500, {"error": "out of order"})
             return
-        if BEHAVIOUR != "forgets" or asked[0] % 2:
+        if BEHAVIOUR != "forgets" or requested[0] % 2:
             store.rpush("loadstone:app:items", body)
         self.answer(201, {"stored": True})
 

@@ -18,15 +18,15 @@ def tell(what: str, text: str) -> None:
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    told = False
+    reported = False
 
     def do_GET(self) -> None:
         self.answer()
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        if not Handler.told:
-            Handler.told = True
+        if not Handler.reported:
+            Handler.reported = True
             tell("path", self.path)
             tell("body", body)
             for name, value in self.headers.items():

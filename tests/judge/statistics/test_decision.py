@@ -44,7 +44,7 @@ def test_faster() -> None:
     assert found.materially
 
 
-def test_the_other_one_leads_by_the_same_words() -> None:
+def test_the_other_one_leads_by_the_same_texts() -> None:
     a, b = blocks(1.12, sd=0.04)
     found = verdict_of_blocks(b, a, SETTINGS)
     assert found.winner == "a"

@@ -41,7 +41,7 @@ def test_constants_with_outliers(blocks: int, c: float) -> None:
 
 
 @pytest.mark.parametrize(("blocks", "alpha"), [(10, 0.05), (15, 0.0157), (30, 0.0157 / 6), (60, 0.05)])
-def test_between_the_nodes_the_effect_is_seen_eight_times_in_ten(blocks: int, alpha: float) -> None:
+def test_between_the_nodes_the_effect_is_observed_eight_times_in_ten(blocks: int, alpha: float) -> None:
     effect = detectable_effect(blocks, 1.0, alpha)
     assert effect is not None
     low = signed_rank(np.random.default_rng(blocks).normal(effect, 1, size=(3000, blocks)), alpha).low

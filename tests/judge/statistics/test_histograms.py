@@ -57,7 +57,7 @@ def test_no_blocks_at_all() -> None:
     assert latency_blocks([], []).blocks == 0
 
 
-def test_unlike_histograms_or_blocks_are_refused() -> None:
+def test_different_histograms_or_blocks_are_refused() -> None:
     with pytest.raises(ValueError, match="A has 1 blocks and B has 2"):
         latency_blocks(buckets(1), buckets(2, 3))
     with pytest.raises(ValueError, match="digits"):

@@ -7,7 +7,7 @@ from scipy.stats import binom, mannwhitneyu
 from loadstone.judge.statistics.order_effect import order_effect
 
 
-def test_whoever_runs_second_being_faster_is_seen() -> None:
+def test_whoever_runs_second_being_faster_is_observed() -> None:
     rng = np.random.default_rng(1)
     a_first = [bool(value) for value in rng.permutation([True] * 10 + [False] * 10)]
     d = rng.normal(0, 0.02, 20) + np.where(a_first, 0.05, -0.05)

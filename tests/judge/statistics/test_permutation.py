@@ -133,5 +133,5 @@ def test_a_condition_without_operations_is_refused() -> None:
 
 
 def test_without_a_difference_it_rarely_sees_one() -> None:
-    seen = sum(SwapTest(run(100 + number, 9), 0.99).p_value(0.0) <= 0.05 for number in range(200))
-    assert seen <= binom.isf(1e-5, 200, 0.05)
+    observed = sum(SwapTest(run(100 + number, 9), 0.99).p_value(0.0) <= 0.05 for number in range(200))
+    assert observed <= binom.isf(1e-5, 200, 0.05)

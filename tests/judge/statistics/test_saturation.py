@@ -130,7 +130,7 @@ def test_a_generator_that_gives_out_leaves_a_bound() -> None:
     found = closed_saturation(changed(sweeps_of(eight_servers, grid(64)), 11, generator_limit="hottest thread 96 %"))
     assert found.kind == "at_least"
     assert found.at_least_per_s == pytest.approx(8000, rel=0.05)
-    assert text(found.message).endswith("from 11 users on the generator gave out: hottest thread 96 %")
+    assert text(found.message).endswith("from 11 users on the generator was saturated: hottest thread 96 %")
 
 
 def test_a_plateau_before_the_generator_gives_out_is_a_point() -> None:
@@ -180,7 +180,9 @@ def test_the_search_ends_where_the_generator_gives_out_or_errors_begin() -> None
     fine = [Probe(users, 1000.0 * users, 0.001) for users in (1, 2)]
     limited = search_range([*fine, Probe(4, 3500, 0.001, generator_limit="throttled")])
     assert limited.answer is not None
-    assert text(limited.answer.message) == "CAPACITY >= 3,500 a second: the generator gave out at 4 users: throttled"
+    assert (
+        text(limited.answer.message) == "CAPACITY >= 3,500 a second: the generator was saturated at 4 users: throttled"
+    )
     failing = search_range([*fine, Probe(4, 3500, 0.001, error_share=0.05)])
     assert failing.levels == grid(2)
     assert "5.0% of the replies failed at 4 users" in text(failing.why)
@@ -237,7 +239,7 @@ def test_nothing_right_is_no_bound() -> None:
     assert at_least(0.0, "every reply failed").kind == "none"
 
 
-def test_any_sweeps_get_words() -> None:
+def test_any_sweeps_get_texts() -> None:
     """Whatever is measured: an answer with its reason, never an exception."""
     dice = random.Random(7)
     for case, count, levels in itertools.product(range(20), (1, 6), ((1,), (1, 2), grid(16))):

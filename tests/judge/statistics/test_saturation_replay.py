@@ -50,5 +50,5 @@ def test_simulated_queues_answer_as_theory_says(bench: ModuleType) -> None:
     dice = np.random.default_rng(3)
     rate = np.full(20, 0.8 * queue.servers / queue.service_s)
     p99, _ = queue.simulate(dice, rate, np.ones(20), 20_000, 2_000)
-    seen = type(queue)("check", queue.servers, queue.service_s, float(np.median(p99))).limit(1.0)
-    assert seen == pytest.approx(float(rate[0]), rel=0.03)
+    observed = type(queue)("check", queue.servers, queue.service_s, float(np.median(p99))).limit(1.0)
+    assert observed == pytest.approx(float(rate[0]), rel=0.03)

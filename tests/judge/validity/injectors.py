@@ -84,7 +84,7 @@ def connections_missing(line: Line) -> None:
 def reads_more(share: float) -> Callable[[Line], None]:
     def inject(line: Line) -> None:
         after = line["facts"]["servers"]["redis"]["after"]["counters"]
-        line["facts"]["drive"]["bytes_sent"] *= 1000  # so that what loadstone itself asks plays no part
+        line["facts"]["drive"]["bytes_sent"] *= 1000  # so that what loadstone itself queries plays no part
         before = line["facts"]["servers"]["redis"]["before"]["counters"]["total_net_input_bytes"]
         after["total_net_input_bytes"] = before + (1 + share) * line["facts"]["drive"]["bytes_sent"]
 
@@ -177,7 +177,7 @@ def becomes_http(line: Line) -> None:
 
 
 def on_mariadb(line: Line) -> None:
-    """In place of the Redis there is a MariaDB, which nobody can ask for a Redis's counters."""
+    """In place of the Redis there is a MariaDB, which no one can ask for a Redis's counters."""
     facts = line["facts"]
     facts["servers"] = {}
     del facts["kinds"]["redis"]
@@ -199,16 +199,18 @@ def stores(**counted: int | None) -> Callable[[Line], None]:
 
 def has_other_settings(number: int) -> Callable[[Line], None]:
     def inject(line: Line) -> None:
-        asked = {f"setting-{place}": "1" for place in range(number)}
-        line["facts"]["settings"] = {"redis": {"appendonly": "no"} | dict.fromkeys(asked, "0")}
-        line["facts"]["unlike"] = {"redis": asked} if number else {}
+        requested = {f"setting-{place}": "1" for place in range(number)}
+        line["facts"]["settings"] = {"redis": {"appendonly": "no"} | dict.fromkeys(requested, "0")}
+        line["facts"]["unlike"] = {"redis": requested} if number else {}
 
     return inject
 
 
-def limited(*told: str) -> Callable[[Line], None]:
+def limited(*reported: str) -> Callable[[Line], None]:
     """A server with a CPU limit for each text."""
-    return lambda line: put(line, "facts.limits", {f"redis-{n}": {"cpu limit": text} for n, text in enumerate(told)})
+    return lambda line: put(
+        line, "facts.limits", {f"redis-{n}": {"cpu limit": text} for n, text in enumerate(reported)}
+    )
 
 
 def opens_connections(*thirds: float) -> Callable[[Line], None]:

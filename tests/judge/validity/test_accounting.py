@@ -44,7 +44,7 @@ def test_one_operation_astray_anywhere_is_found(result_of: ResultOf, place: str)
         assert result_of("conservation", stray).verdict == "invalid", side
 
 
-def test_a_right_reply_without_a_latency_is_found(result_of: ResultOf, injectors: ModuleType) -> None:
+def test_a_correct_reply_without_a_latency_is_found(result_of: ResultOf, injectors: ModuleType) -> None:
     def unrecorded(line: dict[str, Any]) -> None:
         injectors.operation(line)["response_ns"]["count"] -= 1
 
@@ -71,12 +71,12 @@ def test_the_server_counts_what_was_answered_and_at_most_what_was_sent(
 
 
 def test_loadstones_own_questions_are_not_the_loads(result_of: ResultOf, injectors: ModuleType) -> None:
-    asked = injectors.setting("facts.servers.redis.after.calls.info", 5000)
-    assert result_of("server_counter", asked).verdict == "valid"
+    requested = injectors.setting("facts.servers.redis.after.calls.info", 5000)
+    assert result_of("server_counter", requested).verdict == "valid"
 
 
 @pytest.mark.parametrize("side", ["before", "after"])
-def test_a_server_that_could_not_be_asked_is_unknown(result_of: ResultOf, injectors: ModuleType, side: str) -> None:
+def test_a_server_that_could_not_be_queried_is_unknown(result_of: ResultOf, injectors: ModuleType, side: str) -> None:
     silent = injectors.setting(f"facts.servers.redis.{side}", None)
     for name in ("server_counter", "payload", "background", "evicted_keys"):
         assert result_of(name, silent).verdict == "unknown", name
@@ -144,7 +144,7 @@ OF_REDIS = (
 )
 
 
-def test_an_application_without_a_redis_is_not_asked_for_one(result_of: ResultOf, injectors: ModuleType) -> None:
+def test_an_application_without_a_redis_is_not_requested_one(result_of: ResultOf, injectors: ModuleType) -> None:
     assert [
         name for name in OF_REDIS if result_of(name, injectors.becomes_http, injectors.on_mariadb) is not None
     ] == []

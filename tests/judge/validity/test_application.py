@@ -1,4 +1,4 @@
-"""What servers and applications did with what they were asked: rows, settings, connections, limits."""
+"""What servers and applications did with what they were queried: rows, settings, connections, limits."""
 
 from collections.abc import Callable
 from types import ModuleType
@@ -34,7 +34,7 @@ def test_rows_are_what_was_answered_and_at_most_what_was_sent(
     assert bool(found.reason) == (verdict == "invalid")
 
 
-def test_rows_that_are_missing_and_rows_too_many_are_told_apart(result_of: ResultOf, injectors: ModuleType) -> None:
+def test_rows_that_are_missing_and_rows_too_many_are_distinguished(result_of: ResultOf, injectors: ModuleType) -> None:
     missing = result_of("stored_rows", injectors.stores(after=2400))
     assert text(missing.reason) == (
         "redis has 1,400 more for 1,464 correct replies of set, too few: writes were lost, or one replaced another."
@@ -63,7 +63,7 @@ def test_rows_and_settings_are_exact() -> None:
     assert {"stored_rows", "settings"} <= set(EXACT)
 
 
-def test_a_setting_that_is_not_as_asked_is_named(result_of: ResultOf, injectors: ModuleType) -> None:
+def test_a_setting_that_is_not_as_requested_is_named(result_of: ResultOf, injectors: ModuleType) -> None:
     found = result_of("settings", injectors.has_other_settings(1))
     assert text(found.reason) == "A setting is not as requested: setting-0 of redis is 0 instead of 1."
     assert result_of("settings", injectors.has_other_settings(0)).verdict == "valid"
@@ -82,15 +82,15 @@ def test_a_limit_that_is_not_in_force_is_named(result_of: ResultOf, injectors: M
     assert result_of("limits") is None
 
 
-def test_the_limits_of_an_application_are_asked_too(result_of: ResultOf, injectors: ModuleType) -> None:
+def test_the_limits_of_an_application_are_queried_too(result_of: ResultOf, injectors: ModuleType) -> None:
     def app(text: str) -> Any:
         limits = {"memory limit in bytes": "512000000", "cpu limit": text}
         return injectors.setting("facts.subjects", {"app": {"replicas": 1, "ours": True, "limits": limits}})
 
     assert result_of("limits", app("0.5")).verdict == "valid"
     assert result_of("limits", app("unavailable: x")).verdict == "suspect"
-    untold = result_of("limits", app("unknown: nobody tells"))
-    assert (untold.verdict, text(untold.reason)) == (
+    without_figure = result_of("limits", app("unknown: nobody tells"))
+    assert (without_figure.verdict, text(without_figure.reason)) == (
         "unknown",
         "It is not known whether this limit is in force: cpu limit of app.",
     )

@@ -55,7 +55,7 @@ def test_each_cpu_counts_for_its_side(found: Found) -> None:
     assert (generator.stolen, generator.others) == (pytest.approx(0.02), pytest.approx(0.3))
 
 
-def test_others_that_nobody_looked_for_are_not_observed(found: Found) -> None:
+def test_others_that_no_one_looked_for_are_not_observed(found: Found) -> None:
     use = server_cpus(found({"cpu0": {"busy": 90.0, "stolen": 10.0}}))
     assert use is not None
     assert (use.others, use.observed) == (0.0, False)
@@ -94,7 +94,7 @@ def test_nothing_observed_is_not_nothing_taken(found: Found) -> None:
     assert generator_cpus(blind) is None
 
 
-def test_parts_that_nobody_placed_have_no_cpus_of_their_own(found: Found) -> None:
+def test_parts_that_no_one_placed_have_no_cpus_of_their_own(found: Found) -> None:
     nowhere = found(server_cpus=[], generator_cpus=[])
     assert server_cpus(nowhere) is None
     assert generator_cpus(nowhere) is None

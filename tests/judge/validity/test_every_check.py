@@ -110,7 +110,7 @@ def test_a_trial_that_was_never_driven_is_invalid(synthetic: ModuleType) -> None
     assert [text(check.reason) for check in trial.checks] == ["The trial could not be driven: connection refused."]
 
 
-def test_facts_of_nobody_leave_a_trial_unjudged(clean: dict[str, Any]) -> None:
+def test_facts_of_no_one_leave_a_trial_unjudged(clean: dict[str, Any]) -> None:
     trial = judged(clean | {"facts": {}})
     assert trial.verdict == "suspect"
     assert [check.verdict for check in trial.checks] == ["unknown"]
@@ -124,7 +124,7 @@ def without(*places: str) -> Callable[[dict[str, Any]], None]:
     return change
 
 
-def test_what_cannot_be_seen_is_unknown_and_never_valid(clean: dict[str, Any], injectors: ModuleType) -> None:
+def test_what_cannot_be_observed_is_unknown_and_never_valid(clean: dict[str, Any], injectors: ModuleType) -> None:
     """A server by URL that tells nothing, a system without monitors, no ceiling."""
     places = ("servers", "kinds", "ceiling", "host", "parts", "placement", "series", "seen", "server_connections")
     hidden = injectors.injected(clean, without(*places))

@@ -107,7 +107,7 @@ def unseen(line: Line) -> None:
         (0.98, 1.00, 1.2 / 0.98 - 1),  # at its limit it feeds the server one by one, which costs the server more
         (0.98, 0.9725, 1.1 / 0.98 - 1),
         (1.00, 0.95, 0.0),
-        (0.30, 0.20, 1 / 0.80 - 1),  # nothing was full: the cycle without the generator's part
+        (0.30, 0.20, 1 / 0.80 - 1),  # nothing was saturated: the cycle without the generator's part
         (0.50, 0.02, 1 / 0.98 - 1),
     ],
 )
@@ -268,7 +268,7 @@ def test_on_one_cpu_the_server_waits_for_the_generator_and_is_not_busy_by_that(l
     assert found.gain == pytest.approx(1 / 0.55 - 1, abs=0.02)
 
 
-def test_a_server_that_nobody_placed_loses_what_it_waited_for_while_others_ran(limits: LimitsOf) -> None:
+def test_a_server_that_no_one_placed_loses_what_it_waited_for_while_others_ran(limits: LimitsOf) -> None:
     def by_url(line: Line) -> None:
         line["facts"]["placement"] = None
         line["facts"]["plan"]["cpus"] = [1]
@@ -299,7 +299,7 @@ def test_stolen_time_of_the_cpu_that_lost_most_counts(limits: LimitsOf) -> None:
 
 
 def test_a_redis_loses_to_others_no_more_than_it_waited(limits: LimitsOf) -> None:
-    """Others had a third of its CPU, most of it while Redis wanted none."""
+    """Others had a third of its CPU, most of it while Redis required none."""
     found = limits(server(0.4, waited=0.02, others=0.33), each_cpu(cpu1=(30, 0, 0)), driver(0.2))
     assert found.taken == pytest.approx(more(DISPLACED * 0.02), abs=1e-3)
 
@@ -342,8 +342,8 @@ def test_a_second_application_that_burns_half_a_cpu_halves_the_figure(clean: Lin
     assert much.verdict == "suspect"
 
 
-def test_time_of_a_cpu_that_nobody_is_found_for_went_to_others(limits: LimitsOf) -> None:
-    """Its CPU was full, its own parts had half of it, and no process was seen with the rest."""
+def test_time_of_a_cpu_that_no_one_is_found_for_went_to_others(limits: LimitsOf) -> None:
+    """Its CPU was full, its own parts had half of it, and no process was observed with the rest."""
 
     def hidden(line: Line) -> None:
         beside(0.5)(line)

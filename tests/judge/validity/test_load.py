@@ -141,7 +141,10 @@ def test_a_short_phase_cannot_tell_a_warm_up_from_noise(
 ) -> None:
     found = result_of("warm_up", injectors.long(9), injectors.drifts(share))
     assert found.verdict == "unknown"
-    assert text(found.reason) == "9 s are too short to tell a warm-up from noise; all trials together may."
+    assert (
+        text(found.reason)
+        == "9 s are too short to distinguish a warm-up from noise; all trials together may be enough."
+    )
 
 
 def test_settling_late_in_a_long_trial_is_suspect(result_of: ResultOf, injectors: ModuleType) -> None:
@@ -166,7 +169,7 @@ def test_a_changing_schedule_has_no_rate_to_settle(result_of: ResultOf, injector
 
 @pytest.mark.parametrize(
     ("operations", "words"),
-    [(150, "they tell no quantile"), (5000, "P95 is the highest"), (50_000, "P99 is the highest")],
+    [(150, "they support no quantile"), (5000, "P95 is the highest"), (50_000, "P99 is the highest")],
 )
 def test_too_few_operations_are_said_and_not_held_against_a_trial(
     result_of: ResultOf, injectors: ModuleType, operations: int, words: str

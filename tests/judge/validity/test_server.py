@@ -12,7 +12,7 @@ ResultOf = Callable[..., Any]
 Line = dict[str, Any]
 
 
-def test_a_client_that_began_to_listen_within_the_drive_is_seen(result_of: ResultOf, injectors: ModuleType) -> None:
+def test_a_client_that_began_to_listen_within_the_drive_is_observed(result_of: ResultOf, injectors: ModuleType) -> None:
     found = result_of("monitor_clients", injectors.setting("facts.servers.redis.after.calls.monitor", 1))
     assert found.verdict == "suspect"
     assert text(found.reason).startswith("1 client(s)")

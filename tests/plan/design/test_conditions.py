@@ -31,7 +31,7 @@ def test_tables_become_conditions_each_once_in_order(experiment: Experiment) -> 
     assert found[2].tables == ("by-size",)
 
 
-def test_levels_of_unlike_kind_are_unlike_conditions(small: str) -> None:
+def test_levels_of_different_kind_are_different_conditions(small: str) -> None:
     text = small.replace("levels: [1, 8]", "levels: [1, 8, true]").replace("workers: [1, 8]", "workers: [1, true]")
     assert len(all_conditions(load_experiment(text))) == 7
 

@@ -34,10 +34,10 @@ def places(group: Group, seed: int, block: int) -> dict[str, int]:
 @pytest.mark.parametrize("name", [TABLE_GROUP, "partial-update", "storage", "small-pool", "warm-up"])
 def test_every_condition_stands_in_a_block_once(study: RunPlan, name: str) -> None:
     group = of(study, name)
-    wanted = Counter(map(identity, group.conditions))
-    assert max(wanted.values()) == 1
+    required = Counter(map(identity, group.conditions))
+    assert max(required.values()) == 1
     orders = [[identity(condition) for condition in block_order(group, seed, 1)] for seed in range(100)]
-    assert all(Counter(order) == wanted for order in orders)
+    assert all(Counter(order) == required for order in orders)
     assert len({tuple(order) for order in orders}) > 1
 
 

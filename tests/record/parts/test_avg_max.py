@@ -20,18 +20,18 @@ def test_the_columns_are_those_of_the_host_monitor() -> None:
 
 
 def test_average_and_maximum_are_of_the_stretch_alone() -> None:
-    seen = [*samples("cs", [9000, 100, 300, 500, 8000]), *samples("us", [0, 10, 20, 60, 99])]
-    table = averages_of(Window(seen, 100.0, 103.0))["host"]
+    observed = [*samples("cs", [9000, 100, 300, 500, 8000]), *samples("us", [0, 10, 20, 60, 99])]
+    table = averages_of(Window(observed, 100.0, 103.0))["host"]
     assert table == {"cs": AvgMax(avg=300, max=500), "us": AvgMax(avg=30, max=60)}
     assert list(table) == ["cs", "us"]
 
 
-def test_a_column_that_was_hardly_seen_is_left_out() -> None:
+def test_a_column_that_was_hardly_observed_is_left_out() -> None:
     assert averages_of(Window(samples("cs", [1, 2]), 100.0, 110.0)) == {}
     assert averages_of(Window([], 100.0, 110.0)) == {}
 
 
-def test_any_part_may_be_asked_for() -> None:
+def test_any_part_may_be_requested() -> None:
     window = Window(samples("cpu_share", [0.0, 0.5, 0.7], part="redis"), 100.0, 102.0)
     found = avg_max(window, "redis", ("cpu_share", "sockets"))
     assert found == {"cpu_share": AvgMax(avg=0.6, max=0.7)}
@@ -46,15 +46,15 @@ def test_no_metric_means_two_things() -> None:
     assert len(set(KEPT)) == len(KEPT)
 
 
-def test_everything_that_was_seen_of_every_part_is_kept_to_six_digits() -> None:
-    seen = [
+def test_everything_that_was_observed_of_every_part_is_kept_to_six_digits() -> None:
+    observed = [
         *samples("cs", [1, 100, 300]),
         *samples("cpu_share", [0, 1 / 3, 2 / 3], part="app-1"),
         *samples("cpu_s", [0, 1, 2], part="app-1"),
         *samples("huge_pages_always", [1, 1, 1], part="kernel"),
         *samples("hikari_pending", [0, 1234567.8, 1234567.8], part="app-1"),
     ]
-    assert averages_of(Window(seen, 100.0, 102.0)) == {
+    assert averages_of(Window(observed, 100.0, 102.0)) == {
         "app-1": {"cpu_share": AvgMax(avg=0.5, max=0.666667), "hikari_pending": AvgMax(avg=1234570, max=1234570)},
         "host": {"cs": AvgMax(avg=200, max=300)},
     }

@@ -45,8 +45,8 @@ class Page(HTMLParser):
         elif not self._open or self._open[-1] != "style":
             self.words += data
 
-    def all(self, tag: str, **wanted: str) -> list[dict[str, str]]:
-        return [a for name, a in self.elements if name == tag and wanted.items() <= a.items()]
+    def all(self, tag: str, **required: str) -> list[dict[str, str]]:
+        return [a for name, a in self.elements if name == tag and required.items() <= a.items()]
 
     @property
     def ids(self) -> list[str]:
@@ -119,7 +119,7 @@ def test_a_name_that_two_trials_share_has_two_anchors(judged: Analysis) -> None:
     assert {link["href"].removeprefix("#") for link in page.all("a")} <= set(page.ids)
 
 
-def test_verdicts_stand_before_the_tables_in_fixed_words(judged: Analysis, judged_page: Page) -> None:
+def test_verdicts_stand_before_the_tables_in_fixed_texts(judged: Analysis, judged_page: Page) -> None:
     words = " ".join(judged_page.words.replace("\u00a0", " ").split())
     assert words.index(text(judged.answer)) < words.index(
         "Compared by correct replies a second; a difference below 5 %"
@@ -151,7 +151,10 @@ def test_an_invalid_comparison_prints_no_ratio(judged: Analysis) -> None:
 
 def test_why_it_ended_and_what_was_repeated(judged_page: Page) -> None:
     words = " ".join(judged_page.words.split())
-    assert "It stopped because something outside spoiled too many blocks, those measured again among them." in words
+    assert (
+        "It stopped because something outside disturbed too many blocks, including those that were measured again."
+        in words
+    )
     assert "2 blocks were measured again by an earlier version; never because of the result." in words
     assert "18 blocks measured, 17 of them used." in words
     assert "no: storage-b05-140 is invalid: generator cpu" in words
@@ -164,7 +167,10 @@ def test_exploratory_figures_are_folded_and_say_what_they_are(judged_page: Page)
     folded = judged_page.all("details", **{"class": "words exploratory"})
     assert len(folded) == 2
     assert all("open" not in attributes for attributes in folded)
-    assert "exploratory figures: beside the question, many figures, some will differ by chance" in judged_page.words
+    assert (
+        "exploratory figures: in addition to the question, many figures, some will differ by chance"
+        in judged_page.words
+    )
 
 
 def test_checks_of_comparisons_are_listed(judged_page: Page) -> None:
@@ -204,7 +210,7 @@ def test_only_its_own_scripts_may_run(page: Page) -> None:
         assert f"'sha256-{digest}'" in policy
 
 
-def test_pictures_have_words_for_those_who_cannot_see_them(page: Page) -> None:
+def test_pictures_have_texts_for_those_who_cannot_see_them(page: Page) -> None:
     pictures = page.all("img")
     assert len(pictures) == 10
     assert all(len(picture["alt"]) > 20 for picture in pictures)
@@ -233,7 +239,7 @@ def test_a_figure_of_an_invalid_row_is_struck(analysis: Analysis) -> None:
     assert "<s>34,785</s>" in text["report.html"].decode()
 
 
-def test_a_percentile_that_cannot_be_told_says_why(page: Page) -> None:
+def test_a_percentile_that_cannot_be_determined_says_why(page: Page) -> None:
     reasons = [abbr["title"] for abbr in page.all("abbr") if "100 beyond the quantile are needed" in abbr["title"]]
     assert len(reasons) == 18
     assert "P99.9 cannot be measured for any condition" in page.words
@@ -257,7 +263,7 @@ def test_an_all_invalid_run_shows_reasons_and_no_rate(build: Callable[..., Analy
     assert page.all("details", **{"class": "condition", "open": ""}) == []
 
 
-def test_the_environment_is_told_with_units(page: Page) -> None:
+def test_the_environment_is_reported_with_units(page: Page) -> None:
     words = " ".join(page.words.split())
     assert re.search(r"memory ?8\.59 GB", words)
     assert re.search(r"shared ?no", words)

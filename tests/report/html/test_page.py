@@ -77,7 +77,7 @@ def ask(browser: webdriver.Chrome, expression: str) -> Any:
 
 
 def requests_of(browser: webdriver.Chrome) -> list[str]:
-    """Addresses that the page asked for, data within the page left out."""
+    """Addresses that the page requested, data within the page left out."""
     messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     urls = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
     return [url for url in urls if not url.startswith(("data:", "blob:"))]
@@ -274,7 +274,7 @@ def hostile(value: Any, key: str = "") -> Any:
     return f"{value}{HOSTILE}" if isinstance(value, str) and key not in FIXED else value
 
 
-def test_hostile_names_are_only_words(
+def test_hostile_names_are_only_texts(
     browser: webdriver.Chrome, small: Analysis, judged: Analysis, application: Analysis, tmp_path: Path
 ) -> None:
     tables = [*small.tables, judged.tables[1]]

@@ -44,7 +44,7 @@ def test_it_is_put_together_once_for_all_runs(made: list[str], tmp_path: Path) -
 
 
 @pytest.mark.parametrize("content", [b"", b"draw('x');", b"\xff\n\xff"])
-def test_a_file_that_is_not_whole_is_made_anew(made: list[str], tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_whole_is_made_again(made: list[str], tmp_path: Path, content: bytes) -> None:
     vega.keep_in(lambda: tmp_path)
     again()
     (file,) = tmp_path.iterdir()

@@ -62,7 +62,7 @@ def test_conclusions_checks_and_how_to_reproduce(report: tuple[str, set[str]]) -
     assert text.endswith("```\n")
 
 
-def test_hostile_words_are_words(analysis: Analysis) -> None:
+def test_hostile_texts_are_texts(analysis: Analysis) -> None:
     bad = "a|b <script>x</script> [l](javascript:1) ![i](x) `c`\n# h"
     rows = [analysis.tables[0].rows[0].model_copy(update={"label": bad})]
     hostile = analysis.model_copy(
@@ -124,7 +124,7 @@ def test_an_invalid_comparison_prints_no_ratio(judged: Analysis) -> None:
     assert "%" not in line.replace("measured 3.4 %, limit 1 %", "")
 
 
-def test_the_words_are_explained(judged: Analysis, report: tuple[str, set[str]]) -> None:
+def test_the_texts_are_explained(judged: Analysis, report: tuple[str, set[str]]) -> None:
     text, _ = written(judged)
     assert "- **typical difference**: The difference that the blocks have in common" in text
     assert "typical difference" not in report[0]
@@ -132,8 +132,8 @@ def test_the_words_are_explained(judged: Analysis, report: tuple[str, set[str]])
 
 
 def test_the_columns_of_verdicts_are_named_by_the_conditions(judged: Analysis) -> None:
-    told, _ = written(judged)
-    heads = [line for line in told.splitlines() if line.startswith(("| pair |", "| pair and metric |"))]
+    reported, _ = written(judged)
+    heads = [line for line in reported.splitlines() if line.startswith(("| pair |", "| pair and metric |"))]
     assert heads
     assert not any("| A |" in head or "B against A" in head for head in heads)
     assert any("against" in head for head in heads)

@@ -40,5 +40,5 @@ def test_a_quantile_without_a_reason_says_so(analysis: Analysis) -> None:
     few = row.model_copy(update={"unmeasurable": {"p999": as_written("too few")}})
     assert unmeasurable(few) == [("p999", "too few")]
     assert unmeasurable(row.model_copy(update={"unmeasurable": {"p99": as_written("")}})) == [
-        ("p99", "the data cannot tell it")
+        ("p99", "the data do not support it")
     ]

@@ -10,25 +10,25 @@ from loadstone.record.facts import AvgMax
 from loadstone.report.csv import csv_tables as csv_report
 from loadstone.report.html import html_report as html
 from loadstone.report.markdown import markdown_report as markdown
-from loadstone.report.tables.observed_tables import HEADING, SeenTable, seen_tables
+from loadstone.report.tables.observed_tables import HEADING, ObservedTable, seen_tables
 
 VMSTAT = ["r", "b", "swpd", "free", "buff", "cache", "si", "so", "bi", "bo", "in", "cs", "us", "sy", "id", "wa", "st"]
 
 
-def tables(analysis: Analysis, place: int = 0) -> dict[str, SeenTable]:
+def tables(analysis: Analysis, place: int = 0) -> dict[str, ObservedTable]:
     return {table.title.partition(" (")[0]: table for table in seen_tables(analysis, analysis.tables[place])}
 
 
-def texts(table: SeenTable, line: int = 0) -> dict[str, str]:
+def texts(table: ObservedTable, line: int = 0) -> dict[str, str]:
     return {column.header: str(cell) for column, cell in zip(table.columns, table.lines[line].cells, strict=True)}
 
 
-def seeing(analysis: Analysis, **seen: Any) -> Analysis:
+def seeing(analysis: Analysis, **observed: Any) -> Analysis:
     """The analysis with one table of one row, of which just this was observed."""
     table = analysis.tables[0]
     known = {"host": "host", "generator": "driver", "redis": "redis", "mariadb": "mariadb"}
-    kinds = {part: kind for part, kind in known.items() if part in seen}
-    row = table.rows[0].model_copy(update={"seen": seen, "kinds": kinds})
+    kinds = {part: kind for part, kind in known.items() if part in observed}
+    row = table.rows[0].model_copy(update={"seen": observed, "kinds": kinds})
     return analysis.model_copy(update={"tables": [table.model_copy(update={"rows": [row]})]})
 
 
@@ -40,9 +40,14 @@ def test_the_machine_has_vmstats_columns_in_its_order(application: Analysis) -> 
     host = tables(application)["The machine"]
     assert [column.header for column in host.columns] == VMSTAT
     assert len(host.lines) == len(application.tables[0].rows)
-    told = texts(host)
-    assert (told["r"], told["b"], told["bo"], told["wa"]) == ("10 (3.4)", "2 (0.3)", "7,904 (3,300)", "31 (4.4)")
-    assert (told["free"], told["swpd"]) == ("2,832 (2,637)", "0 (0)")
+    reported = texts(host)
+    assert (reported["r"], reported["b"], reported["bo"], reported["wa"]) == (
+        "10 (3.4)",
+        "2 (0.3)",
+        "7,904 (3,300)",
+        "31 (4.4)",
+    )
+    assert (reported["free"], reported["swpd"]) == ("2,832 (2,637)", "0 (0)")
 
 
 def test_each_part_has_its_line(application: Analysis) -> None:
@@ -58,14 +63,14 @@ def test_each_part_has_its_line(application: Analysis) -> None:
 
 def test_stores_and_the_jvm_have_figures_of_their_own(application: Analysis) -> None:
     found = tables(application)
-    told = texts(found["MariaDB"])
-    assert (told["buffer pool hits"], told["disk reads /s"]) == ("100.00 % (99.98 %)", "0 (0)")
+    reported = texts(found["MariaDB"])
+    assert (reported["buffer pool hits"], reported["disk reads /s"]) == ("100.00 % (99.98 %)", "0 (0)")
     assert texts(found["Redis"], 1)["AOF"] == "2.3 MB (1.1 MB)"
-    told = texts(found["The application's JVM"])
-    assert (told["heap"], told["GC, of the time"], told["longest GC"]) == (
+    reported = texts(found["The application's JVM"])
+    assert (reported["heap"], reported["GC, of the time"], reported["longest GC"]) == (
         "190 MB (110 MB)", "4 % (1.1 %)", "23.0 ms (18.0 ms)",
     )  # fmt: skip
-    assert (told["MariaDB pool active"], told["MariaDB pool pending"]) == ("10 (7.1)", "188 (44)")
+    assert (reported["MariaDB pool active"], reported["MariaDB pool pending"]) == ("10 (7.1)", "188 (44)")
 
 
 def test_what_no_condition_has_gets_no_column(application: Analysis) -> None:
@@ -123,8 +128,8 @@ def test_csv_has_a_line_a_condition_and_one_a_part_and_metric(application: Analy
 
 
 def test_a_column_that_a_system_does_not_tell_is_empty(application: Analysis) -> None:
-    seen = {"host": {"r": AvgMax(avg=1, max=2)}, "mariadb": application.tables[0].rows[0].seen["mariadb"]}
-    some = seeing(application, **seen)
+    observed = {"host": {"r": AvgMax(avg=1, max=2)}, "mariadb": application.tables[0].rows[0].seen["mariadb"]}
+    some = seeing(application, **observed)
     assert [column.header for column in tables(some)["The machine"].columns] == ["r"]
     [row] = rows_of(some, "host.csv")
     assert (row["r_max"], row["wa_percent_max"]) == ("2.0", "")

@@ -67,7 +67,7 @@ def test_the_store_stands_in_brackets_in_millicores(application: Analysis, appli
             update={
                 "throughput_per_s": 2600.4,
                 "goodput_per_s": 2600.4,
-                "seen": applications.seen_of("mariadb", 0.38),
+                "seen": applications.figures_of_parts("mariadb", 0.38),
                 "kinds": {"mariadb": "mariadb", "spring": "subject"},
             }
         )
@@ -85,7 +85,7 @@ def test_of_several_stores_each_is_named(application: Analysis) -> None:
     assert [column.value(table.rows[0]) for column in columns_for(table) if column.key == "store_cpu"] == [0.2]
 
 
-def test_a_store_whose_process_nobody_sees_leaves_the_rate_alone(application: Analysis) -> None:
+def test_a_store_whose_process_no_one_sees_leaves_the_rate_alone(application: Analysis) -> None:
     table = with_columns(one(application.tables[0], 0), "tps_store", "store_cpu", seen={}, published_columns={})
     assert cells(table, "tps_store") == ["347"]
     assert cells(table, "store_cpu") == ["—"]
@@ -114,7 +114,7 @@ def test_what_was_stored_stands_beside_what_was_answered(application: Analysis) 
     assert cells(with_columns(table, "stored", stored=None), "stored") == ["—"]
 
 
-def test_users_as_driven_are_told_of_a_scaled_run(application: Analysis, analysis: Analysis) -> None:
+def test_users_as_driven_are_given_a_scaled_run(application: Analysis, analysis: Analysis) -> None:
     table = with_columns(application.tables[0], "tps", users=300)
     assert headers(table)[:2] == ["vUsers", "TPS"]
     assert cells(table, "users")[0] == "300"

@@ -13,7 +13,7 @@ from loadstone.analyse.model import Analysis, CrashRow, CrashTable, Row
 from loadstone.judge.verdict import Bound
 from loadstone.live.progress import RunProgress
 from loadstone.message import as_written
-from loadstone.options import RunOptions, wanted_experiment, wanted_plan
+from loadstone.options import RunOptions, requested_experiment, requested_plan
 from loadstone.overview import announce
 from loadstone.report.csv import csv_tables as csv
 from loadstone.report.html import html_report as html
@@ -45,13 +45,13 @@ def change_rows(analysis: Analysis, change: Callable[[int, Row], dict[str, objec
 def bounded(judged: Analysis) -> Analysis:
     """The judged analysis with a bound on every figure, and with the command that made it."""
     bounds = (Bound(generator=0.03, taken=0.004), Bound(generator=0.31, taken=0.0), Bound(generator=0.0, taken=0.002))
-    told = judged.model_copy(
+    reported = judged.model_copy(
         update={
             "environment": {**judged.environment, "command": COMMAND},
             "headline": as_written("set 1,000 [900, 1,100]."),
         }
     )
-    return change_rows(told, lambda place, _: {"bound": bounds[place % 3]})
+    return change_rows(reported, lambda place, _: {"bound": bounds[place % 3]})
 
 
 def printed(analysis: Analysis, width: int) -> str:
@@ -163,8 +163,8 @@ def test_a_whole_run_has_at_most_60_lines_where_there_is_no_terminal(bounded: An
     out = io.StringIO()
     console = Console(file=out, width=width, highlight=False, color_system=None)
     options = RunOptions("json-documents", quick=True, seed=1)
-    experiment = wanted_experiment(options)
-    plan = wanted_plan(experiment, options, (1,))
+    experiment = requested_experiment(options)
+    plan = requested_plan(experiment, options, (1,))
     for line in announce(plan, experiment):
         console.print(line, markup=False, soft_wrap=True)
     with RunProgress(console, lambda: now[0]) as progress:

@@ -74,7 +74,7 @@ def test_an_empty_run_says_so(empty_analysis: Analysis) -> None:
     assert "– set, 10 B, 1 worker" in text
 
 
-def test_hostile_words_neither_repaint_nor_style(analysis: Analysis) -> None:
+def test_hostile_texts_neither_repaint_nor_style(analysis: Analysis) -> None:
     text = printed(analysis.model_copy(update={"answer": as_written("[red]x[/red]\x1b[2J\ry")}), 120)
     assert "[red]x[/red] [2J y" in text
     assert "\x1b" not in text

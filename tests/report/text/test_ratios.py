@@ -30,7 +30,7 @@ def test_ratios(percents: tuple[float, float, float], text: str) -> None:
     assert ratio_text(*log(*percents)) == text
 
 
-def test_a_plus_where_it_is_asked_for_and_no_minus_before_zero() -> None:
+def test_a_plus_where_it_is_requested_and_no_minus_before_zero() -> None:
     assert ratio_text(*log(12, 9, 15), sign=True) == "+12 % [9, 15]"
     assert ratio_text(*log(-12, -15, -9), sign=True) == "-12 % [-15, -9]"
     assert ratio_text(*log(0.2, -4, 4), sign=True) == "0 % [-4, 4]"

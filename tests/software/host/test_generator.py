@@ -20,21 +20,21 @@ def burn(seconds: float) -> None:
 
 
 @linux
-def test_python_s_threads_are_told_from_the_others() -> None:
+def test_python_s_threads_are_reported_from_the_others() -> None:
     started = time.monotonic()
     monitor = GeneratorMonitor()
     thread = threading.Thread(target=burn, args=(0.2,))
     thread.start()
     burn(0.1)
     thread.join()
-    seen = values(monitor, "generator")
+    observed = values(monitor, "generator")
     elapsed_s = time.monotonic() - started  # no less than the monitor's own time, however the machine stalls
-    assert set(seen) <= set(monitor.METRICS)
+    assert set(observed) <= set(monitor.METRICS)
     # The thread ended before the sample, and took its time along; the process kept it.
-    assert seen["cpu_share"] * elapsed_s >= 0.25
-    assert seen["python_share"] * elapsed_s >= 0.08
-    assert seen["native_share"] <= 0.05
-    assert seen["rss_bytes"] > 1_000_000
+    assert observed["cpu_share"] * elapsed_s >= 0.25
+    assert observed["python_share"] * elapsed_s >= 0.08
+    assert observed["native_share"] <= 0.05
+    assert observed["rss_bytes"] > 1_000_000
 
 
 def test_groups_are_summed_by_who_runs_them() -> None:
@@ -63,7 +63,7 @@ def test_groups_are_summed_by_who_runs_them() -> None:
         ("4:memory:/\n1:cpu,cpuacct:/box\n0::/\n", "cpu,cpuacct/box", "nr_throttled 3\nthrottled_time 2500000000\n"),
     ],
 )
-def test_the_time_held_by_a_cpu_limit_is_told(
+def test_the_time_held_by_a_cpu_limit_is_reported(
     lines: str, folder: str, stat: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proc, cgroups = tmp_path / "proc", tmp_path / "cgroup"
@@ -77,6 +77,6 @@ def test_the_time_held_by_a_cpu_limit_is_told(
     assert values(monitor, "generator")["throttled_s"] == 2.5
 
 
-def test_without_cgroups_nothing_is_told_of_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_cgroups_nothing_is_given_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generator, "PROC", tmp_path)
     assert "throttled_s" not in values(GeneratorMonitor(), "generator")

@@ -107,25 +107,25 @@ def taken(monitor: OthersMonitor, pids: Sequence[int], length_s: float = 1.5) ->
     third_s = spent_s()
     samples = list(monitor.sample(1.0))
     elapsed_s = monitor._before_s - began_s
-    told = {sample.part if sample.metric == "others" else sample.metric: sample.value for sample in samples}
-    return told, Took((third_s - second_s) / elapsed_s, (spent_s() - first_s) / elapsed_s)
+    reported = {sample.part if sample.metric == "others" else sample.metric: sample.value for sample in samples}
+    return reported, Took((third_s - second_s) / elapsed_s, (spent_s() - first_s) / elapsed_s)
 
 
 @pytest.mark.parametrize("text", [LOOP, HALF, THREADS, PARENT])
-def test_what_a_program_takes_of_its_cpu_is_told(start: Start, text: str) -> None:
+def test_what_a_program_takes_of_its_cpu_is_reported(start: Start, text: str) -> None:
     pid = start(text)
     time.sleep(0.3)
-    told, took = taken(OthersMonitor((CPU,), (), {"parked": (pid,)}), [pid])
+    reported, took = taken(OthersMonitor((CPU,), (), {"parked": (pid,)}), [pid])
     assert took.most > 0.05
-    assert took.agrees(told["parked"]), "by its name, with all that it started"
-    assert told[f"cpu{CPU}"] >= 99 * told["parked"] > 0, "and of the CPU"
+    assert took.agrees(reported["parked"]), "by its name, with all that it started"
+    assert reported[f"cpu{CPU}"] >= 99 * reported["parked"] > 0, "and of the CPU"
 
 
 def test_processes_that_come_and_go_count(start: Start) -> None:
     pid = start("bash", "-c", SHORT)
     time.sleep(0.3)
-    told, alone = taken(OthersMonitor((CPU,), (), {"shell": (pid,)}), [pid])
-    assert told["shell"] > 1.1 * alone.most, "the shell itself is not all"
+    reported, alone = taken(OthersMonitor((CPU,), (), {"shell": (pid,)}), [pid])
+    assert reported["shell"] > 1.1 * alone.most, "the shell itself is not all"
 
 
 def is_gone(pid: int) -> bool:
@@ -144,9 +144,9 @@ def test_nothing_counts_twice_when_processes_end(start: Start, tmp_path: Path) -
     counted_s, last_s = 0.0, time.monotonic()
     while not notes.exists() or notes.read_text().count("\n") < 12:
         time.sleep(0.15)
-        told = {sample.metric: sample.value for sample in monitor.sample(0.0) if sample.part == "others"}
+        reported = {sample.metric: sample.value for sample in monitor.sample(0.0) if sample.part == "others"}
         now_s = time.monotonic()
-        counted_s += (told["late"] + told[HELPERS]) * (now_s - last_s)
+        counted_s += (reported["late"] + reported[HELPERS]) * (now_s - last_s)
         last_s = now_s
     living = [one for one in process_table.tree([pid]) if not is_gone(one)]
     living_s = sum(process_table.cpu_ns(one) or 0 for one in living) / 1e9
@@ -161,12 +161,12 @@ def test_the_conditions_own_processes_and_this_one_do_not_count(start: Start) ->
     burner.start()
     try:
         time.sleep(0.3)
-        told, took = taken(OthersMonitor((CPU,), (mine,), {"parked": (other,)}), [other])
+        reported, took = taken(OthersMonitor((CPU,), (mine,), {"parked": (other,)}), [other])
     finally:
         stop.set()
         burner.join()
-    assert took.agrees(told["parked"])
-    assert told[HELPERS] == pytest.approx(0, abs=0.02), "neither this process nor the condition's"
+    assert took.agrees(reported["parked"])
+    assert reported[HELPERS] == pytest.approx(0, abs=0.02), "neither this process nor the condition's"
 
 
 def test_programs_of_others_have_no_name() -> None:
@@ -175,21 +175,21 @@ def test_programs_of_others_have_no_name() -> None:
     pid = int(subprocess.check_output(["bash", "-c", script]))
     try:
         time.sleep(0.3)
-        told, took = taken(OthersMonitor((CPU,), (), {}), [pid])
-        assert told[PROGRAMS] >= 0.9 * took.least > 0.01
+        reported, took = taken(OthersMonitor((CPU,), (), {}), [pid])
+        assert reported[PROGRAMS] >= 0.9 * took.least > 0.01
     finally:
         os.kill(pid, signal.SIGKILL)
 
 
-def test_a_program_on_another_cpu_is_not_told(start: Start) -> None:
+def test_a_program_on_another_cpu_is_not_reported(start: Start) -> None:
     pid = start(LOOP)
     time.sleep(0.3)
-    told, took = taken(OthersMonitor((CPU + 1,), (), {"parked": (pid,)}), [pid])
+    reported, took = taken(OthersMonitor((CPU + 1,), (), {"parked": (pid,)}), [pid])
     assert took.most > 0.05
-    assert told["parked"] == 0
+    assert reported["parked"] == 0
 
 
-def test_nothing_is_told_where_a_part_of_the_condition_cannot_be_seen() -> None:
+def test_nothing_is_reported_where_a_part_of_the_condition_cannot_be_observed() -> None:
     assert OthersMonitor.watching(Watch(cpus=(0,), complete=False)) == []
     assert OthersMonitor.watching(Watch(cpus=())) == []
     (monitor,) = OthersMonitor.watching(Watch(cpus=(0,), parked={"app": ()}))

@@ -73,13 +73,13 @@ def child() -> Iterator[Child]:
 def test_cpu_is_what_the_system_bills(child: Child) -> None:
     monitor = ProcessMonitor("subject", child.pid)
     child.burn()
-    seen = values(monitor, "subject")["cpu_s"]
+    observed = values(monitor, "subject")["cpu_s"]
     assert child.process.stdin is not None
     child.process.stdin.close()
     _, status, usage = os.wait4(child.pid, 0)
     child.process.returncode = os.waitstatus_to_exitcode(status)
-    assert seen >= 0.3
-    assert seen == pytest.approx(usage.ru_utime + usage.ru_stime, abs=0.08)
+    assert observed >= 0.3
+    assert observed == pytest.approx(usage.ru_utime + usage.ru_stime, abs=0.08)
 
 
 def test_shares_are_of_the_time_since_the_sample_before(child: Child, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,22 +126,22 @@ def test_sockets_are_counted_only_as_often_as_the_counting_is_cheap(
 def test_threads_switches_files_and_sockets_are_counted(child: Child) -> None:
     monitor = ProcessMonitor("subject", child.pid)
     child.burn()
-    seen = values(monitor, "subject")
-    assert seen["alive"] == 1
-    assert seen["threads"] == 4
-    assert seen["sockets"] == 5
-    assert seen["fds"] >= 8
-    assert seen["voluntary_per_s"] > 0
-    assert seen["involuntary_per_s"] >= 0
-    assert seen["main_thread_share"] == pytest.approx(seen["cpu_share"], rel=0.2, abs=0.05)
-    assert 0 <= seen["main_thread_wait_share"] < 1.2
-    assert set(seen) == set(monitor.METRICS)
+    observed = values(monitor, "subject")
+    assert observed["alive"] == 1
+    assert observed["threads"] == 4
+    assert observed["sockets"] == 5
+    assert observed["fds"] >= 8
+    assert observed["voluntary_per_s"] > 0
+    assert observed["involuntary_per_s"] >= 0
+    assert observed["main_thread_share"] == pytest.approx(observed["cpu_share"], rel=0.2, abs=0.05)
+    assert 0 <= observed["main_thread_wait_share"] < 1.2
+    assert set(observed) == set(monitor.METRICS)
 
 
 def test_memory_is_what_ps_says(child: Child) -> None:
-    seen = values(ProcessMonitor("subject", child.pid), "subject")["rss_bytes"]
+    observed = values(ProcessMonitor("subject", child.pid), "subject")["rss_bytes"]
     ps = subprocess.run(["ps", "-o", "rss=", "-p", str(child.pid)], capture_output=True, text=True, check=True)
-    assert seen == pytest.approx(int(ps.stdout) * 1024, rel=0.05)
+    assert observed == pytest.approx(int(ps.stdout) * 1024, rel=0.05)
 
 
 def test_a_process_that_died_is_only_not_alive(child: Child) -> None:
@@ -155,7 +155,7 @@ def test_a_process_that_died_is_only_not_alive(child: Child) -> None:
     assert cpu_seconds(child.pid) is None
 
 
-def test_cpu_seconds_may_be_asked_by_id(child: Child) -> None:
+def test_cpu_seconds_may_be_requested_by_id(child: Child) -> None:
     child.burn()
     found = cpu_seconds(child.pid)
     assert found is not None

@@ -42,12 +42,12 @@ class Subject:
         self.text, self.status = SAID, 200
         self.free = threading.Event()
         self.free.set()
-        self.asked = 0
+        self.requested = 0
         subject = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                subject.asked += 1
+                subject.requested += 1
                 subject.free.wait(60)
                 self.send_response(subject.status)
                 self.end_headers()
@@ -79,9 +79,9 @@ def subject() -> Iterator[Subject]:
 def await_answer(monitor: Monitor, part: str = "spring") -> dict[str, float]:
     """The next sample with figures; slow machines may need more than one."""
     for _ in range(200):
-        seen = values(monitor, part)
-        if seen["jvm_answers"]:
-            return seen
+        observed = values(monitor, part)
+        if observed["jvm_answers"]:
+            return observed
         time.sleep(0.05)
     raise AssertionError("no answer")
 
@@ -92,7 +92,7 @@ def test_figures_of_heap_pauses_threads_and_pools_are_found() -> None:
     assert set(found) == set(JvmMonitor.METRICS) - {"jvm_answers", *GC_RATES.values()}
 
 
-def test_the_pool_of_jedis_is_told_by_the_same_names() -> None:
+def test_the_pool_of_jedis_is_reported_by_the_same_names() -> None:
     found = figures((DATA / "spring-jedis.txt").read_text())
     assert (found["redis_pool_active"], found["redis_pool_idle"], found["redis_pool_pending"]) == (0, 1, 0)
     assert set(found) == set(figures(SAID))
@@ -127,19 +127,19 @@ def test_a_sample_has_all_of_them_and_rates_from_the_second_on(subject: Subject)
     assert set(later) == set(monitor.METRICS)
 
 
-def test_a_subject_that_is_slow_holds_nobody_up_and_its_late_answer_counts(subject: Subject) -> None:
+def test_a_subject_that_is_slow_holds_no_one_up_and_its_late_answer_counts(subject: Subject) -> None:
     subject.free.clear()
     monitor = JvmMonitor("spring", subject.url)
     began_s = time.monotonic()
     for _ in range(5):
         assert values(monitor, "spring") == {"jvm_answers": 0}
     assert time.monotonic() - began_s < GIVE_UP_S, f"waits once for {WAIT_S} s"
-    assert subject.asked <= 1
+    assert subject.requested <= 1
     subject.free.set()
     assert await_answer(monitor)["jvm_threads"] == 26
 
 
-def test_several_slow_replicas_are_waited_for_together_and_an_idle_one_is_told(subject: Subject) -> None:
+def test_several_slow_replicas_are_waited_for_together_and_an_idle_one_is_reported(subject: Subject) -> None:
     quick = Subject()
     try:
         subject.free.clear()
@@ -147,14 +147,14 @@ def test_several_slow_replicas_are_waited_for_together_and_an_idle_one_is_told(s
         monitors = JvmMonitor.watching(Watch(jvm=urls))
         answered = 0.0
         for _ in range(200):
-            seen = {part: values(monitor, part) for part, monitor in zip(urls, monitors, strict=True)}
-            assert all(seen[f"spring-{number}"] == {"jvm_answers": 0} for number in range(1, 9))
-            answered = seen["spring-9"]["jvm_answers"]
+            observed = {part: values(monitor, part) for part, monitor in zip(urls, monitors, strict=True)}
+            assert all(observed[f"spring-{number}"] == {"jvm_answers": 0} for number in range(1, 9))
+            answered = observed["spring-9"]["jvm_answers"]
             if answered:
                 break
             time.sleep(0.05)
         assert answered
-        assert subject.asked <= 8, "one question at a time to each"
+        assert subject.requested <= 8, "one question at a time to each"
         subject.free.set()
         assert all(
             await_answer(monitor, part)["jvm_threads"] == 26 for part, monitor in zip(urls, monitors, strict=True)
@@ -184,6 +184,6 @@ def test_an_answer_that_is_no_text_of_prometheus_is_none(subject: Subject, line:
         time.sleep(0.05)
 
 
-def test_no_proxy_of_the_environment_is_asked(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_proxy_of_the_environment_is_queried(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     assert await_answer(JvmMonitor("spring", subject.url))["jvm_threads"] == 26

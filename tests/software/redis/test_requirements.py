@@ -81,9 +81,9 @@ def test_protected_mode(scripted: Script) -> None:
     assert "requirepass" in text
 
 
-def test_a_password_is_wanted(user_redis: Start) -> None:
+def test_a_password_is_required(user_redis: Start) -> None:
     text = refusal(user_redis("--requirepass", "hunter2").url)
-    assert "wants a password (NOAUTH" in text
+    assert "requires a password (NOAUTH" in text
     assert "password_env" in text
 
 

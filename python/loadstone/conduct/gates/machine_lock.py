@@ -2,7 +2,7 @@
 
 Each run leaves a note in a folder that all users of the machine share: who it is, and where it writes. A note is
 believed only if it belongs to the user in its name, and if the process that it names is that user's and started when
-the note says. So what a killed run left stops nobody, and nobody can speak for another. A run of an ordinary user does
+the note says. So what a killed run left stops no one, and no one can speak for another. A run of an ordinary user does
 not stop root's, which would give every user a way to stop it for ever; it is named all the same.
 
 A note can be read by everyone and is written by its owner alone. What must be locked, between looking for others and
@@ -74,7 +74,7 @@ def measuring(folder: Path, *, share: bool, remark: Callable[[str], None]) -> It
             if stopping is not None and not share:
                 raise UserError(
                     f"another run measures on this machine: {stopping.label}; wait until it ends, or run beside it "
-                    "with --share-machine, which spoils the figures of both"
+                    "with --share-machine, which disturbs the figures of both"
                 )
             if own is not None and (note := _leave_note(own, folder)) is not None:
                 held.callback(_remove, own, note)
@@ -165,7 +165,7 @@ def _other_runs(place: int) -> list[OtherRun]:
             continue
         note = _note_of(place, name, uid)
         if note is not None and note["boot"] == boot_id() and int(note["space"]) != _process_space():
-            continue  # of a container that shares the folder: its processes cannot be seen from here
+            continue  # of a container that shares the folder: its processes cannot be observed from here
         if note is not None and _is_running(note, uid, pid):
             found[pid] = OtherRun(uid, pid, printable(note["folder"])[:FOLDER_LETTERS_MAX])
         elif uid == os.geteuid():
@@ -188,7 +188,7 @@ def _is_running(note: re.Match[str], uid: int, pid: int) -> bool:
 
 
 def _user_of(pid: int) -> int | None:
-    """Whose process it is; None if there is none that can be seen."""
+    """Whose process it is; None if there is none that can be observed."""
     with contextlib.suppress(OSError):
         return os.stat(f"/proc/{pid}").st_uid  # noqa: PTH116
     return None

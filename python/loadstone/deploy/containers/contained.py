@@ -1,6 +1,6 @@
 """What runs in a container: how it gets its settings and its password, and what it reports about itself.
 
-Secrets go by files inside the container. A command line is seen by every user of the machine, and a
+Secrets go by files inside the container. A command line is observed by every user of the machine, and a
 container's environment by everybody who may inspect it.
 """
 

@@ -127,7 +127,7 @@ class ContainerServer:
         self._run = ContainerRun(self.name, engine, unique, log)
 
         def tell(line: str) -> None:
-            context.heed()
+            context.raise_if_stopped()
             context.progress(line)
 
         image = self._run.need_image(settings.image, tell)
@@ -171,7 +171,7 @@ class ContainerServer:
         deadline = time.monotonic() + patience_s
         with self.control(timeout_s=2.0) as control:
             while True:
-                self._context.heed()
+                self._context.raise_if_stopped()
                 try:
                     control.ping()
                 except LoadstoneError as error:

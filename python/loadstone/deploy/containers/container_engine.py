@@ -34,13 +34,13 @@ ANSWER_S = 120.0
 """How long the engine may take to answer; making a container is slow on a busy disk."""
 REMOVE_S = 180.0
 PULL_TELL_S = 2.0
-"""How often a pull's progress is told."""
+"""How often a pull's progress is reported."""
 STOP_S = 10
 """How long a server may take to end by itself before it is started again."""
 LABEL = "loadstone"
 ENGINE_VARIABLES = ("DOCKER_HOST", "CONTAINER_HOST")
 PODMAN_GIVES_FILES = 1_048_576
-"""Open files that Podman allows a container unless it is asked for another number."""
+"""Open files that Podman allows a container unless another number is requested."""
 HOW_TO_START = (
     "start one (Docker: systemctl start docker; Podman: podman system service --time=0 "
     "unix:///run/podman/podman.sock as root, or unix://$XDG_RUNTIME_DIR/podman/podman.sock as another user)"
@@ -65,7 +65,7 @@ class Recipe:
     ports: Mapping[int, int]
     """Port inside -> port on this machine's loopback."""
     files: Mapping[str, str] = field(repr=False)
-    """Path inside -> text; written before it starts, seen by nobody outside but the engine. May hold secrets."""
+    """Path inside -> text; written before it starts, observed by no one outside but the engine. May hold secrets."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Shown to everybody who may inspect containers: no secrets."""
     cpus: Sequence[int] = ()
@@ -73,7 +73,7 @@ class Recipe:
 
 
 class Engine:
-    """One Docker or Podman. Its methods raise `UserError` with the engine's own words."""
+    """One Docker or Podman. Its methods raise `UserError` with the engine's own message."""
 
     def __init__(self, client: docker.DockerClient, path: Path) -> None:
         self.socket = path
@@ -103,7 +103,7 @@ class Engine:
             return dict(self._client.images.get(image).attrs)
         except ENGINE_ERRORS as error:
             raise UserError(
-                f"image '{image}' is not on this machine and cannot be pulled ({words(error)}); name one that "
+                f"image '{image}' is not on this machine and cannot be pulled ({message_of(error)}); name one that "
                 "'docker images' or 'podman images' lists, or make a registry reachable that has it"
             ) from None
 
@@ -112,20 +112,20 @@ class Engine:
         if "@" in image:
             repository, tag = image, ""
         layers: dict[str, str] = {}
-        told = time.monotonic()
+        reported = time.monotonic()
         progress(f"pulling {image}")
         for line in self._client.api.pull(repository, tag=tag or None, stream=True, decode=True):
             if "error" in line:
                 raise DockerException(str(line["error"]))
             if line.get("id"):
                 layers[str(line["id"])] = str(line.get("status", ""))
-            if time.monotonic() - told > PULL_TELL_S:
-                told = time.monotonic()
+            if time.monotonic() - reported > PULL_TELL_S:
+                reported = time.monotonic()
                 done = sum(status in ("Pull complete", "Already exists") for status in layers.values())
                 progress(f"pulling {image}: {done} of {len(layers)} layers")
 
     def make_network(self, name: str) -> None:
-        """A network of that name, for containers of ours and nobody else."""
+        """A network of that name, for containers of ours and no one else."""
         with self.telling(f"network '{name}'"):
             self._client.networks.create(name, driver="bridge", labels={LABEL: name})
 
@@ -182,7 +182,7 @@ class Engine:
         try:
             yield
         except ENGINE_ERRORS as error:
-            raise UserError(f"the {what} cannot be made or started ({self.name}: {words(error)})") from None
+            raise UserError(f"the {what} cannot be made or started ({self.name}: {message_of(error)})") from None
 
 
 def begin(container: Container) -> None:
@@ -194,7 +194,7 @@ def begin(container: Container) -> None:
     try:
         container.start()
     except APIError as error:
-        said = words(error).lower()
+        said = message_of(error).lower()
         if "address already in use" in said or "port is already allocated" in said:
             raise PortTaken from None
         raise
@@ -220,7 +220,7 @@ def find_engine() -> Engine:
             try:
                 return Engine(docker.DockerClient(base_url=f"unix://{path}", timeout=round(ANSWER_S)), path)
             except ENGINE_ERRORS as error:
-                looked.append(f"{path}: {words(error)}")
+                looked.append(f"{path}: {message_of(error)}")
     raise UserError(
         f"no container engine answers ({'; '.join(looked)}); {HOW_TO_START}, or take a server of another kind"
     )
@@ -246,7 +246,7 @@ def is_socket(path: Path) -> bool:
         return False
 
 
-def words(error: Exception) -> str:
+def message_of(error: Exception) -> str:
     """What an engine said, on one line."""
     for cause in (error, error.__cause__, error.__context__):
         if isinstance(cause, APIError) and cause.explanation:
@@ -274,7 +274,7 @@ def packed(files: Mapping[str, str]) -> bytes:
 
 
 def held_ulimits(engine: Path) -> list[Ulimit]:
-    """The limits of the Podman at a socket, if they are below those that it gives to containers unasked; else none.
+    """The limits of the Podman at a socket, if they are below those that it gives to containers by default; else none.
 
     It fails to give more than it has where it lacks the right to, as in a container.
     """
@@ -292,7 +292,7 @@ def held_ulimits(engine: Path) -> list[Ulimit]:
 
 
 class Removal:
-    """A guard that removes the container and the network `name` when it is told to, or when loadstone is gone."""
+    """A guard that removes the container and the network `name` when it is ordered to, or when loadstone is gone."""
 
     def __init__(self, engine: Path, name: str, log: Path | None) -> None:
         self._what = (str(engine), name, str(log or ""))
@@ -314,14 +314,14 @@ class Removal:
     def close(self) -> str:
         """Remove both and wait until they are gone; what could not be removed, and why, or nothing."""
         try:
-            told, _ = self._guard.communicate(self._secrets() + b"stop\n", timeout=REMOVE_S)
+            reported, _ = self._guard.communicate(self._secrets() + b"stop\n", timeout=REMOVE_S)
         except subprocess.TimeoutExpired:
             self._guard.kill()
             self._guard.communicate()
             return f"not done within {REMOVE_S:g} s"
         if self._guard.returncode != 0:  # it was killed
             return "; ".join(container_guard.clean(*self._what, forms()))
-        return "; ".join(told.decode(errors="replace").splitlines())
+        return "; ".join(reported.decode(errors="replace").splitlines())
 
     @staticmethod
     def _secrets() -> bytes:

@@ -30,7 +30,7 @@ PARENT_CHECK_S = 1.0
 ANSWER_S = 60.0
 """How long the container engine may take to answer."""
 LATE_S = 2.0
-"""How long the engine may go on with what a killed loadstone had asked it to make."""
+"""How long the engine may go on with what a killed loadstone had queried it to make."""
 NOT_THERE = 404
 
 
@@ -120,9 +120,9 @@ def main() -> None:
     os.umask(0o077)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # it ends when all is removed
         signal.signal(number, signal.SIG_IGN)
-    asked, forms = wait_for_the_end()
+    requested, forms = wait_for_the_end()
     left = clean(path, name, log, forms)
-    if not asked:
+    if not requested:
         time.sleep(LATE_S)
         left = [line for line in (remove(path, target) for target in targets(name)) if line]
     with contextlib.suppress(BrokenPipeError):

@@ -52,8 +52,8 @@ class ContainerRun:
     def need_image(self, image: str, progress: Callable[[str], None]) -> Image:
         """The image, pulled if it is not here."""
         with self._naming_the_server():
-            told = self._engine.need_image(image, progress)
-        self._image = Image(str(told.get("Id", "")), sorted((told.get("Config") or {}).get("Volumes") or {}))
+            reported = self._engine.need_image(image, progress)
+        self._image = Image(str(reported.get("Id", "")), sorted((reported.get("Config") or {}).get("Volumes") or {}))
         return self._image
 
     def start(self, recipe: Recipe, progress: Callable[[str], None]) -> None:

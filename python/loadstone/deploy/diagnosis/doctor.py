@@ -14,8 +14,8 @@ from loadstone.deploy.placement import place
 
 SYS = Path("/sys")
 PROC = Path("/proc")
-FILES_WANTED = 4096
-SOMAXCONN_WANTED = 511
+FILES_NEEDED = 4096
+SOMAXCONN_NEEDED = 511
 STEAL_LIMIT_PERCENT = 2.0
 
 
@@ -60,7 +60,10 @@ def _cpu_quota() -> Fact | None:
         return None
     value = f"{int(quota) / int(period):.2f} CPU"
     return Fact(
-        "CPU limit (cgroup)", value, "warn", "raise the limit of the container: a throttled generator is invalid"
+        "CPU limit (cgroup)",
+        value,
+        "warn",
+        "raise the limit of the container: a throttled generator makes trials invalid",
     )
 
 
@@ -100,8 +103,8 @@ def _clock_source() -> Fact | None:
 def _open_files() -> Fact:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     value = f"{_limit(soft)} (may be raised to {_limit(hard)})"
-    if soft != resource.RLIM_INFINITY and soft < FILES_WANTED:
-        remedy = f"ulimit -n {FILES_WANTED}, or more: each connection needs one on each side"
+    if soft != resource.RLIM_INFINITY and soft < FILES_NEEDED:
+        remedy = f"ulimit -n {FILES_NEEDED}, or more: each connection needs one on each side"
         return Fact("open files", value, "warn", remedy)
     return Fact("open files", value, "ok")
 
@@ -114,8 +117,8 @@ def _somaxconn() -> Fact | None:
     value = _read(PROC / "sys/net/core/somaxconn")
     if value is None:
         return None
-    if int(value) < SOMAXCONN_WANTED:
-        remedy = f"sysctl net.core.somaxconn={SOMAXCONN_WANTED} or more: connections wait when many open at once"
+    if int(value) < SOMAXCONN_NEEDED:
+        remedy = f"sysctl net.core.somaxconn={SOMAXCONN_NEEDED} or more: connections wait when many open at once"
         return Fact("somaxconn", value, "warn", remedy)
     return Fact("somaxconn", value, "ok")
 

@@ -40,7 +40,9 @@ def limits() -> Fact:
     finally:
         workspace.remove()
     if tried.unavailable is not None:
-        return Fact("CPU and memory limits", tried.unavailable, "warn", "limits of an experiment are then not in force")
+        return Fact(
+            "CPU and memory limits", tried.unavailable, "warn", "an experiment's limits are not in force without them"
+        )
     return Fact("CPU and memory limits", "can be given (control groups)", "ok")
 
 

@@ -1,6 +1,6 @@
 """The folder where loadstone keeps what takes long to make: builds of subjects, and rows of data.
 
-What is built there is run later, so nobody else may have put it there.
+What is built there is run later, so no one else may have put it there.
 """
 
 import fcntl
@@ -67,16 +67,16 @@ def _home() -> Path:
 
 
 @contextmanager
-def only_one(lock: Path, waiting: Callable[[], None], heed: Callable[[], None]) -> Iterator[None]:
+def only_one(lock: Path, waiting: Callable[[], None], raise_if_stopped: Callable[[], None]) -> Iterator[None]:
     """One maker of the same thing at a time, over all runs of this user.
 
-    `waiting` is called once if another is at it, and `heed` until that one is done; it may raise.
+    `waiting` is called once if another is at it, and `raise_if_stopped` until that one is done; it may raise.
     """
     with lock.open("w") as file:
         if not _held(file):
             waiting()
             while not _held(file):
-                heed()
+                raise_if_stopped()
                 time.sleep(POLL_S)
         yield
 

@@ -16,10 +16,10 @@ class Examinable(Protocol):
     """What a server or subject offers beside, if it can be found out why it ended."""
 
     def oom_kills(self) -> int | None:
-        """How many of its processes the OOM killer ended since its start; None where nobody counts them."""
+        """How many of its processes the OOM killer ended since its start; None where no one counts them."""
 
     def how_it_ended(self) -> str:
-        """As `it was killed by signal 9 (SIGKILL)`; empty while it runs, and where nobody knows."""
+        """As `it was killed by signal 9 (SIGKILL)`; empty while it runs, and where no one knows."""
 
 
 def oom_kills_of_group(group: Path | None) -> int | None:

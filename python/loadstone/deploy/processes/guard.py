@@ -10,7 +10,7 @@ each: `{"started": pid}`, `{"exited": status}` (negative: the signal), `{"failed
 A server that is held does not run: SIGSTOP went to it and to all that it started, and SIGCONT lets it go on.
 The control group's freezer is not used for it: a process in a frozen group of version 1 does not even die of
 SIGKILL, so that a guard that is killed would leave it behind for ever, and version 2 needs rights that most users
-lack. A stopped process ends with its guard as any other, on every system. Before a held server is told to end
+lack. A stopped process ends with its guard as any other, on every system. Before a held server is ordered to end
 it is let go, so that it can.
 
 What the server starts and leaves behind, even in a session of its own, becomes the guard's child on
@@ -49,7 +49,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 class Guard:
-    """One server process at a time, started and stopped as told."""
+    """One server process at a time, started and stopped as ordered."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder

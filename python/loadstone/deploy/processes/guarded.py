@@ -21,7 +21,7 @@ from loadstone.errors import UserError
 from loadstone.secrecy.known_secrets import forms
 
 TELL_S = 10.0
-"""How long the guard may take to say that it did as told."""
+"""How long the guard may take to say that it did as ordered."""
 
 
 @dataclass(frozen=True)
@@ -224,9 +224,9 @@ def guarded(
             context.progress(Remark(f"{name}: limits are unavailable: {limited.unavailable}"))
         folder = context.log_folder or workspace.path
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        words, around = command(workspace)
+        arguments, around = command(workspace)
         around = replace(around, groups=limited.groups)
-        return GuardedProcess(words, workspace, folder.absolute() / f"{name}.log", context.cpus, around), limited
+        return GuardedProcess(arguments, workspace, folder.absolute() / f"{name}.log", context.cpus, around), limited
     except BaseException:
         workspace.remove()
         raise

@@ -91,7 +91,7 @@ class OwnServer(OneProcess, ABC):
         try:
             self._process.end()
             return self._run(self._process)
-        except OSError:  # its guard was killed, and the folder is nobody's
+        except OSError:  # its guard was killed, and the folder is no one's
             return self.start(self._context)
 
     def stop(self) -> None:

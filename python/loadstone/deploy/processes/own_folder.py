@@ -1,7 +1,7 @@
 """Folders and files that no other user can have made or changed: what stands in them may be trusted.
 
 Standard library only: the guard runs with nothing else. A folder is opened once, and what is in it is reached through
-its file descriptor, so that nobody can put another one in its place meanwhile.
+its file descriptor, so that no one can put another one in its place meanwhile.
 """
 
 import contextlib
@@ -71,7 +71,7 @@ def empty_folder(folder: int) -> None:
 
 
 def require_safe_parents(path: str, owner: int | None = None) -> None:
-    """Nobody but root and `owner` (None: this process's user) can put something else where `path` leads.
+    """No one but root and `owner` (None: this process's user) can put something else where `path` leads.
 
     Raises:
         OSError: somebody can; names the folder and why.

@@ -22,7 +22,7 @@ class Holdable(Protocol):
         """Have it stand still, with all that it started."""
 
     def release(self) -> None:
-        """Have it go on; it runs when this returns. A part that died meanwhile is told by `alive`."""
+        """Have it go on; it runs when this returns. A part that died meanwhile is reported by `alive`."""
 
 
 class OneProcess:

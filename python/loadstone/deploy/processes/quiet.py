@@ -30,7 +30,7 @@ def await_quiet(
     Args:
         roots: process ids.
         rule: what counts as quiet.
-        going_on: raises Interrupted when the user asked to stop.
+        going_on: raises Interrupted when the user requested a stop.
         report: given what they take, in cores, after each window that was not quiet.
     """
     if not roots or process_table.cpu_ns(next(iter(roots))) is None:

@@ -1,7 +1,7 @@
 """A temporary folder that does not outlive its owners, whatever kills them.
 
 An open, locked file marks a folder as used. Its guard removes the folder when loadstone ends; a
-folder whose lock nobody holds any more (both were killed) is removed by the next run. The system's temporary folder is
+folder whose lock no one holds any more (both were killed) is removed by the next run. The system's temporary folder is
 shared by all users: what another one made or may change there is left alone, whatever its name (`own_folder`).
 """
 
@@ -44,7 +44,7 @@ class Workspace:
 
 
 def sweep(root: Path, owner: int | None = None) -> None:
-    """Remove our folders in `root` that nobody uses any more. `owner`: whose they must be; None: ours."""
+    """Remove our folders in `root` that no one uses any more. `owner`: whose they must be; None: ours."""
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for name in os.listdir(folder):  # noqa: PTH208 (of a file descriptor)

@@ -53,7 +53,7 @@ def built(manifest: Manifest, folder: Path, context: DeployContext) -> Path:
 
     Raises:
         UserError: it does not build; with the compiler's first error and the log's place.
-        Interrupted: the user asked to stop.
+        Interrupted: the user requested a stop.
     """
     if manifest.build is None:
         return folder
@@ -61,8 +61,8 @@ def built(manifest: Manifest, folder: Path, context: DeployContext) -> Path:
     try:
         place = cache_folder() / "subjects" / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        lock, told = place.with_suffix(".lock"), f"{manifest.name}: another run builds it"
-        with only_one(lock, lambda: context.progress(told), context.heed):
+        lock, reported = place.with_suffix(".lock"), f"{manifest.name}: another run builds it"
+        with only_one(lock, lambda: context.progress(reported), context.raise_if_stopped):
             if not (place / MARK).exists():
                 _build(manifest.name, manifest.build, folder, place, context)
     except OSError as error:
@@ -92,16 +92,16 @@ def _run(name: str, command: Sequence[str], place: Path, log: Path, timeout_s: f
     workspace = Workspace(f"build-{name}", context.work_root)
     process = GuardedProcess(command, workspace, log, surroundings=Surroundings(folder=place))
     try:
-        started = told = time.monotonic()
+        started = reported = time.monotonic()
         context.progress(f"building {name}: {command[0]}")
         process.start()
         while process.alive():
-            context.heed()
+            context.raise_if_stopped()
             now = time.monotonic()
             if now - started > timeout_s:
                 raise UserError(f"subject {name}: build.timeout_s: not built within {timeout_s:g} s; its log is {log}")
-            if now - told >= TELL_EVERY_S:
-                told = now
+            if now - reported >= TELL_EVERY_S:
+                reported = now
                 context.progress(f"building {name}: {command[0]}, {now - started:.0f} s")
             time.sleep(POLL_S)
     except OSError as error:

@@ -24,15 +24,15 @@ PLACES = frozenset({"port", "output", "folder", "replica", "jvm_flags", "memory_
 from 1, the manifest's JVM flags, and its memory limit in MB (10^6 bytes)."""
 REFERENCE = re.compile(r"\$\{(\w[\w-]*)\.(\w+)\}")
 FACTS = ("host", "port", "user", "password", "database", "address", "tls", "ca_file", "jdbc_options")
-"""What can be asked of a server as `${server.fact}`; see `references.Address`."""
+"""What can be requested of a server as `${server.fact}`; see `references.Address`."""
 
 
-def _no_references(words: str) -> str:
-    if REFERENCE.search(words) or SECRET.search(words):
+def _no_references(text: str) -> str:
+    if REFERENCE.search(text) or SECRET.search(text):
         raise ValueError(
-            "a command is seen by every user of the machine; name servers in 'environment' instead, secrets too"
+            "every user of the machine can read a command; name servers in 'environment' instead, secrets too"
         )
-    return words
+    return text
 
 
 def _known_places(command: str) -> str:

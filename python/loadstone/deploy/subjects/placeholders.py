@@ -77,8 +77,8 @@ def resolved(
     """
     values: dict[str, str] = {}
     for name, value in environment.items():
-        wanted = {server for server, _ in REFERENCE.findall(value)}
-        missing = wanted - set(servers)
+        required = {server for server, _ in REFERENCE.findall(value)}
+        missing = required - set(servers)
         for server in sorted(missing - set(optional)):
             known = ", ".join(servers) or "none"
             raise UserError(

@@ -20,13 +20,13 @@ from loadstone.deploy.subjects.placeholders import Address, address_of
 from loadstone.deploy.subjects.subject import LocalSubject, Subject, SubjectSettings
 from loadstone.deploy.subjects.url import UrlSubject
 from loadstone.errors import UserError
-from loadstone.plan.wanted import WantedSubject
+from loadstone.plan.required import RequiredSubject
 
 MEMORY_FLOOR_BYTES = 3 * 1024**3 // 2
 """Below it a subject that is not needed at the moment is stopped before another part starts."""
 
 SETTLED = Quiet(cores=0.1, window_s=0.05, windows=2, longest_s=2.0)
-"""When a subject that is to be held has ended what it had in hand."""
+"""When a subject that is to be held has ended what it had under way."""
 
 
 def available_bytes() -> int:
@@ -39,13 +39,13 @@ class _Key:
     """What makes a subject another one."""
 
     name: str
-    wanted: str
+    required: str
     addresses: tuple[tuple[str, Address], ...]
     """Of the servers that it refers to."""
 
 
 class SubjectPool:
-    """Subjects by how they are wanted. The one that was used last stands last."""
+    """Subjects by how they are required. The one that was used last stands last."""
 
     def __init__(self, context: DeployContext) -> None:
         self._context = context
@@ -55,33 +55,35 @@ class SubjectPool:
         """Name -> how many were started, so that no two of them have one folder of logs."""
         self._manifests: dict[str, tuple[Manifest, Path]] = {}
 
-    def manifest(self, wanted: WantedSubject) -> tuple[Manifest, Path] | None:
+    def manifest(self, required: RequiredSubject) -> tuple[Manifest, Path] | None:
         """Its manifest and the manifest's folder, read once; None for one of the user's by URL. Raises UserError."""
-        if wanted.manifest is None:
+        if required.manifest is None:
             return None
-        if wanted.manifest not in self._manifests:
-            self._manifests[wanted.manifest] = read_manifest(Path(wanted.manifest))
-        return self._manifests[wanted.manifest]
+        if required.manifest not in self._manifests:
+            self._manifests[required.manifest] = read_manifest(Path(required.manifest))
+        return self._manifests[required.manifest]
 
-    def expect(self, wanted: Mapping[str, WantedSubject]) -> None:
+    def expect(self, required: Mapping[str, RequiredSubject]) -> None:
         """These are what the next trial needs: they are not stopped to make room."""
-        self._expected = {(name, _written(one)) for name, one in wanted.items()}
+        self._expected = {(name, _written(one)) for name, one in required.items()}
 
-    def need(self, wanted: Mapping[str, WantedSubject], servers: Mapping[str, Deployed]) -> dict[str, DeployedSubject]:
+    def need(
+        self, required: Mapping[str, RequiredSubject], servers: Mapping[str, Deployed]
+    ) -> dict[str, DeployedSubject]:
         """The subjects by name; started if they do not run yet, restarted if they died.
 
         Raises:
-            UserError: one does not build, start or get ready; with its own words.
+            UserError: one does not build, start or get ready; with its own message.
             ServerGone: one that is not ours does not answer any more.
         """
-        return {name: self._one(self._key(name, one, servers), one) for name, one in wanted.items()}
+        return {name: self._one(self._key(name, one, servers), one) for name, one in required.items()}
 
     def make_room(self) -> None:
         """While memory is short, stop subjects that are not expected: the one first that was not used for longest."""
         for key in list(self._running):
             if available_bytes() >= MEMORY_FLOOR_BYTES:
                 return
-            if self._running[key].subject.ours and (key.name, key.wanted) not in self._expected:
+            if self._running[key].subject.ours and (key.name, key.required) not in self._expected:
                 self._context.progress(f"stopping {key.name}, which this trial does not need: memory is short")
                 self._running.pop(key).subject.stop()
 
@@ -95,7 +97,7 @@ class SubjectPool:
     def hold_all_but(self, needed: Collection[DeployedSubject], servers: Iterable[Deployed]) -> list[Subject]:
         """Hold those still that are not needed now; these.
 
-        One that works on `servers`, which go on running, is first given time to end what it has in hand: it may hold
+        One that works on `servers`, which go on running, is first given time to end what it has under way: it may hold
         a lock there.
         """
         running = {_address(one) for one in servers if one.endpoint.unix_path is None}
@@ -103,7 +105,7 @@ class SubjectPool:
         for key, subject in idle:
             if isinstance(subject, Holdable) and not subject.held:
                 if running & {at for _, at in key.addresses}:
-                    await_quiet(list(subject.pids.values()), SETTLED, self._context.heed)
+                    await_quiet(list(subject.pids.values()), SETTLED, self._context.raise_if_stopped)
                 subject.hold()
         return [subject for _, subject in idle]
 
@@ -113,18 +115,18 @@ class SubjectPool:
             _, deployed = self._running.popitem()
             deployed.subject.stop()
 
-    def _key(self, name: str, wanted: WantedSubject, servers: Mapping[str, Deployed]) -> _Key:
-        found = self.manifest(wanted)
-        environment = {**(found[0].environment if found else {}), **wanted.environment}
+    def _key(self, name: str, required: RequiredSubject, servers: Mapping[str, Deployed]) -> _Key:
+        found = self.manifest(required)
+        environment = {**(found[0].environment if found else {}), **required.environment}
         named = {server for value in environment.values() for server, _ in REFERENCE.findall(value)}
         addresses = tuple((server, _address(servers[server])) for server in sorted(named & set(servers)))
-        return _Key(name, _written(wanted), addresses)
+        return _Key(name, _written(required), addresses)
 
-    def _one(self, key: _Key, wanted: WantedSubject) -> DeployedSubject:
+    def _one(self, key: _Key, required: RequiredSubject) -> DeployedSubject:
         found = self._running.pop(key, None)
         if found is None:
             self.make_room()
-            subject = self._subject(key, wanted)
+            subject = self._subject(key, required)
             self._starts[key.name] += 1
             endpoints = subject.start(with_own_log(self._context, self._starts[key.name]))
         else:
@@ -134,27 +136,27 @@ class SubjectPool:
             if subject.alive() and dict(subject.pids) == found.pids:
                 return found
             endpoints = subject.restart()
-        warm_up_s = subject.warm_up_s if wanted.warm_up_s is None else wanted.warm_up_s
+        warm_up_s = subject.warm_up_s if required.warm_up_s is None else required.warm_up_s
         self._running[key] = DeployedSubject(subject, endpoints, dict(subject.pids), warm_up_s)
         return self._running[key]
 
-    def _subject(self, key: _Key, wanted: WantedSubject) -> Subject:
-        found = self.manifest(wanted)
+    def _subject(self, key: _Key, required: RequiredSubject) -> Subject:
+        found = self.manifest(required)
         if found is None:
-            return UrlSubject(key.name, wanted.urls)
+            return UrlSubject(key.name, required.urls)
         manifest, folder = found
         settings = SubjectSettings(
             name=key.name,
-            replicas=wanted.replicas,
-            limits=_limits(key.name, wanted.limits),
-            environment=wanted.environment,
+            replicas=required.replicas,
+            limits=_limits(key.name, required.limits),
+            environment=required.environment,
             servers=dict(key.addresses),
         )
         return LocalSubject(manifest, folder, settings)
 
 
-def _written(wanted: WantedSubject) -> str:
-    return json.dumps(asdict(wanted), sort_keys=True, default=str)
+def _written(required: RequiredSubject) -> str:
+    return json.dumps(asdict(required), sort_keys=True, default=str)
 
 
 def _address(deployed: Deployed) -> Address:

@@ -110,13 +110,13 @@ class Replica(OneProcess):
 
         Raises:
             UserError: it ends, or is not ready in time; with its last lines.
-            Interrupted: the user asked to stop; it still runs.
+            Interrupted: the user requested a stop; it still runs.
         """
         run = self._manifest.run
         deadline = time.monotonic() + run.ready_within_s
         tries = PORT_TRIES
         while not self._ready(run.ready):
-            self._context.heed()
+            self._context.raise_if_stopped()
             if not self.alive():
                 if tries > 0 and PORT_TAKEN.search(self._tail()):
                     tries -= 1
@@ -175,7 +175,7 @@ class Replica(OneProcess):
         def value(found: re.Match[str]) -> str:
             if found[1] not in places:
                 needs = {"output": "the manifest has no build", "memory_mb": "there is no memory limit"}
-                why = needs.get(found[1], "it stands as a word of its own in a command only")
+                why = needs.get(found[1], "it can only be an argument of its own in a command")
                 raise UserError(f"subject {self.name}: {where}: {found[0]} is not known here: {why}")
             return places[found[1]]
 
@@ -184,9 +184,9 @@ class Replica(OneProcess):
     def _command(self, workspace: Workspace) -> tuple[list[str], Surroundings]:
         """What is run in this workspace, and what it finds around it."""
         places = self._places(workspace)
-        words: list[str] = []
-        for word in shlex.split(self._manifest.run.command):
-            given = self._manifest.jvm_flags if word == "{jvm_flags}" else (word,)
-            words += [self._filled(one, places, "run.command") for one in given]
+        arguments: list[str] = []
+        for argument in shlex.split(self._manifest.run.command):
+            given = self._manifest.jvm_flags if argument == "{jvm_flags}" else (argument,)
+            arguments += [self._filled(one, places, "run.command") for one in given]
         filled = {n: self._filled(v, places, f"environment.{n}") for n, v in self._environment.items()}
-        return words, Surroundings(self._place, {"TMPDIR": str(workspace.path), **filled})
+        return arguments, Surroundings(self._place, {"TMPDIR": str(workspace.path), **filled})

@@ -30,7 +30,7 @@ class Subject(Protocol):
 
     @property
     def pids(self) -> Mapping[str, int]:
-        """Part -> process id: `name`, or `name-1`, `name-2`... of several replicas; empty where it cannot be seen."""
+        """Part -> process id: `name`, or `name-1`, `name-2`... of several replicas; empty where unknown."""
 
     @property
     def details(self) -> Mapping[str, str]:
@@ -48,7 +48,7 @@ class Subject(Protocol):
         """Build it if needed, start every replica and wait until all are ready.
 
         Raises:
-            UserError: it does not build, does not start, or is not ready in time; one line with its own words.
+            UserError: it does not build, does not start, or is not ready in time; one line with its own message.
         """
 
     def restart(self) -> tuple[Endpoint, ...]:
@@ -62,7 +62,7 @@ class Subject(Protocol):
     def alive(self) -> bool:
         """Whether every replica runs; for one of the user's, whether it answers."""
 
-    def last_words(self) -> str:
+    def last_output(self) -> str:
         """What one that is not alive said last, on one line and without secrets; empty while all run."""
 
     def throttling(self) -> Mapping[str, Throttling]:
@@ -124,8 +124,8 @@ class LocalSubject:
 
     def throttling(self) -> Mapping[str, Throttling]:
         """See `Subject.throttling`."""
-        told = {replica.name: replica.throttling() for replica in self._replicas}
-        return {name: throttling for name, throttling in told.items() if throttling is not None}
+        reported = {replica.name: replica.throttling() for replica in self._replicas}
+        return {name: throttling for name, throttling in reported.items() if throttling is not None}
 
     def oom_kills(self) -> int | None:
         """See `endings.Examinable`."""
@@ -139,8 +139,8 @@ class LocalSubject:
         """Whether every replica runs."""
         return bool(self._replicas) and all(replica.alive() for replica in self._replicas)
 
-    def last_words(self) -> str:
-        """The last lines of the first replica that ended; see `Subject.last_words`."""
+    def last_output(self) -> str:
+        """The last lines of the first replica that ended; see `Subject.last_output`."""
         return next((replica.last_lines() for replica in self._replicas if not replica.alive()), "")
 
     def start(self, context: DeployContext) -> tuple[Endpoint, ...]:
@@ -184,7 +184,7 @@ class LocalSubject:
             for replica in self._replicas:
                 replica.relaunch()
             return tuple(replica.await_ready() for replica in self._replicas)
-        except OSError:  # a guard was killed, and its folder is nobody's
+        except OSError:  # a guard was killed, and its folder is no one's
             return self.start(self._context)
 
     @property
@@ -211,8 +211,8 @@ class LocalSubject:
         """What the record tells: variables as they were given, before secrets took their places."""
         settings, manifest = self._settings, self._manifest
         self.limits = limits_in_force(settings.limits, self._replicas[0].limited)
-        asked = {**manifest.environment, **settings.environment}
-        variables = {f"environment.{name}": value for name, value in asked.items()}
+        requested = {**manifest.environment, **settings.environment}
+        variables = {f"environment.{name}": value for name, value in requested.items()}
         source = {"source": place.name} if manifest.build is not None else {}
         flags = {"jvm_flags": " ".join(manifest.jvm_flags)} if manifest.jvm_flags else {}
         self._details = hidden({**source, "replicas": str(settings.replicas), **flags, **variables})

@@ -20,7 +20,7 @@ from loadstone.secrecy.text import hide_url
 
 ASK_S = 5.0
 RETURN_S, POLL_S = 30.0, 0.5
-"""How long one that is gone may take to come back, and how often it is asked."""
+"""How long one that is gone may take to come back, and how often it is queried."""
 
 
 class _Slow(UserError):
@@ -76,8 +76,8 @@ class UrlSubject:
         """Ask each whether it answers HTTP, whatever its status; see `subject.Subject.start`."""
         self._context = context
         for endpoint in self._endpoints:
-            context.heed()
-            context.progress(f"asking {self.name} ({endpoint.label})")
+            context.raise_if_stopped()
+            context.progress(f"connecting to {self.name} ({endpoint.label})")
             remark_on_exposure(context, self.name, endpoint)
             _ask(self.name, endpoint)
         found = [listening_pid(endpoint) for endpoint in self._endpoints]
@@ -94,12 +94,12 @@ class UrlSubject:
 
         Raises:
             ServerGone: it does not.
-            Interrupted: the user asked to stop.
+            Interrupted: the user requested a stop.
         """
         quiet = replace(self._context, progress=silent)
         deadline = time.monotonic() + RETURN_S
         while True:
-            self._context.heed()
+            self._context.raise_if_stopped()
             try:
                 return answering_again(lambda _: self.start(quiet))
             except ServerGone:
@@ -109,10 +109,10 @@ class UrlSubject:
 
     def alive(self) -> bool:
         """Whether every replica takes connections; one that answers late is alive."""
-        return not self.last_words()
+        return not self.last_output()
 
-    def last_words(self) -> str:
-        """Why one does not take connections; see `subject.Subject.last_words`."""
+    def last_output(self) -> str:
+        """Why one does not take connections; see `subject.Subject.last_output`."""
         for endpoint in self._endpoints:
             try:
                 _ask(self.name, endpoint)

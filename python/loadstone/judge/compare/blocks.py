@@ -69,7 +69,7 @@ def group_blocks(group: str, conditions: Iterable[Mapping[str, Level]], trials: 
 
 
 def _one_pass(members: Iterable[TrialRecord]) -> bool:
-    """Whether the trials ran in the block's order: one that was begun anew and cut short mixes two passes."""
+    """Whether the trials ran in the block's order: one that was measured again and cut short mixes two passes."""
     starts = [trial.started_unix_ns for trial in sorted(members, key=lambda trial: trial.order)]
     return starts == sorted(starts)
 

@@ -1,4 +1,4 @@
-"""The other metrics of a pair: labelled exploratory, since nobody said beforehand that they would decide.
+"""The other metrics of a pair: labelled exploratory, since no one said beforehand that they would decide.
 
 What repeats the primary metric is no further row: throughput where nothing failed, the mean time of users who send
 again at once (users over rate), the best second of a trial of a second.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from loadstone.judge.compare.blocks import PairDesign
-from loadstone.plan.labels import condition_words
+from loadstone.plan.labels import condition_label
 from loadstone.spec.experiment import Comparison, Experiment
 from loadstone.spec.levels import Level, same_level
 
@@ -16,7 +16,7 @@ def differing(pair: PairDesign) -> list[str]:
 def side_names(experiment: Experiment, pair: PairDesign) -> tuple[str, str]:
     """What the two are called, by what differs: `json` and `string`."""
     factors = differing(pair)
-    a, b = (condition_words(experiment, condition, factors) for condition in (pair.a, pair.b))
+    a, b = (condition_label(experiment, condition, factors) for condition in (pair.a, pair.b))
     return (a, b) if a != b else ("A", "B")
 
 
@@ -29,7 +29,7 @@ def place_of(experiment: Experiment, declared: Comparison | None, pair: PairDesi
         for name, factor in experiment.factors.items()
         if name in pair.a and name not in apart and (name in named or not _usual(pair.a, name, factor.usual))
     ]
-    return condition_words(experiment, pair.a, shown)
+    return condition_label(experiment, pair.a, shown)
 
 
 def pair_names(experiment: Experiment, comparison: str, pairs: Iterable[PairDesign]) -> list[str]:

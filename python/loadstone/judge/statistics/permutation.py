@@ -3,7 +3,7 @@
 Sources: Fisher 1935 (randomisation test), Ernst 2004 (permutation methods as a basis for exact
 inference), Phipson & Smyth 2010 (p of random swaps is never zero). The interval is the set of
 factors that the test does not reject when B is divided by them (Garthwaite 1996). Percentiles
-are never averaged: each swap merges the histograms anew and reads the quantile off.
+are never averaged: each swap merges the histograms again and reads the quantile off.
 """
 
 import math

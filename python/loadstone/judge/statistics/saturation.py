@@ -1,7 +1,7 @@
 """Saturation of the closed model: from sweeps over the numbers of users to a point with an interval, or none.
 
 X_max is the typical throughput over N >= 2 N*, and the saturation point is N* = X_max (R_0 + Z): the users that
-would keep the system just busy if nobody ever waited (asymptotic bounds, Denning & Buzen 1978). Typical is the
+would keep the system just busy if no one ever waited (asymptotic bounds, Denning & Buzen 1978). Typical is the
 median Walsh average of the logarithms: where one trial in ten stalls, their mean is 5 % too small, and this 1 %.
 Each sweep gives one estimate; the interval is Hodges and Lehmann's over the sweeps. A single ramp gives none.
 """

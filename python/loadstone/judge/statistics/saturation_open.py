@@ -96,7 +96,7 @@ def around(located_per_s: float, finished: Sequence[Bisection] = (), dither: flo
     """The bisection of one block; its estimate is at most 1.3 % from what its trials said.
 
     Its middle is the median of where the limit was located and of the blocks `finished` before it, moved by
-    `dither` (-1 to 1, to be drawn anew for each block) times 5 %: were the blocks' steps the same rates, all of
+    `dither` (-1 to 1, to be drawn again for each block) times 5 %: were the blocks' steps the same rates, all of
     them would err by the same rounding, and their interval would not know it.
     """
     rates = sorted([located_per_s, *(block.rate_per_s for block in finished)])

@@ -24,7 +24,7 @@ class RangeSearch:
     levels: tuple[int, ...] = ()
     """For the sweeps; empty while it goes on, and where there is an answer already."""
     answer: Saturation | None = None
-    """`capacity >= X`, where the generator gave out or the users did."""
+    """`capacity >= X`, where the generator was saturated or the users did."""
     why: Message | None = None
     """Why it ended."""
 

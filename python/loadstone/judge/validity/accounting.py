@@ -52,7 +52,7 @@ def _astray(counts: Counts) -> int:
 def server_counter(evidence: TrialEvidence) -> CheckResult | None:
     """The servers' own count of the load's commands against ours, command by command.
 
-    What an application asks of the servers behind it is its own affair.
+    What an application queries of the servers behind it is its own affair.
     """
     limit = SERVER_COUNTER
     if evidence.http:

@@ -29,7 +29,7 @@ class CpuUse:
 
 
 def server_cpus(found: TrialEvidence) -> CpuUse | None:
-    """The CPUs of servers and subjects; of those on this host that nobody placed all that are watched.
+    """The CPUs of servers and subjects; of those on this host that no one placed all that are watched.
 
     None where the servers are not observed at all.
     """

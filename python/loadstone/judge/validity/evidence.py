@@ -78,7 +78,7 @@ class TrialEvidence:
 
     @property
     def ours(self) -> bool:
-        """Whether loadstone started every server, so that nobody else works with them."""
+        """Whether loadstone started every server, so that no one else works with them."""
         return self.facts.placement is not None
 
     @property

@@ -150,7 +150,7 @@ def _fullest(found: TrialEvidence, cpus: CpuUse | None, parts: Mapping[str, Busy
 
 
 def _ready(found: TrialEvidence, part: PartCpu) -> float | None:
-    """The share of the time that the part's only thread ran or wanted to.
+    """The share of the time that the part's only thread ran or was ready to.
 
     On a CPU that the generator shares it waits for the generator, which is no work of its own.
     """

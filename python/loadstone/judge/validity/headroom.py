@@ -1,4 +1,4 @@
-"""What the machine had left: whether a server waited for its disk, and how much CPU time nobody used."""
+"""What the machine had left: whether a server waited for its disk, and how much CPU time no one used."""
 
 from dataclasses import dataclass
 
@@ -38,7 +38,7 @@ def disk_of(found: TrialEvidence) -> Disk | None:
 
 
 def free_cpu(found: TrialEvidence) -> float:
-    """CPU time of the machine that nobody used, waiting for the disk included, as a share; 1 if not known."""
+    """CPU time of the machine that no one used, waiting for the disk included, as a share; 1 if not known."""
     idle, wait = found.facts.host.idle_share, found.facts.seen.get(HOST, {}).get("wa")
     return 1.0 if idle is None else idle + (wait.avg / 100 if wait is not None else 0.0)
 

@@ -39,7 +39,7 @@ STORES = frozenset(
 )
 """Commands after which their one key is there."""
 EXPIRY = frozenset({"EX", "EXAT", "PX", "PXAT"})
-"""Words of a command after which its key goes away by itself."""
+"""Arguments of a command after which its key goes away by itself."""
 _BOUND = 6.0
 """Standard deviations: so far from its mean the number of keys that random draws hit does not come by chance."""
 
@@ -112,9 +112,9 @@ def _planned(evidence: TrialEvidence) -> tuple[int, int] | None:
 def _effect(operation: Operation) -> str | None:
     """What an operation does to its key: `reads`, or `stores` it; None if that is not known."""
     names = [_name(operation, i) for i in range(len(operation.commands))]
-    words = {word.upper() for command in operation.commands for word in command.args}
+    arguments = {word.upper() for command in operation.commands for word in command.args}
     keyed = all(len(command.args) > 1 and command.args[1] == "{key}" for command in operation.commands)
-    if not names or words & EXPIRY or not keyed or not set(names) <= READS | STORES:
+    if not names or arguments & EXPIRY or not keyed or not set(names) <= READS | STORES:
         return None
     return "reads" if set(names) <= READS else "stores"
 

@@ -15,7 +15,7 @@ RESTARTED_TOLERANCE_S = 2.0
 
 
 def restarted(evidence: TrialEvidence) -> CheckResult | None:
-    """Servers and applications that were started again during the drive: their caches and counters began anew."""
+    """Servers and applications that were started again during the drive: their caches and counters started again."""
     found = {part: _what_became(start) for part, start in _starts(evidence).items()}
     if not found and not evidence.has_redis:
         return None

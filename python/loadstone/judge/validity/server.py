@@ -1,4 +1,4 @@
-"""Whether the server and its kernel were set up so that they cost nothing beside the load."""
+"""Whether the server and its kernel were set up so that they cost nothing in addition to the load."""
 
 import re
 from math import inf

@@ -68,7 +68,7 @@ def background(evidence: TrialEvidence) -> CheckResult | None:
 
 
 def evicted_keys(evidence: TrialEvidence) -> CheckResult | None:
-    """Keys that the server threw away for want of memory."""
+    """Keys that the server evicted because its memory was full."""
     if not evidence.has_redis:
         return None
     evicted, reported = 0.0, False

@@ -39,16 +39,16 @@ def busy_parts(found: TrialEvidence) -> dict[str, Busy]:
     return {name: busy for name, busy in reported.items() if busy is not None}
 
 
-def unseen_servers(found: TrialEvidence) -> list[str]:
+def unobserved_servers(found: TrialEvidence) -> list[str]:
     """Servers and subjects of the trial of whose CPU nothing is known."""
-    seen = {found.server_of(part) or found.subject_of(part) for part in found.facts.parts}
-    return sorted({*found.stores, *found.facts.subjects} - seen)
+    observed = {found.server_of(part) or found.subject_of(part) for part in found.facts.parts}
+    return sorted({*found.stores, *found.facts.subjects} - observed)
 
 
 def typical(trials: Sequence[Mapping[str, Busy]]) -> dict[str, Busy]:
     """The medians over several trials; a part counts if most of them saw it."""
-    names = sorted({name for seen in trials for name in seen})
-    found = {name: [seen[name] for seen in trials if name in seen] for name in names}
+    names = sorted({name for observed in trials for name in observed})
+    found = {name: [observed[name] for observed in trials if name in observed] for name in names}
     return {name: _median(members) for name, members in found.items() if 2 * len(members) > len(trials)}
 
 
@@ -119,10 +119,10 @@ def _pools(
     found: TrialEvidence, parts: Sequence[str], metric_of: Callable[[Pool], str], read: Callable[[AvgMax], float]
 ) -> dict[str, float]:
     """Pool -> a figure of it, all replicas together."""
-    seen = [found.facts.seen.get(part, {}) for part in parts]
+    observed = [found.facts.seen.get(part, {}) for part in parts]
     metrics = {name: metric_of(pool) for name, pool in registry.POOLS.items()}
     values = {
-        pool: [read(figures[metric]) for figures in seen if metric in figures] for pool, metric in metrics.items()
+        pool: [read(figures[metric]) for figures in observed if metric in figures] for pool, metric in metrics.items()
     }
     return {pool: sum(figures) for pool, figures in values.items() if figures}
 
@@ -153,6 +153,6 @@ def _median(members: Sequence[Busy]) -> Busy:
 
 def _medians(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {
-        name: median([seen[name] for seen in figures if name in seen])
+        name: median([observed[name] for observed in figures if name in observed])
         for name in sorted({n for f in figures for n in f})
     }

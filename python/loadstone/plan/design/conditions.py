@@ -60,7 +60,7 @@ def select(
     quick: bool = False,
     as_published: bool = False,
 ) -> tuple[NumberedCondition, ...]:
-    """The conditions to run: those of the tables and comparisons that the mode asks for, with the levels of `only`.
+    """The conditions to run: those of the tables and comparisons that the mode requests, with the levels of `only`.
 
     Raises UserError if nothing is left.
     """

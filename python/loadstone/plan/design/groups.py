@@ -25,7 +25,7 @@ from loadstone.spec.units import duration_s, margin_share
 
 @dataclass(frozen=True)
 class DesignOfMode:
-    """The experiment's design in the mode at hand."""
+    """The experiment's design in the current mode."""
 
     budget_s: float
     table_blocks: int

@@ -34,7 +34,7 @@ def with_arguments(command: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """
     if "args" not in command:
         return dict(command)
-    words = {name: value for name, value in command.items() if name != "repeat"}
+    rest = {name: value for name, value in command.items() if name != "repeat"}
     written = command["args"]
     arguments = _ARGUMENT.findall(written) if isinstance(written, str) else written
     if isinstance(arguments, list):
@@ -42,7 +42,7 @@ def with_arguments(command: Mapping[str, Any], path: Path) -> dict[str, Any]:
         for text in arguments:
             _placeholders(text, (*path, "args"), _IN_COMMANDS, _COMMAND_REMEDY)
         arguments += arguments[-1:] * (_repeat(command.get("repeat", 1), (*path, "repeat")) - 1)
-    return {**words, "args": arguments}
+    return {**rest, "args": arguments}
 
 
 def check_request(request: Mapping[str, Any], path: Path) -> None:

@@ -1,4 +1,4 @@
-"""From the workload's words, with levels and units in them, to the plan's own: in place, before they are validated."""
+"""From the workload's text, with levels and units in them, to the plan's own: in place, before they are validated."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,20 +25,20 @@ def finish_operations(operations: list[dict[str, Any]]) -> None:
             operation["read_back"] = with_arguments(operation["read_back"], (*at, "read_back"))
 
 
-def finish_words(words: dict[str, Any], mode: Mode, prefix: str, replicas: int) -> None:
+def finish_workload(fields: dict[str, Any], mode: Mode, prefix: str, replicas: int) -> None:
     """Documents, keys, users and pool of a plan, at the mode's scale and for so many replicas. Raises FieldError."""
-    scaled = words.pop("scaled")
+    scaled = fields.pop("scaled")
     if not isinstance(scaled, bool):
         raise FieldError(("scaled",), f"'{scaled}' is not true or false; write true or false")
-    _documents(words["documents"])
-    _keys(words["keys"], prefix)
+    _documents(fields["documents"])
+    _keys(fields["keys"], prefix)
     if scaled:
-        _scale_users(words["model"], words["pool"], mode)
+        _scale_users(fields["model"], fields["pool"], mode)
     if mode.as_published and mode.scale != 1:
-        _scale_lengths(words["model"], words["phases"], mode.scale)
-    if words["protocol"] == "http1":
-        _multiply(words["pool"], replicas)
-    _pool(words["pool"])
+        _scale_lengths(fields["model"], fields["phases"], mode.scale)
+    if fields["protocol"] == "http1":
+        _multiply(fields["pool"], replicas)
+    _pool(fields["pool"])
 
 
 def _scale_users(model: dict[str, Any], pool: dict[str, Any], mode: Mode) -> None:
@@ -49,10 +49,10 @@ def _scale_users(model: dict[str, Any], pool: dict[str, Any], mode: Mode) -> Non
     _scale(pool, _POOL, mode)
 
 
-def _scale(words: dict[str, Any], names: tuple[str, ...], mode: Mode) -> None:
+def _scale(fields: dict[str, Any], names: tuple[str, ...], mode: Mode) -> None:
     for name in names:
-        if _is_count(words.get(name)):
-            words[name] = mode.scaled(words[name])
+        if _is_count(fields.get(name)):
+            fields[name] = mode.scaled(fields[name])
 
 
 def _scale_lengths(model: Mapping[str, Any], phases: dict[str, Any], scale: float) -> None:

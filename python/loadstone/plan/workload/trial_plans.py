@@ -9,8 +9,13 @@ from loadstone.errors import UserError
 from loadstone.plan.deployment import Deployment, DeploymentPlanner
 from loadstone.plan.drive_plan import Closed, Endpoint, Keys, Operation, Phases, Plan, Pool
 from loadstone.plan.mode import Mode, condition_text
-from loadstone.plan.workload.finish import finish_operations, finish_words
-from loadstone.plan.workload.substitute import FieldError, Path, substitute, with_units
+from loadstone.plan.workload.finish import finish_operations, finish_workload
+from loadstone.plan.workload.substitute import (
+    FieldError,
+    Path,
+    substitute,
+    with_units,
+)
 from loadstone.plan.workload.threads import AUTO, threads_for
 from loadstone.spec.experiment import Experiment, OperationSpec
 from loadstone.spec.levels import REFERENCE, Condition, fits
@@ -37,7 +42,7 @@ class WorkloadPlanner:
         self._cpu_count = cpu_count
         self._deployments = DeploymentPlanner(experiment, mode)
         apart = {"operations", "load", "stored", "target", "models"}
-        self._words: dict[str, Any] = experiment.workload.model_dump(exclude=apart)
+        self._fields: dict[str, Any] = experiment.workload.model_dump(exclude=apart)
         self._overlays: list[tuple[str, dict[str, Any]]] = []
         if mode.quick:
             self._lay_over("quick", experiment.quick.model_dump(include={"phases"}))
@@ -46,8 +51,8 @@ class WorkloadPlanner:
 
     def _lay_over(self, name: str, parts: dict[str, Any]) -> None:
         self._overlays.append((name, parts))
-        for part, words in parts.items():
-            self._words[part] = {**self._words[part], **words}
+        for part, fields in parts.items():
+            self._fields[part] = {**self._fields[part], **fields}
 
     def deployment(self, condition: Condition) -> Deployment:
         """The parts that a condition needs. Raises UserError with the line of what is wrong."""
@@ -60,28 +65,28 @@ class WorkloadPlanner:
         """
         chosen = self._operations(condition)
         written = [operation.model_dump(exclude={"when"}) for _, operation in chosen]
-        words = {**self._words, "operations": written}
+        fields = {**self._fields, "operations": written}
         place, model = self._model(condition)
         if model is not None:
-            words["model"] = model
+            fields["model"] = model
         if not any(operation.requests for _, operation in chosen) and self._speaks_http():
-            words["data"] = None  # it is there for the conditions that have requests
+            fields["data"] = None  # it is there for the conditions that have requests
         numbers = tuple(number for number, _ in chosen)
         try:
-            data = with_units(substitute(words, condition, self._experiment.factors, template=True))
+            data = with_units(substitute(fields, condition, self._experiment.factors, template=True))
             finish_operations(data["operations"])
             self._finish_count(data["keys"], condition)
-            finish_words(data, self._mode, prefix, replicas)
+            finish_workload(data, self._mode, prefix, replicas)
             self._finish_data(data)
         except FieldError as error:
-            raise self._error(error.path, error.problem, words, numbers, place) from None
+            raise self._error(error.path, error.problem, fields, numbers, place) from None
         auto = data["threads"] == AUTO
         data |= {"endpoints": [NOT_DEPLOYED]} | ({"threads": 1} if auto else {})
         try:
             return self._on_cpus(_with_intervals(Plan.model_validate(data)), auto=auto)
         except ValidationError as error:
             path, problem = self._experiment.source.first_problem(error, Plan, data)
-            raise self._error(path, problem, words, numbers, place) from None
+            raise self._error(path, problem, fields, numbers, place) from None
 
     def _on_cpus(self, plan: Plan, *, auto: bool) -> Plan:
         """The plan with its threads, each on a CPU of its own where there are enough: the last ones."""
@@ -89,13 +94,13 @@ class WorkloadPlanner:
         return plan.model_copy(update={"threads": threads, "cpus": self._cpus[-threads:]})
 
     def check_target(self, condition: Condition, plan: Plan, deployment: Deployment) -> None:
-        """A subject is asked by HTTP, a server is not. Raises UserError with the line of the protocol."""
+        """A subject is queried by HTTP, a server is not. Raises UserError with the line of the protocol."""
         for name in deployment.targets:
-            wanted = ("http1",) if name in deployment.subjects else ("resp2", "resp3")
-            if plan.protocol not in wanted:
+            required = ("http1",) if name in deployment.subjects else ("resp2", "resp3")
+            if plan.protocol not in required:
                 is_a = "subject" if name in deployment.subjects else "server"
                 problem = f"'{name}' gets the load and is a {is_a} ({condition_text(condition)})"
-                remedy = f"write protocol {' or '.join(wanted)}, or another target"
+                remedy = f"write protocol {' or '.join(required)}, or another target"
                 raise self._experiment.source.error(("workload", "protocol"), f"{problem}; {remedy}")
 
     def _model(self, condition: Condition) -> tuple[Path, dict[str, Any] | None]:
@@ -136,14 +141,14 @@ class WorkloadPlanner:
         """The plan that stores what a trial of `plan` needs, each key once; None if it needs nothing."""
         source = self._experiment.source
         workload = self._experiment.workload
-        wanted = [(index, load) for index, load in enumerate(workload.load) if fits(condition, load.when)]
-        if not wanted:
+        required = [(index, load) for index, load in enumerate(workload.load) if fits(condition, load.when)]
+        if not required:
             return None
-        if len(wanted) > 1:
-            second = wanted[1][0]
+        if len(required) > 1:
+            second = required[1][0]
             problem = f"{condition_text(condition)} is loaded twice; narrow one `when`"
             raise source.error(("workload", "load", second), problem)
-        index, load = wanted[0]
+        index, load = required[0]
         operations = [
             (number, operation)
             for number, operation in enumerate(workload.operations)
@@ -162,16 +167,16 @@ class WorkloadPlanner:
     def _one_operation(self, numbered: tuple[int, OperationSpec], condition: Condition) -> Operation:
         number, operation = numbered
         written = {**operation.model_dump(exclude={"when"}), "weight": 1.0}
-        words = {"operations": [written]}
-        data = substitute(words, condition, self._experiment.factors, template=True)
+        fields = {"operations": [written]}
+        data = substitute(fields, condition, self._experiment.factors, template=True)
         try:
             finish_operations(data["operations"])
             return Operation.model_validate(data["operations"][0])
         except FieldError as error:
-            raise self._error(error.path, error.problem, words, (number,)) from None
+            raise self._error(error.path, error.problem, fields, (number,)) from None
         except ValidationError as error:
             path, text = self._experiment.source.first_problem(error, Operation, data["operations"][0])
-            raise self._error(("operations", 0, *path), text, words, (number,)) from None
+            raise self._error(("operations", 0, *path), text, fields, (number,)) from None
 
     def _operations(self, condition: Condition) -> list[tuple[int, OperationSpec]]:
         """The operations of a condition with their places in the experiment."""
@@ -192,13 +197,13 @@ class WorkloadPlanner:
         return chosen
 
     def _error(
-        self, path: Path, problem: str, words: Mapping[str, Any], numbers: tuple[int, ...], model: Path = ("model",)
+        self, path: Path, problem: str, fields: Mapping[str, Any], numbers: tuple[int, ...], model: Path = ("model",)
     ) -> UserError:
         """A problem at a path of the plan as an error at the place where the user wrote the value.
 
         `model`: where the condition's model stands, below `workload`.
         """
-        reference = _reference_at(words, path)
+        reference = _reference_at(fields, path)
         if reference is not None:
             problem = f"{problem} (from {reference})"
         if path[:1] == ("operations",) and len(path) > 1 and isinstance(path[1], int):
@@ -212,7 +217,7 @@ class WorkloadPlanner:
 
 
 def with_fixed_length(plan: Plan, measure_s: float) -> Plan:
-    """The plan with a measure phase of `measure_s`, whatever number of operations the workload asks for."""
+    """The plan with a measure phase of `measure_s`, whatever number of operations the workload requests."""
     off = {"measure_operations": None, "measure_max_s": None}
     changed: dict[str, Any] = {"phases": plan.phases.model_copy(update={"measure_s": measure_s, **off})}
     if isinstance(plan.model, Closed):
@@ -220,18 +225,18 @@ def with_fixed_length(plan: Plan, measure_s: float) -> Plan:
     return _with_intervals(plan.model_copy(update=changed))
 
 
-def _reference_at(words: Any, path: Path) -> str | None:
+def _reference_at(fields: Any, path: Path) -> str | None:
     """The text with a `${factor}` that stands at a path, if one does."""
     for part in path:
-        if isinstance(words, Mapping):
-            words = words.get(part)
-        elif isinstance(words, list | tuple) and isinstance(part, int) and part < len(words):
-            words = words[part]
-    return words if isinstance(words, str) and REFERENCE.search(words) else None
+        if isinstance(fields, Mapping):
+            fields = fields.get(part)
+        elif isinstance(fields, list | tuple) and isinstance(part, int) and part < len(fields):
+            fields = fields[part]
+    return fields if isinstance(fields, str) and REFERENCE.search(fields) else None
 
 
 def _with_intervals(plan: Plan) -> Plan:
-    """The plan with intervals of a second; shorter where the trial is, so that warm-up and drift can be told."""
+    """The plan with intervals of a second; shorter where the trial is, so that warm-up and drift can be determined."""
     shortest_s = plan.phases.measure_s / INTERVALS_A_TRIAL
     return plan.model_copy(update={"interval_s": min(1.0, max(SHORTEST_INTERVAL_S, round(shortest_s, 3)))})
 

@@ -19,11 +19,11 @@ def with_kinds(line: dict[str, Any]) -> dict[str, Any]:
     facts = line.get("facts")
     if not isinstance(facts, dict) or "plan" not in facts or "kinds" in facts:
         return line
-    seen, servers, subjects, parts, settings = (
+    observed, servers, subjects, parts, settings = (
         _mapping(facts, name) for name in ("seen", "servers", "subjects", "parts", "settings")
     )
     software = dict.fromkeys(servers, "redis")
-    for part, figures in seen.items():
+    for part, figures in observed.items():
         names = set(figures) if isinstance(figures, Mapping) else set()
         if part not in servers and names & (_OF_REDIS | _OF_MARIADB):
             software[part] = "redis" if names & _OF_REDIS else "mariadb"

@@ -1,4 +1,4 @@
-"""The blocks of every pair in the order of time: a drift, a stall or an effect of the order is seen."""
+"""The blocks of every pair in the order of time: a drift, a stall or an effect of the order is observed."""
 
 from itertools import cycle
 from math import ceil, inf, isfinite, log, log1p
@@ -17,12 +17,12 @@ from loadstone.report.charts.percent_axis import percent_axis, reach
 
 _COLUMNS = 3
 _PANELS_MAX = 24
-"""More pairs than this make a picture that nobody reads; the tables hold them all."""
+"""More pairs than this make a picture that no one reads; the tables hold them all."""
 _LEAST = log(1.02)
 """Half of the smallest range that a panel shows: noise below 2 % is not blown up."""
 _UNKNOWN = "unknown"
 _SHAPES = ("circle", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
-"""A shape for each condition that ran first; more than these begin anew."""
+"""A shape for each condition that ran first; more than these start again."""
 
 
 def blocks_chart(family: Family, analysis: Analysis) -> Chart | None:
@@ -55,14 +55,14 @@ def blocks_chart(family: Family, analysis: Analysis) -> Chart | None:
     )
 
 
-def _first_words(comparison: Comparison) -> tuple[str, str]:
+def _first_label(comparison: Comparison) -> tuple[str, str]:
     """`json first`, `string first`."""
     return f"{fmt.plain(comparison.primary.a.name)} first", f"{fmt.plain(comparison.primary.b.name)} first"
 
 
 def _shapes(panels: list[Comparison]) -> dict[str, str]:
     """What ran first in a block -> the shape of its mark, the same in all panels."""
-    names = dict.fromkeys(words for comparison in panels for words in _first_words(comparison))
+    names = dict.fromkeys(words for comparison in panels for words in _first_label(comparison))
     return {**dict(zip(names, cycle(_SHAPES), strict=False)), _UNKNOWN: "square"}
 
 
@@ -90,7 +90,7 @@ def _point(
 ) -> dict[str, Any]:
     assert point.log_ratio is not None
     a, b = orders.get(point.trial_a), orders.get(point.trial_b)
-    order = _UNKNOWN if a is None or b is None or a == b else _first_words(comparison)[0 if a < b else 1]
+    order = _UNKNOWN if a is None or b is None or a == b else _first_label(comparison)[0 if a < b else 1]
     return {
         "pair": number,
         "block": point.block,

@@ -24,7 +24,7 @@ Kind = Literal["forest", "blocks", "rps", "latency", "timeline", "checks"]
 
 @dataclass(frozen=True)
 class Chart:
-    """A picture with its words. `spec` is Vega-Lite without colours of a background."""
+    """A picture with its text. `spec` is Vega-Lite without colours of a background."""
 
     name: str
     """Stem of its file, e.g. `by-size-rps`."""
@@ -78,7 +78,7 @@ def named(name: str) -> alt.Chart:
 
 
 def _titled(above: str, heading: str) -> str:
-    """The heading after the words that stand above it on a page."""
+    """The heading after the text that stands above it on a page."""
     return f"{above}{' ' if above.endswith('?') else ': '}{heading}" if above else heading
 
 

@@ -142,8 +142,8 @@ def _picture(family: Family, pairs: Values, low: float, high: float) -> Any:
         x=alt.X("low:Q", scale=scale), x2="high:Q", color=_colour(pairs)
     )
     marks = found.encode(x=x, **_look(pairs)).mark_point(size=105, strokeWidth=2, opacity=1)
-    untold = base.transform_filter("!isValid(datum.estimate)").encode(x=alt.value(_WIDTH + 20), **_look(pairs))
-    hollow = untold.mark_point(size=90, strokeWidth=2, opacity=1)
+    without_figure = base.transform_filter("!isValid(datum.estimate)").encode(x=alt.value(_WIDTH + 20), **_look(pairs))
+    hollow = without_figure.mark_point(size=90, strokeWidth=2, opacity=1)
     said = base.mark_text(align="left", fontSize=11.5, limit=_TEXT_WIDTH).encode(
         x=alt.value(_WIDTH + 34), text="said:N", tooltip=_TOOLTIP
     )
@@ -175,7 +175,7 @@ def _colour(pairs: Values) -> alt.Color:
 
 
 def _look(pairs: Values) -> dict[str, Any]:
-    """Colour and shape tell the kind, which stands in words beside it; only what claims something is filled."""
+    """Colour and shape tell the kind, which stands as text beside it; only what claims something is filled."""
     kinds = _kinds(pairs)
     fills = [COLOURS[kind] if kind in DECIDED else "transparent" for kind in kinds]
     return {

@@ -100,7 +100,7 @@ def _points(row: Row, shape: Shape) -> Values:
 def _caption(table: ResultTable, values: Values) -> str:
     sentences = ["The line joins the smallest and the largest of a condition's percentiles."]
     if len(values) < len(_QUANTILES) * len({point["condition"] for point in values}):
-        sentences.append("Where a mark is missing, the data cannot tell that percentile.")
+        sentences.append("Where a mark is missing, the data do not support that percentile.")
     if left_out := sum(row.verdict in ("invalid", "missing") for row in table.rows):
         sentences.append(f"{left_out} of {len(table.rows)} conditions have no valid figure and are left out.")
     return " ".join(sentences)

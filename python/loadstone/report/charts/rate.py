@@ -219,7 +219,7 @@ def _troubles(base: alt.Chart, values: Values, rate: Rate) -> list[alt.Chart]:
 
 
 def _label_expression(labels: dict[float, str]) -> str:
-    """A Vega expression from the tick's number to its words."""
+    """A Vega expression from the tick's number to its text."""
     cases = "".join(f"datum.value === {number!r} ? {json.dumps(text)} : " for number, text in labels.items())
     return cases + "''"
 

@@ -17,7 +17,7 @@ _LINE_LEVELS = 3
 class Shape:
     """Parts that the factors of one table play in its pictures; None or empty where no factor plays it.
 
-    along: the quantity along the axis; colour: the factor told by colour and mark;
+    along: the quantity along the axis; colour: the factor reported by colour and mark;
     panels: factors with a panel a level; group: the factor whose levels head a long list.
     """
 
@@ -29,7 +29,7 @@ class Shape:
     factors: dict[str, FactorView]
 
     def title(self, factor: str | None) -> str:
-        """The factor in words; empty for None."""
+        """The factor as text; empty for None."""
         return factor_title(factor, self.factors) if factor else ""
 
     def phrase(self, factor: str | None) -> str:
@@ -38,13 +38,13 @@ class Shape:
         return title[:1].lower() + title[1:] if title[1:2].islower() else title
 
     def text(self, factor: str | None, row: Row) -> str:
-        """The row's level of `factor` in words; empty where it has none."""
+        """The row's level of `factor` as text; empty where it has none."""
         if factor is None or factor not in row.condition:
             return ""
         return level_text(row.condition[factor], self.factors.get(factor))
 
     def texts(self, factor: str | None) -> list[str]:
-        """All levels of `factor` in words, in the table's order."""
+        """All levels of `factor` as text, in the table's order."""
         return [level_text(level, self.factors.get(factor or "")) for level in self.levels.get(factor or "", [])]
 
     def panel(self, row: Row) -> str:
@@ -56,7 +56,7 @@ class Shape:
         return text if view and view.unit and view.unit in text else f"{self.title(factor)} {text}"
 
     def ticks(self) -> dict[float, str]:
-        """The levels along the axis, ascending: each number and its words."""
+        """The levels along the axis, ascending: each number and its text."""
         factor = self.factors.get(self.along or "")
         levels = self.levels.get(self.along or "", [])
         numbered = {number: axis_text(level, factor) for level in levels if (number := number_of(level)) is not None}

@@ -1,4 +1,4 @@
-"""Colours and type of the pictures: told apart by colour-blind readers, in print and on a dark screen."""
+"""Colours and type of the pictures: distinguished by colour-blind readers, in print and on a dark screen."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -84,8 +84,8 @@ def _point(points: list[TimelinePoint], start: float, rate: Rate) -> dict[str, A
 
 
 def _cpu_point(points: list[TimelinePoint], start: float, part: str) -> dict[str, Any]:
-    seen = [point.cpu_share[part] for point in points if part in point.cpu_share]
-    share = round(fmean(seen), 4) if seen else None
+    observed = [point.cpu_share[part] for point in points if part in point.cpu_share]
+    share = round(fmean(observed), 4) if observed else None
     measured = share if points[0].phase == "measure" else None
     return {**_common(points, start), "part": fmt.plain(part), "share": share, "share_measured": measured}
 
@@ -122,7 +122,7 @@ def _trials(analysis: Analysis, start: float) -> Values:
 
 
 def _x(length_s: float | None) -> alt.X:
-    """The time axis, in minutes and seconds; only the last panel, which is told the run's length, prints it."""
+    """The time axis, in minutes and seconds; only the last panel, which gets the run's length, prints it."""
     axis = alt.Axis(labels=False, ticks=False, title=None)
     if length_s is not None:
         step_s = next((step for step in _TICK_STEPS_S if length_s / step <= _TICKS_MAX), _TICK_STEPS_S[-1])

@@ -33,9 +33,9 @@ def render(analysis: Analysis) -> dict[str, bytes]:
         "tables.csv": _written(list(header), lines),
         "comparisons.csv": _written(list(COMPARED), list(comparison_rows(analysis))),
     }
-    for name, seen in (("host.csv", list(host_rows(analysis))), ("parts.csv", list(part_rows(analysis)))):
-        if seen:
-            files[name] = _written(list(seen[0]), seen)
+    for name, observed in (("host.csv", list(host_rows(analysis))), ("parts.csv", list(part_rows(analysis)))):
+        if observed:
+            files[name] = _written(list(observed[0]), observed)
     return files
 
 

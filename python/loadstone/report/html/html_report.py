@@ -1,4 +1,4 @@
-"""One self-contained page: tables, pictures, checks and trials. It asks nothing of the network."""
+"""One self-contained page: tables, pictures, checks and trials. It requests nothing from the network."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""What the page prints: the analysis in words, figures and anchors."""
+"""What the page prints: the analysis as text, figures and anchors."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,9 +15,9 @@ from loadstone.report.html.page_families import comparison_checks, family_view
 from loadstone.report.html.page_parts import figure, linked
 from loadstone.report.tables import observed_tables as seen_tables
 from loadstone.report.tables.column import Column
-from loadstone.report.tables.columns import MARK_WORDS, MARKS, columns_for
-from loadstone.report.tables.rates import goodput_word, rate_of
-from loadstone.report.trust import trust_words
+from loadstone.report.tables.columns import MARK_TEXTS, MARKS, columns_for
+from loadstone.report.tables.rates import goodput_name, rate_of
+from loadstone.report.trust import trust_text
 
 _WIDE_FROM = 10
 """A table with more columns is set closer."""
@@ -30,7 +30,7 @@ def page(analysis: Analysis) -> dict[str, Any]:
     charts, anchors = charts_of(analysis), Anchors(analysis)
     return {
         "analysis": analysis,
-        "headline": trust_words(analysis),
+        "headline": trust_text(analysis),
         "trials_line": summary.trials(analysis),
         "badges": summary.badges(analysis),
         "scaled": summary.scaled(analysis),
@@ -47,14 +47,14 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "environment": _environment(analysis.environment),
         "commands": summary.reproduce(analysis),
         "groups": glossary.groups_of(analysis),
-        "rate": goodput_word(analysis),
+        "rate": goodput_name(analysis),
         "meaning": glossary.meaning,
         "anchors": anchors,
         "crashes": crashes,
         "lessons": lessons,
         "seen": seen_tables,
         "marks": MARKS,
-        "mark_words": MARK_WORDS,
+        "mark_texts": MARK_TEXTS,
         "answers": [
             {
                 "answer": answer,
@@ -173,17 +173,17 @@ _UNITS = {"_bytes": fmt.size, "_s": fmt.seconds, "_ns": fmt.duration}
 
 
 def _fact(name: str, value: object) -> tuple[str, str]:
-    """A name and its value in words; the unit that the name ends in goes to the value."""
+    """A name and its value as text; the unit that the name ends in goes to the value."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         for end, text in _UNITS.items():
             if name.endswith(end):
                 return name.removesuffix(end), text(value)
-    return name, _words(value)
+    return name, _value_text(value)
 
 
-def _words(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
-        return ", ".join(_words(item) for item in value) or fmt.NONE
+        return ", ".join(_value_text(item) for item in value) or fmt.NONE
     return fmt.NONE if value is None else fmt.plain(str(value))

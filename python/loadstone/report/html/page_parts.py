@@ -11,7 +11,7 @@ from loadstone.report.charts.chart import Chart
 
 
 def figure(chart: Chart) -> dict[str, str]:
-    """What the page prints of a picture: its words, and the still one that stands in for the live one."""
+    """What the page prints of a picture: its text, and the still one that stands in for the live one."""
     picture = base64.b64encode(chart.svg(titled=False)).decode()
     return {
         "name": chart.name,

@@ -16,9 +16,9 @@ _folder: Callable[[], Path] | None = None
 
 
 def keep_in(folder: Callable[[], Path]) -> None:
-    """Keep it in the folder that `folder` returns, which nobody else may write to: what is there runs in the page.
+    """Keep it in the folder that `folder` returns, which no one else may write to: what is there runs in the page.
 
-    Where `folder` raises OSError or a LoadstoneError, it is put together anew each time.
+    Where `folder` raises OSError or a LoadstoneError, it is put together again each time.
     """
     global _folder
     _folder = folder
@@ -58,7 +58,7 @@ def _read(file: Path) -> str | None:
 
 
 def _write(file: Path, script: str) -> None:
-    """It appears whole or not at all; where there is no room for it, it is put together anew next time."""
+    """It appears whole or not at all; where there is no room for it, it is put together again next time."""
     content = script.encode()
     with contextlib.suppress(OSError):
         number, name = tempfile.mkstemp(dir=file.parent)

@@ -7,9 +7,14 @@ from loadstone.judge.verdict import Verdict
 from loadstone.report import format as fmt
 from loadstone.report import glossary, summary, verdicts
 from loadstone.report.anchors import Anchors
-from loadstone.report.markdown.markdown_text import link, sentence, target, text
+from loadstone.report.markdown.markdown_text import (
+    link,
+    sentence,
+    target,
+    text,
+)
 from loadstone.report.tables.columns import MARKS
-from loadstone.report.tables.rates import goodput_word
+from loadstone.report.tables.rates import goodput_name
 from loadstone.report.text.english.metrics import metric_text
 
 _RULE = "|---:|---:|---:|---|---:|---:|---:|"
@@ -82,7 +87,7 @@ def trial_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
     if not anchors.conditions:
         return
     yield from ("## Trials", "")
-    yield f"| trial | group | block | order | attempt | verdict | {goodput_word(analysis)} | P99 | checks not passed |"
+    yield f"| trial | group | block | order | attempt | verdict | {goodput_name(analysis)} | P99 | checks not passed |"
     yield "|---|---|---:|---:|---:|---|---:|---:|---|"
     for anchor, label, views in anchors.conditions:
         yield f"| {target(anchor)}**{text(label)}** | | | | | | | | |"
@@ -106,9 +111,9 @@ def _trial(view: TrialView, anchors: Anchors) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def word_lines(analysis: Analysis) -> Iterator[str]:
-    """What the words mean."""
-    yield from ("## What the words mean", "")
+def glossary_lines(analysis: Analysis) -> Iterator[str]:
+    """What the terms mean."""
+    yield from ("## What the terms mean", "")
     for terms in glossary.groups_of(analysis).values():
         yield from (f"- **{term}**: {text(meaning)}" for term, meaning in terms.items())
     yield ""

@@ -9,11 +9,19 @@ from loadstone.report.anchors import Anchors
 from loadstone.report.answers import answer_verdict
 from loadstone.report.charts.chart import Chart
 from loadstone.report.charts.chart_list import charts_of
-from loadstone.report.markdown.markdown_families import family_lines, trial_lines, word_lines
-from loadstone.report.markdown.markdown_sections import crash_lines, lesson_lines, seen_lines
+from loadstone.report.markdown.markdown_families import (
+    family_lines,
+    glossary_lines,
+    trial_lines,
+)
+from loadstone.report.markdown.markdown_sections import (
+    crash_lines,
+    lesson_lines,
+    observed_lines,
+)
 from loadstone.report.markdown.markdown_text import link, sentence, text
 from loadstone.report.tables.columns import MARKS, columns_for
-from loadstone.report.trust import trust_words
+from loadstone.report.trust import trust_text
 
 
 def render(analysis: Analysis) -> dict[str, bytes]:
@@ -29,7 +37,7 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     if scaled := summary.scaled(analysis):
         yield from (f"*{scaled}*", "")
     badges = [badge for badge, _ in summary.badges(analysis)]
-    yield from (f"{text(trust_words(analysis))}. {summary.trials(analysis)}.", "")
+    yield from (f"{text(trust_text(analysis))}. {summary.trials(analysis)}.", "")
     yield from (f"{text(', '.join(badges))}. {summary.time_used(analysis)}".strip(), "")
     for note in analysis.notes:
         yield from (sentence(note), "")
@@ -45,14 +53,14 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     yield from crash_lines(analysis.crashes)
     yield from _conclusions(analysis)
     yield from lesson_lines(analysis)
-    yield from seen_lines(analysis, anchors)
+    yield from observed_lines(analysis, anchors)
     for chart in charts:
         if chart.kind == "timeline":
             yield from ("## Time line", "", *_picture(chart))
     yield from _checks(analysis, anchors)
     yield from (line for chart in charts if chart.kind == "checks" for line in _picture(chart))
     yield from trial_lines(analysis, anchors)
-    yield from word_lines(analysis)
+    yield from glossary_lines(analysis)
     yield from ("## How to reproduce", "", "```sh", *summary.reproduce(analysis), "```", "")
 
 
@@ -98,10 +106,10 @@ def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> Iterato
             yield from _picture(chart)
 
 
-def _figure(words: str, row: Row, context: bool) -> str:
+def _figure(figure: str, row: Row, context: bool) -> str:
     """A figure, struck out where the row is invalid; the published one stays."""
-    struck = row.verdict == "invalid" and not context and words != fmt.NONE
-    return f"~~{text(words)}~~" if struck else text(words)
+    struck = row.verdict == "invalid" and not context and figure != fmt.NONE
+    return f"~~{text(figure)}~~" if struck else text(figure)
 
 
 def _conclusions(analysis: Analysis) -> Iterator[str]:

@@ -6,10 +6,10 @@ from loadstone.analyse.model import Analysis, CrashTable
 from loadstone.report import crashes, lessons
 from loadstone.report.anchors import Anchors
 from loadstone.report.markdown.markdown_text import link, sentence, text
-from loadstone.report.tables.observed_tables import HEADING, READING, SeenTable, seen_tables
+from loadstone.report.tables.observed_tables import HEADING, READING, ObservedTable, seen_tables
 
 
-def seen_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
+def observed_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
     """What the monitors observed, table by table."""
     found = [(table.title, seen_tables(analysis, table)) for table in analysis.tables]
     if not any(tables for _, tables in found):
@@ -19,10 +19,10 @@ def seen_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
         if tables:
             yield from (f"### {text(title)}", "")
         for table in tables:
-            yield from _seen(table, anchors)
+            yield from _observed(table, anchors)
 
 
-def _seen(table: SeenTable, anchors: Anchors) -> Iterator[str]:
+def _observed(table: ObservedTable, anchors: Anchors) -> Iterator[str]:
     part = ["part"] if table.of_parts else []
     yield from (f"#### {text(table.title)}", "")
     yield f"| {' | '.join(['condition', *part, *(text(column.header) for column in table.columns)])} |"

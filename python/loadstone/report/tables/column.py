@@ -1,4 +1,4 @@
-"""One column of a table: the same figure and words for terminal, page and Markdown."""
+"""One column of a table: the same figure and text for terminal, page and Markdown."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,15 +25,15 @@ class Column:
     text: Callable[[float | None], str]
     drop: int = 0
     quantile: str = ""
-    words: Callable[[Row], str] | None = None
+    row_text: Callable[[Row], str] | None = None
     """The whole cell, where it is more than one figure; empty for none."""
     context: bool = False
     optional: bool = False
     ranks: bool = False
 
     def cell(self, row: Row) -> str:
-        """The figure in words; a dash if there is none."""
-        return self.text(self.value(row)) if self.words is None else self.words(row) or fmt.NONE
+        """The figure as text; a dash if there is none."""
+        return self.text(self.value(row)) if self.row_text is None else self.row_text(row) or fmt.NONE
 
     def says_something(self, row: Row) -> bool:
         """Whether the row has a figure or a word here."""
@@ -63,8 +63,8 @@ def fitting(columns: Sequence[Column], rows: Sequence[Row], width: int, gap: int
 
 
 def unmeasurable(row: Row) -> list[tuple[str, str]]:
-    """Pairs of a quantile's name and the reason why the data cannot tell it."""
-    return [(name, fmt.sentence(reason) or "the data cannot tell it") for name, reason in row.unmeasurable.items()]
+    """Pairs of a quantile's name and the reason why the data do not support it."""
+    return [(name, fmt.sentence(reason) or "the data do not support it") for name, reason in row.unmeasurable.items()]
 
 
 def errors(row: Row) -> int | None:

@@ -7,7 +7,7 @@ from loadstone.analyse.model import ResultTable, Row
 from loadstone.report import format as fmt
 from loadstone.report.glossary import meaning
 from loadstone.report.tables.column import Column, errors, latency, rate_range
-from loadstone.report.tables.study_columns import STUDY_COLUMNS, USERS, bottleneck_words, study_columns
+from loadstone.report.tables.study_columns import STUDY_COLUMNS, USERS, bottleneck_text, study_columns
 
 _OPERATIONS = Column(
     "operations", "operations", "Operations counted in the measure phase.", lambda r: r.operations, fmt.count, drop=4
@@ -56,13 +56,13 @@ _INTERVAL = Column(
     lambda r: None if r.goodput_interval is None else r.goodput_interval[0],
     fmt.rate,
     drop=3,
-    words=lambda r: rate_range(r.goodput_interval),
+    row_text=lambda r: rate_range(r.goodput_interval),
 )
 _THROUGHPUT_INTERVAL = replace(
     _INTERVAL,
     key="throughput_interval",
     value=lambda r: None if r.throughput_interval is None else r.throughput_interval[0],
-    words=lambda r: rate_range(r.throughput_interval),
+    row_text=lambda r: rate_range(r.throughput_interval),
 )
 _BOUND = Column(
     "bound",
@@ -72,7 +72,7 @@ _BOUND = Column(
     lambda r: None if r.bound is None else r.bound.total,
     fmt.percent,
     drop=1,
-    words=lambda r: fmt.bound_cell(r.bound),
+    row_text=lambda r: fmt.bound_cell(r.bound),
 )
 _BLOCKS = Column(
     "blocks",
@@ -89,7 +89,7 @@ _BOTTLENECK = Column(
     lambda _: None,
     fmt.number,
     drop=2,
-    words=bottleneck_words,
+    row_text=bottleneck_text,
 )
 _ERRORS = Column(
     "errors", "errors", "Failed, timed-out and wrong replies. They are not part of RPS.", errors, fmt.count, drop=2
@@ -115,7 +115,7 @@ COLUMNS: tuple[Column, ...] = (
 
 MARKS = {"valid": "✓", "suspect": "!", "invalid": "✕", "missing": "–", "unknown": "?"}
 
-MARK_WORDS = {
+MARK_TEXTS = {
     "valid": "every check passed",
     "suspect": "a check was near its limit: read the figure with care",
     "invalid": "a check failed: the figure says nothing about the server",

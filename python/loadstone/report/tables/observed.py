@@ -19,8 +19,8 @@ def kinds_in(*kinds: str) -> tuple[str, ...]:
 
 def parts(row: Row, *kinds: str) -> Iterator[tuple[str, Figures]]:
     """The row's parts of these kinds, by name, in the order of the row."""
-    wanted = kinds_in(*kinds)
-    return ((part, figures) for part, figures in row.seen.items() if row.kinds.get(part) in wanted)
+    required = kinds_in(*kinds)
+    return ((part, figures) for part, figures in row.seen.items() if row.kinds.get(part) in required)
 
 
 def has_application(analysis: Analysis) -> bool:

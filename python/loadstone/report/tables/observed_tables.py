@@ -16,7 +16,7 @@ READING = "Maxima over the trials of a condition; averages in brackets."
 
 
 @dataclass(frozen=True)
-class SeenColumn:
+class ObservedColumn:
     """One column: the sum of `metrics`, each figure as `text` has it."""
 
     header: str
@@ -33,8 +33,8 @@ class SeenColumn:
 
 
 @dataclass(frozen=True)
-class SeenCell:
-    """A figure in words; empty where nothing was observed."""
+class ObservedCell:
+    """A figure as text; empty where nothing was observed."""
 
     highest: str = ""
     average: str = ""
@@ -44,18 +44,18 @@ class SeenCell:
 
 
 @dataclass(frozen=True)
-class SeenLine:
+class ObservedLine:
     row: Row
     part: str
     """Empty for the machine."""
-    cells: list[SeenCell]
+    cells: list[ObservedCell]
 
 
 @dataclass(frozen=True)
-class SeenTable:
+class ObservedTable:
     title: str
-    columns: list[SeenColumn]
-    lines: list[SeenLine]
+    columns: list[ObservedColumn]
+    lines: list[ObservedLine]
 
     @property
     def of_parts(self) -> bool:
@@ -63,19 +63,19 @@ class SeenTable:
         return any(line.part for line in self.lines)
 
 
-def columns_of(table: Table) -> list[SeenColumn]:
+def columns_of(table: Table) -> list[ObservedColumn]:
     """The columns that metrics declare for a table, in their order."""
     found: dict[Column, list[str]] = {}
     for metric in registry.METRICS.values():
         if metric.column is not None and metric.column.table == table:
             found.setdefault(metric.column, []).append(metric.name)
     return [
-        SeenColumn(column.title, column.help, tuple(metrics), TEXT[column.format], column.always)
+        ObservedColumn(column.title, column.help, tuple(metrics), TEXT[column.format], column.always)
         for column, metrics in sorted(found.items(), key=lambda one: one[0].place)
     ]
 
 
-def seen_tables(analysis: Analysis, table: ResultTable) -> list[SeenTable]:
+def seen_tables(analysis: Analysis, table: ResultTable) -> list[ObservedTable]:
     """What was observed while `table` was measured; nothing where no application was under test."""
     if not seen.has_application(analysis):
         return []
@@ -92,20 +92,20 @@ def _lines(rows: Iterable[Row], table: Table) -> Iterator[tuple[Row, str, seen.F
                 yield row, "" if part == HOST else part, figures
 
 
-def _table(table: Table, lines: Iterable[tuple[Row, str, seen.Figures]]) -> SeenTable | None:
+def _table(table: Table, lines: Iterable[tuple[Row, str, seen.Figures]]) -> ObservedTable | None:
     """The columns and lines with something to say; None where there is nothing."""
     known = list(lines)
     shown = [column for column in columns_of(table) if _says_something(column, [figures for _, _, figures in known])]
-    made = [SeenLine(row, part, [_cell(column, figures) for column in shown]) for row, part, figures in known]
+    made = [ObservedLine(row, part, [_cell(column, figures) for column in shown]) for row, part, figures in known]
     made = [line for line in made if any(cell.highest for cell in line.cells)]
-    return SeenTable(table.title, shown, made) if made else None
+    return ObservedTable(table.title, shown, made) if made else None
 
 
-def _says_something(column: SeenColumn, seen_of: Iterable[seen.Figures]) -> bool:
-    found = [figure for figures in seen_of if (figure := column.figure(figures)) is not None]
+def _says_something(column: ObservedColumn, figures_of_parts: Iterable[seen.Figures]) -> bool:
+    found = [figure for figures in figures_of_parts if (figure := column.figure(figures)) is not None]
     return any(figure.max for figure in found) or (bool(found) and column.always)
 
 
-def _cell(column: SeenColumn, figures: seen.Figures) -> SeenCell:
+def _cell(column: ObservedColumn, figures: seen.Figures) -> ObservedCell:
     figure = column.figure(figures)
-    return SeenCell() if figure is None else SeenCell(column.text(figure.max), column.text(figure.avg))
+    return ObservedCell() if figure is None else ObservedCell(column.text(figure.max), column.text(figure.avg))

@@ -43,6 +43,6 @@ def rate_of_run(analysis: Analysis) -> Rate:
     return TPS if any(rate_of(table) is TPS for table in analysis.tables) else RPS
 
 
-def goodput_word(analysis: Analysis) -> str:
+def goodput_name(analysis: Analysis) -> str:
     """What the correct replies of a second are called beside the run's own rate."""
     return "goodput" if rate_of_run(analysis) is TPS else RPS.unit

@@ -23,14 +23,14 @@ BOTTLENECKS: dict[Part, str] = {
     "paced": "its own pace",
     "unknown": "?",
 }
-"""What limited a condition, in a word or two."""
+"""What limited a condition, in short."""
 ROUND_TRIP = "round trip of this client"
 RATES = ("tps", "tps_store")
 """Columns whose figure counts failed operations, too."""
 
 
-def bottleneck_words(row: Row) -> str:
-    """What limited the condition, in a word or two. One user: its rate is no capacity, and is called what it is."""
+def bottleneck_text(row: Row) -> str:
+    """What limited the condition, in short. One user: its rate is no capacity, and is called what it is."""
     if row.bound is not None and row.bound.round_trip:
         return ROUND_TRIP
     return "" if row.bottleneck is None else BOTTLENECKS[row.bottleneck.part]
@@ -55,11 +55,11 @@ def _busiest(row: Row) -> str:
     if not cores:
         return ""
     part = max(cores, key=lambda name: cores[name])
-    named = len(cores) > 1 and not any(_first_word(part) == _first_word(level) for level in row.condition.values())
+    named = len(cores) > 1 and not any(_first_part(part) == _first_part(level) for level in row.condition.values())
     return f"{fmt.plain(part)} {fmt.millicores(cores[part])}" if named else fmt.millicores(cores[part])
 
 
-def _first_word(level: Level) -> str:
+def _first_part(level: Level) -> str:
     """`redis` of `redis-json`: stores and the levels of experiments are called so."""
     return str(level).split("-")[0]
 
@@ -113,7 +113,7 @@ def _declared(column: StudyColumn) -> Column:
     both = column.aggregate == "average_and_maximum"
     return Column(
         column.key, column.title, column.help, maximum if column.aggregate == "maximum" else average, text, column.drop,
-        words=_average_and_maximum(column.kind, column.metric, text) if both else None,
+        row_text=_average_and_maximum(column.kind, column.metric, text) if both else None,
     )  # fmt: skip
 
 
@@ -132,7 +132,7 @@ _ALL = (
         "tps_store", "TPS (store)",
         "TPS, and in brackets the highest CPU of the busiest store while it was measured, in millicores: 1000m is one "
         "core.",
-        lambda r: r.throughput_per_s, fmt.rate, words=_tps_and_stores, ranks=True,
+        lambda r: r.throughput_per_s, fmt.rate, row_text=_tps_and_stores, ranks=True,
     ),
     Column(
         "goodput", "goodput", "Operations a second that were answered rightly: TPS without what failed.",
@@ -142,7 +142,7 @@ _ALL = (
         "interval", "95 % interval",
         "The typical goodput of a trial of this condition lies in this range 95 times in 100.",
         lambda r: r.goodput_interval[0] if r.goodput_interval else None, fmt.rate, drop=4,
-        words=lambda r: rate_range(r.goodput_interval), optional=True,
+        row_text=lambda r: rate_range(r.goodput_interval), optional=True,
     ),
     Column(
         "blocks", "blocks", "How often the condition was measured, each time with everything fresh.",
@@ -165,12 +165,12 @@ _ALL = (
         "stored", "stored / answered",
         "Rows or entities that the trials stored, counted on the server, not as keys, of those that were answered as "
         "stored. Both warm-up included, so they are more than the executed tests.",
-        lambda r: r.stored, fmt.count, drop=2, words=_stored,
+        lambda r: r.stored, fmt.count, drop=2, row_text=_stored,
     ),
     Column(
         "store_cpu", "store CPU",
         "The highest CPU of the store while it was measured, in millicores: 1000m is one core.",
-        lambda r: max(store_cores(r).values(), default=None), fmt.millicores, drop=2, words=_stores,
+        lambda r: max(store_cores(r).values(), default=None), fmt.millicores, drop=2, row_text=_stores,
     ),
     _declared(_APP_CPU),
     *map(_declared, registry.STUDY_COLUMNS),
@@ -181,7 +181,7 @@ _ALL = (
     ),
     Column(
         "held_back", "bottleneck", meaning("bottleneck"), lambda _: None, fmt.number, drop=2,
-        words=bottleneck_words, optional=True,
+        row_text=bottleneck_text, optional=True,
     ),
     Column(
         "published", "published", "The original study's figure, from its author's machine: context, not a target.",
@@ -247,6 +247,6 @@ def _published(column: Column) -> Column:
     header = _ORIGINAL.get(column.key, column.header)
     return Column(
         f"published_{column.key}", "published", f"The original study's {header}: context, not a target.", value,
-        _PUBLISHED_TEXT.get(column.key, column.text), drop=column.drop + 1, words=with_store if is_store else None,
+        _PUBLISHED_TEXT.get(column.key, column.text), drop=column.drop + 1, row_text=with_store if is_store else None,
         context=True, optional=True,
     )  # fmt: skip

@@ -21,7 +21,7 @@ from loadstone.report.tables.rates import TPS, rate_of_run
 from loadstone.report.terminal.next_step import next_step
 from loadstone.report.terminal.terminal_families import STYLES as VERDICT_STYLES
 from loadstone.report.terminal.terminal_sections import crashes
-from loadstone.report.trust import different_rows, is_well_bounded, trust_words
+from loadstone.report.trust import different_rows, is_well_bounded, trust_text
 from loadstone.spec.levels import identity
 
 LINES_MAX = 25
@@ -96,7 +96,7 @@ def _head(analysis: Analysis) -> list[RenderableType]:
 
 
 def _foot(analysis: Analysis, report: Path | None, folder: Path | None) -> list[RenderableType]:
-    said = [f"{trust_words(analysis)}."]
+    said = [f"{trust_text(analysis)}."]
     if analysis.answers:
         counted = Counter(answer.verdict for answer in analysis.answers).most_common()
         verdicts_counted = ", ".join(f"{number} {answer_verdict(verdict)}" for verdict, number in counted)

@@ -17,7 +17,7 @@ _WITH_VALUE = {"--resume", "--budget", "--out", "--prometheus"}
 
 
 class NextStep(NamedTuple):
-    """Why, in a few words, and the command."""
+    """Why, in short, and the command."""
 
     why: str
     command: str
@@ -38,15 +38,15 @@ def next_step(analysis: Analysis, folder: Path | None) -> NextStep | None:
         return NextStep(said, _command(given, resume=folder, budget=f"{minutes}m"))
     if analysis.quick:
         why = f"what is undecided ({_count(open_ones)})" if open_ones else "longer trials and every table"
-        return NextStep(f"the full study, for {why}", _command(word for word in given if word != "--quick"))
+        return NextStep(f"the full study, for {why}", _command(argument for argument in given if argument != "--quick"))
     return _tables(folder)
 
 
 def _tables(folder: Path | None) -> NextStep | None:
     if folder is None:
         return None
-    words = ["loadstone", "report", str(folder), "--format", "html,csv,md"]
-    return NextStep("the figures for other programs and for a repository", fmt.plain(shlex.join(words)))
+    arguments = ["loadstone", "report", str(folder), "--format", "html,csv,md"]
+    return NextStep("the figures for other programs and for a repository", fmt.plain(shlex.join(arguments)))
 
 
 def _more_minutes(analysis: Analysis, undecided: Sequence[Comparison]) -> int | None:
@@ -69,19 +69,19 @@ def _given(analysis: Analysis) -> list[str] | None:
 
     A secret in it was replaced when it was recorded: then it does not work as it stands.
     """
-    words = options_given(analysis.environment.get("command"))
-    return None if not words or hides_secret(words) else ["loadstone", "run", *_kept(words)]
+    arguments = options_given(analysis.environment.get("command"))
+    return None if not arguments or hides_secret(arguments) else ["loadstone", "run", *_kept(arguments)]
 
 
-def _kept(words: Sequence[str]) -> Iterator[str]:
+def _kept(arguments: Sequence[str]) -> Iterator[str]:
     passed_over = False
-    for word in words:
-        if passed_over or word in OF_ONE_START | NEVER_TAKEN or word.partition("=")[0] in _WITH_VALUE:
-            passed_over = not passed_over and word in _WITH_VALUE
+    for argument in arguments:
+        if passed_over or argument in OF_ONE_START | NEVER_TAKEN or argument.partition("=")[0] in _WITH_VALUE:
+            passed_over = not passed_over and argument in _WITH_VALUE
         else:
-            yield word
+            yield argument
 
 
-def _command(words: Iterable[str], resume: Path | None = None, budget: str = "") -> str:
+def _command(arguments: Iterable[str], resume: Path | None = None, budget: str = "") -> str:
     added = [*(["--budget", budget] if budget else []), *(["--resume", str(resume)] if resume is not None else [])]
-    return fmt.plain(shlex.join([*words, *added]))
+    return fmt.plain(shlex.join([*arguments, *added]))

@@ -23,7 +23,7 @@ from loadstone.report.terminal.ending import ROW_STYLES as STYLES
 from loadstone.report.terminal.ending import print_ending
 from loadstone.report.terminal.terminal_families import families
 from loadstone.report.terminal.terminal_sections import crashes, lessons
-from loadstone.report.trust import trust_words
+from loadstone.report.trust import trust_text
 
 _LABEL_MAX = 40
 ROWS_MAX = 36
@@ -59,7 +59,7 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
     if scaled := summary.scaled(analysis):
         yield Text(scaled, style="yellow")
     badges = [fmt.plain(badge) for badge, _ in summary.badges(analysis)]
-    yield Text("; ".join([trust_words(analysis), summary.trials(analysis), *badges]), style="dim")
+    yield Text("; ".join([trust_text(analysis), summary.trials(analysis), *badges]), style="dim")
     yield from families(analysis.families, width)
     for table in analysis.tables:
         yield Text()
@@ -86,9 +86,9 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
         yield Text()
         yield Text("Checks that failed", style="bold")
         yield from (_check(check) for check in failed)
-    unseen = [summary.check_title(check.name) for check in analysis.checks if check.unknown]
-    if unseen:
-        yield Text(f"Not known for some trials: {', '.join(unseen)}.", style="dim")
+    not_known = [summary.check_title(check.name) for check in analysis.checks if check.unknown]
+    if not_known:
+        yield Text(f"Not known for some trials: {', '.join(not_known)}.", style="dim")
     for note in analysis.notes:
         yield Text(fmt.sentence(note), style="dim")
     yield Text()
@@ -120,19 +120,19 @@ def _table(table: ResultTable, rows: list[Row], width: int) -> Table:
     if columns != every:
         gap, columns = 1, fitting(every, table.rows, room, 1)
     grid = Table(box=SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
-    labels = _told_apart([fmt.plain(row.label) for row in rows], label)
+    labels = _distinct([fmt.plain(row.label) for row in rows], label)
     grid.add_column("  condition", no_wrap=True, overflow="ellipsis", width=len("✓ ") + label)
     for column in columns:
         grid.add_column(column.header, justify="right", no_wrap=True)
-    for row, words, following in zip(rows, labels, [*rows[1:], None], strict=True):
+    for row, shown_label, following in zip(rows, labels, [*rows[1:], None], strict=True):
         cells = [Text(column.cell(row), style=_style(row, column)) for column in columns]
         label_style = "dim" if row.verdict == "missing" else ""
-        name = Text.assemble((f"{MARKS[row.verdict]} ", STYLES[row.verdict]), (words, label_style))
+        name = Text.assemble((f"{MARKS[row.verdict]} ", STYLES[row.verdict]), (shown_label, label_style))
         grid.add_row(name, *cells, end_section=following is not None and _parts_groups(table, row, following))
     return grid
 
 
-def _told_apart(labels: list[str], width: int) -> list[str]:
+def _distinct(labels: list[str], width: int) -> list[str]:
     """The labels; on several lines where they are too long, and cut would be called the same."""
     cut = {label[: width - 1] for label in labels}
     if len(cut) == len(labels) or max(map(cell_len, labels), default=0) <= width:

@@ -61,7 +61,7 @@ class GeneratorMonitor:
 
 
 def _groups(rates: Mapping[str, float]) -> dict[str, float]:
-    """Shares by group of threads, of those that lived all the time; nothing where threads cannot be seen."""
+    """Shares by group of threads, of those that lived all the time; nothing where threads cannot be observed."""
     python = {str(thread.native_id) for thread in threading.enumerate()}
     ran = {name.removeprefix("ran."): rate for name, rate in rates.items() if name.startswith("ran.")}
     native = [thread for thread in ran if thread not in python]

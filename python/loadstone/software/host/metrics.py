@@ -106,7 +106,7 @@ OF_OTHERS = (
         "host_one_cpu_others_ratio has them for each CPU", kept=False,
     ),
     Metric(
-        HELPERS, OTHERS, "rate", "cores", "taken by what loadstone started beside servers and subjects",
+        HELPERS, OTHERS, "rate", "cores", "taken by what loadstone started in addition to servers and subjects",
         "host_one_cpu_others_ratio has it for each CPU", kept=False,
     ),
 )  # fmt: skip
@@ -211,7 +211,7 @@ _GENERATOR = (
     ),
     _of_generator(
         "throttled_s", "counter", "s", "time since its control group began in which the CPU limit stopped it",
-        Series("generator_throttled_seconds", "Time in which loadstone's control group was held back by its CPU limit"),
+        Series("generator_throttled_seconds", "Time in which loadstone's control group was throttled by its CPU limit"),
     ),
 )  # fmt: skip
 OF_GENERATOR = (*(one for one in OF_PROCESS if one.name in ("cpu_s", "cpu_share", "rss_bytes")), *_GENERATOR)

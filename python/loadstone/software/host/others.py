@@ -26,7 +26,7 @@ _OWN = ""
 
 
 @dataclass
-class _Seen:
+class _Known:
     """A process at the last look, since it began."""
 
     owner: str
@@ -48,7 +48,7 @@ class OthersMonitor:
         self._names = (*parked, HELPERS, PROGRAMS)
         self._owners = _owners(pids, parked)
         self._uncounted: set[int] = set()
-        self._seen: dict[int, _Seen] = {}
+        self._known: dict[int, _Known] = {}
         self._taken = _Taken()
         self._look()
         self._before_s = time.monotonic()
@@ -56,7 +56,7 @@ class OthersMonitor:
 
     @classmethod
     def watching(cls, watch: Watch) -> list[Monitor]:
-        """One for the host; none where it could not tell a part of the condition from other programs."""
+        """One for the host; none where it could not distinguish a part of the condition from other programs."""
         if not watch.cpus or not watch.complete or not process_table.pids():
             return []
         return [cls(watch.cpus, set(watch.pids.values()), watch.parked)]
@@ -80,10 +80,10 @@ class OthersMonitor:
         """Add what every process took since the last look."""
         found = set(process_table.pids())
         self._uncounted &= found
-        first = not self._seen
-        ended = _Ended(found, [self._seen.pop(pid) for pid in self._seen.keys() - found])
+        first = not self._known
+        ended = _Ended(found, [self._known.pop(pid) for pid in self._known.keys() - found])
         for pid in found - self._uncounted:
-            cpu_ns, before = process_table.cpu_ns(pid), self._seen.get(pid)
+            cpu_ns, before = process_table.cpu_ns(pid), self._known.get(pid)
             if cpu_ns is None or (before is not None and cpu_ns <= before.cpu_ns):
                 continue
             now = process_table.process(pid)
@@ -94,20 +94,20 @@ class OthersMonitor:
                 self._uncounted.add(pid)
                 continue
             threads_ns = process_table.threads_ns(pid) if now.threads > 1 else {}
-            base = before or _Seen(owner, now.parent, 0, 0)
-            self._seen[pid] = _Seen(owner, now.parent, cpu_ns, now.children_ns, threads_ns)
+            base = before or _Known(owner, now.parent, 0, 0)
+            self._known[pid] = _Known(owner, now.parent, cpu_ns, now.children_ns, threads_ns)
             if not first:
                 by_cpu_ns = _by_cpu(pid, now.cpu, cpu_ns - base.cpu_ns, threads_ns, base.threads_ns)
-                unseen_ns = ended.unknown_ns(pid, now.children_ns - base.children_ns)
-                self._taken.add(owner, pid, by_cpu_ns, unseen_ns)
+                unobserved_ns = ended.unknown_ns(pid, now.children_ns - base.children_ns)
+                self._taken.add(owner, pid, by_cpu_ns, unobserved_ns)
 
     def _owner(self, pid: int, one: process_table.Process) -> str:
         """Whose a process is: the owner of the nearest above it that has one."""
         if one.kernel:
             return _OWN
         while pid not in self._owners:
-            if pid in self._uncounted or pid in self._seen:
-                return _OWN if pid in self._uncounted else self._seen[pid].owner
+            if pid in self._uncounted or pid in self._known:
+                return _OWN if pid in self._uncounted else self._known[pid].owner
             above = process_table.process(pid)
             if above is None or above.parent == 0:
                 return PROGRAMS
@@ -161,7 +161,7 @@ class _Taken:
 class _Ended:
     """Processes that ended since the last look, and so count among their parents' children."""
 
-    def __init__(self, living: Collection[int], ended: Iterable[_Seen]) -> None:
+    def __init__(self, living: Collection[int], ended: Iterable[_Known]) -> None:
         self._known_ns: Counter[int] = Counter()
         """Parent -> what its ended children are known to have taken before."""
         self._orphans_ns = 0

@@ -30,7 +30,7 @@ RATES = {
 
 
 class ProcessMonitor:
-    """The process `pid`, as `part`. What may not be seen is left out; once it died only `alive` 0 is reported."""
+    """The process `pid`, as `part`. What may not be observed is left out; once it died only `alive` 0 is reported."""
 
     METRICS = by_name(OF_PROCESS)
 
@@ -83,7 +83,7 @@ class ProcessMonitor:
         return found | self._open_files(self._process)
 
     def _open_files(self, process: psutil.Process) -> dict[str, float]:
-        """Open files, and the sockets among them if they are to be counted again; without what may not be seen."""
+        """Open files, and the sockets among them if they are to be counted again; without what may not be observed."""
         # Plain `os` calls: there may be thousands of files, and this is done each second.
         folder = f"{PROC}/{process.pid}/fd"
         began_s = time.monotonic()
@@ -102,7 +102,7 @@ class ProcessMonitor:
 
 
 def cpu_seconds(process: psutil.Process | int | None) -> float | None:
-    """User and system time of a process since it began; None if it is gone or cannot be seen.
+    """User and system time of a process since it began; None if it is gone or cannot be observed.
 
     To the nanosecond where the system has a clock for it (Linux), else in ticks of 10 ms.
     """

@@ -30,17 +30,17 @@ def main_thread(pid: int) -> Scheduled | None:
 def switches(pid: int | str) -> tuple[int, int] | None:
     """Voluntary and involuntary context switches of all threads that live; None where the system does not tell."""
     totals = [0, 0]
-    seen = False
+    observed = False
     for task in _tasks(pid):
         try:
             counts = _SWITCHES.findall((task / "status").read_text())
         except OSError:
             continue
         if len(counts) == 2:
-            seen = True
+            observed = True
             totals[0] += int(counts[0])
             totals[1] += int(counts[1])
-    return (totals[0], totals[1]) if seen else None
+    return (totals[0], totals[1]) if observed else None
 
 
 def _scheduled(task: Path) -> Scheduled | None:

@@ -45,7 +45,7 @@ GAUGES: dict[str, tuple[str, Mapping[str, str]]] = {
 """Our metric -> Micrometer's name and labels; the sum of all that have them."""
 LONGEST_PAUSE = "jvm_gc_pause_seconds_max"
 GC_RATES = {"gc_pause_count": "gc_pauses_per_s", "gc_pause_s": "gc_pause_share"}
-_WANTED = (LONGEST_PAUSE, *{name for name, _ in GAUGES.values()})
+_NEEDED = (LONGEST_PAUSE, *{name for name, _ in GAUGES.values()})
 
 
 class Round:
@@ -57,7 +57,7 @@ class Round:
         self._until_s = 0.0
 
     def wait_s(self, member: "JvmMonitor") -> float:
-        """How long this one may wait. The first of a round asks all; each is served once a round."""
+        """How long this one may wait. The first of a round queries all; each is served once a round."""
         if not self._served or member in self._served:
             self._served.clear()
             self._until_s = time.monotonic() + WAIT_S
@@ -131,26 +131,26 @@ def figures(text: str) -> dict[str, float]:
     Raises:
         ValueError: it is not that format.
     """
-    # Parsing all that Spring tells takes ten times as long as what is wanted of it.
-    lines = (line for line in text.splitlines() if line.startswith(_WANTED))
+    # Parsing all that Spring tells takes ten times as long as what is needed of it.
+    lines = (line for line in text.splitlines() if line.startswith(_NEEDED))
     try:
-        seen = [figure for family in text_string_to_metric_families("\n".join(lines)) for figure in family.samples]
+        observed = [figure for family in text_string_to_metric_families("\n".join(lines)) for figure in family.samples]
     except IndexError as error:  # of the parser, where a line breaks off
         raise ValueError(f"not Prometheus's text format: {error}") from None
     found: dict[str, float] = {}
     for name, (theirs, labels) in GAUGES.items():
-        values = _values(seen, theirs, labels)
+        values = _values(observed, theirs, labels)
         if values:
             found[name] = sum(values)
     if "heap_used_bytes" in found:  # pauses are reported from the first one on
         found = {"gc_pause_count": 0.0, "gc_pause_s": 0.0} | found
-        found["gc_pause_max_s"] = max(_values(seen, LONGEST_PAUSE, {}), default=0.0)
+        found["gc_pause_max_s"] = max(_values(observed, LONGEST_PAUSE, {}), default=0.0)
     return found
 
 
-def _values(seen: Iterable[Figure], name: str, labels: Mapping[str, str]) -> list[float]:
+def _values(observed: Iterable[Figure], name: str, labels: Mapping[str, str]) -> list[float]:
     return [
         figure.value
-        for figure in seen
+        for figure in observed
         if figure.name == name and labels.items() <= figure.labels.items() and math.isfinite(figure.value)
     ]

@@ -73,7 +73,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
         self._timeout_s = timeout_s
         self._begin_reply()
         self._knows_server = endpoint.unix_path is not None or (tls is not None and tls.verify)
-        """Whether the one that answers is the server that was meant, and nobody listens."""
+        """Whether the one that answers is the server that was meant, and no one listens."""
         super().__init__(
             # The certificate's name; where it is another than the host's, the socket is made by the caller.
             host=(tls.server_name if tls is not None else None) or endpoint.host,
@@ -99,7 +99,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
         """Run a LOAD DATA LOCAL INFILE whose file's name is written `%s`, and send `content` as that file.
 
         Raises:
-            Untrusted: the server asked for something else.
+            Untrusted: the server requested something else.
             pymysql.Error: it refused.
         """
         name = f"loadstone-{secrets.token_hex(16)}"
@@ -110,12 +110,12 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
             self._upload = None
 
     def send_upload(self, name: bytes) -> None:
-        """Send the upload of the statement that runs, if it is that which the server asks for."""
+        """Send the upload of the statement that runs, if it is that which the server requests."""
         upload = self._upload
         if upload is None or upload.name != name:
             shown = ascii(name.decode(errors="backslashreplace")[:300])
             raise self.refuse(
-                f"it asked for the file {shown} of this machine, which no statement offered; "
+                f"it requested the file {shown} of this machine, which no statement offered; "
                 "nothing was sent. Do not trust this server"
             )
         content = memoryview(upload.content)
@@ -124,15 +124,15 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
         self.write_packet(b"")
 
     def refuse(self, why: str) -> Untrusted:
-        """The error to raise; the connection is closed, without a word to the server."""
+        """The error to raise; the connection is closed, without a message to the server."""
         self._force_close()  # type: ignore[attr-defined]
         return Untrusted(CR.CR_UNKNOWN_ERROR, why)
 
     def refuse_plugin(self, plugin: str) -> Untrusted:
         """The error for a plugin by which the password could be read; it has not been sent."""
         return self.refuse(
-            f"it asks for the password by '{plugin}', in a form that it can read, which is given to a server "
-            "with a verified certificate only; take a user of another plugin (as ed25519), or add ?ssl=yes"
+            f"it requires the password by '{plugin}', in a form that it can read; loadstone sends that only to a "
+            "server with a verified certificate: take a user of another plugin (as ed25519), or add ?ssl=yes"
         )
 
     # What follows takes the place of methods of PyMySQL's.
@@ -163,7 +163,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
     def _read_bytes(self, num_bytes: int) -> bytes:
         self._received_bytes += num_bytes
         if self._received_bytes > REPLY_BYTES_MAX:
-            raise self.refuse(f"its reply has more than {REPLY_BYTES_MAX:,} bytes, which no statement of ours asks for")
+            raise self.refuse(f"its reply has more than {REPLY_BYTES_MAX:,} bytes, which no statement of ours requests")
         data = bytearray()
         while len(data) < num_bytes:
             if time.monotonic() > self._deadline_s:
@@ -213,7 +213,7 @@ class _Refused:
         self._connection = connection
 
     def authenticate(self, packet: Any) -> Any:
-        plugin = packet.get_all_data()[1:].partition(b"\0")[0]  # after the byte that asks for another plugin
+        plugin = packet.get_all_data()[1:].partition(b"\0")[0]  # after the byte that requests another plugin
         raise self._connection.refuse_plugin(next(name for name in READABLE if name.encode() == plugin))
 
 

@@ -12,8 +12,8 @@ from loadstone.deploy.row_files import Rows
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.deploy.traces import Traces
 from loadstone.errors import UserError
+from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.wanted import WantedData
 from loadstone.software.mariadb import capacity, row_writing
 from loadstone.software.mariadb import traces as own
 from loadstone.software.mariadb.confined import ConfinedSql
@@ -45,7 +45,7 @@ class MariaDbControl(MariaDbSession):
         """By how long it has been running."""
         return start_of(self)
 
-    def row_writing(self, data: WantedData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:
+    def row_writing(self, data: RequiredData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:
         """What makes the table hold exactly these rows."""
         return row_writing.row_writing(self, data, rows, traces, ours=ours)
 

@@ -15,7 +15,7 @@ NO_FILES = (ER.NOT_ALLOWED_COMMAND, 3948, 4166)
 def write_to_table(control: MariaDbSession, table: str, rows: Rows, tell: Tell, claim: Callable[[int], None]) -> bool:
     """Make the table hold exactly these rows; whether anything had to be written.
 
-    `claim` is told how many other rows it holds, before it is changed; it raises where they must stay.
+    `claim` gets how many other rows it holds, before it is changed; it raises where they must stay.
 
     Raises:
         LoadstoneError: the table is not ours, it is missing, or the server does not take a row.

@@ -1,8 +1,8 @@
-"""What a MariaDB says about itself, and whether its settings are those that were asked for."""
+"""What a MariaDB says about itself, and whether its settings are those that were requested."""
 
 from collections.abc import Mapping
 
-from loadstone.deploy import settings_in_force as as_asked
+from loadstone.deploy import settings_in_force as settings_in_force
 from loadstone.deploy.provider import ConfigValue, ServerFacts
 from loadstone.errors import UserError
 from loadstone.software.mariadb.session import MariaDbSession, canonical
@@ -23,22 +23,22 @@ def facts_of(control: MariaDbSession) -> ServerFacts:
     Raises:
         UserError: it is no MariaDB.
     """
-    told = control.settings(("version", "version_comment", "read_only"))
-    version = told.get("version", "")
-    if "mariadb" not in (version + told.get("version_comment", "")).lower():
+    reported = control.settings(("version", "version_comment", "read_only"))
+    version = reported.get("version", "")
+    if "mariadb" not in (version + reported.get("version_comment", "")).lower():
         raise UserError(
-            f"server {control.endpoint.label}: it is not a MariaDB but '{told.get('version_comment', version)}'; "
+            f"server {control.endpoint.label}: it is not a MariaDB but '{reported.get('version_comment', version)}'; "
             "give the URL of a MariaDB"
         )
-    role = "replica" if told.get("read_only", "OFF") != "OFF" else "primary"
+    role = "replica" if reported.get("read_only", "OFF") != "OFF" else "primary"
     return ServerFacts(
         "mariadb", version.partition("-")[0], mode="standalone", role=role, details={"database": control.database}
     )
 
 
-def differences(asked: Mapping[str, ConfigValue], got: Mapping[str, str]) -> list[str]:
-    """What the server took otherwise than asked, and what has no effect: a line each."""
-    lines = as_asked.differences(asked, got, SPELLING)
-    if "sync_binlog" in map(canonical, asked) and got.get("log_bin") == "OFF":
+def differences(requested: Mapping[str, ConfigValue], got: Mapping[str, str]) -> list[str]:
+    """What the server took otherwise than requested, and what has no effect: a line each."""
+    lines = settings_in_force.differences(requested, got, SPELLING)
+    if "sync_binlog" in map(canonical, requested) and got.get("log_bin") == "OFF":
         lines.append("sync_binlog has no effect without a binary log (log_bin: true)")
     return lines

@@ -139,7 +139,7 @@ class LocalMariaDb(OwnServer):
         process.start()
         deadline = time.monotonic() + READY_S
         while process.alive():
-            self._context.heed()
+            self._context.raise_if_stopped()
             if time.monotonic() > deadline:
                 raise UserError(f"server {self.name}: its data folder was not made within {READY_S:g} s; see its log")
             time.sleep(POLL_S)
@@ -167,20 +167,20 @@ class LocalMariaDb(OwnServer):
             (folder / file).write_text(text)
 
     def _read_back(self) -> None:
-        asked = self._settings.settings
+        requested = self._settings.settings
         with self.control() as control:
             facts = facts_of(control)
-            self.settings_read_back = control.settings({*READ_BACK, *map(canonical, asked)})
+            self.settings_read_back = control.settings({*READ_BACK, *map(canonical, requested)})
         limits = limits_in_force(self._settings.limits, self.limited)
         self.facts = dataclasses.replace(facts, process_id=self.pids.get(self.name), limits=limits)
-        for line in differences(asked, self.settings_read_back):
+        for line in differences(requested, self.settings_read_back):
             self._context.progress(Remark(f"{self.name}: {line}"))
 
     def _await_ready(self, process: GuardedProcess) -> None:
         deadline = time.monotonic() + READY_S
         with self.control(timeout_s=2.0) as control:
             while True:
-                self._context.heed()
+                self._context.raise_if_stopped()
                 if not process.alive():
                     raise self._why_it_ended(process.log_lines())
                 try:

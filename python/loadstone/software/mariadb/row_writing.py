@@ -5,13 +5,13 @@ from loadstone.deploy.ledger import Made
 from loadstone.deploy.row_files import Rows, Tell
 from loadstone.deploy.traces import Traces
 from loadstone.errors import UserError
-from loadstone.plan.wanted import WantedData
+from loadstone.plan.required import RequiredData
 from loadstone.software.mariadb.data import write_to_table
 from loadstone.software.mariadb.session import MariaDbSession
 from loadstone.software.mariadb.traces import note_tables
 
 
-def row_writing(control: MariaDbSession, data: WantedData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:
+def row_writing(control: MariaDbSession, data: RequiredData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:
     """See `deploy.control.TakesRows.row_writing`."""
     table = data.table
     if table is None:

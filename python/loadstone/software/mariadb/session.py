@@ -38,8 +38,8 @@ class MariaDbSession:
     """One connection to `endpoint`, made when first needed; safe to use from several threads.
 
     Raises:
-        ServerGone: the server does not answer, or answers with an error; one line with its words.
-        UserError: it refuses the login, or the right to do what is asked.
+        ServerGone: the server does not answer, or answers with an error; one line with its message.
+        UserError: it refuses the login, or the right to do what is requested.
     """
 
     def __init__(self, endpoint: Endpoint, database: str = "", timeout_s: float = 5.0, *, loads: bool = False) -> None:
@@ -117,9 +117,9 @@ class MariaDbSession:
         self.query("SELECT 1")
 
     def settings(self, names: Iterable[str]) -> dict[str, str]:
-        """The server's settings under the names that they are asked by; without those that it does not have."""
-        told = {str(name): str(value) for name, value in self.table(2, "SHOW GLOBAL VARIABLES")}
-        return {name: told[canonical(name)] for name in names if canonical(name) in told}
+        """The server's settings under the names that they are requested by; without those that it does not have."""
+        reported = {str(name): str(value) for name, value in self.table(2, "SHOW GLOBAL VARIABLES")}
+        return {name: reported[canonical(name)] for name in names if canonical(name) in reported}
 
     def status(self) -> dict[str, int | float | str]:
         """SHOW GLOBAL STATUS, numbers as numbers. Counters count since the server's start."""
@@ -200,7 +200,7 @@ class MariaDbSession:
         return self.number(f"SELECT COUNT(*) FROM `{table}`")
 
     def truncate(self, table: str) -> None:
-        """Empty a table of ours; its ids begin anew.
+        """Empty a table of ours; its ids start again.
 
         Raises:
             UserError: the table is not ours.
@@ -256,9 +256,9 @@ class MariaDbSession:
         broken = not isinstance(error, pymysql.Error) or isinstance(error, Untrusted) or error_code(error) in GONE
         if broken or (self._connection is not None and not self._connection.open):
             self.close()
-        return self._told(error)
+        return self._error_of(error)
 
-    def _told(self, error: Exception) -> UserError | ServerGone:
+    def _error_of(self, error: Exception) -> UserError | ServerGone:
         """The error as one line for a person."""
         code = error_code(error)
         words = " ".join(str(error.args[-1] if error.args else error).split()).rstrip(".") or type(error).__name__

@@ -1,4 +1,4 @@
-"""How a MariaDB of ours is told its settings and its user, and how it says why it ended."""
+"""How a MariaDB of ours gets its settings and its user, and how it says why it ended."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,14 +18,14 @@ SPELLING = Spelling(
 )
 
 
-def options_text(asked: Mapping[str, ConfigValue], ours: Mapping[str, ConfigValue]) -> str:
-    """An option file: what the experiment asks for, then what loadstone decides."""
+def options_text(requested: Mapping[str, ConfigValue], ours: Mapping[str, ConfigValue]) -> str:
+    """An option file: what the experiment requests, then what loadstone decides."""
     values: dict[str, ConfigValue] = {
         "skip_log_bin": True,
         "performance_schema": False,
         "character_set_server": "utf8mb4",
     }
-    values |= {canonical(name): value for name, value in asked.items()}
+    values |= {canonical(name): value for name, value in requested.items()}
     if values.get("log_bin") is True:
         values |= {"log_bin": "binlog", "server_id": 1}
     if values.get("log_bin") is False:
@@ -64,7 +64,7 @@ def why_it_ended(log: Sequence[str], more_room: str) -> str:
     )
     if refused is not None:
         return f"settings: {refused[:300]}; correct the name or the value"
-    told = [line for line in errors if line != "Aborting"]
-    told += [line for line in lines if line.startswith("ERROR")]  # of the statements that make its tables
-    said = next(iter(told), lines[-1] if lines else "nothing")
+    reported = [line for line in errors if line != "Aborting"]
+    reported += [line for line in lines if line.startswith("ERROR")]  # of the statements that make its tables
+    said = next(iter(reported), lines[-1] if lines else "nothing")
     return f"it ended while it started, and its log says: {said[:300]}"

@@ -29,7 +29,7 @@ MODES = {
     "REQUIRED": {"ssl": "yes", "verify": "no"},
     "VERIFY_IDENTITY": {"ssl": "yes", "verify": "yes"},
 }
-"""MySQL's own words for TLS, and ours."""
+"""MySQL's own names for TLS, and ours."""
 PING_TIMEOUT_S = 2.0
 
 
@@ -93,7 +93,7 @@ class MariaDbUrlSettings(ServerSettings):
     url: Annotated[str, valid_by(parse_mariadb_url), Field(repr=False)]
 
     def server(self, name: str) -> "MariaDbUrl":
-        """The server, not asked yet."""
+        """The server, not queried yet."""
         return MariaDbUrl(name, self)
 
 
@@ -123,7 +123,7 @@ class MariaDbUrl:
         What an earlier session of the run left of it is removed first.
         """
         self._context = context
-        context.progress(f"asking {self.name} ({self._endpoint.label})")
+        context.progress(f"connecting to {self.name} ({self._endpoint.label})")
         remark_on_exposure(context, self.name, self._endpoint)
         try:
             with self.control() as control:

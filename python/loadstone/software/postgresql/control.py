@@ -10,8 +10,8 @@ from loadstone.deploy.row_files import Rows
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.deploy.traces import Traces
 from loadstone.errors import UserError
+from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.wanted import WantedData
 from loadstone.software.postgresql import capacity, row_writing
 from loadstone.software.postgresql import traces as own
 from loadstone.software.postgresql.confined import ConfinedSql
@@ -40,7 +40,7 @@ class PostgresqlControl(PostgresqlSession):
         """By the moment at which it started."""
         return start_of(self)
 
-    def row_writing(self, data: WantedData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:
+    def row_writing(self, data: RequiredData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:
         """What makes the table hold exactly these rows."""
         return row_writing.row_writing(self, data, rows, traces, ours=ours)
 

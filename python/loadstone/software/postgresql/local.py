@@ -148,7 +148,7 @@ class LocalPostgresql(OwnServer):
         process.start()
         deadline = time.monotonic() + READY_S
         while process.alive():
-            self._context.heed()
+            self._context.raise_if_stopped()
             if time.monotonic() > deadline:
                 raise UserError(f"server {self.name}: its data folder was not made within {READY_S:g} s; see its log")
             time.sleep(POLL_S)
@@ -197,7 +197,7 @@ class LocalPostgresql(OwnServer):
         deadline = time.monotonic() + READY_S
         with PostgresqlControl(self._endpoint, timeout_s=2.0) as control:
             while True:
-                self._context.heed()
+                self._context.raise_if_stopped()
                 if not process.alive():
                     lines = process.log_lines()
                     if port_is_taken(lines):

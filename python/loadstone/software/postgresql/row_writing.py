@@ -5,13 +5,13 @@ from loadstone.deploy.ledger import Made
 from loadstone.deploy.row_files import Rows, Tell
 from loadstone.deploy.traces import Traces
 from loadstone.errors import UserError
-from loadstone.plan.wanted import WantedData
+from loadstone.plan.required import RequiredData
 from loadstone.software.postgresql.data import write_to_table
 from loadstone.software.postgresql.session import PostgresqlSession
 from loadstone.software.postgresql.traces import note_tables
 
 
-def row_writing(control: PostgresqlSession, data: WantedData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:
+def row_writing(control: PostgresqlSession, data: RequiredData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:
     """See `deploy.control.TakesRows.row_writing`."""
     table = data.table
     if table is None:

@@ -31,7 +31,7 @@ class MemoryUse:
     policy: str
     evicted_keys: int
     refused: int
-    """Commands that it refused for want of memory (OOM)."""
+    """Commands that it refused because memory was full (OOM)."""
     keys: int
     expiring_keys: int
     machine_bytes: int | None = None
@@ -136,7 +136,7 @@ def shortage(control: RedisSession, planned: Footprint, *, here: bool) -> str:
 
 
 def _beyond_limit(use: MemoryUse, foreign: int, planned: Footprint) -> str:
-    """Keys of others would be thrown away, or their writes refused. A cache with no key of theirs may overflow."""
+    """Keys of others would be evicted, or their writes refused. A cache with no key of theirs may overflow."""
     evicts = use.evicts(foreign)
     if planned.bytes + use.reserve_bytes <= use.free_bytes or (evicts and not foreign):
         return ""

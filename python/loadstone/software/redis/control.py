@@ -10,8 +10,8 @@ from loadstone.deploy.row_files import Rows
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.deploy.traces import Traces
 from loadstone.plan.footprint import memory_of
+from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.plan.wanted import WantedData
 from loadstone.software.redis import capacity, row_writing
 from loadstone.software.redis import traces as own
 from loadstone.software.redis.commands.info import ServerCommands
@@ -37,12 +37,12 @@ class RedisControl(RedisSession):
     def start(self) -> None:
         """None: its counters say which start it is."""
 
-    def row_writing(self, data: WantedData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:  # noqa: ARG002
+    def row_writing(self, data: RequiredData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:  # noqa: ARG002
         """What sends the commands for each row."""
         return row_writing.row_writing(self, data, rows, traces)
 
     def is_full(self, error: BaseException) -> bool:
-        """Whether it refuses writes for want of memory or of disk."""
+        """Whether it refuses writes because memory or disk is full."""
         return says_full(error)
 
     def place(self, server: str) -> Place:

@@ -79,7 +79,7 @@ class LocalRedis(OwnServer):
         self._in_cluster = False
 
     def in_cluster(self) -> Self:
-        """The same as a node of a cluster that is still to be formed: nobody asks it yet what it can do."""
+        """The same as a node of a cluster that is still to be formed: no one queries it yet what it can do."""
         self._in_cluster = True
         return self
 
@@ -136,7 +136,7 @@ class LocalRedis(OwnServer):
         deadline = time.monotonic() + READY_S
         with RedisControl(self._endpoint, timeout_s=1.0) as control:
             while True:
-                self._context.heed()
+                self._context.raise_if_stopped()
                 try:
                     control.ping()
                 except ServerGone as gone:

@@ -1,4 +1,4 @@
-"""What a Redis that is not ours loses for want of memory while a run stores something there."""
+"""What a Redis that is not ours loses when its memory is full, while a run stores something there."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -43,7 +43,7 @@ class MemoryWatch:
         first = self._first(now)
         evicted = now.evicted_keys - first.evicted_keys
         if evicted > 0:
-            return f"{where}: it threw {evicted:,} keys away for want of memory ({policy}); {self.what_helps}"
+            return f"{where}: it evicted {evicted:,} keys because its memory was full ({policy}); {self.what_helps}"
         refused = now.refused - first.refused
         if refused > 0:
             return f"{where}: its memory is full and it refused {refused:,} commands ({policy}); {self.what_helps}"

@@ -15,11 +15,11 @@ KIND = PartKind(
 )
 TABLE = Table("Redis", (PART,))
 OWN_CONNECTIONS = 2
-"""loadstone's own to each Redis beside the load: its control, and its monitor."""
+"""loadstone's own to each Redis in addition to the load: its control, and its monitor."""
 
 _CHILD = "1 while a child of Redis writes"
-_PROCESS_HAS_IT = "process_cpu_seconds_total has it where the process is seen"
-_MAIN_THREAD_HAS_IT = "process_main_thread_cores has it where the process is seen"
+_PROCESS_HAS_IT = "process_cpu_seconds_total has it where the process is visible"
+_MAIN_THREAD_HAS_IT = "process_main_thread_cores has it where the process is visible"
 
 
 def _column(place: int, title: str, text: str, format_: Format = "plain", *, always: bool = True) -> Column:
@@ -68,8 +68,8 @@ METRICS = (
              Series("redis_keyspace_hits", "Reads of keys that were there")),
     _counter("keyspace_misses", "reads", "reads of keys that were not there",
              Series("redis_keyspace_misses", "Reads of keys that were not there")),
-    _counter("evicted_keys", "keys", "keys removed for want of memory",
-             Series("redis_evicted_keys", "Keys removed for want of memory")),
+    _counter("evicted_keys", "keys", "keys evicted because memory was full",
+             Series("redis_evicted_keys", "Keys evicted because memory was full")),
     _counter("expired_keys", "keys", "keys removed because their time was over",
              Series("redis_expired_keys", "Keys removed because their time was over")),
     _gauge("keys", "keys", "keys in all databases", Series("redis_keys", "Keys in all databases"), kept=False),

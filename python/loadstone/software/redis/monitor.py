@@ -15,9 +15,9 @@ from loadstone.software.redis.declared import REDIS
 
 COUNTERS = tuple(metric.name for metric in metrics.METRICS if metric.kind == "counter")
 SETTINGS = ("disable-thp", "loglevel", "slowlog-log-slower-than", "slowlog-max-len")
-"""Settings that may spoil a figure; read with each snapshot, because a server that is not ours may change them."""
+"""Settings that may distort a figure; read with each snapshot, because a server that is not ours may change them."""
 CLIENTS_MAX = 1000
-"""With more connections than that nobody is listed: the reply would keep the server busy."""
+"""With more connections than that no one is listed: the reply would keep the server busy."""
 MONITORS = "O"
 """The flag of a client that has sent MONITOR."""
 
@@ -107,7 +107,7 @@ class RedisDifference:
     restarted: bool
     """It was started again in between: no figure below means anything."""
     commands: Mapping[str, CommandStat]
-    """Commands that were called in between; of loadstone itself an `info` a second, and what a snapshot asks."""
+    """Commands that were called in between; of loadstone itself an `info` a second, and what a snapshot queries."""
     counters: Mapping[str, float]
     """Differences of what is counted since the server began."""
     errors: Mapping[str, int]

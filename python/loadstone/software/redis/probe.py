@@ -30,7 +30,7 @@ def probe(endpoint: Endpoint) -> None:
     """Returns if something that speaks the Redis protocol answers at `endpoint`, even with an error.
 
     Raises:
-        UserError: it does not; one line with what was seen and the remedy.
+        UserError: it does not; one line with what was observed and the remedy.
     """
     where = f"server {endpoint.label}"
     context = tls_context(endpoint.tls) if endpoint.tls is not None else None
@@ -52,8 +52,8 @@ def probe(endpoint: Endpoint) -> None:
         raise UserError(
             f"{where}: what listens there is not Redis (it said '{said}'); give the address of a Redis server"
         )
-    for words, text in TURNED_AWAY.items():
-        if answer.startswith(words):
+    for message, text in TURNED_AWAY.items():
+        if answer.startswith(message):
             raise UserError(f"{where}: {text}")
 
 
@@ -116,12 +116,12 @@ def _silent(endpoint: Endpoint) -> str:
 
 def _broke_off(endpoint: Endpoint, error: OSError | None) -> str:
     """Why a server closed the connection instead of answering."""
-    words = error_text(error) if error is not None else "it closed the connection"
+    message = error_text(error) if error is not None else "it closed the connection"
     if endpoint.tls is not None:  # the server looks at the client's certificate after the client's handshake
-        return f"it hangs up on us ({words}); it may want a client's certificate: add ?cert_file=FILE&key_file=FILE"
+        return f"it hangs up on us ({message}); it may want a client's certificate: add ?cert_file=FILE&key_file=FILE"
     if _speaks_tls(endpoint):
         return "it expects TLS; write rediss:// instead of redis://"
-    return f"it closed the connection instead of answering ({words}); it is not Redis, or takes no more clients"
+    return f"it closed the connection instead of answering ({message}); it is not Redis, or takes no more clients"
 
 
 def _speaks_tls(endpoint: Endpoint) -> bool:

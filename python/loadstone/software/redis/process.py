@@ -30,9 +30,9 @@ class ProcessSettings(ServerSettings):
     def _find(self, name: str) -> Parts:
         binary = shutil.which(self.binary) if self.binary else packages.find_local_server()
         if binary is None:
-            wanted = f"binary '{self.binary}' is not an executable file" if self.binary else "no redis-server on PATH"
+            problem = f"binary '{self.binary}' is not an executable file" if self.binary else "no redis-server on PATH"
             raise UserError(
-                f"server {name}: {wanted}; install one (Debian: apt-get install redis-server), name it with 'binary', "
+                f"server {name}: {problem}; install one (Debian: apt-get install redis-server), name it with 'binary', "
                 "or take the embedded server (kind: embedded)"
             )
         return Parts(Path(binary).absolute(), self._modules(name))

@@ -93,7 +93,7 @@ class ReplicatedRedis:
         return next((f"{one.name}: {said}" for one in self._all() if (said := one.how_it_ended())), "")
 
     def control(self, timeout_s: float = 5.0) -> RedisControl:
-        """Asks the primary; see `provider.Server.control`."""
+        """Queries the primary; see `provider.Server.control`."""
         return self._primary.control(timeout_s)
 
     def start(self, context: DeployContext) -> Endpoint:
@@ -152,7 +152,7 @@ class ReplicatedRedis:
         deadline = time.monotonic() + READY_S
         with self.control() as control:
             while waiting := self._not_in_sync(control):
-                self._context.heed()
+                self._context.raise_if_stopped()
                 dead = next((server.name for server in self._all() if not server.alive()), None)
                 if dead is not None:
                     raise UserError(f"server {dead}: it ended before the replicas were in sync; see its log")
@@ -163,10 +163,10 @@ class ReplicatedRedis:
 
     def _not_in_sync(self, control: RedisControl) -> dict[str, str]:
         """Replica -> its state as the primary sees it, of those that are not in sync."""
-        told = control.info("replication")
+        reported = control.info("replication")
         states = {
             int(value["port"]): str(value["state"])
-            for key, value in told.items()
+            for key, value in reported.items()
             if key.startswith("slave") and isinstance(value, Mapping) and "port" in value
         }
         found = {replica.name: states.get(self._endpoints[replica.name].port, "unknown") for replica in self._replicas}

@@ -1,4 +1,4 @@
-"""Whether a server can serve an experiment: asked once before the first trial, answered in one line."""
+"""Whether a server can serve an experiment: queried once before the first trial, answered in one line."""
 
 import secrets
 from collections.abc import Collection, Mapping
@@ -46,7 +46,7 @@ def inspect_server(endpoint: Endpoint, modules: Collection[str] = (), timeout_s:
     Writes and removes one key under our prefix.
 
     Raises:
-        UserError: it cannot be loaded; one line with the server's words and the remedy.
+        UserError: it cannot be loaded; one line with the server's message and the remedy.
     """
     probe(endpoint)
     with RedisSession(endpoint, timeout_s) as control:
@@ -84,7 +84,7 @@ def _require_json(control: RedisSession) -> None:
 
 
 def _said(gone: ServerGone) -> str:
-    """The server's own words, shortened."""
+    """The server's own message, shortened."""
     return shortened(error_text(gone.__cause__ or gone).split(", with args")[0], 200)
 
 
@@ -95,7 +95,7 @@ def _explain(control: RedisSession, gone: ServerGone) -> str:
     low = said.lower()
     user = endpoint.username or "default"
     if code == "NOAUTH" or "authentication required" in low:
-        text = f"it wants a password ({said}); give it as redis://:PASSWORD@HOST or ?password_env=VARIABLE"
+        text = f"it requires a password ({said}); give it as redis://:PASSWORD@HOST or ?password_env=VARIABLE"
     elif "without any password configured" in low or "no password is set" in low:
         text = f"it has no password, and one was given ({said}); leave the password out"
     elif code == "WRONGPASS" or "invalid password" in low or isinstance(gone.__cause__, redis.AuthenticationError):
@@ -135,23 +135,23 @@ def _tell(control: RedisSession, section: str) -> Mapping[str, Any]:
 
 
 def _loading(control: RedisSession) -> str:
-    told = _tell(control, "persistence")
-    if "loading_loaded_perc" not in told:
+    reported = _tell(control, "persistence")
+    if "loading_loaded_perc" not in reported:
         return ""
-    done, left = (shortened(str(told.get(f"loading_{name}", "?")), 12) for name in ("loaded_perc", "eta_seconds"))
+    done, left = (shortened(str(reported.get(f"loading_{name}", "?")), 12) for name in ("loaded_perc", "eta_seconds"))
     return f", {done.partition('.')[0]} % done, {left} s left"
 
 
 def _primary(control: RedisSession) -> str:
-    told = _tell(control, "replication")
-    return f", {told['master_host']}:{told['master_port']}" if "master_host" in told else ""
+    reported = _tell(control, "replication")
+    return f", {reported['master_host']}:{reported['master_port']}" if "master_host" in reported else ""
 
 
 def _memory(control: RedisSession) -> str:
-    told = _tell(control, "memory")
-    if "maxmemory" not in told:
+    memory = _tell(control, "memory")
+    if "maxmemory" not in memory:
         return ""
-    return f", {told.get('used_memory')} of {told['maxmemory']} bytes used, policy {told.get('maxmemory_policy')}"
+    return f", {memory.get('used_memory')} of {memory['maxmemory']} bytes used, policy {memory.get('maxmemory_policy')}"
 
 
 def _facts(control: RedisSession) -> ServerFacts:

@@ -4,13 +4,13 @@ from loadstone.deploy.control import WriteRows
 from loadstone.deploy.row_files import Rows, Tell
 from loadstone.deploy.traces import Traces
 from loadstone.errors import UserError
-from loadstone.plan.wanted import WantedData
+from loadstone.plan.required import RequiredData
 from loadstone.software.redis.data.key_rows import writing_of
 from loadstone.software.redis.session import RedisSession
 from loadstone.software.redis.traces import keys_as_made
 
 
-def row_writing(control: RedisSession, data: WantedData, rows: Rows, traces: Traces) -> WriteRows:
+def row_writing(control: RedisSession, data: RequiredData, rows: Rows, traces: Traces) -> WriteRows:
     """See `deploy.control.TakesRows.row_writing`."""
     if not data.commands:
         raise UserError(f"'{data.server}' is a Redis: name 'commands', and leave 'table' out")

@@ -30,7 +30,7 @@ class RedisSession:
     """One connection to `endpoint`, made when first needed; safe to use from several threads.
 
     Raises:
-        ServerGone: the server does not answer, or answers with an error; one line with its words.
+        ServerGone: the server does not answer, or answers with an error; one line with its message.
     """
 
     def __init__(self, endpoint: Endpoint, timeout_s: float = 5.0) -> None:
@@ -128,7 +128,7 @@ class RedisSession:
         return found
 
     def settings(self, names: Iterable[str]) -> dict[str, str]:
-        """The server's settings under the names that they are asked by; without those that it does not tell."""
+        """The server's settings under the names that they are requested by; without those that it does not tell."""
         return {name: value for name in names for value in self.config_get([name]).values()}
 
     def scan(self, cursor: str, *options: object) -> tuple[str, list[bytes]]:
@@ -154,13 +154,13 @@ class RedisSession:
             UserError: it is none of `COUNTING`, or its answer is no number.
         """
         try:
-            words = shlex.split(text)
+            arguments = shlex.split(text)
         except ValueError as error:
             raise UserError(f"count '{text}': {str(error).lower()}; write it as in a shell") from None
-        if not words or words[0].upper() not in COUNTING:
+        if not arguments or arguments[0].upper() not in COUNTING:
             raise UserError(f"count '{text}': begin it with one of {', '.join(COUNTING)}")
         try:
-            reply = self.call(*words)
+            reply = self.call(*arguments)
             return int(reply) if reply is not None else 0  # a counter that nothing has counted yet
         except ServerGone as gone:
             if isinstance(gone.__cause__, redis.ResponseError):

@@ -1,4 +1,4 @@
-"""How a redis-server is told its settings, and how it says why it ended."""
+"""How a redis-server gets its settings, and how it says why it ended."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,11 @@ SPELLING = Spelling(
 
 
 def config_text(
-    asked: Mapping[str, ConfigValue], ours: Mapping[str, ConfigValue], modules: Sequence[object] = ()
+    requested: Mapping[str, ConfigValue], ours: Mapping[str, ConfigValue], modules: Sequence[object] = ()
 ) -> str:
-    """A configuration file: what the experiment asks for, then what loadstone decides."""
+    """A configuration file: what the experiment requests, then what loadstone decides."""
     values: dict[str, ConfigValue] = {"save": '""', "appendonly": "no"}
-    values |= {name: SPELLING.written(value) for name, value in asked.items()}
+    values |= {name: SPELLING.written(value) for name, value in requested.items()}
     lines = [f"{name} {value}" for name, value in (values | dict(ours)).items()]
     return "\n".join([*lines, *(f'loadmodule "{path}"' for path in modules)]) + "\n"
 

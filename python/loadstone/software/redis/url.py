@@ -73,7 +73,7 @@ class UrlSettings(ServerSettings):
     url: Annotated[str, valid_by(parse_url), Field(repr=False)]
 
     def server(self, name: str) -> "UrlServer":
-        """The server, not asked yet."""
+        """The server, not queried yet."""
         return UrlServer(name, self)
 
 
@@ -96,7 +96,7 @@ class UrlServer:
 
     def start(self, context: DeployContext) -> Endpoint:
         """Ask the server whether it can be loaded; see `provider.Server.start`."""
-        context.progress(f"asking {self.name} ({self._endpoint.label})")
+        context.progress(f"connecting to {self.name} ({self._endpoint.label})")
         remark_on_exposure(context, self.name, self._endpoint)
         self.facts = inspect_server(self._endpoint, self._settings.modules)
         if self.facts.mode == "cluster":
@@ -134,13 +134,13 @@ class UrlServer:
         """Nothing: the server is the user's."""
 
 
-def local_pid(endpoint: Endpoint, told: int | None) -> int | None:
-    """The process that serves `endpoint`, if it is one of this machine and can be seen; else None.
+def local_pid(endpoint: Endpoint, reported: int | None) -> int | None:
+    """The process that serves `endpoint`, if it is one of this machine and can be observed; else None.
 
-    `told` is the id that the server itself gives: a forwarder or a container that listens in its
+    `reported` is the id that the server itself gives: a forwarder or a container that listens in its
     place has another.
     """
-    if told is None or not psutil.pid_exists(told) or not _is_here(endpoint):
+    if reported is None or not psutil.pid_exists(reported) or not _is_here(endpoint):
         return None
     try:
         listeners = _listeners(endpoint)
@@ -148,12 +148,12 @@ def local_pid(endpoint: Endpoint, told: int | None) -> int | None:
         listeners = set()
     listeners.discard(None)
     if listeners:
-        return told if told in listeners else None
+        return reported if reported in listeners else None
     try:  # no right to see whose socket it is; servers write their address into their title
-        title = " ".join(psutil.Process(told).cmdline())
+        title = " ".join(psutil.Process(reported).cmdline())
     except psutil.Error:
         return None
-    return told if (endpoint.unix_path or f":{endpoint.port}") in title else None
+    return reported if (endpoint.unix_path or f":{endpoint.port}") in title else None
 
 
 def _listeners(endpoint: Endpoint) -> set[int | None]:

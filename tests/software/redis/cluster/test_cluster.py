@@ -1,4 +1,4 @@
-"""A real Redis Cluster of ours: how it comes and goes, what is asked of it, and load on it."""
+"""A real Redis Cluster of ours: how it comes and goes, what is requested of it, and load on it."""
 
 import os
 import signal
@@ -81,7 +81,7 @@ SET = Command(args=("SET", "{key}", "{value}"), expect="ok")
 GET = Command(args=("GET", "{key}"), expect="value")
 
 
-def test_it_is_a_cluster_of_as_many_nodes_as_asked(cluster: RedisCluster) -> None:
+def test_it_is_a_cluster_of_as_many_nodes_as_requested(cluster: RedisCluster) -> None:
     assert isinstance(cluster, ManyEndpoints)
     assert list(cluster.pids) == ["store-1", "store-2", "store-3"]
     assert (cluster.facts.mode, cluster.facts.details["nodes"]) == ("cluster", "3")
@@ -91,11 +91,11 @@ def test_it_is_a_cluster_of_as_many_nodes_as_asked(cluster: RedisCluster) -> Non
     planned = [ranges for endpoint in cluster.endpoints for ranges in endpoint.slots]
     for endpoint in cluster.endpoints:
         with RedisControl(endpoint) as node:
-            told = node.call("CLUSTER SLOTS")
-        assert sorted((first, last) for first, last, *_ in told) == planned
+            reported = node.call("CLUSTER SLOTS")
+        assert sorted((first, last) for first, last, *_ in reported) == planned
 
 
-def test_each_key_is_asked_of_its_node(control: ClusterControl) -> None:
+def test_each_key_is_queried_of_its_node(control: ClusterControl) -> None:
     keys = [f"loadstone:k{number}" for number in range(30)]
     for key in keys:
         control.call("SET", key, 5)
@@ -238,7 +238,7 @@ def test_it_keeps_its_data_over_a_restart_after_a_node_died(context: DeployConte
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
-def test_a_node_that_lost_its_folder_makes_the_cluster_anew(context: DeployContext) -> None:
+def test_a_node_that_lost_its_folder_makes_the_cluster_again(context: DeployContext) -> None:
     cluster = kept(context, nodes=2)
     try:
         os.kill(cluster._nodes[0]._process.guard_pid, signal.SIGKILL)

@@ -146,7 +146,7 @@ SAMPLES = {
 }
 CHANNELS = ("PUBLISH", "SPUBLISH")
 FINDS_LESS = ("JSON.MGET",)
-"""A server finds the first key alone: why both are asked."""
+"""A server finds the first key alone: why both are queried."""
 
 
 def test_our_table_has_the_keys_that_a_server_finds(server: ServerCommands) -> None:

@@ -16,7 +16,7 @@ from loadstone.deploy.row_files import Rows
 from loadstone.deploy.rows import rows_of
 from loadstone.errors import Interrupted, ServerGone
 from loadstone.plan.drive_plan import Endpoint, Tls
-from loadstone.plan.wanted import WantedData
+from loadstone.plan.required import RequiredData
 from loadstone.software.redis.cluster.cluster_control import ClusterControl
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.data import packed as data_packed
@@ -41,14 +41,14 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rows(count: int, columns: Mapping[str, str] = COLUMNS) -> Rows:
-    return rows_of(WantedData(name="posts", rows=count, columns=columns, server="store"), DeployContext())
+    return rows_of(RequiredData(name="posts", rows=count, columns=columns, server="store"), DeployContext())
 
 
 def writing(some: Rows, *commands: str) -> Writing:
     return writing_of(commands, some)
 
 
-def told(some: Rows) -> list[dict[str, str]]:
+def reported(some: Rows) -> list[dict[str, str]]:
     """The rows, one by one."""
     lines = [line.decode().split("\t") for part in some.lines() for line in part]
     return [dict(zip(some.columns, line, strict=True)) for line in lines]
@@ -64,7 +64,7 @@ def as_hash(row: Mapping[str, str]) -> dict[str, str]:
     return {"text": row["text"], "é {b}} %b %": between, "empty": row["empty"], "": "x"}
 
 
-def words_of(row: Mapping[str, str]) -> list[list[str]]:
+def arguments_of(row: Mapping[str, str]) -> list[list[str]]:
     """`COMMANDS` for one row."""
     fields = [word for pair in as_hash(row).items() for word in pair]
     return [
@@ -82,10 +82,10 @@ def packed(words: list[str]) -> bytes:
 def test_commands_are_packed_row_by_row() -> None:
     some = rows(1100)
     commands = writing(some, *COMMANDS).commands
-    wanted = [words for row in told(some) for words in words_of(row)]
+    required = [words for row in reported(some) for words in arguments_of(row)]
     (lines,) = some.lines()
-    assert Batch(lines, some).packed(commands) == b"".join(map(packed, wanted))
-    assert list(Batch(lines, some).keyed(commands)) == [(words[1].encode(), packed(words)) for words in wanted]
+    assert Batch(lines, some).packed(commands) == b"".join(map(packed, required))
+    assert list(Batch(lines, some).keyed(commands)) == [(words[1].encode(), packed(words)) for words in required]
 
 
 @pytest.mark.parametrize("columns", [{"only": ""}, {"only": "x"}, {"first": "", "last": ""}])
@@ -143,7 +143,7 @@ def test_rows_arrive_as_they_are(user_redis: Start) -> None:
         assert counted[-1] == 9000
         assert control.keys() == 2 * 9000 + 1
         assert control.count("GET loadstone:count") == 9000
-        for row in told(some)[::1000]:
+        for row in reported(some)[::1000]:
             assert control.call("GET", f"loadstone:json:{row['id']}").decode() == as_json(row)
             found = control.call("HGETALL", f"loadstone:post:{row['id']}")
             assert {name.decode(): value.decode() for name, value in found.items()} == as_hash(row)
@@ -159,7 +159,7 @@ def test_a_log_in_and_tls_are_no_hindrance(user_redis: Start, debian_redis: Path
     with RedisControl(Endpoint(port=theirs.port, tls=tls, username="lab", password="secret", database=3)) as control:
         writing(some, "RPUSH loadstone:posts {json}").write(control, some, lambda _: None)
         found = [text.decode() for text in control.call("LRANGE", "loadstone:posts", 0, -1)]
-    assert found == [as_json(row) for row in told(some)]
+    assert found == [as_json(row) for row in reported(some)]
 
 
 def test_each_node_of_a_cluster_gets_its_rows_in_their_order(context: DeployContext) -> None:

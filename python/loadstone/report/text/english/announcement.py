@@ -43,7 +43,7 @@ def _rules(
     small = f"less than {100 * margin:g} % does not matter"
     after = f"judged after {listed([str(look) for look in looks])} {'block' if list(looks) == [1] else 'blocks'}"
     stop = ", until every pair is decided" if stops else ""
-    block = f"a block is {several(trials, 'trial')} of {trial_s:g} s (and {overhead_s:.2g} s beside)"
+    block = f"a block is {several(trials, 'trial')} of {trial_s:g} s (plus {overhead_s:.2g} s of overhead)"
     return f"{metric} decides, {small}; {after}{stop}; {block}"
 
 
@@ -119,8 +119,8 @@ def _server(name: str, kind: str | None, when: Levels) -> str:
 
 
 def _subject(name: str, manifest: str, when: Levels, factors: Sequence[str]) -> str:
-    anew = f"; started anew for each {listed(factors)}" if factors else ""
-    return f"Subject {name}: {manifest}{_only(when)}{anew}"
+    restarted = f"; restarted for each {listed(factors)}" if factors else ""
+    return f"Subject {name}: {manifest}{_only(when)}{restarted}"
 
 
 def _subject_of_user(
@@ -151,8 +151,8 @@ def _guess(first_blocks: int, first_share: float, last_blocks: int, last_share: 
     """What a comparison would show on a quiet machine, at its first look and at the last that the budget allows."""
     further = f", after {last_blocks} (as the budget allows) one of {_share(last_share)}" if last_share else ""
     return (
-        f"a guess for a quiet machine: after {first_blocks} blocks a difference of {_share(first_share)} shows 8 times "
-        f"in 10{further}; its first look measures how far blocks lie apart on this one"
+        f"an estimate for a quiet machine: after {first_blocks} blocks a difference of {_share(first_share)} shows "
+        f"8 times in 10{further}; its first look measures how far blocks lie apart on this one"
     )
 
 
@@ -177,7 +177,7 @@ ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "plan_preparation": _preparation,
     "plan_crashes": _crashes,
     "plan_scale": _scale,
-    "plan_quick": "Quick: trials are short, and what they cannot tell is left out",
+    "plan_quick": "Quick: trials are short, and what they cannot answer is left out",
     "plan_nothing_compared": _nothing_compared,
     "plan_tables_once": "What only stands in tables is measured once: it gets no interval, and no verdict",
     "plan_server": _server,

@@ -112,7 +112,7 @@ ANSWERS: dict[str, str | Callable[..., str]] = {
     "answer_suspect": _suspect,
     "answer_too_near": _too_near,
     "answer_pairs_once": lambda pairs: (
-        f"{_pairs_measured(pairs)}, each once: one block cannot tell a difference from chance."
+        f"{_pairs_measured(pairs)}, each once: one block cannot distinguish a difference from chance."
     ),
     "answer_pairs_not_compared": lambda pairs: (
         f"{_pairs_measured(pairs)}, and not compared in this run: their figures stand side by side."

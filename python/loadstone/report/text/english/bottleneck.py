@@ -23,7 +23,7 @@ def _idle_stores(stores: Sequence[str]) -> str:
 
 
 def _other_stores(stores: Sequence[str]) -> str:
-    return f"the {'store' if len(stores) == 1 else 'stores'} beside it: {', '.join(stores)}"
+    return f"the {'store' if len(stores) == 1 else 'stores'} behind it: {', '.join(stores)}"
 
 
 def _crowded(part: str | None, used: Sequence[str], cpus: int, busy_share: float) -> str:
@@ -59,7 +59,7 @@ def _round_trips(users: int, response_ns: float, pause_ns: float, rate_per_s: fl
 
 
 def _nothing_full(shares: Sequence[str]) -> str:
-    return f"nothing was full ({', '.join(shares)})"
+    return f"nothing was saturated ({', '.join(shares)})"
 
 
 BOTTLENECK: dict[str, str | Callable[..., str]] = {
@@ -79,16 +79,16 @@ BOTTLENECK: dict[str, str | Callable[..., str]] = {
     "bottleneck_own_pool": _own_pool,
     "bottleneck_server_not_observed": "not known: how busy the server was could not be observed",
     "bottleneck_parts_not_observed": (
-        "not known: how busy {names:list} was could not be observed; nothing else was full ({shares:list})"
+        "not known: how busy {names:list} was could not be observed; nothing else was saturated ({shares:list})"
     ),
     "bottleneck_other_programs": (
-        "not known: other programs filled the CPUs; nothing of the measured system was full ({shares:list})"
+        "not known: other programs filled the CPUs; nothing of the measured system was saturated ({shares:list})"
     ),
     "bottleneck_rate_set": (
-        "paced: the rate of {rate_per_s:rounded} a second was set; nothing was full ({shares:list})"
+        "paced: the rate of {rate_per_s:rounded} a second was set; nothing was saturated ({shares:list})"
     ),
     "bottleneck_rate_missed": (
-        "not known: {rate_per_s:rounded} a second is less than was set, though nothing was full ({shares:list})"
+        "not known: {rate_per_s:rounded} a second is less than was set, though nothing was saturated ({shares:list})"
     ),
     "bottleneck_pauses": _paced_by_pauses,
     "bottleneck_round_trips": _round_trips,

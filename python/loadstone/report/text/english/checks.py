@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 _LIMITS = {"cpu": "cpu limit", "memory": "memory limit"}
 _ERRORS = {"never_answered": "never answered"}
-"""Kinds of errors whose names are no words."""
+"""Kinds of errors whose names are no plain text."""
 
 
 def _share(share: float | None) -> str:
@@ -45,7 +45,7 @@ def _taken(programs: Mapping[str, float], stolen: float, bound: str) -> str:
     found = [(cpu, f"{name} {cpu:.2f} CPU") for name, cpu in programs.items()]
     if stolen:
         found.append((stolen, f"other machines on this host {stolen:.2f}"))
-    who = ", ".join(words for _, words in sorted(found, reverse=True)) or "Other programs"
+    who = ", ".join(program for _, program in sorted(found, reverse=True)) or "Other programs"
     return f"{who} used the CPUs of this condition: without them {bound}."
 
 
@@ -64,7 +64,7 @@ def _limit(part: str, limit: str, status: str = "unknown", why: str = "") -> str
 
 
 def _samples(operations: int, highest: str | None) -> str:
-    known = f"{highest} is the highest quantile that they tell" if highest else "they tell no quantile"
+    known = f"{highest} is the highest quantile that they support" if highest else "they support no quantile"
     return f"P99.9 needs 100,000 operations, {operations:,} were measured: {known}."
 
 
@@ -88,7 +88,7 @@ def _warm_up(first: float, last: float) -> str:
 
 def _restarted(parts: list[str]) -> str:
     verb = "was" if len(parts) == 1 else "were"
-    return f"{', '.join(parts)} {verb} restarted during the trial: caches, connections and counters began anew."
+    return f"{', '.join(parts)} {verb} restarted during the trial: caches, connections and counters started from zero."
 
 
 def _slow_log(grown: int) -> str:
@@ -138,9 +138,9 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.errors.failed": _failed,
     "check.errors.nothing_sent": "Nothing was sent in the measure phase.",
     "check.evicted_keys.evicted": (
-        "The server threw {keys:,.0f} keys away for want of memory: raise maxmemory, or store less."
+        "The server evicted {keys:,.0f} keys because its memory was full: raise maxmemory, or store less."
     ),
-    "check.evicted_keys.not_reported": "The server does not report whether it threw keys away.",
+    "check.evicted_keys.not_reported": "The server does not report whether it evicted keys.",
     "check.finished.early": "The trial ended early: {why:clause}.",
     "check.finished.never_driven": "The trial was never driven.",
     "check.finished.no_facts": "The trial cannot be judged: its record does not hold the facts that the checks need.",
@@ -223,13 +223,13 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.round_trip.not_measured": "The empty round trip was not measured.",
     "check.samples.few": _samples,
     "check.schedule_lag.half": (
-        "Half of the operations left {lag_ns:latency} late or more because of the generator; the P50 is "
+        "Half of the operations were sent {lag_ns:latency} late or more because of the generator; the P50 is "
         "{p50_ns:latency}."
     ),
-    "check.schedule_lag.no_p50": "There is no P50 to compare the generator's lateness with.",
+    "check.schedule_lag.no_p50": "There is no P50 to compare the generator's send delay with.",
     "check.schedule_lag.some": (
-        "One operation in a hundred left {lag_ns:latency} late or more because of the generator, with a P50 of "
-        "{p50_ns:latency}; service time is free of that."
+        "One operation in a hundred was sent {lag_ns:latency} late or more because of the generator, with a P50 of "
+        "{p50_ns:latency}; service time is not affected."
     ),
     "check.schedule_sent.not_sent": (
         "{operations:,} of {of:,} operations were never sent: the server cannot keep up with this rate."
@@ -239,7 +239,7 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.server_counter.restarted": (
         "The server was restarted, or another one answered: its counters began elsewhere."
     ),
-    "check.server_cpu.full": "Server-bound: the main thread of {part} had nothing left.",
+    "check.server_cpu.full": "Server-bound: the main thread of {part} was saturated.",
     "check.server_cpu.not_observed": "The server's CPU could not be observed.",
     "check.settings.mismatched": "A setting is not as requested: {settings:list}.",
     "check.settings.not_reported": "{servers:list} did not report its settings.",
@@ -267,7 +267,7 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.warm_up.late": "The rate settled only after {intervals} of {of} intervals, in the last half.",
     "check.warm_up.no_rate": "Nothing was answered, so there is no rate to look at.",
     "check.warm_up.too_short": (
-        "{measured_s:.3g} s are too short to tell a warm-up from noise; all trials together may."
+        "{measured_s:.3g} s are too short to distinguish a warm-up from noise; all trials together may be enough."
     ),
     "check.warm_up.users_stop": "Users stop after their own number of operations: the rate falls.",
 }
@@ -299,7 +299,7 @@ CHECK_QUESTIONS: Mapping[str, str] = {
     "check.settings": "Did the servers run with the requested settings?",
     "check.limits": "Were the requested CPU and memory limits in force?",
     "check.connection_leak": "Did the application open ever more connections without closing them?",
-    "check.evicted_keys": "Did the server throw data away?",
+    "check.evicted_keys": "Did the server evict data?",
     "check.swap": "Was memory moved to the disk and back?",
     "check.placement": "Did the generator and the server take CPU time from each other?",
     "check.background": "Did the server save its data while it was measured?",

@@ -34,7 +34,9 @@ COMPARISONS: dict[str, str | Callable[..., str]] = {
     "ended_decided": "It stopped because every pair was settled: more blocks would change no verdict.",
     "ended_last_look": "It stopped at the last look: as many blocks as were planned at most.",
     "ended_out_of_budget": "It stopped because the time budget was spent.",
-    "ended_spoiled": ("It stopped because something outside spoiled too many blocks, those measured again among them."),
+    "ended_spoiled": (
+        "It stopped because something outside disturbed too many blocks, including those that were measured again."
+    ),
     "ended_interrupted": "It stopped because the run was interrupted.",
     "ended_going_on": "It was still going on when the run ended.",
     "ended_two_runs": "two separate runs",

@@ -40,8 +40,8 @@ def _repeats(blocks_min: int, blocks_max: int, spread_max: float, spread_typical
     often = f"{blocks_min}" if blocks_min == blocks_max else f"{blocks_min} to {blocks_max}"
     return (
         f"Each condition was measured in {often} blocks, in random order. Single trials of one condition lie up to "
-        f"{_percent(spread_max)} apart, typically {_percent(spread_typical)}: two single runs could not tell a smaller "
-        f"difference from chance, and keeping the better of two would have added {_percent(better_of_two, 1)}."
+        f"{_percent(spread_max)} apart, typically {_percent(spread_typical)}: two single runs could not distinguish a "
+        f"smaller difference from chance, and keeping the better of two would have added {_percent(better_of_two, 1)}."
     )
 
 
@@ -67,7 +67,7 @@ def _store_cpu_falls(
     more = f"; so it does in {more_cases} more" if more_cases else ""
     return (
         f"As users grow the store's CPU falls, from {_percent(before_cores)} of a core at {first} to "
-        f"{_percent(after_cores)} at {last} ({label}){more}: the store is not what is full."
+        f"{_percent(after_cores)} at {last} ({label}){more}: the store is not the bottleneck."
     )
 
 
@@ -95,10 +95,10 @@ LESSONS: dict[str, str | Callable[..., str]] = {
     "lesson_did_not_happen_meaning": (
         "It was looked for and is not there; or what was not examined then is examined and answered here."
     ),
-    "lesson_unknown_meaning": "This run cannot tell.",
+    "lesson_unknown_meaning": "This run cannot answer it.",
     "lesson_check": _check,
     "lesson_check_worst": _worst,
-    "lesson_check_unknown": "No trial of this run could tell: the check `{check}` has no figure.",
+    "lesson_check_unknown": "No trial of this run could answer it: the check `{check}` has no figure.",
     "lesson_not_compared": "This run did not compare these conditions.",
     "lesson_no_figure": "No trial of this run gave a figure.",
     "lesson_once": "Each condition was measured once here, too: no difference is claimed from that.",

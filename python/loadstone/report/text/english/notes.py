@@ -14,12 +14,12 @@ def _cut_short(done: int, needed: int, at_most: bool, folder: str) -> str:
 
 
 def _judged_otherwise(trials: int) -> str:
-    return f"{several(trials, 'trial is', 'trials are')} judged otherwise by this version than when the run was made."
+    return f"{several(trials, 'trial is', 'trials are')} judged differently by this version than when the run was made."
 
 
 def _scaled(scale: float) -> str:
     share = f"{100 * scale:.3g} %"
-    return f"Scaled: users (where the experiment scales them) and rows are {share} of those that it writes."
+    return f"Scaled: users (where the experiment scales them) and rows are {share} of what the experiment says."
 
 
 def _measured_again(trials: int, blocks: int) -> str:
@@ -62,7 +62,7 @@ NOTES: dict[str, str | Callable[..., str]] = {
     "note_overcommit": ("Memory overcommit is 0: a background save of a large data set can fail; Redis advises 1."),
     "note_cpu_limit": "loadstone runs under a limit of {cpus:g} CPUs.",
     "note_frequency_governor": "The CPU's frequency governor is `{governor}`: its clock changes with the load.",
-    "note_shared_cpus": "Driver and servers share CPUs on this machine: each takes time from the other.",
+    "note_shared_cpus": "Generator and servers share CPUs on this machine: each takes time from the other.",
     "note_other_runs": (
         "Another run measured on this machine at the same time ({runs:list}): each took time from the other."
     ),

@@ -9,15 +9,15 @@ from loadstone.report.text.english.metrics import figure_text, is_rate
 def _nothing(objective: str, compared: bool, where: Sequence[str]) -> str:
     what = "comparison" if compared else "condition"
     levels = f" where {', '.join(where)}" if where else ""
-    return f"'{objective}': cannot tell: there is no {what}{levels}"
+    return f"'{objective}': cannot be decided: there is no {what}{levels}"
 
 
 def _no_trial(name: str, objective: str, reasons: Sequence[str]) -> str:
-    return f"{name}: '{objective}': cannot tell: no valid trial: {_joined(reasons)}"
+    return f"{name}: '{objective}': cannot be decided: no valid trial: {_joined(reasons)}"
 
 
 def _not_measured(name: str, objective: str, reasons: Sequence[str]) -> str:
-    return f"{name}: '{objective}': cannot tell: {_joined(reasons)}"
+    return f"{name}: '{objective}': cannot be decided: {_joined(reasons)}"
 
 
 def _joined(reasons: Sequence[str]) -> str:
@@ -50,20 +50,22 @@ def _missed_ratio(pair: str, objective: str, estimate: float, low: float, high: 
 
 def _beyond(pair: str, objective: str, estimate: float, low: float, high: float) -> str:
     ratio = ratio_text(estimate, low, high, sign=True)
-    return f"{pair}: '{objective}': cannot tell: {ratio} reaches beyond it"
+    return f"{pair}: '{objective}': cannot be decided: {ratio} reaches beyond it"
 
 
 OBJECTIVES: dict[str, str | Callable[..., str]] = {
     "objective_nothing": _nothing,
     "objective_no_trial": _no_trial,
     "objective_not_measured": _not_measured,
-    "objective_no_figure": "{name}: '{objective}': cannot tell: there is no such figure",
-    "objective_quantile_unmeasurable": "{name}: '{objective}': cannot tell: {why}",
+    "objective_no_figure": "{name}: '{objective}': cannot be decided: there is no such figure",
+    "objective_quantile_unmeasurable": "{name}: '{objective}': cannot be decided: {why}",
     "objective_missed": _missed,
     "objective_missed_errors": _missed_errors,
     "objective_pair": _pair,
-    "objective_not_compared": ("{pair}: '{objective}': cannot tell: it was not compared; --metric {metric} says why"),
-    "objective_no_interval": "{pair}: '{objective}': cannot tell: {verdict}",
+    "objective_not_compared": (
+        "{pair}: '{objective}': cannot be decided: it was not compared; --metric {metric} says why"
+    ),
+    "objective_no_interval": "{pair}: '{objective}': cannot be decided: {verdict}",
     "objective_missed_ratio": _missed_ratio,
     "objective_beyond": _beyond,
 }

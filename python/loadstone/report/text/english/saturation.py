@@ -33,7 +33,7 @@ def _too_few_bisections(blocks: int, blocks_min: int) -> str:
 
 
 def _latency_missed(quantile: float, latency_s: float | None, objective_s: float) -> str:
-    measured = "beyond measure" if latency_s is None else f"{1e3 * latency_s:.3g} ms"
+    measured = "too long to measure" if latency_s is None else f"{1e3 * latency_s:.3g} ms"
     return f"P{100 * quantile:g} {measured}, objective {1e3 * objective_s:.3g} ms"
 
 
@@ -44,17 +44,17 @@ SATURATION: dict[str, str | Callable[..., str]] = {
     "saturation_at_least": lambda per_s, why: f"CAPACITY >= {_figure(per_s)} a second: {why}",
     "saturation_none": "NO POINT: {why}",
     "users_only_rose": (
-        "the users only ever rose, so time and load cannot be told apart (what was cold warmed up, what filled up "
-        "stayed full); measure {sweeps_min} sweeps in random order, each level held still for a trial"
+        "the users only ever rose, so time and load cannot be separated (what was cold warmed up, what filled up "
+        "stayed full); measure {sweeps_min} sweeps in random order, each level kept for a whole trial"
     ),
     "too_few_sweeps": "sweeps that hold every level: {sweeps} of {of}; measure {sweeps_min}",
     "sweeps_in_one_order": (
-        "every sweep ran in the same order, so time and load cannot be told apart; order them randomly"
+        "every sweep ran in the same order, so time and load cannot be separated; order them randomly"
     ),
     "unloaded_time_unknown": "the unloaded response time R_0 is not known; measure 1 user in every sweep",
     "from_users_on": "from {users} users on {why}",
-    "generator_gave_out": "the generator gave out: {limit}",
-    "generator_gave_out_at": "the generator gave out at {users} users: {limit}",
+    "generator_gave_out": "the generator was saturated: {limit}",
+    "generator_gave_out_at": "the generator was saturated at {users} users: {limit}",
     "replies_failed": _failed,
     "replies_failed_at": _failed,
     "no_correct_reply": "there was no correct reply",
@@ -63,7 +63,7 @@ SATURATION: dict[str, str | Callable[..., str]] = {
     "still_rising": "it still rose at {users} users",
     "no_longer_exceeded": lambda per_s: f"{_figure(per_s)} a second is no longer exceeded",
     "peak_not_located": (
-        "throughput falls again before {users} users, but where it is highest cannot be told; measure more levels there"
+        "throughput falls again before {users} users, but where it is highest is not known; measure more levels there"
     ),
     "latency_objective": lambda quantile, latency_s: f"P{100 * quantile:g} <= {1e3 * latency_s:.3g} ms",
     "latency_missed": _latency_missed,

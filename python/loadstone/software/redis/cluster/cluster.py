@@ -103,7 +103,7 @@ class RedisCluster:
         return self.endpoints[0]
 
     def restart(self) -> Endpoint:
-        """Start every node again with the data that it kept; the cluster is formed anew if one lost its place."""
+        """Start every node again with the data that it kept; the cluster is formed again if one lost its place."""
         self._found_at([node.restart() for node in self._nodes])
         with self.control() as control:
             if self._node_ids(control) == self._ids:
@@ -129,12 +129,12 @@ class RedisCluster:
         first = control.nodes[0]
         for epoch, node in enumerate(control.nodes, start=1):
             for begin, end in node.endpoint.slots:
-                self._told(node, "CLUSTER ADDSLOTSRANGE", begin, end)
+                self._reported_by(node, "CLUSTER ADDSLOTSRANGE", begin, end)
             node.call("CLUSTER SET-CONFIG-EPOCH", epoch)
         for node in control.nodes[1:]:
             first.call("CLUSTER MEET", node.endpoint.host, node.endpoint.port)
 
-    def _told(self, node: RedisControl, *command: str | int) -> None:
+    def _reported_by(self, node: RedisControl, *command: str | int) -> None:
         try:
             node.call(*command)
         except ServerGone as gone:
@@ -150,16 +150,16 @@ class RedisCluster:
         Raises:
             UserError: that takes too long.
         """
-        wanted = {"cluster_state": "ok", "cluster_known_nodes": str(len(self._nodes))}
+        required = {"cluster_state": "ok", "cluster_known_nodes": str(len(self._nodes))}
         deadline = time.monotonic() + READY_S
         for node in control.nodes:
             while True:
-                self._context.heed()
-                told = {str(name): str(value) for name, value in node.call("CLUSTER INFO").items()}
-                if all(told.get(name) == value for name, value in wanted.items()):
+                self._context.raise_if_stopped()
+                reported = {str(name): str(value) for name, value in node.call("CLUSTER INFO").items()}
+                if all(reported.get(name) == value for name, value in required.items()):
                     break
                 if time.monotonic() > deadline:
-                    state = {name: told.get(name) for name in wanted}
+                    state = {name: reported.get(name) for name in required}
                     raise UserError(
                         f"server {self.name}: no cluster within {READY_S:g} s ({node.endpoint.label} says {state}); "
                         "see its nodes' logs"

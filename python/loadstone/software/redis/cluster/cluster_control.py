@@ -1,4 +1,4 @@
-"""The control connections to a Redis Cluster: one a node, asked as if they were one server."""
+"""The control connections to a Redis Cluster: one a node, queried as if they were one server."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -12,11 +12,11 @@ from loadstone.software.redis.control import RedisControl
 
 Key = str | bytes | int
 KEYLESS = frozenset({"CLIENT", "CLUSTER", "CONFIG", "INFO", "LATENCY", "MEMORY", "SLOWLOG"})
-"""Commands whose arguments are no keys. Of these, and of commands without arguments, every node is asked."""
+"""Commands whose arguments are no keys. Of these, and of commands without arguments, every node is queried."""
 
 
 class ClusterControl(RedisControl):
-    """Asks the node that has a command's key, or all of them; see `RedisControl`.
+    """Queries the node that has a command's key, or all of them; see `RedisControl`.
 
     Numbers of all nodes are added up and lists joined; of other answers it is the first node's.
     """
@@ -76,10 +76,10 @@ class ClusterControl(RedisControl):
 
     def config_get(self, names: Iterable[str]) -> dict[str, str]:
         """The settings of these names; where the nodes differ, what each has, with commas between."""
-        wanted = list(names)
+        required = list(names)
         found: dict[str, list[str]] = {}
         for node in self.nodes:
-            for name, value in node.config_get(wanted).items():
+            for name, value in node.config_get(required).items():
                 found.setdefault(name, []).append(value)
         return {name: ", ".join(dict.fromkeys(values)) for name, values in found.items()}
 

@@ -23,7 +23,7 @@ TEXT_BETWEEN = "+"
 def merged_info(nodes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Counters of all nodes added up; of what does not add up, the first node's.
 
-    `run_id` is that of all nodes and `uptime_in_seconds` the shortest, so a node's restart is seen as one's.
+    `run_id` is that of all nodes and `uptime_in_seconds` the shortest, so a node's restart is observed as one's.
     """
     merged = {name: values for node in reversed(nodes) for name, values in node.items()}
     for name in merged:

@@ -1,7 +1,7 @@
 """Which commands may be sent to a Redis that is not ours: the one place that decides.
 
 A command is sent if it works on data, and every key in it is `{key}` of the plan or begins with `loadstone:`. Both our
-table (`command_table`) and the server (`command_info`) are asked, and either may refuse: names, flags and keys. Of a
+table (`command_table`) and the server (`command_info`) are queried, and either may refuse: names, flags and keys. Of a
 command that our table lacks the server alone decides, by its ACL categories; a server that does not say leaves it out.
 """
 
@@ -44,7 +44,7 @@ def require_confined(
     Args:
         command: name and arguments, with placeholders.
         prefix: what `{key}` begins with; None: placeholders are the columns of a data set.
-        server: asked, too; None: not yet, and what our table lacks passes.
+        server: queried, too; None: not yet, and what our table lacks passes.
         reads_any_key: for commands that read one number (`Software.counts_by`): their keys may be an application's.
 
     Raises:
@@ -87,7 +87,7 @@ def keys_made(commands: Iterable[Sequence[str]], prefix: str) -> tuple[set[str],
         called = name.example.upper()
         try:
             keys = [] if called in READING else _known_keys(called, arguments) or []
-        except Refusal:  # one that was let pass: nobody can tell
+        except Refusal:  # one that was let pass: no one can tell
             continue
         for key in keys:
             of_a_name = NAMED.match(key.beginning)
@@ -115,7 +115,7 @@ def _known_keys(name: str, arguments: Sequence[Argument]) -> list[Argument] | No
     try:
         return DATA[name](arguments)
     except Unclear as unclear:
-        raise Refusal("it cannot be told which keys it reaches", str(unclear)) from None
+        raise Refusal("which keys it reaches is not known", str(unclear)) from None
 
 
 def _require_ours(key: Argument, prefix: str | None) -> None:
@@ -137,7 +137,7 @@ def _with_part(
 
 
 def _require_harmless(info: CommandInfo | None, arguments: Sequence[Argument], *, is_known: bool) -> None:
-    """Raises Refusal where the server marks a command as dangerous, or where nobody says that it is one on data."""
+    """Raises Refusal where the server marks a command as dangerous, or where no one says that it is one on data."""
     if info is None or info is UNKNOWN:
         if not is_known:
             why = "the server does not know it" if info is UNKNOWN else "the server does not say what it does"

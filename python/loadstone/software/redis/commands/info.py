@@ -28,7 +28,7 @@ UNKNOWN = CommandInfo("", frozenset())
 
 
 class ServerCommands:
-    """Asks the server behind `control`; each question once. Raises ServerGone if it does not answer any more."""
+    """Queries the server behind `control`; each question once. Raises ServerGone if it does not answer any more."""
 
     def __init__(self, control: RedisSession) -> None:
         self._control = control

@@ -16,7 +16,7 @@ Keys = Callable[[Arguments], list[Argument]]
 
 
 class Unclear(Exception):
-    """Why a command's keys cannot be told from what is written."""
+    """Why a command's keys cannot be determined from what is written."""
 
 
 def _placed(first: int, last: int, step: int, arguments: Arguments) -> list[Argument]:

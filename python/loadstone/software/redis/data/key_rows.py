@@ -43,7 +43,7 @@ class Writing:
             control.remove_beginning(beginning)
 
     def write(self, control: RedisSession, rows: Rows, tell: Tell) -> None:
-        """Send the commands for every row, in the rows' order. `tell` is told of rows that are sent.
+        """Send the commands for every row, in the rows' order. `tell` is called with rows that are sent.
 
         Raises:
             LoadstoneError: the server is gone, or refuses a command.

@@ -88,10 +88,10 @@ class Batch:
             return self._columns[name]
         if not self._json:
             form = b"{" + b",".join(b'"%b":%%b' % column.encode() for column in self._columns) + b"}"
-            told = [
+            reported = [
                 values if column in self._numeric else _json_texts(values) for column, values in self._columns.items()
             ]
-            self._json = list(self._filled(form, told))
+            self._json = list(self._filled(form, reported))
         return self._json
 
 
@@ -115,5 +115,5 @@ def _format(command: Command) -> bytes:
 
 def _json_texts(values: Sequence[bytes]) -> list[bytes]:
     """Each value as a text of JSON. None holds an end of line, nor does such a text: it can part them."""
-    told = TEXTS.encode(b"\n".join(values).decode().split("\n"))
-    return told[1:-1].encode().split(b"\n")
+    reported = TEXTS.encode(b"\n".join(values).decode().split("\n"))
+    return reported[1:-1].encode().split(b"\n")

@@ -71,7 +71,7 @@ class Pipe:
     """The connection of a control, taken by `with` until every command that was sent has its reply.
 
     Raises:
-        ServerGone: the server does not answer, or answered with an error; one line with its words.
+        ServerGone: the server does not answer, or answered with an error; one line with its message.
     """
 
     def __init__(self, control: RedisSession) -> None:
@@ -87,11 +87,11 @@ class Pipe:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        # After an error, too, all that was sent is done before anybody removes it; the first error is told.
-        told = contextlib.nullcontext() if kind is None else contextlib.suppress(ServerGone)
+        # After an error, too, all that was sent is done before anybody removes it; the first error is reported.
+        reported = contextlib.nullcontext() if kind is None else contextlib.suppress(ServerGone)
         try:
             if self._connection.is_connected:
-                with told:
+                with reported:
                     self._read(0)
         finally:
             self._pool.release(self._connection)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class WantedSubject:
+class RequiredSubject:
     """A subject under one condition: a manifest to build and start, or the user's URLs."""
 
     manifest: str | None = None
@@ -20,7 +20,7 @@ class WantedSubject:
 
 
 @dataclass(frozen=True)
-class WantedData:
+class RequiredData:
     """Rows that a server must hold. Equal name, rows, columns and seed mean the same rows."""
 
     name: str

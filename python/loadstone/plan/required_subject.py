@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from loadstone.plan.mode import Mode
+from loadstone.plan.required import RequiredSubject
 from loadstone.plan.started_by_user import split_urls
-from loadstone.plan.wanted import WantedSubject
 from loadstone.plan.workload.substitute import Path, substitute
 from loadstone.spec.experiment import Duration, Experiment, SubjectSpec
 from loadstone.spec.levels import Condition, level_text
@@ -16,7 +16,7 @@ CPU_MIN = 0.01
 MEMORY_MIN_BYTES = 4 * 1024**2
 
 
-def wanted_subject(experiment: Experiment, name: str, condition: Condition, mode: Mode) -> WantedSubject:
+def required_subject(experiment: Experiment, name: str, condition: Condition, mode: Mode) -> RequiredSubject:
     """The subject `name` under a condition. Raises UserError with the line of what is wrong."""
     written = experiment.subjects[name]
     at: Path = ("subjects", name)
@@ -27,12 +27,12 @@ def wanted_subject(experiment: Experiment, name: str, condition: Condition, mode
     warm_up_s = _warm_up_s(experiment, subject.warm_up, mode)
     if written.url is not None:
         urls = _urls(experiment, at, str(subject.url))
-        return WantedSubject(urls=urls, replicas=len(urls), warm_up_s=warm_up_s)
+        return RequiredSubject(urls=urls, replicas=len(urls), warm_up_s=warm_up_s)
     try:
         manifest = experiment.manifest(str(subject.manifest))
     except ValueError as problem_there:
         raise experiment.source.error((*at, "manifest"), str(problem_there)) from None
-    return WantedSubject(
+    return RequiredSubject(
         manifest=str(manifest), replicas=replicas, limits=limits, environment=environment, warm_up_s=warm_up_s
     )
 
