@@ -32,11 +32,15 @@ from loadstone.software.host.others import OthersMonitor
 from loadstone.software.host.processes import ProcessMonitor
 from loadstone.software.jvm.monitor import JvmMonitor
 from loadstone.software.mariadb.monitor import MariaDbMonitor
+from loadstone.software.postgresql.monitor import PostgresqlMonitor
 from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.software.redis.monitor import RedisMonitor
 
 DASHBOARD = Path(__file__).parents[2] / "docs" / "grafana-dashboard.json"
-MONITORS = (HostMonitor, OthersMonitor, ProcessMonitor, GeneratorMonitor, RedisMonitor, MariaDbMonitor, JvmMonitor)
+MONITORS = (
+    *(HostMonitor, OthersMonitor, ProcessMonitor, GeneratorMonitor),
+    *(RedisMonitor, MariaDbMonitor, PostgresqlMonitor, JvmMonitor),
+)
 SHOWN = ("mariadb_", "jvm_", "pool_", "tomcat_")
 TOLD = {metric for monitor in MONITORS for metric in monitor.METRICS}
 TIMES_NS = (1_000_000, 2_500_000, 2_500_000, 40_000_000)

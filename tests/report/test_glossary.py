@@ -13,11 +13,7 @@ from loadstone.report.tables.columns import COLUMNS
 from loadstone.report.tables.study_columns import BOTTLENECKS
 from loadstone.report.verdicts import MARKS
 
-TEMPLATES = [
-    path
-    for path in (resources.files("loadstone.report.html") / "templates").iterdir()
-    if ".j2" in path.name
-]
+TEMPLATES = [path for path in (resources.files("loadstone.report.html") / "templates").iterdir() if ".j2" in path.name]
 
 
 def test_every_term_of_the_templates_has_an_explanation() -> None:

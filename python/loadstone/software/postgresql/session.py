@@ -254,16 +254,16 @@ _SETTINGS = "SELECT lower(name), current_setting(name) FROM pg_settings"
 
 def sql_state(error: BaseException | None) -> str:
     """The code that the server gives to an error; empty if none."""
-    told = error.args[0] if isinstance(error, Error) and error.args else None
-    return str(told.get("C", "")) if isinstance(told, dict) else ""
+    reported = error.args[0] if isinstance(error, Error) and error.args else None
+    return str(reported.get("C", "")) if isinstance(reported, dict) else ""
 
 
 def _text(error: Exception) -> str:
-    told = error.args[0] if error.args else None
-    if isinstance(told, dict):
-        text = ". ".join(str(told[key]).rstrip(".") for key in ("M", "D") if told.get(key))
+    reported = error.args[0] if error.args else None
+    if isinstance(reported, dict):
+        text = ". ".join(str(reported[key]).rstrip(".") for key in ("M", "D") if reported.get(key))
     elif isinstance(error, Error):
-        text = str(told or error)
+        text = str(reported or error)
     else:
         text = error_text(error)
     return " ".join(text.split()).rstrip(".")[:400] or type(error).__name__
