@@ -33,12 +33,18 @@ def watch_of(ready: Ready, cpus: Sequence[int]) -> Watch:
         controls.setdefault(one.monitor.software, {})[name] = one.monitor
     return Watch(
         pids={part: pid for parts in pids for part, pid in parts.items()},
+        trees=frozenset(part for one in servers if _has_many_processes(one) for part in one.server.pids),
         parked=ready.parked,
         complete=all(pids),
         cpus=tuple(cpus),
         controls=controls,
         jvm={part: url for one in subjects for part, url in one.subject.metrics.items()},
     )
+
+
+def _has_many_processes(one: Deployed) -> bool:
+    kind = registry.PART_KINDS.get(one.control.software)
+    return kind is not None and kind.many_processes
 
 
 def snapshots(ready: Ready) -> dict[str, Snapshot | None]:

@@ -11,6 +11,8 @@ class Watch:
 
     pids: Mapping[str, int] = field(default_factory=dict)
     """Part -> process id on this machine. All that such a process started belongs to the part, too."""
+    trees: frozenset[str] = frozenset()
+    """Those of them that work in many processes: all below the first one are observed together."""
     parked: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """Part of other conditions that is up -> its process ids."""
     complete: bool = True

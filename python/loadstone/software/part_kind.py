@@ -16,6 +16,8 @@ class PartKind:
     threads: Literal["one", "many", "any"] = "any"
     """one: it works in its main thread, whose CPU is its limit; many: its main thread says nothing; any: the main
     thread is reported where it takes most of the CPU."""
+    many_processes: bool = False
+    """Whether it works in many processes, e.g. one a connection: they are observed together."""
     shows_machine: bool = False
     """Whether the report has tables of the machine and its parts where one is under test."""
     connections: str | None = None

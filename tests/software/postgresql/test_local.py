@@ -9,12 +9,16 @@ from pathlib import Path
 import psutil
 import pytest
 from pydantic import ValidationError
+from tests.monitors import values
 from tests.servers import wait_until
 
 from loadstone.deploy.ledger import Made
 from loadstone.deploy.provider import DeployContext
 from loadstone.deploy.row_files import Rows
 from loadstone.errors import ServerGone, UserError
+from loadstone.observe.watch import Watch
+from loadstone.software.host.process_trees import ProcessTreeMonitor
+from loadstone.software.host.processes import cpu_seconds
 from loadstone.software.postgresql import local as module
 from loadstone.software.postgresql.control import PostgresqlControl
 from loadstone.software.postgresql.data import write_to_table
@@ -216,6 +220,19 @@ def test_its_figures_move(control: PostgresqlControl) -> None:
     control.query("CHECKPOINT")
     before = found["checkpoints_requested"]
     wait_until(lambda: {s.metric: s.value for s in monitor.sample(2.0)}["checkpoints_requested"] > before, 30.0)
+
+
+def test_the_cpu_time_of_its_connections_is_its_own(server: LocalPostgresql, control: PostgresqlControl) -> None:
+    (pid,) = server.pids.values()
+    (of_all,) = ProcessTreeMonitor.watching(Watch(pids={"postgresql": pid}, trees=frozenset({"postgresql"})))
+    before_s = values(of_all, "postgresql")["cpu_s"]
+    alone_before_s = cpu_seconds(pid)
+    assert alone_before_s is not None
+    (row,) = control.query("SELECT count(*) FROM generate_series(1, 4000000)")
+    assert row == (4_000_000,)
+    spent_s = values(of_all, "postgresql")["cpu_s"] - before_s
+    assert spent_s > 0.1
+    assert (cpu_seconds(pid) or 0.0) - alone_before_s < spent_s / 2, "the first process does not work itself"
 
 
 def test_a_users_server_gets_our_database_and_loses_it(server: LocalPostgresql) -> None:

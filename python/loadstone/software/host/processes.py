@@ -44,8 +44,8 @@ class ProcessMonitor:
 
     @classmethod
     def watching(cls, watch: Watch) -> list[Monitor]:
-        """One for each process."""
-        return [cls(part, pid) for part, pid in watch.pids.items()]
+        """One for each process, but for those that are observed with all below them."""
+        return [cls(part, pid) for part, pid in watch.pids.items() if part not in watch.trees]
 
     def sample(self, unix_s: float) -> Iterator[Sample]:
         """Gauges now, rates and shares since they were last reported."""

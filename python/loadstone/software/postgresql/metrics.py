@@ -19,6 +19,7 @@ KIND = PartKind(
     PART,
     store=True,
     threads="many",
+    many_processes=True,
     shows_machine=True,
     connections="client_sessions",
 )

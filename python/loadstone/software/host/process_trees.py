@@ -1,0 +1,82 @@
+"""A part that works in many processes, which come and go: all of them together."""
+
+import contextlib
+import os
+from collections.abc import Collection, Iterator
+
+import psutil
+
+from loadstone.machine import process_table
+from loadstone.observe.counter_rates import Rates
+from loadstone.observe.sample import Monitor, Sample
+from loadstone.observe.watch import Watch
+from loadstone.software.host.metrics import OF_PROCESS
+from loadstone.software.host.processes import PROC, RATES, cpu_seconds
+from loadstone.software.metric import by_name
+
+
+class ProcessTreeMonitor:
+    """The process `pid` and all below it, as `part`. Once it died only `alive` 0 is reported.
+
+    CPU time is that of the processes that live and of those that ended, which their parents have. Memory is what the
+    processes share, once, and what each has of its own.
+    """
+
+    METRICS = by_name(OF_PROCESS)
+
+    def __init__(self, part: str, pid: int) -> None:
+        self._part = part
+        self._root: psutil.Process | None = None
+        with contextlib.suppress(psutil.Error):
+            self._root = psutil.Process(pid)
+        self._cpu_s = 0.0
+        self._rates = Rates(self._counters(self._members()))
+
+    @classmethod
+    def watching(cls, watch: Watch) -> list[Monitor]:
+        """One for each part that works in many processes."""
+        return [cls(part, pid) for part, pid in watch.pids.items() if part in watch.trees]
+
+    def sample(self, unix_s: float) -> Iterator[Sample]:
+        """Gauges now, and the share since they were last reported."""
+        members = self._members()
+        counters = self._counters(members)
+        reported = {"alive": float(bool(counters))}
+        if counters:
+            rates = {RATES[name]: rate for name, rate in self._rates.of(counters).items()}
+            reported |= counters | rates | _gauges(members)
+        for name, value in reported.items():
+            yield Sample(unix_s, self._part, name, value)
+
+    def _members(self) -> set[int]:
+        """None of them once the first one ended: others may have its children by now."""
+        if cpu_seconds(self._root) is None or self._root is None:
+            return set()
+        return process_table.tree([self._root.pid])
+
+    def _counters(self, members: Collection[int]) -> dict[str, float]:
+        spent_ns = 0
+        for pid in members:
+            own_ns, process = process_table.cpu_ns(pid), process_table.process(pid)
+            spent_ns += (own_ns or 0) + (process.children_ns if process is not None else 0)
+        if not spent_ns:
+            return {}
+        self._cpu_s = max(self._cpu_s, spent_ns / 1e9)  # parents have the time of ended children in whole ticks only
+        return {"cpu_s": self._cpu_s}
+
+
+def _gauges(members: Collection[int]) -> dict[str, float]:
+    found = {"rss_bytes": 0.0, "threads": 0.0, "fds": 0.0}
+    shared = [0.0]
+    for pid in members:
+        with contextlib.suppress(psutil.Error, OSError):
+            process = psutil.Process(pid)
+            with process.oneshot():
+                memory, threads = process.memory_info(), process.num_threads()
+            files = len(os.listdir(f"{PROC}/{pid}/fd"))  # noqa: PTH208
+            common = float(getattr(memory, "shared", 0))
+            shared.append(common)
+            found["rss_bytes"] += memory.rss - common
+            found["threads"] += threads
+            found["fds"] += files
+    return found | {"rss_bytes": found["rss_bytes"] + max(shared)}
