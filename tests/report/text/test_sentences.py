@@ -7,7 +7,7 @@ from string import Formatter
 
 import pytest
 
-from loadstone.message import as_written, message
+from loadstone.message import Message, as_written, message
 from loadstone.report.text.sentences import ENGLISH, LANGUAGES, text
 
 PACKAGE = Path(__file__).parents[3] / "python" / "loadstone"
@@ -66,3 +66,22 @@ def test_a_message_that_came_back_from_a_file() -> None:
     inner = message("as_written", text="here")
     there = message("as_written", text=inner.model_dump())
     assert text(there) == "here"
+
+
+@pytest.mark.parametrize(
+    ("kind", "figures", "said"),
+    [
+        ("of_a_later_version", {}, "[of_a_later_version]"),
+        ("of_a_later_version", {"share": 0.5}, "[of_a_later_version: share=0.5]"),
+        ("check.swap.not_reported", {"share": 1}, "This system does not report whether memory was swapped."),
+        ("check.temporary_files.written", {"server": "db"}, "[check.temporary_files.written: server=db]"),
+        (
+            "check.temporary_files.written",
+            {"server": "{0.__class__}", "megabytes_per_s": "much"},
+            "[check.temporary_files.written: server={0.__class__}, megabytes_per_s=much]",
+        ),
+        ("check.taken.bound", {"taken": []}, "[check.taken.bound: taken=[]]"),
+    ],
+)
+def test_a_message_of_a_damaged_folder_is_printed_as_it_is(kind: str, figures: dict[str, object], said: str) -> None:
+    assert text(Message(kind=kind, figures=figures)) == said

@@ -52,11 +52,19 @@ LANGUAGES: Mapping[str, Mapping[str, Sentence]] = {"en": ENGLISH}
 def text(message: Message | None, language: str = "en") -> str:
     """The sentence of a message; empty for none.
 
-    Raises:
-        KeyError: the catalogue has no such message, or the message lacks a figure: a defect, and tests look for it.
+    A message of a kind that the catalogue does not have, or without its figures, is printed as the data it is: a run's
+    folder may be of a later version, or damaged. That the code makes no such message is held by tests.
     """
     if message is None:
         return ""
+    try:
+        return _sentence(message, language)
+    except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError):
+        figures = ", ".join(f"{name}={value}" for name, value in message.figures.items())
+        return f"[{message.kind}: {figures}]" if figures else f"[{message.kind}]"
+
+
+def _sentence(message: Message, language: str) -> str:
     sentence = LANGUAGES[language][message.kind]
     if callable(sentence):
         return sentence(**_spoken(message.figures, language))
