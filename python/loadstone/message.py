@@ -4,7 +4,7 @@ Stages before the report hold messages and never sentences; `report/text/` has t
 sentence can be reworded or translated, and nothing that was recorded before changes its meaning.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, field_validator
@@ -13,6 +13,10 @@ Figure = Any
 """What stands in a message: a number, a text that is not ours (a name, a server's reply), a list of them, a message."""
 AS_WRITTEN = "as_written"
 """The kind of a sentence that was recorded as one: folders of before, and what other programs said."""
+
+
+DEPTH_MAX = 20
+"""Of figures within figures: a message holds a few others, and those at most some more."""
 
 
 class Message(BaseModel):
@@ -24,6 +28,17 @@ class Message(BaseModel):
     kind: str
     """The key of the sentence in the catalogue."""
     figures: dict[str, Figure] = {}
+
+    @field_validator("figures", mode="before")
+    @classmethod
+    def _is_shallow(cls, figures: object) -> object:
+        """Looked at level by level, since what stands in a file may be nested without end."""
+        level = [figures]
+        for _ in range(DEPTH_MAX):
+            level = [inner for one in level for inner in _within(one)]
+            if not level:
+                return figures
+        raise ValueError(f"nested more than {DEPTH_MAX} deep")
 
     @field_validator("figures")
     @classmethod
@@ -46,6 +61,12 @@ def _restored(value: Figure) -> Figure:
     if isinstance(value, Mapping) and value.keys() == {"kind", "figures"}:
         return Message.model_validate(value)
     return [_restored(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _within(value: object) -> Iterable[object]:
+    if isinstance(value, Message):
+        return value.figures.values()
+    return value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
 
 
 def _from_text(given: object) -> object:
