@@ -34,14 +34,14 @@ def level(sequential: bool) -> float:
     return LOOK_ALPHA if sequential else FIXED_ALPHA
 
 
-def looks_left(planned: Sequence[int], taken: Iterable[int]) -> tuple[int, ...]:
+def looks_left(planned: Sequence[int], taken: Iterable[int], fewest: int = BLOCKS_MIN) -> tuple[int, ...]:
     """The planned looks that may still be taken after those at `taken` blocks, of all sessions of the run.
 
     A look that the budget forced between two planned ones stands for the next of them: so there are never more than
-    planned, however often the run is gone on with. One at fewer blocks than get any verdict is none.
+    planned, however often the run is gone on with. One at fewer blocks than get any verdict, `fewest`, is none.
     """
     left = list(planned)
-    at = sorted(blocks for blocks in set(taken) if blocks >= BLOCKS_MIN)
+    at = sorted(blocks for blocks in set(taken) if blocks >= fewest)
     for blocks in at:
         stands_for = next((look for look in left if look >= blocks), None)
         if stands_for is not None:

@@ -8,7 +8,7 @@ from loadstone.deploy.placement import Placement
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.observe.sample import Sample
 from loadstone.plan.drive_plan import Plan
-from loadstone.record.facts import Ceiling, PartStart, PortFacts, SnapshotPair, StoredFacts, SubjectFacts
+from loadstone.record.facts import Ceiling, CompanyFacts, PartStart, PortFacts, SnapshotPair, StoredFacts, SubjectFacts
 from loadstone.record.window import Window
 
 Slice = tuple[float, float]
@@ -68,6 +68,8 @@ class Observation:
     """What the same driver did against the null server."""
     placement: Placement | None = None
     """Which CPUs servers and driver were given; None: the servers' place is not known."""
+    company: CompanyFacts | None = None
+    """What other drives did on the same servers meanwhile; None: there were none."""
     failure: str | None = None
     """Why the figures do not count although the load was driven, in one line (a server went away)."""
 

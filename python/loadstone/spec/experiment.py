@@ -143,6 +143,10 @@ class Design(SpecPart):
     """How often a condition is measured that stands in tables only: 6 are the fewest that give a 95 % interval."""
     trial: Duration | None = None
     """Measure phase of a trial that is compared (`3 s`, or seconds); None: by the rule of `plan.trial_length`."""
+    rounds: Literal["auto", "never"] = "auto"
+    """auto: what is compared takes turns in rounds of slices where it can; never: it is measured by whole trials."""
+    slice: Duration | None = None
+    """How long a slice of a round is (`100 ms`, or seconds); None: 100 ms."""
 
 
 class QuickDesign(SpecPart):

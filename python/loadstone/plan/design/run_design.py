@@ -13,7 +13,7 @@ from loadstone.plan.mode import Mode
 from loadstone.plan.modules import with_needed_modules
 from loadstone.plan.run_plan import TABLE_GROUP, Group, PlannedTrial, RunPlan
 from loadstone.plan.started_by_user import check_started_by_user
-from loadstone.plan.workload.trial_plans import WorkloadPlanner, with_fixed_length
+from loadstone.plan.workload.trial_plans import WorkloadPlanner, in_slices, with_fixed_length
 from loadstone.spec.counting import TRIALS_MAX
 from loadstone.spec.experiment import OUR_PREFIX, Experiment
 from loadstone.spec.levels import Level, identity
@@ -50,7 +50,7 @@ def make_run_plan(
     chosen = select(experiment, only=only or {}, quick=quick, as_published=as_published)
     pairs = pairs_of_mode(experiment, only=only or {}, quick=quick, as_published=as_published)
     design = design_of_mode(experiment, quick=quick, as_published=as_published, blocks=blocks, budget_s=budget_s)
-    groups = make_groups(experiment, design, chosen, pairs, {key: parts.plan for key, parts in made.items()})
+    groups = make_groups(experiment, design, chosen, pairs, made)
     _check_trials(groups, blocks)
     measured = [one.condition for one in chosen] + [one.trial.condition for one in crashes]
     check_started_by_user(experiment, measured)
@@ -123,9 +123,10 @@ def _parts(planner: WorkloadPlanner, one: NumberedCondition, seed: int) -> Parts
 
 def _trials(group: Group, made: Mapping[str, Parts], seed: int) -> Iterator[PlannedTrial]:
     """The trials of a group, block by block. Plan and load of a trial have its own seed."""
-    plans = {key: _of_group(group, made[key].plan) for key in map(identity, group.conditions)}
+    keys = [identity(condition) for condition in group.conditions]
     prefix = "" if group.name == TABLE_GROUP else f"{group.name}-"
     for block in blocks_of(group):
+        plans = {key: _of_block(group, block, made[key].plan) for key in keys}
         for order, condition in enumerate(block_order(group, seed, block), start=1):
             key = identity(condition)
             own = {"seed": derived_seed(seed, group.name, key, block)}
@@ -143,9 +144,12 @@ def _trials(group: Group, made: Mapping[str, Parts], seed: int) -> Iterator[Plan
                 data=deployment.data,
                 stored=deployment.stored,
                 target=deployment.target,
+                in_rounds=group.rounds is not None,
             )
 
 
-def _of_group(group: Group, plan: Plan) -> Plan:
-    """The plan of a condition in a group: what is compared has the group's length."""
+def _of_block(group: Group, block: int, plan: Plan) -> Plan:
+    """The plan of a condition in a block: what is compared has the group's length, in rounds that of its slices."""
+    if group.rounds is not None:
+        return in_slices(plan, group.rounds, block)
     return with_fixed_length(plan, group.trial_s) if group.pairs else plan
