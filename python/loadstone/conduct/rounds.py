@@ -5,7 +5,7 @@ The steps are those of one trial (`measurement.py`), each taken for all conditio
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loadstone.conduct.measurement import Measurement, PreparedTrial, refused
 from loadstone.conduct.preload import preload
@@ -99,7 +99,9 @@ def _drive(
     with ExitStack() as held:
         for number, ready in enumerate(sets.members):
             collected = samples.setdefault(number, [])
-            watched = steps.monitors(watch_of(ready, steps.cpus))
+            others = [watch_of(other, ()).pids.values() for other in sets.members if other is not ready]
+            watch = replace(watch_of(ready, steps.cpus), in_turn=frozenset(pid for pids in others for pid in pids))
+            watched = steps.monitors(watch)
 
             def deliver(observed: list[Sample], collected: list[Sample] = collected) -> None:
                 collected.extend(observed)

@@ -6,9 +6,10 @@ from loadstone.message import Message, message
 from loadstone.plan.crashes import Parts
 from loadstone.plan.drive_plan import Open, Plan
 from loadstone.plan.run_plan import Condition
-from loadstone.spec.experiment import RATES
 from loadstone.spec.levels import identity
 
+SLICED_METRICS = frozenset({"goodput_per_s", "throughput_per_s"})
+"""A peak is that of a whole second; latencies are compared at one rate, and not at full speed."""
 SERVERS_MAX = 8
 """So many different servers may be up at one time for a comparison."""
 
@@ -22,8 +23,8 @@ def why_whole_trials(metric: str, conditions: Iterable[Condition], made: Mapping
         made: plans and parts of each condition, by its identity.
     """
     parts = [made[identity(condition)] for condition in conditions]
-    if metric not in RATES:
-        return message("whole_trials.latency")
+    if metric not in SLICED_METRICS:
+        return message("whole_trials.metric", metric=metric)
     if any(one.deployment.subjects for one in parts):
         return message("whole_trials.subject")
     if any(one.deployment.stored for one in parts):

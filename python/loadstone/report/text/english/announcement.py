@@ -38,13 +38,40 @@ def _levels(levels: Levels) -> str:
 
 
 def _rules(
-    metric: str, margin: float, looks: Sequence[int], stops: bool, trials: int, trial_s: float, overhead_s: float
+    metric: str,
+    margin: float,
+    looks: Sequence[int],
+    stops: bool,
+    trials: int,
+    trial_s: float,
+    overhead_s: float,
+    slice_s: float | None = None,
+    why_whole: str | None = None,
 ) -> str:
     small = f"less than {100 * margin:g} % does not matter"
-    after = f"judged after {listed([str(look) for look in looks])} {'block' if list(looks) == [1] else 'blocks'}"
+    unit = "block" if slice_s is None else "round"
+    after = f"judged after {listed([str(look) for look in looks])} {unit if list(looks) == [1] else f'{unit}s'}"
     stop = ", until every pair is decided" if stops else ""
-    block = f"a block is {several(trials, 'trial')} of {trial_s:g} s (plus {overhead_s:.2g} s of overhead)"
-    return f"{metric} decides, {small}; {after}{stop}; {block}"
+    decides = f"{metric} decides, {small}; {after}{stop}"
+    if slice_s is not None:
+        return f"{decides}; a round is each of {several(trials, 'condition')} once for {1000 * slice_s:g} ms"
+    why = f"; no rounds: {why_whole}" if why_whole else ""
+    return (
+        f"{decides}; a block is {several(trials, 'trial')} of {trial_s:g} s (plus {overhead_s:.2g} s of overhead){why}"
+    )
+
+
+_WHOLE_TRIALS = {
+    "whole_trials.as_written": "the experiment says so (design.rounds: never)",
+    "whole_trials.metric": "{metric} needs whole trials",
+    "whole_trials.subject": "an application's collections and compilations last longer than a slice",
+    "whole_trials.counted": "what a condition stored is counted, which takes a server of its own",
+    "whole_trials.servers": "more than {most} different servers would have to be up at one time",
+    "whole_trials.ramp_up": "a ramp-up has a beginning of its own",
+    "whole_trials.warm_up": "the conditions differ in their warm-up",
+    "whole_trials.exactly_once": "each key is used once, and then there are no more",
+    "whole_trials.schedule": "the rate changes by a schedule",
+}
 
 
 def _size(
@@ -170,6 +197,7 @@ ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "plan_table": _table,
     "plan_pairs": _pairs,
     "plan_rules": _rules,
+    **_WHOLE_TRIALS,
     "plan_size": _size,
     "plan_time_too_short": _time_too_short,
     "plan_time_of_budget": _time_of_budget,
