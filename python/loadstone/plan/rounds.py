@@ -17,6 +17,8 @@ OPENING_S = 0.5
 """What a block is taken to cost for each condition beside its slices: its data is stored, its connections opened."""
 LOOKS = (32, 48, 72, 108, 160, 240, 360)
 """Numbers of rounds at which a sequential comparison is judged."""
+EXPECTED_SPREAD = 0.1
+"""Standard deviation of a round's ln(B / A) before anything was measured: .07 to .14 on quiet and on busy machines."""
 WARM_ROUNDS = 8
 FIXED_ROUNDS = 16
 """Rounds of a block where the number of blocks is fixed beforehand."""

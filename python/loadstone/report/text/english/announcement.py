@@ -174,12 +174,14 @@ def _crash(name: str, title: str, conditions: int, of: int, times: int, levels: 
     return f"{name}: {title}: {tried}, {often} each ({_levels(levels)})"
 
 
-def _guess(first_blocks: int, first_share: float, last_blocks: int, last_share: float | None) -> str:
+def _guess(
+    first_blocks: int, first_share: float, last_blocks: int, last_share: float | None, unit: str = "block"
+) -> str:
     """What a comparison would show on a quiet machine, at its first look and at the last that the budget allows."""
     further = f", after {last_blocks} (as the budget allows) one of {_share(last_share)}" if last_share else ""
     return (
-        f"an estimate for a quiet machine: after {first_blocks} blocks a difference of {_share(first_share)} shows "
-        f"8 times in 10{further}; its first look measures how far blocks lie apart on this one"
+        f"an estimate for a quiet machine: after {first_blocks} {unit}s a difference of {_share(first_share)} shows "
+        f"8 times in 10{further}; its first look measures how far {unit}s lie apart on this one"
     )
 
 
