@@ -185,6 +185,45 @@ class CommandRecord(Part):
     replied: int
 
 
+class PartSlice(Part):
+    """CPU seconds of one part within the measured time of a slice."""
+
+    cpu_s: float
+    main_s: float | None = None
+    """Of its main thread; None where the system does not tell."""
+    main_wait_s: float | None = None
+    """For which its main thread was ready to run and had no CPU."""
+
+
+class SliceRecord(Part):
+    """One slice of a drive in rounds. Times are seconds since `started_unix_ns`, which its drives share."""
+
+    round: int
+    position: int
+    """How many drives had their slices before in the round."""
+    begin_s: float
+    """Of what is measured; the drive settled before."""
+    end_s: float
+    drained_s: float
+    """When the last reply was in."""
+    offered: int
+    completed: int
+    """Within the measured time, as `ok` and `failed`."""
+    ok: int
+    failed: int
+    cpu_s: float
+    """Of the driver's threads."""
+    parts: dict[str, PartSlice] = {}
+
+
+class CpuTimes(Part):
+    """What one CPU did within the measured time of all slices together."""
+
+    busy_s: float
+    idle_s: float
+    steal_s: float
+
+
 class DriveRecord(Part):
     """One share of one trial, driven to its end."""
 
@@ -211,6 +250,10 @@ class DriveRecord(Part):
     acknowledged: Acknowledged | None = None
     """None if the plan does not require it."""
     overflowed: int
+    slices: list[SliceRecord] = []
+    """Of a drive in rounds, in the order of time; empty: the measure phase is one stretch."""
+    cpus: dict[str, CpuTimes] = {}
+    """Number of the CPU -> what it did in the slices; empty where the driver did not read it."""
     clock_quantum_ns: int
     stopped: str | None
     """None when the plan was done; else why it ended early."""
