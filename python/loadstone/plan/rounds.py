@@ -7,6 +7,8 @@ Brecht 2017); figures in docs/how-it-decides.md.
 
 from dataclasses import dataclass
 
+from loadstone.plan.looks import rounds_of_blocks
+
 SLICE_S = 0.1
 """Of a server alone. Half as long brings nothing: setting up takes half of the time then."""
 SETTLE_S = 0.015
@@ -15,8 +17,6 @@ BETWEEN_S = 0.002
 """What is taken to pass between two slices: the last replies come in, clocks are read, threads are woken."""
 OPENING_S = 0.5
 """What a block is taken to cost for each condition beside its slices: its data is stored, its connections opened."""
-LOOKS = (32, 48, 72, 108, 160, 240, 360)
-"""Numbers of rounds at which a sequential comparison is judged."""
 EXPECTED_SPREAD = 0.1
 """Standard deviation of a round's ln(B / A) before anything was measured: .07 to .14 on quiet and on busy machines."""
 WARM_ROUNDS = 8
@@ -57,8 +57,7 @@ class Rounds:
 
 def sequential_rounds(slice_s: float, *, settle_s: float) -> Rounds:
     """Blocks that end at the looks."""
-    before = (0, *LOOKS)
-    return Rounds(tuple(look - last for look, last in zip(LOOKS, before, strict=False)), slice_s, settle_s)
+    return Rounds(rounds_of_blocks(), slice_s, settle_s)
 
 
 def fixed_rounds(blocks: int, slice_s: float, *, settle_s: float) -> Rounds:
