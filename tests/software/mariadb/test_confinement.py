@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.software.sql.confinement import require_counting, tables_changed
+from loadstone.software.mariadb.confinement import require_counting, tables_changed
 from loadstone.software.sql.tokens import SqlProblem, statements_in
 
 SCHEMA = Path(__file__).parents[3] / "subjects" / "spring" / "src" / "main" / "resources" / "schema.sql"
@@ -136,6 +136,10 @@ def test_the_built_in_application_may_make_its_tables() -> None:
         "INSERT INTO post VALUES (LOAD_FILE('/etc/passwd'))",
         "INSERT INTO post SELECT 1",
         "UPDATE post, theirs SET a = 1",
+        "UPDATE post `SET`, theirs SET a = 1",
+        "UPDATE post `SET` JOIN theirs SET a = 1",
+        "DELETE FROM post `WHERE`",
+        "DROP TABLE post `,` theirs",
         "DELETE FROM post, theirs USING post",
         "DELETE post FROM post",
         "CALL p()",
