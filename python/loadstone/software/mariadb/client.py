@@ -28,7 +28,7 @@ READABLE = ("mysql_clear_password", "dialog", "sha256_password", "mysql_old_pass
 """Plugins by which a server, or whoever stands in its place, can read the password or compute it."""
 SHA2 = "caching_sha2_password"
 FAST, FULL = 3, 4
-"""What a server says next in `caching_sha2_password`: it knows the password, or wants it in a form that it can read."""
+"""What a server says next in `caching_sha2_password`: it knows the password, or requires it in a readable form."""
 
 
 class Untrusted(pymysql.OperationalError):
@@ -45,7 +45,7 @@ class _Upload:
 
 
 class _Result(MySQLResult):
-    """A reply, which may ask for the upload of its statement and for no file."""
+    """A reply, which may request the upload of its statement and no file."""
 
     def _read_load_local_packet(self, first_packet: Any) -> None:
         connection: Any = self.connection
@@ -63,7 +63,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
     _rfile: Any
 
     def __init__(self, endpoint: Endpoint, database: str, timeout_s: float, *, loads: bool) -> None:
-        """`loads`: whether `load` will be used; without it the server is not offered to ask for anything.
+        """`loads`: whether `load` will be used; without it the server is offered no upload.
 
         Raises:
             UserError: a file for TLS cannot be read.

@@ -62,7 +62,7 @@ class MariaDbSession(SqlSession):
     def load(self, statement: str, content: bytes) -> None:
         """Run a LOAD DATA LOCAL INFILE whose file's name is written `%s`; `content` is sent as that file.
 
-        No file of this machine is read: the server can ask for these bytes alone.
+        No file of this machine is read: the server can request these bytes alone.
         """
         try:
             with self._lock:
@@ -177,11 +177,11 @@ class MariaDbSession(SqlSession):
     def _error_of(self, error: Exception) -> UserError | ServerGone:
         """The error as one line for a person."""
         code = error_code(error)
-        words = " ".join(str(error.args[-1] if error.args else error).split()).rstrip(".") or type(error).__name__
+        text = " ".join(str(error.args[-1] if error.args else error).split()).rstrip(".") or type(error).__name__
         where = f"server {self.endpoint.label}"
         cause = getattr(error, "original_exception", None)
         if isinstance(error, Untrusted):
-            return UserError(f"{where}: {words}")
+            return UserError(f"{where}: {text}")
         if isinstance(cause, ssl.SSLCertVerificationError):
             return UserError(
                 f"{where}: its certificate is not accepted ({cause.verify_message.rstrip('.')}); "
@@ -190,15 +190,15 @@ class MariaDbSession(SqlSession):
             )
         if code == CR.CR_SSL_CONNECTION_ERROR:
             return UserError(
-                f"{where}: {words}; turn TLS on there, or add ?ssl=no to its URL: then whoever is on the way can read "
+                f"{where}: {text}; turn TLS on there, or add ?ssl=no to its URL: then whoever is on the way can read "
                 "the log-in and the data"
             )
         if code in REFUSED:
             tls = "" if self.endpoint.tls is not None else "; if it takes TLS only, add ?ssl=yes"
-            return UserError(f"{where}: {words}; check user, password and rights in its URL{tls}")
+            return UserError(f"{where}: {text}; check user, password and rights in its URL{tls}")
         if code in GONE or not isinstance(error, pymysql.Error):
-            return ServerGone(f"{where}: {words}; it no longer answers, its log may say why")
-        return ServerGone(f"{where}: {words}")
+            return ServerGone(f"{where}: {text}; it no longer answers, its log may say why")
+        return ServerGone(f"{where}: {text}")
 
 
 def error_code(error: BaseException | None) -> int:

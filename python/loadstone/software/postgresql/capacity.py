@@ -12,7 +12,7 @@ from loadstone.software.postgresql.session import PostgresqlSession
 def shortage(control: PostgresqlSession, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> str:
     """Why the rows of these trials may not fit, and what helps; empty if they do. Raises ServerGone.
 
-    `pid`: its process, where that is one of this machine: no statement of PostgreSQL's tells how much is free. The
+    `pid`: its process, where that is one of this machine: no statement of PostgreSQL's reports how much is free. The
     write-ahead log has every row once more.
     """
     with PostgresqlSession(control.endpoint, control.database if control.has_database() else "") as anywhere:

@@ -73,7 +73,7 @@ def new_tables(where: str, script: str, theirs: Collection[str]) -> list[str]:
     """The tables that a script will make, in small letters. `theirs`: those that were there before.
 
     Raises:
-        UserError: the script would change a table that was there before, or cannot be told; it begins with `where`.
+        UserError: the script would change a table that was there before, or is not known; it begins with `where`.
     """
     before, made = frozenset(table.lower() for table in theirs), set()
     for text in statements_in(script):

@@ -24,8 +24,8 @@ def require_select(
 
     Args:
         tokens: of the statement.
-        never: words that it may not hold.
-        before_parenthesis: the words that a parenthesis may follow, known functions among them.
+        never: what it may not hold.
+        before_parenthesis: what a parenthesis may follow, known functions among them.
         require_own: raises SqlProblem for a name of something that is not the connection's own.
 
     Raises:

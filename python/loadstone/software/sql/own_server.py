@@ -136,7 +136,7 @@ class OwnSqlServer(OwnServer):
                     return
 
     def _first_control(self) -> SqlControl:
-        """A connection to a server whose database may be missing yet, where the server is asked whether it serves."""
+        """A connection to a server whose database may be missing yet, by which it is found out that it serves."""
         return self.control(timeout_s=2.0)
 
 
