@@ -142,8 +142,12 @@ class PostgresqlSession:
             self.query(statement)
 
     def tables(self) -> list[str]:
-        """The tables of our database."""
-        rows = self.table(1, "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
+        """The tables of our database, and what statements change as if it were one: views, tables elsewhere."""
+        rows = self.table(
+            1,
+            "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace "
+            "AND relkind = ANY ('{r,p,v,m,f}') ORDER BY 1",
+        )
         return [str(name) for (name,) in rows]
 
     def count(self, text: str) -> int:

@@ -7,14 +7,14 @@ second statement.
 
 import re
 
-from loadstone.software.sql.tokens import SqlProblem, Token
+from loadstone.software.sql.tokens import BLANK, SqlProblem, Token
 
 _TOKEN = re.compile(
-    r"(?P<space>\s+|--[^\n\r]*|/\*(?:(?!/\*|\*/).)*\*/)"
+    r"(?P<space>\s+|--[^\n\r\x00]*|/\*(?:(?!/\*|\*/)[^\x00])*\*/)"
     r"|(?P<text>'(?:[^'\\\x00]|'')*'(?!\s*'))"
     r'|"(?P<quoted>[A-Za-z_][A-Za-z0-9_]{0,62})"(?!")'
     r"|(?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![0-9A-Za-z_$.]))"
-    r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*(?![$'&\"]))"
+    r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*+(?![$'&\"]))"
     r"|(?P<cast>::)"
     r"|(?P<sign>/(?!\*)|\*(?!/)|-(?!-)|[(),.=<>!+%|])",
     re.DOTALL | re.ASCII,
@@ -34,7 +34,7 @@ def tokens_of(statement: str) -> list[Token]:
         SqlProblem: something in it is not taken.
     """
     found: list[Token] = []
-    text, at = statement.strip().removesuffix(";"), 0
+    text, at = statement.strip(BLANK).removesuffix(";"), 0
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:

@@ -19,6 +19,8 @@ _TOKEN = re.compile(
     r"|(?P<sign>/(?!\*)|\*(?!/)|-(?!-)|[(),.=<>!+%])",
     re.DOTALL | re.ASCII,
 )
+BLANK = " \t\r\n\f"
+"""What no server takes for a part of a name. Other blanks, as U+00A0, may be the last letter of one."""
 Kind = Literal["text", "quoted", "number", "word", "sign"]
 
 
@@ -52,7 +54,7 @@ def statements_in(script: str) -> list[str]:
 def tokens_of(statement: str) -> list[Token]:
     """The tokens of one statement, without comments and the semicolon at its end. Raises SqlProblem."""
     found: list[Token] = []
-    text, at = statement.strip().removesuffix(";"), 0
+    text, at = statement.strip(BLANK).removesuffix(";"), 0
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
