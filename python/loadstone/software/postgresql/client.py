@@ -176,7 +176,7 @@ class PostgresqlClient(CoreConnection):  # type: ignore[misc]  # pg8000 has no t
         if data[:4] == struct.pack("!i", SASL_CONTINUE):
             rounds = re.search(rb",i=([0-9]{1,19})(?:,|$)", data)
             if rounds is None or int(rounds[1]) > ROUNDS_MAX:
-                raise Untrusted(f"it wants the password hashed more than {ROUNDS_MAX:,} times")
+                raise Untrusted(f"it requires the password to be hashed more than {ROUNDS_MAX:,} times")
         super().handle_AUTHENTICATION_REQUEST(data, context)
 
     def handle_PARAMETER_STATUS(self, data: bytes, context: Any) -> None:  # noqa: ARG002, N802
