@@ -5,6 +5,7 @@ What it does not know is refused: COPY, DO, functions, other schemas and roles.
 """
 
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 
 from loadstone.errors import UserError
 from loadstone.software.postgresql.tokens import tokens_of
@@ -37,11 +38,16 @@ NAMING = word_set("CONSTRAINT EXISTS INDEX INTO ON REFERENCES TABLE")
 NEVER = word_set(
     "SELECT UNION COPY PROGRAM DO EXECUTE CALL FUNCTION PROCEDURE TRIGGER RULE EXTENSION LANGUAGE SERVER "
     "TABLESPACE SCHEMA OWNER INHERITS INHERIT ATTACH DETACH RENAME LOGGED POLICY SECURITY COLLATE OPERATOR CASCADE "
-    "RETURNING WITH LIKE OF PARTITION TEMP TEMPORARY"
+    "RETURNING WITH LIKE OF PARTITION TEMP TEMPORARY STATISTICS"
 )
 """What no statement of a file of tables may hold, other than as a name in double quotes."""
 ALLOWED_AFTER = {("DELETE", "CASCADE"), ("UPDATE", "CASCADE"), ("TIMESTAMP", "WITH"), ("TIME", "WITH")}
 """What may stand all the same, by the word before it."""
+OBJECT_TYPES = word_set(
+    "REGCLASS REGCOLLATION REGCONFIG REGDICTIONARY REGNAMESPACE REGOPER REGOPERATOR REGPROC REGPROCEDURE REGROLE "
+    "REGTYPE"
+)
+"""Types that look a text up among the server's tables, functions and users."""
 _REMEDY = "take CREATE TABLE, CREATE INDEX, ALTER, DROP or TRUNCATE TABLE, INSERT, UPDATE or DELETE"
 
 
@@ -66,7 +72,18 @@ def tables_changed(text: str) -> frozenset[str]:
         before = token.word
     _of_our_schema(tokens)
     _calls(tokens)
+    _reads_no_table(tokens)
     return _tables(tokens)
+
+
+def tables_referred_to(text: str) -> frozenset[str]:
+    """The tables, in small letters, that a statement binds to its own: what they lose is looked at from then on.
+
+    Raises:
+        SqlProblem: it is none that may be sent.
+    """
+    tokens = tokens_of(text)
+    return frozenset(name.text.lower() for before, name in pairwise(tokens) if before.word == "REFERENCES")
 
 
 def new_tables(where: str, script: str, theirs: Collection[str]) -> list[str]:
@@ -79,7 +96,7 @@ def new_tables(where: str, script: str, theirs: Collection[str]) -> list[str]:
     for text in statements_in(script):
         shown = " ".join(text.split())[:60]
         try:
-            changed, created = tables_changed(text), table_made(text)
+            changed, created = tables_changed(text) | tables_referred_to(text), table_made(text)
         except SqlProblem as problem:
             raise UserError(f"{where}: '{shown}': {problem}") from None
         for table in sorted(before & changed):
@@ -102,7 +119,7 @@ def _of_our_schema(tokens: Sequence[Token]) -> None:
         if token.sign == ".":
             before = tokens[at - 1].text if at else ""
             raise SqlProblem(f"'{before}.' names a schema or a table before a name; write the name alone")
-        if token.is_name and token.text.lower().startswith("pg_"):
+        if token.is_name and (token.text.lower().startswith("pg_") or token.text.upper() in OBJECT_TYPES):
             raise SqlProblem(f"'{token.text}' is the server's own")
         if token.sign == "::" and (at + 1 == len(tokens) or tokens[at + 1].word not in TYPES):
             raise SqlProblem("behind '::' a type must stand that is known here; leave it out")
@@ -114,6 +131,16 @@ def _calls(tokens: Sequence[Token]) -> None:
         is_named = at > 0 and token.is_name and tokens[at - 1].word in NAMING
         if not is_named and token.word not in TYPES | FUNCTIONS | CLAUSES:
             raise SqlProblem(f"the function '{token.text}' is not known here; leave it out")
+
+
+def _reads_no_table(tokens: Sequence[Token]) -> None:
+    """Raises SqlProblem where rows of a table are read: by TABLE, which is short for SELECT, or by UPDATE ... FROM."""
+    depth = 0
+    for at, (before, token) in enumerate(pairwise(tokens), start=1):
+        depth += {"(": 1, ")": -1}.get(before.text, 0) if before.kind == "sign" else 0
+        is_source = token.word == "FROM" and depth == 0 and before.word != "DISTINCT"
+        if at > 1 and (token.word == "TABLE" or is_source):
+            raise SqlProblem(f"'{token.text}' reads another table; leave it out")
 
 
 def _tables(tokens: Sequence[Token]) -> frozenset[str]:

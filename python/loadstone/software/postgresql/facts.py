@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from loadstone.bounds.replies import shortened
 from loadstone.deploy import settings_in_force
 from loadstone.deploy.provider import ConfigValue, ServerFacts
 from loadstone.errors import UserError
@@ -15,6 +16,8 @@ READ_BACK = (
     *("default_transaction_isolation", "server_encoding", "data_checksums", "huge_pages"),
 )
 """Settings that decide about speed and durability, recorded with every trial."""
+VERSION_MAX = 40
+"""So many characters of its version are recorded."""
 
 
 def facts_of(control: PostgresqlSession) -> ServerFacts:
@@ -27,7 +30,7 @@ def facts_of(control: PostgresqlSession) -> ServerFacts:
     if not reported.get("server_version_num", "").isdecimal():
         raise UserError(f"server {control.endpoint.label}: it is no PostgreSQL; give the URL of a PostgreSQL")
     role = "replica" if reported.get("in_hot_standby", "off") == "on" else "primary"
-    version = reported.get("server_version", "").partition(" ")[0]
+    version = shortened(reported.get("server_version", "").partition(" ")[0], VERSION_MAX)
     return ServerFacts("postgresql", version, "standalone", role, details={"database": control.database})
 
 

@@ -32,7 +32,11 @@ class PostgresqlSession(SqlSession):
     QUOTE: ClassVar[str] = '"'
     NAME_LENGTH_MAX: ClassVar[int] = 63
     SETTINGS: ClassVar[str] = "SELECT lower(name), current_setting(name) FROM pg_settings"
-    TABLES: ClassVar[str] = "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' ORDER BY 1"
+    TABLES: ClassVar[str] = (
+        "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace "
+        "AND relkind = ANY ('{r,p,v,m,f}') ORDER BY 1"
+    )
+    """Those, and what statements change as if it were one: views, tables elsewhere."""
     READ_ONLY: ClassVar[str] = "BEGIN READ ONLY"
 
     def __init__(self, endpoint: Endpoint, database: str = "", timeout_s: float = 5.0) -> None:

@@ -10,11 +10,11 @@ import re
 from loadstone.software.sql.tokens import Token, cut
 
 _TOKEN = re.compile(
-    r"(?P<space>\s+|--[^\n\r]*|/\*(?:(?!/\*|\*/).)*\*/)"
+    r"(?P<space>\s+|--[^\n\r\x00]*|/\*(?:(?!/\*|\*/)[^\x00])*\*/)"
     r"|(?P<text>'(?:[^'\\\x00]|'')*'(?!\s*'))"
     r'|"(?P<quoted>[A-Za-z_][A-Za-z0-9_]{0,62})"(?!")'
     r"|(?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![0-9A-Za-z_$.]))"
-    r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*(?![$'&\"]))"
+    r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*+(?![$'&\"]))"
     r"|(?P<sign>::|/(?!\*)|\*(?!/)|-(?!-)|[(),.=<>!+%|])",
     re.DOTALL | re.ASCII,
 )

@@ -10,6 +10,8 @@ from itertools import pairwise
 from typing import Literal
 
 Kind = Literal["text", "quoted", "number", "word", "sign"]
+BLANK = " \t\r\n\f"
+"""What no server takes for a part of a name. Other blanks, as U+00A0, may be the last letter of one."""
 KINDS: tuple[Kind, ...] = ("text", "quoted", "number", "word", "sign")
 
 
@@ -51,7 +53,7 @@ def cut(statement: str, pattern: re.Pattern[str]) -> list[Token]:
     `pattern` takes one token, in a group that is named by its kind. Raises SqlProblem where it takes none.
     """
     found: list[Token] = []
-    text, at = statement.strip().removesuffix(";"), 0
+    text, at = statement.strip(BLANK).removesuffix(";"), 0
     while at < len(text):
         match = pattern.match(text, at)
         if match is None:
