@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.message import as_written
+from loadstone.message import as_written, message
 from loadstone.plan.run_plan import TABLE_GROUP
 from loadstone.report.compare import folded, markdown, warnings
 from loadstone.report.compare import telling as lines_of
@@ -105,13 +105,18 @@ def test_warnings_that_differ_in_figures_only_become_one(write: Callable[..., Pa
     report = reported(write(), write(seed=2)).report
     warned = [
         one.model_copy(
-            update={"warnings": [as_written(f"{number} of 18 trials in A suspect."), as_written("The same.")]}
+            update={
+                "warnings": [
+                    message("trials_suspect", trials=number, of=18, run="A", check="swap"),
+                    as_written("The same."),
+                ]
+            }
         )
         for number, one in enumerate(report.comparisons, start=1)
     ]
     first, second = warnings(report.model_copy(update={"comparisons": warned}))
     assert first.startswith("2 of 2 pairs, for example ")
-    assert first.endswith(": 1 of 18 trials in A suspect.")
+    assert first.endswith(": 1 of 18 trials in A suspect and used: swap.")
     assert second == "The same."
 
 

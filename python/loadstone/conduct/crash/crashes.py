@@ -12,6 +12,7 @@ from loadstone.conduct.crash.look_up import LookUp
 from loadstone.conduct.measurement import Measurement, PreparedTrial
 from loadstone.deploy.control import KeyStore
 from loadstone.deploy.deployed import Deployed
+from loadstone.deploy.provider import Step
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed, ServerGone, UserError
 from loadstone.machine import steady_clock
@@ -48,7 +49,8 @@ class Crashes:
         for number, one in enumerate(planned, 1):
             if one.crash.trial in done:
                 continue
-            self.measurement.progress.step(f"crash {number} of {len(planned)}: killing {one.crash.server} under load")
+            said = f"crash {number} of {len(planned)}: killing {one.crash.server} under load"
+            self.measurement.progress.step(Step(said, about=f"killing {one.crash.server} under load"))
             record = self._one(one)
             self.measurement.require_going_on()
             self.folder.add_crash(record)
