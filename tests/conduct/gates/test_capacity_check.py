@@ -8,13 +8,14 @@ import pytest
 
 from loadstone.conduct.gates.preflight import ask_users_parts
 from loadstone.errors import OutOfRoom, UserError
+from loadstone.judge.validity.checks import BOUNDS
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.report.text.sentences import text as sentence
 from loadstone.software.redis import capacity as module
 from loadstone.software.redis.capacity import MemoryUse
 from loadstone.spec.load_settings import load_experiment
 
-from ..conftest import Rig, UsersRedis, experiment_text
+from ..conftest import Rig, UsersRedis, check_of, experiment_text
 
 Start = Callable[..., UsersRedis]
 Open = Callable[[str], Rig]
@@ -172,11 +173,9 @@ def test_the_run_ends_at_the_first_loss_and_keeps_the_trial_as_invalid(
 
 def test_a_server_of_ours_may_overflow(rig: Open) -> None:
     """It is judged: the trial is invalid, and the run goes on."""
-    run = rig(
-        experiment_text(
-            "{kind: embedded, settings: {maxmemory: 6mb, maxmemory-policy: allkeys-lru}}", measure="500 ms", **BIG
-        )
-    )
+    settings = "{kind: embedded, settings: {maxmemory: 6mb, maxmemory-policy: allkeys-lru}}"
+    until_done = "users: 4, operations_per_user: 500"  # 2,000 writes to 1,000 keys, however long they take
+    run = rig(experiment_text(settings, **BIG).replace("users: 4", until_done))
     record = run.trial(operation="set")
     assert record.verdict == "invalid"
     assert next(check for check in record.checks if check.name == "evicted_keys").verdict == "invalid"
@@ -186,7 +185,9 @@ def test_a_server_with_room_is_loaded_to_the_end(users_redis: Start, rig: Open) 
     theirs = users_redis()
     filled(theirs, "allkeys-lru", 20 * MIB)
     record = rig(text(theirs, measure="600 ms", **SMALL)).trial(operation="set")
-    assert record.verdict != "invalid", [check for check in record.checks if check.verdict == "invalid"]
+    of_the_machine = BOUNDS | {"little"}  # a busy one takes time from the generator and from the server
+    assert [check for check in record.checks if check.verdict == "invalid" and check.name not in of_the_machine] == []
+    assert {check_of(record, name).verdict for name in ("finished", "evicted_keys")} == {"valid"}
     with theirs.client() as client:
         assert client.dbsize() == FOREIGN
 
