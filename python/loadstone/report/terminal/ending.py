@@ -103,7 +103,7 @@ def _foot(analysis: Analysis, report: Path | None, folder: Path | None) -> list[
         said.append(f"The author's conclusions: {verdicts_counted}.")
     parts: list[RenderableType] = [Text(), Text(" ".join([*said, summary.time_used(analysis)]).rstrip())]
     if step := next_step(analysis, folder):
-        parts += [Text(f"Next, {step.why}:"), _Whole(f"  {step.command}", style="bold")]
+        parts += [Text(step.why), _Whole(f"  {step.command}", style="bold")]
     if report is not None:
         parts.append(_Whole(f"Report: {fmt.plain(str(report))}"))
     return parts

@@ -88,6 +88,7 @@ def _same_rows(data: Sequence[str]) -> str:
 
 
 LESSONS: dict[str, str | Callable[..., str]] = {
+    "lessons_heading": "What went wrong then, and what shows here",
     "lesson_caught": "caught",
     "lesson_did_not_happen": "did not happen",
     "lesson_unknown": "unknown",
