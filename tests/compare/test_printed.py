@@ -8,8 +8,7 @@ import pytest
 
 from loadstone.message import as_written, message
 from loadstone.plan.run_plan import TABLE_GROUP
-from loadstone.report.compare import folded, markdown, warnings
-from loadstone.report.compare import telling as lines_of
+from loadstone.report.compare import folded, markdown, telling, warnings
 from loadstone.report.text.sentences import text
 
 from .conftest import (
@@ -27,14 +26,14 @@ from .conftest import (
 def test_the_largest_difference_stands_first(write: Callable[..., Path]) -> None:
     found = reported(write(), write(seed=2, few=1.5, many=2.5, started_s=HOURS_S))
     assert [one.primary.a.condition["idle"] for one in found.report.comparisons] == ["few", "many"]
-    assert [one.primary.a.condition["idle"] for one in lines_of(found.report)] == ["many", "few"]
+    assert [one.primary.a.condition["idle"] for one in telling(found.report)] == ["many", "few"]
     assert found.text.index("\nmany ") < found.text.index("\nset, 1 kB")
 
 
 def test_conditions_with_too_few_trials_are_folded_into_one_line(write: Callable[..., Path]) -> None:
     found = reported(write(blocks=3), write(blocks=3, seed=2, few=2.0))
     assert found.kinds == ["undecided", "undecided"]
-    assert lines_of(found.report) == []
+    assert telling(found.report) == []
     assert folded(found.report) == [
         "Nothing can be said of 2 of 2 conditions: 2 without an interval (3 trials a run; it takes 8 or more)."
     ]

@@ -11,7 +11,7 @@ from loadstone.errors import OutOfRoom, UserError
 from loadstone.judge.validity.checks import BOUNDS
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.report.text.sentences import text as sentence
-from loadstone.software.redis import capacity as module
+from loadstone.software.redis import capacity
 from loadstone.software.redis.capacity import MemoryUse
 from loadstone.spec.load_settings import load_experiment
 
@@ -118,7 +118,7 @@ def test_the_machine_has_no_room(users_redis: Start, monkeypatch: pytest.MonkeyP
     class Little:
         available = MIB
 
-    monkeypatch.setattr(module.psutil, "virtual_memory", Little)
+    monkeypatch.setattr(capacity.psutil, "virtual_memory", Little)
     assert "its machine has 1.0 MB of memory free" in refusal(theirs, **BIG)
 
 

@@ -6,12 +6,12 @@ from loadstone.analyse.model import Analysis, CrashTable
 from loadstone.report import crashes, lessons
 from loadstone.report.anchors import Anchors
 from loadstone.report.markdown.markdown_text import link, sentence, text
-from loadstone.report.tables.observed_tables import HEADING, READING, ObservedTable, seen_tables
+from loadstone.report.tables.observed_tables import HEADING, READING, ObservedTable, observed_in
 
 
 def observed_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
     """What the monitors observed, table by table."""
-    found = [(table.title, seen_tables(analysis, table)) for table in analysis.tables]
+    found = [(table.title, observed_in(analysis, table)) for table in analysis.tables]
     if not any(tables for _, tables in found):
         return
     yield from (f"## {HEADING}", "", READING, "")

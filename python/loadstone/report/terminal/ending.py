@@ -19,7 +19,7 @@ from loadstone.report.tables.column import Column, fitting
 from loadstone.report.tables.columns import MARKS, end_columns
 from loadstone.report.tables.rates import TPS, rate_of_run
 from loadstone.report.terminal.next_step import next_step
-from loadstone.report.terminal.terminal_families import STYLES as VERDICT_STYLES
+from loadstone.report.terminal.terminal_families import VERDICT_STYLES
 from loadstone.report.terminal.terminal_sections import crashes
 from loadstone.report.trust import different_rows, is_well_bounded, trust_text
 from loadstone.spec.levels import identity

@@ -14,7 +14,7 @@ from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.glossary import brackets
 
-STYLES: dict[VerdictKind, str] = {
+VERDICT_STYLES: dict[VerdictKind, str] = {
     "faster": "bold green",
     "equivalent": "cyan",
     "mixed": "yellow",
@@ -48,7 +48,7 @@ def _pairs(comparisons: list[Comparison], width: int) -> Table:
     if beside:
         grid.add_column()
     for one in comparisons:
-        style = STYLES[one.primary.kind]
+        style = VERDICT_STYLES[one.primary.kind]
         name = Text.assemble((f"{verdicts.MARKS[one.primary.kind]} ", style), verdicts.title(one))
         said = Text(verdicts.verdict_text(one.primary), style=style)
         if beside:

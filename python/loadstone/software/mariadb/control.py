@@ -15,7 +15,7 @@ from loadstone.errors import UserError
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.software.mariadb import capacity, row_writing
-from loadstone.software.mariadb import traces as own
+from loadstone.software.mariadb import traces as mariadb_traces
 from loadstone.software.mariadb.confined import ConfinedSql
 from loadstone.software.mariadb.declared import MARIADB
 from loadstone.software.mariadb.session import MariaDbSession, error_code
@@ -33,7 +33,7 @@ class MariaDbControl(MariaDbSession):
 
     software: ClassVar[str] = MARIADB.name
     spelling: ClassVar[Spelling] = SPELLING
-    removable: ClassVar[tuple[Kind, ...]] = own.REMOVABLE
+    removable: ClassVar[tuple[Kind, ...]] = mariadb_traces.REMOVABLE
 
     def keys(self) -> None:
         """None: it has tables."""
@@ -55,7 +55,7 @@ class MariaDbControl(MariaDbSession):
 
     def place(self, server: str) -> Place:
         """Where its database is."""
-        return own.place_of_database(server, self.endpoint, self.database)
+        return mariadb_traces.place_of_database(server, self.endpoint, self.database)
 
     def left_by_load(self, commands: Iterable[Sequence[str]], prefix: str) -> list[Made]:  # noqa: ARG002
         """Nothing: it takes no load."""
@@ -67,11 +67,11 @@ class MariaDbControl(MariaDbSession):
 
     def remove_traces(self, traces: Traces) -> None:
         """Remove the tables that were made, and empty those that were filled."""
-        own.remove_traces(self, traces)
+        mariadb_traces.remove_traces(self, traces)
 
     def remove_left(self, run_id: str, things: Sequence[Made]) -> Iterator[Outcome]:
         """Remove what the server itself says is the run's."""
-        return own.remove_left(self, run_id, things)
+        return mariadb_traces.remove_left(self, run_id, things)
 
     def confinement(self, *, ask: bool) -> ConfinedSql:  # noqa: ARG002 (the seam's signature)
         """Statements on tables of its own database."""
@@ -98,4 +98,4 @@ class MariaDbControl(MariaDbSession):
         if not ours:
             theirs = [table for table in self.tables() if not traces.made_table(table)]
             new = new_tables(where, script, theirs)
-            own.note_tables(self, traces, [Made("table_made", table) for table in new])
+            mariadb_traces.note_tables(self, traces, [Made("table_made", table) for table in new])

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from loadstone.deploy import settings_in_force as settings_in_force
+from loadstone.deploy import settings_in_force
 from loadstone.deploy.provider import ConfigValue, ServerFacts
 from loadstone.errors import UserError
 from loadstone.software.mariadb.session import MariaDbSession, canonical

@@ -13,7 +13,7 @@ from loadstone.errors import UserError
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.software.postgresql import capacity, row_writing
-from loadstone.software.postgresql import traces as own
+from loadstone.software.postgresql import traces as postgresql_traces
 from loadstone.software.postgresql.confined import ConfinedSql
 from loadstone.software.postgresql.confinement import new_tables
 from loadstone.software.postgresql.declared import POSTGRESQL
@@ -28,7 +28,7 @@ class PostgresqlControl(PostgresqlSession):
 
     software: ClassVar[str] = POSTGRESQL.name
     spelling: ClassVar[Spelling] = SPELLING
-    removable: ClassVar[tuple[Kind, ...]] = own.REMOVABLE
+    removable: ClassVar[tuple[Kind, ...]] = postgresql_traces.REMOVABLE
 
     def keys(self) -> None:
         """None: it has tables."""
@@ -50,7 +50,7 @@ class PostgresqlControl(PostgresqlSession):
 
     def place(self, server: str) -> Place:
         """Where its database is."""
-        return own.place_of_database(server, self.endpoint, self.database)
+        return postgresql_traces.place_of_database(server, self.endpoint, self.database)
 
     def left_by_load(self, commands: Iterable[Sequence[str]], prefix: str) -> list[Made]:  # noqa: ARG002
         """Nothing: it takes no load."""
@@ -62,11 +62,11 @@ class PostgresqlControl(PostgresqlSession):
 
     def remove_traces(self, traces: Traces) -> None:
         """Remove the tables that were made, and empty those that were filled."""
-        own.remove_traces(self, traces)
+        postgresql_traces.remove_traces(self, traces)
 
     def remove_left(self, run_id: str, things: Sequence[Made]) -> Iterator[Outcome]:
         """Remove what the server itself says is the run's."""
-        return own.remove_left(self, run_id, things)
+        return postgresql_traces.remove_left(self, run_id, things)
 
     def confinement(self, *, ask: bool) -> ConfinedSql:  # noqa: ARG002 (the seam's signature)
         """Statements on tables of its own database."""
@@ -93,4 +93,4 @@ class PostgresqlControl(PostgresqlSession):
         if not ours:
             theirs = [table for table in self.tables() if not traces.made_table(table)]
             new = new_tables(where, script, theirs)
-            own.note_tables(self, traces, [Made("table_made", table) for table in new])
+            postgresql_traces.note_tables(self, traces, [Made("table_made", table) for table in new])

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from loadstone.deploy import settings_in_force as as_requested
+from loadstone.deploy import settings_in_force
 from loadstone.deploy.provider import ConfigValue, ServerFacts
 from loadstone.errors import UserError
 from loadstone.software.postgresql.session import PostgresqlSession
@@ -33,7 +33,7 @@ def facts_of(control: PostgresqlSession) -> ServerFacts:
 
 def differences(requested: Mapping[str, ConfigValue], got: Mapping[str, str]) -> list[str]:
     """What the server took otherwise than requested, and what has no effect: a line each."""
-    lines = as_requested.differences(requested, got, SPELLING)
+    lines = settings_in_force.differences(requested, got, SPELLING)
     if got.get("fsync") == "off" and "synchronous_commit" in {name.lower() for name in requested}:
         lines.append("synchronous_commit keeps nothing safe without fsync (fsync: true)")
     return lines
