@@ -202,7 +202,7 @@ def _levels(experiment: Experiment, option: str, text: str) -> dict[str, Level]:
             factors = listed(experiment.factors)
             raise UserError(f"{option} {text}: write FACTOR=LEVEL[,FACTOR=LEVEL]; factors are: {factors}")
         if name in levels:
-            raise UserError(f"{option} {text}: '{name}' stands there twice; name each factor once")
+            raise UserError(f"{option} {text}: '{name}' is given twice; name each factor once")
         try:
             ((factor, (level,)),) = parse_only(experiment, [part]).items()
         except UserError as error:

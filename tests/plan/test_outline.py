@@ -72,7 +72,7 @@ def test_comparisons_that_do_not_run_are_named(compared: str) -> None:
     text = description(outline(make_run_plan(experiment, quick=True), experiment), experiment)
     assert "  users: Do more users get more done?" in text
     assert "  not in this run: kinds" in text
-    assert "What only stands in tables is measured once: it gets no interval, and no verdict" in text
+    assert "What is in tables only is measured once, without an interval or a verdict" in text
     text = description(outline(make_run_plan(experiment, as_published=True), experiment), experiment)
     assert "  not in this run: users, kinds" in text
     assert "One block: the figures describe, nothing is compared" in text

@@ -85,7 +85,11 @@ def test_the_sentence_has_the_main_reasons(analysis: Analysis) -> None:
             "no upper bound",
             "97,200 (no upper bound: the generator was the limit)",
         ),
-        (Bound(generator=0.0, taken=UNBOUNDED), "no upper bound", "97,200 (no upper bound: others took its CPU time)"),
+        (
+            Bound(generator=0.0, taken=UNBOUNDED),
+            "no upper bound",
+            "97,200 (no upper bound: other programs took its CPU time)",
+        ),
         (Bound(generator=UNBOUNDED, taken=0.02, round_trip=True), "+2 %", "97,200 (up to +2 %)"),
     ],
 )

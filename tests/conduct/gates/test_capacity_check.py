@@ -61,7 +61,7 @@ def test_an_evicting_policy_meets_foreign_keys(users_redis: Start) -> None:
     assert said.startswith(f"server redis (127.0.0.1:{theirs.port}): the run may store ")
     for word in (
         "policy allkeys-lru",
-        f"throw keys of others away ({FOREIGN:,} keys there)",
+        f"evict keys of others ({FOREIGN:,} keys there)",
         " MB are free (maxmemory ",
         "13 MB there",
         "raise maxmemory",
@@ -88,7 +88,7 @@ def test_a_cache_that_no_one_else_uses_may_overflow(users_redis: Start) -> None:
         client.mset({f"loadstone:left:{number}": "x" for number in range(2500)})
         assert not refusal(theirs, **BIG)
         client.set("theirs", 1)
-        assert "throw keys of others away" in refusal(theirs, **BIG), "one is enough"
+        assert "evict keys of others" in refusal(theirs, **BIG), "one is enough"
 
 
 def test_without_eviction_the_writes_of_others_would_fail(users_redis: Start) -> None:
@@ -107,7 +107,7 @@ def test_keys_that_expire_are_those_that_volatile_policies_throw_away(users_redi
     assert "refuse the writes of others" in refusal(theirs, **BIG), "none of them expires"
     with theirs.client() as client:
         client.expire("theirs:1", 1000)
-    assert "throw keys of others away (1 keys there expire)" in refusal(theirs, **BIG)
+    assert "evict keys of others (1 keys there expire)" in refusal(theirs, **BIG)
 
 
 def test_the_machine_has_no_room(users_redis: Start, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -278,7 +278,7 @@ def test_only_what_has_the_runs_mark_is_removed(server: LocalPostgresql) -> None
         assert (owner.run_id, owner.run_name) == (RUN, "unnamed")
         mark_tables(control, RUN, [Made("table_made", "post")])
         assert marked_tables(control, RUN) == {Made("table_made", "post")}
-        with pytest.raises(UserError, match="does not say that this run made it"):
+        with pytest.raises(UserError, match="is not marked as made by this run"):
             remove_database(control, "f" * 32)
         assert remove_database(control, RUN)
         assert not remove_database(control, RUN)

@@ -64,7 +64,7 @@ class Crashes:
             if not victim.server.ours or pid is None:
                 return _without_result(one, "the server is not loadstone's own, and is never killed")
             if one.crash.look_up and (policy := _evicts(victim)):
-                why = f"the server may throw keys away by itself ({policy}); set maxmemory-policy noeviction"
+                why = f"the server may evict keys by itself ({policy}); set maxmemory-policy noeviction"
                 return _without_result(one, why)
             killer = Killer(pid, one.crash.after_s)
             with self.measurement.prepare(one.trial, ready) as prepared:
@@ -72,9 +72,7 @@ class Crashes:
         except (DriveFailed, ServerGone, UserError) as error:
             return _without_result(one, str(error))
         except PermissionError:
-            return _without_result(
-                one, "the server may not be killed by this user; run as root, or take kind: embedded"
-            )
+            return _without_result(one, "the server may not be killed by this user; run as root, or use kind: embedded")
         except ProcessLookupError:
             return _without_result(one, "the server was dead before the load began")
 

@@ -222,7 +222,7 @@ def find_engine() -> Engine:
             except ENGINE_ERRORS as error:
                 looked.append(f"{path}: {message_of(error)}")
     raise UserError(
-        f"no container engine answers ({'; '.join(looked)}); {HOW_TO_START}, or take a server of another kind"
+        f"no container engine answers ({'; '.join(looked)}); {HOW_TO_START}, or use a server of another kind"
     )
 
 

@@ -41,7 +41,7 @@ def show(
 ) -> None:
     """Print the outcome of a run: the end, or with `verbose` everything that the report has for a terminal.
 
-    `report` is the page that was written, `folder` the run's, for the command that goes on with it.
+    `report` is the page that was written, `folder` the run's, for the command that resumes it.
     """
     console = console or remarks()
     if not verbose:

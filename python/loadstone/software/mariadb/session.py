@@ -223,7 +223,7 @@ class MariaDbSession:
         if not self.is_our_database() and not OURS.fullmatch(table):
             raise UserError(
                 f"table '{self.database}.{table}': only tables of the database 'loadstone', or that begin with "
-                "'loadstone_', are written to and emptied; take such a name"
+                "'loadstone_', are written to and emptied; use such a name"
             )
 
     def has_database(self) -> bool:
@@ -274,14 +274,15 @@ class MariaDbSession:
             )
         if code == CR.CR_SSL_CONNECTION_ERROR:
             return UserError(
-                f"{where}: {words}; turn TLS on there, or add ?ssl=no to its URL: then whoever is on the way can read "
+                f"{where}: {words}; turn TLS on there, or add ?ssl=no to its URL: then anyone on the network path "
+                "can read "
                 "the log-in and the data"
             )
         if code in REFUSED:
-            tls = "" if self.endpoint.tls is not None else "; if it takes TLS only, add ?ssl=yes"
+            tls = "" if self.endpoint.tls is not None else "; if it accepts TLS only, add ?ssl=yes"
             return UserError(f"{where}: {words}; check user, password and rights in its URL{tls}")
         if code in GONE or not isinstance(error, pymysql.Error):
-            return ServerGone(f"{where}: {words}; it no longer answers, its log may say why")
+            return ServerGone(f"{where}: {words}; it no longer answers; its log may give the reason")
         return ServerGone(f"{where}: {words}")
 
 

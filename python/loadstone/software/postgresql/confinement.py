@@ -44,7 +44,7 @@ NEVER = _words(
 """What no statement of a file of tables may hold, other than as a name in double quotes."""
 ALLOWED_AFTER = {("DELETE", "CASCADE"), ("UPDATE", "CASCADE"), ("TIMESTAMP", "WITH"), ("TIME", "WITH")}
 """What may stand all the same, by the word before it."""
-_REMEDY = "take CREATE TABLE, CREATE INDEX, ALTER, DROP or TRUNCATE TABLE, INSERT, UPDATE or DELETE"
+_REMEDY = "use CREATE TABLE, CREATE INDEX, ALTER, DROP or TRUNCATE TABLE, INSERT, UPDATE or DELETE"
 
 
 def require_counting(select: str) -> None:
@@ -73,7 +73,7 @@ def tables_changed(text: str) -> frozenset[str]:
     before = ""
     for token in tokens:
         if token.word in NEVER and (before, token.word) not in ALLOWED_AFTER:
-            raise SqlProblem(f"'{token.word}' is not taken; {_REMEDY}")
+            raise SqlProblem(f"'{token.word}' is not supported; {_REMEDY}")
         before = token.word
     _of_our_schema(tokens)
     _calls(tokens)
@@ -119,7 +119,7 @@ def _of_our_schema(tokens: Sequence[Token]) -> None:
         if token.is_name and token.text.lower().startswith("pg_"):
             raise SqlProblem(f"'{token.text}' is the server's own")
         if token.text == "::" and (at + 1 == len(tokens) or tokens[at + 1].word not in TYPES):
-            raise SqlProblem("behind '::' a type must stand that is known here; leave it out")
+            raise SqlProblem("'::' must be followed by a supported type; leave it out")
 
 
 def _calls(tokens: Sequence[Token]) -> None:
@@ -162,7 +162,7 @@ class _Statement:
                 changed = self.name()
                 self.one_of(*after)
                 return frozenset({changed})
-        raise SqlProblem(f"'{self._tokens[0].text}' is not taken; {_REMEDY}")
+        raise SqlProblem(f"'{self._tokens[0].text}' is not supported; {_REMEDY}")
 
     def skip(self, *words: str) -> bool:
         """Pass these words if they stand next, in this order; whether they did."""
@@ -184,7 +184,7 @@ class _Statement:
         token = self._tokens[self._at] if self._at < len(self._tokens) else None
         found = "" if token is None else token.word or token.text
         if found not in texts:
-            raise SqlProblem(f"'{found}' is not taken there")
+            raise SqlProblem(f"'{found}' is not supported there")
 
     def names(self) -> list[str]:
         """Names with commas between, up to the end. Raises SqlProblem."""

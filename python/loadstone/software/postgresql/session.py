@@ -195,7 +195,7 @@ class PostgresqlSession:
         if not self.is_our_database() and not OURS.fullmatch(table):
             raise UserError(
                 f"table '{self.database}.{table}': only tables of the database 'loadstone', or that begin with "
-                "'loadstone_', are written to and emptied; take such a name"
+                "'loadstone_', are written to and emptied; use such a name"
             )
 
     def has_database(self) -> bool:
@@ -242,9 +242,9 @@ class PostgresqlSession:
         if isinstance(error, Untrusted):
             return UserError(f"{where}: {text}")
         if not state:
-            return ServerGone(f"{where}: {text}; it no longer answers, its log may say why")
+            return ServerGone(f"{where}: {text}; it no longer answers; its log may give the reason")
         if state in REFUSED:
-            tls = "" if self.endpoint.tls is not None else "; if it takes TLS only, add ?sslmode=verify-full"
+            tls = "" if self.endpoint.tls is not None else "; if it accepts TLS only, add ?sslmode=verify-full"
             return UserError(f"{where}: {text}; check user, password and rights in its URL{tls}")
         return ServerGone(f"{where}: {text}")
 

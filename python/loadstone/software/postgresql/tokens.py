@@ -38,7 +38,7 @@ def tokens_of(statement: str) -> list[Token]:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
-            raise SqlProblem(f"'{' '.join(text[at : at + 20].split())}' is not taken there")
+            raise SqlProblem(f"'{' '.join(text[at : at + 20].split())}' is not supported there")
         at = match.end()
         if match["cast"] is not None:
             found.append(Token("sign", "::"))

@@ -50,7 +50,7 @@ ENGINES = _words("ARIA COLUMNSTORE INNODB MEMORY MYISAM ROCKSDB TOKUDB")
 SESSION = frozenset({"FOREIGN_KEY_CHECKS", "SQL_NOTES", "TIME_ZONE", "UNIQUE_CHECKS"})
 CHARACTER_SETS = frozenset({"UTF8", "UTF8MB3", "UTF8MB4"})
 """In others a byte may hide the end of a name."""
-_REMEDY = "take CREATE TABLE, CREATE INDEX, ALTER, DROP or TRUNCATE TABLE, INSERT, REPLACE, UPDATE, DELETE or SET NAMES"
+_REMEDY = "use CREATE TABLE, CREATE INDEX, ALTER, DROP or TRUNCATE TABLE, INSERT, REPLACE, UPDATE, DELETE or SET NAMES"
 
 
 def require_counting(select: str) -> None:
@@ -83,7 +83,7 @@ def tables_changed(text: str) -> frozenset[str]:
     for at in range(len(words)):
         for never in NEVER:
             if tuple(words[at : at + len(never)]) == never:
-                raise SqlProblem(f"'{' '.join(never)}' is not taken; {_REMEDY}")
+                raise SqlProblem(f"'{' '.join(never)}' is not supported; {_REMEDY}")
     _no_other_database(tokens)
     if words[0] in ("ALTER", "CREATE"):
         _engine(tokens)
@@ -128,7 +128,7 @@ def _engine(tokens: Sequence[Token]) -> None:
             continue
         engine = named[0].text.strip("'")
         if engine.upper() not in ENGINES:
-            raise SqlProblem(f"the engine '{engine}' may keep its rows elsewhere; take InnoDB")
+            raise SqlProblem(f"the engine '{engine}' may keep its rows elsewhere; use InnoDB")
 
 
 def _setting(tokens: Sequence[Token]) -> None:
@@ -140,7 +140,9 @@ def _setting(tokens: Sequence[Token]) -> None:
     else:
         is_fine = len(rest) == 3 and rest[0].word in SESSION and rest[1].text == "=" and rest[2].kind != "sign"
     if not is_fine:
-        raise SqlProblem(f"SET is taken for NAMES utf8mb4, and for one of {', '.join(sorted(SESSION))} of the session")
+        raise SqlProblem(
+            f"SET is supported for NAMES utf8mb4, and for one of {', '.join(sorted(SESSION))} of the session"
+        )
 
 
 class _Reader:
@@ -171,14 +173,14 @@ class _Reader:
         token = self._tokens[self._at] if self._at < len(self._tokens) else None
         found = "" if token is None else token.word or token.text
         if found not in texts:
-            raise SqlProblem(f"'{found}' is not taken there")
+            raise SqlProblem(f"'{found}' is not supported there")
 
     def names(self) -> Iterable[str]:
         """Names with commas between, up to the end. Raises SqlProblem."""
         yield self.name()
         while self._at < len(self._tokens):
             if self._tokens[self._at].text != ",":
-                raise SqlProblem(f"'{self._tokens[self._at].text}' is not taken there")
+                raise SqlProblem(f"'{self._tokens[self._at].text}' is not supported there")
             self._at += 1
             yield self.name()
 
@@ -212,7 +214,7 @@ def _tables(tokens: Sequence[Token]) -> frozenset[str]:
         changed = reader.name()
         reader.one_of("(", "VALUES", "VALUE", "SET")
         return frozenset({changed})
-    raise SqlProblem(f"'{tokens[0].text}' is not taken; {_REMEDY}")
+    raise SqlProblem(f"'{tokens[0].text}' is not supported; {_REMEDY}")
 
 
 def _renames_no_table(tokens: Sequence[Token]) -> None:
@@ -235,4 +237,4 @@ def _created(reader: _Reader, tokens: Sequence[Token]) -> frozenset[str]:
         reader.name()
         if reader.skip("ON"):
             return frozenset({reader.name()})
-    raise SqlProblem(f"CREATE {tokens[1].text if len(tokens) > 1 else ''} is not taken; {_REMEDY}")
+    raise SqlProblem(f"CREATE {tokens[1].text if len(tokens) > 1 else ''} is not supported; {_REMEDY}")

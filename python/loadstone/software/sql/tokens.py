@@ -56,7 +56,7 @@ def tokens_of(statement: str) -> list[Token]:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
-            raise SqlProblem(f"'{' '.join(text[at : at + 20].split())}' is not taken there")
+            raise SqlProblem(f"'{' '.join(text[at : at + 20].split())}' is not supported there")
         at = match.end()
         for kind in ("text", "quoted", "number", "word", "sign"):
             if match[kind] is not None:

@@ -179,7 +179,7 @@ ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "plan_scale": _scale,
     "plan_quick": "Quick: trials are short, and what they cannot answer is left out",
     "plan_nothing_compared": _nothing_compared,
-    "plan_tables_once": "What only stands in tables is measured once: it gets no interval, and no verdict",
+    "plan_tables_once": "What is in tables only is measured once, without an interval or a verdict",
     "plan_server": _server,
     "plan_subject": _subject,
     "plan_subject_of_user": _subject_of_user,
@@ -191,6 +191,6 @@ ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "prospect_few_blocks": "{blocks} blocks are too few for a verdict; it takes at least {needed}",
     "prospect_late_look": "the budget may end before its first look, after {blocks} blocks",
     "prospect_many_pairs": "{blocks} blocks are too few for {pairs} pairs",
-    "prospect_by_spread": "what it can show depends on how {metric} spreads, which its first look will say",
+    "prospect_by_spread": "what it can detect depends on the spread of {metric}, which the first look will show",
     "prospect_guess": _guess,
 }

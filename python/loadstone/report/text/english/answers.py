@@ -118,7 +118,7 @@ ANSWERS: dict[str, str | Callable[..., str]] = {
         f"{_pairs_measured(pairs)}, and not compared in this run: their figures stand side by side."
     ),
     "answer_waiting": _waiting,
-    "answer_no_data": "No trial of these conditions gave a figure that may be used; the checks say why.",
+    "answer_no_data": "No trial of these conditions gave a usable figure; the checks give the reasons.",
     "answer_left_out": _left_out,
     "answer_by_verdicts": _by_verdicts,
     "answer_same_ratios": lambda metric: f"(By the {metric_text(metric)}: the ratios of both are the same here.)",

@@ -35,7 +35,7 @@ _VERDICTS = {
     "that matters.",
     "real but negligible": "The difference is real and too small to matter.",
     "MIXED": "Typically faster, and yet less work in total: it stalls now and then.",
-    "UNDECIDED": "The interval is too wide to say either. More blocks would decide; no winner until then.",
+    "UNDECIDED": "The interval is too wide to say either. More blocks may decide.",
     "NOT DECIDABLE HERE": "It would take more than four times the budget: this machine is too noisy for this question.",
     "INVALID": "A check failed, so the figures say nothing about the two conditions. No ratio is printed.",
 }

@@ -13,7 +13,7 @@ def _full(undecided: int) -> str:
 NEXT_STEP: dict[str, str | Callable[..., str]] = {
     "next_step": "Next, {why}:",
     "next_doctor": "what this machine lacks for measuring",
-    "next_resume": "the run was cut short; go on with it",
+    "next_resume": "the run was cut short; resume it",
     "next_more_time": lambda undecided: f"more time may decide what is undecided ({several(undecided, 'comparison')})",
     "next_full": _full,
     "next_tables": "the figures for other programs and for a repository",
