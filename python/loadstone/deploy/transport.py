@@ -39,7 +39,8 @@ def exposure(name: str, endpoint: Endpoint) -> str | None:
         return None
     if endpoint.tls is None:
         return (
-            f"{name}: its connections to {endpoint.label} are not encrypted: anyone on the network path can read the log-in "
+            f"{name}: its connections to {endpoint.label} are not encrypted: anyone on the network path can read the "
+            "log-in "
             "and the data, and change them"
         )
     if not endpoint.tls.verify:

@@ -156,7 +156,8 @@ class LocalSubject:
             context.progress(
                 Remark(
                     f"{self.name}: {server} uses TLS, and nothing in the application's environment says so; unless it "
-                    f"is configured for TLS elsewhere, its log-in is not encrypted: add ${{{server}.tls}} or ${{{server}.jdbc_options}}"
+                    f"is configured for TLS elsewhere, its log-in is not encrypted: add ${{{server}.tls}} or "
+                    f"${{{server}.jdbc_options}}"
                 )
             )
         place = built(self._manifest, self._folder, context)
