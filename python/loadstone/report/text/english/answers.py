@@ -125,7 +125,7 @@ ANSWERS: dict[str, str | Callable[..., str]] = {
     "answer_time_by_rate": (
         "(In a closed model without pauses the mean time is the users over the rate: it falls as that rises.)"
     ),
-    "answer_exploratory": lambda metric: f"(By the {metric_text(metric)}; it was not what decided.)",
+    "answer_exploratory": lambda metric: f"(By the {metric_text(metric)}; an exploratory metric.)",
     "answer_size": _size,
     "evidence_figure": _figure_at,
     "evidence_waiting": _waiting_at,

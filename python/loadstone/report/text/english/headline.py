@@ -20,7 +20,7 @@ def _without_interval(conditions: int, times: int, rates_have_interval: bool, qu
 
 
 def _others_took_cpu(quick: bool) -> str:
-    why = "no rate is printed, since it could be half as high again; what was compared holds"
+    why = "no rate is printed, since it could be half as high again; comparisons remain valid"
     return f"Other programs took CPU time: {why}{_remarks(quick)}."
 
 
