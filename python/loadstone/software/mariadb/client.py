@@ -132,7 +132,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
         """The error for a plugin by which the password could be read; it has not been sent."""
         return self.refuse(
             f"it requires the password by '{plugin}', in a form that it can read; loadstone sends that only to a "
-            "server with a verified certificate: take a user of another plugin (as ed25519), or add ?ssl=yes"
+            "server with a verified certificate: use an account with another plugin (as ed25519), or add ?ssl=yes"
         )
 
     # What follows takes the place of methods of PyMySQL's.
@@ -163,7 +163,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
     def _read_bytes(self, num_bytes: int) -> bytes:
         self._received_bytes += num_bytes
         if self._received_bytes > REPLY_BYTES_MAX:
-            raise self.refuse(f"its reply has more than {REPLY_BYTES_MAX:,} bytes, which no statement of ours requests")
+            raise self.refuse(f"its reply has more than {REPLY_BYTES_MAX:,} bytes, more than loadstone requests")
         data = bytearray()
         while len(data) < num_bytes:
             if time.monotonic() > self._deadline_s:

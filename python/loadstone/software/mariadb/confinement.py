@@ -47,7 +47,7 @@ ENGINES = word_set("ARIA COLUMNSTORE INNODB MEMORY MYISAM ROCKSDB TOKUDB")
 SESSION = frozenset({"FOREIGN_KEY_CHECKS", "SQL_NOTES", "TIME_ZONE", "UNIQUE_CHECKS"})
 CHARACTER_SETS = frozenset({"UTF8", "UTF8MB3", "UTF8MB4"})
 """In others a byte may hide the end of a name."""
-_REMEDY = "take CREATE TABLE, CREATE INDEX, ALTER, DROP or TRUNCATE TABLE, INSERT, REPLACE, UPDATE, DELETE or SET NAMES"
+_REMEDY = "use CREATE TABLE, CREATE INDEX, ALTER, DROP or TRUNCATE TABLE, INSERT, REPLACE, UPDATE, DELETE or SET NAMES"
 
 
 def require_counting(select: str) -> None:
@@ -71,7 +71,7 @@ def tables_changed(text: str) -> frozenset[str]:
     for at in range(len(words)):
         for never in NEVER:
             if tuple(words[at : at + len(never)]) == never:
-                raise SqlProblem(f"'{' '.join(never)}' is not taken; {_REMEDY}")
+                raise SqlProblem(f"'{' '.join(never)}' is not supported; {_REMEDY}")
     _no_other_database(tokens)
     if words[0] in ("ALTER", "CREATE"):
         _engine(tokens)
@@ -116,7 +116,7 @@ def _engine(tokens: Sequence[Token]) -> None:
             continue
         engine = named[0].text.strip("'")
         if engine.upper() not in ENGINES:
-            raise SqlProblem(f"the engine '{engine}' may keep its rows elsewhere; take InnoDB")
+            raise SqlProblem(f"the engine '{engine}' may keep its rows elsewhere; use InnoDB")
 
 
 def _setting(tokens: Sequence[Token]) -> None:
@@ -128,7 +128,9 @@ def _setting(tokens: Sequence[Token]) -> None:
     else:
         is_fine = len(rest) == 3 and rest[0].word in SESSION and rest[1].text == "=" and rest[2].kind != "sign"
     if not is_fine:
-        raise SqlProblem(f"SET is taken for NAMES utf8mb4, and for one of {', '.join(sorted(SESSION))} of the session")
+        raise SqlProblem(
+            f"SET is supported for NAMES utf8mb4, and for one of {', '.join(sorted(SESSION))} of the session"
+        )
 
 
 def _tables(tokens: Sequence[Token]) -> frozenset[str]:
@@ -160,7 +162,7 @@ def _tables(tokens: Sequence[Token]) -> frozenset[str]:
         changed = reader.name()
         reader.one_of("(", "VALUES", "VALUE", "SET")
         return frozenset({changed})
-    raise SqlProblem(f"'{tokens[0].text}' is not taken; {_REMEDY}")
+    raise SqlProblem(f"'{tokens[0].text}' is not supported; {_REMEDY}")
 
 
 def _renames_no_table(tokens: Sequence[Token]) -> None:
@@ -183,4 +185,4 @@ def _created(reader: Reader, tokens: Sequence[Token]) -> frozenset[str]:
         reader.name()
         if reader.skip("ON"):
             return frozenset({reader.name()})
-    raise SqlProblem(f"CREATE {tokens[1].text if len(tokens) > 1 else ''} is not taken; {_REMEDY}")
+    raise SqlProblem(f"CREATE {tokens[1].text if len(tokens) > 1 else ''} is not supported; {_REMEDY}")

@@ -190,14 +190,14 @@ class MariaDbSession(SqlSession):
             )
         if code == CR.CR_SSL_CONNECTION_ERROR:
             return UserError(
-                f"{where}: {text}; turn TLS on there, or add ?ssl=no to its URL: then whoever is on the way can read "
-                "the log-in and the data"
+                f"{where}: {text}; turn TLS on there, or add ?ssl=no to its URL: then anyone on the network path can "
+                "read the log-in and the data"
             )
         if code in REFUSED:
-            tls = "" if self.endpoint.tls is not None else "; if it takes TLS only, add ?ssl=yes"
+            tls = "" if self.endpoint.tls is not None else "; if it accepts TLS only, add ?ssl=yes"
             return UserError(f"{where}: {text}; check user, password and rights in its URL{tls}")
         if code in GONE or not isinstance(error, pymysql.Error):
-            return ServerGone(f"{where}: {text}; it no longer answers, its log may say why")
+            return ServerGone(f"{where}: {text}; it no longer answers; its log may give the reason")
         return ServerGone(f"{where}: {text}")
 
 

@@ -71,4 +71,4 @@ def why_it_ended(log: Sequence[str], more_room: str) -> str:
     reported = [line for line in errors if line != "Aborting"]
     reported += [line for line in lines if line.startswith("ERROR")]  # of the statements that make its tables
     said = next(iter(reported), lines[-1] if lines else "nothing")
-    return f"it ended while it started, and its log says: {said[:300]}"
+    return f"it ended while it started; its log: {said[:300]}"

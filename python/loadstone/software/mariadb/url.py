@@ -41,7 +41,7 @@ def _tls(options: dict[str, str], host: str, shown: str) -> Tls | None:
         if mode is None:
             raise UserError(f"url '{shown}': ssl-mode '{options['ssl-mode']}' is none of {', '.join(MODES)}")
         if "ssl" in options or "verify" in options:
-            raise UserError(f"url '{shown}': ssl-mode says what ssl and verify say; leave these out")
+            raise UserError(f"url '{shown}': ssl-mode sets the same as ssl and verify; leave these out")
         options = options | mode
     encrypted = any(name in options for name in TLS_OPTIONS)
     if "ssl" not in options:
@@ -49,7 +49,7 @@ def _tls(options: dict[str, str], host: str, shown: str) -> Tls | None:
     if truth_of("ssl", options["ssl"], shown):
         return tls_of(options, shown)
     if encrypted:
-        raise UserError(f"url '{shown}': ssl={options['ssl']} forbids TLS, and others of its options are for TLS")
+        raise UserError(f"url '{shown}': ssl={options['ssl']} forbids TLS, and other options require TLS")
     return None
 
 

@@ -60,7 +60,7 @@ class _File:
         """So many bytes. Raises InterfaceError."""
         self._received_bytes += size + READ_BYTES
         if size < 0 or self._received_bytes > REPLY_BYTES_MAX:
-            raise Untrusted(f"its reply has more than {REPLY_BYTES_MAX:,} bytes, which no statement of ours asks for")
+            raise Untrusted(f"its reply has more than {REPLY_BYTES_MAX:,} bytes, more than loadstone requests")
         data = bytearray()
         while len(data) < size:
             self._require_time()
@@ -261,6 +261,7 @@ def _require_tls(sock: socket.socket) -> None:
     sock.sendall(SSL_REQUEST)
     if sock.recv(1) != b"S":
         raise Untrusted(
-            "it takes no TLS; turn TLS on there, or add ?sslmode=disable to its URL: then whoever is on the way "
+            "it does not support TLS; turn TLS on there, or add ?sslmode=disable to its URL: then anyone on the "
+            "network path "
             "can read the log-in and the data"
         )

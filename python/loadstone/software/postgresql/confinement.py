@@ -48,7 +48,7 @@ OBJECT_TYPES = word_set(
     "REGTYPE"
 )
 """Types that look a text up among the server's tables, functions and users."""
-_REMEDY = "take CREATE TABLE, CREATE INDEX, ALTER, DROP or TRUNCATE TABLE, INSERT, UPDATE or DELETE"
+_REMEDY = "use CREATE TABLE, CREATE INDEX, ALTER, DROP or TRUNCATE TABLE, INSERT, UPDATE or DELETE"
 
 
 def require_counting(select: str) -> None:
@@ -68,7 +68,7 @@ def tables_changed(text: str) -> frozenset[str]:
     before = ""
     for token in tokens:
         if token.word in NEVER and (before, token.word) not in ALLOWED_AFTER:
-            raise SqlProblem(f"'{token.word}' is not taken; {_REMEDY}")
+            raise SqlProblem(f"'{token.word}' is not supported; {_REMEDY}")
         before = token.word
     _of_our_schema(tokens)
     _calls(tokens)
@@ -122,7 +122,7 @@ def _of_our_schema(tokens: Sequence[Token]) -> None:
         if token.is_name and (token.text.lower().startswith("pg_") or token.text.upper() in OBJECT_TYPES):
             raise SqlProblem(f"'{token.text}' is the server's own")
         if token.sign == "::" and (at + 1 == len(tokens) or tokens[at + 1].word not in TYPES):
-            raise SqlProblem("behind '::' a type must stand that is known here; leave it out")
+            raise SqlProblem("'::' must be followed by a supported type; leave it out")
 
 
 def _calls(tokens: Sequence[Token]) -> None:
@@ -169,7 +169,7 @@ def _tables(tokens: Sequence[Token]) -> frozenset[str]:
             changed = reader.name()
             reader.one_of(*after)
             return frozenset({changed})
-    raise SqlProblem(f"'{tokens[0].text}' is not taken; {_REMEDY}")
+    raise SqlProblem(f"'{tokens[0].text}' is not supported; {_REMEDY}")
 
 
 _NO_NAMES = ("ONLY",)

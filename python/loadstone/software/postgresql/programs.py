@@ -58,7 +58,7 @@ def as_user(user: pwd.struct_passwd | None, command: Sequence[str]) -> list[str]
     setpriv = shutil.which("setpriv")
     if setpriv is None:
         raise UserError(
-            "a PostgreSQL does not run as root, and there is no setpriv to take another user; "
+            "a PostgreSQL does not run as root, and there is no setpriv to change to another user; "
             "install it (Debian: util-linux), or run loadstone as a user of your own"
         )
     kept = "-all,+dac_override"

@@ -151,9 +151,9 @@ class PostgresqlSession(SqlSession):
         if isinstance(error, Untrusted):
             return UserError(f"{where}: {text}")
         if not state:
-            return ServerGone(f"{where}: {text}; it no longer answers, its log may say why")
+            return ServerGone(f"{where}: {text}; it no longer answers; its log may give the reason")
         if state in REFUSED:
-            tls = "" if self.endpoint.tls is not None else "; if it takes TLS only, add ?sslmode=verify-full"
+            tls = "" if self.endpoint.tls is not None else "; if it accepts TLS only, add ?sslmode=verify-full"
             return UserError(f"{where}: {text}; check user, password and rights in its URL{tls}")
         return ServerGone(f"{where}: {text}")
 

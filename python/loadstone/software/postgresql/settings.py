@@ -57,4 +57,4 @@ def why_it_ended(log: Sequence[str], more_room: str) -> str:
     errors = ERROR.findall(text)
     lines = [ANY_LINE.sub("", line.strip()) for line in log if line.strip()]
     reported = next(iter(errors), lines[-1] if lines else "nothing").rstrip(".")
-    return f"it ended while it started, and its log says: {reported[:300]}"
+    return f"it ended while it started; its log: {reported[:300]}"

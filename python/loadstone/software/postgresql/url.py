@@ -45,10 +45,10 @@ def _tls(options: dict[str, str], host: str, shown: str) -> Tls | None:
     settings = MODES[mode]
     if settings is None:
         if encrypted:
-            raise UserError(f"url '{shown}': sslmode=disable forbids TLS, and others of its options are for TLS")
+            raise UserError(f"url '{shown}': sslmode=disable forbids TLS, and other options require TLS")
         return None
     if "verify" in options:
-        raise UserError(f"url '{shown}': sslmode says what verify says; leave one out")
+        raise UserError(f"url '{shown}': sslmode and verify set the same; leave one out")
     return tls_of(options | settings, shown)
 
 

@@ -30,11 +30,11 @@ class ConfinedSql:
 
     def command(self, command: Sequence[str], prefix: str) -> None:  # noqa: ARG002 (the seam's signature)
         """It takes no load."""
-        raise Refusal("it takes no commands", "name another server as the target")
+        raise Refusal("it accepts no commands", "name another server as the target")
 
     def row_command(self, text: str) -> None:  # noqa: ARG002 (the seam's signature)
         """Its rows go into a table."""
-        raise Refusal("it takes no commands", "name a table")
+        raise Refusal("it accepts no commands", "name a table")
 
     def count(self, text: str, *, of_application: bool) -> None:  # noqa: ARG002 (the database is the same)
         """A SELECT of the connection's own database."""

@@ -80,7 +80,7 @@ class Reader:
         is_value = token is not None and not token.word and not token.sign
         found = "" if token is None else token.word or token.text
         if is_value or found not in texts:
-            raise SqlProblem(f"'{found}' is not taken there")
+            raise SqlProblem(f"'{found}' is not supported there")
 
     def names(self) -> frozenset[str]:
         """Names with commas between, up to the end, in small letters. Raises SqlProblem."""

@@ -83,7 +83,7 @@ def remove_database(control: SqlSession, run_id: str) -> bool:
         return True
     if control.has_database():
         raise UserError(
-            f"database '{control.database}' does not say that this run made it, and is left; "
+            f"database '{control.database}' is not marked as made by this run, and is left; "
             "if nothing in it is needed, drop it yourself"
         )
     return False

@@ -227,7 +227,7 @@ class SqlSession(ABC):
         if not self.is_our_database() and not OURS.fullmatch(table):
             raise UserError(
                 f"table '{self.database}.{table}': only tables of the database '{DATABASE}', or that begin with "
-                f"'{DATABASE}_', are written to and emptied; take such a name"
+                f"'{DATABASE}_', are written to and emptied; use such a name"
             )
 
     @classmethod

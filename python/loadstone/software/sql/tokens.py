@@ -57,7 +57,7 @@ def cut(statement: str, pattern: re.Pattern[str]) -> list[Token]:
     while at < len(text):
         match = pattern.match(text, at)
         if match is None:
-            raise SqlProblem(f"'{' '.join(text[at : at + 20].split())}' is not taken there")
+            raise SqlProblem(f"'{' '.join(text[at : at + 20].split())}' is not supported there")
         at = match.end()
         found += [Token(kind, match[kind]) for kind in KINDS if match[kind] is not None]
     return found
