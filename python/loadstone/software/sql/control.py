@@ -12,7 +12,7 @@ from loadstone.deploy.traces import Traces
 from loadstone.errors import UserError
 from loadstone.plan.required import RequiredData
 from loadstone.software.sql import row_writing
-from loadstone.software.sql import traces as own
+from loadstone.software.sql import traces as sql_traces
 from loadstone.software.sql.confined import ConfinedSql, Grammar
 from loadstone.software.sql.session import DATABASE, SqlSession
 from loadstone.software.sql.tokens import statements_in
@@ -21,7 +21,7 @@ from loadstone.software.sql.tokens import statements_in
 class SqlControl(SqlSession):
     """See `deploy.control.Control` and `deploy.control.TableStore`, of whose methods these are all that are common."""
 
-    removable: ClassVar[tuple[Kind, ...]] = own.REMOVABLE
+    removable: ClassVar[tuple[Kind, ...]] = sql_traces.REMOVABLE
     grammar: ClassVar[Grammar]
     read_back: ClassVar[tuple[str, ...]]
     """Settings that decide about speed and durability, recorded with every trial."""
@@ -50,7 +50,7 @@ class SqlControl(SqlSession):
 
     def place(self, server: str) -> Place:
         """Where its database is."""
-        return own.place_of_database(self.declared, server, self.endpoint, self.database)
+        return sql_traces.place_of_database(self.declared, server, self.endpoint, self.database)
 
     def left_by_load(self, commands: Iterable[Sequence[str]], prefix: str) -> list[Made]:  # noqa: ARG002
         """Nothing: it takes no load."""
@@ -62,11 +62,11 @@ class SqlControl(SqlSession):
 
     def remove_traces(self, traces: Traces) -> None:
         """Remove the tables that were made, and empty those that were filled."""
-        own.remove_traces(self, traces)
+        sql_traces.remove_traces(self, traces)
 
     def remove_left(self, run_id: str, things: Sequence[Made]) -> Iterator[Outcome]:
         """Remove what the server itself says is the run's."""
-        return own.remove_left(self, run_id, things)
+        return sql_traces.remove_left(self, run_id, things)
 
     def confinement(self, *, ask: bool) -> ConfinedSql:  # noqa: ARG002 (the seam's signature)
         """Statements on tables of its own database."""
@@ -89,4 +89,4 @@ class SqlControl(SqlSession):
         if not ours:
             theirs = [table for table in self.tables() if not traces.made_table(table)]
             new = self.grammar.new_tables(where, script, theirs)
-            own.note_tables(self, traces, [Made("table_made", table) for table in new])
+            sql_traces.note_tables(self, traces, [Made("table_made", table) for table in new])
