@@ -96,7 +96,7 @@ def test_only_a_database_with_the_runs_mark_is_removed() -> None:
     owner = owner_of(control)
     assert owner is not None
     assert (owner.run_id, owner.run_name) == (RUN, "unnamed")
-    with pytest.raises(UserError, match="does not say that this run made it"):
+    with pytest.raises(UserError, match="and is left"):
         remove_database(control, OTHER)
     assert control.sent == []
     assert remove_database(control, RUN)
