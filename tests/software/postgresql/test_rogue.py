@@ -116,7 +116,8 @@ def test_a_log_in_that_would_take_for_ever_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"), [(b"N", "does not support TLS"), (b"E", "does not support TLS"), (b"S" + WELCOME, ""), (b"S", "")]
+    ("reply", "said"),
+    [(b"N", "does not support TLS"), (b"E", "does not support TLS"), (b"S" + WELCOME, ""), (b"S", "")],
 )
 @pytest.mark.parametrize("verify", [True, False])
 def test_a_server_without_tls_gets_nothing(reply: bytes, said: str, verify: bool) -> None:

@@ -15,7 +15,7 @@ from loadstone.deploy.processes.resource_limits import Limits
 from loadstone.deploy.provider import ConfigValue, ServerSettings
 from loadstone.errors import UserError
 from loadstone.software.postgresql.control import PostgresqlControl
-from loadstone.software.postgresql.programs import as_user, find, server_user
+from loadstone.software.postgresql.programs import as_user, find, let_read, reached_by, server_user
 from loadstone.software.postgresql.settings import (
     canonical,
     options_text,
@@ -26,7 +26,7 @@ from loadstone.software.postgresql.settings import (
 from loadstone.software.sql.own_server import OwnSqlServer, write_private
 from loadstone.software.sql.session import DATABASE
 
-DATA, OPTIONS, LOGINS, PASSWORD = "data", "postgresql.conf", "pg_hba.conf", "password"
+HOME, DATA, OPTIONS, LOGINS, PASSWORD = "server", "data", "postgresql.conf", "pg_hba.conf", "password"
 MORE_ROOM = "free some, or set TMPDIR to another disk"
 HOW_TO_GET = (
     "install it (Debian: apt-get install postgresql; macOS: brew install postgresql@17) or set 'folder' to the folder "
@@ -97,43 +97,45 @@ class LocalPostgresql(OwnSqlServer):
 
     def _make_data_folder(self, process: GuardedProcess) -> None:
         """Its system tables, in UTF-8 and ordered by bytes, and our user; the password's file is gone afterwards."""
-        folder, user = process.workspace.path, server_user()
-        data, password = folder / DATA, folder / PASSWORD
-        data.mkdir(mode=0o700)
+        home, user = process.workspace.path / HOME, server_user()
+        data, password, place = home / DATA, home / PASSWORD, reached_by(user, home)
+        for path in (home, data):
+            path.mkdir(mode=0o700)
         if user is not None:
             os.chown(data, user.pw_uid, user.pw_gid)
         password.touch(mode=0o600)
         password.write_text(f"{self._endpoint.password}\n")
-        process.become(
-            as_user(
-                user,
-                [
-                    *(str(self._need("initdb")), f"--pgdata={data}", f"--username={DATABASE}", f"--pwfile={password}"),
-                    *("--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"),
-                ],
-            )
-        )
+        for path in (home, password):
+            let_read(user, path)
+        making = [str(self._need("initdb")), f"--pgdata={place}/{DATA}", f"--username={DATABASE}"]
+        making += [f"--pwfile={place}/{PASSWORD}", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C"]
+        process.become(as_user(user, home, [*making, "--no-sync", "--no-instructions"]))
         self._run_to_its_end(process)
         password.unlink()
         if process.exit_status != 0:
             raise self._why_it_ended(process.log_lines())
-        process.become(as_user(user, [str(self._need(self.program)), f"-D{data}", f"--config_file={folder / OPTIONS}"]))
+        serving = [str(self._need(self.program)), f"-D{place}/{DATA}", f"--config_file={place}/{OPTIONS}"]
+        process.become(as_user(user, home, serving))
 
     def _write_files(self, folder: Path) -> None:
         """Its configuration: what the experiment sets, then ours."""
+        home, user = folder / HOME, server_user()
+        place = reached_by(user, home)
         ours: dict[str, ConfigValue] = {
             "listen_addresses": "127.0.0.1",
             "port": self._endpoint.port,
             "unix_socket_directories": "",
-            "data_directory": str(folder / DATA),
-            "hba_file": str(folder / LOGINS),
+            "data_directory": f"{place}/{DATA}",
+            "hba_file": f"{place}/{LOGINS}",
             "password_encryption": "scram-sha-256",
             "logging_collector": False,
             "log_destination": "stderr",
             "lc_messages": "C",
         }
         logins = "host all all 127.0.0.1/32 scram-sha-256\n"
-        write_private(folder, {OPTIONS: options_text(self._settings.settings, ours), LOGINS: logins})
+        write_private(home, {OPTIONS: options_text(self._settings.settings, ours), LOGINS: logins})
+        for file in (OPTIONS, LOGINS):
+            let_read(user, home / file)
 
     def _read_back(self) -> None:
         requested = self._settings.settings
