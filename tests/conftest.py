@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from loadstone.secrecy import known_secrets as registry
+from loadstone.secrecy import known_secrets
 
 from .podman import image_elsewhere, mariadb_image, podman, podman_found  # noqa: F401 (fixtures)
 from .servers import certificates, context, debian_redis, scripted, user_redis  # noqa: F401 (fixtures)
@@ -74,9 +74,9 @@ def _lock_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
 @pytest.fixture(autouse=True)
 def _no_secret_of_another_test() -> Iterator[None]:
     """What one test learned to be a secret is a word like any other in the next."""
-    registry.forget()
+    known_secrets.forget()
     yield
-    registry.forget()
+    known_secrets.forget()
 
 
 @pytest.fixture(scope="session")

@@ -24,8 +24,8 @@ def test_every_comparison_says_what_it_can_show() -> None:
     lines = said(prospects(make_run_plan(find("json-documents"), budget_s=2 * 3600)))
     assert [line.partition(":")[0] for line in lines] == ["partial-update", "storage", "small-pool", "warm-up"]
     assert lines[2] == (
-        "small-pool: an estimate for a quiet machine: after 8 blocks a difference of 12 % shows 8 times in 10, after "
-        "40 (as the budget allows) one of 4 %; its first look measures how far blocks lie apart on this one"
+        "small-pool: an estimate for an idle machine: after 8 blocks a difference of 12 % shows 8 times in 10, after "
+        "40 (as the budget allows) one of 4 %; the first look measures the spread of blocks on this one"
     )
 
 
@@ -53,8 +53,8 @@ def test_more_pairs_and_shorter_trials_see_less() -> None:
         (
             [],
             {"blocks": 8},
-            "small-pool: an estimate for a quiet machine: after 8 blocks a difference of 9.3 % shows 8 times in 10; "
-            "its first look measures how far blocks lie apart on this one",
+            "small-pool: an estimate for an idle machine: after 8 blocks a difference of 9.3 % shows 8 times in 10; "
+            "the first look measures the spread of blocks on this one",
         ),
     ],
 )
@@ -98,7 +98,7 @@ def test_a_run_announces_its_question_and_its_time_and_forecasts_nothing() -> No
 
 def test_show_holds_the_prospects_beside_the_comparisons() -> None:
     text = describe_experiment(RunOptions(experiment="json-documents"))
-    assert text.count("an estimate for a quiet machine") == 4
+    assert text.count("an estimate for an idle machine") == 4
 
 
 def test_the_options_reach_the_plan() -> None:

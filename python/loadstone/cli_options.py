@@ -61,8 +61,8 @@ AllowAnyCommand = Annotated[
         "good, all that they hold, and their settings.",
     ),
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="Short trials; the verdicts say that it was quick.")]
-AsPublished = Annotated[bool, typer.Option("--as-published", help="The original's own counts, however few.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Short trials; the verdicts are marked as quick.")]
+AsPublished = Annotated[bool, typer.Option("--as-published", help="Use the original counts, however few.")]
 Seed = Annotated[
     int | None,
     typer.Option(
@@ -82,7 +82,7 @@ Blocks = Annotated[
         "--blocks",
         metavar="NUMBER",
         parser=whole("--blocks", "not a number of blocks", 1, 1000),
-        help="Measure so often, and compare once at the end.",
+        help="Measure this number of blocks, and compare once at the end.",
     ),
 ]
 Prometheus = Annotated[

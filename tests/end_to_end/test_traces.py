@@ -231,7 +231,7 @@ def test_a_server_that_froze_is_cleaned_later(lab: Lab, theirs: tuple[redis.Redi
         done = command.wait()
     finally:
         os.kill(pid, signal.SIGCONT)
-    assert "not everything of ours could be removed" in done.err
+    assert "not everything that loadstone made could be removed" in done.err
     assert f"loadstone clean runs/{lab.run().name}" in done.err.replace("\n", " ")
     assert "key loadstone:list" in done.err
     lab.until(lambda: len(ours(client)) > 100)

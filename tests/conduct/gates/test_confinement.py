@@ -81,7 +81,12 @@ def test_the_example_passes(app_with: Callable[[str, str], Path]) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "place", "why"),
     [
-        ("SADD loadstone:subject:post {id}", "COPY loadstone:a other", "data 'posts'", "its key 'other' is not ours"),
+        (
+            "SADD loadstone:subject:post {id}",
+            "COPY loadstone:a other",
+            "data 'posts'",
+            "its key 'other' is not loadstone's",
+        ),
         ("SADD loadstone:subject:post {id}", "FLUSHALL loadstone:x", "data 'posts'", "it acts on the whole server"),
         ("SADD loadstone:subject:post {id}", 'SADD loadstone:x "{id}', "data 'posts'", "its quotes are not closed"),
         (

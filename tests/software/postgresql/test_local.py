@@ -19,15 +19,15 @@ from loadstone.errors import ServerGone, UserError
 from loadstone.observe.watch import Watch
 from loadstone.software.host.process_trees import ProcessTreeMonitor
 from loadstone.software.host.processes import cpu_seconds
-from loadstone.software.postgresql import local as module
+from loadstone.software.postgresql import local as postgresql_local
 from loadstone.software.postgresql.control import PostgresqlControl
 from loadstone.software.postgresql.data import write_to_table
 from loadstone.software.postgresql.local import LocalPostgresql, PostgresqlSettings
-from loadstone.software.postgresql.marks import create_marked, mark_tables, marked_tables, owner_of, remove_database
 from loadstone.software.postgresql.monitor import PostgresqlMonitor
 from loadstone.software.postgresql.programs import find
 from loadstone.software.postgresql.session import PostgresqlSession
 from loadstone.software.postgresql.url import PostgresqlUrlSettings
+from loadstone.software.sql.marks import create_marked, mark_tables, marked_tables, owner_of, remove_database
 
 pytestmark = pytest.mark.skipif(find("initdb") is None, reason="no PostgreSQL: scripts/apt installs it where it can")
 SETTINGS = {"shared_buffers": "32MB", "Synchronous_Commit": False, "checkpoint_timeout": "15min"}
@@ -138,7 +138,7 @@ def test_what_the_server_does_not_take_is_said_in_one_line(
 
 
 def test_without_the_package_its_name_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(module, "find", lambda *_: None)
+    monkeypatch.setattr(postgresql_local, "find", lambda *_: None)
     with pytest.raises(UserError, match="apt-get install postgresql"):
         PostgresqlSettings().server("db").start(DeployContext(work_root=tmp_path))
 
@@ -278,7 +278,7 @@ def test_only_what_has_the_runs_mark_is_removed(server: LocalPostgresql) -> None
         assert (owner.run_id, owner.run_name) == (RUN, "unnamed")
         mark_tables(control, RUN, [Made("table_made", "post")])
         assert marked_tables(control, RUN) == {Made("table_made", "post")}
-        with pytest.raises(UserError, match="does not say that this run made it"):
+        with pytest.raises(UserError, match="is not marked as made by this run"):
             remove_database(control, "f" * 32)
         assert remove_database(control, RUN)
         assert not remove_database(control, RUN)
