@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+from functools import cache
 from pathlib import Path
 from string import Formatter
 
@@ -13,6 +14,7 @@ from loadstone.report.text.sentences import ENGLISH, GLOSSARIES, LANGUAGES, text
 PACKAGE = Path(__file__).parents[3] / "python" / "loadstone"
 
 
+@cache
 def made() -> list[tuple[str, str, frozenset[str] | None]]:
     """Where a message is made, its kind, and its figures (None: they are not written out)."""
     found: list[tuple[str, str, frozenset[str] | None]] = []
