@@ -43,12 +43,12 @@ def test_more_pairs_and_shorter_trials_see_less() -> None:
 @pytest.mark.parametrize(
     ("sets", "options", "sentence"),
     [
-        ([], {"blocks": 3}, "small-pool: 3 blocks are too few for a verdict; it takes at least 8"),
+        ([], {"blocks": 3}, "small-pool: 3 blocks are too few for a verdict; at least 8 are needed"),
         ([], {"budget_s": 60}, "small-pool: the budget may end before its first look, after 8 blocks"),
         (
             ["comparisons.small-pool.metric=response_ns.p99"],
             {},
-            "small-pool: what it can show depends on how response_ns.p99 spreads, which its first look will say",
+            "small-pool: what it can detect depends on the spread of response_ns.p99, which the first look will show",
         ),
         (
             [],

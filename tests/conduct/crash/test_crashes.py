@@ -131,8 +131,8 @@ def test_what_each_mode_keeps_is_counted_exactly(crash: Crash, mode: str) -> Non
 
 
 def test_a_loss_is_counted_to_the_key(crash: Crash, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys on both sides of where one batch of the look-up ends, and few enough for the slowest disk."""
-    monkeypatch.setattr("loadstone.conduct.crash.look_up.BATCH", 10)
+    """In several batches of the look-up: small ones, since a busy machine stores few keys in half a second."""
+    monkeypatch.setattr(look_up, "BATCH", 10)
     gone: list[str] = []
 
     def lose(client: redis.Redis) -> None:

@@ -51,7 +51,8 @@ def _errors(
     more = f" ({_percent(counted_per_s / correct_per_s - 1, 1)} more)" if correct_per_s else ""
     return (
         f"Operations failed in {failing} of {conditions} conditions, most at {label}: {_percent(failed_share, 2)}. "
-        f"Counted too, they would make {rounded(counted_per_s)} operations a second of {rounded(correct_per_s)} correct "
+        f"Counted too, they would make {rounded(counted_per_s)} operations a second of {rounded(correct_per_s)} "
+        "correct "
         f"replies{more}; only correct replies rank."
     )
 
