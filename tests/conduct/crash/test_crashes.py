@@ -9,6 +9,7 @@ import pytest
 import redis
 
 from loadstone import registry
+from loadstone.conduct.crash import look_up
 from loadstone.conduct.crash.crashes import Crashes
 from loadstone.conduct.measurement import Measurement
 from loadstone.deploy.deployments import Deployments
