@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from loadstone import registry
-from loadstone.deploy.deployments import Deployments, Ready
 from loadstone.deploy.control import TableStore
+from loadstone.deploy.deployments import Deployments, Ready
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.deploy.subjects.placeholders import Address, address_of, resolved
@@ -136,7 +136,9 @@ def shape_of(ready: Ready, store: str, post_id: int) -> object:
     return {name: value if name == b"_class" else None for name, value in kept.items()}
 
 
-@pytest.mark.parametrize(("store", "replicas"), [("mariadb", 1), ("postgresql", 1), ("redis-hash", 1), ("redis-json", 2)])
+@pytest.mark.parametrize(
+    ("store", "replicas"), [("mariadb", 1), ("postgresql", 1), ("redis-hash", 1), ("redis-json", 2)]
+)
 def test_memory_vs_disk(store: str, replicas: int, tmp_path: Path) -> None:
     """Posts that loadstone wrote are read; what is posted is kept in the same way, read by others, and counted."""
     trial = planned("memory-vs-disk", operation="write", store=store)

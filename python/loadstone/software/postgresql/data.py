@@ -57,7 +57,9 @@ def _count_on(writer: PostgresqlSession, table: str, rows: Rows) -> None:
         ((sequence,),) = writer.table(1, "SELECT pg_get_serial_sequence($1, $2)", f'"{table}"', column)
         if sequence is not None:
             largest = f'MAX("{column}")'
-            writer.query(f'SELECT setval($1::regclass, GREATEST({largest}, 1), {largest} >= 1) FROM "{table}"', sequence)
+            writer.query(
+                f'SELECT setval($1::regclass, GREATEST({largest}, 1), {largest} >= 1) FROM "{table}"', sequence
+            )
 
 
 def _chunks(content: bytes) -> Iterator[bytes]:
