@@ -27,7 +27,11 @@ def whole(option: str, wrong: str, lowest: int, highest: int | None = None) -> C
 
 Only = Annotated[
     list[str] | None,
-    typer.Option("--only", metavar="FACTOR=LEVEL[,LEVEL]", help="Run only these levels of a factor. Repeatable."),
+    typer.Option(
+        "--only",
+        metavar="FACTOR=LEVEL[,LEVEL]",
+        help="Run only these levels of a factor, also of those off by default. Repeatable.",
+    ),
 ]
 Set = Annotated[
     list[str] | None,

@@ -7,7 +7,7 @@ import pytest
 from loadstone.software.mariadb.confinement import require_counting, tables_changed
 from loadstone.software.sql.tokens import SqlProblem, statements_in
 
-SCHEMA = Path(__file__).parents[3] / "subjects" / "spring" / "src" / "main" / "resources" / "schema.sql"
+SCHEMA = Path(__file__).parents[3] / "subjects" / "spring" / "src" / "main" / "resources" / "schema-mariadb.sql"
 
 
 @pytest.mark.parametrize(

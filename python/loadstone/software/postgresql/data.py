@@ -37,6 +37,7 @@ def write_to_table(
         found = writer.count_rows(table)
         if found != rows.count:
             raise UserError(f"table '{table}' holds {found:,} rows of {rows.count:,} that were written")
+        _count_on(writer, table, rows)
         writer.query(f'ANALYZE "{table}"')
     return True
 
@@ -48,6 +49,17 @@ def _copy(writer: PostgresqlSession, table: str, rows: Rows, tell: Tell) -> None
         writer.copy_in(f'COPY "{table}" ({_columns(writer, rows)}) FROM STDIN', _chunks(content))
         done = min(rows.count, done + content.count(b"\n"))
         tell(done)
+
+
+def _count_on(writer: PostgresqlSession, table: str, rows: Rows) -> None:
+    """The numbers that the table gives to later rows begin after those that were written: COPY counts none of them."""
+    for column in rows.columns:
+        ((sequence,),) = writer.table(1, "SELECT pg_get_serial_sequence($1, $2)", f'"{table}"', column)
+        if sequence is not None:
+            largest = f'MAX("{column}")'
+            writer.query(
+                f'SELECT setval($1::regclass, GREATEST({largest}, 1), {largest} >= 1) FROM "{table}"', sequence
+            )
 
 
 def _chunks(content: bytes) -> Iterator[bytes]:

@@ -1,5 +1,6 @@
 """What a run will do, before it starts."""
 
+import shlex
 from collections.abc import Callable, Sequence
 
 from loadstone.report.text.english.grammar import listed, several
@@ -13,6 +14,12 @@ def duration(seconds: float) -> str:
     if seconds < 100:
         return f"{max(1, round(seconds))} s"
     return f"{round(seconds / 60)} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"
+
+
+def _off_by_default(factor: str, levels: Sequence[str], off: Sequence[str]) -> str:
+    """`off by default: postgresql; to measure every level: --only store=mariadb,redis,postgresql`."""
+    every = shlex.quote(f"{factor}={','.join(levels)}")
+    return f"off by default: {listed(off)}; to measure every level: --only {every}"
 
 
 def _table(
@@ -162,6 +169,7 @@ def _share(share: float) -> str:
 
 ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "plan_factors": "Factors (* the default, where a table or a comparison sets no other level)",
+    "plan_off_by_default": _off_by_default,
     "plan_tables": "Tables",
     "plan_comparisons": "Comparisons",
     "plan_crash_heading": "Crashes",
