@@ -90,8 +90,7 @@ def test_an_ordinary_user_starts_one() -> None:
         folder.rmdir()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_when_loadstone_ends_nothing_is_left(number: signal.Signals, tmp_path: Path) -> None:
+def test_when_loadstone_is_ended_nothing_is_left(tmp_path: Path) -> None:
     program = subprocess.Popen(
         [sys.executable, "-c", SERVES, tmp_path, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -101,7 +100,7 @@ def test_when_loadstone_ends_nothing_is_left(number: signal.Signals, tmp_path: P
         pid = int(program.stdout.readline().split()[0])
         below = [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]
         assert len(below) > 4
-        program.send_signal(number)
+        program.send_signal(signal.SIGTERM)
         wait_until(lambda: all(is_gone(one) for one in below), 30.0)
         wait_until(lambda: list(tmp_path.iterdir()) == [], 30.0)
 
