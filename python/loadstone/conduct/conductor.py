@@ -113,7 +113,7 @@ class Conductor:
     def _started(self, planned: Sequence[PlannedTrial], start: Callable[[], Started]) -> Started:
         kind = repr([(one.servers, one.subjects) for one in planned])
         if self._not_started[kind] >= START_TRIES:
-            raise UserError("its servers or its subject could not be started before; the first trial of it says why")
+            raise UserError("its servers or its subject could not be started before; its first trial gives the reason")
         try:
             started = start()
         except UserError:
