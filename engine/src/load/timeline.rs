@@ -21,6 +21,12 @@ impl Timeline {
         Self { starts_ns: [origin_ns, warm_up_ns, measure_ns, measure_end_ns.max(measure_ns)] }
     }
 
+    /// One slice of a drive whose users or arrivals count from `origin_ns`: what is intended before it is measured is
+    /// warm-up.
+    pub fn of_slice(origin_ns: u64, measure_ns: u64, end_ns: u64) -> Self {
+        Self { starts_ns: [origin_ns, origin_ns.min(measure_ns), measure_ns, end_ns] }
+    }
+
     pub fn origin_ns(&self) -> u64 {
         self.starts_ns[0]
     }
