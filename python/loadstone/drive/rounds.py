@@ -40,7 +40,8 @@ class RoundsDriver(Protocol):
     ) -> list[DriveRecord]:
         """Load the endpoints of all shares by turns; pass each interval on as it ends.
 
-        Returns a record a share, in their order. A drive that ends before the time, because its server is gone, ends all of them; every record says so.
+        A drive that ends before the time, because its server is gone, ends all of them; every record says so. There is
+        a record a share, in their order.
 
         Raises:
             DriveFailed: a connection could not be made, or a plan cannot be driven in slices (it ends by a number of
