@@ -87,6 +87,13 @@ mod tests {
     }
 
     #[test]
+    fn in_a_slice_all_that_is_not_measured_is_warm_up_or_drain() {
+        let of = |intended_ns| Timeline::of_slice(100, 300, 400).phase_of(intended_ns);
+        assert_eq!([of(150), of(299), of(300)], [Phase::WarmUp, Phase::WarmUp, Phase::Measure]);
+        assert_eq!([of(399), of(400)], [Phase::Measure, Phase::Drain]);
+    }
+
+    #[test]
     fn ending_early_leaves_later_phases_without_length() {
         let mut timeline = timeline();
         timeline.end_measure(2_000);

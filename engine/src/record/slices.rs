@@ -102,3 +102,33 @@ impl Slices {
         Phase::ALL.into_iter().map(|phase| (phase, times(phase))).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slice(begin_s: f64) -> SliceRecord {
+        SliceRecord {
+            round: 0,
+            position: 0,
+            begin_s,
+            end_s: begin_s + 1.0,
+            drained_s: begin_s + 1.5,
+            offered: 0,
+            completed: 0,
+            ok: 0,
+            failed: 0,
+            cpu_s: 0.0,
+            parts_cpu_s: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn the_phases_of_a_drive_in_slices_are_those_of_all_its_time() {
+        let slices = Slices { slices: vec![slice(2.0), slice(8.0)], measured_ns: 2_000_000_000, ..Slices::default() };
+        let times: Vec<_> = slices.phase_times().into_values().map(|phase| (phase.start_s, phase.end_s)).collect();
+        assert_eq!(times, [(0.0, 0.0), (0.0, 2.0), (2.0, 9.0), (9.0, 9.5)]);
+        assert_eq!(slices.measure_s(), 2.0);
+        assert!(Slices::default().phase_times().values().all(|phase| phase.end_s == 0.0));
+    }
+}

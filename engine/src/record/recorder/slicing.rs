@@ -171,3 +171,116 @@ fn enter(data: &mut IntervalData, at_ns: u64) {
         data.gaps_ns += at_ns.saturating_sub(data.end_ns);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Message, Times};
+    use super::*;
+    use crate::record::tally::End;
+    use std::sync::mpsc::{Receiver, channel};
+
+    const MS: u64 = 1_000_000;
+
+    /// A recorder of slices that delivers once 30 ms were measured.
+    fn recorder() -> (Recorder, Receiver<Message>) {
+        let (to_collector, messages) = channel();
+        let (_, spares) = channel();
+        let mut recorder = Recorder::new(0, 1, 0.03, spares, to_collector);
+        recorder.begin_in_slices(Timeline::of_slice(0, 0, 0));
+        (recorder, messages)
+    }
+
+    fn cross(recorder: &mut Recorder, now_ns: u64) {
+        while recorder.border_ns() <= now_ns {
+            recorder.cross_border(Gauges { bytes_sent: 10, ..Gauges::default() });
+        }
+    }
+
+    /// One operation that ended as it should.
+    fn operate(recorder: &mut Recorder, intended_ns: u64, completed_ns: u64) {
+        cross(recorder, intended_ns);
+        let member = recorder.timeline.phase_of(intended_ns);
+        recorder.offered(0, member);
+        recorder.sent(0, member);
+        cross(recorder, completed_ns);
+        recorder.ended(0, member, End::Correct, Times { intended_ns, sent_ns: intended_ns + 1, completed_ns });
+    }
+
+    /// A slice on the drive's own clock: 10 ms that settle, 20 ms that are measured, 5 ms that drain.
+    fn slice(recorder: &mut Recorder, begin_ns: u64, shift_ns: u64) -> SliceTally {
+        recorder.begin_slice(Timeline::of_slice(0, begin_ns + 10 * MS, begin_ns + 30 * MS), begin_ns, shift_ns);
+        for (intended_ms, completed_ms) in [(1, 2), (9, 11), (12, 13), (29, 32)] {
+            operate(recorder, begin_ns + intended_ms * MS, begin_ns + completed_ms * MS);
+        }
+        recorder.end_slice(begin_ns + 35 * MS, Gauges::default());
+        recorder.slice_tally(begin_ns + 35 * MS)
+    }
+
+    fn delivered(messages: &Receiver<Message>) -> Vec<IntervalData> {
+        let interval = |message| match message {
+            Message::Interval { data, .. } => Some(*data),
+            Message::End { .. } => None,
+        };
+        messages.try_iter().filter_map(interval).collect()
+    }
+
+    #[test]
+    fn a_slice_has_the_operations_of_its_window_followed_to_their_end_and_the_replies_that_came_in_it() {
+        let (mut recorder, _messages) = recorder();
+        for (begin_ns, shift_ns) in [(0, 0), (35 * MS, 1000 * MS)] {
+            let tally = slice(&mut recorder, begin_ns, shift_ns);
+            assert_eq!((tally.offered, tally.completed, tally.ok, tally.failed), (2, 2, 2, 0));
+            assert_eq!(tally.end_ns, begin_ns + shift_ns + 30 * MS);
+            assert_eq!(tally.drained_ns, begin_ns + shift_ns + 35 * MS);
+        }
+        let measured = &recorder.measured[0];
+        assert_eq!((measured.tally.ok, measured.window_ok, measured.earlier_ns), (4, 4, 2 * MS));
+    }
+
+    #[test]
+    fn intervals_are_gathered_over_slices_and_stand_on_the_common_clock() {
+        let (mut recorder, messages) = recorder();
+        slice(&mut recorder, 0, 100 * MS);
+        assert!(delivered(&messages).is_empty());
+        slice(&mut recorder, 35 * MS, 1000 * MS);
+        let [outside, window] = delivered(&messages).try_into().unwrap();
+        assert_eq!(
+            (outside.phase, outside.place, window.phase, window.place),
+            (Phase::Drain, (0, 0), Phase::Measure, (0, 1))
+        );
+        assert_eq!((outside.start_ns, outside.end_ns, outside.length_ns()), (100 * MS, 1070 * MS, 30 * MS));
+        assert_eq!((window.start_ns, window.end_ns, window.length_ns()), (110 * MS, 1065 * MS, 40 * MS));
+        let counted = |data: &IntervalData| (data.operations[0].tally.ok, data.operations[0].response.len());
+        // What settles has no latency; what was measured and ended in the drain has one there.
+        assert_eq!((counted(&outside), counted(&window)), ((4, 2), (4, 2)));
+        assert_eq!((outside.gauges.bytes_sent, window.gauges.bytes_sent), (20, 20));
+        recorder.finish(80 * MS, Gauges::default());
+        assert!(delivered(&messages).iter().all(|data| data.length_ns() == 0 && data.place.0 == 1));
+    }
+
+    #[test]
+    fn a_slice_that_is_stopped_is_as_long_as_it_was() {
+        let (mut recorder, messages) = recorder();
+        recorder.begin_slice(Timeline::of_slice(0, 10 * MS, 30 * MS), 0, 0);
+        operate(&mut recorder, 12 * MS, 13 * MS);
+        recorder.end_measure(15 * MS);
+        cross(&mut recorder, 15 * MS);
+        recorder.finish(15 * MS, Gauges::default());
+        assert_eq!((recorder.slice_tally(15 * MS).completed, recorder.slice_tally(15 * MS).end_ns), (1, 15 * MS));
+        let lengths: Vec<u64> = delivered(&messages).iter().map(IntervalData::length_ns).collect();
+        assert_eq!(lengths, [10 * MS, 5 * MS]);
+    }
+
+    #[test]
+    fn a_slice_without_a_window_measures_nothing() {
+        let (mut recorder, messages) = recorder();
+        recorder.begin_slice(Timeline::of_slice(0, 30 * MS, 30 * MS), 0, 0);
+        operate(&mut recorder, 12 * MS, 13 * MS);
+        operate(&mut recorder, 29 * MS, 31 * MS);
+        recorder.end_slice(32 * MS, Gauges::default());
+        assert_eq!(recorder.slice_tally(32 * MS).completed, 0);
+        recorder.finish(40 * MS, Gauges::default());
+        let all: Vec<_> = delivered(&messages).iter().map(|data| (data.length_ns(), data.cpu_ns > 0)).collect();
+        assert_eq!(all, [(32 * MS, true), (0, false)]);
+    }
+}
