@@ -5,6 +5,7 @@ use loadstone_engine::drive::Drive;
 use loadstone_engine::null_server::NullOptions;
 use loadstone_engine::plan::{Plan, PlanError};
 use loadstone_engine::record::outcome::DriveError;
+use loadstone_engine::rounds;
 use pyo3::exceptions::{PyConnectionError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -30,6 +31,11 @@ fn json(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
+fn seconds(timeout_s: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(timeout_s)
+        .map_err(|error| PyValueError::new_err(format!("timeout_s: {timeout_s}: {error}")))
+}
+
 /// One drive. Runs in threads of its own.
 #[pyclass(frozen, module = "loadstone._engine")]
 struct Engine {
@@ -49,8 +55,7 @@ impl Engine {
     }
 
     fn next_interval(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
-        let timeout = Duration::try_from_secs_f64(timeout_s)
-            .map_err(|error| PyValueError::new_err(format!("timeout_s: {timeout_s}: {error}")))?;
+        let timeout = seconds(timeout_s)?;
         Ok(py.detach(|| self.drive.next_interval(timeout)))
     }
 
@@ -65,6 +70,50 @@ impl Engine {
     fn result(&self, py: Python<'_>) -> PyResult<String> {
         loop {
             if let Some(record) = py.detach(|| self.drive.result(SIGNAL_TICK)).map_err(drive_error)? {
+                return json(&*record);
+            }
+            py.check_signals()?;
+        }
+    }
+}
+
+/// Several drives that take turns. They run in threads of their own.
+#[pyclass(frozen, module = "loadstone._engine")]
+struct Rounds {
+    rounds: rounds::Rounds,
+}
+
+#[pymethods]
+impl Rounds {
+    #[new]
+    fn new(py: Python<'_>, plans_json: Vec<String>, options_json: &str) -> PyResult<Self> {
+        let rounds = py.detach(|| rounds::Rounds::new(&plans_json, options_json));
+        Ok(Self { rounds: rounds.map_err(plan_error)? })
+    }
+
+    fn start(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.rounds.start()).map_err(drive_error)
+    }
+
+    fn next_interval(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<(usize, String)>> {
+        let timeout = seconds(timeout_s)?;
+        Ok(py.detach(|| self.rounds.next_interval(timeout)))
+    }
+
+    fn finished(&self) -> bool {
+        self.rounds.finished()
+    }
+
+    fn stop(&self) {
+        self.rounds.stop();
+    }
+
+    fn result(&self, py: Python<'_>, drive: usize) -> PyResult<String> {
+        if drive >= self.rounds.drives() {
+            return Err(PyValueError::new_err(format!("drive: {drive}: there are {}", self.rounds.drives())));
+        }
+        loop {
+            if let Some(record) = py.detach(|| self.rounds.result(drive, SIGNAL_TICK)).map_err(drive_error)? {
                 return json(&*record);
             }
             py.check_signals()?;
@@ -126,5 +175,5 @@ mod _engine {
     #[pymodule_export]
     use super::set_slowed_ns;
     #[pymodule_export]
-    use super::{Engine, NullServer, build};
+    use super::{Engine, NullServer, Rounds, build};
 }

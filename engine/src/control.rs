@@ -1,6 +1,12 @@
 //! What the threads of one drive share: when it began, when the measure phase ends, why it stopped.
 
+pub mod bell;
+pub mod turns;
+
+use self::bell::Bell;
+use self::turns::{Slice, Turns};
 use crate::machine::clock::{Clock, SECOND_NS, from_s, to_s};
+use crate::record::slices::{SliceTally, Slices};
 use mio::Waker;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -23,6 +29,8 @@ pub struct Control {
     draining: AtomicUsize,
     reach: Mutex<Reach>,
     wakers: Mutex<Vec<Arc<Waker>>>,
+    /// Of a drive in slices.
+    pub turns: Option<Turns>,
 }
 
 /// Whether the server can be reached.
@@ -53,6 +61,36 @@ impl Control {
             draining: AtomicUsize::new(threads),
             reach: Mutex::default(),
             wakers: Mutex::new(Vec::new()),
+            turns: None,
+        }
+    }
+
+    /// The same for a drive in slices; `bell` rings when its threads are done with one, and when it is stopped.
+    pub fn in_turns(self, bell: Arc<Bell>) -> Self {
+        Self { turns: Some(Turns::new(self.threads, bell)), ..self }
+    }
+
+    /// Gives a drive in slices its next one.
+    pub fn give(&self, slice: Slice) {
+        if let Some(turns) = &self.turns {
+            turns.give(slice);
+            self.wake_all();
+        }
+    }
+
+    /// What the threads did in the slice that they got last; None until all are done with it.
+    pub fn done(&self) -> Option<SliceTally> {
+        self.turns.as_ref().and_then(Turns::done)
+    }
+
+    /// Lets a drive in slices, which had all of `slices`, come to its end; `early` is why before the time.
+    pub fn end_turns(&self, slices: Slices, early: Option<&str>) {
+        if let Some(why) = early {
+            self.note_reason(why);
+        }
+        if let Some(turns) = &self.turns {
+            turns.end(slices);
+            self.wake_all();
         }
     }
 
@@ -116,11 +154,19 @@ impl Control {
         self.draining.load(Ordering::SeqCst) == 0
     }
 
+    /// Why the drive ends before the time. The first reason stands.
+    pub fn note_reason(&self, reason: impl Into<String>) {
+        lock(&self.reason).get_or_insert_with(|| reason.into());
+    }
+
     /// Ends the drive. The first reason stands.
     pub fn stop(&self, reason: impl Into<String>) {
-        lock(&self.reason).get_or_insert_with(|| reason.into());
+        self.note_reason(reason);
         self.stopped.store(true, Ordering::SeqCst);
         self.wake_all();
+        if let Some(turns) = &self.turns {
+            turns.bell.ring();
+        }
     }
 
     #[inline]

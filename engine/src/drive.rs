@@ -1,6 +1,7 @@
 //! One drive from outside: made from a plan, started, stopped; its intervals while it runs, its record at the end.
 
 use crate::control::Control;
+use crate::control::bell::Bell;
 use crate::load::{Shared, Workload};
 use crate::machine::affinity;
 use crate::machine::clock::{Clock, SECOND_NS, from_s};
@@ -11,12 +12,16 @@ use crate::record::collector::Collector;
 use crate::record::outbox::Outbox;
 use crate::record::outcome::{DriveError, DriveRecord};
 use crate::record::recorder::Message;
+use crate::record::slices::Slices;
+use crate::record::tally::IntervalData;
 use crate::worker::{Setup, Worker};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+/// Why a drive ended that was stopped from outside.
+pub const STOPPED: &str = "stopped on request";
 /// Files that a process has open besides the connections of its drive.
 const OTHER_FILES: u64 = 256;
 /// Notice that the threads get of the load's beginning.
@@ -34,6 +39,14 @@ pub struct Drive {
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
+/// What is left to do when the pool is open.
+#[derive(Debug)]
+pub struct Opened {
+    /// To each thread, from the collector.
+    spares: Vec<Sender<Box<IntervalData>>>,
+    messages: Receiver<Message>,
+}
+
 /// What is made from the plan before anything is opened.
 #[derive(Debug)]
 struct Prepared {
@@ -47,7 +60,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Drive {
     /// Checks all of the plan that can be checked without a server.
-    pub fn new(mut plan: Plan) -> Result<Self, PlanError> {
+    pub fn new(plan: Plan) -> Result<Self, PlanError> {
+        Self::make(plan, |plan| Control::new(Clock::new(), plan.threads, plan.timeouts.gone_s), Outbox::default())
+    }
+
+    /// A drive in slices, whose clock is that of others: `delivered` rings with each interval, `paused` after each slice.
+    pub fn in_turns(plan: Plan, clock: Clock, delivered: Arc<Bell>, paused: Arc<Bell>) -> Result<Self, PlanError> {
+        let control = |plan: &Plan| Control::new(clock, plan.threads, plan.timeouts.gone_s).in_turns(paused);
+        Self::make(plan, control, Outbox::ringing(delivered))
+    }
+
+    fn make(mut plan: Plan, control: impl FnOnce(&Plan) -> Control, outbox: Outbox) -> Result<Self, PlanError> {
         let is_cluster = plan.endpoints.iter().any(|endpoint| !endpoint.slots.is_empty());
         if is_cluster {
             plan.pool.connections = plan.pool.connections.max(plan.endpoints.len() as u32);
@@ -57,22 +80,11 @@ impl Drive {
         let workloads: Vec<Workload> =
             (0..plan.threads).map(|thread| Workload::new(&plan, shared.clone(), thread)).collect::<Result<_, _>>()?;
         let tls = resolve::tls_of(&plan)?;
-        let files = u64::from(plan.pool.connections) + OTHER_FILES;
-        let limit = affinity::raise_open_files(files);
-        if limit < files {
-            return Err(PlanError::new(
-                "pool.connections",
-                format!(
-                    "{}: this process may open {limit} files; raise it with `ulimit -n {files}`",
-                    plan.pool.connections
-                ),
-            ));
-        }
-        let control = Control::new(Clock::new(), plan.threads, plan.timeouts.gone_s);
+        require_files(u64::from(plan.pool.connections))?;
         Ok(Self {
+            control: Arc::new(control(&plan)),
             plan: Arc::new(plan),
-            control: Arc::new(control),
-            outbox: Arc::new(Outbox::default()),
+            outbox: Arc::new(outbox),
             shared,
             prepared: Mutex::new(Some(Prepared { workloads, tls })),
             threads: Mutex::default(),
@@ -83,11 +95,19 @@ impl Drive {
     ///
     /// Fails if a connection cannot be made, with the server's error text where there is one.
     pub fn start(&self) -> Result<(), DriveError> {
+        let opened = self.open()?;
+        let clock = self.control.clock;
+        let soon_ns = clock.now() + NOTICE_NS;
+        self.begin(opened, self.plan.start_at_unix_ns.map_or(soon_ns, |at| clock.from_unix_ns(at).max(soon_ns)))
+    }
+
+    /// Opens the pool.
+    pub fn open(&self) -> Result<Opened, DriveError> {
         let Some(prepared) = lock(&self.prepared).take() else {
             return Err(DriveError::Start("the drive was started before".into()));
         };
         let targets = resolve::targets(&self.plan, prepared.tls).map_err(DriveError::Start)?;
-        let (to_collector, from_workers) = channel();
+        let (to_collector, messages) = channel();
         let (opened, openings) = channel();
         let mut spares = Vec::new();
         for (thread, workload) in prepared.workloads.into_iter().enumerate() {
@@ -111,7 +131,7 @@ impl Drive {
         }
         drop((to_collector, opened));
         self.wait_for_the_pool(&openings)?;
-        self.begin(Collector::new(&self.plan, self.control.clone(), spares, self.outbox.clone()), from_workers)
+        Ok(Opened { spares, messages })
     }
 
     fn spawn(&self, name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), DriveError> {
@@ -119,8 +139,7 @@ impl Drive {
         match thread {
             Ok(thread) => lock(&self.threads).push(thread),
             Err(error) => {
-                self.control.stop("a thread could not be started");
-                self.join();
+                self.give_up("a thread could not be started");
                 return Err(DriveError::Start(format!("a thread could not be started: {error}")));
             }
         }
@@ -132,23 +151,26 @@ impl Drive {
         for _ in 0..self.plan.threads {
             let opening = openings.recv().unwrap_or_else(|_| Err("an engine thread ended unexpectedly".into()));
             if let Err(why) = opening {
-                self.control.stop("not started");
-                self.join();
+                self.give_up("not started");
                 return Err(DriveError::Start(why));
             }
         }
         Ok(())
     }
 
-    fn begin(&self, collector: Collector, messages: Receiver<Message>) -> Result<(), DriveError> {
-        let clock = self.control.clock;
-        let soon_ns = clock.now() + NOTICE_NS;
-        let origin_ns = self.plan.start_at_unix_ns.map_or(soon_ns, |at| clock.from_unix_ns(at).max(soon_ns));
+    /// Lets the load of an open drive begin at `origin_ns`; in slices, the first of which may be given from now on.
+    pub fn begin(&self, opened: Opened, origin_ns: u64) -> Result<(), DriveError> {
+        let Opened { spares, messages } = opened;
+        let collector = Collector::new(&self.plan, self.control.clone(), spares, self.outbox.clone());
         let shared = self.shared.clone();
         self.spawn("collector", move || collector.run(origin_ns, &messages, &shared))?;
         let phases = &self.plan.phases;
         let before_s = phases.ramp_up_s + phases.warm_up_s;
-        self.control.go(origin_ns, origin_ns.saturating_add(from_s(before_s + longest_measure_s(&self.plan))));
+        let measure_end_ns = match self.control.turns {
+            None => origin_ns.saturating_add(from_s(before_s + longest_measure_s(&self.plan))),
+            Some(_) => u64::MAX,
+        };
+        self.control.go(origin_ns, measure_end_ns);
         Ok(())
     }
 
@@ -164,7 +186,7 @@ impl Drive {
 
     /// Ends the drive within 100 ms.
     pub fn stop(&self) {
-        self.control.stop("stopped on request");
+        self.control.stop(STOPPED);
     }
 
     /// The record, once the drive has ended; None after `timeout`.
@@ -175,7 +197,18 @@ impl Drive {
         self.outbox.record(timeout)
     }
 
-    fn join(&self) {
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    pub fn control(&self) -> &Arc<Control> {
+        &self.control
+    }
+
+    /// Ends the drive, whose record nobody waits for, and its threads.
+    pub fn give_up(&self, why: &str) {
+        self.control.stop(why);
+        self.control.end_turns(Slices::default(), None);
         for thread in lock(&self.threads).drain(..) {
             // A thread that panicked has said so on its own.
             let _ = thread.join();
@@ -185,13 +218,35 @@ impl Drive {
 
 impl Drop for Drive {
     fn drop(&mut self) {
-        self.control.stop("dropped");
-        self.join();
+        self.give_up("dropped");
+    }
+}
+
+/// Makes sure that this process may open so many connections.
+pub fn require_files(connections: u64) -> Result<(), PlanError> {
+    let files = connections + OTHER_FILES;
+    let limit = affinity::raise_open_files(files);
+    if limit >= files {
+        return Ok(());
+    }
+    let message = format!("{connections}: this process may open {limit} files; raise it with `ulimit -n {files}`");
+    Err(PlanError::new("pool.connections", message))
+}
+
+/// Ends the drive if the thread that holds it panics: others wait for what it was to report.
+struct Watched(Arc<Control>);
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop("an engine thread ended unexpectedly");
+        }
     }
 }
 
 /// What one engine thread does.
 fn work(mut setup: Setup, opened: &Sender<Result<(), String>>) {
+    let _watched = Watched(setup.control.clone());
     setup.cpu = setup.cpu.filter(|&cpu| affinity::pin_to(cpu));
     affinity::exact_timers();
     let mut worker = match Worker::new(setup) {

@@ -6,4 +6,5 @@ pub mod histogram;
 pub mod outbox;
 pub mod outcome;
 pub mod recorder;
+pub mod slices;
 pub mod tally;

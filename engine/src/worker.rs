@@ -2,7 +2,7 @@
 //!
 //! A worker has a [`Schedule`] (what is due, and what waits), [`Connections`] and a [`Recording`]; its own part is what
 //! happens between them: `opening.rs` opens connections and gives them up, `dispatch.rs` brings operations to
-//! connections, `receive.rs` takes their replies, `ending.rs` reads back and reports.
+//! connections, `receive.rs` takes their replies, `slices.rs` pauses it, `ending.rs` reads back and reports.
 
 mod connections;
 mod dispatch;
@@ -13,6 +13,7 @@ mod queues;
 mod receive;
 mod recording;
 mod schedule;
+mod slices;
 
 use crate::control::Control;
 use crate::load::Workload;
@@ -64,6 +65,8 @@ pub struct Worker {
     schedule: Schedule,
     connections: Connections,
     recording: Recording,
+    /// The longest that a drain may take.
+    drain_ns: u64,
 }
 
 impl Worker {
@@ -79,13 +82,16 @@ impl Worker {
         control.add_waker(waiter.waker()?);
         let (shards, endpoints) = (workload.shards(), targets.len());
         let connections = Connections::new(&plan, (thread, threads), targets, shards, waiter);
+        let schedule = Schedule::new(&plan, thread, threads, shards);
+        let schedule = if control.turns.is_some() { schedule.in_slices() } else { schedule };
         let operations = workload.operations().len();
         let recorder = Recorder::new(thread, operations, plan.interval_s, spares, collector.clone());
         let names = workload.request_names().len();
         Ok(Self {
             now_ns: clock.now(),
             wire: plan.protocol.capabilities(),
-            schedule: Schedule::new(&plan, thread, threads, shards),
+            drain_ns: from_s(plan.phases.drain_s),
+            schedule,
             recording: Recording::new(recorder, connections.len(), endpoints, names),
             connections,
             thread,
@@ -106,11 +112,17 @@ impl Worker {
         let Some(origin_ns) = self.control.origin_ns() else {
             return;
         };
-        let end_ns = self.control.measure_end_ns();
-        self.recording.recorder.begin(Timeline::new(&self.plan.phases, origin_ns, end_ns));
-        self.connections.refused.clear();
-        self.load(&mut events);
-        let ended = self.end_load();
+        let control = self.control.clone();
+        let ended = match &control.turns {
+            Some(turns) => self.load_in_slices(turns, origin_ns, &mut events),
+            None => {
+                let timeline = Timeline::new(&self.plan.phases, origin_ns, control.measure_end_ns());
+                self.recording.recorder.begin(timeline);
+                self.connections.refused.clear();
+                self.load(&mut events);
+                self.end_load()
+            }
+        };
         self.read_back(&mut events);
         self.report(ended);
     }
@@ -184,14 +196,16 @@ impl Worker {
     }
 
     /// Whether everything ended after the measure phase, or there is no more time for it.
-    fn has_drained(&self) -> bool {
-        let in_drain = self.now_ns >= self.recording.timeline().start_ns(Phase::Drain);
+    fn has_drained(&mut self) -> bool {
+        if self.now_ns < self.recording.timeline().start_ns(Phase::Drain) {
+            return false;
+        }
         let is_idle = self.connections.in_flight == 0 && self.schedule.queues.is_empty();
-        in_drain && (is_idle || self.connections.polled.done_ns() >= self.drain_end_ns())
+        is_idle || (self.connections.polled.done_ns() >= self.drain_end_ns() && self.gives_up_draining())
     }
 
     fn drain_end_ns(&self) -> u64 {
-        self.recording.timeline().start_ns(Phase::Drain).saturating_add(from_s(self.plan.phases.drain_s))
+        self.recording.timeline().start_ns(Phase::Drain).saturating_add(self.drain_ns)
     }
 
     /// When something is to be done although no event comes.

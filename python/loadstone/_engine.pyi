@@ -16,6 +16,29 @@ class Engine:
     def result(self) -> str:
         """Wait for the end; the `DriveRecord` as JSON."""
 
+class Rounds:
+    """Several drives that take turns: all pools are open at once, and while one has its slice the others are paused.
+
+    A slice is settled, measured, and drained until nothing is in flight. Time paused does not exist for a drive. They
+    run in threads of their own, without the GIL.
+
+    options (JSON): {"slice_s": 0.1, "settle_s": 0.015, "orders": [[1, 0], [0, 1], ...],
+    "parts": [{"redis": [pid, ...]}, ...]}; see `drive/rounds.py`.
+    """
+
+    def __init__(self, plans_json: list[str], options_json: str) -> None:
+        """Raises ValueError naming the field, and the plan as `plans[0]`, when they cannot be driven in slices."""
+    def start(self) -> None:
+        """Open all pools and begin. Raises ConnectionError with the server's error text if one cannot be opened."""
+    def next_interval(self, timeout_s: float) -> tuple[int, str] | None:
+        """The next `Interval` of any drive, by its number, as JSON; None after `timeout_s` or when all were taken."""
+    def finished(self) -> bool:
+        """True once every drive ended and every interval was handed out."""
+    def stop(self) -> None:
+        """End all drives within 100 ms; their records then say `stopped`. A signal handler's thread may call it."""
+    def result(self, drive: int) -> str:
+        """Wait for the end of one drive; its `DriveRecord` as JSON. Raises ValueError if there is no such drive."""
+
 class NullServer:
     """Answers any command or HTTP request at once with a reply of the right kind and size: the driver's ceiling.
 

@@ -21,6 +21,12 @@ impl Timeline {
         Self { starts_ns: [origin_ns, warm_up_ns, measure_ns, measure_end_ns.max(measure_ns)] }
     }
 
+    /// One slice of a drive whose users or arrivals count from `origin_ns`: what is intended before it is measured is
+    /// warm-up.
+    pub fn of_slice(origin_ns: u64, measure_ns: u64, end_ns: u64) -> Self {
+        Self { starts_ns: [origin_ns, origin_ns.min(measure_ns), measure_ns, end_ns] }
+    }
+
     pub fn origin_ns(&self) -> u64 {
         self.starts_ns[0]
     }
@@ -78,6 +84,13 @@ mod tests {
     fn phases_of_no_length_have_no_members() {
         let phases = Phases { ramp_up_s: 0.0, warm_up_s: 0.0, ..Phases::default() };
         assert_eq!(Timeline::new(&phases, 100, 200).phase_of(100), Phase::Measure);
+    }
+
+    #[test]
+    fn in_a_slice_all_that_is_not_measured_is_warm_up_or_drain() {
+        let of = |intended_ns| Timeline::of_slice(100, 300, 400).phase_of(intended_ns);
+        assert_eq!([of(150), of(299), of(300)], [Phase::WarmUp, Phase::WarmUp, Phase::Measure]);
+        assert_eq!([of(399), of(400)], [Phase::Measure, Phase::Drain]);
     }
 
     #[test]

@@ -11,6 +11,8 @@ use std::collections::BinaryHeap;
 pub struct Users {
     /// Users who start later or think, by the time at which they are ready.
     asleep: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Users who are ready and wait for the drive to go on.
+    held: Vec<u32>,
     /// Operations left to each user; empty when there is no limit.
     left: Vec<u64>,
     /// Parts of each user's batch that have not ended; empty where batches are not split.
@@ -33,6 +35,7 @@ impl Users {
         let total = asleep.len();
         Self {
             asleep,
+            held: Vec::with_capacity(total),
             left: closed.operations_per_user.map_or(Vec::new(), |operations| vec![operations; total]),
             parts: Vec::new(),
             think_ns: closed.think_time_ms * 1e6,
@@ -112,6 +115,16 @@ impl Users {
                 taken as usize
             }
         }
+    }
+
+    /// A user does nothing before the drive goes on.
+    pub fn hold(&mut self, user: u32) {
+        self.held.push(user);
+    }
+
+    /// The drive goes on: users who were held are ready at `ready_ns`.
+    pub fn release(&mut self, ready_ns: u64) {
+        self.asleep.extend(self.held.drain(..).map(|user| Reverse((ready_ns, user))));
     }
 
     /// A user does nothing more.
@@ -224,6 +237,16 @@ mod tests {
         users.split(1, 2);
         users.split(0, 1);
         assert_eq!([users.part_ended(1), users.part_ended(0), users.part_ended(1)], [false, true, true]);
+    }
+
+    #[test]
+    fn users_who_are_held_are_ready_when_the_drive_goes_on() {
+        let mut users = Users::new(&closed(2), &Phases { ramp_up_s: 0.0, ..Phases::default() }, 1, 0, 1);
+        assert_eq!([users.wake(0), users.wake(0)], [Some((0, 0)), Some((1, 0))]);
+        users.hold(1);
+        assert_eq!((users.wake(100), users.active()), (None, 2));
+        users.release(50);
+        assert_eq!([users.wake(100), users.wake(100)], [Some((1, 50)), None]);
     }
 
     #[test]

@@ -30,6 +30,16 @@ impl Clock {
         nanoseconds(self.base.elapsed())
     }
 
+    /// The same clock, set back by so much.
+    pub fn set_back(&self, shift_ns: u64) -> Self {
+        Self { base: self.base + Duration::from_nanos(shift_ns), base_unix_ns: self.base_unix_ns + shift_ns }
+    }
+
+    /// The instant at which the reading is `reading_ns`.
+    pub fn instant(&self, reading_ns: u64) -> Instant {
+        self.base + Duration::from_nanos(reading_ns)
+    }
+
     /// The reading as nanoseconds since 1970.
     pub fn to_unix_ns(&self, reading_ns: u64) -> u64 {
         self.base_unix_ns + reading_ns
@@ -107,6 +117,17 @@ mod tests {
         let clock = Clock::new();
         assert_eq!(clock.from_unix_ns(clock.to_unix_ns(123_456)), 123_456);
         assert_eq!(clock.from_unix_ns(1), 0);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_is_behind_by_that_and_as_late_in_the_day() {
+        let clock = Clock::new();
+        let behind = clock.set_back(1_000_000_000_000);
+        assert_eq!(behind.now(), 0, "it has not begun");
+        assert_eq!(behind.to_unix_ns(0), clock.to_unix_ns(1_000_000_000_000));
+        assert_eq!(behind.instant(5), clock.instant(1_000_000_000_005));
+        let (before, behind, after) = (clock.now(), clock.set_back(1).now(), clock.now());
+        assert!(before.saturating_sub(1) <= behind && behind < after, "{before} {behind} {after}");
     }
 
     #[test]

@@ -25,6 +25,11 @@ impl Waiter {
         Ok(Self { poll: Poll::new()?, clock, spin_ns })
     }
 
+    /// Instants are those of another clock from now on.
+    pub fn set_clock(&mut self, clock: Clock) {
+        self.clock = clock;
+    }
+
     pub fn registry(&self) -> &Registry {
         self.poll.registry()
     }

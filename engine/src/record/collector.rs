@@ -1,6 +1,7 @@
 //! The collector: merges what the threads deliver into intervals, and keeps what the record needs.
 
 use crate::control::Control;
+use crate::control::turns::Turns;
 use crate::load::Shared;
 use crate::machine::clock::{Clock, to_s};
 use crate::plan::Plan;
@@ -9,7 +10,7 @@ use crate::record::histogram::{self, Encoder};
 use crate::record::outbox::Outbox;
 use crate::record::outcome::{Interval, IntervalOperation, Latency, Phase};
 use crate::record::recorder::Message;
-use crate::record::tally::{IntervalData, Tally};
+use crate::record::tally::{IntervalData, Place, Tally};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
@@ -22,9 +23,6 @@ struct Pending {
     owner: usize,
     cpu_ns: Vec<u64>,
 }
-
-/// Where an interval stands in the drive: its phase, and its number within it.
-type Place = (Phase, u32);
 
 pub struct Collector {
     clock: Clock,
@@ -99,13 +97,14 @@ impl Collector {
             clock_quantum_ns: quantum_ns,
             origin_ns,
             acknowledged: shared.acknowledged(),
+            slices: self.control.turns.as_ref().map(Turns::wait_for_the_record),
             stopped: self.control.reason(),
         };
         self.outbox.finish(drive.record());
     }
 
     fn take_interval(&mut self, thread: usize, data: Box<IntervalData>, origin_ns: u64) {
-        let place = (data.phase, data.number);
+        let place = data.place;
         self.reached[thread] = Some(place);
         if data.phase == Phase::Measure {
             self.measure_cpu_ns[thread] += data.cpu_ns;
@@ -190,7 +189,7 @@ impl Collector {
             index: self.published - 1,
             phase: data.phase,
             start_s: to_s(data.start_ns - origin_ns),
-            duration_s: to_s(data.end_ns - data.start_ns),
+            duration_s: to_s(data.length_ns()),
             start_unix_ns: self.clock.to_unix_ns(data.start_ns),
             operations,
             bytes_sent: data.gauges.bytes_sent,
@@ -231,7 +230,7 @@ mod tests {
 
     fn data(phase: Phase, number: u32, (start_ns, end_ns): (u64, u64), ok: u64) -> Box<IntervalData> {
         let mut data = Box::new(IntervalData::new(1));
-        (data.phase, data.number, data.start_ns, data.end_ns) = (phase, number, start_ns, end_ns);
+        (data.phase, data.place, data.start_ns, data.end_ns) = (phase, (phase as u32, number), start_ns, end_ns);
         data.operations[0].tally.ok = ok;
         data.operations[0].response.record_n(1000, ok).unwrap();
         data

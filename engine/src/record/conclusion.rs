@@ -7,6 +7,7 @@ use crate::record::outcome::{
     AcknowledgedRecord, CommandRecord, Connections, DriveRecord, EndpointRecord, Latency, OperationRecord, Phase,
     PhaseTimes, ReadBack, ThreadRecord,
 };
+use crate::record::slices::Slices;
 use crate::record::tally::{Measured, Tally};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
@@ -71,13 +72,16 @@ pub struct WholeDrive {
     pub clock_quantum_ns: u64,
     pub origin_ns: u64,
     pub acknowledged: Option<AcknowledgedRecord>,
+    /// Of a drive in slices.
+    pub slices: Option<Slices>,
     pub stopped: Option<String>,
 }
 
 impl WholeDrive {
     pub fn record(self) -> DriveRecord {
-        let phases = self.phase_times();
+        let phases = self.slices.as_ref().map_or_else(|| self.phase_times(), Slices::phase_times);
         let measure = phases[&Phase::Measure];
+        let measure_s = self.slices.as_ref().map_or(measure.end_s - measure.start_s, Slices::measure_s);
         let (mut pool_wait, mut schedule_lag) = (histogram::empty(), histogram::empty());
         let (mut connections, mut read_back) = (Connections::default(), ReadBack::default());
         let mut endpoints = vec![EndpointRecord::default(); self.ends.first().map_or(0, |end| end.endpoints.len())];
@@ -96,7 +100,7 @@ impl WholeDrive {
             engine: format!("loadstone-engine {}", env!("CARGO_PKG_VERSION")),
             started_unix_ns: self.clock.to_unix_ns(self.origin_ns),
             phases,
-            measure_s: measure.end_s - measure.start_s,
+            measure_s,
             operations: self.operations(),
             total: self.total.counts(in_flight, unsent),
             pool_wait_ns: Latency::of(&pool_wait),
@@ -105,6 +109,8 @@ impl WholeDrive {
             bytes_sent: self.ends.iter().map(|end| end.bytes_sent).sum(),
             bytes_received: self.ends.iter().map(|end| end.bytes_received).sum(),
             threads: self.threads(),
+            slices: self.slices.as_ref().map_or_else(Vec::new, |all| all.slices.clone()),
+            cpus: self.slices.map_or_else(BTreeMap::new, |all| all.cpus),
             connections,
             endpoints,
             read_back,
@@ -173,7 +179,7 @@ impl WholeDrive {
             ThreadRecord {
                 cpu: end.cpu,
                 cpu_s: to_s(cpu_ns),
-                wall_s: to_s(end_ns - start_ns),
+                wall_s: self.slices.as_ref().map_or(to_s(end_ns - start_ns), Slices::measure_s),
                 waited_s: end.measure_waited_ns.map(to_s),
             }
         };

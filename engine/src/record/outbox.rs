@@ -1,5 +1,6 @@
 //! What a drive delivers: intervals while it runs, the record at its end.
 
+use crate::control::bell::Bell;
 use crate::record::outcome::{DriveError, DriveRecord, Interval};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -24,9 +25,23 @@ impl Contents {
 pub struct Outbox {
     contents: Mutex<Contents>,
     changed: Condvar,
+    /// Rings for who waits for several of them.
+    bell: Option<Arc<Bell>>,
 }
 
 impl Outbox {
+    /// An outbox that rings a bell, too, when there is something in it.
+    pub fn ringing(bell: Arc<Bell>) -> Self {
+        Self { bell: Some(bell), ..Self::default() }
+    }
+
+    fn announce(&self) {
+        self.changed.notify_all();
+        if let Some(bell) = &self.bell {
+            bell.ring();
+        }
+    }
+
     fn contents(&self) -> MutexGuard<'_, Contents> {
         self.contents.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -40,7 +55,7 @@ impl Outbox {
     pub fn add_interval(&self, interval: &Interval) {
         let text = serde_json::to_string(interval).expect("an interval has text keys only");
         self.contents().intervals.push_back(text);
-        self.changed.notify_all();
+        self.announce();
     }
 
     /// The collector holds the guard; if that is dropped without a record, no caller waits for one.
@@ -51,7 +66,7 @@ impl Outbox {
     /// The drive has ended.
     pub fn finish(&self, record: DriveRecord) {
         self.contents().record = Some(Arc::new(record));
-        self.changed.notify_all();
+        self.announce();
     }
 
     /// The next interval as JSON; None after `timeout`, or at once when all were taken.
@@ -83,7 +98,7 @@ pub struct Guard(Arc<Outbox>);
 impl Drop for Guard {
     fn drop(&mut self) {
         self.0.contents().broken = true;
-        self.0.changed.notify_all();
+        self.0.announce();
     }
 }
 

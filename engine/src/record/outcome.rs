@@ -1,6 +1,8 @@
 //! What a drive delivers: the mirror of `python/loadstone/drive/outcome.py`.
 
+use crate::machine::cpu_times::CpuTimes;
 use crate::plan::PlanError;
+use crate::record::slices::SliceRecord;
 use hdrhistogram::Histogram;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -252,6 +254,11 @@ pub struct DriveRecord {
     pub bytes_sent: u64,
     pub bytes_received: u64,
     pub threads: Vec<ThreadRecord>,
+    /// Of a drive in slices: those that were measured, and what each CPU did in their windows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slices: Vec<SliceRecord>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub cpus: BTreeMap<usize, CpuTimes>,
     pub connections: Connections,
     pub endpoints: Vec<EndpointRecord>,
     pub read_back: ReadBack,

@@ -1,7 +1,9 @@
 //! What one thread observed: counts and histograms of the current interval and of the measure phase.
 //!
 //! Nothing is allocated per operation. At the end of an interval its data go to the collector and an
-//! empty set that came back from there takes their place.
+//! empty set that came back from there takes their place. Of a drive in slices see `recorder/slicing.rs`.
+
+mod slicing;
 
 use crate::load::timeline::Timeline;
 use crate::machine::clock::{from_s, thread_cpu_ns};
@@ -11,6 +13,7 @@ use crate::record::histogram;
 use crate::record::outcome::Phase;
 use crate::record::tally::{End, Gauges, IntervalData, Measured};
 use hdrhistogram::Histogram;
+use slicing::Slicing;
 use std::sync::mpsc::{Receiver, Sender};
 
 /// From a thread to the collector.
@@ -50,6 +53,8 @@ pub struct Recorder {
     pub pool_wait: Histogram<u64>,
     pub schedule_lag: Histogram<u64>,
     pub overflowed: u64,
+    /// Of a drive in slices.
+    slicing: Option<Slicing>,
 }
 
 impl Recorder {
@@ -78,6 +83,7 @@ impl Recorder {
             pool_wait: histogram::empty(),
             schedule_lag: histogram::empty(),
             overflowed: 0,
+            slicing: None,
         }
     }
 
@@ -85,10 +91,15 @@ impl Recorder {
     pub fn begin(&mut self, timeline: Timeline) {
         self.timeline = timeline;
         self.current.start_ns = timeline.origin_ns();
-        self.cpu_at_start_ns = thread_cpu_ns();
         self.run_delay = RunDelay::of_this_thread();
-        self.waited_at_start_ns = self.run_delay.read_ns();
+        self.note_usage();
         self.set_border();
+    }
+
+    /// What the thread uses from now on is that of the current interval.
+    fn note_usage(&mut self) {
+        self.cpu_at_start_ns = thread_cpu_ns();
+        self.waited_at_start_ns = self.run_delay.read_ns();
     }
 
     pub fn phase(&self) -> Phase {
@@ -108,54 +119,71 @@ impl Recorder {
     }
 
     fn set_border(&mut self) {
+        if let Some(slicing) = &self.slicing {
+            self.border_ns = slicing.border_ns(&self.timeline);
+            return;
+        }
         let phase_end_ns = self.timeline.end_ns(self.current.phase);
         self.border_ns = phase_end_ns.min(self.current.start_ns.saturating_add(self.interval_ns));
     }
 
     /// Goes past the current border: delivers the interval and begins the next one.
     pub fn cross_border(&mut self, gauges: Gauges) {
+        if self.slicing.is_some() {
+            return self.cross_within_slice(gauges);
+        }
         let (phase, end_ns) = (self.current.phase, self.border_ns);
         let (next_phase, number) = if end_ns >= self.timeline.end_ns(phase) {
             (Phase::ALL[(phase as usize + 1).min(3)], 0)
         } else {
-            (phase, self.current.number + 1)
+            (phase, self.current.place.1 + 1)
         };
         self.deliver(end_ns, gauges);
         self.current.phase = next_phase;
-        self.current.number = number;
+        self.current.place = (next_phase as u32, number);
         self.current.start_ns = end_ns;
         self.set_border();
     }
 
     /// Delivers the last interval, which ends at `now_ns`. There are no more borders.
     pub fn finish(&mut self, now_ns: u64, gauges: Gauges) {
-        self.deliver(now_ns.max(self.current.start_ns), gauges);
+        if self.slicing.is_some() {
+            self.finish_slices(now_ns, gauges);
+        } else {
+            self.deliver(now_ns.max(self.current.start_ns), gauges);
+        }
         self.border_ns = u64::MAX;
     }
 
     fn deliver(&mut self, end_ns: u64, gauges: Gauges) {
-        let cpu_ns = thread_cpu_ns();
         self.current.end_ns = end_ns;
         self.current.gauges = gauges;
-        self.current.cpu_ns = cpu_ns.saturating_sub(self.cpu_at_start_ns);
-        self.cpu_at_start_ns = cpu_ns;
-        self.note_run_delay();
-        let operations = self.current.operations.len();
-        let empty = self.spares.try_recv().unwrap_or_else(|_| Box::new(IntervalData::new(operations)));
+        self.current.cpu_ns = self.charge();
+        let empty = self.empty();
         let data = std::mem::replace(&mut self.current, empty);
+        self.send(data);
+    }
+
+    fn empty(&mut self) -> Box<IntervalData> {
+        let operations = self.current.operations.len();
+        self.spares.try_recv().unwrap_or_else(|_| Box::new(IntervalData::new(operations)))
+    }
+
+    fn send(&self, data: Box<IntervalData>) {
         // Without a collector no one needs the data: the drive is being torn down.
         let _ = self.collector.send(Message::Interval { thread: self.thread, data });
     }
 
-    /// Adds what the thread waited for a CPU in the interval that ends, if that is a measured one.
-    fn note_run_delay(&mut self) {
-        let waited_ns = self.run_delay.read_ns();
+    /// The CPU time of the thread since it was noted last. What it waited for a CPU is added if that is measured.
+    fn charge(&mut self) -> u64 {
+        let (cpu_ns, waited_ns) = (self.cpu_at_start_ns, self.waited_at_start_ns);
+        self.note_usage();
         if self.current.phase == Phase::Measure
-            && let (Some(now_ns), Some(before_ns)) = (waited_ns, self.waited_at_start_ns)
+            && let (Some(now_ns), Some(before_ns)) = (self.waited_at_start_ns, waited_ns)
         {
             *self.measure_waited_ns.get_or_insert(0) += now_ns.saturating_sub(before_ns);
         }
-        self.waited_at_start_ns = waited_ns;
+        self.cpu_at_start_ns.saturating_sub(cpu_ns)
     }
 
     #[inline]
@@ -293,7 +321,7 @@ mod tests {
         assert_eq!((measured.response_sum_ns, measured.earlier_ns), (3 * MS, MS));
         let delivered: Vec<_> = intervals(&messages)
             .iter()
-            .map(|data| (data.phase, data.number, data.operations[0].tally.ok, data.operations[0].response.len()))
+            .map(|data| (data.phase, data.place.1, data.operations[0].tally.ok, data.operations[0].response.len()))
             .collect();
         // The first operation ended in the measure phase without being measured; the last in the drain.
         let expected = [(Phase::WarmUp, 0, 0, 0), (Phase::Measure, 0, 2, 1), (Phase::Measure, 1, 0, 0)];

@@ -48,6 +48,11 @@ impl Tally {
         }
     }
 
+    /// What ended in anything but a correct reply.
+    pub fn failed(&self) -> u64 {
+        self.timeouts + self.errors.iter().map(|(_, count)| count).sum::<u64>()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.errors.is_empty() && self.offered + self.sent + self.ok + self.timeouts + self.dropped == 0
     }
@@ -95,14 +100,18 @@ pub struct IntervalTally {
     pub service: Histogram<u64>,
 }
 
+/// Where an interval stands among those of a drive: of a phase, or of a batch of slices, and its number there.
+pub type Place = (u32, u32);
+
 /// One thread's share of an interval.
 #[derive(Debug, Clone)]
 pub struct IntervalData {
     pub phase: Phase,
-    /// Number of the interval within its phase.
-    pub number: u32,
+    pub place: Place,
     pub start_ns: u64,
     pub end_ns: u64,
+    /// Time between start and end that is no part of it.
+    pub gaps_ns: u64,
     pub operations: Vec<IntervalTally>,
     pub cpu_ns: u64,
     pub gauges: Gauges,
@@ -117,13 +126,19 @@ impl IntervalData {
         };
         Self {
             phase: Phase::RampUp,
-            number: 0,
+            place: Place::default(),
             start_ns: 0,
             end_ns: 0,
+            gaps_ns: 0,
             operations: vec![tally; operations],
             cpu_ns: 0,
             gauges: Gauges::default(),
         }
+    }
+
+    /// How long it was.
+    pub fn length_ns(&self) -> u64 {
+        (self.end_ns - self.start_ns).saturating_sub(self.gaps_ns)
     }
 
     pub fn clear(&mut self) {

@@ -1,7 +1,7 @@
 //! The connections of a thread: its pool, its sockets, and which of them need something done.
 
 use super::polled::Polled;
-use crate::machine::clock::SECOND_NS;
+use crate::machine::clock::{Clock, SECOND_NS};
 use crate::net::connection::{Connection, State, Target};
 use crate::net::inbox::Inbox;
 use crate::net::pool::Pool;
@@ -213,6 +213,20 @@ impl Connections {
             }
         }
         None
+    }
+
+    /// The drive was paused and goes on at `now_ns` on `clock`: deadlines that were set meanwhile are not on it.
+    pub fn go_on(&mut self, clock: Clock, now_ns: u64) {
+        self.waiter.set_clock(clock);
+        self.polled = Polled::default();
+        (self.check_ns, self.scan_ns) = (now_ns, now_ns);
+        self.refused.clear();
+        for &number in &self.opening {
+            let connection = &mut self.all[number];
+            let longest_ns =
+                if connection.state == State::BackingOff { connection.backoff_ns } else { self.connect_ns };
+            connection.deadline_ns = connection.deadline_ns.min(now_ns + longest_ns);
+        }
     }
 
     /// The next check is due when a connection that is being opened, or the oldest request, may be late.

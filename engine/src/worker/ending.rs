@@ -47,6 +47,7 @@ impl Worker {
         let (connections, users) = (self.connections.pool.open(), self.schedule.active_users());
         let gauges = self.recording.gauges(connections, users, self.schedule.queues.len());
         self.recording.recorder.finish(end_ns, gauges);
+        self.schedule.take_back();
         let mut left = vec![Left::default(); self.workload.operations().len()];
         self.count_waiting(&mut left, end_ns);
         self.count_in_flight(&mut left, end_ns);
@@ -62,7 +63,9 @@ impl Worker {
                     self.workload.abandon(&request);
                     let operation = usize::from(request.operation);
                     left[operation].waited(&waiting);
-                    self.recording.recorder.went_on_until(operation, waiting.intended_ns, end_ns);
+                    if waiting.member != Phase::Measure {
+                        self.recording.recorder.went_on_until(operation, waiting.intended_ns, end_ns);
+                    }
                 }
             }
         }
@@ -77,7 +80,9 @@ impl Worker {
                 let operation = usize::from(task.request.operation);
                 left[operation].in_flight += 1;
                 left[operation].measured_in_flight += u64::from(task.member == Phase::Measure);
-                self.recording.recorder.went_on_until(operation, task.intended_ns, end_ns);
+                if task.member != Phase::Measure {
+                    self.recording.recorder.went_on_until(operation, task.intended_ns, end_ns);
+                }
             }
         }
         self.connections.in_flight = 0;

@@ -69,7 +69,8 @@ impl Worker {
         counts.failed += 1;
         counts.no_local_port += u64::from(kind == ErrorKind::NoLocalPort);
         self.connections.back_off(number, self.now_ns);
-        self.control.opening_failed(self.now_ns, &text);
+        // A server is gone, or not, whether or not this drive is paused.
+        self.control.opening_failed(self.control.clock.now(), &text);
         self.connections.first_failure.get_or_insert(text);
         if self.wire.fails_without_connection {
             self.connections.refused.push((self.connections.pool.shard_of(number), kind));

@@ -88,6 +88,15 @@ impl Queues {
         self.waiting += 1;
     }
 
+    /// Adds all that waits in `other`, after what waits here.
+    pub fn append(&mut self, mut other: Queues) {
+        for (queue, more) in self.queues.iter_mut().zip(&mut other.queues) {
+            queue.waiting.append(&mut more.waiting);
+            queue.requests.append(&mut more.requests);
+        }
+        self.waiting += other.waiting;
+    }
+
     /// Who waits longest on a shard, who is to take its requests.
     #[inline]
     pub fn pop(&mut self, shard: usize) -> Option<Waiting> {
@@ -137,6 +146,23 @@ mod tests {
         assert_eq!(queues.requests(0, 2).collect::<Vec<_>>(), [drawn[0], drawn[2]]);
         assert!(queues.pop(0).is_none() && !queues.is_empty());
         assert_eq!(queues.pop(2).map(|waiting| waiting.operations), Some(1));
+        assert!(queues.is_empty());
+    }
+
+    #[test]
+    fn what_is_appended_is_served_last() {
+        let drawn = requests(2);
+        let (mut queues, mut more) = (Queues::new(1), Queues::new(1));
+        for (queues, request, user) in [(&mut queues, drawn[0], 1), (&mut more, drawn[1], 2)] {
+            queues.push(0, request);
+            queues.close(0, waiting(user));
+        }
+        queues.append(more);
+        assert_eq!(queues.len(), 2);
+        for (user, request) in [(1, drawn[0]), (2, drawn[1])] {
+            assert_eq!(queues.pop(0).map(|waiting| waiting.user), Some(user));
+            assert_eq!(queues.requests(0, 1).collect::<Vec<_>>(), [request]);
+        }
         assert!(queues.is_empty());
     }
 

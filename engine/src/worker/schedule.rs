@@ -35,6 +35,10 @@ pub(super) struct Schedule {
     timed: bool,
     /// The key space has been used up.
     exhausted: bool,
+    /// The drive is paused again and again: what is ready in a drain waits until it goes on.
+    in_slices: bool,
+    /// What waited for a connection when it was paused.
+    aside: Option<Queues>,
     /// The other threads know that this one has no more work.
     reported_done: bool,
 }
@@ -61,7 +65,52 @@ impl Schedule {
             backlog_max: share(backlog.min(u64::from(u32::MAX)) as usize, thread, threads).max(1),
             timed,
             exhausted: false,
+            in_slices: false,
+            aside: None,
             reported_done: false,
+        }
+    }
+
+    /// The schedule of a drive in slices.
+    pub fn in_slices(self) -> Self {
+        Self { in_slices: true, ..self }
+    }
+
+    /// From when users and arrivals count in a slice that begins at `begin_ns`, after the one of `before`: arrivals make
+    /// up for nothing, so that their schedule is set back by the time in which none was taken.
+    pub fn origin_ns(&self, before: &Timeline, begin_ns: u64) -> u64 {
+        match &self.source {
+            Source::Closed(_) => before.origin_ns(),
+            Source::Open(_) => before.origin_ns() + begin_ns.saturating_sub(before.start_ns(Phase::Drain)),
+        }
+    }
+
+    /// The drive is to be paused: what waits for a connection is put aside.
+    pub fn put_aside(&mut self) {
+        if !self.queues.is_empty() {
+            let emptied = Queues::new(self.queues.shards());
+            let waiting = std::mem::replace(&mut self.queues, emptied);
+            match &mut self.aside {
+                Some(aside) => aside.append(waiting),
+                None => self.aside = Some(waiting),
+            }
+        }
+    }
+
+    /// What was put aside waits for a connection again.
+    pub fn take_back(&mut self) {
+        if let Some(mut aside) = self.aside.take() {
+            let later = std::mem::replace(&mut self.queues, Queues::new(0));
+            aside.append(later);
+            self.queues = aside;
+        }
+    }
+
+    /// The drive goes on, `since_origin_ns` after its users began to count.
+    pub fn go_on(&mut self, since_origin_ns: u64) {
+        self.take_back();
+        if let Source::Closed(users) = &mut self.source {
+            users.release(since_origin_ns);
         }
     }
 
@@ -142,7 +191,8 @@ impl Schedule {
         Some(shard)
     }
 
-    /// The next operations of a user join the queues of their shards. False if there are none: the user ends.
+    /// The next operations of a user join the queues of their shards. False if there are none: the user ends, or waits
+    /// until the drive goes on.
     pub fn queue_batch(
         &mut self,
         user: u32,
@@ -167,7 +217,11 @@ impl Schedule {
             drawn += 1;
         }
         if drawn == 0 {
-            users.end();
+            if member == Phase::Drain && self.in_slices {
+                users.hold(user);
+            } else {
+                users.end();
+            }
             return false;
         }
         recorder.picked_up(member, now_ns.saturating_sub(intended_ns));

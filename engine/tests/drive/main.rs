@@ -12,6 +12,7 @@ mod http_server;
 mod open;
 mod pool;
 mod resp_server;
+mod rounds;
 mod secure;
 mod starting;
 mod support;

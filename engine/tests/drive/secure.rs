@@ -14,13 +14,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A thread that takes TLS connections and speaks to a null server in the clear.
-struct TlsFront {
+pub struct TlsFront {
     port: u16,
-    ca_file: PathBuf,
+    pub ca_file: PathBuf,
 }
 
 impl TlsFront {
-    fn start(name: &str, behind: u16) -> Self {
+    pub fn start(name: &str, behind: u16) -> Self {
         let CertifiedKey { cert, signing_key } = generate_simple_self_signed(vec!["localhost".into()]).unwrap();
         let ca_file = std::env::temp_dir().join(format!("loadstone-{name}-{}.pem", std::process::id()));
         std::fs::write(&ca_file, cert.pem()).unwrap();
@@ -44,7 +44,7 @@ impl TlsFront {
         Self { port, ca_file }
     }
 
-    fn endpoint(&self, tls: Value) -> Value {
+    pub fn endpoint(&self, tls: Value) -> Value {
         json!({"endpoints": [{"host": "127.0.0.1", "port": self.port, "tls": tls}]})
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 /// What takes so long has come to a halt: even a busy machine keeps a thread waiting for some seconds only.
 pub const HANGS_S: f64 = 20.0;
 
@@ -21,6 +21,11 @@ pub fn server(change: impl FnOnce(&mut NullOptions)) -> NullServer {
 
 /// A short closed drive of GETs against `port`, with `changes` laid over it.
 pub fn plan(port: u16, changes: Value) -> Plan {
+    Plan::from_json(&plan_json(port, changes).to_string()).expect("the test's plan is valid")
+}
+
+/// The same as JSON.
+pub fn plan_json(port: u16, changes: Value) -> Value {
     let mut plan = json!({
         "endpoints": [{"port": port}],
         "model": {"kind": "closed", "users": 4},
@@ -32,7 +37,7 @@ pub fn plan(port: u16, changes: Value) -> Plan {
         "interval_s": 0.05,
     });
     lay_over(&mut plan, changes);
-    Plan::from_json(&plan.to_string()).expect("the test's plan is valid")
+    plan
 }
 
 /// Lays `changes` over a plan, part by part; a model is replaced whole.
@@ -100,7 +105,7 @@ pub fn finish((drive, mut intervals): (Drive, Vec<Value>)) -> Outcome {
     outcome
 }
 
-fn check(outcome: &Outcome) {
+pub fn check(outcome: &Outcome) {
     let record = &outcome.record;
     assert!(record.total.conserved(), "total: {:?}", record.total);
     let mut measured = 0;

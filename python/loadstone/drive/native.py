@@ -1,10 +1,11 @@
-"""The native driver: the Rust engine, in threads of this process that run without the GIL."""
+"""The native drivers: the Rust engine, in threads of this process that run without the GIL."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from loadstone import _engine
 from loadstone.drive.outcome import DriveRecord, Interval, read_interval, read_record
+from loadstone.drive.rounds import OnIntervalOf, RoundsOptions
 from loadstone.errors import DriveFailed, UserError
 from loadstone.machine import steady_clock
 from loadstone.plan.drive_plan import Plan
@@ -64,18 +65,67 @@ class NativeDriver:
         while not engine.finished():
             text = engine.next_interval(POLL_S)
             if text is not None:
-                interval = read_interval(text)
-                moved = {"start_unix_ns": interval.start_unix_ns + ahead_ns}
-                on_interval(interval.model_copy(update=moved) if ahead_ns else interval)
+                on_interval(_interval(text, ahead_ns))
         self._engine = None
-        record = read_record(engine.result())
-        return record.model_copy(update={"started_unix_ns": record.started_unix_ns + ahead_ns}) if ahead_ns else record
+        return _record(engine.result(), ahead_ns)
 
     def stop(self) -> None:
         """See `Driver.stop`. Later drives of this driver stop at once, too."""
         self._stopped.set()
         if self._engine is not None:
             self._engine.stop()
+
+
+class NativeRounds:
+    """Drives several shares by turns with the native engine."""
+
+    def __init__(self) -> None:
+        self._rounds: _engine.Rounds | None = None
+        self._stopped = threading.Event()
+
+    def drive_rounds(
+        self, shares: Sequence[Plan], rounds: RoundsOptions, on_interval: OnIntervalOf
+    ) -> list[DriveRecord]:
+        """See `RoundsDriver.drive_rounds`."""
+        ahead_ns = _ahead_of_wall_ns()
+        try:
+            engine = _engine.Rounds([share.model_dump_json() for share in shares], rounds.model_dump_json())
+            engine.start()
+        except (ValueError, ConnectionError) as error:
+            raise DriveFailed(f"driver: {error}") from None
+        self._rounds = engine
+        if self._stopped.is_set():
+            engine.stop()
+        try:
+            while not engine.finished():
+                delivered = engine.next_interval(POLL_S)
+                if delivered is not None:
+                    number, text = delivered
+                    on_interval(number, _interval(text, ahead_ns))
+        except BaseException:
+            engine.stop()
+            raise
+        finally:
+            self._rounds = None
+        return [_record(engine.result(number), ahead_ns) for number in range(len(shares))]
+
+    def stop(self) -> None:
+        """See `RoundsDriver.stop`. Later drives of this driver stop at once, too."""
+        self._stopped.set()
+        if self._rounds is not None:
+            self._rounds.stop()
+
+
+def _interval(text: str, ahead_ns: int) -> Interval:
+    """An interval of the engine, its time moved by what is to be added."""
+    interval = read_interval(text)
+    moved = {"start_unix_ns": interval.start_unix_ns + ahead_ns}
+    return interval.model_copy(update=moved) if ahead_ns else interval
+
+
+def _record(text: str, ahead_ns: int) -> DriveRecord:
+    record = read_record(text)
+    return record.model_copy(update={"started_unix_ns": record.started_unix_ns + ahead_ns}) if ahead_ns else record
 
 
 def _ahead_of_wall_ns() -> int:

@@ -76,7 +76,11 @@ class IntervalOperation(Part):
 
 
 class Interval(Part):
-    """About one second of a drive; an interval ends early where a phase ends."""
+    """About one second of a drive; an interval ends early where a phase ends.
+
+    Of a drive in slices it is gathered over several of them: in `measure` their windows, whose length is `duration_s`;
+    in `drain` all that lay outside of these.
+    """
 
     index: int
     phase: Phase
@@ -185,39 +189,32 @@ class CommandRecord(Part):
     replied: int
 
 
-class PartSlice(Part):
-    """CPU seconds of one part within the measured time of a slice."""
+class Slice(Part):
+    """One slice of a drive that takes turns with others; times in seconds since the first of them began.
 
-    cpu_s: float
-    main_s: float | None = None
-    """Of its main thread; None where the system does not tell."""
-    main_wait_s: float | None = None
-    """For which its main thread was ready to run and had no CPU."""
-
-
-class SliceRecord(Part):
-    """One slice of a drive in rounds. Times are seconds since `started_unix_ns`, which its drives share."""
+    It was measured from `begin_s` to `end_s`, and nothing was in flight any more at `drained_s`. A slice in which the
+    drive was stopped is as short as that made it. `offered` and `failed` (errors and timeouts) count the operations
+    *intended* in the window, to their end; `completed` and `ok` count the replies that *came* in it.
+    """
 
     round: int
     position: int
-    """How many drives had their slices before in the round."""
+    """Its place within the round, from 0 on."""
     begin_s: float
-    """Of what is measured; the drive settled before."""
     end_s: float
     drained_s: float
-    """When the last reply was in."""
     offered: int
     completed: int
-    """Within the measured time, as `ok` and `failed`."""
     ok: int
     failed: int
     cpu_s: float
-    """Of the driver's threads."""
-    parts: dict[str, PartSlice] = {}
+    """CPU time of the driver's threads in the window."""
+    parts_cpu_s: dict[str, float | None]
+    """CPU time of each part in the window; None where a process of it was gone, or the system does not report it."""
 
 
 class CpuTimes(Part):
-    """What one CPU did within the measured time of all slices together."""
+    """What one CPU did, in seconds, to the system's tick (10 ms); `steal_s` is what its host gave to others."""
 
     busy_s: float
     idle_s: float
@@ -243,6 +240,10 @@ class DriveRecord(Part):
     bytes_sent: int
     bytes_received: int
     threads: list[ThreadRecord]
+    slices: tuple[Slice, ...] = ()
+    """Of a drive in slices; `measure_s` is the sum of their windows, the phase `measure` is the time of all of them."""
+    cpus: dict[str, CpuTimes] = {}
+    """Of a drive in slices: what each CPU of this machine did within its windows, by the CPU's number."""
     connections: Connections
     endpoints: list[EndpointRecord] = []
     """In the order of the plan's endpoints."""
@@ -250,10 +251,6 @@ class DriveRecord(Part):
     acknowledged: Acknowledged | None = None
     """None if the plan does not require it."""
     overflowed: int
-    slices: list[SliceRecord] = []
-    """Of a drive in rounds, in the order of time; empty: the measure phase is one stretch."""
-    cpus: dict[str, CpuTimes] = {}
-    """Number of the CPU -> what it did in the slices; empty where the driver did not read it."""
     clock_quantum_ns: int
     stopped: str | None
     """None when the plan was done; else why it ended early."""

@@ -1,0 +1,286 @@
+//! Recording a drive in slices: what is measured is gathered over several of them, and so is what lies outside.
+//!
+//! A slice is settled, measured and drained. Two sets of data take turns as the current one, so that a border costs no
+//! more than its clocks; both are delivered at the end of a slice once an interval's worth was measured. Outside, only
+//! operations intended in a measured window have latencies: those that ended in the drain.
+
+use super::{Gauges, IntervalData, Phase, Recorder, Timeline};
+use crate::record::slices::SliceTally;
+
+/// What the current slice has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Settle,
+    Window,
+    Drain,
+    Paused,
+}
+
+#[derive(Debug)]
+pub(super) struct Slicing {
+    stage: Stage,
+    /// The set of data that is not the current one.
+    aside: Box<IntervalData>,
+    /// What the drive's own clock is behind the common one, on which intervals are delivered.
+    shift_ns: u64,
+    /// The number of sets delivered.
+    batch: u32,
+    /// Counts before the slice, and the thread's CPU time in its window.
+    before: SliceTally,
+    window_cpu_ns: u64,
+}
+
+impl Slicing {
+    /// When the stage ends, where that is known beforehand.
+    pub fn border_ns(&self, timeline: &Timeline) -> u64 {
+        match self.stage {
+            Stage::Settle => timeline.start_ns(Phase::Measure),
+            Stage::Window => timeline.start_ns(Phase::Drain),
+            Stage::Drain | Stage::Paused => u64::MAX,
+        }
+    }
+}
+
+impl Recorder {
+    /// The load begins, in slices; it is paused before the first one.
+    pub fn begin_in_slices(&mut self, timeline: Timeline) {
+        self.begin(timeline);
+        let aside = self.empty();
+        self.slicing = Some(Slicing {
+            stage: Stage::Paused,
+            aside,
+            shift_ns: 0,
+            batch: 0,
+            before: SliceTally::default(),
+            window_cpu_ns: 0,
+        });
+        self.begin_batch();
+        self.set_border();
+    }
+
+    /// A slice begins with its settling. The current set is the one for what lies outside.
+    pub fn begin_slice(&mut self, timeline: Timeline, begin_ns: u64, shift_ns: u64) {
+        self.timeline = timeline;
+        self.note_usage();
+        let before = SliceTally::so_far(&self.measured);
+        if let Some(slicing) = &mut self.slicing {
+            (slicing.stage, slicing.shift_ns, slicing.before) = (Stage::Settle, shift_ns, before);
+            slicing.window_cpu_ns = 0;
+        }
+        enter(&mut self.current, begin_ns + shift_ns);
+        self.set_border();
+    }
+
+    /// Goes past the border at which the window begins, or ends.
+    pub(super) fn cross_within_slice(&mut self, gauges: Gauges) {
+        let cpu_ns = self.leave(self.border_ns, gauges);
+        let has_window = self.timeline.end_ns(Phase::Measure) > self.timeline.start_ns(Phase::Measure);
+        if let Some(slicing) = &mut self.slicing {
+            let is_end = slicing.stage == Stage::Window;
+            slicing.window_cpu_ns += if is_end { cpu_ns } else { 0 };
+            slicing.stage = if has_window && !is_end { Stage::Window } else { Stage::Drain };
+            if has_window || is_end {
+                std::mem::swap(&mut self.current, &mut slicing.aside);
+            }
+            enter(&mut self.current, self.border_ns + slicing.shift_ns);
+        }
+        self.set_border();
+    }
+
+    /// The slice was drained at `now_ns`.
+    pub fn end_slice(&mut self, now_ns: u64, gauges: Gauges) {
+        self.leave(now_ns, gauges);
+        self.pause();
+        let is_due = |slicing: &Slicing| slicing.aside.length_ns() >= self.interval_ns;
+        if self.slicing.as_ref().is_some_and(is_due) {
+            self.deliver_batch();
+        }
+    }
+
+    /// What the thread did in the slice, up to `now_ns`.
+    pub fn slice_tally(&self, now_ns: u64) -> SliceTally {
+        let Some(slicing) = &self.slicing else {
+            return SliceTally::default();
+        };
+        SliceTally {
+            cpu_ns: slicing.window_cpu_ns,
+            end_ns: self.timeline.start_ns(Phase::Drain) + slicing.shift_ns,
+            drained_ns: now_ns + slicing.shift_ns,
+            ..SliceTally::so_far(&self.measured).since(&slicing.before)
+        }
+    }
+
+    /// Delivers what is left at the end of the load, which may come in mid-slice.
+    pub(super) fn finish_slices(&mut self, now_ns: u64, gauges: Gauges) {
+        if self.slicing.as_ref().is_some_and(|slicing| slicing.stage != Stage::Paused) {
+            self.leave(now_ns, gauges);
+            self.pause();
+        }
+        self.deliver_batch();
+    }
+
+    fn pause(&mut self) {
+        if let Some(slicing) = &mut self.slicing {
+            slicing.stage = Stage::Paused;
+        }
+    }
+
+    /// The current set's part ends at `end_ns`; the CPU time that it took.
+    fn leave(&mut self, end_ns: u64, gauges: Gauges) -> u64 {
+        let cpu_ns = self.charge();
+        let shift_ns = self.slicing.as_ref().map_or(0, |slicing| slicing.shift_ns);
+        let Gauges { bytes_sent, bytes_received, .. } = self.current.gauges;
+        self.current.end_ns = (end_ns + shift_ns).max(self.current.end_ns);
+        self.current.cpu_ns += cpu_ns;
+        self.current.gauges = gauges;
+        self.current.gauges.bytes_sent += bytes_sent;
+        self.current.gauges.bytes_received += bytes_received;
+        cpu_ns
+    }
+
+    /// Delivers both sets, what lies outside first, since that began first.
+    fn deliver_batch(&mut self) {
+        let (outside, window) = (self.empty(), self.empty());
+        let outside = std::mem::replace(&mut self.current, outside);
+        self.send(outside);
+        if let Some(slicing) = &mut self.slicing {
+            let window = std::mem::replace(&mut slicing.aside, window);
+            slicing.batch += 1;
+            self.send(window);
+        }
+        self.begin_batch();
+    }
+
+    /// Both sets are empty.
+    fn begin_batch(&mut self) {
+        if let Some(Slicing { aside, batch, .. }) = &mut self.slicing {
+            for (data, phase, place) in [(&mut self.current, Phase::Drain, 0), (aside, Phase::Measure, 1)] {
+                (data.phase, data.place) = (phase, (*batch, place));
+                (data.start_ns, data.end_ns, data.gaps_ns) = (0, 0, 0);
+                (data.cpu_ns, data.gauges) = (0, Gauges::default());
+            }
+        }
+    }
+}
+
+/// A set of data has its next part from `at_ns` on.
+fn enter(data: &mut IntervalData, at_ns: u64) {
+    if data.end_ns == 0 {
+        (data.start_ns, data.end_ns) = (at_ns, at_ns);
+    } else {
+        data.gaps_ns += at_ns.saturating_sub(data.end_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Message, Times};
+    use super::*;
+    use crate::record::tally::End;
+    use std::sync::mpsc::{Receiver, channel};
+
+    const MS: u64 = 1_000_000;
+
+    /// A recorder of slices that delivers once 30 ms were measured.
+    fn recorder() -> (Recorder, Receiver<Message>) {
+        let (to_collector, messages) = channel();
+        let (_, spares) = channel();
+        let mut recorder = Recorder::new(0, 1, 0.03, spares, to_collector);
+        recorder.begin_in_slices(Timeline::of_slice(0, 0, 0));
+        (recorder, messages)
+    }
+
+    fn cross(recorder: &mut Recorder, now_ns: u64) {
+        while recorder.border_ns() <= now_ns {
+            recorder.cross_border(Gauges { bytes_sent: 10, ..Gauges::default() });
+        }
+    }
+
+    /// One operation that ended as it should.
+    fn operate(recorder: &mut Recorder, intended_ns: u64, completed_ns: u64) {
+        cross(recorder, intended_ns);
+        let member = recorder.timeline.phase_of(intended_ns);
+        recorder.offered(0, member);
+        recorder.sent(0, member);
+        cross(recorder, completed_ns);
+        recorder.ended(0, member, End::Correct, Times { intended_ns, sent_ns: intended_ns + 1, completed_ns });
+    }
+
+    /// A slice on the drive's own clock: 10 ms that settle, 20 ms that are measured, 5 ms that drain.
+    fn slice(recorder: &mut Recorder, begin_ns: u64, shift_ns: u64) -> SliceTally {
+        recorder.begin_slice(Timeline::of_slice(0, begin_ns + 10 * MS, begin_ns + 30 * MS), begin_ns, shift_ns);
+        for (intended_ms, completed_ms) in [(1, 2), (9, 11), (12, 13), (29, 32)] {
+            operate(recorder, begin_ns + intended_ms * MS, begin_ns + completed_ms * MS);
+        }
+        recorder.end_slice(begin_ns + 35 * MS, Gauges::default());
+        recorder.slice_tally(begin_ns + 35 * MS)
+    }
+
+    fn delivered(messages: &Receiver<Message>) -> Vec<IntervalData> {
+        let interval = |message| match message {
+            Message::Interval { data, .. } => Some(*data),
+            Message::End { .. } => None,
+        };
+        messages.try_iter().filter_map(interval).collect()
+    }
+
+    #[test]
+    fn a_slice_has_the_operations_of_its_window_followed_to_their_end_and_the_replies_that_came_in_it() {
+        let (mut recorder, _messages) = recorder();
+        for (begin_ns, shift_ns) in [(0, 0), (35 * MS, 1000 * MS)] {
+            let tally = slice(&mut recorder, begin_ns, shift_ns);
+            assert_eq!((tally.offered, tally.completed, tally.ok, tally.failed), (2, 2, 2, 0));
+            assert_eq!(tally.end_ns, begin_ns + shift_ns + 30 * MS);
+            assert_eq!(tally.drained_ns, begin_ns + shift_ns + 35 * MS);
+        }
+        let measured = &recorder.measured[0];
+        assert_eq!((measured.tally.ok, measured.window_ok, measured.earlier_ns), (4, 4, 2 * MS));
+    }
+
+    #[test]
+    fn intervals_are_gathered_over_slices_and_stand_on_the_common_clock() {
+        let (mut recorder, messages) = recorder();
+        slice(&mut recorder, 0, 100 * MS);
+        assert!(delivered(&messages).is_empty());
+        slice(&mut recorder, 35 * MS, 1000 * MS);
+        let [outside, window] = delivered(&messages).try_into().unwrap();
+        assert_eq!(
+            (outside.phase, outside.place, window.phase, window.place),
+            (Phase::Drain, (0, 0), Phase::Measure, (0, 1))
+        );
+        assert_eq!((outside.start_ns, outside.end_ns, outside.length_ns()), (100 * MS, 1070 * MS, 30 * MS));
+        assert_eq!((window.start_ns, window.end_ns, window.length_ns()), (110 * MS, 1065 * MS, 40 * MS));
+        let counted = |data: &IntervalData| (data.operations[0].tally.ok, data.operations[0].response.len());
+        // What settles has no latency; what was measured and ended in the drain has one there.
+        assert_eq!((counted(&outside), counted(&window)), ((4, 2), (4, 2)));
+        assert_eq!((outside.gauges.bytes_sent, window.gauges.bytes_sent), (20, 20));
+        recorder.finish(80 * MS, Gauges::default());
+        assert!(delivered(&messages).iter().all(|data| data.length_ns() == 0 && data.place.0 == 1));
+    }
+
+    #[test]
+    fn a_slice_that_is_stopped_is_as_long_as_it_was() {
+        let (mut recorder, messages) = recorder();
+        recorder.begin_slice(Timeline::of_slice(0, 10 * MS, 30 * MS), 0, 0);
+        operate(&mut recorder, 12 * MS, 13 * MS);
+        recorder.end_measure(15 * MS);
+        cross(&mut recorder, 15 * MS);
+        recorder.finish(15 * MS, Gauges::default());
+        assert_eq!((recorder.slice_tally(15 * MS).completed, recorder.slice_tally(15 * MS).end_ns), (1, 15 * MS));
+        let lengths: Vec<u64> = delivered(&messages).iter().map(IntervalData::length_ns).collect();
+        assert_eq!(lengths, [10 * MS, 5 * MS]);
+    }
+
+    #[test]
+    fn a_slice_without_a_window_measures_nothing() {
+        let (mut recorder, messages) = recorder();
+        recorder.begin_slice(Timeline::of_slice(0, 30 * MS, 30 * MS), 0, 0);
+        operate(&mut recorder, 12 * MS, 13 * MS);
+        operate(&mut recorder, 29 * MS, 31 * MS);
+        recorder.end_slice(32 * MS, Gauges::default());
+        assert_eq!(recorder.slice_tally(32 * MS).completed, 0);
+        recorder.finish(40 * MS, Gauges::default());
+        let all: Vec<_> = delivered(&messages).iter().map(|data| (data.length_ns(), data.cpu_ns > 0)).collect();
+        assert_eq!(all, [(32 * MS, true), (0, false)]);
+    }
+}

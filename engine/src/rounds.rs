@@ -1,0 +1,136 @@
+//! Several drives that take turns: each gets a slice in every round, and is paused while another has its own.
+//!
+//! All pools are open at once. A drive's time paused does not exist for it (see [`crate::control::turns`]); at the end
+//! each has one record of its own, with its slices. `options.rs` says what can be had so, `coordinator.rs` gives the
+//! slices.
+
+mod coordinator;
+mod options;
+
+pub use options::RoundsOptions;
+
+use crate::control::bell::Bell;
+use crate::drive::{self, Drive, Opened, STOPPED};
+use crate::machine::clock::Clock;
+use crate::plan::{Plan, PlanError};
+use crate::record::outcome::{DriveError, DriveRecord};
+use coordinator::{Coordinator, Driven};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Several drives that take turns. All its methods may be called from any thread.
+#[derive(Debug)]
+pub struct Rounds {
+    clock: Clock,
+    options: RoundsOptions,
+    drives: Vec<Drive>,
+    /// Rings when an interval is delivered.
+    delivered: Arc<Bell>,
+    /// Rings when a drive pauses or ends.
+    paused: Arc<Bell>,
+    coordinator: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Rounds {
+    /// Checks all of the plans and options that can be checked without a server.
+    pub fn new(plans: &[String], options: &str) -> Result<Self, PlanError> {
+        if plans.is_empty() {
+            return Err(PlanError::new("plans", "[]: give at least one"));
+        }
+        let options = RoundsOptions::from_json(options, plans.len())?;
+        let clock = Clock::new();
+        let (delivered, paused) = (Arc::<Bell>::default(), Arc::<Bell>::default());
+        let drive = |text: &String| {
+            let plan = Plan::from_json(text)?;
+            options::check_sliceable(&plan)?;
+            Drive::in_turns(plan, clock, delivered.clone(), paused.clone())
+        };
+        let drives: Vec<Drive> = plans
+            .iter()
+            .enumerate()
+            .map(|(number, text)| drive(text).map_err(|error| options::of_plan(number, error)))
+            .collect::<Result<_, _>>()?;
+        drive::require_files(drives.iter().map(|drive| u64::from(drive.plan().pool.connections)).sum())?;
+        Ok(Self { clock, options, drives, delivered, paused, coordinator: Mutex::default() })
+    }
+
+    fn coordinator(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
+        self.coordinator.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Opens all pools, and lets the first round begin.
+    ///
+    /// Fails if a connection cannot be made, with the server's error text where there is one.
+    pub fn start(&self) -> Result<(), DriveError> {
+        let mut coordinator = self.coordinator();
+        let opened = self.drives.iter().map(Drive::open).collect::<Result<Vec<Opened>, _>>().and_then(|opened| {
+            let origin_ns = self.clock.now();
+            let begun = self.drives.iter().zip(opened).try_for_each(|(drive, opened)| drive.begin(opened, origin_ns));
+            begun.map(|()| origin_ns)
+        });
+        let begun = opened.and_then(|origin_ns| self.spawn_coordinator(origin_ns));
+        match begun {
+            Ok(thread) => *coordinator = Some(thread),
+            Err(error) => {
+                self.drives.iter().for_each(|drive| drive.give_up("not started"));
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn spawn_coordinator(&self, origin_ns: u64) -> Result<JoinHandle<()>, DriveError> {
+        let driven = |(number, drive): (usize, &Drive)| {
+            Driven::new(drive.control().clone(), drive.plan().phases.warm_up_s, &self.options, number)
+        };
+        let drives = self.drives.iter().enumerate().map(driven).collect();
+        let coordinator = Coordinator::new(self.clock, origin_ns, self.paused.clone(), self.options.clone(), drives);
+        let thread = std::thread::Builder::new().name("rounds".into()).spawn(|| coordinator.run());
+        thread.map_err(|error| DriveError::Start(format!("a thread could not be started: {error}")))
+    }
+
+    /// The next interval of any drive, which is named by its number, as JSON; None after `timeout` or when all were
+    /// taken.
+    pub fn next_interval(&self, timeout: Duration) -> Option<(usize, String)> {
+        let mut next = None;
+        self.delivered.wait(Instant::now().checked_add(timeout), || {
+            let mut drives = self.drives.iter().enumerate();
+            next = drives.find_map(|(number, drive)| Some((number, drive.next_interval(Duration::ZERO)?)));
+            next.is_some() || self.finished()
+        });
+        next
+    }
+
+    /// Whether every drive ended and every interval was taken.
+    pub fn finished(&self) -> bool {
+        self.drives.iter().all(Drive::finished)
+    }
+
+    /// Ends all drives within 100 ms.
+    pub fn stop(&self) {
+        // All of them first: one that ends is the reason of the others' end otherwise.
+        self.drives.iter().for_each(|drive| drive.control().note_reason(STOPPED));
+        self.drives.iter().for_each(Drive::stop);
+    }
+
+    /// The record of one drive, once that has ended; None after `timeout`, or if there is no such drive.
+    pub fn result(&self, drive: usize, timeout: Duration) -> Result<Option<Arc<DriveRecord>>, DriveError> {
+        self.drives.get(drive).map_or(Ok(None), |drive| drive.result(timeout))
+    }
+
+    /// How many drives there are.
+    pub fn drives(&self) -> usize {
+        self.drives.len()
+    }
+}
+
+impl Drop for Rounds {
+    fn drop(&mut self) {
+        self.drives.iter().for_each(|drive| drive.give_up("dropped"));
+        if let Some(thread) = self.coordinator().take() {
+            // A thread that panicked has said so on its own.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What rounds are to be like, and which drives can be had in slices.
+
+use crate::plan::{Distribution, Model, Plan, PlanError};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// Numbers that a process may have.
+const PIDS: std::ops::RangeInclusive<i32> = 1..=1 << 22;
+
+/// The mirror of `RoundsOptions` in `python/loadstone/drive/rounds.py`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RoundsOptions {
+    /// The measured window of a slice.
+    pub slice_s: f64,
+    /// What is driven before the window and not measured.
+    #[serde(default)]
+    pub settle_s: f64,
+    /// A round each: all drives, in the order of their slices.
+    pub orders: Vec<Vec<usize>>,
+    /// By drive: the process ids of each part whose CPU time is read.
+    #[serde(default)]
+    pub parts: Vec<BTreeMap<String, Vec<i32>>>,
+}
+
+impl RoundsOptions {
+    /// Reads options for so many drives from JSON. The error names the field that is wrong.
+    pub fn from_json(text: &str, drives: usize) -> Result<Self, PlanError> {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let options: Self = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+            let path = error.path().to_string();
+            PlanError::new(if path == "." { "options".into() } else { path }, error.inner().to_string())
+        })?;
+        deserializer.end().map_err(|error| PlanError::new("options", error.to_string()))?;
+        options.check(drives)?;
+        Ok(options)
+    }
+
+    fn check(&self, drives: usize) -> Result<(), PlanError> {
+        let Self { slice_s, settle_s, orders, parts } = self;
+        let error = |field: &str, message: String| Err(PlanError::new(field, message));
+        if !(slice_s.is_finite() && *slice_s > 0.0) {
+            return error("slice_s", format!("{slice_s}: must be above 0"));
+        }
+        if !(settle_s.is_finite() && *settle_s >= 0.0) {
+            return error("settle_s", format!("{settle_s}: must not be negative"));
+        }
+        if orders.is_empty() {
+            return error("orders", "[]: give at least one round".into());
+        }
+        for (round, order) in orders.iter().enumerate() {
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            if !sorted.into_iter().eq(0..drives) {
+                return error(&format!("orders[{round}]"), format!("{order:?}: must hold each drive's number once"));
+            }
+        }
+        if !parts.is_empty() && parts.len() != drives {
+            return error("parts", format!("{} of them: give those of each of {drives} drives", parts.len()));
+        }
+        for (drive, of_drive) in parts.iter().enumerate() {
+            if let Some((name, pids)) = of_drive.iter().find(|(_, pids)| !pids.iter().all(|pid| PIDS.contains(pid))) {
+                return error(&format!("parts[{drive}].{name}"), format!("{pids:?}: must be process ids"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a drive can be had in slices. The error names what keeps it from that.
+pub(super) fn check_sliceable(plan: &Plan) -> Result<(), PlanError> {
+    let (keys, phases) = (&plan.keys, &plan.phases);
+    let mut obstacles = vec![
+        (keys.distribution == Distribution::ExactlyOnce, "keys.distribution"),
+        (phases.measure_operations.is_some(), "phases.measure_operations"),
+        (phases.ramp_up_s > 0.0, "phases.ramp_up_s"),
+        (plan.start_at_unix_ns.is_some(), "start_at_unix_ns"),
+    ];
+    match &plan.model {
+        Model::Closed(closed) => obstacles.extend([
+            (closed.operations_per_user.is_some(), "model.operations_per_user"),
+            (closed.ramp_up.is_some(), "model.ramp_up"),
+        ]),
+        Model::Open(open) => obstacles.push((!open.schedule.is_empty(), "model.schedule")),
+    }
+    match obstacles.into_iter().find(|(is_there, _)| *is_there) {
+        None => Ok(()),
+        Some((_, field)) => Err(PlanError::new(
+            field,
+            "a drive in slices has no such thing; leave it out, or drive the plan as a whole",
+        )),
+    }
+}
+
+/// The same error of one plan among several.
+pub(super) fn of_plan(number: usize, error: PlanError) -> PlanError {
+    PlanError { field: format!("plans[{number}].{}", error.field), ..error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(options: &str) -> String {
+        RoundsOptions::from_json(options, 2).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn options_that_cannot_be_had_are_named() {
+        assert!(error(r#"{"orders": [[0, 1]]}"#).contains("slice_s"));
+        assert!(error(r#"{"slice_s": 0, "orders": [[0, 1]]}"#).starts_with("slice_s: 0: must be above 0"));
+        assert!(error(r#"{"slice_s": 0.1, "settle_s": -1, "orders": [[0, 1]]}"#).starts_with("settle_s: "));
+        assert!(error(r#"{"slice_s": 0.1, "orders": []}"#).starts_with("orders: []"));
+        assert!(error(r#"{"slice_s": 0.1, "orders": [[1, 0], [1, 1]]}"#).starts_with("orders[1]: [1, 1]"));
+        assert!(error(r#"{"slice_s": 0.1, "orders": [[1]]}"#).starts_with("orders[0]: [1]"));
+        assert!(error(r#"{"slice_s": 0.1, "orders": [[0, 1]], "parts": [{}]}"#).starts_with("parts: 1 of them"));
+        let no_process = r#"{"slice_s": 0.1, "orders": [[0, 1]], "parts": [{}, {"redis": [7, 4194305]}]}"#;
+        assert!(error(no_process).starts_with("parts[1].redis: [7, 4194305]"));
+        assert!(error(r#"{"slice_s": 0.1, "orders": [[0, 1]], "pause_s": 1}"#).contains("pause_s"));
+    }
+}

@@ -1,0 +1,265 @@
+"""Real servers whose drives take turns: all is counted, and who is paused does nothing. Needs the built engine."""
+
+import contextlib
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from loadstone.drive.native import NativeRounds
+from loadstone.drive.outcome import DriveRecord, Interval, read_record
+from loadstone.drive.rounds import RoundsDriver, RoundsOptions
+from loadstone.errors import DriveFailed
+from loadstone.plan.drive_plan import Closed, Command, Endpoint, Keys, Open, Operation, Phases, Plan, Pool, Timeouts
+from loadstone.software.redis.control import RedisControl
+
+from .conftest import Store
+
+Stores = tuple[Store, Store]
+ROUNDS = 6
+SOME_S = 0.001
+"""Who paused last may still be on its way to sleep when the next slice begins: some microseconds of CPU time."""
+MODELS: dict[str, dict[str, object]] = {
+    "closed": {},
+    "thinking": {"model": Closed(users=16, think_time_ms=2.0, think_time="exponential")},
+    "few connections": {"model": Closed(users=16), "pool": Pool(connections=3)},
+    "pipelines of two threads": {"threads": 2, "pipeline_depth": 8},
+    "constant arrivals": {"model": Open(rate_per_s=2000.0)},
+    "poisson arrivals of two threads": {"threads": 2, "model": Open(rate_per_s=2000.0, arrivals="poisson")},
+}
+
+
+def plan(endpoint: Endpoint, **parts: object) -> Plan:
+    return Plan(
+        **{  # type: ignore[arg-type]
+            "endpoints": (endpoint,),
+            "model": Closed(users=4),
+            "pool": Pool(connections=4),
+            "phases": Phases(warm_up_s=0, measure_s=1.0, drain_s=5.0),
+            "operations": (Operation(name="set", commands=(Command(args=("SET", "{key}", "{value}"), expect="ok"),)),),
+            "keys": Keys(prefix="loadstone:rounds:", count=50),
+            "interval_s": 0.1,
+            **parts,
+        }
+    )
+
+
+def options(rounds: int = ROUNDS, **parts: object) -> RoundsOptions:
+    orders = tuple((number % 2, 1 - number % 2) for number in range(rounds))
+    return RoundsOptions(**{"slice_s": 0.05, "settle_s": 0.005, "orders": orders, **parts})  # type: ignore[arg-type]
+
+
+def drive(shares: Sequence[Plan], rounds: RoundsOptions) -> list[DriveRecord]:
+    return NativeRounds().drive_rounds(shares, rounds, lambda _, __: None)
+
+
+def runtime_s(schedstat: Path) -> float:
+    """CPU time of a thread, or of the first thread of a process, to the nanosecond."""
+    return int(schedstat.read_text().split()[0]) / 1e9
+
+
+def watched(look: Callable[[], object], work: Callable[[], list[DriveRecord]]) -> tuple[list, list[DriveRecord]]:  # type: ignore[type-arg]
+    """What `look` found while work was going on: time before, time after, finding."""
+    found: list[tuple[int, int, object]] = []
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.01):
+            before = time.time_ns()
+            finding = look()
+            found.append((before, time.time_ns(), finding))
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        return found, work()
+    finally:
+        done.set()
+        thread.join()
+
+
+def within_turns(found: list, record: DriveRecord, settle_s: float) -> list[list[object]]:  # type: ignore[type-arg]
+    """The findings of each of a drive's slices, from its begin to the end of its drain."""
+    seconds = [
+        ((before - record.started_unix_ns) / 1e9, (after - record.started_unix_ns) / 1e9, finding)
+        for before, after, finding in found
+    ]
+    return [
+        [finding for before, after, finding in seconds if one.begin_s - settle_s <= before and after <= one.drained_s]
+        for one in record.slices
+    ]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_all_is_counted_as_the_servers_count_it(stores: Stores, model: str) -> None:
+    before = [store.calls() for store in stores]
+    taken: list[tuple[int, Interval]] = []
+    driver: RoundsDriver = NativeRounds()
+    shares = [plan(store.endpoint, **MODELS[model]) for store in stores]
+    records = driver.drive_rounds(shares, options(), lambda number, interval: taken.append((number, interval)))
+    for number, (store, record) in enumerate(zip(stores, records, strict=True)):
+        assert store.calls() - before[number] == record.commands["SET"].sent == record.total.ok
+        assert (record.stopped, len(record.slices)) == (None, ROUNDS)
+        counts = record.operations["set"].counts
+        assert counts.offered == counts.sent + counts.dropped + counts.unsent
+        assert counts.sent == counts.ok + sum(counts.errors.values()) + counts.timeouts + counts.in_flight
+        assert sum(one.offered for one in record.slices) == counts.offered
+        assert sum(one.completed for one in record.slices) == record.operations["set"].window_completed
+        assert sum(one.ok for one in record.slices) == record.operations["set"].window_ok > 0
+        assert sum(one.end_s - one.begin_s for one in record.slices) == pytest.approx(record.measure_s)
+        own = [interval for of, interval in taken if of == number]
+        assert [one.index for one in own] == list(range(len(own)))
+        assert sum(one.operations["set"].ok for one in own) == record.total.ok
+        assert sum(one.duration_s for one in own if one.phase == "measure") == pytest.approx(record.measure_s)
+        assert all(one.start_unix_ns >= record.started_unix_ns for one in own)
+
+
+def test_slices_never_overlap_and_every_round_is_in_its_order(stores: Stores) -> None:
+    rounds = options()
+    records = drive([plan(store.endpoint) for store in stores], rounds)
+    assert records[0].started_unix_ns == records[1].started_unix_ns
+    slices = sorted((one.begin_s, one, number) for number, record in enumerate(records) for one in record.slices)
+    for (_, one, _), (_, following, _) in pairwise(slices):
+        assert one.begin_s < one.end_s <= one.drained_s <= following.begin_s
+    assert [number for _, _, number in slices] == [number for order in rounds.orders for number in order]
+    assert [one.round * 2 + one.position for _, one, _ in slices] == list(range(2 * ROUNDS))
+
+
+def test_who_is_paused_requests_nothing(stores: Stores) -> None:
+    shares = [plan(store.endpoint) for store in stores]
+    rounds = options(4, slice_s=0.3)
+    found, records = watched(lambda: tuple(store.calls() for store in stores), lambda: drive(shares, rounds))
+    for number, record in enumerate(records):
+        for findings in within_turns(found, record, rounds.settle_s):
+            paused = {calls[1 - number] for calls in findings}  # type: ignore[index]
+            assert len(paused) <= 1
+        assert any(len(set(findings)) > 1 for findings in within_turns(found, record, rounds.settle_s))
+
+
+def test_threads_of_a_paused_drive_use_no_cpu(stores: Stores) -> None:
+    def usage() -> dict[str, float]:
+        used = {}
+        for task in Path("/proc/self/task").iterdir():
+            with contextlib.suppress(OSError, IndexError):
+                if (task / "comm").read_text().startswith("engine-"):
+                    used[task.name] = runtime_s(task / "schedstat")
+        return used
+
+    shares = [plan(store.endpoint, threads=2) for store in stores]
+    rounds = options(4, slice_s=0.3)
+    found, records = watched(usage, lambda: drive(shares, rounds))
+    users: list[set[str]] = []
+    for record in records:
+        turns = [findings for findings in within_turns(found, record, rounds.settle_s) if len(findings) > 1]
+        assert turns, "the machine left no time to look"
+        used = [{task for task in last if last[task] > first[task] + SOME_S} for first, *_, last in turns]  # type: ignore
+        users.append(set().union(*used))
+    assert not users[0] & users[1]
+    assert users[0]
+    assert users[1]
+
+
+def test_the_cpu_of_parts_is_what_the_kernel_counts_elsewhere(stores: Stores) -> None:
+    stat = [Path(f"/proc/{store.pid}/schedstat") for store in stores]
+    shares = [plan(store.endpoint) for store in stores]
+    rounds = options(8, slice_s=0.2, settle_s=0, parts=tuple({"redis": (store.pid,)} for store in stores))
+    before = [runtime_s(path) for path in stat]
+    records = drive(shares, rounds)
+    for path, earlier, record in zip(stat, before, records, strict=True):
+        spent_s = runtime_s(path) - earlier
+        measured_s = sum(one.parts_cpu_s["redis"] or 0.0 for one in record.slices)
+        outside_s = sum(one.drained_s - one.end_s for one in record.slices) + 0.05
+        # The first thread of a Redis does its work; its others have next to nothing to do.
+        assert spent_s - outside_s <= measured_s <= spent_s * 1.02 + 0.01
+        assert measured_s <= record.measure_s * 1.02
+        assert set(record.cpus) >= {"0"}
+
+
+def test_the_cpu_of_a_part_that_is_not_there_is_unknown(stores: Stores) -> None:
+    rounds = options(1, parts=({"redis": (stores[0].pid, 4194304)}, {}))
+    records = drive([plan(store.endpoint) for store in stores], rounds)
+    assert [one.parts_cpu_s for one in records[0].slices] == [{"redis": None}]
+    assert [one.parts_cpu_s for one in records[1].slices] == [{}]
+
+
+def test_a_stop_in_mid_slice_ends_all_and_every_later_drive_at_once(stores: Stores) -> None:
+    driver = NativeRounds()
+    shares = [plan(store.endpoint) for store in stores]
+    stopper = threading.Timer(0.5, driver.stop)
+    stopper.start()
+    long = options(100, slice_s=60.0)
+    begun = time.monotonic()
+    for records in (driver.drive_rounds(shares, long, lambda _, __: None) for _ in range(2)):
+        for record in records:
+            assert record.stopped == "stopped on request"
+            assert record.total.sent == record.total.ok + record.total.in_flight
+            assert sum(one.completed for one in record.slices) == record.operations["set"].window_completed
+    assert time.monotonic() - begun < 20
+    stopper.join()
+
+
+def test_a_server_that_dies_ends_the_rounds_and_its_drive_says_so(stores: Stores) -> None:
+    killed = threading.Event()
+
+    def kill(_: int, __: Interval) -> None:
+        if not killed.is_set():
+            os.kill(stores[0].pid, signal.SIGKILL)
+        killed.set()
+
+    shares = [plan(store.endpoint, timeouts=Timeouts(gone_s=0.3)) for store in stores]
+    before = stores[1].calls()
+    dead, alive = NativeRounds().drive_rounds(shares, options(10_000), kill)
+    assert str(dead.stopped).startswith("server gone: no connection for 0.3 s")
+    assert alive.stopped == f"drive 0 of the rounds ended: {dead.stopped}"
+    assert (alive.total.in_flight, alive.total.errors) == (0, {})
+    assert stores[1].calls() - before == alive.commands["SET"].sent
+    assert all(one.end_s - one.begin_s == pytest.approx(0.05) for one in alive.slices)
+
+
+def test_what_the_callback_raises_ends_all_drives(stores: Stores) -> None:
+    def full(_: int, __: Interval) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        NativeRounds().drive_rounds([plan(store.endpoint) for store in stores], options(10_000), full)
+    calls = [store.calls() for store in stores]
+    time.sleep(0.2)
+    assert [store.calls() for store in stores] == calls
+
+
+def test_what_cannot_be_driven_by_turns_fails_in_one_line(stores: Stores) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    good = plan(stores[0].endpoint)
+    for other, why in (
+        (plan(stores[1].endpoint, keys=Keys(count=50, distribution="exactly_once")), "plans[1].keys.distribution: "),
+        (plan(stores[1].endpoint, start_at_unix_ns=1), "plans[1].start_at_unix_ns: "),
+        (plan(Endpoint(port=port)), f"127.0.0.1:{port}: "),
+    ):
+        with pytest.raises(DriveFailed) as failed:
+            drive([good, other], options())
+        assert str(failed.value).startswith(f"driver: {why}")
+        assert "\n" not in str(failed.value)
+    with pytest.raises(DriveFailed, match=r"^driver: orders\[0\]: \[0\]: must hold each drive's number once"):
+        drive([good, good], RoundsOptions(orders=((0,),)))
+
+
+def test_a_record_without_slices_is_that_of_a_drive_as_a_whole(stores: Stores) -> None:
+    record = drive([plan(store.endpoint) for store in stores], options(1))[0]
+    earlier = record.model_dump(exclude={"slices", "cpus"})
+    read = DriveRecord.model_validate(earlier)
+    assert (read.slices, read.cpus) == ((), {})
+    assert read_record(record.model_dump_json()) == record
+
+
+def test_drives_by_turns_leave_no_connection(stores: Stores) -> None:
+    drive([plan(store.endpoint) for store in stores], options(1))
+    for store in stores:
+        assert isinstance(store.control, RedisControl)
+        assert len(str(store.control.call("CLIENT", "LIST")).strip().splitlines()) <= 1
