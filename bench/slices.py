@@ -131,10 +131,10 @@ def gaussian(covariance: Floats, rng: np.random.Generator, runs: int) -> Floats:
     return found
 
 
-def recorded(lines: Iterable[str]) -> tuple[Slices, float, list[str]]:
+def recorded(lines: Iterable[str]) -> tuple[Slices, list[str]]:
     """One run of two conditions out of JSON lines: round, position, condition, ok, seconds (and block, if several).
 
-    Also the mean measured seconds of a slice, and what the conditions are called. Rounds that lack one are left out.
+    Also what the conditions are called. Rounds that lack one are left out.
     Raises ValueError if there are not two conditions.
     """
     found: dict[tuple[int, int], dict[str, tuple[int, float, float]]] = {}
@@ -149,8 +149,7 @@ def recorded(lines: Iterable[str]) -> tuple[Slices, float, list[str]]:
     rounds = [at for _, at in sorted(found.items()) if len(at) == 2]
     rates = np.array([[max(at[name][1], 0.5) / at[name][2] for name in names] for at in rounds])
     b_first = np.array([at[names[1]][0] < at[names[0]][0] for at in rounds])
-    seconds = float(np.mean([side[2] for at in rounds for side in at.values()]))
-    return Slices(rates[np.newaxis], b_first[np.newaxis]), seconds, names
+    return Slices(rates[np.newaxis], b_first[np.newaxis]), names
 
 
 def write(slices: Slices, path: Path) -> None:
