@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from loadstone.judge.statistics.histograms import buckets_of, latency_blocks
-from loadstone.judge.statistics.pair_evidence import quantile_evidence
-from loadstone.judge.statistics.rounds.latency_groups import RoundGroup, paired_groups
+from loadstone.judge.statistics.decision import verdict_of
+from loadstone.judge.statistics.histograms import buckets_of
+from loadstone.judge.statistics.pair_evidence import NO_BLOCKS
+from loadstone.judge.statistics.rounds.latency_groups import RoundGroup, paired_groups, round_quantile_evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.plan.looks import ROUND_LOOK_ALPHA
 
@@ -53,21 +54,38 @@ def test_overlapping_groups_are_refused() -> None:
         paired_groups([group(0, 9), group(9, 12)], [group(0, 12)])
 
 
-def test_a_slower_side_is_found_by_the_quantile_of_all_groups() -> None:
-    places = [(first, first + 9) for first in range(0, 160, 10)]
-    paired = paired_groups(
-        [group(first, last, seed=1) for first, last in places],
-        [group(first, last, slower=1.2, seed=2) for first, last in places],
+SETTINGS = Settings(unit="round", alpha=ROUND_LOOK_ALPHA, larger_is_faster=False)
+
+
+def sides(rounds: int, slower: float) -> tuple[list[RoundGroup], list[RoundGroup]]:
+    firsts = range(0, rounds, 10)
+    return (
+        [group(first, first + 9, seed=1) for first in firsts],
+        [group(first, first + 9, slower=slower, seed=2) for first in firsts],
     )
-    blocks = latency_blocks(
-        [one.latencies for one in paired[0]],
-        [one.latencies for one in paired[1]],
-        [one.failed for one in paired[0]],
-        [one.failed for one in paired[1]],
-    )
-    settings = Settings(unit="round", alpha=ROUND_LOOK_ALPHA, larger_is_faster=False)
-    found = quantile_evidence(blocks, 0.5, settings)
-    assert found.blocks == 16
-    assert found.low is not None
-    assert found.high is not None
-    assert 0 < found.low < np.log(1.2) < found.high
+
+
+@pytest.mark.parametrize("quantile", [0.5, 0.99])
+def test_a_slower_side_is_found_by_the_quantile_of_all_groups(quantile: float) -> None:
+    evidence = round_quantile_evidence(*sides(160, 1.2), quantile, SETTINGS)
+    assert evidence.low is not None
+    assert evidence.high is not None
+    assert 0 < evidence.low < np.log(1.2) < evidence.high
+    found = verdict_of(evidence, SETTINGS)
+    assert (found.kind, found.winner, found.blocks) == ("faster", "a", 160)
+
+
+def test_equal_sides_have_an_interval_about_zero_that_fewer_rounds_make_wider() -> None:
+    few, many = (round_quantile_evidence(*sides(rounds, 1.0), 0.5, SETTINGS) for rounds in (100, 300))
+    assert few.low is not None
+    assert few.high is not None
+    assert many.low is not None
+    assert many.high is not None
+    assert few.low < many.low < 0 < many.high < few.high
+    assert few.spread == pytest.approx(many.spread, rel=0.8)
+
+
+def test_fewer_than_eight_groups_have_no_interval() -> None:
+    evidence = round_quantile_evidence(*sides(70, 3.0), 0.5, SETTINGS)
+    assert (evidence.blocks, evidence.low, evidence.p_value) == (70, None, 1.0)
+    assert round_quantile_evidence([], [], 0.5, SETTINGS) == NO_BLOCKS

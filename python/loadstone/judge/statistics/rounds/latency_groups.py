@@ -6,12 +6,16 @@ block is to `permutation`: but only if both histograms are of the same rounds. G
 merged until they end together.
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from loadstone.judge.statistics.histograms import Buckets
+from loadstone.judge.statistics.histograms import Buckets, latency_blocks
+from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, Evidence, quantile_evidence
+from loadstone.judge.statistics.rounds.round_interval import stretched_level
+from loadstone.judge.statistics.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,36 @@ class RoundGroup:
 
 
 Groups = tuple[list[RoundGroup], list[RoundGroup]]
+
+
+def round_quantile_evidence(
+    a: Sequence[RoundGroup], b: Sequence[RoundGroup], quantile: float, settings: Settings, seed: int = 0
+) -> Evidence:
+    """A quantile (0 < quantile < 1, the median as well) of all groups merged; needs eight groups for an interval.
+
+    As `quantile_evidence`, with rounds as the unit of `blocks` and `spread`, and as strict for few rounds as
+    `round_interval` is. Raises ValueError as `paired_groups` does, and if a side has not a single operation.
+    """
+    groups_a, groups_b = paired_groups(a, b)
+    if not groups_a:
+        return NO_BLOCKS
+    rounds = sum(group.last - group.first + 1 for group in groups_a)
+    stretch = settings.stretch(rounds)
+    strict = stretched_level(settings.interval_alpha, stretch) * settings.pairs
+    latencies = latency_blocks(
+        [group.latencies for group in groups_a],
+        [group.latencies for group in groups_b],
+        [group.failed for group in groups_a],
+        [group.failed for group in groups_b],
+    )
+    found = quantile_evidence(latencies, quantile, replace(settings, alpha=strict), seed)
+    per_group = math.sqrt(rounds / len(groups_a))
+    return replace(
+        found,
+        blocks=rounds,
+        p_value=stretched_level(found.p_value, 1 / stretch),
+        spread=None if found.spread is None else found.spread * per_group,
+    )
 
 
 def paired_groups(a: Sequence[RoundGroup], b: Sequence[RoundGroup]) -> Groups:

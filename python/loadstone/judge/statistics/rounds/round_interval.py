@@ -29,7 +29,7 @@ def round_interval(log_ratios: Floats, alpha: float) -> RoundInterval:
     """Judge d = ln(B / A) of each round, in the order of time."""
     tau = rounds_in_one(log_ratios)
     stretch = math.sqrt(tau) * stretch_of(len(log_ratios))
-    found = signed_rank(log_ratios, _two_sided(_z(alpha) * stretch))
+    found = signed_rank(log_ratios, stretched_level(alpha, stretch))
     estimate = float(found.estimate)
     if found.low is None or found.high is None:
         low, high = _beyond_all(log_ratios, estimate, alpha, stretch)
@@ -39,9 +39,14 @@ def round_interval(log_ratios: Floats, alpha: float) -> RoundInterval:
         estimate=estimate,
         low=low,
         high=high,
-        p_value=_two_sided(_z(float(found.p_value)) / stretch),
+        p_value=stretched_level(float(found.p_value), 1 / stretch),
         rounds_in_one=tau,
     )
+
+
+def stretched_level(alpha: float, stretch: float) -> float:
+    """The level whose two-sided normal quantile is `stretch` times that of `alpha`."""
+    return math.erfc(_z(alpha) * stretch / math.sqrt(2))
 
 
 def _beyond_all(log_ratios: Floats, estimate: float, alpha: float, stretch: float) -> tuple[float | None, float | None]:
@@ -59,8 +64,3 @@ def _beyond_all(log_ratios: Floats, estimate: float, alpha: float, stretch: floa
 def _z(alpha: float) -> float:
     """The two-sided normal quantile of a level; 0 for a level of 1."""
     return -NormalDist().inv_cdf(alpha / 2) if alpha < 1 else 0.0
-
-
-def _two_sided(z: float) -> float:
-    """The level that `_z` belongs to."""
-    return math.erfc(z / math.sqrt(2))
