@@ -56,6 +56,15 @@ impl SliceTally {
     }
 }
 
+/// CPU time of a part in the window; None where that could not be read.
+#[derive(Debug, Clone, Serialize)]
+pub struct PartSlice {
+    pub cpu_s: Option<f64>,
+    /// Of a part that is one process: of its main thread, and for how long that was ready to run and had no CPU.
+    pub main_s: Option<f64>,
+    pub main_wait_s: Option<f64>,
+}
+
 /// One slice. Times in seconds since the first round began; the measured window lasted from `begin_s` to `end_s`, and
 /// nothing was in flight any more at `drained_s`.
 #[derive(Debug, Clone, Serialize)]
@@ -72,9 +81,9 @@ pub struct SliceRecord {
     pub ok: u64,
     /// Ended in an error or a timeout, of those intended in the window.
     pub failed: u64,
-    /// CPU time of the drive's threads in the window, and of each part; None where that could not be read.
+    /// CPU time of the drive's threads in the window.
     pub cpu_s: f64,
-    pub parts_cpu_s: BTreeMap<String, Option<f64>>,
+    pub parts: BTreeMap<String, PartSlice>,
 }
 
 /// All slices of a drive.
@@ -119,7 +128,7 @@ mod tests {
             ok: 0,
             failed: 0,
             cpu_s: 0.0,
-            parts_cpu_s: BTreeMap::new(),
+            parts: BTreeMap::new(),
         }
     }
 

@@ -146,7 +146,7 @@ def _servers(ready: Ready) -> list[int]:
 
 def _options(block: RoundsBlock, prepared: Sequence[PreparedTrial], sets: _Sets) -> RoundsOptions:
     """What the driver needs beside the plans; each drive's own parts by their names, those of other sets by number."""
-    parts = []
+    parts: list[dict[str, tuple[int, ...]]] = []
     for one in prepared:
         own = sets.number_of(one.ready)
         pids = _pids(one.ready)
@@ -155,7 +155,7 @@ def _options(block: RoundsBlock, prepared: Sequence[PreparedTrial], sets: _Sets)
                 pids |= {f"{number}:{part}": ids for part, ids in _pids(other).items()}
         parts.append(pids)
     rounds = block.rounds
-    return RoundsOptions(slice_s=rounds.slice_s, settle_s=rounds.settle_s, orders=block.orders, parts=tuple(parts))
+    return RoundsOptions(slice_s=rounds.measured_s, settle_s=rounds.settle_s, orders=block.orders, parts=tuple(parts))
 
 
 def _pids(ready: Ready) -> dict[str, tuple[int, ...]]:

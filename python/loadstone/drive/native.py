@@ -45,10 +45,10 @@ def require_drivable(plan: Plan) -> None:
 
 
 class NativeDriver:
-    """Drives one share at a time with the native engine."""
+    """Drives one share at a time, or several by turns, with the native engine."""
 
     def __init__(self) -> None:
-        self._engine: _engine.Engine | None = None
+        self._engine: _engine.Engine | _engine.Rounds | None = None
         self._stopped = threading.Event()
 
     def drive(self, share: Plan, on_interval: Callable[[Interval], None]) -> DriveRecord:
@@ -69,31 +69,17 @@ class NativeDriver:
         self._engine = None
         return _record(engine.result(), ahead_ns)
 
-    def stop(self) -> None:
-        """See `Driver.stop`. Later drives of this driver stop at once, too."""
-        self._stopped.set()
-        if self._engine is not None:
-            self._engine.stop()
-
-
-class NativeRounds:
-    """Drives several shares by turns with the native engine."""
-
-    def __init__(self) -> None:
-        self._rounds: _engine.Rounds | None = None
-        self._stopped = threading.Event()
-
     def drive_rounds(
         self, shares: Sequence[Plan], rounds: RoundsOptions, on_interval: OnIntervalOf
     ) -> list[DriveRecord]:
-        """See `RoundsDriver.drive_rounds`."""
+        """See `Driver.drive_rounds`."""
         ahead_ns = _ahead_of_wall_ns()
         try:
             engine = _engine.Rounds([share.model_dump_json() for share in shares], rounds.model_dump_json())
             engine.start()
         except (ValueError, ConnectionError) as error:
             raise DriveFailed(f"driver: {error}") from None
-        self._rounds = engine
+        self._engine = engine
         if self._stopped.is_set():
             engine.stop()
         try:
@@ -106,14 +92,14 @@ class NativeRounds:
             engine.stop()
             raise
         finally:
-            self._rounds = None
+            self._engine = None
         return [_record(engine.result(number), ahead_ns) for number in range(len(shares))]
 
     def stop(self) -> None:
-        """See `RoundsDriver.stop`. Later drives of this driver stop at once, too."""
+        """See `Driver.stop`. Later drives of this driver stop at once, too."""
         self._stopped.set()
-        if self._rounds is not None:
-            self._rounds.stop()
+        if self._engine is not None:
+            self._engine.stop()
 
 
 def _interval(text: str, ahead_ns: int) -> Interval:

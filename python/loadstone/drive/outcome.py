@@ -189,6 +189,16 @@ class CommandRecord(Part):
     replied: int
 
 
+class PartSlice(Part):
+    """CPU seconds of a part; None where a process of it was gone, or the system does not report it."""
+
+    cpu_s: float | None
+    main_s: float | None = None
+    """Of a part that is one process: of its main thread."""
+    main_wait_s: float | None = None
+    """For which that thread was ready to run and had no CPU."""
+
+
 class Slice(Part):
     """One slice of a drive that takes turns with others; times in seconds since the first of them began.
 
@@ -209,8 +219,8 @@ class Slice(Part):
     failed: int
     cpu_s: float
     """CPU time of the driver's threads in the window."""
-    parts_cpu_s: dict[str, float | None]
-    """CPU time of each part in the window; None where a process of it was gone, or the system does not report it."""
+    parts: dict[str, PartSlice] = {}
+    """The CPU time of each part in the window."""
 
 
 class CpuTimes(Part):

@@ -4,9 +4,9 @@ Monitors look once a second, and a slice is shorter: of what they alone observe,
 for the slices, which are spread evenly over it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from loadstone.drive.outcome import CpuTimes, SliceRecord
+from loadstone.drive.outcome import CpuTimes, PartSlice, Slice
 from loadstone.observe.sample import Sample
 from loadstone.record.window import Window
 
@@ -22,7 +22,7 @@ class SlicedWindow(Window):
         self,
         samples: Iterable[Sample],
         started_s: float,
-        slices: Sequence[SliceRecord],
+        slices: Sequence[Slice],
         cpus: Mapping[str, CpuTimes],
         server_cpus: Sequence[int] = (),
     ) -> None:
@@ -48,18 +48,21 @@ class SlicedWindow(Window):
 
     def increase(self, part: str, metric: str) -> float | None:
         """See `Window.increase`."""
-        if metric == "cpu_s" and part in self._slices[0].parts:
-            return sum(one.parts[part].cpu_s for one in self._slices if part in one.parts)
-        if metric == "main_thread_wait_s":
-            waited = [one.parts[part].main_wait_s for one in self._slices if part in one.parts]
-            if waited and None not in waited:
-                return sum(seconds for seconds in waited if seconds is not None)
-        return super().increase(part, metric)
+        known = None
+        if metric == "cpu_s":
+            known = self._sum(part, lambda used: used.cpu_s)
+        elif metric == "main_thread_wait_s":
+            known = self._sum(part, lambda used: used.main_wait_s)
+        return super().increase(part, metric) if known is None else known
 
     def main_thread_s(self, part: str) -> float | None:
         """See `Window.main_thread_s`."""
-        ran = [one.parts[part].main_s for one in self._slices if part in one.parts]
-        return sum(seconds for seconds in ran if seconds is not None) if ran and None not in ran else None
+        return self._sum(part, lambda used: used.main_s)
+
+    def _sum(self, part: str, read: Callable[[PartSlice], float | None]) -> float | None:
+        """Seconds over all slices; None where one of them has none."""
+        found = [read(one.parts[part]) for one in self._slices if part in one.parts]
+        return sum(one for one in found if one is not None) if found and None not in found else None
 
     def mean(self, part: str, metric: str) -> float | None:
         """See `Window.mean`."""
@@ -88,5 +91,5 @@ class SlicedWindow(Window):
         """What parts of conditions whose turn it was not took of a CPU of the servers, in per cent."""
         if int(part.removeprefix("cpu")) not in self._server_cpus or not self._measured_s:
             return 0.0
-        taken_s = sum(used.cpu_s for one in self._slices for name, used in one.parts.items() if APART in name)
+        taken_s = sum(used.cpu_s or 0.0 for one in self._slices for name, used in one.parts.items() if APART in name)
         return _PERCENT * taken_s / self._measured_s / len(self._server_cpus)

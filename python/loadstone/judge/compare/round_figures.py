@@ -15,7 +15,7 @@ _COUNTED = {"goodput_per_s": "ok", "throughput_per_s": "completed"}
 """Metric -> what of a slice counts for it."""
 
 Slice = Mapping[str, Any]
-"""See `drive.outcome.SliceRecord`."""
+"""See `drive.outcome.Slice`."""
 
 
 class SlicesInTime(NamedTuple):

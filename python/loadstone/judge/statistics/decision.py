@@ -192,7 +192,8 @@ def _detectable(blocks: int, evidence: Evidence, settings: Settings) -> float | 
     """The minimum detectable effect with so many blocks like these."""
     if evidence.spread is None or blocks < BLOCKS_MIN:
         return None
-    return detectable_effect(blocks, evidence.spread, settings.interval_alpha, evidence.outliers)
+    spread = evidence.spread * settings.stretch(blocks)
+    return detectable_effect(blocks, spread, settings.interval_alpha, evidence.outliers)
 
 
 def _too_few(base: Verdict, settings: Settings) -> Verdict:

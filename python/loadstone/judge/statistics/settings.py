@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from loadstone.judge.statistics.rounds.effective_rounds import stretch_of
 from loadstone.judge.statistics.signed_rank import fewest_blocks
 from loadstone.plan.looks import BLOCKS_MIN, LOOK_ALPHA, ROUNDS_MIN, next_look, next_round_look
 from loadstone.spec.experiment import RATE_MARGIN
@@ -52,6 +53,10 @@ class Settings:
     def next_look(self, blocks: int) -> int | None:
         """The first look beyond so many blocks (or rounds); None after the last one."""
         return next_look(blocks, self.pairs) if self.unit == "block" else next_round_look(blocks)
+
+    def stretch(self, blocks: int) -> float:
+        """How much wider an interval is than the spread of so many blocks (or rounds) makes it."""
+        return 1.0 if self.unit == "block" else stretch_of(blocks)
 
     @property
     def log_margin(self) -> float:

@@ -229,10 +229,10 @@ def with_fixed_length(plan: Plan, measure_s: float) -> Plan:
 
 
 def in_slices(plan: Plan, rounds: Rounds, block: int) -> Plan:
-    """The plan of one block of rounds: its phases are as long as those of all its slices together."""
+    """The plan of one block of rounds: it is under load as long as all its slices together."""
     number = rounds.of(block)
-    whole = with_fixed_length(plan, round(number * rounds.measured_s, 6))
-    phases = whole.phases.model_copy(update={"warm_up_s": round(number * rounds.settle_s, 6)})
+    whole = with_fixed_length(plan, round(number * rounds.slice_s, 6))
+    phases = whole.phases.model_copy(update={"warm_up_s": 0.0})
     return whole.model_copy(update={"phases": phases, "interval_s": SLICED_INTERVAL_S})
 
 

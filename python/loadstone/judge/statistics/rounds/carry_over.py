@@ -25,6 +25,8 @@ WINDOW = 9
 REDRAWN = 2000
 REDRAWN_BEYOND = 10
 """At a small level more orders are drawn, so that about so many lie beyond it."""
+DRAWN_AT_ONCE = 500
+"""Orders held in memory together."""
 FOLLOWERS_MIN = 5
 """Fewer slices after its own condition (or after another one) say nothing of a condition."""
 _NONE = -1
@@ -132,23 +134,32 @@ def _p_value(
     draws: int,
     seed: int,
 ) -> float:
-    """Of the largest contrast of any condition, each in units of its own spread over the drawn orders."""
+    """Of the largest contrast, each in units of its own spread over the drawn orders."""
     rng = np.random.default_rng(seed)
     count = 1 + int(actual.max())
-    drawn = [_drawn(len(block), count, draws, rng) for block in labels]
-    redrawn, redrawn_before = np.concatenate(drawn, axis=1), np.concatenate([_before(block) for block in drawn], axis=1)
-    found = np.array([_contrast(actual, before, scores, condition) for condition in known])
-    null = np.array([_contrast(redrawn, redrawn_before, scores, condition) for condition in known])
+    found = _contrasts(actual, before, scores, known)
+    parts = []
+    for _ in range(0, draws, DRAWN_AT_ONCE):
+        drawn = [_drawn(len(block), count, DRAWN_AT_ONCE, rng) for block in labels]
+        redrawn_before = np.concatenate([_before(block) for block in drawn], axis=1)
+        parts.append(_contrasts(np.concatenate(drawn, axis=1), redrawn_before, scores, known))
+    null = np.concatenate(parts, axis=1)
     spreads = np.maximum(null.std(axis=1), np.finfo(np.float64).tiny)
     worst = np.max(np.abs(null) / spreads[:, np.newaxis], axis=0)
     beyond = int(np.count_nonzero(worst >= np.max(np.abs(found) / spreads) - 1e-12))
-    return (1 + beyond) / (1 + draws)
+    return float((1 + beyond) / (1 + null.shape[1]))
 
 
 def _drawn(slices: int, count: int, draws: int, rng: np.random.Generator) -> Labels:
     """So many fresh orders of a block's rounds, a row each."""
     dice = rng.random((draws, slices // count, count), dtype=np.float32)
     return dice.argsort(axis=-1).astype(np.int8).reshape(draws, slices)
+
+
+def _contrasts(labels: Labels, before: Labels, scores: Floats, known: NDArray[np.intp]) -> Floats:
+    """Those of the known conditions, and their mean: what all have in common shows there first."""
+    each = np.array([_contrast(labels, before, scores, condition) for condition in known])
+    return np.concatenate([each, each.mean(axis=0, keepdims=True)])
 
 
 def _contrast(labels: Labels, before: Labels, scores: Floats, condition: int) -> Floats:

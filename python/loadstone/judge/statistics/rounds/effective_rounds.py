@@ -9,6 +9,8 @@ so the autocorrelation that counts is that of the grades, here of the ranks; a s
 signed-rank test on dependent samples see Serfling 1968 and Dewan & Prakasa Rao 2005.
 """
 
+import math
+
 import numpy as np
 
 from loadstone.judge.statistics.signed_rank import Floats
@@ -18,6 +20,17 @@ FEWEST_EFFECTIVE = 4
 LAGS_SHARE = 3
 """Autocorrelations are summed up to a third of the rounds: beyond, too few products are averaged."""
 LAGS_MAX = 120
+UNKNOWN_MEMORY = 30.0
+"""So few rounds cannot show what memory they have: n of them are taken for n / (1 + 30 / n).
+
+Found by simulation together with the level of a look: with the recorded memory of the ratio, 5 % of the comparisons
+of two that typically are alike found a difference with this, and 9 % without it.
+"""
+
+
+def stretch_of(rounds: int) -> float:
+    """How much wider the interval of so many rounds is than they show a need for."""
+    return math.sqrt(1 + UNKNOWN_MEMORY / rounds)
 
 
 def grades(values: Floats) -> Floats:
@@ -33,7 +46,7 @@ def autocorrelations(values: Floats, lags: int) -> Floats:
     centred = values - values.mean()
     variance = float(centred @ centred)
     if not variance:
-        return np.eye(1, lags + 1)[0]
+        return np.append(1.0, np.zeros(lags))
     products = np.array([centred[: n - lag] @ centred[lag:] for lag in range(lags + 1)])
     found = products / variance + 1 / n
     found[0] = 1.0
@@ -41,10 +54,12 @@ def autocorrelations(values: Floats, lags: int) -> Floats:
 
 
 def rounds_in_one(log_ratios: Floats) -> float:
-    """Tau >= 1: how many of the rounds are worth an independent one. Exactly 1 for most series without memory.
+    """Tau >= 1: how many of the rounds are worth an independent one.
 
-    Source: Geyer 1992, 3.3, the initial monotone sequence: sums of two neighbouring autocorrelations, as long as they
-    are positive, none larger than the one before. Never below 1: a negative correlation would narrow the interval.
+    After Geyer 1992, 3.3, the initial monotone sequence: sums of two neighbouring autocorrelations, as long as they
+    are positive, none larger than the one before. Here the pairs begin at lag 1, so that nothing is added where the
+    first one is not positive. Never below 1: a negative correlation would narrow the interval.
+    Without memory sqrt(tau) is 1.10 on average for 32 rounds, 1.05 for 240: what the safety costs.
     """
     n = len(log_ratios)
     lags = min(n // LAGS_SHARE, LAGS_MAX) // 2 * 2

@@ -40,7 +40,7 @@ def lost_slices(log_ratios: Floats, estimate: float, spread: float) -> tuple[int
 def lost_alike(lost_a: int, lost_b: int) -> bool:
     """Whether a fair coin may have dealt out the lost slices: the sign test, exact (Arbuthnot 1710)."""
     n, fewer = lost_a + lost_b, min(lost_a, lost_b)
-    at_most = sum(math.comb(n, k) for k in range(fewer + 1)) / 2**n
+    at_most = math.fsum(math.comb(n, k) / 2**n for k in range(fewer + 1))
     return 2 * at_most >= UNEQUAL_BELOW
 
 
