@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadstone.plan.drive_plan import Closed, Command, Open, Plan
+from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import ASSUMED_RATE_PER_S, PlannedTrial
 
@@ -97,7 +98,7 @@ def memory_of(trials: Iterable[PlannedTrial], server: str) -> Footprint:
                 rows[place] = rows.get(place, Footprint()) | _of_rows(data)
         if trial.subjects:
             keys |= Footprint(grows=True)
-        elif trial.target in (None, server) and trial.plan.protocol != "http1":
+        elif trial.target in (None, server) and PROTOCOLS[trial.plan.protocol].of_redis:
             keys |= _of_trial(trial)
     return sum(rows.values(), keys)
 
