@@ -23,6 +23,9 @@ MUST_TOUCH = {
 }
 """Where each part is entered: a list without these leaves its reader with a part that nobody uses."""
 LINES = 120
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+MADE_BY_A_USER = {"experiment.yaml", "subject.yaml", "report.md"}
+"""What a run writes, and what `loadstone init` does."""
 
 
 def found(name: str) -> list[Path]:
@@ -67,11 +70,14 @@ def test_what_is_observed_has_its_metrics_and_its_monitors_in_one_room() -> None
     assert observed <= {path.parent for path in found("software/x/room.py")}
 
 
-def test_other_files_of_the_page_are_there() -> None:
-    named = set(re.findall(r"`([\w/]+\.(?:py|rs|md|yaml))`", TEXT))
-    folders = [ROOT / name for name in ("python", "engine", "docs", "experiments", "subjects", "tests", "bench")]
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_other_files_of_a_page_are_there(page: Path) -> None:
+    named = set(re.findall(r"`([\w/-]+\.(?:py|rs|md|yaml))`", page.read_text())) - MADE_BY_A_USER
+    folders = [
+        ROOT / name for name in ("python", "engine", "docs", "experiments", "subjects", "tests", "bench", "fuzz")
+    ]
     there = {f"/{path.relative_to(ROOT)}" for folder in folders for path in folder.rglob("*.*")}
-    there |= {f"/{path.name}" for path in ROOT.glob("*.md")}
+    there |= {f"/{path.name}" for path in ROOT.glob("*.*")}
     missing = [name for name in named if not NEW.search(name) and not any(path.endswith(f"/{name}") for path in there)]
     assert sorted(missing) == []
 

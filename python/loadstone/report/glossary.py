@@ -75,7 +75,7 @@ _FIGURES = {
 }
 
 _APPLICATION = {
-    "store": "The database behind the application: Redis or MariaDB.",
+    "store": "The server behind the application that keeps its data: a Redis or a database.",
     "replica": "One of several processes of the application. The load is spread evenly over them, by connection.",
     "millicores": "CPU as Kubernetes counts it: 1000m is one core fully busy, 380m is 38 % of one.",
     "throttled": "Stopped by its CPU limit: ready to run, and not let until the next tenth of a second.",
