@@ -23,9 +23,9 @@ MUST_TOUCH = {
 }
 """Where each part is entered: a list without these leaves its reader with a part that nobody uses."""
 LINES = 120
+FOLDERS = ("python", "engine", "docs", "experiments", "subjects", "tests", "bench", "fuzz")
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
-MADE_BY_A_USER = {"experiment.yaml", "subject.yaml", "report.md"}
-"""What a run writes, and what `loadstone init` does."""
+MADE_BY_A_RUN = {"report.md"}
 
 
 def found(name: str) -> list[Path]:
@@ -72,11 +72,8 @@ def test_what_is_observed_has_its_metrics_and_its_monitors_in_one_room() -> None
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_other_files_of_a_page_are_there(page: Path) -> None:
-    named = set(re.findall(r"`([\w/-]+\.(?:py|rs|md|yaml))`", page.read_text())) - MADE_BY_A_USER
-    folders = [
-        ROOT / name for name in ("python", "engine", "docs", "experiments", "subjects", "tests", "bench", "fuzz")
-    ]
-    there = {f"/{path.relative_to(ROOT)}" for folder in folders for path in folder.rglob("*.*")}
+    named = set(re.findall(r"`([\w/-]+\.(?:py|rs|md)|experiments/[\w-]+\.yaml)`", page.read_text())) - MADE_BY_A_RUN
+    there = {f"/{path.relative_to(ROOT)}" for name in FOLDERS for path in (ROOT / name).rglob("*.*")}
     there |= {f"/{path.name}" for path in ROOT.glob("*.*")}
     missing = [name for name in named if not NEW.search(name) and not any(path.endswith(f"/{name}") for path in there)]
     assert sorted(missing) == []

@@ -20,6 +20,7 @@ from loadstone import __version__, defect
 from loadstone import cli_options as opt
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.output import terminal
+from loadstone.report.formats import AGAIN_FORMATS, FORMATS
 
 if TYPE_CHECKING:
     from loadstone.analyse.objectives import Objective
@@ -170,13 +171,13 @@ def run(
 @app.command()
 def report(
     folder: Annotated[Path, typer.Argument(metavar=RUN)],
-    format_: Annotated[
-        str, typer.Option("--format", help="Comma-separated: html, md, csv, json, svg, png.")
-    ] = "html,md,csv,json,svg",
+    format_: Annotated[str, typer.Option("--format", help=f"Comma-separated: {', '.join(FORMATS)}.")] = ",".join(
+        AGAIN_FORMATS
+    ),
     fail_if: opt.FailIf = None,
     open_: opt.Open = False,
     quiet: opt.Quiet = False,
-    verbose: opt.Verbose = False,
+    verbose: opt.VerboseReport = False,
     json_: opt.Json = False,
 ) -> None:
     """Write a run's reports again, from its folder."""
