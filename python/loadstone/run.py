@@ -26,10 +26,11 @@ from loadstone.options import RunOptions
 from loadstone.overview import announce
 from loadstone.prepare import Prepared
 from loadstone.record.reading import read_histogram
+from loadstone.report.formats import DEFAULT_FORMATS
 from loadstone.report.html import vega
 from loadstone.report.json_report import with_texts
 from loadstone.report.terminal.terminal_report import show
-from loadstone.report.write import DEFAULT_FORMATS, require_formats, write_report
+from loadstone.report.write import require_formats, write_report
 from loadstone.secrecy.command import hidden_arguments
 from loadstone.secrecy.text import HIDDEN
 

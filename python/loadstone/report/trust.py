@@ -60,14 +60,16 @@ def trust(analysis: Analysis) -> Trust:
 
 
 def trust_text(analysis: Analysis) -> str:
-    """`3 of 54 figures good within 10 %; 38: their bounds are small, ...; 9: the interval is wider`."""
+    """`3 of 54 figures good within 10 %; 38 measured too seldom for ...; 9: the interval is wider`."""
     found = trust(analysis)
     if not found.of:
         return "No table was measured"
     sure = found.good - found.once
     said = f"{sure} of {found.of} {'figure' if found.of == 1 else 'figures'} good within {fmt.percent(GOOD_WITHIN)}"
     if found.once:
-        said += f"; {found.once}: their bounds are small, measured too seldom for an interval"
+        its = "its" if found.once == 1 else "their"
+        said += f"; {found.once} measured too seldom for an interval, though no check failed (✓) and {its} bounds are "
+        said += "small"
     shown = [f"{number}: {why}" for why, number in found.others[:_SHOWN_MAX]]
     if len(found.others) > _SHOWN_MAX:
         shown.append(f"{sum(number for _, number in found.others[_SHOWN_MAX:])}: other reasons")
