@@ -5,7 +5,8 @@ import re
 from collections.abc import Collection
 
 from loadstone.software.mariadb.confinement import tables_changed
-from loadstone.software.sql.grammar import was_there
+from loadstone.software.mariadb.tokens import tokens_of
+from loadstone.software.sql.grammar import tables_referred_to, was_there
 from loadstone.software.sql.tokens import SqlProblem, statements_in
 
 DESTROYING = re.compile(
@@ -23,7 +24,7 @@ def new_tables(where: str, script: str, theirs: Collection[str]) -> list[str]:
     before = frozenset(table.lower() for table in theirs)
     for text in statements_in(script):
         with contextlib.suppress(SqlProblem):  # one that was let pass: its text alone is looked at, below
-            for table in sorted(before & tables_changed(text)):
+            for table in sorted(before & (tables_changed(text) | tables_referred_to(tokens_of(text)))):
                 raise was_there(where, " ".join(text.split())[:60], table)
     for statement in DESTROYING.findall(script):
         for table in sorted(before & set(re.findall(r"\w+", statement.lower()))):

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from loadstone.errors import UserError
 from loadstone.software.postgresql.tokens import tokens_of
-from loadstone.software.sql.grammar import Reader, require_select, was_there, word_set
+from loadstone.software.sql.grammar import Reader, require_select, tables_referred_to, was_there, word_set
 from loadstone.software.sql.tokens import SqlProblem, Token, called, statements_in
 
 COUNTED_BY = word_set("ABS AVG COALESCE COUNT LENGTH CHAR_LENGTH MAX MIN SUM")
@@ -76,16 +76,6 @@ def tables_changed(text: str) -> frozenset[str]:
     return _tables(tokens)
 
 
-def tables_referred_to(text: str) -> frozenset[str]:
-    """The tables, in small letters, that a statement binds to its own: what they lose is looked at from then on.
-
-    Raises:
-        SqlProblem: it is none that may be sent.
-    """
-    tokens = tokens_of(text)
-    return frozenset(name.text.lower() for before, name in pairwise(tokens) if before.word == "REFERENCES")
-
-
 def new_tables(where: str, script: str, theirs: Collection[str]) -> list[str]:
     """The tables that a script will make, in small letters. `theirs`: those that were there before.
 
@@ -96,7 +86,7 @@ def new_tables(where: str, script: str, theirs: Collection[str]) -> list[str]:
     for text in statements_in(script):
         shown = " ".join(text.split())[:60]
         try:
-            changed, created = tables_changed(text) | tables_referred_to(text), table_made(text)
+            changed, created = tables_changed(text) | tables_referred_to(tokens_of(text)), table_made(text)
         except SqlProblem as problem:
             raise UserError(f"{where}: '{shown}': {problem}") from None
         for table in sorted(before & changed):

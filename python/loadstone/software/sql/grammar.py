@@ -4,6 +4,7 @@ A grammar is small, no parser of SQL: what it does not know is refused.
 """
 
 from collections.abc import Callable, Collection, Sequence
+from itertools import pairwise
 
 from loadstone.errors import UserError
 from loadstone.software.sql.tokens import SqlProblem, Token, called
@@ -40,6 +41,11 @@ def require_select(
     for _, token in called(tokens):
         if token.word not in before_parenthesis:
             raise SqlProblem(f"the function '{token.text}' is not for counting")
+
+
+def tables_referred_to(tokens: Sequence[Token]) -> frozenset[str]:
+    """The tables, in small letters, that a statement binds to its own: from then on they cannot lose what is there."""
+    return frozenset(name.text.lower() for before, name in pairwise(tokens) if before.word == "REFERENCES")
 
 
 def was_there(where: str, statement: str, table: str) -> UserError:
