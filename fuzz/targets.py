@@ -17,13 +17,14 @@ import tempfile
 import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from redis.connection import Connection
 
+from loadstone import registry
 from loadstone.analyse.analysis import analyse
 from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.deploy.subjects.url import parse_subject_url
@@ -40,12 +41,9 @@ from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.reading import read_run, read_trials
 from loadstone.runs import list_runs
 from loadstone.software.jvm.monitor import figures
-from loadstone.software.mariadb.url import parse_mariadb_url
-from loadstone.software.postgresql.url import parse_postgresql_url
 from loadstone.software.redis.connection import Bounded
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.monitor import difference, snapshot
-from loadstone.software.redis.url import parse_url
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.load_settings import load_experiment
 
@@ -152,7 +150,8 @@ def analysis(data: bytes) -> None:
 def urls(data: bytes) -> None:
     """The URL of a server or a subject."""
     text = data.decode("utf-8", "replace")
-    for parse in (parse_url, parse_mariadb_url, parse_postgresql_url, parse_subject_url):
+    places = [partial(registry.room(name).place, "fuzzed") for name in registry.SOFTWARE]
+    for parse in (*places, parse_subject_url):
         try:
             parse(text)  # type: ignore[operator]
         except LoadstoneError as error:

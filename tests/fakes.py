@@ -36,6 +36,7 @@ from loadstone.machine import steady_clock
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
 from loadstone.plan.drive_plan import Closed, Endpoint, Plan
+from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import Ceiling
 from loadstone.software.metric import by_name
@@ -77,7 +78,7 @@ class FakeDriver:
         self.shares.append(share)
         self._happens("begin")
         reached = [one for one in self.servers if any(one._endpoint.port == to.port for to in share.endpoints)]
-        if share.protocol != "http1" and not any(one.store.up for one in reached):
+        if PROTOCOLS[share.protocol].has_keys and not any(one.store.up for one in reached):
             raise DriveFailed(f"driver: {share.endpoints[0].label}: Connection refused")
         run = _Run(share, reached)
         for phase, length_s in _lengths(share):
@@ -146,7 +147,7 @@ class _Run:
 
     def interval(self, phase: Phase, length_s: float, on_interval: OnInterval) -> None:
         share = self.share
-        if share.protocol != "http1" and not any(one.store.up for one in self.servers):
+        if PROTOCOLS[share.protocol].has_keys and not any(one.store.up for one in self.servers):
             self.ended = "no connection for 2 s: Connection refused"
             return
         once = share.keys.distribution == "exactly_once"

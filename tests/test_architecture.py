@@ -14,6 +14,7 @@ DATA_TYPES = {
         "plan.labels",
         "plan.looks",
         "plan.drive_plan",
+        "plan.protocols",
         "plan.outline",
         "plan.run_plan",
         "plan.slots",

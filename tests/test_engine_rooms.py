@@ -8,7 +8,10 @@ import pytest
 SOURCES = Path(__file__).parents[1] / "engine" / "src"
 ROOMS = sorted({path.parent for path in SOURCES.rglob("*.rs")})
 FILES = sorted(path for path in SOURCES.rglob("*.rs") if "tests" not in path.parts and path.name != "tests.rs")
-PROTOCOL = re.compile(r"\bis_http\b|\bWireKind::\w+|\bWire::[A-Z]|\b(?:resp|http1)::")
+DECLARES = re.compile(r"\bCAPABILITIES: Capabilities\b|-> Capabilities\b")
+WIRES = sorted(path.stem for path in (SOURCES / "wire").glob("*.rs") if DECLARES.search(path.read_text()))
+"""The protocols: files that declare what they can do."""
+PROTOCOL = re.compile(rf"\bis_http\b|\bWireKind::\w+|\bWire::[A-Z]|\b(?:{'|'.join(WIRES)})::")
 """What queries which protocol it is, or reaches into one."""
 READ_AND_WRITE = re.compile(r"\bstd::(?:net|fs)\b|\bmio::|\bstd::io\b")
 MOST_FILES = 25
@@ -33,6 +36,14 @@ def test_a_room_has_few_files(folder: Path) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCES)))
 def test_a_file_is_short(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= MOST_LINES
+
+
+def test_every_protocol_is_among_those_that_no_other_file_may_name() -> None:
+    text = (SOURCES / "wire.rs").read_text()
+    assert WIRES
+    assert set(WIRES) == set(re.findall(r"\bWireKind::\w+ => (\w+)::\w+", text)) | set(
+        re.findall(r"^ *WireKind::\w+ (?:\| WireKind::\w+ )?=> (\w+)::check", text, re.M)
+    )
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if room(path) not in {"wire", "null_server"}], ids=str)

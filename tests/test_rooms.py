@@ -27,7 +27,8 @@ LOADING = {
 }
 """The modules of stages that load a room beside, and what by."""
 STAGES = {"spec", "plan", "deploy", "drive", "observe", "record", "judge", "analyse", "report", "live"}
-NAMES = ("mariadb", "postgresql")
+NAMES = tuple(registry.SOFTWARE)[1:]
+"""The names that no other file may know. Not of the first one: the whole laboratory is for Redis, and speaks of it."""
 MENTIONS = {
     "record.parts.before_kinds": "a part of a record of before is known by its metrics",
     "report.text.english.glossary": "the terms of the reports",

@@ -7,11 +7,12 @@ report or result that cannot be written; 3 measured, but invalid, or a server th
 to load.
 """
 
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from typer.exceptions import TyperException
@@ -20,6 +21,7 @@ from loadstone import __version__, defect
 from loadstone import cli_options as opt
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.output import terminal
+from loadstone.report.formats import AGAIN_FORMATS, FORMATS
 
 if TYPE_CHECKING:
     from loadstone.analyse.objectives import Objective
@@ -36,6 +38,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+MISSING = "Missing argument 'EXPERIMENT|FILE.yaml'"
 RUN = "RUN"
 """A run's folder, or `latest`."""
 
@@ -53,11 +56,13 @@ def list_command() -> None:
     from loadstone.spec.built_in import questions
 
     _print([f"{name:<20} {question}" for name, question in questions()])
+    if sys.stdout.isatty():  # a program that reads the list gets a line an experiment
+        _print(["try one: loadstone run NAME --quick"])
 
 
 @app.command()
 def show(
-    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT|FILE.yaml")],
+    experiment: Annotated[str | None, typer.Argument(metavar="EXPERIMENT|FILE.yaml", show_default=False)] = None,
     only: opt.Only = None,
     set_: opt.Set = None,
     server: opt.Server = None,
@@ -71,6 +76,8 @@ def show(
     allow_any_command: opt.AllowAnyCommand = False,
 ) -> None:
     """Show what an experiment would do, and how long it takes."""
+    if experiment is None:
+        raise UserError(f"{MISSING}: name an experiment (`loadstone list`)")
     from loadstone.options import RunOptions
     from loadstone.overview import describe_experiment
 
@@ -88,7 +95,7 @@ def show(
         blocks=blocks,
         allow_any_command=allow_any_command,
     )
-    _print([describe_experiment(options)])
+    _print([describe_experiment(options), "", f"try it: loadstone run {shlex.quote(experiment)} --quick"])
 
 
 @app.command()
@@ -170,13 +177,13 @@ def run(
 @app.command()
 def report(
     folder: Annotated[Path, typer.Argument(metavar=RUN)],
-    format_: Annotated[
-        str, typer.Option("--format", help="Comma-separated: html, md, csv, json, svg, png.")
-    ] = "html,md,csv,json,svg",
+    format_: Annotated[str, typer.Option("--format", help=f"Comma-separated: {', '.join(FORMATS)}.")] = ",".join(
+        AGAIN_FORMATS
+    ),
     fail_if: opt.FailIf = None,
     open_: opt.Open = False,
     quiet: opt.Quiet = False,
-    verbose: opt.Verbose = False,
+    verbose: opt.VerboseReport = False,
     json_: opt.Json = False,
 ) -> None:
     """Write a run's reports again, from its folder."""
@@ -254,7 +261,10 @@ def clean(
         bool, typer.Option("--dry-run", help="Print what would be removed, and remove nothing.")
     ] = False,
 ) -> None:
-    """Remove what killed runs left on servers of yours: of one run, or of all of ./runs."""
+    """Remove what killed runs left on servers of yours.
+
+    Of one run, or without RUN of all of ./runs.
+    """
     from loadstone.clean import clean as clean_up
 
     given, files = server or (), secret_file or ()
@@ -280,8 +290,10 @@ def main() -> None:
         _print([f"loadstone {__version__}"])
         return
     defect.report_those_of_threads()
+    if not sys.argv[1:]:
+        _help()
     try:
-        status = app(standalone_mode=False)
+        status = app(prog_name="loadstone", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         _exit(130, "interrupted")
     except TyperException as error:
@@ -295,6 +307,14 @@ def main() -> None:
         _exit(defect.STATUS, defect.report(error))
     terminal.finish()
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _help() -> NoReturn:
+    """A command line without a command: what there is, line by line as `--help` has it, and status 2."""
+    status = app(["--help"], prog_name="loadstone", standalone_mode=False)
+    assert not status
+    terminal.finish()
+    sys.exit(UserError.exit_status)
 
 
 def _run(options: "RunOptions", objectives: Sequence["Objective"], *, json_: bool) -> "Outcome":
@@ -312,13 +332,11 @@ def _run(options: "RunOptions", objectives: Sequence["Objective"], *, json_: boo
 def _go_on(folder: Path | None) -> None:
     """`run` without an experiment: what a folder was started with, and after it what is said now. Raises UserError."""
     if folder is None:
-        raise UserError(
-            "Missing argument 'EXPERIMENT|FILE.yaml': name an experiment (`loadstone list`), or give --resume RUN"
-        )
+        raise UserError(f"{MISSING}: name an experiment (`loadstone list`), or give --resume RUN")
     from loadstone.runs import command_of
 
     given = sys.argv[sys.argv.index("run") + 1 :]
-    status = app(["run", *command_of(folder, given), *given], standalone_mode=False)
+    status = app(["run", *command_of(folder, given), *given], prog_name="loadstone", standalone_mode=False)
     if isinstance(status, int) and status:
         raise typer.Exit(status)
 

@@ -124,5 +124,6 @@ ShareMachine = Annotated[
 ]
 Open = Annotated[bool, typer.Option("--open", help="Open the report in the browser when done.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no remarks, only the results.")]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Print more about each trial while it runs.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Print each trial while it runs, and every table at the end.")]
+VerboseReport = Annotated[bool, typer.Option("--verbose", help="Print every table, not the outcome alone.")]
 Levels = partial(typer.Option, metavar="FACTOR=LEVEL[,FACTOR=LEVEL]")

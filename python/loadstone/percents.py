@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 
 DECIMALS_MAX = 3
+TIMES_FROM_PERCENT = 200.0
+"""From so much more on a ratio is said as a factor."""
 SMALL_BOUND = 0.01
 """A bound below it is left out: the figure is as good as it can be."""
 
@@ -38,6 +40,24 @@ def decimal(value: float, decimals: int) -> str:
 def up_to(share: float) -> str:
     """A bound as it stands behind a figure, rounded up: 0.042 is `+5 %`; empty where it is too small to matter."""
     return "" if share < SMALL_BOUND else f"+{math.ceil(100 * share - 1e-6):,} %"
+
+
+def is_times(log_ratio: float) -> bool:
+    """Whether a ratio is so large that it is said as a factor: a person does not see that +1366 % is 15 times."""
+    return TIMES_FROM_PERCENT <= round(log_percent(log_ratio), 6) < math.inf
+
+
+def times_text(estimate: float, low: float | None = None, high: float | None = None, *, what: str = "times") -> str:
+    """`14.7 times [13.1, 16.3]` from log ratios; `what` stands behind the factor."""
+    ends = [_factor(end) for end in (low, high) if end is not None]
+    value = _factor(estimate)
+    decimals = max(decimals_of(ends) if ends else 0, 0 if value >= 100 else 1)
+    figure = f"{decimal(value, decimals)} {what}"
+    return f"{figure} [{', '.join(decimal(end, decimals) for end in ends)}]" if ends else figure
+
+
+def _factor(log_ratio: float) -> float:
+    return math.inf if log_ratio == math.inf else math.exp(log_ratio)
 
 
 def percent_text(log_ratio: float) -> str:

@@ -1,6 +1,7 @@
 """The run of an experiment: its top function is the design, the eight stages in a line each."""
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,10 +26,11 @@ from loadstone.options import RunOptions
 from loadstone.overview import announce
 from loadstone.prepare import Prepared
 from loadstone.record.reading import read_histogram
+from loadstone.report.formats import DEFAULT_FORMATS
 from loadstone.report.html import vega
 from loadstone.report.json_report import with_texts
 from loadstone.report.terminal.terminal_report import show
-from loadstone.report.write import DEFAULT_FORMATS, require_formats, write_report
+from loadstone.report.write import require_formats, write_report
 from loadstone.secrecy.command import hidden_arguments
 from loadstone.secrecy.text import HIDDEN
 
@@ -102,10 +104,19 @@ def report_run(
     show(analysis, report, results, folder=folder, verbose=verbose)
     unwritten = _unwritten(written, folder)
     if not unwritten:
-        _say(remarks, f"Written: {len(files)} {'file' if len(files) == 1 else 'files'} in {folder}")
+        _say(remarks, f"Written to {folder}: {_named(files, folder)}")
     lines = tuple(missed(objectives, analysis))
     status = MISSED_STATUS if lines else UNWRITTEN_STATUS if unwritten else 0
     return Outcome(folder, analysis, lines, status, unwritten)
+
+
+def _named(files: Sequence[Path], folder: Path) -> str:
+    """The files by their names; of a folder in it, how many: `analysis.json, report.md, charts/ (12 files)`."""
+    relative = [path.relative_to(folder) for path in files]
+    alone = [path.name for path in relative if len(path.parts) == 1]
+    within = Counter(path.parts[0] for path in relative if len(path.parts) > 1)
+    folders = [f"{name}/ ({count} {'file' if count == 1 else 'files'})" for name, count in within.items()]
+    return ", ".join([*alone, *folders])
 
 
 def _attempt(write: Callable[[], object]) -> Exception | None:

@@ -1,5 +1,6 @@
 """The runs of a folder: their list, the newest of them, and the command that one was started with."""
 
+import difflib
 import fcntl
 import os
 import re
@@ -48,11 +49,18 @@ class RunEntry:
 def run_folder(word: str | Path, root: Path = RUNS) -> Path:
     """The folder that a word names: a path, or `latest`, the newest of `root`. Raises UserError."""
     if str(word) != LATEST:
+        _require_no_slip(Path(word))
         return Path(word)
     newest = next(_folders(root), None)
     if newest is None:
         raise UserError(f"{LATEST}: there is no run in {root}; `loadstone run EXPERIMENT` makes one")
     return newest
+
+
+def _require_no_slip(path: Path) -> None:
+    """Returns unless a name that is nowhere is one that is nearly `latest`. Raises UserError."""
+    if not path.exists() and difflib.get_close_matches(str(path), [LATEST]):
+        raise UserError(f"{path}: there is no such folder; did you mean '{LATEST}'?")
 
 
 def folder_to_resume(word: str | Path, root: Path = RUNS) -> Path:

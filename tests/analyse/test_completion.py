@@ -1,5 +1,6 @@
 """How far a run came, from a folder with looks in it; and folders of versions that compared nothing."""
 
+import dataclasses
 import json
 from pathlib import Path
 from types import ModuleType
@@ -10,6 +11,7 @@ import pytest
 from loadstone.analyse.analysis import analyse, analyse_run
 from loadstone.analyse.model import Analysis
 from loadstone.record.folder import RunFolder
+from loadstone.record.reading import read_run
 from loadstone.report.text.sentences import text
 
 
@@ -105,3 +107,17 @@ def test_an_old_folder_is_still_analysed(synthetic: ModuleType, tmp_path: Path) 
         "conditions were measured once: the tables describe this run, and no figure has an interval."
     )
     assert {row.goodput_interval for table in found.tables for row in table.rows} == {None}
+
+
+def test_a_budget_that_ended_before_anything_was_measured_says_so(
+    study: Any, studies: ModuleType, tmp_path: Path
+) -> None:
+    look = studies.look("kinds", 0, "out of budget")
+    run = read_run(written(study, tmp_path, [look]))
+    plan = run.plan.model_copy(update={"budget_s": 12.0, "expected_s": 28.8})
+    found = analyse_run(dataclasses.replace(run, plan=plan, trials=[]))
+    assert found.needed_budget_s % 5 == 0
+    assert 35 <= found.needed_budget_s <= 60
+    expected = "Nothing was measured: the budget of 12 s ended before the first block; about "
+    assert text(found.answer) == text(found.headline) == f"{expected}{found.needed_budget_s:.0f} s are needed."
+    assert analyse_run(dataclasses.replace(run, plan=plan)).needed_budget_s == 0

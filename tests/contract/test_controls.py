@@ -14,19 +14,37 @@ from loadstone.software.postgresql.programs import find as find_postgresql
 from loadstone.software.redis.control import RedisControl
 
 ASKED = {
-    "embedded": "appendonly",
+    "redis": "appendonly",
     "mariadb": "innodb-flush-log-at-trx-commit",
     "postgresql": "Synchronous_Commit",
 }
+"""A setting of each software, as a user may write it."""
 
 
-@pytest.fixture(params=list(ASKED))
+ANY_COUNT = {"table": "SELECT 1", "commands": registry.SOFTWARE["redis"].counts_by[0]}
+
+
+def fill_redis(control: Control) -> dict[str, int]:
+    """Four keys, and what counts them."""
+    assert isinstance(control, RedisControl)
+    for command in (("SADD", "loadstone:a", 1, 2), ("SET", "loadstone:n", 7), ("RPUSH", "loadstone:'l", "x")):
+        control.call(*command)
+    control.call("SET", "loadstone:text", "x")
+    counts = {"scard loadstone:a": 2, "GET loadstone:n": 7, "GET loadstone:none": 0, "DBSIZE": 4}
+    return counts | {'LLEN "loadstone:\'l"': 1, "EXISTS loadstone:a loadstone:n": 2}
+
+
+FILL = {"redis": fill_redis}
+"""How a software without tables is given keys."""
+
+
+@pytest.fixture(params=list(registry.SOFTWARE))
 def control(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Control]:
     if request.param == "mariadb" and find_mariadb("mariadbd") is None:
         pytest.skip("no MariaDB: scripts/apt installs it where it can")
     if request.param == "postgresql" and find_postgresql("initdb") is None:
         pytest.skip("no PostgreSQL: scripts/apt installs it where it can")
-    server = registry.server("store", {"kind": request.param})
+    server = registry.server("store", {"kind": registry.SOFTWARE[request.param].kinds[0]})
     server.start(DeployContext(work_root=tmp_path))
     with server.control() as control:
         yield control
@@ -34,7 +52,7 @@ def control(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Control]
 
 
 def setting(control: Control) -> str:
-    return ASKED["embedded" if isinstance(control, RedisControl) else control.software]
+    return ASKED[control.software]
 
 
 def test_settings_are_reported_under_the_names_that_they_are_requested_by(control: Control) -> None:
@@ -49,11 +67,8 @@ def test_what_is_stored_is_counted(control: Control) -> None:
         control.run_script("CREATE TABLE post (id INT, note TEXT);\nINSERT INTO post VALUES (1, 'x'), (2, 'y');")
         counts = {"SELECT COUNT(*) FROM post": 2, " select sum(id) from post ": 3, "SELECT id FROM post LIMIT 1": 1}
     else:
-        for command in (("SADD", "loadstone:a", 1, 2), ("SET", "loadstone:n", 7), ("RPUSH", "loadstone:'l", "x")):
-            control.call(*command)
-        assert control.keys() == 3
-        counts = {"scard loadstone:a": 2, "GET loadstone:n": 7, "GET loadstone:none": 0, "DBSIZE": 3}
-        counts |= {'LLEN "loadstone:\'l"': 1, "EXISTS loadstone:a loadstone:n": 2}
+        counts = FILL[control.software](control)
+        assert control.keys() == 4
     for text, number in counts.items():
         assert control.count(text) == number
 
@@ -72,9 +87,9 @@ def test_what_is_stored_is_counted(control: Control) -> None:
     ],
 )
 def test_what_is_no_count_is_refused(control: Control, redis_text: str, sql: str) -> None:
-    text = sql if isinstance(control, TableStore) else redis_text
-    if isinstance(control, RedisControl):
-        control.call("SET", "loadstone:text", "x")
+    text = {"table": sql, "commands": redis_text}[registry.SOFTWARE[control.software].rows]
+    if not isinstance(control, TableStore):
+        FILL[control.software](control)
     with pytest.raises(UserError, match=r"^count '") as refused:
         control.count(text)
     assert "\n" not in str(refused.value)
@@ -83,7 +98,7 @@ def test_what_is_no_count_is_refused(control: Control, redis_text: str, sql: str
 def test_a_server_that_is_gone_is_no_wrong_count(control: Control) -> None:
     endpoint = control.endpoint.model_copy(update={"port": 1})
     with type(control)(endpoint) as lost, pytest.raises(ServerGone):
-        lost.count("SELECT 1" if isinstance(control, TableStore) else "DBSIZE")
+        lost.count(ANY_COUNT[registry.SOFTWARE[control.software].rows])
 
 
 def test_a_control_is_what_its_software_declares(control: Control) -> None:

@@ -12,20 +12,39 @@ import pytest
 from pydantic import ValidationError
 
 from loadstone import registry
-from loadstone.deploy.control import TableStore
+from loadstone.deploy.control import KeyStore, TableStore
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.software.redis import packages
 
 TABLES = [kind for software in registry.with_tables() for kind in software.kinds]
 """Kinds of databases with tables."""
-DURABLE = {"mariadb": ("innodb_flush_log_at_trx_commit", "1"), "postgresql": ("synchronous_commit", "on")}
-"""A setting of each that is read back, and its default."""
+READ_BACK = {
+    "mariadb": ("innodb_flush_log_at_trx_commit", "1"),
+    "postgresql": ("synchronous_commit", "on"),
+    "redis": ("maxmemory-policy", "noeviction"),
+}
+"""A setting of each software that is read back, and its default."""
+LAST_COMMANDS = {"mariadb": "SHUTDOWN", "postgresql": None, "redis": ("SHUTDOWN", "NOSAVE")}
+"""What ends each software from within; None: it has no statement for it."""
 OWN_KEYS: dict[str, dict[str, Any]] = {
     "container": {"image": "localhost/redis:8"},
     "replicated": {"replicas": 1},
 }
 """What a kind needs beside its name."""
+
+
+MODULES = {"modules": ["json"]}
+
+
+def has_modules(kind: str) -> bool:
+    """Whether a server of this kind is given modules: the software says so itself."""
+    software = registry.software_of({"kind": kind})
+    try:
+        registry.server("store", {"kind": software.kinds[0], **MODULES})
+    except UserError:
+        return False
+    return True
 
 
 @pytest.fixture
@@ -39,14 +58,15 @@ def context(tmp_path: Path) -> Iterator[DeployContext]:
 @pytest.fixture
 def settings(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
     """Settings of each kind, as an experiment has them."""
-    common = {"kind": kind, **OWN_KEYS.get(kind, {})} | ({} if kind in TABLES else {"modules": ["json"]})
+    common = {"kind": kind, **OWN_KEYS.get(kind, {})} | (MODULES if has_modules(kind) else {})
     if kind == "container":
         request.getfixturevalue("podman_found")
     if kind == "process":
         yield common | {"binary": str(packages.need_server())}
     elif registry.is_users(common):
         software = registry.software_of(common)
-        given = {"kind": software.name} if kind in TABLES else {"kind": "embedded", "modules": ["json"]}
+        started = next(one for one in software.kinds if one != kind)
+        given = {"kind": started} | (MODULES if has_modules(started) else {})
         theirs = registry.server("theirs", given)
         endpoint = theirs.start(DeployContext(work_root=tmp_path))
         scheme = software.schemes[0]
@@ -82,14 +102,12 @@ def test_a_started_server_serves_and_says_what_it_is(server: Server, kind: str, 
     assert answers(server)
     assert server.alive()
     assert server.facts.version
-    if kind in TABLES:
-        software = server.facts.software
-        assert software == registry.software_of({"kind": kind}).name
-        name, default = DURABLE[software]
-        assert server.settings_read_back[name] == default
-    else:
+    software = registry.software_of({"kind": kind})
+    assert server.facts.software == software.name
+    name, default = READ_BACK[software.name]
+    assert server.settings_read_back[name] == default
+    if has_modules(kind):
         assert server.facts.modules["ReJSON"]
-        assert server.settings_read_back["maxmemory-policy"] == "noeviction"
 
 
 def test_parts_are_named_after_the_server(server: Server, kind: str, context: DeployContext) -> None:
@@ -97,7 +115,7 @@ def test_parts_are_named_after_the_server(server: Server, kind: str, context: De
     assert server.name == "store"
     assert server.pids
     assert all(part == "store" or part.startswith("store-") for part in server.pids)
-    if "store" in server.pids and kind not in ("mariadb-url", "postgresql-url"):
+    if "store" in server.pids and not (kind in TABLES and registry.is_users({"kind": kind})):
         assert server.pids["store"] == server.facts.process_id
 
 
@@ -125,6 +143,7 @@ def test_a_restart_serves_again(server: Server, context: DeployContext) -> None:
 def test_nothing_of_ours_stays_in_it(server: Server, context: DeployContext) -> None:
     server.start(context)
     with server.control() as control:
+        assert isinstance(control, TableStore | KeyStore)
         assert (control.tables() if isinstance(control, TableStore) else control.keys()) in ([], 0)
 
 
@@ -152,8 +171,8 @@ def test_an_unknown_key_is_named(settings: dict[str, Any]) -> None:
 def test_what_has_no_json_is_refused(
     settings: dict[str, Any], kind: str, context: DeployContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if kind in TABLES:
-        pytest.skip("a database with tables needs no module for JSON")
+    if not has_modules(kind):
+        pytest.skip("it has no modules, and so none for JSON")
     monkeypatch.setattr(packages, "JSON_WHEEL", "no-such-wheel")
     if kind == "url":
         plain = registry.server("plain", {"kind": "embedded"})
@@ -175,12 +194,13 @@ def test_what_died_is_not_alive(server: Server, context: DeployContext) -> None:
     server.start(context)
     before = dict(server.pids)
     with server.control() as control, contextlib.suppress(ServerGone):
-        if control.software == "postgresql":  # which has no statement for it
+        last = LAST_COMMANDS[control.software]
+        if last is None:
             os.kill(server.pids["store"], signal.SIGINT)
         elif isinstance(control, TableStore):
-            control.run_script("SHUTDOWN")
+            control.run_script(last)
         else:
-            control.call("SHUTDOWN", "NOSAVE")
+            control.call(*last)
     while server.alive():
         time.sleep(0.01)  # a loop without a pause would take the CPU from the one that is to end
     assert server.pids != before

@@ -19,6 +19,7 @@ import pytest
 import redis
 
 from loadstone.deploy.processes.ports import free_port
+from loadstone.report.write import REPORTERS
 from loadstone.software.redis.local import LocalRedis
 from tests.end_to_end.conftest import Done, Lab
 
@@ -259,7 +260,7 @@ def test_no_canary_is_in_what_a_run_leaves(lab: Lab, theirs: Theirs) -> None:
     assert {line["condition"]["login"] for line in lab.lines()} == {"${env:LOGIN_A}", "${env:LOGIN_B}"}
     assert json.loads(done.out)["experiment"] == "talkative"
 
-    reported = lab.loadstone("report", lab.run(), "--format", "html,md,csv,json,svg,png")
+    reported = lab.loadstone("report", lab.run(), "--format", ",".join(REPORTERS))
     assert reported.status == 0, reported.err
     assert left(lab, reported, generated) == {}
     listed = lab.loadstone("runs")

@@ -1,9 +1,11 @@
 """Operations over HTTP, the pool of replicas, repeated arguments, and key spaces as large as a data set."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
+from loadstone import registry
 from loadstone._engine import Engine
 from loadstone.errors import UserError
 from loadstone.plan.design.run_design import make_run_plan
@@ -103,6 +105,15 @@ def test_who_gets_the_load_speaks_its_protocol(app: str) -> None:
     with pytest.raises(UserError) as caught:
         trials(commands)
     assert str(caught.value) == expected
+
+
+def test_a_server_takes_the_protocols_that_its_software_declares(app: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = dataclasses.replace(registry.SOFTWARE["redis"], protocols=("resp3",))
+    monkeypatch.setattr(registry, "SOFTWARE", {**registry.SOFTWARE, "redis": other})
+    with pytest.raises(
+        UserError, match=r"'redis\S*' gets the load and is a server .*; write protocol resp3, or another"
+    ):
+        trials(app)
 
 
 def test_a_file_of_rows_counts_from_the_experiments_file(

@@ -33,6 +33,7 @@ from loadstone.record.observation import Observation, PartReadings, measure_phas
 from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.trial import TrialRecord
 from loadstone.record.trial_record import make_trial_record
+from loadstone.software.redis.metrics import METRICS as REDIS_METRICS
 from loadstone.software.redis.monitor import CommandStat, RedisSnapshot
 from loadstone.spec.experiment import Experiment
 
@@ -241,11 +242,10 @@ def _record(
 
 
 def snapshots(record: DriveRecord) -> tuple[RedisSnapshot, RedisSnapshot]:
-    """A server that counted exactly what was sent, and INFO of its own."""
+    """A server that counted exactly what was sent, and INFO of its own; of all else that it reports, nothing."""
     before_calls = {name.lower(): 1000 for name in record.commands}
-    figures = {"total_net_input_bytes": 5000.0, "evicted_keys": 0.0, "total_forks": 0.0}
-    figures |= {"rdb_bgsave_in_progress": 0.0, "aof_rewrite_in_progress": 0.0}
-    figures |= {"keys": 1000.0, "keyspace_hits": 0.0, "keyspace_misses": 0.0}
+    figures = dict.fromkeys((metric.name for metric in REDIS_METRICS), 0.0)
+    figures |= {"total_net_input_bytes": 5000.0, "keys": 1000.0}
     before = _snapshot(0.0, before_calls, figures)
     after_calls = {name.lower(): 1000 + command.replied for name, command in record.commands.items()}
     read = figures["total_net_input_bytes"] + record.bytes_sent + 300

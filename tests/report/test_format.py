@@ -2,6 +2,7 @@ import math
 
 import pytest
 
+from loadstone.message import message
 from loadstone.percents import percent_text, ratio_text
 from loadstone.report import format as fmt
 
@@ -89,7 +90,9 @@ def test_without_an_estimate_there_is_no_ratio() -> None:
 @pytest.mark.parametrize("estimate", [-1.0, -0.02, 0.0, 0.0004, 0.12, 1.3])
 def test_ratios_are_rounded_as_in_the_sentence_of_the_verdict(estimate: float, spread: float) -> None:
     ends = (estimate, estimate - spread, estimate + 1.1 * spread)
-    assert fmt.ratio(*ends) == ratio_text(*ends, sign=True)
+    said = message("verdict_ratio", **dict(zip(("estimate", "low", "high"), ends, strict=True)))
+    assert fmt.ratio(*ends) == fmt.sentence(said)
+    assert estimate > 1 or fmt.ratio(*ends) == ratio_text(*ends, sign=True)
     assert fmt.plus_minus(spread) == f"±{percent_text(spread)}"
 
 

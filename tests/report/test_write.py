@@ -5,10 +5,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from loadstone.analyse.model import Analysis
+from loadstone.cli import app
 from loadstone.errors import UserError
 from loadstone.report.write import REPORTERS, write_report
+from loadstone.run import _named
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_every_format_writes_its_files(small: Analysis, tmp_path: Path) -> None:
@@ -19,6 +24,31 @@ def test_every_format_writes_its_files(small: Analysis, tmp_path: Path) -> None:
         names
     )
     assert "charts/timeline.png" in names
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.ko.md"])
+def test_every_format_is_named_where_a_user_looks(page: str) -> None:
+    assert f"--format {','.join(REPORTERS)}`" in (ROOT / page).read_text()
+
+
+def test_every_format_stands_among_the_files_of_a_run(small: Analysis) -> None:
+    text = (ROOT / "docs" / "run-folder.md").read_text()
+    for render in REPORTERS.values():
+        assert all(f"`{name.partition('/')[0]}" in text for name in render(small))
+
+
+def test_the_files_are_named(small: Analysis, tmp_path: Path) -> None:
+    files = write_report(small, tmp_path, ["json", "csv", "svg"])
+    charts = [path for path in files if path.parent != tmp_path]
+    named = [path.name for path in files if path.parent == tmp_path]
+    assert "tables.csv" in named
+    assert _named(files, tmp_path) == f"{', '.join(named)}, charts/ ({len(charts)} files)"
+
+
+def test_a_command_line_offers_every_format() -> None:
+    shown = CliRunner().invoke(app, ["report", "--help"], env={"COLUMNS": "200"}).stdout
+    assert f"Comma-separated: {', '.join(REPORTERS)}." in shown
+    assert "while it runs" not in shown
 
 
 def test_the_json_is_the_analysis_as_it_is(small: Analysis, tmp_path: Path) -> None:

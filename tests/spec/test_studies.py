@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from loadstone import registry
+from loadstone.errors import UserError
 from loadstone.judge.validity.checks import CHECKS
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.drive_plan import Closed, Open
@@ -16,6 +17,7 @@ from loadstone.spec.built_in import names
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.study_catalogue import find
 
+ROOT = Path(__file__).parents[2]
 STUDIES = ["aof-modes", "jedis-vs-lettuce", "memory-vs-disk"]
 """Those with an application."""
 MODES = {"full": {}, "quick": {"quick": True}, "published": {"as_published": True}, "scaled": {"scale": 0.3}}
@@ -32,7 +34,19 @@ def trials_of(run_plan: RunPlan) -> list[PlannedTrial]:
     return [*run_plan.trials, *(one.trial for one in run_plan.crashes)]
 
 
-@pytest.mark.parametrize(("name", "mode"), list(itertools.product(names(), MODES)))
+def modes_of(experiment: Experiment) -> list[str]:
+    """Only what repeats a published study has a mode as it was published."""
+    return [mode for mode in MODES if mode != "published" or experiment.as_published is not None]
+
+
+def test_an_experiment_that_repeats_no_study_has_every_other_mode() -> None:
+    own = find("json-documents").model_copy(update={"as_published": None})
+    assert modes_of(own) == ["full", "quick", "scaled"]
+    with pytest.raises(UserError, match="as-published"):
+        make_run_plan(own, as_published=True)
+
+
+@pytest.mark.parametrize(("name", "mode"), [(name, mode) for name in names() for mode in modes_of(find(name))])
 def test_each_is_planned_in_every_mode(name: str, mode: str) -> None:
     run_plan = planned(name, mode)
     assert run_plan.trials
@@ -232,7 +246,13 @@ class TestMemoryVsDisk:
 
 
 def test_every_built_in_experiment_stands_in_the_documentation() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "studies.md").read_text()
+    text = (ROOT / "docs" / "studies.md").read_text()
     experiments: list[Experiment] = [find(name) for name in names()]
     for experiment in experiments:
         assert f"loadstone run {experiment.name}" in text
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.ko.md"])
+def test_every_built_in_experiment_has_its_line_in_both_languages(page: str) -> None:
+    lines = (ROOT / page).read_text().splitlines()
+    assert [name for name in names() if not any(line.startswith(f"| `{name}` |") for line in lines)] == []

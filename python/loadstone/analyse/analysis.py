@@ -6,9 +6,9 @@ from pathlib import Path
 from loadstone.analyse.answers import Planned, answer_conclusions
 from loadstone.analyse.check_summaries import summarise_checks
 from loadstone.analyse.comparisons import compare_groups
-from loadstone.analyse.completion import elapsed_s, is_complete, needed_trials
+from loadstone.analyse.completion import elapsed_s, is_complete, needed_budget_s, needed_trials
 from loadstone.analyse.crash_tables import make_crash_tables
-from loadstone.analyse.headline import answer_question, comparison_line, headline
+from loadstone.analyse.headline import answer_question, budget_too_short, comparison_line, headline
 from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.machine_speed import machine_speed
 from loadstone.analyse.model import Analysis, FactorView, TrialView
@@ -39,17 +39,20 @@ def analyse_run(run: Run) -> Analysis:
     tables = make_tables(run, judged)
     families = compare_groups(run, judged)
     checks = summarise_checks(judged)
+    needed_s = needed_budget_s(run)
+    short = budget_too_short(run.plan.budget_s, needed_s, quick=run.plan.quick) if needed_s else None
     verdicts = Counter(trial.verdict for trial in judged)
     return Analysis(
         experiment=run.experiment.name,
         run=run.path.resolve().name,
         question=run.experiment.question,
-        answer=answer_question(run.experiment, tables, families, quick=run.plan.quick),
-        headline=headline(run.experiment, tables, families, quick=run.plan.quick),
+        answer=short or answer_question(run.experiment, tables, families, quick=run.plan.quick),
+        headline=short or headline(run.experiment, tables, families, quick=run.plan.quick),
         comparison=comparison_line(tables, families),
         families=families,
         elapsed_s=elapsed_s(run),
         budget_s=run.plan.budget_s,
+        needed_budget_s=needed_s,
         quick=run.plan.quick,
         as_published=run.plan.as_published,
         complete=is_complete(run),

@@ -1,8 +1,13 @@
 """How far a run came: what it needed, what is finished, how long it took."""
 
+import math
+
+from loadstone.plan.run_plan import REPORT_S, REPORT_TRIAL_S
 from loadstone.record.look import Look
 from loadstone.record.plan_summary import PlannedLine
 from loadstone.record.reading import Run
+
+ROUNDED_TO_S = 5.0
 
 
 def newest_look(run: Run, group: str) -> Look | None:
@@ -35,6 +40,19 @@ def _is_needed(line: PlannedLine, newest: Look | None) -> bool:
 
 def _lines(run: Run, group: str) -> list[PlannedLine]:
     return [line for line in run.plan.trials if line.group == group]
+
+
+def needed_budget_s(run: Run) -> float:
+    """The budget in seconds, rounded up, with which a run would have measured something; 0 where it did.
+
+    It reaches to the first look at every comparison, whatever the report then takes.
+    """
+    plan = run.plan
+    cut = any(look.stop and look.reason == "out of budget" for look in run.looks)
+    if not cut or plan.budget_s <= 0 or run.trials or run.superseded:
+        return 0.0
+    needed_s = plan.expected_s + REPORT_S + REPORT_TRIAL_S * len(plan.trials)
+    return ROUNDED_TO_S * math.ceil(max(needed_s, plan.budget_s + ROUNDED_TO_S) / ROUNDED_TO_S)
 
 
 def elapsed_s(run: Run) -> float:

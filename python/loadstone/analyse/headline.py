@@ -28,6 +28,11 @@ def answer_question(
     return first if verdicts is None else message("sentences", parts=[first, verdicts])
 
 
+def budget_too_short(budget_s: float, needed_s: float, *, quick: bool) -> Message:
+    """What stands in the place of the answer where the budget ended before anything was measured."""
+    return message("headline_budget_too_short", budget_s=budget_s, needed_s=needed_s, quick=quick)
+
+
 def headline(
     experiment: Experiment, tables: Sequence[ResultTable], families: Sequence[Family] = (), *, quick: bool
 ) -> Message:

@@ -305,6 +305,8 @@ class Analysis(Piece):
     elapsed_s: float = 0.0
     """From the first trial's start to the last one's end, all attempts."""
     budget_s: float = 0.0
+    needed_budget_s: float = 0.0
+    """Of a run whose budget ended before anything was measured: one that is long enough; else 0."""
     quick: bool
     as_published: bool
     complete: bool

@@ -11,6 +11,7 @@ from loadstone.drive.driver import Driver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed, UserError
 from loadstone.plan.drive_plan import Closed, Operation, Phases, Plan
+from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.workload.http import HttpExpect
 from loadstone.record.facts import Ceiling
 
@@ -36,7 +37,7 @@ class CeilingGauge:
 
         It costs about .4 s, once. `reply_bytes`: mean size of a reply, which an HTTP load takes over.
         """
-        body_bytes = _rounded(reply_bytes - HTTP_HEAD_BYTES) if plan.protocol == "http1" else 0
+        body_bytes = _rounded(reply_bytes - HTTP_HEAD_BYTES) if PROTOCOLS[plan.protocol].is_http else 0
         shape = plan.model_dump_json(
             include={"operations", "documents", "data", "pipeline_depth", "threads", "protocol", "cpus"}
         )
@@ -71,8 +72,8 @@ class CeilingGauge:
 
 def _options(plan: Plan, body_bytes: int) -> dict[str, Any]:
     """A null server that answers each of the plan's commands or requests by a reply of the same kind and size."""
-    if plan.protocol == "http1":
-        return {"protocol": "http1", "status": 200, "body_bytes": body_bytes}
+    if PROTOCOLS[plan.protocol].is_http:
+        return {"protocol": plan.protocol, "status": 200, "body_bytes": body_bytes}
     commands = [command for operation in plan.operations for command in operation.commands]
     return {
         "document_bytes": plan.documents.payload_bytes + 122,

@@ -25,6 +25,7 @@ from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.sampler import Sampler
 from loadstone.observe.watch import Watch
 from loadstone.plan.drive_plan import Plan
+from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import Ceiling
 from loadstone.record.observation import Drive, Observation, measure_phase
@@ -170,7 +171,7 @@ def _all_ours(ready: Ready) -> bool:
 def _without_its_keys(prepared: PreparedTrial) -> ServerGone | None:
     """Remove the plan's keys, and no others; the reason if a server that is not ours does not answer."""
     planned = prepared.planned
-    if planned.plan.protocol == "http1":
+    if not PROTOCOLS[planned.plan.protocol].has_keys:
         return None
     keys = planned.plan.keys
     in_order = keys.distribution == "exactly_once" and planned.load is None and prepared.offered is not None

@@ -4,6 +4,7 @@ import re
 
 from loadstone.deploy.ledger import Made
 from loadstone.plan.drive_plan import Plan
+from loadstone.plan.protocols import PROTOCOLS
 from loadstone.spec.experiment import OUR_PREFIX
 
 _BRACE = re.compile(r"\{\{|[{}]")
@@ -22,7 +23,7 @@ def keys_of(plan: Plan) -> list[Made]:
 
     Any argument of that form is taken for a key: to remove too much is not possible, because all of it is ours.
     """
-    if plan.protocol == "http1":
+    if not PROTOCOLS[plan.protocol].has_keys:
         return []
     commands = [command for operation in plan.operations for command in operation.commands]
     named = {_named(text, plan.keys.prefix) for command in commands for text in command.args[1:]}

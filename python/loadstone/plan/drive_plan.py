@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from loadstone.plan.part import PlanPart
+from loadstone.plan.protocols import PROTOCOLS, ProtocolName, for_requests
 from loadstone.plan.slots import wrong_in_slots
 from loadstone.plan.workload.http import DataFile, Headers, HttpRequest
 
@@ -21,6 +22,7 @@ KEYS_MAX = 10**12
 """Their number has 12 digits."""
 OPERATIONS_MAX = 10**15
 RATE_MAX_PER_S = 1e9
+_FOR_REQUESTS = " or ".join(for_requests())
 
 
 class Tls(PlanPart):
@@ -241,7 +243,7 @@ class Plan(PlanPart):
 
     format: Literal[1] = 1
     seed: int = Field(default=1, ge=0, lt=2**63)
-    protocol: Literal["resp2", "resp3", "http1"] = "resp2"
+    protocol: ProtocolName = next(iter(PROTOCOLS.values())).name
     endpoints: tuple[Endpoint, ...] = Field(min_length=1)
     threads: int = Field(default=1, gt=0, le=256)
     cpus: tuple[int, ...] = Field(default=(), description="thread i is pinned to cpus[i mod n]; empty: not pinned")
@@ -265,33 +267,34 @@ class Plan(PlanPart):
 
     @model_validator(mode="after")
     def _speaks_its_protocol(self) -> "Plan":
-        wrong = self._wrong_in_http() if self.protocol == "http1" else self._wrong_in_resp()
+        wrong = self._wrong_in_requests() if PROTOCOLS[self.protocol].is_http else self._wrong_in_commands()
         wrong = wrong or wrong_in_slots([endpoint.slots for endpoint in self.endpoints])
         if wrong is not None:
             raise ValueError(wrong)
         return self
 
-    def _wrong_in_http(self) -> str | None:
+    def _wrong_in_requests(self) -> str | None:
         if self.acknowledged:
             return "acknowledged needs the protocol of Redis; set it to false"
-        if self.pipeline_depth != 1:
-            return f"pipeline_depth {self.pipeline_depth} must be 1 with protocol http1"
+        if self.pipeline_depth != 1 and not PROTOCOLS[self.protocol].pipelining:
+            return f"pipeline_depth {self.pipeline_depth} must be 1 with protocol {self.protocol}"
         if any(endpoint.slots for endpoint in self.endpoints):
             return "only a Redis Cluster has slots; leave them out"
         if any(endpoint.database for endpoint in self.endpoints):
             return "an HTTP endpoint has no database; leave it out"
         for operation in self.operations:
             if operation.commands or operation.read_back is not None or operation.writes != "nothing":
-                return f"operation '{operation.name}' has parts of Redis; with protocol http1 it has only requests"
+                problem = f"operation '{operation.name}' has parts of Redis"
+                return f"{problem}; with protocol {self.protocol} it has only requests"
             if not operation.requests:
                 return f"operation '{operation.name}' has no requests; name at least one"
         return None
 
-    def _wrong_in_resp(self) -> str | None:
+    def _wrong_in_commands(self) -> str | None:
         if self.data is not None:
-            return "a data file needs protocol http1; leave it out"
+            return f"a data file needs protocol {_FOR_REQUESTS}; leave it out"
         if any(endpoint.base_path or endpoint.secret_headers for endpoint in self.endpoints):
-            return "base_path and secret_headers need protocol http1; leave them out"
+            return f"base_path and secret_headers need protocol {_FOR_REQUESTS}; leave them out"
         if any(endpoint.slots and endpoint.database for endpoint in self.endpoints):
             return "a cluster has database 0 alone; leave the database out"
         if self.acknowledged and self.keys.distribution != "exactly_once":
@@ -300,7 +303,7 @@ class Plan(PlanPart):
                 return f"acknowledged needs exactly_once keys, or documents; operation '{loose[0]}' writes none"
         for operation in self.operations:
             if operation.requests:
-                return f"operation '{operation.name}' has HTTP requests; set protocol to http1"
+                return f"operation '{operation.name}' has HTTP requests; set protocol to {_FOR_REQUESTS}"
             if not operation.commands:
                 return f"operation '{operation.name}' has no commands; name at least one"
         return None

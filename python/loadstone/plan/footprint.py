@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadstone.plan.drive_plan import Closed, Command, Open, Plan
+from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import ASSUMED_RATE_PER_S, PlannedTrial
 
@@ -98,7 +99,7 @@ def memory_of(trials: Iterable[PlannedTrial], server: str) -> Footprint:
                 rows[place] = rows.get(place, Footprint()) | _of_rows(data)
         if trial.subjects:
             keys |= Footprint(grows=True)
-        elif trial.target in (None, server) and trial.plan.protocol != "http1":
+        elif trial.target in (None, server) and PROTOCOLS[trial.plan.protocol].of_redis:
             block = (trial.group, trial.block) if trial.in_rounds else (trial.name, trial.block)
             together[block] = together.get(block, Footprint()) + _of_trial(trial)
     for stored in together.values():

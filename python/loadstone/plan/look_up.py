@@ -1,6 +1,7 @@
 """Which keys of a crash can be looked up one by one after it, and by which command."""
 
 from loadstone.plan.drive_plan import Command, Operation, Plan
+from loadstone.plan.protocols import PROTOCOLS
 
 STORING = frozenset(
     {
@@ -35,7 +36,7 @@ def look_up_of(plan: Plan) -> tuple[str, ...]:
     The key goes behind the first word. Keys that are written once are there or not. Documents that are overwritten
     name their version.
     """
-    if plan.protocol == "http1" or not all(map(_keeps_its_key, plan.operations)):
+    if not PROTOCOLS[plan.protocol].of_redis or not all(map(_keeps_its_key, plan.operations)):
         return ()
     if plan.keys.distribution == "exactly_once":
         return EXISTS

@@ -3,7 +3,7 @@
 from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.message import Message
 from loadstone.output.terminal import plain as plain
-from loadstone.percents import decimal, decimals_of, decimals_of_one, log_percent, up_to
+from loadstone.percents import decimal, decimals_of, decimals_of_one, is_times, log_percent, times_text, up_to
 from loadstone.report.text.sentences import text
 
 NONE = "—"
@@ -108,10 +108,14 @@ def millicores(cores: float | None) -> str:
 def ratio(estimate: float | None, low: float | None = None, high: float | None = None) -> str:
     """Log ratios as a difference with its interval, ln 1.12 being `+12 % [9, 15]`: the verdicts' own rounding.
 
+    One from +200 % on is a factor: `14.7 times [13.1, 16.3]`.
+
     As many decimals as the interval can bear; a bound that is not zero never prints as zero.
     """
     if estimate is None:
         return NONE
+    if is_times(estimate):
+        return times_text(estimate, low, high) if low is not None and high is not None else times_text(estimate)
     ends = [] if low is None or high is None else [log_percent(low), log_percent(high)]
     decimals = decimals_of(ends or [log_percent(estimate)])
     number = decimal(log_percent(estimate), decimals)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from loadstone.analyse.model import Analysis
 from loadstone.errors import UserError
+from loadstone.report.formats import DEFAULT_FORMATS, FORMATS
 from loadstone.secrecy.known_secrets import hide_known
 
 Reporter = Callable[[Analysis], dict[str, bytes]]
@@ -25,17 +26,7 @@ def _in(module: str) -> Reporter:
     return render
 
 
-REPORTERS: dict[str, Reporter] = {
-    "html": _in("html.html_report"),
-    "md": _in("markdown.markdown_report"),
-    "csv": _in("csv.csv_tables"),
-    "json": _in("json_report"),
-    "svg": _in("charts.svg"),
-    "png": _in("charts.png"),
-}
-
-DEFAULT_FORMATS = ("html", "md", "csv")
-"""What a run writes by itself; its `analysis.json` is there already."""
+REPORTERS: dict[str, Reporter] = {name: _in(module) for name, module in FORMATS.items()}
 
 
 def write_report(analysis: Analysis, folder: Path, formats: Iterable[str] = DEFAULT_FORMATS) -> list[Path]:

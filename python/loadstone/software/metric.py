@@ -13,6 +13,9 @@ MetricKind = Literal["gauge", "rate", "counter"]
 Format = Literal["plain", "rate", "count", "percent", "hit_rate", "size", "mebibytes", "seconds"]
 """How the report writes a figure. percent: of a share; hit_rate: of per cent, two decimals; size: of bytes; mebibytes:
 of KiB."""
+OverNodes = Literal["sum", "highest", "first"]
+"""What the figures of several nodes of one server are as one: `highest` of what says something of the one node that
+has most of it, as a main thread, which does not run faster because there are others; `first` where all are the same."""
 Aggregate = Literal["average", "average_and_maximum", "maximum"]
 
 STORES = "stores"
@@ -77,6 +80,8 @@ class Metric:
     """Whether a trial's line has its average and maximum; of a counter it never has."""
     csv_unit: str = ""
     """How its name goes on in `host.csv`."""
+    over_nodes: OverNodes | None = None
+    """Of a server that may be a cluster: how its nodes' figures become the server's."""
 
 
 @dataclass(frozen=True)

@@ -30,13 +30,18 @@ class Software:
     """The first words of what may count what is stored, in capitals."""
     how_to_count: str
     """What to write where something else was written as a count."""
-    takes_load: bool = False
-    """Whether the engine speaks its protocol: it may be the target of a load, and then holds the keys of the plan."""
+    protocols: tuple[str, ...] = ()
+    """The wire protocols of the load that it takes, of `plan.protocols.PROTOCOLS`; none: it is no target of a load."""
     has_counters: bool = False
     """Whether a trial's record keeps its own counters of before and after the drive."""
     in_container: bool = False
     """Whether kind `container` runs it."""
     article: str = "a"
+
+    @property
+    def takes_load(self) -> bool:
+        """Whether it may be the target of a load, and then holds the keys of the plan."""
+        return bool(self.protocols)
 
     @property
     def one(self) -> str:

@@ -9,6 +9,7 @@ from loadstone.errors import UserError
 from loadstone.secrecy.experiment_secrets import check_given
 from loadstone.secrecy.references import learn_options
 from loadstone.secrecy.references import resolve as resolve_reference
+from loadstone.secrecy.text import REFERENCE
 from loadstone.spec.experiment import Experiment, Factor
 from loadstone.spec.levels import Level, level_text
 from loadstone.spec.load_settings import resolve
@@ -112,6 +113,9 @@ def _put_server(data: dict[str, Any], text: str, experiment: Experiment) -> Path
         raise UserError(f"--server {shown}: write NAME=URL; servers of {experiment.name} are: {known}")
     written = data["servers"][name]
     software = registry.software_of(written)
+    if "://" not in url and not REFERENCE.search(url):
+        shown = "HOST:PORT" if "@" in url else url
+        raise UserError(f"--server {name}=...: it begins with no scheme; write {name}={software.schemes[0]}://{shown}")
     if registry.software_by_url(resolve_reference(url)) is not software:
         raise UserError(f"--server {name}=...: {name} is {software.one}; write {software.url_form}")
     kept = {key: value for key, value in written.items() if key in ("modules", "when")}

@@ -5,6 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 Line = dict[str, Any]
+OPEN_MODEL = {"schedule_sent", "schedule_lag", "dropped_arrivals"}
+"""Checks of a schedule: the clean trial is of the closed model."""
+NOT_IN_CLEAN = {"hit_rate", "stored_rows", "settings", "limits", "subject_throttled", "temporary_files"}
+"""Of what else the clean trial has none: reads, and what an experiment counts, sets or limits."""
+LOOKS_AT_MORE = {"connections"}
+"""Checks that look at what their fault in `TWICE` leaves as it is: the server's own count of connections."""
 
 
 def operation(line: Line) -> Line:

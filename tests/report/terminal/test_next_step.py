@@ -47,6 +47,14 @@ def test_what_the_budget_left_undecided_gets_more_of_it(judged: Analysis) -> Non
     assert command_of(found) == ["loadstone", "run", *expected]
 
 
+@pytest.mark.parametrize(("needed_s", "budget"), [(35.0, "35s"), (130.0, "3m")])
+def test_a_budget_in_which_nothing_was_measured_becomes_one_in_which_something_is(
+    analysis: Analysis, needed_s: float, budget: str
+) -> None:
+    found = given(analysis, "loadstone run a.yaml --quick --budget 12s", needed_budget_s=needed_s, tables=[])
+    assert command_of(found) == ["loadstone", "run", "a.yaml", "--quick", "--budget", budget]
+
+
 @pytest.mark.parametrize("ended", ["last look", "decided"])
 def test_where_more_of_the_same_cannot_help_the_full_study_does(judged: Analysis, ended: str) -> None:
     run = undecided(judged, ended)

@@ -5,7 +5,10 @@ import math
 import pytest
 
 from loadstone.figures import check_figure
+from loadstone.message import message
 from loadstone.percents import percent_text, ratio_text
+from loadstone.report import format as fmt
+from loadstone.report.text import sentences
 from loadstone.report.text.english.verdicts import minutes_text
 
 
@@ -57,3 +60,32 @@ def test_minutes_print_as_half_to_double() -> None:
 )
 def test_figures_of_checks(value: float, words: str) -> None:
     assert check_figure(value) == words
+
+
+FIFTEEN = (math.log(14.66), math.log(13.2), math.log(16.3))
+
+
+def lead(**figures: float | None) -> str:
+    return sentences.text(message("verdict_faster", winner="string", materially=False, **figures))
+
+
+def test_a_lead_of_three_times_or_more_is_a_factor() -> None:
+    low, high = FIFTEEN[1:]
+    assert lead(lead=FIFTEEN[0], low=low, high=high) == "string FASTER, 14.7 times as fast [13.2, 16.3]"
+    assert lead(lead=math.log(3), low=math.log(2.8), high=None) == "string FASTER, 3.0 times as fast [2.8, inf]"
+    assert lead(lead=math.log(2.99), low=math.log(2.9), high=math.log(3.1)) == "string FASTER by 199 % [190, 210]"
+    assert (
+        lead(lead=math.log(250), low=math.log(240), high=math.log(260)) == "string FASTER, 250 times as fast [240, 260]"
+    )
+
+
+def test_the_same_lead_is_a_factor_wherever_it_is_printed() -> None:
+    several = message("verdicts_faster", winner="string", least=math.log(1.5), most=FIFTEEN[0])
+    assert sentences.text(several) == "string FASTER, 1.5 to 14.7 times as fast"
+    assert sentences.text(message("verdict_in_total", total=FIFTEEN[0])) == "in total 14.7 times"
+    figures = dict(zip(("estimate", "low", "high"), FIFTEEN, strict=True))
+    assert sentences.text(message("verdict_ratio", **figures)) == fmt.ratio(*FIFTEEN) == "14.7 times [13.2, 16.3]"
+    assert fmt.ratio(-FIFTEEN[0]) == "-93 %"
+    mixed = dict(zip(("lead", "low", "high"), FIFTEEN, strict=True))
+    said = sentences.text(message("verdict_mixed", larger_is_faster=True, winner="string", total=0.1, **mixed))
+    assert "(string 14.7 times as fast [13.2, 16.3], in total +11 %)" in said

@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from loadstone import registry
 from loadstone.drive.outcome import CommandRecord, DriveRecord
 from loadstone.plan.drive_plan import Closed, Open, Plan
+from loadstone.plan.protocols import PROTOCOLS
 from loadstone.record.facts import DRIVER, OWN, PartCpu, ServerCounters, ServerTrial, TrialFacts, owner_of
-from loadstone.record.parts.part_kinds import declared, stores_of
+from loadstone.record.parts.part_kinds import declared, has_counters, stores_of
 from loadstone.record.trial import TrialRecord
 from loadstone.software.part_kind import PartKind
 
@@ -36,12 +38,18 @@ class TrialEvidence:
     @property
     def http(self) -> bool:
         """Whether the load is HTTP requests: then the servers that are watched stand behind an application."""
-        return self.plan.protocol == "http1"
+        return PROTOCOLS[self.plan.protocol].is_http
 
     @property
     def has_redis(self) -> bool:
-        """Whether the checks of a Redis apply: one was watched, or the load was for one."""
-        return bool(self.facts.servers) or not self.http
+        """Whether the checks of a Redis apply: one was watched, or the load was for one.
+
+        What the target is, is its recorded kind; where the record does not have it, what the load's protocol is of.
+        """
+        if self.facts.servers or any(has_counters(name, self.facts.kinds) for name in self.facts.kinds):
+            return True
+        is_known = any(kind in registry.SOFTWARE for kind in self.facts.kinds.values())
+        return not is_known and PROTOCOLS[self.plan.protocol].of_redis
 
     @property
     def targets(self) -> dict[str, ServerTrial]:

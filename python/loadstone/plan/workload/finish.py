@@ -5,6 +5,7 @@ from typing import Any
 
 from loadstone.plan.drive_plan import Documents
 from loadstone.plan.mode import Mode
+from loadstone.plan.protocols import for_requests
 from loadstone.plan.workload.commands import check_request, with_arguments
 from loadstone.plan.workload.substitute import FieldError, Path
 
@@ -36,7 +37,7 @@ def finish_workload(fields: dict[str, Any], mode: Mode, prefix: str, replicas: i
         _scale_users(fields["model"], fields["pool"], mode)
     if mode.as_published and mode.scale != 1:
         _scale_lengths(fields["model"], fields["phases"], mode.scale)
-    if fields["protocol"] == "http1":
+    if fields["protocol"] in for_requests():
         _multiply(fields["pool"], replicas)
     _pool(fields["pool"])
 

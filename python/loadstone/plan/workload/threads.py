@@ -13,6 +13,7 @@ On two CPUs it is always one.
 import math
 
 from loadstone.plan.drive_plan import Closed, Plan
+from loadstone.plan.protocols import PROTOCOLS
 
 AUTO = "auto"
 SERVER_SHARE, SUBJECT_SHARE = 2, 4
@@ -23,7 +24,7 @@ RATE_A_THREAD_PER_S = 50_000
 
 def threads_for(plan: Plan, cpu_count: int) -> int:
     """The threads of a plan on a machine of which loadstone may use so many CPUs."""
-    allowed = max(1, cpu_count // (SUBJECT_SHARE if plan.protocol == "http1" else SERVER_SHARE))
+    allowed = max(1, cpu_count // (SUBJECT_SHARE if PROTOCOLS[plan.protocol].is_http else SERVER_SHARE))
     return max(1, min(allowed, _needed(plan)))
 
 

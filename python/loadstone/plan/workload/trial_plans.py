@@ -5,10 +5,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from loadstone import registry
 from loadstone.errors import UserError
 from loadstone.plan.deployment import Deployment, DeploymentPlanner
 from loadstone.plan.drive_plan import Closed, Endpoint, Keys, Operation, Phases, Plan, Pool
 from loadstone.plan.mode import Mode, condition_text
+from loadstone.plan.protocols import PROTOCOLS, for_requests
 from loadstone.plan.rounds import Rounds
 from loadstone.plan.workload.finish import finish_operations, finish_workload
 from loadstone.plan.workload.substitute import (
@@ -97,11 +99,15 @@ class WorkloadPlanner:
         return plan.model_copy(update={"threads": threads, "cpus": self._cpus[-threads:]})
 
     def check_target(self, condition: Condition, plan: Plan, deployment: Deployment) -> None:
-        """A subject is queried by HTTP, a server is not. Raises UserError with the line of the protocol."""
+        """A subject is queried by HTTP, a server by what its software declares.
+
+        Raises UserError with the line of the protocol.
+        """
         for name in deployment.targets:
-            required = ("http1",) if name in deployment.subjects else ("resp2", "resp3")
+            is_subject = name in deployment.subjects
+            required = for_requests() if is_subject else registry.software_of(deployment.servers[name]).protocols
             if plan.protocol not in required:
-                is_a = "subject" if name in deployment.subjects else "server"
+                is_a = "subject" if is_subject else "server"
                 problem = f"'{name}' gets the load and is a {is_a} ({condition_text(condition)})"
                 remedy = f"write protocol {' or '.join(required)}, or another target"
                 raise self._experiment.source.error(("workload", "protocol"), f"{problem}; {remedy}")
@@ -161,7 +167,7 @@ class WorkloadPlanner:
             problem = f"'{load.operation}' means {len(operations)} operations for {condition_text(condition)}"
             raise source.error(("workload", "load", index, "operation"), f"{problem}; it must mean one")
         operation = self._one_operation(operations[0], condition)
-        if bool(operation.requests) != (plan.protocol == "http1"):
+        if bool(operation.requests) != PROTOCOLS[plan.protocol].is_http:
             has = f"'{load.operation}' has {'requests' if operation.requests else 'commands'}"
             problem = f"{has}, and the protocol is {plan.protocol} for {condition_text(condition)}"
             raise source.error(("workload", "load", index, "operation"), f"{problem}; load by an operation of its kind")

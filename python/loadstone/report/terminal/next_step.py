@@ -29,6 +29,9 @@ def next_step(analysis: Analysis, folder: Path | None) -> NextStep | None:
     given = _given(analysis)
     if given is None:
         return _tables(folder)
+    if analysis.needed_budget_s:
+        why = _why(message("next_longer_budget"))
+        return NextStep(why, _command(given, budget=_time(analysis.needed_budget_s)))
     if analysis.complete and not any(row.goodput_per_s for row in different_rows(analysis)):
         return NextStep(_why(message("next_doctor")), "loadstone doctor")
     open_ones = [one for one in all_comparisons(analysis) if one.primary.kind == "undecided"]
@@ -59,6 +62,11 @@ def _more_minutes(analysis: Analysis, undecided: Sequence[Comparison]) -> int | 
     for one in waiting:
         each[one.name] = max(each.get(one.name, 0.0), one.primary.more_minutes or 0.0)
     return math.ceil(max(analysis.elapsed_s, analysis.budget_s) / 60 + sum(each.values()))
+
+
+def _time(seconds: float) -> str:
+    """As `--budget` takes it: `35s`, `5m`."""
+    return f"{seconds:.0f}s" if seconds < 120 else f"{math.ceil(seconds / 60)}m"
 
 
 def _why(reason: Message) -> str:

@@ -15,7 +15,7 @@ REDIS = Software(
     rows="commands",
     counts_by=COUNTING,
     how_to_count=f"begin it with one of: {', '.join(COUNTING)}",
-    takes_load=True,
+    protocols=("resp2", "resp3"),
     has_counters=True,
     in_container=True,
 )

@@ -15,10 +15,12 @@ from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.drive_plan import Closed, Command, Endpoint, Keys, Open, Operation, Phases, Plan, Pool
+from loadstone.software.metric import Metric
 from loadstone.software.redis.cluster.cluster import ClusterSettings, RedisCluster
 from loadstone.software.redis.cluster.cluster_control import ClusterControl
 from loadstone.software.redis.cluster.cluster_info import merged_info
 from loadstone.software.redis.control import RedisControl
+from loadstone.software.redis.metrics import METRICS, PART
 from loadstone.software.redis.monitor import difference, snapshot
 
 NODES = 3
@@ -153,6 +155,18 @@ def test_info_of_several_adds_up_what_adds_up() -> None:
         "cmdstat_set": {"calls": 1, "usec": 4, "usec_per_call": 4.0},
         "db0": {"keys": 1},
     }
+
+
+@pytest.mark.parametrize("metric", [one for one in METRICS if one.part == PART], ids=lambda one: one.name)
+def test_every_metric_says_what_it_is_over_all_nodes(metric: Metric) -> None:
+    expected = {"sum": 5, "highest": 3, "first": 2}
+    assert metric.over_nodes is not None
+    assert merged_info([{metric.name: 2}, {metric.name: 3}])[metric.name] == expected[metric.over_nodes]
+
+
+def test_rates_of_the_network_are_those_of_all_nodes() -> None:
+    merged = merged_info([{"instantaneous_input_kbps": 1.5}, {"instantaneous_input_kbps": 4.0}])
+    assert merged == {"instantaneous_input_kbps": 5.5}
 
 
 @pytest.mark.parametrize("pipeline_depth", [1, 8])

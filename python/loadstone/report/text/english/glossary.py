@@ -5,7 +5,8 @@ from collections.abc import Mapping
 _COMPARING = {
     "comparison": "Two conditions that differ in one thing only, measured again and again in turn.",
     "metric": "The figure that is compared. It was chosen before anything was measured.",
-    "ratio": "How much more (+) or less (-) of the metric B has than A. Twice as much is +100 %, half is -50 %.",
+    "ratio": "How much more (+) or less (-) of the metric B has than A. Twice as much is +100 %, half is -50 %; "
+    "from three times on it is written as a factor.",
     "typical difference": "The difference that the blocks have in common: the middle one of all averages of two "
     "blocks (Hodges and Lehmann's estimate). A few odd blocks hardly move it.",
     "interval": "The range in brackets. Made this way, at least 95 ranges of 100 hold the true difference. A range "
@@ -73,7 +74,7 @@ _FIGURES = {
 }
 
 _APPLICATION = {
-    "store": "The database behind the application: Redis or MariaDB.",
+    "store": "The server behind the application that keeps its data: a Redis or a database.",
     "replica": "One of several processes of the application. The load is spread evenly over them, by connection.",
     "millicores": "CPU as Kubernetes counts it: 1000m is one core fully busy, 380m is 38 % of one.",
     "throttled": "Stopped by its CPU limit: ready to run, and not let until the next tenth of a second.",

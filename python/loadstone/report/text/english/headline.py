@@ -45,7 +45,15 @@ def _comparisons(total: int, decided: int, undecided: int, not_decidable: int, i
     return f"{several(total, 'comparison')}: {counted}"
 
 
+def _budget_too_short(budget_s: float, needed_s: float, quick: bool) -> str:
+    return (
+        f"Nothing was measured: the budget of {budget_s:.0f} s ended before the first block; about {needed_s:.0f} s "
+        f"are needed{_remarks(quick)}."
+    )
+
+
 HEADLINE: dict[str, str | Callable[..., str]] = {
+    "headline_budget_too_short": _budget_too_short,
     "headline_nothing_measured": lambda quick: f"Nothing was measured{_remarks(quick)}.",
     "headline_others_took_cpu": _others_took_cpu,
     "headline_no_figure": lambda quick: f"No trial gave a usable figure; the checks give the reasons{_remarks(quick)}.",

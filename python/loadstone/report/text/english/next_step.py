@@ -12,6 +12,7 @@ def _full(undecided: int) -> str:
 
 NEXT_STEP: dict[str, str | Callable[..., str]] = {
     "next_step": "Next, {why}:",
+    "next_longer_budget": "with a budget that is long enough to measure something",
     "next_doctor": "what this machine lacks for measuring",
     "next_resume": "the run was cut short; resume it",
     "next_more_time": lambda undecided: f"more time may decide what is undecided ({several(undecided, 'comparison')})",

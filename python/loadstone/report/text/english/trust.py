@@ -7,7 +7,8 @@ from loadstone.report.text.english.grammar import whole_percent
 
 def _trust(good: int, once: int, of: int, within_share: float, others: Sequence[str]) -> str:
     said = f"{good} of {of} {'figure' if of == 1 else 'figures'} good within {whole_percent(within_share)}"
-    few = [f"{once}: their bounds are small, but too few trials for an interval"] if once else []
+    its = "its bounds are" if once == 1 else "their bounds are"
+    few = [f"{once} had too few trials for an interval, though no check failed (✓) and {its} small"] if once else []
     return "; ".join([said, *few, *others])
 
 

@@ -4,7 +4,9 @@ from collections.abc import Callable, Sequence
 from math import inf
 
 from loadstone.figures import check_figure
-from loadstone.percents import percent_text, ratio_text
+from loadstone.percents import is_times, percent_text, ratio_text, times_text
+
+AS_FAST = "times as fast"
 
 
 def minutes_text(minutes: float) -> str:
@@ -27,7 +29,7 @@ def _ratio(estimate: float | None, low: float | None, high: float | None) -> str
     """B against A."""
     ends = (-inf if low is None else low, inf if high is None else high)
     middle = estimate if estimate is not None else -inf if low is None and high is not None else inf
-    return ratio_text(middle, *ends, sign=True)
+    return times_text(middle, *ends) if is_times(middle) else ratio_text(middle, *ends, sign=True)
 
 
 def _equivalent(margin: float, negligible: bool, ratio: str | None) -> str:
@@ -36,12 +38,14 @@ def _equivalent(margin: float, negligible: bool, ratio: str | None) -> str:
 
 
 def _lead(lead: float | None, low: float | None, high: float | None) -> str:
-    """How far the faster one leads: the larger over the smaller figure."""
-    return ratio_text(*(inf if end is None else end for end in (lead, low, high)))
+    """How far the faster one leads, the larger over the smaller figure: `by 12 % [9, 15]`, `14.7 times as fast`."""
+    ratios = [inf if end is None else end for end in (lead, low, high)]
+    return times_text(*ratios, what=AS_FAST) if is_times(ratios[0]) else f"by {ratio_text(*ratios)}"
 
 
 def _faster(winner: str, lead: float | None, low: float | None, high: float | None, materially: bool) -> str:
-    return f"{winner} FASTER by {_lead(lead, low, high)}{', materially' if materially else ''}"
+    by = _lead(lead, low, high)
+    return f"{winner} FASTER{'' if by.startswith('by') else ','} {by}{', materially' if materially else ''}"
 
 
 def _mixed_brief(larger_is_faster: bool) -> str:
@@ -51,12 +55,13 @@ def _mixed_brief(larger_is_faster: bool) -> str:
 def _mixed(
     larger_is_faster: bool, winner: str, lead: float | None, low: float | None, high: float | None, total: float | None
 ) -> str:
-    by = f"{winner} by {_lead(lead, low, high)}"
+    by = f"{winner} {_lead(lead, low, high)}"
     return f"{_mixed_brief(larger_is_faster)} ({by}, {_in_total(total)})"
 
 
 def _in_total(total: float | None) -> str:
-    return f"in total {ratio_text(total or 0.0, None, None, sign=True)}"
+    total = total or 0.0
+    return f"in total {times_text(total) if is_times(total) else ratio_text(total, None, None, sign=True)}"
 
 
 def _hidden(ratio: str, most: float | None) -> str:
@@ -78,6 +83,8 @@ def _invalid(check: str, measured: float, limit: float, unit: str) -> str:
 
 
 def _several_faster(winner: str, least: float, most: float) -> str:
+    if is_times(most):
+        return f"{winner} FASTER, {times_text(least, what='to')} {times_text(most, what=AS_FAST)}"
     return f"{winner} FASTER by {percent_text(least).removesuffix(' %')} to {percent_text(most)}"
 
 

@@ -1,0 +1,5 @@
+"""`python -m loadstone`: the command."""
+
+from loadstone.cli import main
+
+main()

@@ -1,0 +1,17 @@
+"""The formats of the report, as names alone: what a command line offers is known before anything is loaded."""
+
+from collections.abc import Mapping
+
+FORMATS: Mapping[str, str] = {
+    "html": "html.html_report",
+    "md": "markdown.markdown_report",
+    "csv": "csv.csv_tables",
+    "json": "json_report",
+    "svg": "charts.svg",
+    "png": "charts.png",
+}
+"""Format -> the module of `report/` whose `render` makes its files."""
+DEFAULT_FORMATS = ("html", "md", "csv")
+"""What a run writes by itself; its `analysis.json` is there already."""
+AGAIN_FORMATS = tuple(name for name in FORMATS if name != "png")
+"""What `loadstone report` writes: a picture of points takes a second each, and SVG has the same."""

@@ -1,0 +1,60 @@
+"""What Python knows of a wire protocol stands in one declaration, and is what the engine says."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from loadstone import registry
+from loadstone.plan.protocols import PROTOCOLS
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "python" / "loadstone"
+WIRE = ROOT / "engine" / "src" / "wire"
+LITERAL = re.compile(rf"\b({'|'.join(PROTOCOLS)})\b")
+MENTIONS = {"spec/experiment.py": "the default that editors show"}
+"""Who names a protocol all the same, beside the declarations of software, and for what."""
+ENUM = (ROOT / "engine" / "src" / "wire.rs").read_text().split("pub enum WireKind")[1].split("}")[0]
+KINDS = re.findall(r"^    ([A-Z]\w+),$", ENUM, re.M)
+DECLARED = [path for path in WIRE.glob("*.rs") if "follows_versions:" in path.read_text()]
+"""The protocols' own files."""
+
+
+def literals(path: Path) -> list[str]:
+    """The texts of the code that name a protocol; not those that stand as docstrings."""
+    tree = ast.parse(path.read_text())
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    constants = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in prose)
+    return [one.value for one in constants if isinstance(one.value, str) and LITERAL.search(one.value)]
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_protocol_is_named_in_its_declaration_alone(path: Path) -> None:
+    name = str(path.relative_to(PACKAGE))
+    if name == "plan/protocols.py" or path.name == "declared.py":
+        return
+    assert bool(literals(path)) == (name in MENTIONS)
+
+
+def test_every_protocol_of_the_engine_is_declared() -> None:
+    assert {kind.lower() for kind in KINDS} == set(PROTOCOLS)
+
+
+@pytest.mark.parametrize("name", list(PROTOCOLS))
+def test_a_declaration_says_what_the_engine_says(name: str) -> None:
+    (path,) = (path for path in DECLARED if name.startswith(path.stem))
+    says = dict(re.findall(r"^ +(\w+): (true|false),$", path.read_text(), re.M))
+    declared = PROTOCOLS[name]
+    assert {key: says[key] == "true" for key in ("pipelining", "slots", "data_file", "follows_versions")} == {
+        "pipelining": declared.pipelining,
+        "slots": declared.slots,
+        "data_file": declared.data_file,
+        "follows_versions": declared.has_keys,
+    }
+
+
+def test_a_software_declares_the_protocols_that_there_are() -> None:
+    spoken = {protocol for software in registry.SOFTWARE.values() for protocol in software.protocols}
+    assert spoken <= {name for name, one in PROTOCOLS.items() if not one.is_http}
+    assert spoken | {name for name, one in PROTOCOLS.items() if one.is_http} == set(PROTOCOLS)
