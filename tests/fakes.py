@@ -1,8 +1,8 @@
 """Fakes of the real seams around a measurement: parts, driver, monitor, display. None of them waits for anything."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 from hdrh.histogram import HdrHistogram
@@ -23,11 +23,14 @@ from loadstone.drive.outcome import (
     IntervalOperation,
     Latency,
     OperationRecord,
+    PartSlice,
     Phase,
     PhaseTimes,
     ReadBack,
+    SliceRecord,
     ThreadRecord,
 )
+from loadstone.drive.rounds import OnIntervalOf, RoundsOptions
 from loadstone.errors import DriveFailed
 from loadstone.machine import steady_clock
 from loadstone.observe.sample import Monitor, Sample
@@ -65,6 +68,7 @@ class FakeDriver:
     """What it drove, in order."""
     at: dict[str, Callable[[], object]] = field(default_factory=dict)
     """What the outside does, once: at `begin`, at the first interval of a phase, or at `end`."""
+    rounds: list[RoundsOptions] = field(default_factory=list)
     stopped: bool = False
     stops: int = 0
     """How often it was stopped."""
@@ -84,6 +88,18 @@ class FakeDriver:
         self._happens("end")
         return run.record("stopped on request" if self.stopped else run.ended)
 
+    def drive_rounds(
+        self, shares: Sequence[Plan], options: RoundsOptions, on_interval: OnIntervalOf
+    ) -> list[DriveRecord]:
+        """One after the other what the real one does in turns; the figures are spread over the slices."""
+        self.rounds.append(options)
+        started_ns = steady_clock.unix_ns()
+        found = [self.drive(share, partial(on_interval, place)) for place, share in enumerate(shares)]
+        return [
+            record.model_copy(update={"started_unix_ns": started_ns, "slices": _slices(record, place, options)})
+            for place, record in enumerate(found)
+        ]
+
     def stop(self) -> None:
         self.stopped = True
         self.stops += 1
@@ -98,6 +114,24 @@ def _lengths(share: Plan) -> list[tuple[Phase, float]]:
     found: list[tuple[Phase, float]] = [("warm_up", phases.warm_up_s)] if phases.warm_up_s else []
     count = max(1, round(phases.measure_s))  # about a second each, however short the plan would have them
     return [*found, *[("measure", phases.measure_s / count)] * count]  # type: ignore[list-item]
+
+
+def _slices(record: DriveRecord, place: int, options: RoundsOptions) -> list[SliceRecord]:
+    """Slice after slice as ordered; all of a drive's do the same."""
+    done = sum(one.window_ok for one in record.operations.values()) // max(1, len(options.orders))
+    parts = {part: PartSlice(cpu_s=0.5 * options.slice_s) for part in options.parts[place]}
+    found = []
+    for number, order in enumerate(options.orders):
+        position = order.index(place)
+        begin_s = (number * len(order) + position) * options.slice_s + options.settle_s
+        end_s = begin_s + options.slice_s - options.settle_s
+        found.append(
+            SliceRecord(
+                round=number, position=position, begin_s=begin_s, end_s=end_s, drained_s=end_s, offered=done,
+                completed=done, ok=done, failed=0, cpu_s=0.01, parts=parts,
+            )
+        )  # fmt: skip
+    return found
 
 
 class _Run:

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.drive.native import NativeRounds
+from loadstone.drive.driver import Driver
+from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord, Interval, read_record
-from loadstone.drive.rounds import RoundsDriver, RoundsOptions
+from loadstone.drive.rounds import RoundsOptions
 from loadstone.errors import DriveFailed
 from loadstone.plan.drive_plan import Closed, Command, Endpoint, Keys, Open, Operation, Phases, Plan, Pool, Timeouts
 from loadstone.software.redis.control import RedisControl
@@ -56,7 +57,7 @@ def options(rounds: int = ROUNDS, **parts: object) -> RoundsOptions:
 
 
 def drive(shares: Sequence[Plan], rounds: RoundsOptions) -> list[DriveRecord]:
-    return NativeRounds().drive_rounds(shares, rounds, lambda _, __: None)
+    return NativeDriver().drive_rounds(shares, rounds, lambda _, __: None)
 
 
 def runtime_s(schedstat: Path) -> float:
@@ -100,7 +101,7 @@ def within_turns(found: list, record: DriveRecord, settle_s: float) -> list[list
 def test_all_is_counted_as_the_servers_count_it(stores: Stores, model: str) -> None:
     before = [store.calls() for store in stores]
     taken: list[tuple[int, Interval]] = []
-    driver: RoundsDriver = NativeRounds()
+    driver: Driver = NativeDriver()
     shares = [plan(store.endpoint, **MODELS[model]) for store in stores]
     records = driver.drive_rounds(shares, options(), lambda number, interval: taken.append((number, interval)))
     for number, (store, record) in enumerate(zip(stores, records, strict=True)):
@@ -173,23 +174,26 @@ def test_the_cpu_of_parts_is_what_the_kernel_counts_elsewhere(stores: Stores) ->
     records = drive(shares, rounds)
     for path, earlier, record in zip(stat, before, records, strict=True):
         spent_s = runtime_s(path) - earlier
-        measured_s = sum(one.parts_cpu_s["redis"] or 0.0 for one in record.slices)
+        measured_s = sum(one.parts["redis"].cpu_s for one in record.slices)
         outside_s = sum(one.drained_s - one.end_s for one in record.slices) + 0.05
         # The first thread of a Redis does its work; its others have next to nothing to do.
         assert spent_s - outside_s <= measured_s <= spent_s * 1.02 + 0.01
         assert measured_s <= record.measure_s * 1.02
+        main_s = sum(one.parts["redis"].main_s or 0.0 for one in record.slices)
+        assert main_s == pytest.approx(measured_s, rel=0.1)
+        waited_s = sum(one.parts["redis"].main_wait_s or 0.0 for one in record.slices)
+        assert 0 <= waited_s <= record.measure_s
         assert set(record.cpus) >= {"0"}
 
 
-def test_the_cpu_of_a_part_that_is_not_there_is_unknown(stores: Stores) -> None:
+def test_the_cpu_of_a_part_is_unknown_where_one_of_its_processes_is_gone(stores: Stores) -> None:
     rounds = options(1, parts=({"redis": (stores[0].pid, 4194304)}, {}))
     records = drive([plan(store.endpoint) for store in stores], rounds)
-    assert [one.parts_cpu_s for one in records[0].slices] == [{"redis": None}]
-    assert [one.parts_cpu_s for one in records[1].slices] == [{}]
+    assert [one.parts for record in records for one in record.slices] == [{}, {}]
 
 
 def test_a_stop_in_mid_slice_ends_all_and_every_later_drive_at_once(stores: Stores) -> None:
-    driver = NativeRounds()
+    driver = NativeDriver()
     shares = [plan(store.endpoint) for store in stores]
     stopper = threading.Timer(0.5, driver.stop)
     stopper.start()
@@ -214,7 +218,7 @@ def test_a_server_that_dies_ends_the_rounds_and_its_drive_says_so(stores: Stores
 
     shares = [plan(store.endpoint, timeouts=Timeouts(gone_s=0.3)) for store in stores]
     before = stores[1].calls()
-    dead, alive = NativeRounds().drive_rounds(shares, options(10_000), kill)
+    dead, alive = NativeDriver().drive_rounds(shares, options(10_000), kill)
     assert str(dead.stopped).startswith("server gone: no connection for 0.3 s")
     assert alive.stopped == f"drive 0 of the rounds ended: {dead.stopped}"
     assert (alive.total.in_flight, alive.total.errors) == (0, {})
@@ -227,7 +231,7 @@ def test_what_the_callback_raises_ends_all_drives(stores: Stores) -> None:
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space left"):
-        NativeRounds().drive_rounds([plan(store.endpoint) for store in stores], options(10_000), full)
+        NativeDriver().drive_rounds([plan(store.endpoint) for store in stores], options(10_000), full)
     calls = [store.calls() for store in stores]
     time.sleep(0.2)
     assert [store.calls() for store in stores] == calls

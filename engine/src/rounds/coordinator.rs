@@ -7,8 +7,8 @@ use crate::control::turns::Slice;
 use crate::machine::affinity;
 use crate::machine::clock::{Clock, from_s, to_s};
 use crate::machine::cpu_times::{self, CpuTimes};
-use crate::machine::process_clock::ProcessClock;
-use crate::record::slices::{SliceRecord, SliceTally, Slices};
+use crate::machine::process_clock::{ProcessClock, ProcessTimes};
+use crate::record::slices::{PartSlice, SliceRecord, SliceTally, Slices};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -48,16 +48,16 @@ impl Driven {
 
     /// What is to be compared at both ends of a window.
     fn read(&self) -> Reading {
-        let sum = |clocks: &Vec<ProcessClock>| clocks.iter().map(ProcessClock::read_ns).sum();
-        Reading { parts_ns: self.parts.values().map(sum).collect(), cpus: cpu_times::read() }
+        let read = |clocks: &Vec<ProcessClock>| clocks.iter().map(ProcessClock::read).collect();
+        Reading { parts: self.parts.values().map(read).collect(), cpus: cpu_times::read() }
     }
 }
 
 /// CPU times at one end of a window.
 #[derive(Debug)]
 struct Reading {
-    /// In the order of the parts' names.
-    parts_ns: Vec<Option<u64>>,
+    /// Of the processes of each part, in the order of the parts' names.
+    parts: Vec<Vec<Option<ProcessTimes>>>,
     cpus: BTreeMap<usize, CpuTimes>,
 }
 
@@ -170,10 +170,10 @@ impl Coordinator {
         }
         let since_origin_s = |at_ns: u64| to_s(at_ns.saturating_sub(self.origin_ns));
         let driven = &mut self.drives[drive];
-        let cpu_s = |(name, (before, after)): (&String, (&Option<u64>, &Option<u64>))| {
-            let spent_ns = before.zip(*after).map(|(before, after)| after.saturating_sub(before));
-            (name.clone(), spent_ns.map(to_s))
-        };
+        let parts = driven.parts.keys().zip(before.parts.iter().zip(&after.parts));
+        let parts =
+            parts.filter_map(|(name, (before, after))| Some((name.clone(), PartSlice::between(before, after)?)));
+        let parts = parts.collect();
         driven.slices.measured_ns += end_ns - place.measure_ns;
         driven.slices.slices.push(SliceRecord {
             round: place.round,
@@ -186,7 +186,7 @@ impl Coordinator {
             ok: tally.ok,
             failed: tally.failed,
             cpu_s: to_s(tally.cpu_ns),
-            parts_cpu_s: driven.parts.keys().zip(before.parts_ns.iter().zip(&after.parts_ns)).map(cpu_s).collect(),
+            parts,
         });
         for (cpu, after) in &after.cpus {
             if let Some(before) = before.cpus.get(cpu) {

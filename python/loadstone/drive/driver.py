@@ -1,9 +1,10 @@
 """The driver seam: what turns a share of a plan into load."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from loadstone.drive.outcome import DriveRecord, Interval
+from loadstone.drive.rounds import OnIntervalOf, RoundsOptions
 from loadstone.plan.drive_plan import Plan
 
 OnInterval = Callable[[Interval], None]
@@ -18,6 +19,15 @@ class Driver(Protocol):
 
         Raises:
             DriveFailed: no connection could be made, or the plan cannot be driven; with the server's own message.
+        """
+
+    def drive_rounds(
+        self, shares: Sequence[Plan], options: RoundsOptions, on_interval: OnIntervalOf
+    ) -> list[DriveRecord]:
+        """Load the endpoints of all shares in turns, slice by slice; the record of each, in their order.
+
+        Raises:
+            DriveFailed: no connection could be made, or a plan cannot be driven in slices.
         """
 
     def stop(self) -> None:

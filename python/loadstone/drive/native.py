@@ -1,7 +1,8 @@
-"""The native drivers: the Rust engine, in threads of this process that run without the GIL."""
+"""The native driver: the Rust engine, in threads of this process that run without the GIL."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from loadstone import _engine
 from loadstone.drive.outcome import DriveRecord, Interval, read_interval, read_record
@@ -45,10 +46,10 @@ def require_drivable(plan: Plan) -> None:
 
 
 class NativeDriver:
-    """Drives one share at a time with the native engine."""
+    """Drives shares with the native engine: one at a time, or several that take turns."""
 
     def __init__(self) -> None:
-        self._engine: _engine.Engine | None = None
+        self._engine: _engine.Engine | _engine.Rounds | None = None
         self._stopped = threading.Event()
 
     def drive(self, share: Plan, on_interval: Callable[[Interval], None]) -> DriveRecord:
@@ -59,15 +60,30 @@ class NativeDriver:
             engine.start()
         except (ValueError, ConnectionError) as error:
             raise DriveFailed(f"driver: {error}") from None
-        self._engine = engine
-        if self._stopped.is_set():
-            engine.stop()
-        while not engine.finished():
-            text = engine.next_interval(POLL_S)
-            if text is not None:
-                on_interval(_interval(text, ahead_ns))
-        self._engine = None
+        with self._running(engine):
+            while not engine.finished():
+                text = engine.next_interval(POLL_S)
+                if text is not None:
+                    on_interval(_interval(text, ahead_ns))
         return _record(engine.result(), ahead_ns)
+
+    def drive_rounds(
+        self, shares: Sequence[Plan], options: RoundsOptions, on_interval: OnIntervalOf
+    ) -> list[DriveRecord]:
+        """See `Driver.drive_rounds`."""
+        ahead_ns = _ahead_of_wall_ns()
+        try:
+            engine = _engine.Rounds([share.model_dump_json() for share in shares], options.model_dump_json())
+            engine.start()
+        except (ValueError, ConnectionError) as error:
+            raise DriveFailed(f"driver: {error}") from None
+        with self._running(engine):
+            while not engine.finished():
+                delivered = engine.next_interval(POLL_S)
+                if delivered is not None:
+                    number, text = delivered
+                    on_interval(number, _interval(text, ahead_ns))
+        return [_record(engine.result(number), ahead_ns) for number in range(len(shares))]
 
     def stop(self) -> None:
         """See `Driver.stop`. Later drives of this driver stop at once, too."""
@@ -75,45 +91,19 @@ class NativeDriver:
         if self._engine is not None:
             self._engine.stop()
 
-
-class NativeRounds:
-    """Drives several shares by turns with the native engine."""
-
-    def __init__(self) -> None:
-        self._rounds: _engine.Rounds | None = None
-        self._stopped = threading.Event()
-
-    def drive_rounds(
-        self, shares: Sequence[Plan], rounds: RoundsOptions, on_interval: OnIntervalOf
-    ) -> list[DriveRecord]:
-        """See `RoundsDriver.drive_rounds`."""
-        ahead_ns = _ahead_of_wall_ns()
-        try:
-            engine = _engine.Rounds([share.model_dump_json() for share in shares], rounds.model_dump_json())
-            engine.start()
-        except (ValueError, ConnectionError) as error:
-            raise DriveFailed(f"driver: {error}") from None
-        self._rounds = engine
+    @contextmanager
+    def _running(self, engine: _engine.Engine | _engine.Rounds) -> Iterator[None]:
+        """While an engine runs, it is what `stop` stops; what is raised meanwhile ends it."""
+        self._engine = engine
         if self._stopped.is_set():
             engine.stop()
         try:
-            while not engine.finished():
-                delivered = engine.next_interval(POLL_S)
-                if delivered is not None:
-                    number, text = delivered
-                    on_interval(number, _interval(text, ahead_ns))
+            yield
         except BaseException:
             engine.stop()
             raise
         finally:
-            self._rounds = None
-        return [_record(engine.result(number), ahead_ns) for number in range(len(shares))]
-
-    def stop(self) -> None:
-        """See `RoundsDriver.stop`. Later drives of this driver stop at once, too."""
-        self._stopped.set()
-        if self._rounds is not None:
-            self._rounds.stop()
+            self._engine = None
 
 
 def _interval(text: str, ahead_ns: int) -> Interval:

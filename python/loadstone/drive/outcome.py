@@ -189,8 +189,18 @@ class CommandRecord(Part):
     replied: int
 
 
-class Slice(Part):
-    """One slice of a drive that takes turns with others; times in seconds since the first of them began.
+class PartSlice(Part):
+    """CPU seconds of one part within the measured window of a slice."""
+
+    cpu_s: float
+    main_s: float | None = None
+    """Of its main thread, to the kernel's tick; None where the part has several processes, or no one tells."""
+    main_wait_s: float | None = None
+    """For which its main thread was ready to run and had no CPU."""
+
+
+class SliceRecord(Part):
+    """One slice of a drive that takes turns with others; times in seconds since `started_unix_ns`, which they share.
 
     It was measured from `begin_s` to `end_s`, and nothing was in flight any more at `drained_s`. A slice in which the
     drive was stopped is as short as that made it. `offered` and `failed` (errors and timeouts) count the operations
@@ -199,7 +209,7 @@ class Slice(Part):
 
     round: int
     position: int
-    """Its place within the round, from 0 on."""
+    """How many drives had their slices before in the round."""
     begin_s: float
     end_s: float
     drained_s: float
@@ -209,8 +219,8 @@ class Slice(Part):
     failed: int
     cpu_s: float
     """CPU time of the driver's threads in the window."""
-    parts_cpu_s: dict[str, float | None]
-    """CPU time of each part in the window; None where a process of it was gone, or the system does not report it."""
+    parts: dict[str, PartSlice] = {}
+    """Those whose processes were all there."""
 
 
 class CpuTimes(Part):
@@ -240,7 +250,7 @@ class DriveRecord(Part):
     bytes_sent: int
     bytes_received: int
     threads: list[ThreadRecord]
-    slices: tuple[Slice, ...] = ()
+    slices: list[SliceRecord] = []
     """Of a drive in slices; `measure_s` is the sum of their windows, the phase `measure` is the time of all of them."""
     cpus: dict[str, CpuTimes] = {}
     """Of a drive in slices: what each CPU of this machine did within its windows, by the CPU's number."""

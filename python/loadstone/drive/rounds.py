@@ -1,17 +1,17 @@
-"""The seam of drives in rounds: several shares of a plan become load by turns, a slice each in every round.
+"""What drives in rounds are like: several shares of a plan become load by turns, a slice each in every round.
 
 All their pools are open at once. A slice is driven and not measured for a while (it settles), measured, and drained
 until nothing is in flight; then the drive is paused and the next one has its slice. Time paused does not exist for a
 drive: its think times, timeouts and arrivals go on where they stopped. Each has one ordinary record, with its slices.
+Who drives ends by a number of operations or keys, changes its rate or users by a schedule, or begins at a set time, can
+take no turns. A drive that ends before the time, because its server is gone, ends all of them: every record says so.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from loadstone.drive.outcome import DriveRecord, Interval
-from loadstone.plan.drive_plan import Plan
+from loadstone.drive.outcome import Interval
 
 OnIntervalOf = Callable[[int, Interval], None]
 """Gets each interval, with the number of its drive. What it raises ends all drives."""
@@ -30,23 +30,3 @@ class RoundsOptions(BaseModel):
     """A round each: the number of every drive once, in the order of their slices."""
     parts: tuple[dict[str, tuple[int, ...]], ...] = ()
     """By drive: the process ids of each part whose CPU time is read at both ends of its windows; or none at all."""
-
-
-class RoundsDriver(Protocol):
-    """Makes several drives that take turns, from their plans to their ends, or until it is stopped."""
-
-    def drive_rounds(
-        self, shares: Sequence[Plan], rounds: RoundsOptions, on_interval: OnIntervalOf
-    ) -> list[DriveRecord]:
-        """Load the endpoints of all shares by turns; pass each interval on as it ends.
-
-        A drive that ends before the time, because its server is gone, ends all of them; every record says so. There is
-        a record a share, in their order.
-
-        Raises:
-            DriveFailed: a connection could not be made, or a plan cannot be driven in slices (it ends by a number of
-                operations or keys, its rate or users change by a schedule, it begins at a set time).
-        """
-
-    def stop(self) -> None:
-        """End all drives within 100 ms, and later ones at once. From any thread, and more than once."""
