@@ -2,9 +2,9 @@
 
     python bench/calibration_page.py [--into docs/calibration.md] [--date 2026-11-22] FILE...
 
-A file is what a part of `make calibrate` left in `runs/calibration/`: `replay.json`, `quantiles.json`,
-`saturation.json`, `stalls.txt`, `aa/aa.md` or `ab/ab.md`. Prints the section of each; with `--into` it replaces
-what stands there between the section's two comments, or is added at the end.
+A file is what a part of `make calibrate` left in `runs/calibration/`: `replay.json`, `rounds.txt`, `carry-over.txt`,
+`quantiles.json`, `saturation.json`, `stalls.txt`, `aa/aa.md` or `ab/ab.md`. Prints the section of each; with `--into`
+it replaces what stands there between the section's two comments, or is added at the end.
 """
 
 import argparse
@@ -123,8 +123,8 @@ def _accuracy(found: Row | None) -> tuple[str, str]:
     return f"{100 * found['bias']:+.1f}, {100 * found['width']:.1f}", percent(found["coverage"])
 
 
-def stalls(text: str, date: str) -> str:
-    """What `stalls.py` printed."""
+def printed(text: str, date: str) -> str:
+    """What a bench printed."""
     return f"{date}.\n\n```\n{text.rstrip()}\n```"
 
 
@@ -137,7 +137,9 @@ SECTIONS: dict[str, tuple[str, Callable[[str, str], str]]] = {
     "replay": ("", replay),
     "quantiles": ("## P95, P99 and P99.9 on simulated latencies", quantiles),
     "saturation": ("", saturation),
-    "stalls": ("", stalls),
+    "rounds": ("## Rounds of slices, simulated", printed),
+    "carry-over": ("## What carries over from slice to slice", printed),
+    "stalls": ("", printed),
     "aa": ("## Equal conditions on a real Redis", ready),
     "ab": ("## A server that is slower by a known time", ready),
 }

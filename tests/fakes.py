@@ -27,7 +27,7 @@ from loadstone.drive.outcome import (
     Phase,
     PhaseTimes,
     ReadBack,
-    SliceRecord,
+    Slice,
     ThreadRecord,
 )
 from loadstone.drive.rounds import OnIntervalOf, RoundsOptions
@@ -89,14 +89,14 @@ class FakeDriver:
         return run.record("stopped on request" if self.stopped else run.ended)
 
     def drive_rounds(
-        self, shares: Sequence[Plan], options: RoundsOptions, on_interval: OnIntervalOf
+        self, shares: Sequence[Plan], rounds: RoundsOptions, on_interval: OnIntervalOf
     ) -> list[DriveRecord]:
         """One after the other what the real one does in turns; the figures are spread over the slices."""
-        self.rounds.append(options)
+        self.rounds.append(rounds)
         started_ns = steady_clock.unix_ns()
         found = [self.drive(share, partial(on_interval, place)) for place, share in enumerate(shares)]
         return [
-            record.model_copy(update={"started_unix_ns": started_ns, "slices": _slices(record, place, options)})
+            record.model_copy(update={"started_unix_ns": started_ns, "slices": _slices(record, place, rounds)})
             for place, record in enumerate(found)
         ]
 
@@ -116,17 +116,17 @@ def _lengths(share: Plan) -> list[tuple[Phase, float]]:
     return [*found, *[("measure", phases.measure_s / count)] * count]  # type: ignore[list-item]
 
 
-def _slices(record: DriveRecord, place: int, options: RoundsOptions) -> list[SliceRecord]:
+def _slices(record: DriveRecord, place: int, options: RoundsOptions) -> list[Slice]:
     """Slice after slice as ordered; all of a drive's do the same."""
     done = sum(one.window_ok for one in record.operations.values()) // max(1, len(options.orders))
     parts = {part: PartSlice(cpu_s=0.5 * options.slice_s) for part in options.parts[place]}
     found = []
     for number, order in enumerate(options.orders):
         position = order.index(place)
-        begin_s = (number * len(order) + position) * options.slice_s + options.settle_s
-        end_s = begin_s + options.slice_s - options.settle_s
+        begin_s = (number * len(order) + position) * (options.settle_s + options.slice_s) + options.settle_s
+        end_s = begin_s + options.slice_s
         found.append(
-            SliceRecord(
+            Slice(
                 round=number, position=position, begin_s=begin_s, end_s=end_s, drained_s=end_s, offered=done,
                 completed=done, ok=done, failed=0, cpu_s=0.01, parts=parts,
             )
@@ -269,6 +269,13 @@ class FakeParts:
 
     def need(self, planned: PlannedTrial) -> Ready:
         self.needed.append(planned.name)
+        return self._ready()
+
+    def need_all(self, planned: Sequence[PlannedTrial]) -> list[Ready]:
+        self.needed += [one.name for one in planned]
+        return [self._ready() for _ in planned]
+
+    def _ready(self) -> Ready:
         if self.fails is not None:
             raise self.fails
         for name, server in self.servers.items():

@@ -3,5 +3,6 @@
 pub mod affinity;
 pub mod clock;
 pub mod cpu_times;
+pub mod main_thread;
 pub mod process_clock;
 pub mod run_delay;

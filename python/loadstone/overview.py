@@ -9,6 +9,7 @@ from loadstone.options import RunOptions, requested_experiment, requested_plan
 from loadstone.plan.extent import extent
 from loadstone.plan.looks import BLOCKS_MIN, level
 from loadstone.plan.outline import outline
+from loadstone.plan.rounds import EXPECTED_SPREAD
 from loadstone.plan.run_plan import Group, RunPlan
 from loadstone.plan.trial_length import expected_spread
 from loadstone.report.terminal.announcement import (
@@ -59,35 +60,42 @@ def _prospects(run_plan: RunPlan) -> dict[str, Message]:
 
 def _shortcoming(group: Group, last_blocks: int | None) -> Message | None:
     """Why a comparison may get no verdict; None if it should."""
-    if group.looks[-1] < BLOCKS_MIN:
+    if _replicates(group, group.looks[-1]) < BLOCKS_MIN:
         return message("prospect_few_blocks", blocks=group.looks[-1], needed=BLOCKS_MIN)
     if last_blocks is None:
         return message("prospect_late_look", blocks=group.looks[0])
-    if group.metric in RATES and _detectable(group, group.looks[0], expected_spread(group.trial_s)) is None:
+    if group.metric in RATES and _detectable(group, group.looks[0]) is None:
         return message("prospect_many_pairs", blocks=group.looks[0], pairs=len(group.pairs))
     return None
+
+
+def _replicates(group: Group, blocks: int) -> int:
+    """How often so many blocks compare: once each, or once a round."""
+    return blocks if group.rounds is None else group.rounds.upto(blocks)
 
 
 def _guess(group: Group, last_blocks: int) -> Message:
     """What a comparison would show on a quiet machine, at its first look and at the last one that the budget allows."""
     if group.metric not in RATES:
         return message("prospect_by_spread", metric=group.metric)
-    spread, first_blocks = expected_spread(group.trial_s), group.looks[0]
+    first_blocks = group.looks[0]
     further = last_blocks > first_blocks
     return message(
         "prospect_guess",
-        first_blocks=first_blocks,
-        first_share=_detectable(group, first_blocks, spread),
-        last_blocks=last_blocks,
-        last_share=_detectable(group, last_blocks, spread) if further else None,
+        first_blocks=_replicates(group, first_blocks),
+        first_share=_detectable(group, first_blocks),
+        last_blocks=_replicates(group, last_blocks),
+        last_share=_detectable(group, last_blocks) if further else None,
+        unit="block" if group.rounds is None else "round",
     )
 
 
-def _detectable(group: Group, blocks: int, spread: float) -> float | None:
+def _detectable(group: Group, blocks: int) -> float | None:
     """The difference, as a share, that shows 8 times in 10 after so many blocks; None where no interval exists."""
     from loadstone.judge.statistics.effect import detectable_effect  # only now: it takes time to load
 
-    log_ratio = detectable_effect(blocks, spread, level(group.sequential) / len(group.pairs))
+    spread = expected_spread(group.trial_s) if group.rounds is None else EXPECTED_SPREAD
+    log_ratio = detectable_effect(_replicates(group, blocks), spread, level(group.sequential) / len(group.pairs))
     return None if log_ratio is None else math.expm1(log_ratio)
 
 

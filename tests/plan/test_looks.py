@@ -5,7 +5,21 @@ import pytest
 from scipy.stats import binom
 
 from loadstone.judge.statistics.signed_rank import signed_rank
-from loadstone.plan.looks import FIXED_ALPHA, LOOK_ALPHA, LOOKS, keeps_last, level, looks, looks_left, next_look
+from loadstone.plan.looks import (
+    FIXED_ALPHA,
+    LOOK_ALPHA,
+    LOOKS,
+    ROUND_LOOK_ALPHA,
+    ROUND_LOOKS,
+    ROUNDS_MIN,
+    keeps_last,
+    level,
+    looks,
+    looks_left,
+    next_look,
+    next_round_look,
+    rounds_of_blocks,
+)
 
 RUNS = 3000
 
@@ -64,3 +78,14 @@ def test_the_only_look_left_is_not_given_away_early() -> None:
     assert not keeps_last(LOOKS, (40,), 27)
     assert not keeps_last(LOOKS, (27, 40), 14)
     assert not keeps_last((20,), (20,), 10)
+
+
+def test_blocks_of_rounds_end_at_the_looks() -> None:
+    assert rounds_of_blocks() == (32, 16, 24, 36, 52, 80, 120)
+    assert [next_round_look(rounds) for rounds in (0, 31, 32, 359, 360)] == [32, 32, 48, 360, None]
+    assert ROUND_LOOKS[0] == ROUNDS_MIN
+
+
+def test_rounds_have_a_level_of_their_own() -> None:
+    assert level(sequential=True, in_rounds=True) == ROUND_LOOK_ALPHA < level(sequential=True)
+    assert level(sequential=False, in_rounds=True) == level(sequential=False) == FIXED_ALPHA

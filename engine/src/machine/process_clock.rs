@@ -1,40 +1,22 @@
-//! The CPU time of other processes.
+//! The CPU time of other processes, to the nanosecond.
 
 use super::clock::SECOND_NS;
-use super::run_delay::RunDelay;
 
-/// CPU time of a process since it began: of all its threads, and of its first one, with what that waited for a CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ProcessTimes {
-    pub cpu_ns: u64,
-    /// None where the system does not report it.
-    pub main_ns: Option<u64>,
-    pub main_wait_ns: Option<u64>,
-}
-
-/// What tells the CPU time of one process.
-#[derive(Debug)]
+/// The clock of the CPU time of all threads of one process.
+#[derive(Debug, Clone, Copy)]
 pub struct ProcessClock {
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux has such a clock"))]
     pid: i32,
-    main: RunDelay,
 }
 
 impl ProcessClock {
     pub fn of(pid: i32) -> Self {
-        Self { pid, main: RunDelay::of_process(pid) }
+        Self { pid }
     }
 
-    /// None if there is no such process any more, or no such clock.
-    pub fn read(&self) -> Option<ProcessTimes> {
-        let cpu_ns = self.cpu_ns()?;
-        let main = self.main.ran_and_waited_ns();
-        Some(ProcessTimes { cpu_ns, main_ns: main.map(|(ran, _)| ran), main_wait_ns: main.map(|(_, waited)| waited) })
-    }
-
-    /// Of all threads, to the nanosecond.
+    /// Nanoseconds of CPU time since the process began; None if there is no such process, or no such clock.
     #[cfg(target_os = "linux")]
-    fn cpu_ns(&self) -> Option<u64> {
+    pub fn read_ns(&self) -> Option<u64> {
         let mut clock = 0;
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: both calls fill in what they are given, which is valid; a clock of a process that ended is refused.
@@ -45,7 +27,7 @@ impl ProcessClock {
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn cpu_ns(&self) -> Option<u64> {
+    pub fn read_ns(&self) -> Option<u64> {
         None
     }
 }
@@ -57,12 +39,10 @@ mod tests {
     #[test]
     fn work_of_this_process_costs_its_time_and_no_process_has_none() {
         let own = ProcessClock::of(std::process::id() as i32);
-        let before = own.read().expect("this process is there");
+        let before = own.read_ns().expect("this process is there");
         let sum = (0..2_000_000u64).fold(0u64, |sum, i| std::hint::black_box(sum.wrapping_add(i * i)));
         assert_ne!(sum, 1);
-        let after = own.read().expect("this process is there");
-        assert!(after.cpu_ns > before.cpu_ns);
-        assert!(after.main_ns >= before.main_ns && after.main_ns.is_some());
-        assert_eq!(ProcessClock::of(1 << 22).read(), None);
+        assert!(own.read_ns().expect("this process is there") > before);
+        assert_eq!(ProcessClock::of(1 << 22).read_ns(), None);
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::machine::clock::to_s;
 use crate::machine::cpu_times::CpuTimes;
-use crate::machine::process_clock::ProcessTimes;
 use crate::record::outcome::{Phase, PhaseTimes};
 use crate::record::tally::Measured;
 use serde::Serialize;
@@ -57,6 +56,15 @@ impl SliceTally {
     }
 }
 
+/// CPU time of a part in the window; None where that could not be read.
+#[derive(Debug, Clone, Serialize)]
+pub struct PartSlice {
+    pub cpu_s: Option<f64>,
+    /// Of a part that is one process: of its main thread, and for how long that was ready to run and had no CPU.
+    pub main_s: Option<f64>,
+    pub main_wait_s: Option<f64>,
+}
+
 /// One slice. Times in seconds since the first round began; the measured window lasted from `begin_s` to `end_s`, and
 /// nothing was in flight any more at `drained_s`.
 #[derive(Debug, Clone, Serialize)]
@@ -75,33 +83,7 @@ pub struct SliceRecord {
     pub failed: u64,
     /// CPU time of the drive's threads in the window.
     pub cpu_s: f64,
-    /// Of each part; of none of whose processes one was gone.
     pub parts: BTreeMap<String, PartSlice>,
-}
-
-/// CPU time of one part in the window of a slice.
-#[derive(Debug, Clone, Serialize)]
-pub struct PartSlice {
-    pub cpu_s: f64,
-    /// Of its main thread, and what that waited for a CPU; None where the part has several processes, or the system
-    /// does not report it.
-    pub main_s: Option<f64>,
-    pub main_wait_s: Option<f64>,
-}
-
-impl PartSlice {
-    /// What its processes used between two readings of them, in the same order; None if one was gone.
-    pub fn between(before: &[Option<ProcessTimes>], after: &[Option<ProcessTimes>]) -> Option<Self> {
-        let mut cpu_ns = 0;
-        for (before, after) in before.iter().zip(after) {
-            cpu_ns += after.as_ref()?.cpu_ns.saturating_sub(before.as_ref()?.cpu_ns);
-        }
-        let only = |of: fn(&ProcessTimes) -> Option<u64>| match (before, after) {
-            ([Some(before)], [Some(after)]) => Some(to_s(of(after)?.saturating_sub(of(before)?))),
-            _ => None,
-        };
-        Some(Self { cpu_s: to_s(cpu_ns), main_s: only(|one| one.main_ns), main_wait_s: only(|one| one.main_wait_ns) })
-    }
 }
 
 /// All slices of a drive.
@@ -148,17 +130,6 @@ mod tests {
             cpu_s: 0.0,
             parts: BTreeMap::new(),
         }
-    }
-
-    #[test]
-    fn a_part_of_several_processes_has_the_sum_of_their_time_and_no_main_thread() {
-        let at = |cpu_ns, main_ns| Some(ProcessTimes { cpu_ns, main_ns, main_wait_ns: Some(7) });
-        let one = PartSlice::between(&[at(100, Some(50))], &[at(400, Some(60))]).unwrap();
-        assert_eq!((one.cpu_s, one.main_s, one.main_wait_s), (3e-7, Some(1e-8), Some(0.0)));
-        assert_eq!(PartSlice::between(&[at(1, None)], &[at(2, None)]).unwrap().main_s, None);
-        let two = PartSlice::between(&[at(100, None), at(0, None)], &[at(400, None), at(5, None)]).unwrap();
-        assert_eq!((two.cpu_s, two.main_s, two.main_wait_s), (3.05e-7, None, None));
-        assert!(PartSlice::between(&[at(1, None), at(1, None)], &[at(2, None), None]).is_none());
     }
 
     #[test]

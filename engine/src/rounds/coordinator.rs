@@ -7,7 +7,8 @@ use crate::control::turns::Slice;
 use crate::machine::affinity;
 use crate::machine::clock::{Clock, from_s, to_s};
 use crate::machine::cpu_times::{self, CpuTimes};
-use crate::machine::process_clock::{ProcessClock, ProcessTimes};
+use crate::machine::main_thread::{MainThread, ThreadTimes};
+use crate::machine::process_clock::ProcessClock;
 use crate::record::slices::{PartSlice, SliceRecord, SliceTally, Slices};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ const REPORT: Duration = Duration::from_secs(1);
 pub(super) struct Driven {
     control: Arc<Control>,
     warm_up_ns: u64,
-    parts: BTreeMap<String, Vec<ProcessClock>>,
+    parts: BTreeMap<String, Part>,
     /// What its own clock is behind the common one, and when it was drained last.
     shift_ns: u64,
     drained_ns: u64,
@@ -33,12 +34,11 @@ pub(super) struct Driven {
 impl Driven {
     /// Drive number `drive` of the options.
     pub fn new(control: Arc<Control>, warm_up_s: f64, options: &RoundsOptions, drive: usize) -> Self {
-        let clocks = |pids: &Vec<i32>| pids.iter().copied().map(ProcessClock::of).collect();
         let of_drive = options.parts.get(drive).into_iter().flatten();
         Self {
             control,
             warm_up_ns: from_s(warm_up_s),
-            parts: of_drive.map(|(name, pids)| (name.clone(), clocks(pids))).collect(),
+            parts: of_drive.map(|(name, pids)| (name.clone(), Part::of(pids))).collect(),
             shift_ns: 0,
             drained_ns: 0,
             number: 0,
@@ -48,16 +48,55 @@ impl Driven {
 
     /// What is to be compared at both ends of a window.
     fn read(&self) -> Reading {
-        let read = |clocks: &Vec<ProcessClock>| clocks.iter().map(ProcessClock::read).collect();
-        Reading { parts: self.parts.values().map(read).collect(), cpus: cpu_times::read() }
+        Reading { parts: self.parts.values().map(Part::read).collect(), cpus: cpu_times::read() }
+    }
+}
+
+/// The processes of a part.
+#[derive(Debug)]
+struct Part {
+    clocks: Vec<ProcessClock>,
+    /// Of a part that is one process.
+    main: Option<MainThread>,
+}
+
+impl Part {
+    fn of(pids: &[i32]) -> Self {
+        let main = if let [pid] = pids { Some(MainThread::of(*pid)) } else { None };
+        Self { clocks: pids.iter().copied().map(ProcessClock::of).collect(), main }
+    }
+
+    fn read(&self) -> PartTimes {
+        let cpu_ns = self.clocks.iter().map(ProcessClock::read_ns).sum();
+        PartTimes { cpu_ns, main: self.main.as_ref().and_then(MainThread::read) }
+    }
+}
+
+/// CPU time of a part so far.
+#[derive(Debug, Clone, Copy)]
+struct PartTimes {
+    cpu_ns: Option<u64>,
+    main: Option<ThreadTimes>,
+}
+
+impl PartTimes {
+    /// What was added until `after`.
+    fn until(self, after: Self) -> PartSlice {
+        let spent_ns = self.cpu_ns.zip(after.cpu_ns).map(|(before, after)| after.saturating_sub(before));
+        let main = self.main.zip(after.main).map(|(before, after)| after.since(before));
+        PartSlice {
+            cpu_s: spent_ns.map(to_s),
+            main_s: main.map(|main| to_s(main.ran_ns)),
+            main_wait_s: main.map(|main| to_s(main.waited_ns)),
+        }
     }
 }
 
 /// CPU times at one end of a window.
 #[derive(Debug)]
 struct Reading {
-    /// Of the processes of each part, in the order of the parts' names.
-    parts: Vec<Vec<Option<ProcessTimes>>>,
+    /// In the order of the parts' names.
+    parts: Vec<PartTimes>,
     cpus: BTreeMap<usize, CpuTimes>,
 }
 
@@ -170,10 +209,8 @@ impl Coordinator {
         }
         let since_origin_s = |at_ns: u64| to_s(at_ns.saturating_sub(self.origin_ns));
         let driven = &mut self.drives[drive];
-        let parts = driven.parts.keys().zip(before.parts.iter().zip(&after.parts));
-        let parts =
-            parts.filter_map(|(name, (before, after))| Some((name.clone(), PartSlice::between(before, after)?)));
-        let parts = parts.collect();
+        let spent = before.parts.iter().zip(&after.parts).map(|(before, after)| before.until(*after));
+        let parts = driven.parts.keys().cloned().zip(spent).collect();
         driven.slices.measured_ns += end_ns - place.measure_ns;
         driven.slices.slices.push(SliceRecord {
             round: place.round,

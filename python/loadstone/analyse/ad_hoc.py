@@ -23,6 +23,7 @@ from loadstone.judge.statistics.settings import Settings
 from loadstone.message import Message, message
 from loadstone.plan.labels import condition_label
 from loadstone.plan.looks import BLOCKS_MIN
+from loadstone.plan.rounds import Rounds
 from loadstone.plan.run_plan import TABLE_GROUP, WARM_BLOCK, Condition
 from loadstone.record.look import Look
 from loadstone.record.plan_summary import PairLine
@@ -43,6 +44,7 @@ class AdHocGroup:
     sequential: bool
     trial_s: float
     overhead_s: float
+    rounds: Rounds | None = None
     name: str = AD_HOC
 
 
@@ -167,6 +169,7 @@ def _design(run: Run, group: str, pairs: Sequence[PairDesign], metric: str | Non
         sequential=planned.sequential if planned is not None else False,
         trial_s=planned.trial_s if planned is not None else 0.0,
         overhead_s=planned.overhead_s if planned is not None else 0.0,
+        rounds=planned.rounds if planned is not None else None,
     )
 
 

@@ -17,13 +17,14 @@ from loadstone.judge.compare.exploration import Explored, explore
 from loadstone.judge.compare.latencies import HistogramReader, Latencies
 from loadstone.judge.compare.pairs import Pair
 from loadstone.judge.compare.published import block_points, published
+from loadstone.judge.compare.round_figures import slices_in_time
 from loadstone.judge.compare.sides import differing, place_of
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.statistics.effect import forecast
+from loadstone.judge.statistics.rounds.carry_over import carry_over
 from loadstone.judge.validity.checks import forbidding
 from loadstone.judge.verdict import BlockPoint, Verdict
 from loadstone.message import Message, message
-from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.plan.run_plan import WARM_BLOCK, Group
 from loadstone.record.look import Look
 from loadstone.record.reading import LatencyKind, Run, read_histogram
@@ -93,12 +94,16 @@ def look_at(
 def _forecast(judged: Sequence[JudgedPair], group: Group, blocks: int) -> Message | None:
     """By the undecided pair whose blocks lie farthest apart."""
     undecided = [(evidence, pair) for pair, evidence, verdict in judged if verdict.kind == "undecided"]
-    known = [(evidence.spread or 0.0, evidence, pair) for evidence, pair in undecided if blocks >= BLOCKS_MIN]
-    next_blocks = next((look for look in group.looks if look > blocks), None)
+    known = [(evidence.spread or 0.0, evidence, pair) for evidence, pair in undecided if blocks >= group.blocks_min]
+    next_look = next((look for look in group.looks if look > blocks), None)
+    next_blocks = next_look and (group.rounds.upto(next_look) if group.rounds is not None else next_look)
     if not known or next_blocks is None:
         return None
     spread, evidence, pair = max(known, key=lambda one: one[0])
-    return forecast(next_blocks, spread, pair.settings.interval_alpha, evidence.outliers) if spread else None
+    if not spread:
+        return None
+    settings = pair.settings
+    return forecast(next_blocks, spread, settings.interval_alpha, evidence.outliers, settings.unit)
 
 
 def _needs_blocks(judged: JudgedPair) -> bool:
@@ -162,9 +167,9 @@ def compare_family(case: GroupCase, *, ended: Ended, repeated: int) -> Family:
         repeated: how many blocks were measured again.
     """
     declared = case.declared
-    bounds = _bounds(case)
+    bounds, turns = _bounds(case), _turns(case)
     comparisons = [
-        _comparison(case, judged, bounds).model_copy(update={"ended": ended, "blocks_repeated": repeated})
+        _comparison(case, judged, bounds, turns).model_copy(update={"ended": ended, "blocks_repeated": repeated})
         for judged in judge_group(case)
     ]
     return Family(
@@ -177,12 +182,16 @@ def compare_family(case: GroupCase, *, ended: Ended, repeated: int) -> Family:
     )
 
 
-def _comparison(case: GroupCase, judged: JudgedPair, bounds: Mapping[str, str]) -> Comparison:
+def _comparison(
+    case: GroupCase, judged: JudgedPair, bounds: Mapping[str, str], turns: CheckResult | None
+) -> Comparison:
     pair, evidence, verdict = judged
     points = block_points(pair.blocks, case.design.metric, ratios=verdict.kind != "invalid")
-    order = _order(points, pair)
+    order = _order(points, pair) if turns is None else turns
     parts = {bounds.get(identity(condition)) for condition in (pair.design.a, pair.design.b)}
-    explored = Explored() if pair.refusal else explore(case.design.metric, pair, case.latencies)
+    # At full speed a latency says users over throughput, and no more: in rounds none is compared.
+    apart = pair.refusal is not None or case.design.rounds is not None
+    explored = Explored() if apart else explore(case.design.metric, pair, case.latencies)
     return Comparison(
         name=case.declared.name if case.declared else AD_HOC,
         question=case.declared.question if case.declared else "",
@@ -194,7 +203,7 @@ def _comparison(case: GroupCase, judged: JudgedPair, bounds: Mapping[str, str]) 
         notes=explored.notes(),
         pairs=len(case.design.pairs),
         sequential=case.design.sequential,
-        blocks_done=len(case.blocks.complete),
+        blocks_done=_replicates(case),
         blocks_repeated=0,
         ended=INTERRUPTED,
         checks=[*pair.checks, *evidence.checks, order],
@@ -204,6 +213,20 @@ def _comparison(case: GroupCase, judged: JudgedPair, bounds: Mapping[str, str]) 
             *_bound_warning(case.design.metric, parts),
         ],
     )
+
+
+def _replicates(case: GroupCase) -> int:
+    """How many blocks are complete, or how many rounds."""
+    rounds, complete = case.design.rounds, case.blocks.complete
+    return len(complete) if rounds is None else sum(rounds.of(block) for block in complete)
+
+
+def _turns(case: GroupCase) -> CheckResult | None:
+    """Of a group in rounds: whether something carries over from one slice to the next, whichever pair they are of."""
+    if case.design.rounds is None:
+        return None
+    slices = slices_in_time(case.blocks, case.judged, case.design.metric)
+    return pair_checks.carry_over(carry_over(slices.conditions, slices.log_rates))
 
 
 def _order(points: Sequence[BlockPoint], pair: Pair) -> CheckResult:

@@ -6,12 +6,14 @@ other blocks of the table. Ends are decided by looks and by the clock, never by 
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from loadstone.conduct.budget import Budget
+from loadstone.conduct.display import CampaignProgress
 from loadstone.conduct.passes import Passes
+from loadstone.conduct.rounds import RoundsBlock
 from loadstone.conduct.table_trials import TableTrials
 from loadstone.drive.driver import OnInterval
 from loadstone.drive.outcome import Interval
@@ -19,22 +21,25 @@ from loadstone.judge.compare.sides import pair_names
 from loadstone.judge.validity.checks import forbidding
 from loadstone.judge.validity.reasons import failed_checks
 from loadstone.judge.verdict import Verdict
-from loadstone.live.progress import RunProgress
 from loadstone.machine import steady_clock
 from loadstone.message import Message
+from loadstone.plan.design.order import round_orders
 from loadstone.plan.labels import label_of
 from loadstone.plan.looks import keeps_last, looks_left
+from loadstone.plan.rounds import Rounds
 from loadstone.plan.run_plan import WARM_BLOCK, Group, PlannedTrial, RunPlan, first_looks_s, preparation
 from loadstone.record.folder import RunFolder
 from loadstone.record.look import Look, LookVerdict, Reason
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import Experiment
+from loadstone.spec.levels import identity
 
 
 class TrialRunner(Protocol):
     """What runs a trial and records it; see `conductor.Conductor`."""
 
     def run(self, planned: PlannedTrial, on_interval: OnInterval) -> TrialRecord: ...
+    def run_rounds(self, block: RoundsBlock, on_interval: OnInterval) -> list[TrialRecord]: ...
 
 
 class LookOutcome(Protocol):
@@ -73,7 +78,7 @@ class Campaign:
     folder: RunFolder
     experiment: Experiment
     run_plan: RunPlan
-    progress: RunProgress
+    progress: CampaignProgress
     look_at: LookAt
     clock: Callable[[], float] = time.monotonic
     unix_s: Callable[[], float] = steady_clock.unix_s
@@ -161,7 +166,7 @@ class Campaign:
     def _first_looks(self) -> list[float]:
         """Seconds up to the first look of each comparison that had none."""
         return [
-            (passes.group.looks[0] - passes.complete + (not passes.warm)) * passes.block_s()
+            passes.seconds_to(passes.group.looks[0])
             for passes in self._comparisons
             if passes.group.name not in self._looks
         ]
@@ -199,7 +204,7 @@ class Campaign:
             return False
         if not look.stop:
             return True
-        if passes.complete >= passes.group.looks[-1] or not self._fits(passes.block_s()):
+        if passes.complete >= passes.group.looks[-1] or not self._fits(passes.next_s()):
             return False
         if look.reason == "out of budget":
             return True
@@ -233,7 +238,7 @@ class Campaign:
 
     def _looks_left(self, group: Group) -> tuple[int, ...]:
         planned = group.looks if group.sequential else group.looks[-1:]
-        return looks_left(planned, self._taken.get(group.name, ()))
+        return looks_left(planned, self._taken.get(group.name, ()), group.blocks_min)
 
     def _measure_blocks(self, passes: Passes, target: int) -> bool:
         """Measure blocks until there are `target`; False if the budget ends before."""
@@ -243,11 +248,11 @@ class Campaign:
                 f"block {given_up} of {passes.group.name} is measured again: it was interrupted for too long"
             )
         if not passes.warm:
-            if not self._fits(2 * passes.block_s(), passes.pending(WARM_BLOCK)):
+            if not self._fits(passes.seconds_to(1), passes.pending(WARM_BLOCK)):
                 return False
             self._measure_block(passes, WARM_BLOCK, target)
         while passes.complete < target:
-            if not self._fits(passes.block_s()):
+            if not self._fits(passes.next_s()):
                 return False
             self._measure_block(passes, passes.complete + 1, target)
         return True
@@ -255,13 +260,30 @@ class Campaign:
     def _measure_block(self, passes: Passes, block: int, target: int) -> None:
         """What is left of one block."""
         name = passes.group.name
-        place = f"{name}: warm-up block" if block == WARM_BLOCK else f"{name}: block {block}, look at {target}"
-        for planned in passes.pending(block):
-            record = self._trial(planned, place)
+        if passes.group.rounds is not None:
+            place = _place_of_rounds(passes.group.rounds, name, block)
+            records = self._rounds(passes, block, place)
+        else:
+            place = f"{name}: warm-up block" if block == WARM_BLOCK else f"{name}: block {block}, look at {target}"
+            records = (self._trial(planned, place) for planned in passes.pending(block))
+        for record in records:
             passes.add(record)
             if block != WARM_BLOCK:
                 self.progress.finished(record.verdict, _reasons(record), in_block=True)
         self.progress.block(place)
+
+    def _rounds(self, passes: Passes, block: int, place: str) -> Iterable[TrialRecord]:
+        """A block of rounds, whole: what an interruption left of it does not count."""
+        trials, group = passes.begin_whole(block), passes.group
+        self.progress.left(*self._left())
+        self.progress.trial(f"{group.name} b{block:02d}", group.name, place)
+        for planned in trials:
+            self._prepared |= preparation(planned).keys()
+        places = {identity(planned.condition): number for number, planned in enumerate(trials)}
+        rounds = group.rounds or Rounds(())
+        orders = round_orders(group, self.run_plan.seed, block, rounds.of(block))
+        numbered = tuple(tuple(places[identity(condition)] for condition in order) for order in orders)
+        return self.conductor.run_rounds(RoundsBlock(trials, numbered, rounds), self._show)
 
     # Both
 
@@ -287,7 +309,7 @@ class Campaign:
         """Seconds that the run still takes, and whether it may well take less."""
         tables_s = sum(table.left_s() for table in self._tables)
         running = [passes for passes in self._comparisons if self._goes_on(passes)]
-        most_s = tables_s + sum((passes.group.looks[-1] - passes.complete) * passes.block_s() for passes in running)
+        most_s = tables_s + sum(passes.seconds_to(passes.group.looks[-1]) for passes in running)
         return min(most_s, max(tables_s, self._budget.left_s())), bool(running)
 
     def _report_decided(self) -> None:
@@ -313,6 +335,12 @@ class Campaign:
     def _note_look(self, look: Look) -> None:
         self._looks[look.group] = look
         self._taken.setdefault(look.group, []).append(look.blocks)
+
+
+def _place_of_rounds(rounds: Rounds, name: str, block: int) -> str:
+    if block == WARM_BLOCK:
+        return f"{name}: warm-up rounds"
+    return f"{name}: rounds {rounds.upto(block - 1) + 1} to {rounds.upto(block)}"
 
 
 def _reason(outcome: LookOutcome, *, in_time: bool, last: bool) -> Reason:

@@ -1,12 +1,14 @@
 """One trial from its plan to its record: the parts, a measurement, the verdict, the line."""
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeVar
 
 from loadstone.conduct.failures import explained
 from loadstone.conduct.measurement import Measurement, PreparedTrial
 from loadstone.conduct.preload import preload
+from loadstone.conduct.rounds import RoundsBlock, observe_block, prepared_block
 from loadstone.conduct.starts import prepare_again
 from loadstone.conduct.warm_up import warm_up
 from loadstone.deploy.deployed import Ready
@@ -25,6 +27,9 @@ from loadstone.record.trial_record import failed_trial_record, make_trial_record
 
 START_TRIES = 2
 """How often in a row the parts of one condition are started at most, where that fails."""
+
+
+Started = TypeVar("Started")
 
 
 class Gauge(Protocol):
@@ -70,18 +75,52 @@ class Conductor:
             raise prepared.gone
         return written
 
+    def run_rounds(self, block: RoundsBlock, on_interval: OnInterval) -> list[TrialRecord]:
+        """Run the trials of one block in rounds and record them in their order, whatever became of them.
+
+        Raises:
+            Interrupted, ServerGone, OutOfRoom, UserError: as `run`.
+        """
+        writers, started_unix_ns = [self.folder.begin_trial(one.name) for one in block.trials], steady_clock.unix_ns()
+        try:
+            ready = self._all_ready(block.trials)
+        except (UserError, OutOfRoom) as error:
+            failed = [failed_trial_record(one, one.plan, str(error), started_unix_ns) for one in block.trials]
+            written = self._all_written(writers, failed)
+            if isinstance(error, OutOfRoom):
+                raise
+            return written
+        with prepared_block(self.measurement, block, ready) as prepared:
+            records = self._records(block, prepared, writers, on_interval, started_unix_ns)
+        written = self._all_written(writers, records)
+        if any(check.name == "restarted" and check.verdict == "invalid" for one in written for check in one.checks):
+            for one in ready:
+                prepare_again(one)
+        for trial in prepared:
+            trial.room.require()
+            if trial.gone is not None:
+                raise trial.gone
+        return written
+
     def _ready(self, planned: PlannedTrial) -> Ready:
         """What the trial needs, running. Raises UserError, at once where it could not be started before."""
-        kind = repr((planned.servers, planned.subjects))
+        return self._started([planned], lambda: self.measurement.parts.need(planned))
+
+    def _all_ready(self, planned: Sequence[PlannedTrial]) -> list[Ready]:
+        """What these trials need, all of it running. Raises as `_ready`."""
+        return self._started(planned, lambda: self.measurement.parts.need_all(planned))
+
+    def _started(self, planned: Sequence[PlannedTrial], start: Callable[[], Started]) -> Started:
+        kind = repr([(one.servers, one.subjects) for one in planned])
         if self._not_started[kind] >= START_TRIES:
-            raise UserError("its servers or its subject could not be started before; the first trial of it says why")
+            raise UserError("its servers or its subject could not be started before; its first trial gives the reason")
         try:
-            ready = self.measurement.parts.need(planned)
+            started = start()
         except UserError:
             self._not_started[kind] += 1
             raise
         self._not_started.pop(kind, None)
-        return ready
+        return started
 
     def _record(
         self, prepared: PreparedTrial, writer: TrialWriter, on_interval: OnInterval, started_unix_ns: int
@@ -110,6 +149,32 @@ class Conductor:
         writer.add_samples(drive.samples)
         return steps.assemble(prepared, before, drive, after, self._ceiling(prepared, drive))
 
+    def _records(
+        self,
+        block: RoundsBlock,
+        prepared: Sequence[PreparedTrial],
+        writers: Sequence[TrialWriter],
+        on_interval: OnInterval,
+        started_unix_ns: int,
+    ) -> list[TrialRecord]:
+        def take(place: int, interval: Interval) -> None:
+            writers[place].add_interval(interval)
+            on_interval(interval)
+
+        try:
+            with prepared[0].room:
+                observed = observe_block(self.measurement, block, prepared, take)
+        except (DriveFailed, ServerGone) as error:
+            first = prepared[0]
+            why = first.room.reason or explained(str(error), first.ready, first.oom_before)
+            return [failed_trial_record(one.planned, one.plan, why, started_unix_ns) for one in prepared]
+        records = []
+        for one, observation, writer in zip(prepared, observed, writers, strict=True):
+            writer.add_samples(observation.drive.samples)
+            with_ceiling = replace(observation, ceiling=self._ceiling(one, observation.drive))
+            records.append(make_trial_record(one.planned, with_ceiling))
+        return records
+
     def _ceiling(self, prepared: PreparedTrial, drive: Drive) -> Ceiling | None:
         """What the driver can do with this kind of load; None if the drive did not end in order."""
         record = drive.record
@@ -122,3 +187,7 @@ class Conductor:
         """The record, judged and on the disk. Raises Interrupted where the user requested a stop: then it is not."""
         self.measurement.require_going_on()
         return writer.finish(judge_trial(record))
+
+    def _all_written(self, writers: Sequence[TrialWriter], records: Sequence[TrialRecord]) -> list[TrialRecord]:
+        """See `_written`."""
+        return [self._written(writer, record) for writer, record in zip(writers, records, strict=True)]

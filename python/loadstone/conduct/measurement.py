@@ -72,15 +72,16 @@ class Measurement:
             raise Interrupted("interrupted; what was finished is kept")
 
     @contextmanager
-    def prepare(self, planned: PlannedTrial, ready: Ready) -> Iterator[PreparedTrial]:
+    def prepare(self, planned: PlannedTrial, ready: Ready, room: RoomWatch | None = None) -> Iterator[PreparedTrial]:
         """The plan on the parts that are ready, and its keys noted before they are made; removed in the end.
 
-        They are removed whatever happens within: an interruption and a full disk leave no key behind either.
+        They are removed whatever happens within: an interruption and a full disk leave no key behind either. `room`:
+        the watch over the servers, where others are measured with it.
 
         Raises:
             UserError: the target is no part, or what is to be made on a server that is not ours cannot be noted.
         """
-        room = RoomWatch(ready.servers.values(), self.driver.stop)
+        room = room or RoomWatch(ready.servers.values(), self.driver.stop)
         plan = on_endpoints(planned.plan, ready, planned.target)
         prepared = PreparedTrial(planned, plan, ready, room, count_oom_kills(ready))
         for one in targets_of(ready, planned.target).values():
@@ -89,6 +90,10 @@ class Measurement:
             yield prepared
         finally:
             prepared.gone = _without_its_keys(prepared)
+
+    def placement_of(self, ready: Ready) -> Placement | None:
+        """Which CPUs servers and driver were given; None where someone else placed a part."""
+        return self.placement if _all_ours(ready) else None
 
     def snapshot_before(self, prepared: PreparedTrial) -> Before:
         """The parts right before the drive."""
@@ -137,7 +142,7 @@ class Measurement:
             slices=measure_phase(drive.record),
             readings=readings(prepared.planned, prepared.ready, before, drive, after),
             ceiling=ceiling,
-            placement=self.placement if _all_ours(prepared.ready) else None,
+            placement=self.placement_of(prepared.ready),
             failure=prepared.room.reason or failure(drive.record, prepared.ready, prepared.oom_before),
         )
 

@@ -42,6 +42,12 @@ class Passes:
         done = {trial.trial for trial in self._last(block)}
         return tuple(trial for trial in self._planned[block] if trial.name not in done)
 
+    def begin_whole(self, block: int) -> tuple[PlannedTrial, ...]:
+        """All trials of a block, of which none that was finished before counts: they are measured together."""
+        if self._last(block):
+            self._passes[block].append([])
+        return self._planned[block]
+
     @property
     def warm(self) -> bool:
         """Whether the machine was warmed up, or need not be."""
@@ -69,16 +75,35 @@ class Passes:
         self._passes[block].append([])
         return block
 
-    def block_s(self) -> float:
-        """Seconds that a block takes: the median of the blocks so far, or the plan's as long as there is none."""
-        measured = []
+    def next_s(self) -> float:
+        """Seconds that the next block takes."""
+        return self._seconds([self.complete + 1])
+
+    def seconds_to(self, block: int) -> float:
+        """Seconds until this block is complete, the warm one included where it is still to be measured."""
+        warm = [] if self.warm else [WARM_BLOCK]
+        return self._seconds([*warm, *range(self.complete + 1, block + 1)])
+
+    def _seconds(self, blocks: Iterable[int]) -> float:
+        """What the plan expects of these blocks, times the median of what the blocks so far took of it."""
+        took = []
         for block in self._passes:
             if block == WARM_BLOCK:  # servers and subjects start in it
                 continue
-            starts = [trial.started_unix_ns / 1e9 for trial in self._last(block)]
-            if len(starts) > 1 and not self.pending(block):
-                measured.append((starts[-1] - starts[0]) / (len(starts) - 1) * len(starts))
-        return median(measured) if measured else self.group.block_s
+            if (measured_s := self._measured_s(block)) is not None:
+                took.append(measured_s / self.group.seconds([block]))
+        return (median(took) if took else 1.0) * self.group.seconds(blocks)
+
+    def _measured_s(self, block: int) -> float | None:
+        """How long a whole block took; None of one that is not whole, or of a single trial."""
+        trials = self._last(block)
+        if len(trials) < 2 or self.pending(block):
+            return None
+        starts = [trial.started_unix_ns / 1e9 for trial in trials]
+        if self.group.rounds is not None:
+            opening_s = self.group.seconds([block]) - self.group.rounds.slices_s(block, len(trials))
+            return max(map(ended_unix_s, trials)) - min(starts) + opening_s
+        return (starts[-1] - starts[0]) / (len(starts) - 1) * len(starts)
 
     def _last(self, block: int) -> list[TrialRecord]:
         passes = self._passes.get(block)

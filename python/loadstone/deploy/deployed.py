@@ -1,5 +1,6 @@
 """What runs for a trial: servers and subjects, and how to reach them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -91,3 +92,6 @@ class Parts(Protocol):
             UserError: a part cannot be started, cannot serve, or cannot take its data.
             ServerGone: one that is not ours does not answer any more.
         """
+
+    def need_all(self, planned: Sequence[PlannedTrial]) -> list[Ready]:
+        """What each of these trials runs on, all of it up at one time; equal parts are one part. Raises as `need`."""

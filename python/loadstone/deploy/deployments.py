@@ -1,6 +1,7 @@
 """All that a run deploys: servers, the subjects' tables, data, subjects; started once and kept up between trials."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -34,6 +35,19 @@ class Deployments:
             ServerGone: one that is not ours does not answer any more.
             Interrupted: the user requested a stop; what runs goes on until `stop`.
         """
+        ready = self._ready(planned)
+        return replace(ready, parked=self._hold_the_rest(ready.servers.values(), ready.subjects.values()))
+
+    def need_all(self, planned: Sequence[PlannedTrial]) -> list[Ready]:
+        """What each of these trials runs on, all of it up at one time; equal parts are one part. Raises as `need`."""
+        found = [self._ready(one) for one in planned]
+        servers = {id(one): one for ready in found for one in ready.servers.values()}
+        subjects = {id(one): one for ready in found for one in ready.subjects.values()}
+        parked = self._hold_the_rest(servers.values(), subjects.values())
+        return [replace(ready, parked=parked) for ready in found]
+
+    def _ready(self, planned: PlannedTrial) -> Ready:
+        """What a trial runs on, while others may run, too."""
         self._subjects.expect(planned.subjects)
         servers = self._servers.need(planned.servers)
         for name, one in planned.subjects.items():
@@ -45,18 +59,17 @@ class Deployments:
         if planned.subjects:
             _note_left_by_subjects(servers)
         _note_left_by_load(planned, servers)
-        subjects = self._subjects.need(planned.subjects, servers)
-        return Ready(servers, subjects, self._hold_the_rest(servers, subjects))
+        return Ready(servers, self._subjects.need(planned.subjects, servers))
 
     def _hold_the_rest(
-        self, servers: Mapping[str, Deployed], subjects: Mapping[str, DeployedSubject]
+        self, servers: Collection[Deployed], subjects: Collection[DeployedSubject]
     ) -> dict[str, tuple[int, ...]]:
         """Hold still all that this trial does not need, subjects before what they work on; its processes by name.
 
         `need` lets a part go on before it is used again.
         """
-        idle = self._subjects.hold_all_but(subjects.values(), servers.values())
-        return by_name([*idle, *self._servers.hold_all_but(servers.values())])
+        idle = self._subjects.hold_all_but(subjects, servers)
+        return by_name([*idle, *self._servers.hold_all_but(servers)])
 
     def stop(self) -> None:
         """Stop all that is ours, and leave what is not as it was. May be called more than once."""

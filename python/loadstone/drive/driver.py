@@ -22,12 +22,16 @@ class Driver(Protocol):
         """
 
     def drive_rounds(
-        self, shares: Sequence[Plan], options: RoundsOptions, on_interval: OnIntervalOf
+        self, shares: Sequence[Plan], rounds: RoundsOptions, on_interval: OnIntervalOf
     ) -> list[DriveRecord]:
-        """Load the endpoints of all shares in turns, slice by slice; the record of each, in their order.
+        """Load the endpoints of all shares by turns; pass each interval on as it ends.
+
+        A drive that ends before the time, because its server is gone, ends all of them; every record says so. There is
+        a record a share, in their order.
 
         Raises:
-            DriveFailed: no connection could be made, or a plan cannot be driven in slices.
+            DriveFailed: a connection could not be made, or a plan cannot be driven in slices (it ends by a number of
+                operations or keys, its rate or users change by a schedule, it begins at a set time).
         """
 
     def stop(self) -> None:

@@ -1,8 +1,7 @@
-"""The native driver: the Rust engine, in threads of this process that run without the GIL."""
+"""The native drivers: the Rust engine, in threads of this process that run without the GIL."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
 from loadstone import _engine
 from loadstone.drive.outcome import DriveRecord, Interval, read_interval, read_record
@@ -46,7 +45,7 @@ def require_drivable(plan: Plan) -> None:
 
 
 class NativeDriver:
-    """Drives shares with the native engine: one at a time, or several that take turns."""
+    """Drives one share at a time, or several by turns, with the native engine."""
 
     def __init__(self) -> None:
         self._engine: _engine.Engine | _engine.Rounds | None = None
@@ -60,29 +59,40 @@ class NativeDriver:
             engine.start()
         except (ValueError, ConnectionError) as error:
             raise DriveFailed(f"driver: {error}") from None
-        with self._running(engine):
-            while not engine.finished():
-                text = engine.next_interval(POLL_S)
-                if text is not None:
-                    on_interval(_interval(text, ahead_ns))
+        self._engine = engine
+        if self._stopped.is_set():
+            engine.stop()
+        while not engine.finished():
+            text = engine.next_interval(POLL_S)
+            if text is not None:
+                on_interval(_interval(text, ahead_ns))
+        self._engine = None
         return _record(engine.result(), ahead_ns)
 
     def drive_rounds(
-        self, shares: Sequence[Plan], options: RoundsOptions, on_interval: OnIntervalOf
+        self, shares: Sequence[Plan], rounds: RoundsOptions, on_interval: OnIntervalOf
     ) -> list[DriveRecord]:
         """See `Driver.drive_rounds`."""
         ahead_ns = _ahead_of_wall_ns()
         try:
-            engine = _engine.Rounds([share.model_dump_json() for share in shares], options.model_dump_json())
+            engine = _engine.Rounds([share.model_dump_json() for share in shares], rounds.model_dump_json())
             engine.start()
         except (ValueError, ConnectionError) as error:
             raise DriveFailed(f"driver: {error}") from None
-        with self._running(engine):
+        self._engine = engine
+        if self._stopped.is_set():
+            engine.stop()
+        try:
             while not engine.finished():
                 delivered = engine.next_interval(POLL_S)
                 if delivered is not None:
                     number, text = delivered
                     on_interval(number, _interval(text, ahead_ns))
+        except BaseException:
+            engine.stop()
+            raise
+        finally:
+            self._engine = None
         return [_record(engine.result(number), ahead_ns) for number in range(len(shares))]
 
     def stop(self) -> None:
@@ -90,20 +100,6 @@ class NativeDriver:
         self._stopped.set()
         if self._engine is not None:
             self._engine.stop()
-
-    @contextmanager
-    def _running(self, engine: _engine.Engine | _engine.Rounds) -> Iterator[None]:
-        """While an engine runs, it is what `stop` stops; what is raised meanwhile ends it."""
-        self._engine = engine
-        if self._stopped.is_set():
-            engine.stop()
-        try:
-            yield
-        except BaseException:
-            engine.stop()
-            raise
-        finally:
-            self._engine = None
 
 
 def _interval(text: str, ahead_ns: int) -> Interval:

@@ -190,17 +190,17 @@ class CommandRecord(Part):
 
 
 class PartSlice(Part):
-    """CPU seconds of one part within the measured window of a slice."""
+    """CPU seconds of a part; None where a process of it was gone, or the system does not report it."""
 
-    cpu_s: float
+    cpu_s: float | None
     main_s: float | None = None
-    """Of its main thread, to the kernel's tick; None where the part has several processes, or no one tells."""
+    """Of a part that is one process: of its main thread."""
     main_wait_s: float | None = None
-    """For which its main thread was ready to run and had no CPU."""
+    """For which that thread was ready to run and had no CPU."""
 
 
-class SliceRecord(Part):
-    """One slice of a drive that takes turns with others; times in seconds since `started_unix_ns`, which they share.
+class Slice(Part):
+    """One slice of a drive that takes turns with others; times in seconds since the first of them began.
 
     It was measured from `begin_s` to `end_s`, and nothing was in flight any more at `drained_s`. A slice in which the
     drive was stopped is as short as that made it. `offered` and `failed` (errors and timeouts) count the operations
@@ -209,7 +209,7 @@ class SliceRecord(Part):
 
     round: int
     position: int
-    """How many drives had their slices before in the round."""
+    """Its place within the round, from 0 on."""
     begin_s: float
     end_s: float
     drained_s: float
@@ -220,7 +220,7 @@ class SliceRecord(Part):
     cpu_s: float
     """CPU time of the driver's threads in the window."""
     parts: dict[str, PartSlice] = {}
-    """Those whose processes were all there."""
+    """The CPU time of each part in the window."""
 
 
 class CpuTimes(Part):
@@ -250,7 +250,7 @@ class DriveRecord(Part):
     bytes_sent: int
     bytes_received: int
     threads: list[ThreadRecord]
-    slices: list[SliceRecord] = []
+    slices: tuple[Slice, ...] = ()
     """Of a drive in slices; `measure_s` is the sum of their windows, the phase `measure` is the time of all of them."""
     cpus: dict[str, CpuTimes] = {}
     """Of a drive in slices: what each CPU of this machine did within its windows, by the CPU's number."""

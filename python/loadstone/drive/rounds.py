@@ -1,10 +1,8 @@
-"""What drives in rounds are like: several shares of a plan become load by turns, a slice each in every round.
+"""Drives in rounds (`Driver.drive_rounds`): several shares of a plan become load by turns, a slice each in every round.
 
 All their pools are open at once. A slice is driven and not measured for a while (it settles), measured, and drained
 until nothing is in flight; then the drive is paused and the next one has its slice. Time paused does not exist for a
 drive: its think times, timeouts and arrivals go on where they stopped. Each has one ordinary record, with its slices.
-Who drives ends by a number of operations or keys, changes its rate or users by a schedule, or begins at a set time, can
-take no turns. A drive that ends before the time, because its server is gone, ends all of them: every record says so.
 """
 
 from collections.abc import Callable

@@ -96,10 +96,12 @@ class Verdict(Piece):
     materially: bool = False
     negligible: bool = False
     """Equivalent, and yet the difference is real."""
+    unit: Literal["block", "round"] = "block"
+    """What is counted: blocks of whole trials, or rounds of slices."""
     blocks: int
-    """Blocks used."""
+    """Blocks (or rounds) used."""
     blocks_min: int
-    """The fewest blocks that give an interval at this level."""
+    """The fewest of them that give an interval at this level."""
     estimate: float | None = None
     low: float | None = None
     high: float | None = None
@@ -215,7 +217,7 @@ class Verdict(Piece):
     def _found(self) -> Message:
         """What an undecided comparison has so far."""
         if self.blocks < self.blocks_min:
-            return message("verdict_no_interval", blocks=self.blocks, blocks_min=self.blocks_min)
+            return message("verdict_no_interval", blocks=self.blocks, blocks_min=self.blocks_min, unit=self.unit)
         if self.estimate is None and self.low is None and self.high is None:
             return message("verdict_all_failed")
         return self._ratio()
@@ -230,7 +232,7 @@ class Verdict(Piece):
         """Why an interval inside the margin is not yet equivalence."""
         if self.low is None or self.high is None or self.low < -self.log_margin or self.high > self.log_margin:
             return []
-        if self.blocks < EQUIVALENCE_BLOCKS:
+        if self.unit == "block" and self.blocks < EQUIVALENCE_BLOCKS:
             return [message("verdict_blocks_for_equivalence", blocks=EQUIVALENCE_BLOCKS)]
         if self.total is not None and abs(self.total) > self.log_margin:
             return [message("verdict_in_total", total=self.total)]

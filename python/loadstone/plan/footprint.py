@@ -87,9 +87,10 @@ class Footprint:
 def memory_of(trials: Iterable[PlannedTrial], server: str) -> Footprint:
     """What a Redis of this name holds at most at one time, of all these trials: their keys, rows and connections.
 
-    A trial's keys are removed before the next one; rows stay, and other rows for one place take the place of these.
+    A trial's keys are removed before the next one, but those of a block that is measured in rounds are there together;
+    rows stay, and other rows for one place take the place of these.
     """
-    keys, rows = Footprint(), dict[str, Footprint]()
+    keys, rows, together = Footprint(), dict[str, Footprint](), dict[tuple[str, int], Footprint]()
     for trial in trials:
         for data in trial.data:
             if data.server == server and data.commands:
@@ -98,7 +99,10 @@ def memory_of(trials: Iterable[PlannedTrial], server: str) -> Footprint:
         if trial.subjects:
             keys |= Footprint(grows=True)
         elif trial.target in (None, server) and trial.plan.protocol != "http1":
-            keys |= _of_trial(trial)
+            block = (trial.group, trial.block) if trial.in_rounds else (trial.name, trial.block)
+            together[block] = together.get(block, Footprint()) + _of_trial(trial)
+    for stored in together.values():
+        keys |= stored
     return sum(rows.values(), keys)
 
 

@@ -3,6 +3,7 @@
 Source: Pocock's boundary (Jennison & Turnbull 2000, ch. 2) at five looks, the level found by
 simulation of the exact signed-rank test: alpha' = .0157 at each look gives at most 5 % over all.
 The five are those of a run's whole life, however often it is gone on with: see `looks_left`.
+Rounds of slices have seven looks, with a level of their own.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,17 @@ BLOCKS_MIN = 8
 """Fewer blocks get no verdict."""
 BLOCKS_MIN_PAIRS = 12
 """The first look when several pairs are compared."""
+ROUND_LOOKS = (32, 48, 72, 108, 160, 240, 360)
+"""Numbers of rounds at which a sequential comparison in rounds is judged, however many pairs are compared."""
+ROUND_LOOK_ALPHA = 0.015
+"""Level of each of these looks, for all comparisons together: at most 5 % over all seven (`bench/round_level.py`).
+
+The exact test alone would need .0113 for that. Its interval is widened for rounds that may depend on each other, the
+more the fewer they are (`judge.statistics.rounds`). So independent rounds without a difference show one in 2.2 % of the
+comparisons (200,000 simulated ones), and those with the strongest memory that was recorded in at most 5 %.
+"""
+ROUNDS_MIN = ROUND_LOOKS[0]
+"""Fewer rounds get no verdict: 32 have an interval at any level that is used, with up to a million pairs."""
 
 
 def looks(pairs: int = 1) -> tuple[int, ...]:
@@ -29,19 +41,30 @@ def next_look(blocks: int, pairs: int = 1) -> int | None:
     return next((look for look in looks(pairs) if look > blocks), None)
 
 
-def level(sequential: bool) -> float:
+def next_round_look(rounds: int) -> int | None:
+    """The first look beyond so many rounds; None after the last one."""
+    return next((look for look in ROUND_LOOKS if look > rounds), None)
+
+
+def rounds_of_blocks() -> tuple[int, ...]:
+    """How many rounds each block of a sequential group has, so that every block ends at a look."""
+    return tuple(look - before for before, look in zip((0, *ROUND_LOOKS), ROUND_LOOKS, strict=False))
+
+
+def level(sequential: bool, in_rounds: bool = False) -> float:
     """Level of one look, to be divided by the number of pairs for an interval."""
-    return LOOK_ALPHA if sequential else FIXED_ALPHA
+    looks_at = ROUND_LOOK_ALPHA if in_rounds else LOOK_ALPHA
+    return looks_at if sequential else FIXED_ALPHA
 
 
-def looks_left(planned: Sequence[int], taken: Iterable[int]) -> tuple[int, ...]:
+def looks_left(planned: Sequence[int], taken: Iterable[int], fewest: int = BLOCKS_MIN) -> tuple[int, ...]:
     """The planned looks that may still be taken after those at `taken` blocks, of all sessions of the run.
 
     A look that the budget forced between two planned ones stands for the next of them: so there are never more than
-    planned, however often the run is gone on with. One at fewer blocks than get any verdict is none.
+    planned, however often the run is gone on with. One at fewer blocks than get any verdict, `fewest`, is none.
     """
     left = list(planned)
-    at = sorted(blocks for blocks in set(taken) if blocks >= BLOCKS_MIN)
+    at = sorted(blocks for blocks in set(taken) if blocks >= fewest)
     for blocks in at:
         stands_for = next((look for look in left if look >= blocks), None)
         if stands_for is not None:

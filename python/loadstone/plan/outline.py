@@ -105,11 +105,13 @@ def _comparison(group: Group, comparison: Comparison, *, quick: bool) -> Compari
         "plan_rules",
         metric=group.metric,
         margin=group.margin,
-        looks=list(group.looks),
+        looks=[group.rounds.upto(look) for look in group.looks] if group.rounds else list(group.looks),
         stops=group.sequential and len(group.looks) > 1,
         trials=len(group.conditions),
         trial_s=group.trial_s,
         overhead_s=group.overhead_s,
+        slice_s=group.rounds.slice_s if group.rounds else None,
+        why_whole=group.whole_trials,
     )
     return ComparisonOutline(comparison.name, comparison.question, pairs, rules, comparison.note)
 

@@ -4,8 +4,11 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from loadstone.message import Message
 from loadstone.plan.drive_plan import Closed, Open, Plan
+from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.plan.required import PlannedCrash, RequiredData, RequiredSubject, StoredCount
+from loadstone.plan.rounds import Rounds
 from loadstone.plan.trial_length import TRIAL_OVERHEAD_S
 
 Level = str | int | float | bool
@@ -66,11 +69,27 @@ class Group:
     """Mean length of the measure phase of its trials in seconds."""
     overhead_s: float
     """Mean of what a trial takes in addition to that: warm-up, loading, drain, start."""
+    rounds: Rounds | None = None
+    """How its blocks are measured in rounds of slices; None: trial after trial."""
+    whole_trials: Message | None = None
+    """Why it is compared by whole trials; None where it is measured in rounds, or compares nothing."""
+
+    @property
+    def blocks_min(self) -> int:
+        """The fewest blocks that get a verdict: one of rounds holds many pairs."""
+        return BLOCKS_MIN if self.rounds is None else 1
 
     @property
     def block_s(self) -> float:
-        """Seconds that one block is expected to take."""
-        return len(self.conditions) * (self.trial_s + self.overhead_s)
+        """Seconds that one block is expected to take, on average."""
+        return self.seconds(range(1, self.looks[-1] + 1)) / self.looks[-1]
+
+    def seconds(self, blocks: Iterable[int]) -> float:
+        """Seconds that these blocks are expected to take."""
+        conditions = len(self.conditions)
+        if self.rounds is not None:
+            return sum(self.rounds.block_s(block, conditions) for block in blocks)
+        return sum(conditions * (self.trial_s + self.overhead_s) for _ in blocks)
 
 
 @dataclass(frozen=True)
@@ -95,6 +114,8 @@ class PlannedTrial:
     stored: tuple[StoredCount, ...] = ()
     target: str | None = None
     """The server or subject that gets the load; None: every server."""
+    in_rounds: bool = False
+    """Whether it is measured in rounds, with all trials of its block: then they all hold their keys at one time."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +197,7 @@ class RunPlan:
         spent_s = self.preparation_s() + self.ending_s()
         reached = dict.fromkeys((group.name for group in self.groups), 0)
         tables = [group for group in self.groups if not group.pairs]
-        looks_s = [(group.looks[0] + group.warm_block) * group.block_s for group in self.groups if group.pairs]
+        looks_s = [group.seconds(_from_start(group, group.looks[0])) for group in self.groups if group.pairs]
         for table in tables:
             left_s = max(0.0, self._budget_s - spent_s)
             room_s = left_s - first_looks_s(looks_s, left_s)
@@ -184,20 +205,26 @@ class RunPlan:
             spent_s += min(table.block_s, room_s)
         for number in range(max((len(group.looks) for group in self.groups), default=0)):
             for group in (group for group in self.groups if group.pairs and number < len(group.looks)):
-                done = reached[group.name] or -int(group.warm_block)
-                cost_s = (group.looks[number] - done) * group.block_s
+                done = reached[group.name]
+                blocks = range(done + 1, group.looks[number] + 1) if done else _from_start(group, group.looks[number])
+                cost_s = group.seconds(blocks)
                 if spent_s + cost_s <= self._budget_s:
                     spent_s, reached[group.name] = spent_s + cost_s, group.looks[number]
             for table in tables if number == 0 else ():
                 most = table.looks[-1] - reached[table.name]
                 rest = (n for n in range(1, most + 1) if spent_s + n * table.block_s <= self._budget_s)
-                blocks = max(rest, default=0)
-                spent_s, reached[table.name] = spent_s + blocks * table.block_s, reached[table.name] + blocks
+                more = max(rest, default=0)
+                spent_s, reached[table.name] = spent_s + more * table.block_s, reached[table.name] + more
         return {name: blocks or None for name, blocks in reached.items()}
 
     @property
     def _budget_s(self) -> float:
         return self.budget_s if self.budget_s > 0 else math.inf
+
+
+def _from_start(group: Group, last: int) -> range:
+    """The blocks up to this one, with the warm one."""
+    return range(WARM_BLOCK if group.warm_block else WARM_BLOCK + 1, last + 1)
 
 
 def preparation(trial: PlannedTrial) -> dict[str, float]:

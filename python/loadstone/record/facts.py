@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from loadstone.deploy.control import Snapshot
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName, PartLimits
 from loadstone.deploy.placement import Placement
-from loadstone.drive.outcome import DriveRecord
+from loadstone.drive.outcome import CommandRecord, DriveRecord
 from loadstone.plan.drive_plan import Closed, Plan
 
 DRIVER = "generator"
@@ -212,6 +212,19 @@ class PartStart(Facts):
     """From the one to the other, by loadstone's monotonic clock."""
 
 
+class CompanyFacts(Facts):
+    """What other drives did on the same servers meanwhile, of a condition that was measured in rounds with others."""
+
+    drives: int
+    commands: dict[str, CommandRecord]
+    """As `DriveRecord.commands`."""
+    bytes_sent: int
+    keys: tuple[int, int] | None
+    """The least and the most keys that they can have added; None: not known."""
+    loaded: bool
+    """Whether every key of theirs was stored before."""
+
+
 class PortFacts(Facts):
     """The ports for connections that this machine makes, right after the drive."""
 
@@ -267,6 +280,8 @@ class TrialFacts(Facts):
     """None where the system does not tell."""
     placement: Placement | None = None
     """Which CPUs servers and driver were given; None: no one placed them."""
+    company: CompanyFacts | None = None
+    """None: no other drive was on the servers."""
 
     @model_validator(mode="before")
     @classmethod

@@ -8,7 +8,8 @@ from loadstone.deploy.placement import Placement
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.observe.sample import Sample
 from loadstone.plan.drive_plan import Plan
-from loadstone.record.facts import Ceiling, PartStart, PortFacts, SnapshotPair, StoredFacts, SubjectFacts
+from loadstone.record.facts import Ceiling, CompanyFacts, PartStart, PortFacts, SnapshotPair, StoredFacts, SubjectFacts
+from loadstone.record.sliced_window import SlicedWindow
 from loadstone.record.window import Window
 
 Slice = tuple[float, float]
@@ -68,13 +69,19 @@ class Observation:
     """What the same driver did against the null server."""
     placement: Placement | None = None
     """Which CPUs servers and driver were given; None: the servers' place is not known."""
+    company: CompanyFacts | None = None
+    """What other drives did on the same servers meanwhile; None: there were none."""
     failure: str | None = None
     """Why the figures do not count although the load was driven, in one line (a server went away)."""
 
     @property
     def window(self) -> Window:
         """What the monitors observed from the begin of the first slice to the end of the last."""
-        started_s = self.drive.record.started_unix_ns / 1e9
+        record = self.drive.record
+        started_s = record.started_unix_ns / 1e9
+        if record.slices:
+            server_cpus = self.placement.server_cpus if self.placement is not None else ()
+            return SlicedWindow(self.drive.samples, started_s, record.slices, record.cpus, server_cpus)
         begin_s, end_s = (self.slices[0][0], self.slices[-1][1]) if self.slices else (0.0, 0.0)
         return Window(self.drive.samples, started_s + begin_s, started_s + end_s)
 

@@ -7,7 +7,9 @@ from dataclasses import asdict
 
 from pydantic import BaseModel, ConfigDict
 
+from loadstone.message import Recorded
 from loadstone.plan.required import PlannedCrash
+from loadstone.plan.rounds import Rounds
 from loadstone.plan.run_plan import TABLE_GROUP, Condition, PlannedTrial, RunPlan
 from loadstone.secrecy.known_secrets import hidden
 from loadstone.secrecy.text import without_login
@@ -50,6 +52,10 @@ class GroupLine(BaseModel):
     warm_block: bool
     trial_s: float
     overhead_s: float
+    rounds: Rounds | None = None
+    """None: trial after trial, as everything was before there were rounds."""
+    whole_trials: Recorded | None = None
+    """Why it is compared by whole trials; None where it is measured in rounds, or compares nothing."""
 
 
 class CrashLine(BaseModel):

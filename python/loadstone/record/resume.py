@@ -91,7 +91,7 @@ def _group_differences(then: GroupLine, now: GroupLine) -> Iterator[str]:
         yield f"group {then.name} was planned, and now {now.name}"
     elif then.pairs != now.pairs:
         yield f"group {then.name}: other conditions are compared"
-    for name in ("metric", "margin", "looks", "sequential", "warm_block", "trial_s"):
+    for name in ("metric", "margin", "looks", "sequential", "warm_block", "trial_s", "rounds"):
         before, after = getattr(then, name), getattr(now, name)
         if before != after:
             yield f"group {then.name}: {name} was {_listed(before)} and is now {_listed(after)}"

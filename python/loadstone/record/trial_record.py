@@ -101,6 +101,7 @@ def _facts(
         server_connections=connections_by_third(window, observation.drive.samples, kinds),
         ports=readings.ports,
         placement=observation.placement,
+        company=observation.company,
     )
 
 

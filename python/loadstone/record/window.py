@@ -49,6 +49,10 @@ class Window:
             return None
         return grown * self.length_s / covered_s
 
+    def main_thread_s(self, part: str) -> float | None:  # noqa: ARG002 (see `SlicedWindow`)
+        """CPU seconds of a part's main thread, where the driver read its clock; else the monitors' figures stand."""
+        return None
+
     def mean(self, part: str, metric: str) -> float | None:
         """The mean of a rate or a share that each sample tells of the time since the one before."""
         observed = self._within(part, metric)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from loadstone.plan.looks import BLOCKS_MIN
+from loadstone.plan.rounds import Rounds
 from loadstone.plan.run_plan import TABLE_GROUP, WARM_BLOCK
 from loadstone.record.look import Look
 from loadstone.record.trial import Level, TrialRecord
@@ -39,6 +40,8 @@ class GroupDesign(Protocol):
     def trial_s(self) -> float: ...
     @property
     def overhead_s(self) -> float: ...
+    @property
+    def rounds(self) -> Rounds | None: ...
 
 
 @dataclass(frozen=True)
@@ -87,4 +90,4 @@ def judged_blocks(design: GroupDesign, complete: Sequence[int], newest: Look | N
     reached = [look for look in looks if look <= len(complete)]
     if reached and not design.sequential:
         return tuple(complete)
-    return tuple(complete[: max(reached, default=BLOCKS_MIN - 1)])
+    return tuple(complete[: max(reached, default=0 if design.rounds else BLOCKS_MIN - 1)])

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from loadstone.judge.compare import pair_checks
+from loadstone.judge.compare import pair_checks, round_figures
 from loadstone.judge.compare.blocks import GroupBlocks, GroupDesign, PairDesign
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.compare.measure import measure
-from loadstone.judge.compare.pairs import Pair, pair_of
+from loadstone.judge.compare.pairs import Pair, PairBlock, pair_of
 from loadstone.judge.compare.sides import side_names
 from loadstone.judge.metrics import less_is_better
 from loadstone.judge.statistics.decision import refused, verdicts_of_pairs
@@ -16,6 +16,7 @@ from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.validity.gain import gain_over
 from loadstone.judge.verdict import Verdict
 from loadstone.plan.looks import level
+from loadstone.plan.rounds import BETWEEN_S
 from loadstone.record.trial import CheckResult
 from loadstone.spec.experiment import Comparison, Experiment
 
@@ -44,15 +45,20 @@ class GroupCase:
 
     def settings(self, pair: PairDesign) -> Settings:
         """How the primary metric of a pair is judged."""
+        design = self.design
+        trial_s, overhead_s = design.trial_s, design.overhead_s
+        if design.rounds is not None:
+            trial_s, overhead_s = design.rounds.slice_s, BETWEEN_S
         return Settings(
             metric=self.design.metric,
             larger_is_faster=not less_is_better(self.design.metric),
             margin=self.design.margin,
-            alpha=level(self.design.sequential),
+            alpha=level(self.design.sequential, self.design.rounds is not None),
             pairs=len(self.design.pairs),
             conditions=self.blocks.conditions,
-            trial_s=self.design.trial_s,
-            overhead_s=self.design.overhead_s,
+            unit="block" if design.rounds is None else "round",
+            trial_s=trial_s,
+            overhead_s=overhead_s,
             budget_minutes=self.budget_minutes,
             names=side_names(self.experiment, pair),
             quick=self.quick,
@@ -78,12 +84,17 @@ def _pair(case: GroupCase, design: PairDesign) -> Pair:
     settings = replace(pair.settings, gains=gains)
     counted = set(case.judged)
     checks = (
-        pair_checks.replication(used),
+        _replication(used, settings),
         pair_checks.error_difference([block for block in pair.blocks if block.block in counted]),
         pair_checks.gain(settings.widening),
         pair_checks.warm_up(used),
     )
     return replace(pair, settings=settings, checks=checks, refusal=pair.refusal or _refusal(checks))
+
+
+def _replication(used: Sequence[PairBlock], settings: Settings) -> CheckResult:
+    firsts = round_figures.firsts(used) if settings.unit == "round" else [block.a_first for block in used]
+    return pair_checks.replication(firsts, settings.unit)
 
 
 def _evidence(case: GroupCase, pair: Pair) -> Evidence:

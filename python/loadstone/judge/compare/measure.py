@@ -9,6 +9,7 @@ from loadstone.errors import DriveFailed
 from loadstone.judge.compare import pair_checks
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.compare.pairs import PairBlock
+from loadstone.judge.compare.round_figures import pair_slices
 from loadstone.judge.metrics import figure, is_rate, tail_of
 from loadstone.judge.statistics.histograms import LatencyBlocks, quantiles_ns
 from loadstone.judge.statistics.pair_evidence import (
@@ -18,6 +19,7 @@ from loadstone.judge.statistics.pair_evidence import (
     block_evidence,
     quantile_evidence,
 )
+from loadstone.judge.statistics.rounds.round_evidence import round_evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.message import as_written, message
 from loadstone.record.reading import LatencyKind
@@ -28,6 +30,8 @@ def measure(metric: str, blocks: Sequence[PairBlock], settings: Settings, latenc
     """What the used blocks of a pair say about a metric."""
     if not blocks:
         return NO_BLOCKS
+    if settings.unit == "round":
+        return _by_rounds(metric, blocks, settings)
     if is_rate(metric):
         return _by_blocks(metric, blocks, settings)
     rate = pair_checks.offered_rate(blocks)
@@ -49,6 +53,14 @@ def _by_blocks(metric: str, blocks: Sequence[PairBlock], settings: Settings) -> 
     checks = () if is_rate(metric) else (pair_checks.clock(blocks, typical, settings.margin),)
     evidence = NO_BLOCKS if _forbidden(checks) else block_evidence(a, b, settings)
     return replace(evidence, typical=typical, checks=checks)
+
+
+def _by_rounds(metric: str, blocks: Sequence[PairBlock], settings: Settings) -> Evidence:
+    """One figure a round. A side that did nothing at all has none."""
+    try:
+        return round_evidence(pair_slices(blocks, metric), settings)
+    except ValueError:
+        return replace(NO_BLOCKS, checks=(_without_figure(len(blocks), len(blocks)),))
 
 
 def _without_figure(without: int, blocks: int) -> CheckResult:

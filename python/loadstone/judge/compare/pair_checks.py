@@ -1,6 +1,7 @@
 """Rules that a comparison itself must keep, beside those of its trials: each with its figure and its limit."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -8,10 +9,11 @@ from loadstone.judge.compare.latencies import operations_of
 from loadstone.judge.compare.pairs import PairBlock
 from loadstone.judge.compare.trend import RISE_MIN, rise_within
 from loadstone.judge.statistics.order_effect import WARN_BELOW, order_effect
+from loadstone.judge.statistics.rounds.carry_over import CARRY_ALPHA, CarryOver
 from loadstone.judge.validity import bounds
 from loadstone.message import Message, message
 from loadstone.percents import log_percent
-from loadstone.plan.looks import BLOCKS_MIN
+from loadstone.plan.looks import BLOCKS_MIN, ROUNDS_MIN
 from loadstone.record.histogram import SAMPLES_BEYOND, rank_of
 from loadstone.record.reading import LatencyKind
 from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord
@@ -22,15 +24,26 @@ RATE_DIFFERENCE_MAX = 1.0
 """J: per cent between the offered rates at which latencies are compared."""
 
 
-def replication(blocks: Sequence[PairBlock]) -> CheckResult:
-    """Enough blocks, and each of the two ran first at times: else an effect of the order looks like a difference."""
+def replication(a_first: Sequence[bool], unit: Literal["block", "round"] = "block") -> CheckResult:
+    """Enough blocks (or rounds), and each of the two ran first at times: else an effect of the order looks like one.
+
+    `a_first`: of each of them whether A was first.
+    """
     reason: Message | None = None
-    firsts = {block.a_first for block in blocks}
-    if len(blocks) < BLOCKS_MIN:
-        reason = message("pair.replication.few", blocks=len(blocks), needed=BLOCKS_MIN)
-    elif len(firsts) == 1:
+    done, needed = len(a_first), BLOCKS_MIN if unit == "block" else ROUNDS_MIN
+    if done < needed:
+        reason = message("pair.replication.few", blocks=done, needed=needed, unit=unit)
+    elif len(set(a_first)) == 1:
         reason = message("pair.replication.one_first")
-    return _result("replication", "suspect" if reason else "valid", len(blocks), BLOCKS_MIN, "blocks", reason)
+    return _result("replication", "suspect" if reason else "valid", done, needed, f"{unit}s", reason)
+
+
+def carry_over(found: CarryOver | None) -> CheckResult:
+    """Slices do not depend on whose slice came before. The smaller the figure, the worse."""
+    if found is None:
+        return _result("carry_over", "unknown", None, CARRY_ALPHA, "p", message("pair.carry_over.few"))
+    reason = message("pair.carry_over.shifts", percent=log_percent(found.largest))
+    return _result("carry_over", "suspect" if found.warn else "valid", found.p_value, CARRY_ALPHA, "p", reason)
 
 
 def error_difference(blocks: Sequence[PairBlock]) -> CheckResult:

@@ -18,7 +18,7 @@ from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence, q
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats
 from loadstone.judge.verdict import Side, Verdict, VerdictKind
-from loadstone.plan.looks import BLOCKS_MIN, next_look
+from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.record.trial import CheckResult
 
 UNDECIDED, EQUIVALENT, FASTER, MIXED = range(4)
@@ -78,6 +78,7 @@ def refused(check: CheckResult, blocks: int, settings: Settings) -> Verdict:
         margin=settings.margin,
         blocks=blocks,
         blocks_min=settings.blocks_min,
+        unit=settings.unit,
         refusal=check,
         quick=settings.quick,
     )
@@ -111,15 +112,23 @@ def widened(
 
 
 def classify(
-    low: Floats, high: Floats, total: Floats, guard: NDArray[np.bool_], real: NDArray[np.bool_], margin: float
+    low: Floats,
+    high: Floats,
+    total: Floats,
+    guard: NDArray[np.bool_],
+    real: NDArray[np.bool_],
+    margin: float,
+    total_noise: Floats | float = 0.0,
 ) -> NDArray[np.int64]:
     """The rule for intervals that exist, on arrays: EQUIVALENT, FASTER, MIXED, else UNDECIDED.
 
-    Ratios and margin are logarithms; intervals and `real` come from `cut_at_zero`.
+    Ratios and margin are logarithms; intervals and `real` come from `cut_at_zero`. A total on the other side makes a
+    difference MIXED where it is beyond its noise; within that, the question is still open.
     """
     inside = (low >= -margin) & (high <= margin) & guard
     same_sign = np.where(low >= 0, total > 0, total < 0)
-    return np.select([inside, real & same_sign, real], [EQUIVALENT, FASTER, MIXED], UNDECIDED)
+    opposed = np.where(low >= 0, total <= -total_noise, total >= total_noise)
+    return np.select([inside, real & same_sign, real & opposed], [EQUIVALENT, FASTER, MIXED], UNDECIDED)
 
 
 def verdict_of(evidence: Evidence, settings: Settings, *, rejected: bool | None = None) -> Verdict:
@@ -143,6 +152,7 @@ def _open(evidence: Evidence, settings: Settings) -> Verdict:
         margin=settings.margin,
         blocks=evidence.blocks,
         blocks_min=settings.blocks_min,
+        unit=settings.unit,
         estimate=_finite(evidence.estimate),
         level=1 - settings.interval_alpha,
         p_value=evidence.p_value,
@@ -165,7 +175,8 @@ def _decided(base: Verdict, evidence: Evidence, settings: Settings, *, rejected:
     low, high, real = cut_at_zero(estimate, np.asarray(evidence.low), np.asarray(evidence.high), np.asarray(rejected))
     low, high, real = widened(low, high, real, settings.widening)
     total = estimate if evidence.total is None else np.asarray(evidence.total)
-    code = classify(low, high, total, np.asarray(evidence.guard), real, settings.log_margin)
+    guard, noise = np.asarray(evidence.guard), evidence.total_noise
+    code = classify(low, high, total, guard, real, settings.log_margin, noise)
     kind = _KINDS[int(code)]
     found: dict[str, object] = {"kind": kind, "low": _finite(float(low)), "high": _finite(float(high))}
     if kind == "equivalent":
@@ -181,7 +192,8 @@ def _detectable(blocks: int, evidence: Evidence, settings: Settings) -> float | 
     """The minimum detectable effect with so many blocks like these."""
     if evidence.spread is None or blocks < BLOCKS_MIN:
         return None
-    return detectable_effect(blocks, evidence.spread, settings.interval_alpha, evidence.outliers)
+    spread = evidence.spread * settings.stretch(blocks)
+    return detectable_effect(blocks, spread, settings.interval_alpha, evidence.outliers)
 
 
 def _too_few(base: Verdict, settings: Settings) -> Verdict:
@@ -206,7 +218,7 @@ def _undecided(found: Verdict, evidence: Evidence, settings: Settings) -> Verdic
     estimate, spread = evidence.estimate, evidence.spread
     if _hidden(evidence, settings):
         return found.model_copy(update={"kind": "not_decidable", "hidden": True})
-    least = next_look(found.blocks, settings.pairs) or math.ceil(LOOK_GROWTH * found.blocks)
+    least = settings.next_look(found.blocks) or math.ceil(LOOK_GROWTH * found.blocks)
     if estimate is None or spread is None or math.isinf(estimate):
         return found.model_copy(update={"more_minutes": (least - found.blocks) * settings.block_minutes})
     needed = blocks_needed(estimate, spread, settings.log_margin, settings.interval_alpha)

@@ -15,12 +15,12 @@ EQUIVALENCE_BLOCKS = 12
 
 
 def stall_counts(
-    log_ratios: Floats, estimate: Floats, *, larger_is_faster: bool
+    log_ratios: Floats, estimate: Floats, *, larger_is_faster: bool, beyond: float = STALL_RESIDUAL
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Blocks (last axis) in which A stalled, and in which B did: ln(B / A) off its estimate by more than .2."""
+    """Blocks (last axis) in which A stalled, and in which B did: ln(B / A) off its estimate by more than `beyond`."""
     residual = log_ratios - np.asarray(estimate)[..., np.newaxis]
-    high = np.count_nonzero(residual > STALL_RESIDUAL, axis=-1)
-    low = np.count_nonzero(residual < -STALL_RESIDUAL, axis=-1)
+    high = np.count_nonzero(residual > beyond, axis=-1)
+    low = np.count_nonzero(residual < -beyond, axis=-1)
     return (np.asarray(high), np.asarray(low)) if larger_is_faster else (np.asarray(low), np.asarray(high))
 
 

@@ -71,13 +71,13 @@ def detectable_effect(blocks: int, spread: float, alpha: float, outliers: bool =
     return math.exp(log_c) * spread
 
 
-def forecast(blocks: int, spread: float, alpha: float, outliers: bool = False) -> Message | None:
+def forecast(blocks: int, spread: float, alpha: float, outliers: bool = False, unit: str = "block") -> Message | None:
     """What the next look, after so many blocks, would show if blocks go on to spread as those measured so far.
 
     None where so few blocks give no interval.
     """
     effect = detectable_effect(blocks, spread, alpha, outliers)
-    return None if effect is None else message("forecast", blocks=blocks, spread=spread, effect=effect)
+    return None if effect is None else message("forecast", blocks=blocks, spread=spread, effect=effect, unit=unit)
 
 
 def blocks_needed(estimate: float, spread: float, margin: float, alpha: float) -> int:

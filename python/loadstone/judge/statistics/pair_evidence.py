@@ -39,6 +39,8 @@ class Evidence:
     """Ratio of the totals over all blocks; None for a quantile of merged histograms, which is one itself."""
     guard: bool
     """Whether equivalence may be claimed."""
+    total_noise: float = 0.0
+    """How far off chance may put `total`: not counted over whole trials, of which each is long."""
     typical: Typical = (None, None)
     """The typical figures of A and B, in the metric's unit."""
     checks: tuple[CheckResult, ...] = ()

@@ -2,9 +2,11 @@
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
+from loadstone.judge.statistics.rounds.effective_rounds import stretch_of
 from loadstone.judge.statistics.signed_rank import fewest_blocks
-from loadstone.plan.looks import BLOCKS_MIN, LOOK_ALPHA
+from loadstone.plan.looks import BLOCKS_MIN, LOOK_ALPHA, ROUNDS_MIN, next_look, next_round_look
 from loadstone.spec.experiment import RATE_MARGIN
 
 
@@ -28,6 +30,8 @@ class Settings:
     budget_minutes: float | None = None
     names: tuple[str, str] = ("A", "B")
     quick: bool = False
+    unit: Literal["block", "round"] = "block"
+    """What is counted: blocks of whole trials, or rounds of slices (then `trial_s` is the length of a slice)."""
     gains: tuple[float, float] = (0.0, 0.0)
     """By how much A and B would do more at most with a generator that costs nothing."""
 
@@ -43,8 +47,16 @@ class Settings:
 
     @property
     def blocks_min(self) -> int:
-        """The fewest blocks that get an interval at this level."""
-        return max(BLOCKS_MIN, fewest_blocks(self.interval_alpha))
+        """The fewest blocks (or rounds) that get an interval at this level."""
+        return max(BLOCKS_MIN if self.unit == "block" else ROUNDS_MIN, fewest_blocks(self.interval_alpha))
+
+    def next_look(self, blocks: int) -> int | None:
+        """The first look beyond so many blocks (or rounds); None after the last one."""
+        return next_look(blocks, self.pairs) if self.unit == "block" else next_round_look(blocks)
+
+    def stretch(self, blocks: int) -> float:
+        """How much wider an interval is than the spread of so many blocks (or rounds) makes it."""
+        return 1.0 if self.unit == "block" else stretch_of(blocks)
 
     @property
     def log_margin(self) -> float:
@@ -53,5 +65,5 @@ class Settings:
 
     @property
     def block_minutes(self) -> float:
-        """Minutes that one more block takes: K (L + w) / 60."""
+        """Minutes that one more block (or round) takes: K (L + w) / 60."""
         return self.conditions * (self.trial_s + self.overhead_s) / 60

@@ -6,7 +6,7 @@ Random order within a block makes the signs fair coins, so the level under no di
 whatever the drift or the tails. All functions work along the last axis.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -58,9 +58,15 @@ def fewest_blocks(alpha: float) -> int:
     return int(np.ceil(1 - np.log2(alpha)))
 
 
+@lru_cache(maxsize=16)
+def _places(blocks: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """i and j of all pairs with i <= j: to write them down takes longer than the averages."""
+    return np.triu_indices(blocks)
+
+
 def walsh_averages(log_ratios: Floats) -> Floats:
     """All (d_i + d_j) / 2 with i <= j along the last axis."""
-    i, j = np.triu_indices(log_ratios.shape[-1])
+    i, j = _places(log_ratios.shape[-1])
     pairs: Floats = log_ratios[..., i] + log_ratios[..., j]
     pairs /= 2
     return pairs

@@ -74,7 +74,7 @@ def _commands(evidence: TrialEvidence) -> set[str]:
     operations = evidence.plan.operations
     planned = {command.args[0].upper() for operation in operations for command in operation.commands}
     planned |= {operation.read_back.args[0].upper() for operation in operations if operation.read_back}
-    return {name for name in evidence.drive.commands if name.upper() in planned}
+    return {name for name in evidence.commands if name.upper() in planned}
 
 
 def _more_calls(before: ServerCounters, after: ServerCounters, command: str) -> int:
@@ -84,8 +84,9 @@ def _more_calls(before: ServerCounters, after: ServerCounters, command: str) -> 
 
 def _differences(evidence: TrialEvidence, counted: dict[str, int]) -> Iterator[tuple[str, int]]:
     """How far the server's count lies outside of [answered, sent]; commands without a reply may have arrived."""
+    commands = evidence.commands
     for name, calls in sorted(counted.items()):
-        ours = evidence.drive.commands[name]
+        ours = commands[name]
         if calls < ours.replied:
             yield name, calls - ours.replied
         elif calls > ours.sent:
@@ -135,10 +136,10 @@ def payload(evidence: TrialEvidence) -> CheckResult | None:
         if server.after.counters.get("connected_slaves"):
             return unknown("payload", limit, message("check.payload.replicas"))
         read += server.after.counters[name] - server.before.counters[name]
-    if not evidence.targets or not evidence.drive.bytes_sent:
+    if not evidence.targets or not evidence.bytes_sent:
         return unknown("payload", limit, message("check.no_counters"))
     allowed = PAYLOAD_ALLOWED_BYTES + PAYLOAD_ALLOWED_BYTES_PER_S * evidence.driven_s
-    difference = read - evidence.drive.bytes_sent
-    measured = share(max(0.0, abs(difference) - allowed), evidence.drive.bytes_sent)
-    reason = message("check.payload.differs", difference=difference, sent=evidence.drive.bytes_sent)
+    difference = read - evidence.bytes_sent
+    measured = share(max(0.0, abs(difference) - allowed), evidence.bytes_sent)
+    reason = message("check.payload.differs", difference=difference, sent=evidence.bytes_sent)
     return within("payload", measured, limit, reason)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from loadstone.drive.outcome import DriveRecord
+from loadstone.drive.outcome import CommandRecord, DriveRecord
 from loadstone.plan.drive_plan import Closed, Open, Plan
 from loadstone.record.facts import DRIVER, OWN, PartCpu, ServerCounters, ServerTrial, TrialFacts, owner_of
 from loadstone.record.parts.part_kinds import declared, stores_of
@@ -99,6 +99,23 @@ class TrialEvidence:
         if any(name not in side.counters for pair in sides for side in pair):
             return None
         return sum(after.counters[name] - before.counters[name] for before, after in sides)
+
+    @property
+    def commands(self) -> dict[str, CommandRecord]:
+        """Commands that the servers got of all drives: of this one and of those in its company."""
+        own, company = self.drive.commands, self.facts.company
+        if company is None:
+            return own
+        none = CommandRecord(sent=0, replied=0)
+        both = {name: (own.get(name, none), company.commands.get(name, none)) for name in {*own, *company.commands}}
+        return {
+            name: CommandRecord(sent=a.sent + b.sent, replied=a.replied + b.replied) for name, (a, b) in both.items()
+        }
+
+    @property
+    def bytes_sent(self) -> int:
+        """What the servers got of all drives."""
+        return self.drive.bytes_sent + (self.facts.company.bytes_sent if self.facts.company is not None else 0)
 
     @property
     def completed(self) -> int:

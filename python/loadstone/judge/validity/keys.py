@@ -1,54 +1,21 @@
 """Whether the data were what the design says: what reads found, and how many keys there are."""
 
-import math
-
 from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, unknown, within
 from loadstone.message import message
-from loadstone.plan.drive_plan import Operation, Plan
+from loadstone.record.keys_added import READS, keys_added, reads_keys
 from loadstone.record.trial import CheckResult
 
 HIT_RATE = Limit(1, 5, "%", "J: a read that finds nothing is cheaper; one in a hundred is within the noise")
 KEY_COUNT = Limit(0, 0, "keys", "X: every key that was stored is there, and no other")
-
-READS = frozenset(
-    {
-        *(
-            "EXISTS",
-            "GET",
-            "GETRANGE",
-            "HEXISTS",
-            "HGET",
-            "HGETALL",
-            "HLEN",
-            "HMGET",
-            "JSON.GET",
-            "JSON.MGET",
-            "LINDEX",
-        ),
-        *("LLEN", "LRANGE", "MGET", "SCARD", "SISMEMBER", "SMEMBERS", "STRLEN", "ZCARD", "ZRANGE", "ZRANK", "ZSCORE"),
-    }
-)
-"""Commands that look a key up and change nothing."""
-STORES = frozenset(
-    {
-        *("APPEND", "GETSET", "HINCRBY", "HMSET", "HSET", "INCR", "INCRBY", "JSON.MERGE", "JSON.SET", "LPUSH", "RPUSH"),
-        *("SADD", "SET", "SETRANGE", "ZADD", "ZINCRBY"),
-    }
-)
-"""Commands after which their one key is there."""
-EXPIRY = frozenset({"EX", "EXAT", "PX", "PXAT"})
-"""Arguments of a command after which its key goes away by itself."""
-_BOUND = 6.0
-"""Standard deviations: so far from its mean the number of keys that random draws hit does not come by chance."""
 
 
 def hit_rate(evidence: TrialEvidence) -> CheckResult | None:
     """The share of the reads that found no key, where every key was stored before the trial."""
     limit = HIT_RATE
     plan = evidence.plan
-    if not any(_name(operation, i) in READS for operation in plan.operations for i in range(len(operation.commands))):
+    if not reads_keys(plan):
         return None
     counted = _lookups(evidence)
     if counted is None:
@@ -57,10 +24,11 @@ def hit_rate(evidence: TrialEvidence) -> CheckResult | None:
     measured = share(misses, hits + misses)
     if not hits + misses:
         return unknown("hit_rate", limit, message("check.hit_rate.no_read"))
-    if not plan.keys.loaded:
+    company = evidence.facts.company
+    if not plan.keys.loaded or (company is not None and not company.loaded):
         why = message("check.hit_rate.nothing_stored", percent=100 - measured)
         return unknown("hit_rate", limit, why, round(measured, 6))
-    reads = sum(c.replied for name, c in evidence.drive.commands.items() if name.upper() in READS)
+    reads = sum(c.replied for name, c in evidence.commands.items() if name.upper() in READS)
     if not evidence.ours and hits + misses > reads * (1 + limit.valid / 100):
         why = message("check.hit_rate.others", reads=hits + misses, ours=reads)
         return unknown("hit_rate", limit, why, round(measured, 6))
@@ -98,40 +66,8 @@ def key_count(evidence: TrialEvidence) -> CheckResult | None:
 
 
 def _planned(evidence: TrialEvidence) -> tuple[int, int] | None:
-    """The least and the most keys that the operations can have added; None if that is not known."""
-    plan, total = evidence.plan, evidence.drive.total
-    kinds = {_effect(operation) for operation in plan.operations}
-    if None in kinds:
-        return None
-    if plan.keys.loaded or kinds == {"reads"}:
-        return 0, 0
-    most = min(plan.keys.count, total.sent)
-    return (_least(plan, total.ok), most) if kinds == {"stores"} else (0, most)
-
-
-def _effect(operation: Operation) -> str | None:
-    """What an operation does to its key: `reads`, or `stores` it; None if that is not known."""
-    names = [_name(operation, i) for i in range(len(operation.commands))]
-    arguments = {word.upper() for command in operation.commands for word in command.args}
-    keyed = all(len(command.args) > 1 and command.args[1] == "{key}" for command in operation.commands)
-    if not names or arguments & EXPIRY or not keyed or not set(names) <= READS | STORES:
-        return None
-    return "reads" if set(names) <= READS else "stores"
-
-
-def _least(plan: Plan, stored: int) -> int:
-    """The fewest different keys that so many operations can have stored."""
-    count = plan.keys.count
-    if not stored:
-        return 0
-    if plan.keys.distribution == "exactly_once" or (plan.keys.distribution == "sequential" and plan.threads == 1):
-        return min(count, stored)
-    if plan.keys.distribution == "uniform":
-        # Draws hit count (1 - (1 - 1/count)^draws) keys on average, with a variance below that mean.
-        mean = -count * math.expm1(stored * math.log1p(-1 / count)) if count > 1 else 1.0
-        return max(1, math.floor(mean - _BOUND * math.sqrt(min(mean, count - mean + 1))))
-    return 1
-
-
-def _name(operation: Operation, index: int) -> str:
-    return operation.commands[index].args[0].upper()
+    """The least and the most keys that all drives on the servers can have added; None if that is not known."""
+    own, company = keys_added(evidence.plan, evidence.drive.total), evidence.facts.company
+    if own is None or company is None:
+        return own
+    return None if company.keys is None else (own[0] + company.keys[0], own[1] + company.keys[1])

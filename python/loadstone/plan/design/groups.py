@@ -4,10 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from loadstone.message import message
+from loadstone.plan.crashes import Parts
 from loadstone.plan.design.conditions import NumberedCondition
 from loadstone.plan.design.pairs import conditions_of
+from loadstone.plan.design.sliceable import why_whole_trials
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.looks import looks
+from loadstone.plan.rounds import SETTLE_S, SLICE_S, Rounds, fixed_rounds, sequential_rounds
 from loadstone.plan.run_plan import (
     TABLE_GROUP,
     WARM_BLOCK,
@@ -33,6 +37,9 @@ class DesignOfMode:
     """Measure phase of a trial that is compared; None: by the rule."""
     blocks: int | None
     """Of every group, as the command line has it; None: the looks and `table_blocks` decide."""
+    rounds: bool = True
+    """Whether comparisons are measured in rounds where they can be."""
+    slice_s: float = SLICE_S
 
 
 def design_of_mode(
@@ -48,6 +55,8 @@ def design_of_mode(
         table_blocks=1 if as_published else table_blocks,
         trial_s=None if trial is None else duration_s(trial),
         blocks=blocks,
+        rounds=usual.rounds == "auto",
+        slice_s=SLICE_S if usual.slice is None else duration_s(usual.slice),
     )
 
 
@@ -56,14 +65,15 @@ def make_groups(
     design: DesignOfMode,
     chosen: Sequence[NumberedCondition],
     pairs: Mapping[str, tuple[Pair, ...]],
-    plans: Mapping[str, Plan],
+    made: Mapping[str, Parts],
 ) -> tuple[Group, ...]:
     """The table's group, if there is one, and a group for each comparison that has `pairs`.
 
-    `plans` has the workload's plan of each condition, by its identity.
+    `made` has the workload's plan and the parts of each condition, by its identity.
     """
+    plans = {key: parts.plan for key, parts in made.items()}
     declared = {comparison.name: comparison for comparison in experiment.comparisons}
-    compared = [_compared(experiment, declared[name], design, found, plans) for name, found in pairs.items()]
+    compared = [_compared(experiment, declared[name], design, found, made) for name, found in pairs.items()]
     taken = {identity(condition) for group in compared for condition in group.conditions}
     rest = tuple(one.condition for one in chosen if one.identity not in taken)
     return (*([_table(experiment, design, rest, plans)] if rest else []), *compared)
@@ -79,23 +89,60 @@ def _compared(
     comparison: Comparison,
     design: DesignOfMode,
     pairs: tuple[Pair, ...],
-    plans: Mapping[str, Plan],
+    made: Mapping[str, Parts],
 ) -> Group:
     """The group of a comparison. All its trials are equally long, whatever warm-up each of them has."""
     metric = comparison.metric or experiment.primary_metric
     conditions = tuple({identity(condition): condition for condition in conditions_of(pairs)}.values())
-    overhead_s = _overhead_s(conditions, plans)
+    margin = usual_margin(metric) if comparison.margin is None else margin_share(comparison.margin)
+    off = None if design.rounds else message("whole_trials.as_written")
+    why_whole = off or why_whole_trials(metric, conditions, made)
+    if why_whole is None:
+        return _in_rounds(comparison.name, metric, margin, conditions, pairs, design)
+    overhead_s = _overhead_s(conditions, {key: parts.plan for key, parts in made.items()})
     return Group(
         name=comparison.name,
         conditions=conditions,
         pairs=pairs,
         metric=metric,
-        margin=usual_margin(metric) if comparison.margin is None else margin_share(comparison.margin),
+        margin=margin,
         looks=looks(len(pairs)) if design.blocks is None else (design.blocks,),
         sequential=design.blocks is None,
         warm_block=True,
         trial_s=round(trial_length_s(overhead_s), 1) if design.trial_s is None else design.trial_s,
         overhead_s=overhead_s,
+        whole_trials=why_whole,
+    )
+
+
+def _in_rounds(
+    name: str,
+    metric: str,
+    margin: float,
+    conditions: tuple[Condition, ...],
+    pairs: tuple[Pair, ...],
+    design: DesignOfMode,
+) -> Group:
+    """A comparison in rounds: a block ends where a look is due."""
+    settle_s = min(SETTLE_S, design.slice_s / 4)
+    rounds: Rounds = (
+        sequential_rounds(design.slice_s, settle_s=settle_s)
+        if design.blocks is None
+        else fixed_rounds(design.blocks, design.slice_s, settle_s=settle_s)
+    )
+    blocks = len(rounds.blocks)
+    return Group(
+        name=name,
+        conditions=conditions,
+        pairs=pairs,
+        metric=metric,
+        margin=margin,
+        looks=tuple(range(1, blocks + 1)) if design.blocks is None else (blocks,),
+        sequential=design.blocks is None,
+        warm_block=True,
+        trial_s=round(rounds.measured_s * rounds.upto(blocks) / blocks, 3),
+        overhead_s=round(rounds.block_s(1, 1) - rounds.measured_s * rounds.of(1), 3),
+        rounds=rounds,
     )
 
 

@@ -7,13 +7,13 @@ from loadstone.plan.crashes import Parts, plan_crashes
 from loadstone.plan.design.conditions import NumberedCondition, all_conditions, select
 from loadstone.plan.design.groups import blocks_of, design_of_mode, make_groups
 from loadstone.plan.design.order import block_order, derived_seed
-from loadstone.plan.design.pairs import pairs_of_mode
+from loadstone.plan.design.pairs import chosen_levels, pairs_of_mode
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.mode import Mode
 from loadstone.plan.modules import with_needed_modules
 from loadstone.plan.run_plan import TABLE_GROUP, Group, PlannedTrial, RunPlan
 from loadstone.plan.started_by_user import check_started_by_user
-from loadstone.plan.workload.trial_plans import WorkloadPlanner, with_fixed_length
+from loadstone.plan.workload.trial_plans import WorkloadPlanner, in_slices, with_fixed_length
 from loadstone.spec.counting import TRIALS_MAX
 from loadstone.spec.experiment import OUR_PREFIX, Experiment
 from loadstone.spec.levels import Level, identity
@@ -37,20 +37,22 @@ def make_run_plan(
     """All trials that the run may need: group by group, each condition of a group once a block, in random order.
 
     The same arguments give the same plan. `blocks` fixes the blocks of every group; None: comparisons are looked at
-    as they go, tables have the design's blocks. `budget_s` replaces the design's budget. `cpus` are those that the
-    driver's threads may be pinned to, `cpu_count` are all that loadstone may use. `scale` is by how much users and
-    rows are made smaller; None: as the experiment says. Every condition of the experiment is planned, selected or
-    not, so that a mistake in any of them is found before the run. Raises UserError.
+    as they go, tables have the design's blocks. Levels that are off by default are left out unless `only` names them.
+    `budget_s` replaces the design's budget. `cpus` are those that the driver's threads may be pinned to, `cpu_count`
+    are all that loadstone may use. `scale` is by how much users and rows are made smaller; None: as the experiment
+    says. Every condition of the experiment is planned, selected or not, so that a mistake in any of them is found
+    before the run. Raises UserError.
     """
     _check_options(experiment, as_published=as_published, seed=seed, blocks=blocks, budget_s=budget_s, scale=scale)
     mode = Mode(quick=quick, as_published=as_published, scale=_scale(experiment, scale, quick=quick))
+    levels = chosen_levels(experiment, only or {})
     planner = WorkloadPlanner(experiment, mode, cpus, cpu_count)
     made = {one.identity: _parts(planner, one, seed) for one in all_conditions(experiment)}
-    crashes = plan_crashes(experiment, mode, seed, only or {}, made.__getitem__)
-    chosen = select(experiment, only=only or {}, quick=quick, as_published=as_published)
-    pairs = pairs_of_mode(experiment, only=only or {}, quick=quick, as_published=as_published)
+    crashes = plan_crashes(experiment, mode, seed, levels, made.__getitem__)
+    chosen = select(experiment, only=levels, quick=quick, as_published=as_published)
+    pairs = pairs_of_mode(experiment, only=levels, quick=quick, as_published=as_published)
     design = design_of_mode(experiment, quick=quick, as_published=as_published, blocks=blocks, budget_s=budget_s)
-    groups = make_groups(experiment, design, chosen, pairs, {key: parts.plan for key, parts in made.items()})
+    groups = make_groups(experiment, design, chosen, pairs, made)
     _check_trials(groups, blocks)
     measured = [one.condition for one in chosen] + [one.trial.condition for one in crashes]
     check_started_by_user(experiment, measured)
@@ -123,9 +125,10 @@ def _parts(planner: WorkloadPlanner, one: NumberedCondition, seed: int) -> Parts
 
 def _trials(group: Group, made: Mapping[str, Parts], seed: int) -> Iterator[PlannedTrial]:
     """The trials of a group, block by block. Plan and load of a trial have its own seed."""
-    plans = {key: _of_group(group, made[key].plan) for key in map(identity, group.conditions)}
+    keys = [identity(condition) for condition in group.conditions]
     prefix = "" if group.name == TABLE_GROUP else f"{group.name}-"
     for block in blocks_of(group):
+        plans = {key: _of_block(group, block, made[key].plan) for key in keys}
         for order, condition in enumerate(block_order(group, seed, block), start=1):
             key = identity(condition)
             own = {"seed": derived_seed(seed, group.name, key, block)}
@@ -143,9 +146,12 @@ def _trials(group: Group, made: Mapping[str, Parts], seed: int) -> Iterator[Plan
                 data=deployment.data,
                 stored=deployment.stored,
                 target=deployment.target,
+                in_rounds=group.rounds is not None,
             )
 
 
-def _of_group(group: Group, plan: Plan) -> Plan:
-    """The plan of a condition in a group: what is compared has the group's length."""
+def _of_block(group: Group, block: int, plan: Plan) -> Plan:
+    """The plan of a condition in a block: what is compared has the group's length, in rounds that of its slices."""
+    if group.rounds is not None:
+        return in_slices(plan, group.rounds, block)
     return with_fixed_length(plan, group.trial_s) if group.pairs else plan

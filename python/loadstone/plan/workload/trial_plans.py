@@ -9,6 +9,7 @@ from loadstone.errors import UserError
 from loadstone.plan.deployment import Deployment, DeploymentPlanner
 from loadstone.plan.drive_plan import Closed, Endpoint, Keys, Operation, Phases, Plan, Pool
 from loadstone.plan.mode import Mode, condition_text
+from loadstone.plan.rounds import Rounds
 from loadstone.plan.workload.finish import finish_operations, finish_workload
 from loadstone.plan.workload.substitute import (
     FieldError,
@@ -29,6 +30,8 @@ NOT_DEPLOYED = Endpoint(port=0)
 INTERVALS_A_TRIAL = 10
 """What the checks for warm-up and drift need at least, and some more."""
 SHORTEST_INTERVAL_S = 0.1
+SLICED_INTERVAL_S = 1.0
+"""Of a drive in slices: an interval holds about so much of the time that is measured."""
 
 
 class WorkloadPlanner:
@@ -223,6 +226,14 @@ def with_fixed_length(plan: Plan, measure_s: float) -> Plan:
     if isinstance(plan.model, Closed):
         changed["model"] = plan.model.model_copy(update={"operations_per_user": None})
     return _with_intervals(plan.model_copy(update=changed))
+
+
+def in_slices(plan: Plan, rounds: Rounds, block: int) -> Plan:
+    """The plan of one block of rounds: it is under load as long as all its slices together."""
+    number = rounds.of(block)
+    whole = with_fixed_length(plan, round(number * rounds.slice_s, 6))
+    phases = whole.phases.model_copy(update={"warm_up_s": 0.0})
+    return whole.model_copy(update={"phases": phases, "interval_s": SLICED_INTERVAL_S})
 
 
 def _reference_at(fields: Any, path: Path) -> str | None:

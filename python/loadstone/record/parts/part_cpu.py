@@ -96,7 +96,9 @@ def connections_by_third(
 
 
 def _main_thread(window: Window, part: str, kind: PartKind) -> float | None:
-    seconds = _sum_of(window, part, kind.main_thread_counters) if kind.main_thread_counters else None
+    seconds = window.main_thread_s(part)
+    if seconds is None and kind.main_thread_counters:
+        seconds = _sum_of(window, part, kind.main_thread_counters)
     return seconds / window.length_s if seconds is not None else window.mean(part, "main_thread_share")
 
 

@@ -1,5 +1,6 @@
 """What a run will do, before it starts."""
 
+import shlex
 from collections.abc import Callable, Sequence
 
 from loadstone.report.text.english.grammar import listed, several
@@ -13,6 +14,12 @@ def duration(seconds: float) -> str:
     if seconds < 100:
         return f"{max(1, round(seconds))} s"
     return f"{round(seconds / 60)} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"
+
+
+def _off_by_default(factor: str, levels: Sequence[str], off: Sequence[str]) -> str:
+    """`off by default: postgresql; to measure every level: --only store=mariadb,redis,postgresql`."""
+    every = shlex.quote(f"{factor}={','.join(levels)}")
+    return f"off by default: {listed(off)}; to measure every level: --only {every}"
 
 
 def _table(
@@ -38,13 +45,40 @@ def _levels(levels: Levels) -> str:
 
 
 def _rules(
-    metric: str, margin: float, looks: Sequence[int], stops: bool, trials: int, trial_s: float, overhead_s: float
+    metric: str,
+    margin: float,
+    looks: Sequence[int],
+    stops: bool,
+    trials: int,
+    trial_s: float,
+    overhead_s: float,
+    slice_s: float | None = None,
+    why_whole: str | None = None,
 ) -> str:
     small = f"less than {100 * margin:g} % does not matter"
-    after = f"judged after {listed([str(look) for look in looks])} {'block' if list(looks) == [1] else 'blocks'}"
+    unit = "block" if slice_s is None else "round"
+    after = f"judged after {listed([str(look) for look in looks])} {unit if list(looks) == [1] else f'{unit}s'}"
     stop = ", until every pair is decided" if stops else ""
-    block = f"a block is {several(trials, 'trial')} of {trial_s:g} s (plus {overhead_s:.2g} s of overhead)"
-    return f"{metric} decides, {small}; {after}{stop}; {block}"
+    decides = f"{metric} decides, {small}; {after}{stop}"
+    if slice_s is not None:
+        return f"{decides}; a round is each of {several(trials, 'condition')} once for {1000 * slice_s:g} ms"
+    why = f"; no rounds: {why_whole}" if why_whole else ""
+    return (
+        f"{decides}; a block is {several(trials, 'trial')} of {trial_s:g} s (plus {overhead_s:.2g} s of overhead){why}"
+    )
+
+
+_WHOLE_TRIALS = {
+    "whole_trials.as_written": "the experiment says so (design.rounds: never)",
+    "whole_trials.metric": "{metric} needs whole trials",
+    "whole_trials.subject": "an application's collections and compilations last longer than a slice",
+    "whole_trials.counted": "what a condition stored is counted, which takes a server of its own",
+    "whole_trials.servers": "more than {most} different servers would have to be up at one time",
+    "whole_trials.ramp_up": "a ramp-up has a beginning of its own",
+    "whole_trials.warm_up": "the conditions differ in their warm-up",
+    "whole_trials.exactly_once": "each key is used once, and then there are no more",
+    "whole_trials.schedule": "the rate changes by a schedule",
+}
 
 
 def _size(
@@ -91,7 +125,7 @@ def _to_first_look(sequential: bool) -> str:
 
 
 def _built_within(builds: Sequence[str]) -> str:
-    return f"; a first build of {listed(builds)} takes its part of that" if builds else ""
+    return f"; a first build of {listed(builds)} is included" if builds else ""
 
 
 def _preparation(time_s: float, subjects: Sequence[str], data: Sequence[str]) -> str:
@@ -128,7 +162,7 @@ def _subject_of_user(
 ) -> str:
     started_with = [*varied, *([f"{listed(fixed)} as the experiment has it"] if fixed else [])]
     must = f"; it must run with {' '.join(started_with)}" if started_with else ""
-    given = f"; it knows nothing of {listed(unknown)}: give what it uses by --server" if unknown else ""
+    given = f"; its {listed(unknown)} is unknown: give it by --server" if unknown else ""
     return f"Subject {name}: yours, {several(urls, 'URL')}{_only(when)}{must}{given}"
 
 
@@ -147,12 +181,14 @@ def _crash(name: str, title: str, conditions: int, of: int, times: int, levels: 
     return f"{name}: {title}: {tried}, {often} each ({_levels(levels)})"
 
 
-def _guess(first_blocks: int, first_share: float, last_blocks: int, last_share: float | None) -> str:
+def _guess(
+    first_blocks: int, first_share: float, last_blocks: int, last_share: float | None, unit: str = "block"
+) -> str:
     """What a comparison would show on a quiet machine, at its first look and at the last that the budget allows."""
     further = f", after {last_blocks} (as the budget allows) one of {_share(last_share)}" if last_share else ""
     return (
-        f"an estimate for a quiet machine: after {first_blocks} blocks a difference of {_share(first_share)} shows "
-        f"8 times in 10{further}; its first look measures how far blocks lie apart on this one"
+        f"an estimate for an idle machine: after {first_blocks} {unit}s a difference of {_share(first_share)} shows "
+        f"8 times in 10{further}; the first look measures the spread of {unit}s on this one"
     )
 
 
@@ -161,7 +197,8 @@ def _share(share: float) -> str:
 
 
 ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
-    "plan_factors": "Factors (* where neither a table nor a comparison says otherwise)",
+    "plan_factors": "Factors (* the default, where a table or a comparison sets no other level)",
+    "plan_off_by_default": _off_by_default,
     "plan_tables": "Tables",
     "plan_comparisons": "Comparisons",
     "plan_crash_heading": "Crashes",
@@ -170,6 +207,7 @@ ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "plan_table": _table,
     "plan_pairs": _pairs,
     "plan_rules": _rules,
+    **_WHOLE_TRIALS,
     "plan_size": _size,
     "plan_time_too_short": _time_too_short,
     "plan_time_of_budget": _time_of_budget,
@@ -179,7 +217,7 @@ ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "plan_scale": _scale,
     "plan_quick": "Quick: trials are short, and what they cannot answer is left out",
     "plan_nothing_compared": _nothing_compared,
-    "plan_tables_once": "What only stands in tables is measured once: it gets no interval, and no verdict",
+    "plan_tables_once": "What is in tables only is measured once, without an interval or a verdict",
     "plan_server": _server,
     "plan_subject": _subject,
     "plan_subject_of_user": _subject_of_user,
@@ -188,9 +226,9 @@ ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "plan_crash_left_out": "{name}: not in this run",
     "plan_crash_of_user": "{name}: not in this run ({server} is yours, and is never killed)",
     "prospect_of": "{name}: {prospect}",
-    "prospect_few_blocks": "{blocks} blocks are too few for a verdict; it takes at least {needed}",
+    "prospect_few_blocks": "{blocks} blocks are too few for a verdict; at least {needed} are needed",
     "prospect_late_look": "the budget may end before its first look, after {blocks} blocks",
     "prospect_many_pairs": "{blocks} blocks are too few for {pairs} pairs",
-    "prospect_by_spread": "what it can show depends on how {metric} spreads, which its first look will say",
+    "prospect_by_spread": "what it can detect depends on the spread of {metric}, which the first look will show",
     "prospect_guess": _guess,
 }

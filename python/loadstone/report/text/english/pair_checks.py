@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Mapping
 
-
-def _blocks(number: int) -> str:
-    return "1 block" if number == 1 else f"{number} blocks"
+from loadstone.report.text.english.verdicts import blocks_text
 
 
-def _few(blocks: int, needed: int) -> str:
-    return f"{_blocks(blocks)}: a verdict needs {needed}, since one run differs from the next by chance."
+def _few(blocks: int, needed: int, unit: str = "block") -> str:
+    return f"{blocks_text(blocks, unit)}: a verdict needs {needed}, since one run differs from the next by chance."
 
 
 def _few_trials(a: int, b: int, names: list[str], needed: int) -> str:
@@ -21,6 +19,11 @@ def _rates(a: float, b: float, closed: bool) -> str:
 
 
 PAIR_CHECKS: Mapping[str, str | Callable[..., str]] = {
+    "pair.carry_over.few": "Too few slices follow one of their own condition.",
+    "pair.carry_over.shifts": (
+        "Slices right after another condition's differ by {percent:.1f} % from those after their own: something is "
+        "carried over, and longer slices are needed (design.slice)."
+    ),
     "pair.clock.coarse": (
         "The clock moves in steps of {step_ns:,.0f} ns, and the figures are around {figures_ns:,.0f} ns."
     ),

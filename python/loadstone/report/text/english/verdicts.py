@@ -14,9 +14,9 @@ def minutes_text(minutes: float) -> str:
     return f"about {max(low, 0.1):.{decimals}f} to {max(high, 0.2):.{decimals}f} more minutes"
 
 
-def blocks_text(blocks: int) -> str:
-    """`1 block`, `8 blocks`."""
-    return f"{blocks} block" if blocks == 1 else f"{blocks} blocks"
+def blocks_text(blocks: int, unit: str = "block") -> str:
+    """`1 block`, `8 blocks`, `32 rounds`."""
+    return f"{blocks} {unit}" if blocks == 1 else f"{blocks} {unit}s"
 
 
 def _verdict(said: str, across: bool, quick: bool) -> str:
@@ -91,9 +91,9 @@ def _sides_answer(a: str, b: str, verdicts: Sequence[str], quick: bool) -> str:
     return f"{b} against {a}: {'; '.join(verdicts)}{' (quick)' if quick else ''}."
 
 
-def _forecast(blocks: int, spread: float, effect: float) -> str:
+def _forecast(blocks: int, spread: float, effect: float, unit: str = "block") -> str:
     return (
-        f"its blocks spread by {percent_text(spread)}: with {blocks} of them a difference of {percent_text(effect)} "
+        f"its {unit}s spread by {percent_text(spread)}: with {blocks} of them a difference of {percent_text(effect)} "
         "or more shows 8 times in 10"
     )
 
@@ -108,8 +108,8 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
     "verdict_hidden": _hidden,
     "verdict_not_decidable": _not_decidable,
     "verdict_undecided": _undecided,
-    "verdict_no_interval": lambda blocks, blocks_min: (
-        f"no interval from {blocks_text(blocks)}, at least {blocks_min} are needed"
+    "verdict_no_interval": lambda blocks, blocks_min, unit="block": (
+        f"no interval from {blocks_text(blocks, unit)}, at least {blocks_min} are needed"
     ),
     "verdict_all_failed": "both conditions fail so often that the quantile falls among the failures",
     "verdict_more_minutes": minutes_text,

@@ -1,0 +1,78 @@
+"""The level of a look at rounds: how often the exact signed-rank test finds a difference by chance at any look.
+
+Signs are fair coins, as the random order within each round makes them. Sizes are those of independent rounds (T+ then
+has the same distribution whatever they are distributed like), and of rounds whose spread changes by and by. Each level
+is tried plain, and as the judge applies it: stretched for few rounds (`effective_rounds.stretch_of`), and for what
+memory they seem to have. Takes about three minutes on one core.
+"""
+
+import argparse
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erfc, ndtri
+
+from loadstone.judge.statistics.rounds.effective_rounds import rounds_in_one, stretch_of
+from loadstone.judge.statistics.signed_rank import distribution
+from loadstone.plan.looks import ROUND_LOOK_ALPHA, ROUND_LOOKS
+
+Floats = NDArray[np.float64]
+
+LEVELS = (0.0100, 0.0113, 0.0125, 0.0140, ROUND_LOOK_ALPHA, 0.0160)
+CHUNK = 500
+
+
+def log_ratios(rng: np.random.Generator, changing: bool) -> Floats:
+    """Rounds without a difference; with `changing`, of heavy tails and a spread that is another every 30 rounds."""
+    shape = (CHUNK, ROUND_LOOKS[-1])
+    if not changing:
+        return rng.normal(size=shape)
+    spread = np.exp(rng.normal(0, 0.7, (CHUNK, shape[1] // 30))).repeat(30, axis=1)
+    return np.asarray(spread * rng.standard_t(1.5, shape), dtype=np.float64)
+
+
+def z_values(d: Floats) -> Floats:
+    """The two-sided normal quantile of each row's exact p-value."""
+    rounds = d.shape[1]
+    order = np.abs(d).argsort(axis=1)
+    positive = np.take_along_axis(d > 0, order, axis=1)
+    rank_sum = np.einsum("rn,n->r", positive, np.arange(1.0, rounds + 1))
+    smaller = np.minimum(rank_sum, rounds * (rounds + 1) / 2 - rank_sum).astype(int)
+    return np.asarray(-ndtri(np.minimum(distribution(rounds)[smaller], 0.5)), dtype=np.float64)
+
+
+def smallest_p(d: Floats, memory: bool) -> tuple[Floats, Floats]:
+    """The smallest p-value of each row over all looks: plain, and stretched (with `memory`, by tau as well)."""
+    plain, stretched = np.zeros(len(d)), np.zeros(len(d))
+    for rounds in ROUND_LOOKS:
+        part = d[:, :rounds]
+        z = z_values(part)
+        taus = np.array([rounds_in_one(row) for row in part]) if memory else 1.0
+        plain = np.maximum(plain, z)
+        stretched = np.maximum(stretched, z / (np.sqrt(taus) * stretch_of(rounds)))
+    return erfc(plain / math.sqrt(2)), erfc(stretched / math.sqrt(2))
+
+
+def main() -> None:
+    """Print a row a level: per cent of runs with a difference at any look."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=200_000)
+    parser.add_argument("--memory-runs", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    for changing in (False, True):
+        columns = []
+        for memory, runs in ((False, arguments.runs), (True, arguments.memory_runs)):
+            rng = np.random.default_rng([arguments.seed, changing, memory])
+            found = [smallest_p(log_ratios(rng, changing), memory) for _ in range(runs // CHUNK)]
+            plain, stretched = (np.concatenate(values) for values in zip(*found, strict=True))
+            columns += [stretched] if memory else [plain, stretched]
+        print("changing spread" if changing else "independent", "plain", "few rounds", "as judged", sep="\t")
+        for level in LEVELS:
+            shares = [100 * float(np.mean(column <= level)) for column in columns]
+            print(f"{level:.4f}", *(f"{share:.2f}" for share in shares), sep="\t")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+"""Does a slice depend on which condition had the slice before it?
+
+If it does, something carries over (a file that is still being written, a collection, a cold cache): the conditions
+are no longer measured apart, and longer slices are needed. The rate of the slices that follow another condition is
+compared with that of the slices that follow their own.
+
+The null is the randomisation itself (Fisher 1935): the slices stay as they were, the order of each round is drawn
+again. So the level holds under any drift and any stalls. Slow noise is taken off by a running median first (Tukey
+1977), else it would hide what carries over; ranks keep stalls from deciding.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loadstone.judge.statistics.rounds.effective_rounds import grades
+from loadstone.judge.statistics.signed_rank import Floats
+
+CARRY_ALPHA = 0.01
+"""False alarms of a run, however often it is checked."""
+WINDOW = 9
+"""Slices of the running median: the rate of a machine holds for about so long, and one follower hardly moves it."""
+REDRAWN = 2000
+REDRAWN_BEYOND = 10
+"""At a small level more orders are drawn, so that about so many lie beyond it."""
+DRAWN_AT_ONCE = 500
+"""Orders held in memory together."""
+FOLLOWERS_MIN = 5
+"""Fewer slices after its own condition (or after another one) say nothing of a condition."""
+_NONE = -1
+
+Labels = NDArray[np.int8]
+
+
+class CarryOver(NamedTuple):
+    """Whether the predecessor matters, and how much. `shifts` are log ratios.
+
+    A shift is the typical rate of a condition's slices that follow another condition, against those that follow
+    its own; None where there are too few of either.
+    """
+
+    p_value: float
+    shifts: tuple[float | None, ...]
+    warn: bool
+
+    @property
+    def largest(self) -> float:
+        """The shift of the condition that has the largest one, 0 if none is known."""
+        return max((shift for shift in self.shifts if shift is not None), key=abs, default=0.0)
+
+
+def carry_over(
+    conditions: Sequence[Sequence[int]],
+    figures: Sequence[Sequence[float]],
+    *,
+    checks: int = 1,
+    drifting: bool = True,
+    seed: int = 0,
+) -> CarryOver | None:
+    """Test the slices of a run, one entry a block of rounds: what a block begins with has no predecessor.
+
+    `conditions` holds 0 .. K - 1 for each slice in the order of time, each once in K neighbours (a round); `figures`
+    the ln of its rate, or, with `drifting` off, the ln of its second half's rate over its first half's. `checks` is
+    how often the run is checked: the level of each is `CARRY_ALPHA` / `checks`. None where too few slices follow
+    their own condition. Raises ValueError if a block is not made of whole rounds.
+    """
+    labels = [np.asarray(block, dtype=np.int8) for block in conditions]
+    count = 1 + max((int(block.max()) for block in labels if len(block)), default=_NONE)
+    _must_be_rounds(labels, [len(block) for block in figures], count)
+    before = np.concatenate([_before(block) for block in labels]) if labels else np.zeros(0, np.int8)
+    actual = np.concatenate(labels) if labels else before
+    sides = [_sides(actual, before, condition) for condition in range(count)]
+    known = [bool(min(own.sum(), other.sum()) >= FOLLOWERS_MIN) for own, other in sides]
+    if not any(known):
+        return None
+    residuals = _residuals(labels, figures, count, drifting)
+    alpha = CARRY_ALPHA / checks
+    draws = max(REDRAWN, int(REDRAWN_BEYOND / alpha))
+    p_value = _p_value(labels, actual, before, grades(residuals), np.flatnonzero(known), draws, seed)
+    shifts = tuple(
+        float(np.median(residuals[other]) - np.median(residuals[own])) if enough else None
+        for (own, other), enough in zip(sides, known, strict=True)
+    )
+    return CarryOver(p_value, shifts, p_value < alpha)
+
+
+def _must_be_rounds(labels: Sequence[Labels], lengths: Sequence[int], count: int) -> None:
+    if [len(block) for block in labels] != list(lengths):
+        raise ValueError("conditions and figures differ in their number of slices: give one figure a slice")
+    for number, block in enumerate(labels):
+        whole = len(block) % count == 0 and (np.sort(block.reshape(-1, count)) == np.arange(count)).all()
+        if not whole:
+            raise ValueError(f"block {number}: each of the {count} conditions once a round, and whole rounds only")
+
+
+def _before(labels: Labels) -> Labels:
+    """The condition of the slice before each (last axis); none before the first."""
+    moved = np.full_like(labels, _NONE)
+    moved[..., 1:] = labels[..., :-1]
+    return moved
+
+
+def _sides(labels: Labels, before: Labels, condition: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """The condition's slices that follow its own, and those that follow another one."""
+    is_its = labels == condition
+    follows_own = before == condition
+    return is_its & follows_own, is_its & ~follows_own & (before != _NONE)
+
+
+def _residuals(labels: Sequence[Labels], figures: Sequence[Sequence[float]], count: int, drifting: bool) -> Floats:
+    """What is left of the figures without the conditions' own medians, and without the machine's slow noise."""
+    values = [np.asarray(block, dtype=np.float64) for block in figures]
+    actual, every = np.concatenate(labels), np.concatenate(values)
+    medians = np.array([np.median(every[actual == condition]) for condition in range(count)])
+    level = [block - medians[own] for block, own in zip(values, labels, strict=True)]
+    return np.concatenate([block - _running_median(block) if drifting else block for block in level])
+
+
+def _running_median(values: Floats) -> Floats:
+    """The median of the WINDOW values around each; at the ends of those that there are."""
+    padded = np.pad(values, WINDOW // 2, constant_values=np.nan)
+    found: Floats = np.nanmedian(np.lib.stride_tricks.sliding_window_view(padded, WINDOW), axis=-1)
+    return found
+
+
+def _p_value(
+    labels: Sequence[Labels],
+    actual: Labels,
+    before: Labels,
+    scores: Floats,
+    known: NDArray[np.intp],
+    draws: int,
+    seed: int,
+) -> float:
+    """Of the largest contrast, each in units of its own spread over the drawn orders."""
+    rng = np.random.default_rng(seed)
+    count = 1 + int(actual.max())
+    found = _contrasts(actual, before, scores, known)
+    parts = []
+    for _ in range(0, draws, DRAWN_AT_ONCE):
+        drawn = [_drawn(len(block), count, DRAWN_AT_ONCE, rng) for block in labels]
+        redrawn_before = np.concatenate([_before(block) for block in drawn], axis=1)
+        parts.append(_contrasts(np.concatenate(drawn, axis=1), redrawn_before, scores, known))
+    null = np.concatenate(parts, axis=1)
+    spreads = np.maximum(null.std(axis=1), np.finfo(np.float64).tiny)
+    worst = np.max(np.abs(null) / spreads[:, np.newaxis], axis=0)
+    beyond = int(np.count_nonzero(worst >= np.max(np.abs(found) / spreads) - 1e-12))
+    return float((1 + beyond) / (1 + null.shape[1]))
+
+
+def _drawn(slices: int, count: int, draws: int, rng: np.random.Generator) -> Labels:
+    """So many fresh orders of a block's rounds, a row each."""
+    dice = rng.random((draws, slices // count, count), dtype=np.float32)
+    return dice.argsort(axis=-1).astype(np.int8).reshape(draws, slices)
+
+
+def _contrasts(labels: Labels, before: Labels, scores: Floats, known: NDArray[np.intp]) -> Floats:
+    """Those of the known conditions, and their mean: what all have in common shows there first."""
+    each = np.array([_contrast(labels, before, scores, condition) for condition in known])
+    return np.concatenate([each, each.mean(axis=0, keepdims=True)])
+
+
+def _contrast(labels: Labels, before: Labels, scores: Floats, condition: int) -> Floats:
+    """Mean score of the condition's slices after another one, less that after its own (last axis)."""
+    own, other = _sides(labels, before, condition)
+    return np.asarray(_mean(other, scores) - _mean(own, scores), dtype=np.float64)
+
+
+def _mean(chosen: NDArray[np.bool_], scores: Floats) -> Floats:
+    """The mean score of the chosen slices of each row. No product of matrices: see `permutation.SwapTest`."""
+    sums = np.einsum("...s,s->...", chosen, scores)
+    return np.asarray(sums / np.maximum(chosen.sum(axis=-1), 1), dtype=np.float64)

@@ -1,0 +1,95 @@
+"""What was observed within the slices of a drive: CPU by the clocks that the driver read at each change of slice.
+
+Monitors look once a second, and a slice is shorter: of what they alone observe, the mean over the whole stretch stands
+for the slices, which are spread evenly over it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from loadstone.drive.outcome import CpuTimes, PartSlice, Slice
+from loadstone.observe.sample import Sample
+from loadstone.record.window import Window
+
+APART = ":"
+"""In the name of a part of another condition, which stands behind the number of its set."""
+_PERCENT = 100.0
+
+
+class SlicedWindow(Window):
+    """The measured parts of the slices, one after the other."""
+
+    def __init__(
+        self,
+        samples: Iterable[Sample],
+        started_s: float,
+        slices: Sequence[Slice],
+        cpus: Mapping[str, CpuTimes],
+        server_cpus: Sequence[int] = (),
+    ) -> None:
+        """`started_s`: when the load began, since the epoch; `cpus`: what the CPUs did in all slices together.
+
+        `server_cpus`: those on which servers run; empty where that is not known.
+        """
+        super().__init__(samples, started_s + slices[0].begin_s, started_s + slices[-1].end_s)
+        self._slices = slices
+        self._cpus = cpus
+        self._server_cpus = server_cpus
+        self._measured_s = sum(one.end_s - one.begin_s for one in slices)
+
+    @property
+    def length_s(self) -> float:
+        """How much of the time was measured."""
+        return self._measured_s
+
+    def parts(self, metric: str) -> list[str]:
+        """See `Window.parts`."""
+        own = {name for name in self._slices[0].parts if APART not in name} if metric == "cpu_s" else set()
+        return sorted({*super().parts(metric), *own})
+
+    def increase(self, part: str, metric: str) -> float | None:
+        """See `Window.increase`."""
+        known = None
+        if metric == "cpu_s":
+            known = self._sum(part, lambda used: used.cpu_s)
+        elif metric == "main_thread_wait_s":
+            known = self._sum(part, lambda used: used.main_wait_s)
+        return super().increase(part, metric) if known is None else known
+
+    def main_thread_s(self, part: str) -> float | None:
+        """See `Window.main_thread_s`."""
+        return self._sum(part, lambda used: used.main_s)
+
+    def _sum(self, part: str, read: Callable[[PartSlice], float | None]) -> float | None:
+        """Seconds over all slices; None where one of them has none."""
+        found = [read(one.parts[part]) for one in self._slices if part in one.parts]
+        return sum(one for one in found if one is not None) if found and None not in found else None
+
+    def mean(self, part: str, metric: str) -> float | None:
+        """See `Window.mean`."""
+        known = self._of_cpu(part, metric)
+        return super().mean(part, metric) if known is None else known
+
+    def highest(self, part: str, metric: str) -> float | None:
+        """See `Window.highest`."""
+        found, known = super().highest(part, metric), self._of_cpu(part, metric)
+        return found if known is None else max(known, found or 0.0)
+
+    def _of_cpu(self, part: str, metric: str) -> float | None:
+        """A share of one CPU in per cent; None where the driver did not read it."""
+        times = self._cpus.get(part.removeprefix("cpu")) if part.startswith("cpu") else None
+        if times is None:
+            return None
+        whole_s = times.busy_s + times.idle_s + times.steal_s
+        if metric == "others":
+            observed = super().mean(part, metric)
+            return None if observed is None else min(_PERCENT, observed + self._others_in_turn(part))
+        if whole_s <= 0 or metric not in ("busy", "stolen"):
+            return None
+        return _PERCENT * (times.steal_s if metric == "stolen" else times.busy_s + times.steal_s) / whole_s
+
+    def _others_in_turn(self, part: str) -> float:
+        """What parts of conditions whose turn it was not took of a CPU of the servers, in per cent."""
+        if int(part.removeprefix("cpu")) not in self._server_cpus or not self._measured_s:
+            return 0.0
+        taken_s = sum(used.cpu_s or 0.0 for one in self._slices for name, used in one.parts.items() if APART in name)
+        return _PERCENT * taken_s / self._measured_s / len(self._server_cpus)
