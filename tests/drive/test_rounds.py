@@ -178,6 +178,10 @@ def test_the_cpu_of_parts_is_what_the_kernel_counts_elsewhere(stores: Stores) ->
         # The first thread of a Redis does its work; its others have next to nothing to do.
         assert spent_s - outside_s <= measured_s <= spent_s * 1.02 + 0.01
         assert measured_s <= record.measure_s * 1.02
+        main_s = sum(one.parts["redis"].main_s or 0.0 for one in record.slices)
+        assert main_s == pytest.approx(measured_s, rel=0.1)
+        waited_s = sum(one.parts["redis"].main_wait_s or 0.0 for one in record.slices)
+        assert 0 <= waited_s <= record.measure_s
         assert set(record.cpus) >= {"0"}
 
 

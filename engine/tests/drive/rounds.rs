@@ -316,6 +316,38 @@ fn a_drive_sends_nothing_while_it_is_paused() {
     }
 }
 
+/// A server of HTTP that closes a connection on which nothing was requested for so long.
+fn impatient_server(patience: Duration) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut socket in listener.incoming().flatten() {
+            socket.set_read_timeout(Some(patience)).unwrap();
+            std::thread::spawn(move || {
+                let mut bytes = [0; 4096];
+                while let Ok(1..) = socket.read(&mut bytes) {
+                    if socket.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    port
+}
+
+#[test]
+fn connections_that_a_server_closes_meanwhile_are_opened_again_before_the_drive_goes_on() {
+    let impatient = impatient_server(Duration::from_millis(150));
+    let other = server(|_| {});
+    let plans = [over_http(impatient, json!({})), sliceable(other.port(), json!({}))];
+    let outcomes = finish(&begun(&plans, &options(2, 3, json!({"slice_s": 0.2}))));
+    let record = &outcomes[0].record;
+    assert!(record.connections.closed_by_server >= 4, "{:?}", record.connections);
+    assert!(record.connections.opened >= 8, "{:?}", record.connections);
+    assert!(record.slices.iter().all(|slice| slice.ok > 0), "{:?}", record.slices);
+}
+
 #[test]
 fn stop_ends_all_drives_in_mid_slice() {
     const BOUND: Duration = Duration::from_millis(500);
@@ -462,6 +494,7 @@ fn parts_and_cpus_are_read_at_both_ends_of_every_window() {
     for slice in &outcomes[0].record.slices {
         let cpu_s = slice.parts["this"].cpu_s.expect("this process is there");
         assert!(cpu_s > 0.0 && cpu_s >= slice.cpu_s / 2.0, "{slice:?}");
+        assert!(slice.parts["this"].main_s.is_some() && slice.parts["this"].main_wait_s.is_some(), "{slice:?}");
     }
     assert!(outcomes[1].record.slices.iter().all(|slice| slice.parts["none"].cpu_s.is_none()));
     let cpus = &outcomes[0].record.cpus;
