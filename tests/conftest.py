@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from loadstone.secrecy import known_secrets as registry
+from loadstone.secrecy import known_secrets
 
 from .podman import image_elsewhere, mariadb_image, podman, podman_found  # noqa: F401 (fixtures)
 from .servers import certificates, context, debian_redis, scripted, user_redis  # noqa: F401 (fixtures)
@@ -39,8 +39,8 @@ design:
 """
 
 
-LONG_FIRST = ("tests/subjects/", "tests/end_to_end/", "tests/deploy/", "tests/software/", "tests/contract/")
-"""Where tests take long: begun first, so that of two processes none is left with the longest at the end."""
+LONG_FIRST = ("tests/subjects/", "tests/end_to_end/", "tests/contract/", "tests/deploy/", "tests/software/")
+"""Where tests take long, the longest first: begun in this order, so that no process is left with one at the end."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -52,7 +52,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not item.nodeid.startswith(LONG_FIRST))
+    items.sort(key=_turn)
+    for item in items:
+        if item.get_closest_marker("alone") and "mark.alone" not in item.path.read_text():
+            raise pytest.UsageError(f"{item.nodeid}: its file must hold `mark.alone`, by which scripts/test finds it")
+
+
+def _turn(item: pytest.Item) -> int:
+    """Where the test's folder stands among those that are begun first."""
+    return next((turn for turn, folder in enumerate(LONG_FIRST) if item.nodeid.startswith(folder)), len(LONG_FIRST))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -66,9 +74,9 @@ def _lock_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
 @pytest.fixture(autouse=True)
 def _no_secret_of_another_test() -> Iterator[None]:
     """What one test learned to be a secret is a word like any other in the next."""
-    registry.forget()
+    known_secrets.forget()
     yield
-    registry.forget()
+    known_secrets.forget()
 
 
 @pytest.fixture(scope="session")

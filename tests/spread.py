@@ -1,5 +1,6 @@
-"""How the tests are shared out among processes (`pytest -n 2`)."""
+"""How the tests are shared out among processes (`pytest -n 3`)."""
 
+import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 CONTAINERS, PROVIDERS = "tests/deploy/containers/test_container.py", "tests/contract/test_server_providers.py"
@@ -10,7 +11,13 @@ class ByFile(LoadScopeScheduling):
     """The tests of a file run in one process, one after the other: they share what takes long to start.
 
     So do all tests that start containers: there is one Podman at a time, which changes the networks of the machine.
+    The files keep the order of `tests/conftest.py`: by itself pytest-xdist begins with the file of the most tests, and
+    those that take long are few.
     """
+
+    def __init__(self, config: pytest.Config, log: object) -> None:
+        config.option.loadscopereorder = False
+        super().__init__(config, log)
 
     def _split_scope(self, nodeid: str) -> str:
         file, _, rest = nodeid.partition("::")

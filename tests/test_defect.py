@@ -10,7 +10,7 @@ import pytest
 
 from loadstone import cli, defect
 from loadstone.errors import LoadstoneError, UserError
-from loadstone.secrecy import known_secrets as registry
+from loadstone.secrecy import known_secrets
 
 
 @pytest.fixture(autouse=True)
@@ -98,7 +98,7 @@ def test_the_traceback_is_shown_to_who_wants_it(
 def test_what_is_secret_is_in_no_file(
     own_place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    registry.learn("hunter2")
+    known_secrets.learn("hunter2")
     assert ended_by(ValueError("redis://:hunter2@host"), monkeypatch) == 70
     (file,) = own_place.glob("defect-*.txt")
     assert "hunter2" not in file.read_text() + capsys.readouterr().err

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from loadstone.message import DEPTH_MAX, Message, message
+from loadstone.message import DEPTH_MAX, Message, alike, message
 from loadstone.record.trial import CheckResult
 
 LINE: dict[str, Any] = {"name": "x", "verdict": "valid", "measured": None, "limit": None, "unit": ""}
@@ -37,3 +37,25 @@ def test_messages_within_messages_come_back() -> None:
 def test_figures_of_another_shape_are_refused(figures: object) -> None:
     with pytest.raises(ValidationError):
         Message.model_validate({"kind": "as_written", "figures": figures})
+
+
+def suspect(check: str, trials: int) -> Message:
+    return message("check.failed_in", check=check, verdict="suspect", trials=trials, of=9, reason=evicted(trials))
+
+
+def evicted(keys: int) -> Message:
+    return message("check.evicted_keys.evicted", keys=keys)
+
+
+def invalid(trial: str, checks: list[str]) -> Message:
+    return message("trial_invalid", trial=trial, checks=checks)
+
+
+def test_messages_are_alike_but_for_numbers_trials_and_blocks() -> None:
+    assert alike(suspect("swap", 3)) == alike(suspect("swap", 4))
+    assert alike(suspect("swap", 3)) != alike(suspect("errors", 3))
+    assert alike(evicted(3)) != alike(message("check.swap.moved", keys=3))
+    assert alike(invalid("a", ["swap"])) == alike(invalid("b", ["swap"])) != alike(invalid("a", ["errors"]))
+    assert alike(message("check.errors.failed", percent=1.0, kinds={"timeout": 3})) == alike(
+        message("check.errors.failed", percent=2.0, kinds={"timeout": 4})
+    )

@@ -24,8 +24,8 @@ def test_every_comparison_says_what_it_can_show() -> None:
     lines = said(prospects(make_run_plan(find("json-documents"), budget_s=2 * 3600)))
     assert [line.partition(":")[0] for line in lines] == ["partial-update", "storage", "small-pool", "warm-up"]
     assert lines[2] == (
-        "small-pool: an estimate for a quiet machine: after 8 blocks a difference of 12 % shows 8 times in 10, after "
-        "40 (as the budget allows) one of 4 %; its first look measures how far blocks lie apart on this one"
+        "small-pool: an estimate for an idle machine: after 8 blocks a difference of 12 % shows 8 times in 10, after "
+        "40 (as the budget allows) one of 4 %; the first look measures the spread of blocks on this one"
     )
 
 
@@ -43,18 +43,18 @@ def test_more_pairs_and_shorter_trials_see_less() -> None:
 @pytest.mark.parametrize(
     ("sets", "options", "sentence"),
     [
-        ([], {"blocks": 3}, "small-pool: 3 blocks are too few for a verdict; it takes at least 8"),
+        ([], {"blocks": 3}, "small-pool: 3 blocks are too few for a verdict; at least 8 are needed"),
         ([], {"budget_s": 60}, "small-pool: the budget may end before its first look, after 8 blocks"),
         (
             ["comparisons.small-pool.metric=response_ns.p99"],
             {},
-            "small-pool: what it can show depends on how response_ns.p99 spreads, which its first look will say",
+            "small-pool: what it can detect depends on the spread of response_ns.p99, which the first look will show",
         ),
         (
             [],
             {"blocks": 8},
-            "small-pool: an estimate for a quiet machine: after 8 blocks a difference of 9.3 % shows 8 times in 10; "
-            "its first look measures how far blocks lie apart on this one",
+            "small-pool: an estimate for an idle machine: after 8 blocks a difference of 9.3 % shows 8 times in 10; "
+            "the first look measures the spread of blocks on this one",
         ),
     ],
 )
@@ -98,7 +98,7 @@ def test_a_run_announces_its_question_and_its_time_and_forecasts_nothing() -> No
 
 def test_show_holds_the_prospects_beside_the_comparisons() -> None:
     text = describe_experiment(RunOptions(experiment="json-documents"))
-    assert text.count("an estimate for a quiet machine") == 4
+    assert text.count("an estimate for an idle machine") == 4
 
 
 def test_the_options_reach_the_plan() -> None:

@@ -22,7 +22,7 @@ TEMPLATES = sorted((PACKAGE / "report").rglob("*.j2"))
 NOT_PLAIN = re.compile(
     r"\b(told|asked|wanted|seen|heed\w*|knock\w*|unlike|nobody|anew|words|lanes?|in vain|at hand|in hand|for want of"
     r"|of its own accord|(?<!so )that what|out of breath|could see|held back|right repl(y|ies)|load programs?"
-    r"|cannot tell|tell apart)\b",
+    r"|cannot tell|tell apart|somebody|whoever|held against|taken for|readably|right answers?)\b",
     re.IGNORECASE,
 )
 """What must not come back; `requested`, `required`, `observed`, `correct reply`, `bottleneck` and `text` do."""

@@ -30,7 +30,7 @@ STAGES = {"spec", "plan", "deploy", "drive", "observe", "record", "judge", "anal
 NAMES = ("mariadb", "postgresql")
 MENTIONS = {
     "record.parts.before_kinds": "a part of a record of before is known by its metrics",
-    "report.glossary": "the words of the reports",
+    "report.text.english.glossary": "the terms of the reports",
     "secrecy.known_secrets": "words that are too common to be hidden as a secret",
     "secrecy.text": "the schemes of URLs that hold a password",
     "spec.experiment": "the key of a study's column",

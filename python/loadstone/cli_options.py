@@ -27,7 +27,11 @@ def whole(option: str, wrong: str, lowest: int, highest: int | None = None) -> C
 
 Only = Annotated[
     list[str] | None,
-    typer.Option("--only", metavar="FACTOR=LEVEL[,LEVEL]", help="Run only these levels of a factor. Repeatable."),
+    typer.Option(
+        "--only",
+        metavar="FACTOR=LEVEL[,LEVEL]",
+        help="Run only these levels of a factor, also of those off by default. Repeatable.",
+    ),
 ]
 Set = Annotated[
     list[str] | None,
@@ -61,8 +65,8 @@ AllowAnyCommand = Annotated[
         "good, all that they hold, and their settings.",
     ),
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="Short trials; the verdicts say that it was quick.")]
-AsPublished = Annotated[bool, typer.Option("--as-published", help="The original's own counts, however few.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Short trials; the verdicts are marked as quick.")]
+AsPublished = Annotated[bool, typer.Option("--as-published", help="Use the original counts, however few.")]
 Seed = Annotated[
     int | None,
     typer.Option(
@@ -82,7 +86,7 @@ Blocks = Annotated[
         "--blocks",
         metavar="NUMBER",
         parser=whole("--blocks", "not a number of blocks", 1, 1000),
-        help="Measure so often, and compare once at the end.",
+        help="Measure this number of blocks, and compare once at the end.",
     ),
 ]
 Prometheus = Annotated[

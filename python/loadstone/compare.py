@@ -21,14 +21,14 @@ from loadstone.analyse.objectives import (
 from loadstone.analyse.run_differences import differences
 from loadstone.errors import UserError
 from loadstone.judge.compare.blocks import PairDesign
-from loadstone.judge.compare.exploration import METRICS as EXPLORED
+from loadstone.judge.compare.exploration import METRICS as EXPLORED_METRICS
 from loadstone.judge.validity.trial_verdict import judge_trial
 from loadstone.message import Message, as_written, message
 from loadstone.plan.run_plan import WARM_BLOCK
 from loadstone.record.names_of_runs import run_names
 from loadstone.record.reading import Run, read_run
 from loadstone.report.compare import ComparedRun, CompareReport, Kind, show, to_json
-from loadstone.report.text import sentences as catalogue
+from loadstone.report.text import sentences
 from loadstone.spec.experiment import METRICS, Experiment
 from loadstone.spec.levels import Level, same_level
 from loadstone.spec.overrides import parse_only
@@ -69,7 +69,7 @@ def compare(options: CompareOptions, console: Console) -> CompareOutcome:
     _require_sensible(options)
     objectives = [parse_objective(text) for text in options.fail_if]
     require_relative(objectives)
-    by = ComparedBy(_metric(options.metric), _margin(options.margin), EXPLORED)
+    by = ComparedBy(_metric(options.metric), _margin(options.margin), EXPLORED_METRICS)
     report = _two_runs(options, by) if len(options.runs) == 2 else _one_run(options, by)
     report = report.model_copy(
         update={
@@ -160,7 +160,7 @@ def _require_some(comparisons: Sequence[Comparison], apart: Sequence[Message]) -
     if not comparisons:
         more = f" (and {len(apart) - 1} more pairs)" if len(apart) > 1 else ""
         raise UserError(
-            f"{catalogue.text(apart[0]).rstrip('.')}{more}" if apart else "nothing was measured that could be compared"
+            f"{sentences.text(apart[0]).rstrip('.')}{more}" if apart else "nothing was measured that could be compared"
         )
 
 
@@ -202,7 +202,7 @@ def _levels(experiment: Experiment, option: str, text: str) -> dict[str, Level]:
             factors = listed(experiment.factors)
             raise UserError(f"{option} {text}: write FACTOR=LEVEL[,FACTOR=LEVEL]; factors are: {factors}")
         if name in levels:
-            raise UserError(f"{option} {text}: '{name}' stands there twice; name each factor once")
+            raise UserError(f"{option} {text}: '{name}' is given twice; name each factor once")
         try:
             ((factor, (level,)),) = parse_only(experiment, [part]).items()
         except UserError as error:
@@ -220,7 +220,7 @@ def _two_runs(options: CompareOptions, by: ComparedBy) -> CompareReport:
         more = f", and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         raise UserError(
             f"{options.runs[0]} and {options.runs[1]} are not of the same thing: "
-            f"{'; '.join(catalogue.text(one) for one in found[:_NAMED])}{more}; compare them all the same with --across"
+            f"{'; '.join(sentences.text(one) for one in found[:_NAMED])}{more}; compare them all the same with --across"
         )
     if not matches:
         raise UserError(

@@ -4,7 +4,7 @@ Stages before the report hold messages and never sentences; `report/text/` has t
 sentence can be reworded or translated, and nothing that was recorded before changes its meaning.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, field_validator
@@ -15,6 +15,8 @@ AS_WRITTEN = "as_written"
 """The kind of a sentence that was recorded as one: folders of before, and what other programs said."""
 
 
+PLACES = {"trial", "trials", "block", "blocks"}
+"""Figures that say where something happened, not what."""
 DEPTH_MAX = 20
 """Of figures within figures: a message holds a few others, and those at most some more."""
 
@@ -55,6 +57,22 @@ def message(kind: str, /, **figures: Figure) -> Message:
 def as_written(text: str) -> Message:
     """A message that is a text already."""
     return Message(kind=AS_WRITTEN, figures={"text": text})
+
+
+def alike(one: Message) -> Hashable:
+    """What a message is about: equal for two that differ in their numbers, or in the trials and blocks they name."""
+    about = ((name, _about(value)) for name, value in sorted(one.figures.items()) if name not in PLACES)
+    return one.kind, tuple(about)
+
+
+def _about(value: Figure) -> Hashable:
+    if isinstance(value, Message):
+        return alike(value)
+    if isinstance(value, Mapping):
+        return frozenset(map(str, value))
+    if isinstance(value, list | tuple):
+        return frozenset(map(_about, value))
+    return value if isinstance(value, str) else None
 
 
 def _restored(value: Figure) -> Figure:

@@ -165,7 +165,7 @@ def _advised(error: LoadstoneError, folder: Path, options: RunOptions, unwritten
     if options.allow_any_command:  # it is never taken from a folder
         command.append("--allow-any-command")
     also = f" ({unwritten})" if unwritten else ""
-    return type(error)(f"{error}; go on with: {shlex.join(command)}{also}")
+    return type(error)(f"{error}; continue with: {shlex.join(command)}{also}")
 
 
 def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[Objective], unwritten: str = "") -> Outcome:

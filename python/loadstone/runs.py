@@ -112,7 +112,7 @@ def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:
         raise UserError(f"--resume {folder}: not a run's folder ({PLAN} is missing); give a folder under runs/")
     arguments = options_given(_document(folder / ENVIRONMENT).get("command"))
     if arguments is None:
-        raise UserError(f"--resume {folder}: it does not say how it was started; name the experiment, too")
+        raise UserError(f"--resume {folder}: its command was not recorded; name the experiment, too")
     kept: list[str] = []
     for word in arguments:
         if HIDDEN in word:

@@ -129,7 +129,7 @@ def test_a_run_cut_short_gives_what_there_is(synthetic: ModuleType, tmp_path: Pa
 
 def test_a_run_without_a_trial(synthetic: ModuleType, tmp_path: Path) -> None:
     found = analyse(synthetic.write_run(tmp_path, until=0))
-    assert text(found.answer).startswith("No trial gave a figure")
+    assert text(found.answer).startswith("No trial gave a usable figure")
     assert {row.verdict for table in found.tables for row in table.rows} == {"missing"}
     assert found.timeline == []
     assert found.checks == []

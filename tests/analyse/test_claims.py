@@ -287,7 +287,7 @@ def test_a_metric_that_did_not_decide_is_answered_by_its_exploratory_verdict(
     peaks = {(block, 1): higher_peak for block in range(1, 13)}
     (found,) = answer_conclusions(experiment, [], families(studies, synthetic, 1.10, changes=peaks))
     assert found.verdict == "holds"
-    assert text(found.answer).endswith("(By the operations in the best second; it was not what decided.)")
+    assert text(found.answer).endswith("(By the operations in the best second; an exploratory metric.)")
 
 
 def test_a_claim_about_an_invalid_pair_has_no_data_whatever_its_metric(

@@ -94,7 +94,7 @@ def test_without_an_interval_it_says_what_the_run_can_tell(synthetic: ModuleType
 
 def test_a_latency_has_no_interval_in_a_row_and_is_left_to_its_verdicts(synthetic: ModuleType) -> None:
     found = of(synthetic, table(row(200.0)), primary_metric="response_ns.p99")
-    assert found == "The one condition was measured; the tables say how often, and how sure the rates are."
+    assert found == "The one condition was measured; the tables show how often, with the intervals of the rates."
 
 
 def test_suspect_figures_are_called_so(synthetic: ModuleType) -> None:
@@ -103,5 +103,5 @@ def test_suspect_figures_are_called_so(synthetic: ModuleType) -> None:
 
 def test_without_a_usable_figure_there_is_none(synthetic: ModuleType) -> None:
     found = text(answer_question(synthetic.make_experiment(), [table(row(1.0, None, "invalid"))], [], quick=False))
-    assert found == "No trial gave a figure that may be used; the checks say why."
+    assert found == "No trial gave a usable figure; the checks give the reasons."
     assert of(synthetic).startswith("Nothing was measured")

@@ -157,8 +157,8 @@ def test_failures_are_kept_apart_from_the_rate(learned: Learned, clean: TrialRec
     found = learned("errors", [trial_of(clean, 1), failing.model_copy(update={"verdict": "invalid"})])
     assert found.verdict == "caught"
     assert text(found.now) == (
-        "Operations failed in 1 of 2 conditions, most at set, 1 kB, 1 worker, few: 2.60 %. Counted in they would "
-        "make 270 operations a second of 200 correct replies (35.0 % more); only correct replies rank."
+        "Operations failed in 1 of 2 conditions, most at set, 1 kB, 1 worker, few: 2.60 %. Counted too, "
+        "they would make 270 operations a second of 200 correct replies (35.0 % more); only correct replies rank."
     )
     assert learned("errors", [clean]).verdict == "did_not_happen"
     assert learned("errors").verdict == "unknown"
@@ -219,7 +219,7 @@ def test_rows_are_counted_as_rows(learned: Learned, clean: TrialRecord) -> None:
     found = learned("stored", [equal, hashes])
     assert found.verdict == "caught"
     assert text(found.now).endswith(
-        "A row is 3 keys at set, 1 kB, 32 workers: counting keys would have said 300 where 100 rows were stored."
+        "A row is 3 keys at set, 1 kB, 32 workers: counting keys would have given 300 where 100 rows were stored."
     )
     lost = with_facts(trial_of(clean, 3), stored=counted(0, 90, 100))
     assert text(learned("stored", [equal, lost]).now) == (

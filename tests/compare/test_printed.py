@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.message import as_written
+from loadstone.message import as_written, message
 from loadstone.plan.run_plan import TABLE_GROUP
-from loadstone.report.compare import folded, markdown, warnings
-from loadstone.report.compare import telling as lines_of
+from loadstone.report.compare import folded, markdown, telling, warnings
 from loadstone.report.text.sentences import text
 
 from .conftest import (
@@ -27,14 +26,14 @@ from .conftest import (
 def test_the_largest_difference_stands_first(write: Callable[..., Path]) -> None:
     found = reported(write(), write(seed=2, few=1.5, many=2.5, started_s=HOURS_S))
     assert [one.primary.a.condition["idle"] for one in found.report.comparisons] == ["few", "many"]
-    assert [one.primary.a.condition["idle"] for one in lines_of(found.report)] == ["many", "few"]
+    assert [one.primary.a.condition["idle"] for one in telling(found.report)] == ["many", "few"]
     assert found.text.index("\nmany ") < found.text.index("\nset, 1 kB")
 
 
 def test_conditions_with_too_few_trials_are_folded_into_one_line(write: Callable[..., Path]) -> None:
     found = reported(write(blocks=3), write(blocks=3, seed=2, few=2.0))
     assert found.kinds == ["undecided", "undecided"]
-    assert lines_of(found.report) == []
+    assert telling(found.report) == []
     assert folded(found.report) == [
         "Nothing can be said of 2 of 2 conditions: 2 without an interval (3 trials a run; it takes 8 or more)."
     ]
@@ -105,13 +104,18 @@ def test_warnings_that_differ_in_figures_only_become_one(write: Callable[..., Pa
     report = reported(write(), write(seed=2)).report
     warned = [
         one.model_copy(
-            update={"warnings": [as_written(f"{number} of 18 trials in A suspect."), as_written("The same.")]}
+            update={
+                "warnings": [
+                    message("trials_suspect", trials=number, of=18, run="A", check="swap"),
+                    as_written("The same."),
+                ]
+            }
         )
         for number, one in enumerate(report.comparisons, start=1)
     ]
     first, second = warnings(report.model_copy(update={"comparisons": warned}))
     assert first.startswith("2 of 2 pairs, for example ")
-    assert first.endswith(": 1 of 18 trials in A suspect.")
+    assert first.endswith(": 1 of 18 trials in A suspect and used: swap.")
     assert second == "The same."
 
 

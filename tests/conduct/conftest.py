@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import redis
@@ -31,6 +32,7 @@ from loadstone.spec.load_settings import load_experiment
 
 from ..fakes import FakeProgress
 from .fake_rig import fake_rig  # noqa: F401 (a fixture)
+from .scripted_campaign import Bench
 
 PATIENCE_S = 60.0
 READY = "Ready to accept connections"
@@ -171,3 +173,8 @@ def rig(tmp_path: Path, synthetic: object) -> Iterator[Callable[[str], Rig]]:
 
 def check_of(record: TrialRecord, name: str) -> CheckResult:
     return next(check for check in record.checks if check.name == name)
+
+
+@pytest.fixture
+def bench(synthetic: ModuleType, tmp_path: Path) -> Bench:
+    return Bench(synthetic, tmp_path / "runs")

@@ -164,7 +164,7 @@ def test_what_an_earlier_session_left_is_removed_when_the_run_goes_on(world: Wor
         world.driver.at = {"end": dies}
         with pytest.raises(Interrupted):
             parts.conductor.run(world.prepared.run_plan.trials[1], ignored)
-    assert any("not everything of ours could be removed" in one for one in world.progress.steps)
+    assert any("not everything that loadstone made could be removed" in one for one in world.progress.steps)
     theirs.store.up = True
     assert theirs.store.keys
     with world.open(resume=parts.folder.path):

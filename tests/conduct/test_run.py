@@ -129,7 +129,7 @@ def test_an_interrupted_run_keeps_what_is_finished_and_says_how_to_go_on(
     with pytest.raises(Interrupted) as ended:
         ran(world, screen)
     (folder,) = world.folders
-    assert str(ended.value).endswith(f"go on with: loadstone run --resume {folder}")
+    assert str(ended.value).endswith(f"continue with: loadstone run --resume {folder}")
     assert len(trials(folder)) <= 1
     assert (folder / "analysis.json").exists(), "what is finished is analysed"
     assert written == [folder]
@@ -143,7 +143,7 @@ def test_a_server_of_the_users_that_goes_away_ends_the_run_with_the_advice(world
     world.text = EXPERIMENT.replace("{kind: embedded}", "{kind: url, url: 'redis://127.0.0.1:6379'}")
     server = world.server("redis", {"kind": "url"})
     world.driver.at = {"end": server.end}
-    with pytest.raises(ServerGone, match="go on with: loadstone run --resume") as ended:
+    with pytest.raises(ServerGone, match="continue with: loadstone run --resume") as ended:
         ran(world, screen, servers=("redis=redis://:secret@127.0.0.1:6379",))
     assert "--server redis=URL" in str(ended.value), "the folder keeps no password"
     assert "secret" not in str(ended.value)

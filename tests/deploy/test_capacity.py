@@ -20,7 +20,7 @@ from loadstone.deploy.server_pool import ServerPool
 from loadstone.errors import OutOfRoom, UserError
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.software.mariadb import capacity as module
+from loadstone.software.mariadb import capacity
 from loadstone.software.mariadb.capacity import disk_room
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.local import LocalMariaDb, MariaDbSettings, find
@@ -126,7 +126,7 @@ def test_the_disk_that_is_meant_is_the_one_mounted_deepest(disks: list[tuple[str
         def query(self, statement: str, *values: object) -> list[tuple[object, ...]]:  # noqa: ARG002 (the seam's)
             return list(disks)
 
-    assert module._free_by_plugin(Told(PLAN.endpoints[0]), "/var/lib/mysql/") == free
+    assert capacity._free_by_plugin(Told(PLAN.endpoints[0]), "/var/lib/mysql/") == free
 
 
 def test_rows_that_cannot_fit_are_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +134,7 @@ def test_rows_that_cannot_fit_are_refused(url: str, monkeypatch: pytest.MonkeyPa
     server.start(DeployContext())
     try:
         require_room(server, [trial(1000)])
-        monkeypatch.setattr(module, "free_here", lambda *_: 3_000_000)
+        monkeypatch.setattr(capacity, "free_here", lambda *_: 3_000_000)
         require_room(server, [trial(1000)])
         with pytest.raises(UserError) as refused:
             require_room(server, [trial(20_000)])

@@ -321,7 +321,7 @@ def test_a_users_redis_that_is_gone_does_not_keep_the_run_from_ending(
     os.kill(theirs.pid, signal.SIGKILL)
     wait_until(lambda: not ready.servers["redis"].server.alive())
     run.stop()
-    assert any(line.startswith("redis: not everything of ours could be removed") for line in reported)
+    assert any(line.startswith("redis: not everything that loadstone made could be removed") for line in reported)
     assert not ready.subjects["app"].subject.alive()
 
 

@@ -327,7 +327,7 @@ def test_ledgers_that_cannot_be_trusted_are_not_used(theirs: UserRedis, run_fold
     path = plant(run_folder, address(theirs), [Made("key", "loadstone:1")])
     text, elsewhere = path.read_text(), run_folder.parent / "elsewhere"
     path.chmod(0o666)
-    assert "others may write to it" in cleaned(run_folder, status=3)
+    assert "other users may write to it" in cleaned(run_folder, status=3)
     path.rename(elsewhere)
     elsewhere.chmod(0o600)
     path.symlink_to(elsewhere)

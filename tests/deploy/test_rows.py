@@ -13,7 +13,7 @@ import pytest
 from tests.servers import UserRedis
 
 from loadstone import registry
-from loadstone.deploy import rows as module
+from loadstone.deploy import rows as rows_module
 from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.processes.cache import cache_folder
 from loadstone.deploy.provider import DeployContext
@@ -61,7 +61,7 @@ def test_templates_make_rows() -> None:
 
 
 def test_the_same_seed_gives_the_same_rows_and_fewer_are_the_first_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PART_ROWS", 50)
+    monkeypatch.setattr(rows_module, "PART_ROWS", 50)
     first = lines_of(required())
     assert lines_of(required(70)) == first[:70]
     assert lines_of(required(seed=2)) != first
@@ -122,7 +122,7 @@ def test_a_wrong_template_is_one_line(column: str, template: str, said: str) -> 
 
 def test_progress_is_reported_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter([0.0, 0.5, 1.1, 1.1, 1.5, 2.2, 2.2])
-    monkeypatch.setattr(module.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(rows_module.time, "monotonic", lambda: next(now))
     reported: list[str] = []
     done = each_second(DeployContext(progress=reported.append), "posts", 1_000_000)
     for count in (1000, 340_000, 500_000, 900_000):
@@ -246,7 +246,7 @@ def test_the_users_redis_keeps_its_own_keys(user_redis: Callable[..., UserRedis]
 
 @needs_mariadb
 def test_rows_become_rows_of_a_table(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PART_ROWS", 50)
+    monkeypatch.setattr(rows_module, "PART_ROWS", 50)
     servers = serve(kind="mariadb")
     control = mariadb_of(servers)
     control.run_script(TABLE)

@@ -220,10 +220,12 @@ def test_the_spring_application_is_given_tls() -> None:
     manifest, _ = read_manifest(Path(__file__).parents[2] / "subjects" / "spring")
     servers = {
         "mariadb": Address("db", "3306", encryption=Tls(), software="mariadb"),
+        "postgresql": Address("pg", "5432", encryption=Tls(), software="postgresql"),
         "redis": Address("r", "6379", encryption=Tls()),
     }
     environment = resolved(manifest.environment, servers, (), "spring")
-    assert "sslMode=verify-full" in environment["SPRING_DATASOURCE_URL"]
+    assert "sslMode=verify-full" in environment["MARIADB_URL"]
+    assert "sslmode=verify-full" in environment["POSTGRESQL_URL"]
     assert environment["SPRING_DATA_REDIS_SSL_ENABLED"] == "true"
     assert unencrypted(manifest.environment, servers) == []
 

@@ -26,7 +26,7 @@ def test_show_says_how_long_it_takes_and_what_it_can_see(lab: Lab) -> None:
     assert done.status == 0
     assert "2 comparisons" in done.out
     assert "the budget ends it after 5 min" in done.out
-    assert "an estimate for a quiet machine" in done.out
+    assert "an estimate for an idle machine" in done.out
 
 
 def test_doctor_names_what_is_there(lab: Lab) -> None:

@@ -38,9 +38,13 @@ def sent(client: redis.Redis) -> set[str]:
     [
         (f"{SET} => FLUSHALL", "set", "'FLUSHALL' is not sent to redis (127.0.0.1:"),
         (f'{SET} => "CONFIG SET appendonly yes"', "set", "it acts on the whole server"),
-        (f'{SET} => "JSON.SET other $ 1"', "set", "its key 'other' is not ours"),
+        (f'{SET} => "JSON.SET other $ 1"', "set", "its key 'other' is not loadstone's"),
         (f"{SET} => \"EVAL 'return 1' 1 {{key}}\"", "set", "a script may reach any key"),
-        (f'{READ_BACK}, expect => read_back: {{args: "GETDEL other", expect', "set", "its key 'other' is not ours"),
+        (
+            f'{READ_BACK}, expect => read_back: {{args: "GETDEL other", expect',
+            "set",
+            "its key 'other' is not loadstone's",
+        ),
     ],
 )
 def test_a_command_that_is_not_on_our_keys_is_refused(

@@ -19,7 +19,7 @@ def test_resume_needs_no_more_than_the_folder(lab: Lab) -> None:
     command.signal(signal.SIGINT)
     done = command.wait()
     assert done.status == 130
-    assert done.error_line.endswith(f"go on with: loadstone run --resume {lab.run().relative_to(lab.folder)}")
+    assert done.error_line.endswith(f"continue with: loadstone run --resume {lab.run().relative_to(lab.folder)}")
     assert lab.trials() == []
     differs = lab.loadstone("run", lab.experiment(), "--resume", "latest")
     assert differs.status == 2

@@ -13,10 +13,12 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="processes are identified by /proc"),
 ]
 ONE = ("--only", "operation=set", "--only", "workers=1")
+CALM = 'users: "${workers}"} => users: "${workers}", think_time_ms: 10}'
+"""A change of the experiment: a run that is only to be there leaves the CPUs to the other."""
 
 
 def test_a_second_run_names_the_first_or_says_that_it_was_beside_it(lab: Lab) -> None:
-    first = lab.begin("run", lab.experiment(measure="300 s", many=MANY), *ONE)
+    first = lab.begin("run", lab.experiment(measure="300 s", many=MANY, calm=CALM), *ONE)
     lab.until(first.under_load)
     running = lab.run()
     refused = lab.loadstone("run", lab.experiment(), *ONE)
@@ -51,7 +53,7 @@ def test_a_run_that_is_gone_on_with_says_what_it_was_beside(lab: Lab) -> None:
     cut.signal(signal.SIGKILL)
     cut.wait()
     folder = lab.run()
-    other = lab.begin("run", lab.experiment(measure="300 s", many=MANY), *ONE, "--out", "other")
+    other = lab.begin("run", lab.experiment(measure="300 s", many=MANY, calm=CALM), *ONE, "--out", "other")
     lab.until(other.under_load)
     lab.experiment(measure="1 s")
     assert lab.loadstone("run", "--resume", folder).status == 2

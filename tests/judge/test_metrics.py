@@ -76,7 +76,7 @@ def test_metrics_as_text() -> None:
 
 
 def test_an_unknown_metric_is_one_clear_line() -> None:
-    with pytest.raises(UserError, match=r"metric 'tps': there is no such metric; take one of goodput_per_s, "):
+    with pytest.raises(UserError, match=r"metric 'tps': there is no such metric; use one of goodput_per_s, "):
         figure(None, "tps")  # type: ignore[arg-type]
 
 

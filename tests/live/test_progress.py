@@ -5,9 +5,9 @@ import pytest
 from rich.console import Console
 from tests.verdicts import refused_by, verdict
 
-from loadstone.deploy.provider import Remark
+from loadstone.deploy.provider import Remark, Step
 from loadstone.live.progress import RunProgress
-from loadstone.message import as_written
+from loadstone.message import Message, as_written, message
 
 
 class Clock:
@@ -30,7 +30,12 @@ def on(
     return RunProgress(console, clock, verbose=verbose, quiet=quiet)
 
 
-ADVICE = "The driver's hottest thread used {} % of its core: the rates may be its own; give it more threads."
+def failed(percent: float) -> Message:
+    return message("check.errors.failed", percent=percent, kinds={"timeout": int(10 * percent)})
+
+
+def evicted(keys: int) -> Message:
+    return message("check.evicted_keys.evicted", keys=keys)
 
 
 def test_elsewhere_than_on_a_terminal_it_prints_a_line_now_and_then(clock: Clock) -> None:
@@ -44,7 +49,7 @@ def test_elsewhere_than_on_a_terminal_it_prints_a_line_now_and_then(clock: Clock
             progress.live(100, None, "warm_up")
             progress.live(18_432, 1_200_000, "measure")
             clock.now += 1
-            progress.finished("suspect" if n % 2 else "valid", [as_written(ADVICE.format(n))] if n % 2 else [])
+            progress.finished("suspect" if n % 2 else "valid", [evicted(n)] if n % 2 else [])
     assert out.getvalue().splitlines() == [
         "trial 1 of 60; set, 1 kB: warm-up; 0 of 2 decided; about 59 s left",
         "trial 16 of 60; set, 16 kB: 18,432 a second, P99 1.20 ms; 0 of 2 decided; about 44 s left",
@@ -73,19 +78,19 @@ def test_why_a_trial_gives_no_figure_is_remarked_once(clock: Clock, terminal: bo
             progress.trial(f"b01-00{n}", f"set, {n} kB", f"trial {n} of 8")
             progress.finished(
                 "invalid",
-                list(map(as_written, (f"{n}.5 % of the operations failed.", ADVICE.format(n)))),
+                [failed(n + 0.5), evicted(n)],
                 in_block=n > 4,
             )
-            progress.finished("suspect", [as_written(ADVICE.format(n))])
+            progress.finished("suspect", [evicted(n)])
         progress.block("storage: block 1, look at 8")
         progress.trial("b01-009", "get", "trial 9 of 9")
         progress.finished("invalid", [as_written("The server stopped answering.")])
     kept = [line.lstrip("\r") for line in out.getvalue().splitlines() if "✕" in line]
     assert [line[line.index("✕") :].rstrip() for line in kept] == [
-        "✕ set, 1 kB: 1.5 % of the operations failed.",
+        "✕ set, 1 kB: 1.5 % of the operations failed: 15 timeout.",
         "✕ get: The server stopped answering.",
     ]
-    assert "threads" not in out.getvalue()
+    assert "evicted" not in out.getvalue()
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -126,8 +131,8 @@ def test_what_is_done_outside_of_trials_goes_by_and_a_remark_stays(clock: Clock)
     for terminal in (True, False):
         out = io.StringIO()
         with on(out, clock, terminal) as progress:
-            progress.step("building spring: gradle, 5 s")
-            progress.step("building spring: gradle, 10 s")
+            progress.step(Step("building spring: gradle, 5 s", about="building spring"))
+            progress.step(Step("building spring: gradle, 10 s", about="building spring"))
             progress.step(Remark("redis: limits are unavailable: no control groups"))
             progress.start()
             progress.trial("t", "set", "trial 1 of 1")
@@ -142,6 +147,27 @@ def test_what_is_done_outside_of_trials_goes_by_and_a_remark_stays(clock: Clock)
     lasting = re.sub(r".*\x1b\[2K", "", shown[True])
     assert "redis: limits are unavailable: no control groups\n" in shown[True]
     assert "building" not in lasting
+
+
+def test_steps_and_remarks_about_the_same_are_said_once(clock: Clock) -> None:
+    out = io.StringIO()
+    with on(out, clock, terminal=False) as progress:
+        progress.start()
+        progress.trial("t", "set", "trial 1 of 1")
+        clock.now = 100
+        for second in range(3):
+            progress.step(Remark(f"app: busy for {second} s", about="app: busy"))
+            progress.step(Remark(f"server {second}: no limits"))
+    assert out.getvalue().splitlines() == ["app: busy for 0 s", *(f"server {n}: no limits" for n in range(3))]
+
+
+def test_steps_with_newer_figures_come_after_a_pause_only(clock: Clock) -> None:
+    out = io.StringIO()
+    with on(out, clock, terminal=False) as progress:
+        for second in range(0, 60, 5):
+            clock.now = second
+            progress.step(Step(f"building: {second} s", about="building"))
+    assert out.getvalue().splitlines() == [f"building: {second} s" for second in (0, 5, 20, 35, 50)]
 
 
 def test_quiet_prints_nothing(clock: Clock) -> None:

@@ -41,7 +41,7 @@ MONITORS = (
     *(HostMonitor, OthersMonitor, ProcessMonitor, GeneratorMonitor),
     *(RedisMonitor, MariaDbMonitor, PostgresqlMonitor, JvmMonitor),
 )
-SHOWN = ("mariadb_", "jvm_", "pool_", "tomcat_")
+SHOWN = ("mariadb_", "postgresql_", "jvm_", "pool_", "tomcat_")
 TOLD = {metric for monitor in MONITORS for metric in monitor.METRICS}
 TIMES_NS = (1_000_000, 2_500_000, 2_500_000, 40_000_000)
 
@@ -251,7 +251,7 @@ def test_the_dashboard_names_only_figures_and_labels_that_exist(exporter: LiveEx
             assert set(re.findall(r"{{(\w+)}}", target["legendFormat"])) <= labels[name], target
 
 
-def test_the_dashboard_shows_all_of_mariadb_of_the_jvm_and_of_the_pools() -> None:
+def test_the_dashboard_shows_all_of_the_databases_of_the_jvm_and_of_the_pools() -> None:
     required = {name for series in SERIES.values() if (name := series.name).startswith(SHOWN)}
     shown = {name.removesuffix("_total") for query in queries() for name in re.findall(r"loadstone_(\w+)", query)}
     assert len(required) > 15

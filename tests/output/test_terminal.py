@@ -16,7 +16,7 @@ from rich.text import Text
 
 from loadstone import console
 from loadstone.output import terminal
-from loadstone.secrecy import known_secrets as registry
+from loadstone.secrecy import known_secrets
 
 HOSTILE = "a\x1b[31mb\x1b]52;c;AAAA\x07c\rd\u202ee\x9b2Jf\x00g\u2066h"
 OBEYED = set("\x1b\x07\r\u202e\x9b\x00\u2066")
@@ -81,7 +81,7 @@ def test_a_console_obeys_its_own_colours_alone(screen: Terminal) -> None:
 
 
 def test_what_is_secret_is_hidden_on_every_way(screen: Terminal) -> None:
-    registry.learn("hunter2")
+    known_secrets.learn("hunter2")
     table = Table(title="t")
     table.add_column("c")
     table.add_row("hunter2")
@@ -129,7 +129,7 @@ def test_the_test_sees_other_ways(tmp_path: Path) -> None:
 SCRIPT = """
 import os, sys
 from loadstone.output import terminal
-from loadstone.secrecy import known_secrets as registry
+from loadstone.secrecy import known_secrets
 terminal.prepare()
 terminal.remark("a remark")
 held = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)

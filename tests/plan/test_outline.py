@@ -12,7 +12,7 @@ def test_what_a_run_will_do_as_text(small: str) -> None:
         "small",
         "  How fast is a small thing?",
         "",
-        "Factors (* where neither a table nor a comparison says otherwise)",
+        "Factors (* the default, where a table or a comparison sets no other level)",
         "  operation  set*, get",
         "  payload    100 B, 1 kB*",
         "  workers    1*, 8",
@@ -72,7 +72,7 @@ def test_comparisons_that_do_not_run_are_named(compared: str) -> None:
     text = description(outline(make_run_plan(experiment, quick=True), experiment), experiment)
     assert "  users: Do more users get more done?" in text
     assert "  not in this run: kinds" in text
-    assert "What only stands in tables is measured once: it gets no interval, and no verdict" in text
+    assert "What is in tables only is measured once, without an interval or a verdict" in text
     text = description(outline(make_run_plan(experiment, as_published=True), experiment), experiment)
     assert "  not in this run: users, kinds" in text
     assert "One block: the figures describe, nothing is compared" in text
@@ -120,7 +120,7 @@ def test_what_is_started_filled_and_killed_as_text(app: str) -> None:
         "",
         "10 conditions; 7 of them for tables, 6 blocks; 1 comparison; in random order (seed 1): 81 to 165 trials",
         "Time: about 13 min to the first look at every comparison; the budget ends it after 20 min, with starts "
-        "and report; a first build of app takes its part of that",
+        "and report; a first build of app is included",
         "Of that about 4 min for starting and warming up app and writing posts",
         "9 crashes after all trials, about 45 s of that",
         "Scale 50 %: users and rows are 50 % of those written",

@@ -67,4 +67,4 @@ def test_what_the_user_must_have_done_is_reported(app: str) -> None:
     )
     assert "secret" not in text
     ours = description(outline(make_run_plan(by_url(app), only=MARIADB, blocks=1), by_url(app)), by_url(app))
-    assert "it knows nothing of mariadb: give what it uses by --server" in " ".join(ours.split())
+    assert "its mariadb is unknown: give it by --server" in " ".join(ours.split())

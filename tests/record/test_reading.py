@@ -122,7 +122,7 @@ def test_of_a_trial_that_stands_twice_the_last_counts(path: Path) -> None:
     assert run.trials[-1].duration_s == 123.0
     assert [trial.duration_s for trial in run.superseded] == [json.loads(lines[0])["duration_s"]]
     assert run.notes == (
-        "trials.jsonl: of attempts that stand there more than once the last counts: b01-001 (attempt 1).",
+        "trials.jsonl: of attempts that are recorded more than once the last counts: b01-001 (attempt 1).",
     )
 
 

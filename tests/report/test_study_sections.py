@@ -66,12 +66,14 @@ def test_the_scale_is_in_csv_and_json_too(application: Analysis) -> None:
 @pytest.mark.parametrize("shown", FORMATS)
 def test_every_lesson_is_reported_then_and_now(application: Analysis, shown: Callable[[Analysis], str]) -> None:
     text = shown(application)
-    section = text[text.index(lessons.HEADING) :] if shown is not on_the_page else text[text.rindex(lessons.HEADING) :]
+    section = (
+        text[text.index(lessons.heading()) :] if shown is not on_the_page else text[text.rindex(lessons.heading()) :]
+    )
     for lesson in application.lessons:
         assert lesson.then in section
         assert fmt.sentence(lesson.now) in section
         assert lessons.lesson_verdict(lesson.verdict) in section
-    assert lessons.HEADING not in shown(application.model_copy(update={"lessons": []}))
+    assert lessons.heading() not in shown(application.model_copy(update={"lessons": []}))
 
 
 @pytest.mark.parametrize("shown", FORMATS)
@@ -79,15 +81,15 @@ def test_every_report_tells_what_was_lost_and_what_was_not_tried(
     application: Analysis, shown: Callable[[Analysis], str]
 ) -> None:
     text = " ".join(shown(application).split())
-    section = text[text.index(crashes.HEADING) :]
+    section = text[text.index(crashes.heading()) :]
     assert "AOF everysec" in section
     assert "4,120 of 30,412 (13.5 %)" in section
     assert "0 to 12 of 30,412 (bounds)" in section
     assert "0 of 30,412" in section
     assert "process killed, not power lost" in section
     assert "try 2: it did not start again" in section
-    assert crashes.READING in section
-    assert crashes.HEADING not in shown(application.model_copy(update={"crashes": []}))
+    assert crashes.reading() in section
+    assert crashes.heading() not in shown(application.model_copy(update={"crashes": []}))
 
 
 def test_figures_of_a_crash() -> None:
@@ -97,8 +99,8 @@ def test_figures_of_a_crash() -> None:
     assert crashes.lost(crash(writes=5000)) == "0 of 1,000 keys"
     counted = crash(looked_up=False, present=0)
     assert crashes.cells(counted) == ["3", "0 of 1,000 (bounds)", "—", "—", "0", "0.50 s"]
-    assert len(crashes.cells(crash())) == len(crashes.cells(counted)) == len(crashes.HEADERS) - 1
-    assert len(crashes.values(crash())) == len(crashes.HEADERS) - 1
+    assert len(crashes.cells(crash())) == len(crashes.cells(counted)) == len(crashes.headers()) - 1
+    assert len(crashes.values(crash())) == len(crashes.headers()) - 1
 
 
 @pytest.mark.parametrize("shown", FORMATS)
@@ -163,5 +165,5 @@ def test_hostile_texts_are_texts(application: Analysis) -> None:
     assert "\n# h" not in text
     for line in text.split("\n"):
         if line.startswith("| a"):
-            assert len(re.findall(r"(?<!\\)\|", line)) in (4, len(crashes.HEADERS) + 1)
+            assert len(re.findall(r"(?<!\\)\|", line)) in (4, len(crashes.headers()) + 1)
     assert "<script>x" not in html.render(evil)["report.html"].decode()

@@ -67,7 +67,7 @@ def test_the_sentence_has_the_main_reasons(analysis: Analysis) -> None:
         with_rows(analysis, {}, {"goodput_interval": (99.0, 101.0)}, wide, wide, limited, limited, lost)
     )
     assert reported == (
-        "1 of 7 figures good within 10 %; 1: their bounds are small, measured too seldom for an interval; "
+        "1 of 7 figures good within 10 %; 1: their bounds are small, but too few trials for an interval; "
         "2: the interval is wider; 2: the generator may have been the limit; 1: other reasons"
     )
     assert trust_text(analysis.model_copy(update={"tables": []})) == "No table was measured"
@@ -85,7 +85,11 @@ def test_the_sentence_has_the_main_reasons(analysis: Analysis) -> None:
             "no upper bound",
             "97,200 (no upper bound: the generator was the limit)",
         ),
-        (Bound(generator=0.0, taken=UNBOUNDED), "no upper bound", "97,200 (no upper bound: others took its CPU time)"),
+        (
+            Bound(generator=0.0, taken=UNBOUNDED),
+            "no upper bound",
+            "97,200 (no upper bound: other programs took its CPU time)",
+        ),
         (Bound(generator=UNBOUNDED, taken=0.02, round_trip=True), "+2 %", "97,200 (up to +2 %)"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from loadstone.bounds.bounded_yaml import load_yaml
 from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.errors import UserError
-from loadstone.plan.design import run_design as design
+from loadstone.plan.design import run_design
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.spec import counting
 from loadstone.spec.load_settings import load_experiment
@@ -98,7 +98,7 @@ def test_too_many_levels_are_refused() -> None:
 
 
 def test_too_many_trials_are_refused_with_what_makes_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(design, "TRIALS_MAX", 29)
+    monkeypatch.setattr(run_design, "TRIALS_MAX", 29)
     experiment = load_experiment(TEXT)
     with pytest.raises(UserError, match=r"30 trials are planned, .*table: 3 conditions in 10 blocks\); lower --blocks"):
         make_run_plan(experiment, blocks=10)
@@ -197,8 +197,8 @@ LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (LAUGHS + "environment: *j\n", "its aliases stand for"),
-        ("a: &a [*a]\n", "an alias stands inside of what it stands for"),
+        (LAUGHS + "environment: *j\n", "its aliases expand to"),
+        ("a: &a [*a]\n", "an alias contains itself"),
         ("[" * 100_000, "it is nested too deeply"),
         ("a:\n" + "".join(f"{' ' * depth}b:\n" for depth in range(1, 100)), "it is nested too deeply"),
         ("a: 1\nb: [\n", "it is not YAML: line"),

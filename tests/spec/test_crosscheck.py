@@ -46,6 +46,32 @@ from loadstone.spec.load_settings import load_experiment
             "12: factors.idle.values: the level 'many' has no values; write them",
         ),
         (
+            "levels: [1, 8]\n",
+            "levels: [1, 8]\n    off_by_default: [16]\n",
+            "10: factors.workers.off_by_default: '16' is no level of workers; levels are: 1, 8",
+        ),
+        (
+            "levels: [1, 8]\n",
+            "levels: [1, 8]\n    off_by_default: ['8']\n",
+            "10: factors.workers.off_by_default: '8' is no level of workers; write it without quotes; levels are: 1, 8",
+        ),
+        (
+            "levels: [1, 8]\n",
+            "levels: [1, 8]\n    off_by_default: [8, 8]\n",
+            "10: factors.workers.off_by_default.1: '8' is given twice; remove it",
+        ),
+        (
+            "levels: [1, 8]\n",
+            "levels: [1, 8]\n    off_by_default: [1, 8]\n",
+            "10: factors.workers.off_by_default: turns off every level of workers; leave at least one out of it",
+        ),
+        (
+            "levels: [1, 8]\n",
+            "levels: [1, 8]\n    off_by_default: [1]\n",
+            "10: factors.workers.off_by_default: '1' is the level where a table or a comparison names none, "
+            "and must be on; leave it out, or name another level as 'default: 8'",
+        ),
+        (
             "name: by-users",
             "name: by-size",
             "21: tables.1.name: 'by-size' is used twice; give each table its own name",

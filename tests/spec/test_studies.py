@@ -204,6 +204,19 @@ class TestMemoryVsDisk:
         )
 
     @pytest.mark.parametrize("mode", MODES)
+    def test_postgresql_is_off_unless_it_is_named(self, mode: str) -> None:
+        assert not [trial for trial in planned("memory-vs-disk", mode).trials if "postgresql" in trial.servers]
+        run_plan = make_run_plan(find("memory-vs-disk"), only={"store": ("postgresql", "redis-json")}, **MODES[mode])
+        mine = [trial for trial in run_plan.trials if trial.condition["store"] == "postgresql"]
+        assert {trial.condition["operation"] for trial in mine} == {"write", "read"}
+        assert {tuple(trial.servers) for trial in mine} == {("postgresql",)}
+        assert {(data.name, data.server) for trial in mine for data in trial.data} == {("posts", "postgresql")}
+        counted = {one.server for trial in mine if trial.condition["operation"] == "write" for one in trial.stored}
+        assert counted == {"postgresql"}
+        compared = [] if mode == "published" else ["write-postgresql", "read-postgresql"]
+        assert [group.name for group in run_plan.groups if group.pairs] == compared
+
+    @pytest.mark.parametrize("mode", MODES)
     def test_reads_ask_for_posts_that_are_there(self, mode: str) -> None:
         for trial in planned("memory-vs-disk", mode).trials:
             assert trial.plan.keys.count == trial.data[0].rows

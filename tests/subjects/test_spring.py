@@ -13,15 +13,20 @@ from pathlib import Path
 import pytest
 
 from loadstone import registry
+from loadstone.deploy.control import TableStore
 from loadstone.deploy.deployments import Deployments, Ready
-from loadstone.deploy.provider import DeployContext
-from loadstone.deploy.subjects.placeholders import Address, address_of
+from loadstone.deploy.provider import DeployContext, Server
+from loadstone.deploy.subjects.manifest import read_manifest
+from loadstone.deploy.subjects.placeholders import Address, address_of, resolved
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.software.jvm.monitor import figures
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.local import MariaDbSettings, find
+from loadstone.software.postgresql import programs
+from loadstone.software.postgresql.control import PostgresqlControl
+from loadstone.software.postgresql.local import PostgresqlSettings
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.spec.study_catalogue import find as find_experiment
@@ -34,6 +39,7 @@ POSTS = 390
 pytestmark = [
     pytest.mark.skipif(shutil.which("mvn") is None, reason="no Maven: scripts/apt installs it where it can"),
     pytest.mark.skipif(find("mariadbd") is None, reason="no MariaDB: scripts/apt installs it where it can"),
+    pytest.mark.skipif(programs.find("postgres") is None, reason="no PostgreSQL: scripts/apt installs it where it can"),
     pytest.mark.timeout(600),  # the first build downloads its libraries
 ]
 
@@ -47,43 +53,44 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def addresses(tmp_path: Path) -> Iterator[dict[str, Address]]:
-    """Redis and MariaDB, started, with the application's tables."""
+    """Redis, MariaDB and PostgreSQL, started, with the application's tables."""
     work = tmp_path / "servers"
     work.mkdir()
     context = DeployContext(work_root=work)
-    store, database = EmbeddedSettings().server("redis"), MariaDbSettings().server("mariadb")
+    manifest, folder = read_manifest(SPRING)
+    started: dict[str, Server] = {
+        "redis": EmbeddedSettings().server("redis"),
+        "mariadb": MariaDbSettings().server("mariadb"),
+        "postgresql": PostgresqlSettings().server("postgresql"),
+    }
     try:
-        at, table_at = store.start(context), database.start(context)
-        with database.control() as control:
-            control.run_script((SPRING / "src/main/resources/schema.sql").read_text())
-        yield {"redis": address_of(at, store.facts), "mariadb": address_of(table_at, database.facts)}
+        at = {name: server.start(context) for name, server in started.items()}
+        for name, file in manifest.tables.items():
+            with started[name].control() as control:
+                assert isinstance(control, TableStore)
+                control.run_script((folder / file).read_text())
+        yield {name: address_of(at[name], server.facts, server.facts.software) for name, server in started.items()}
     finally:
-        store.stop()
-        database.stop()
+        for server in started.values():
+            server.stop()
 
 
 def test_its_own_tests(addresses: dict[str, Address], tmp_path: Path) -> None:
     work = tmp_path / "spring"
     shutil.copytree(SPRING, work, ignore=shutil.ignore_patterns("target"))
-    mariadb, store = addresses["mariadb"], addresses["redis"]
-    environment = {
-        "SPRING_DATASOURCE_URL": f"jdbc:mariadb://{mariadb.address}/{mariadb.database}",
-        "SPRING_DATASOURCE_USERNAME": mariadb.user,
-        "SPRING_DATASOURCE_PASSWORD": mariadb.password,
-        "SPRING_DATA_REDIS_PORT": store.port,
-        "SPRING_DATA_REDIS_PASSWORD": store.password,
-    }
+    environment = resolved(read_manifest(SPRING)[0].environment, addresses, (), "spring") | {"SERVER_PORT": "0"}
     ran = subprocess.run(
         ["mvn", "-q", "-B", "test"], cwd=work, env={**os.environ, **environment}, capture_output=True, text=True
     )
     assert ran.returncode == 0, ran.stdout[-4000:]
     reports = list((work / "target/surefire-reports").glob("TEST-*.xml"))
-    assert sum(report.read_text().count("<testcase") for report in reports) >= 12
+    assert sum(report.read_text().count("<testcase") for report in reports) >= 19
 
 
 def planned(study: str, **levels: str) -> PlannedTrial:
     """A trial of the condition, with a thousandth of the study's users and posts."""
-    run_plan = make_run_plan(find_experiment(study), scale=0.001)
+    only = {name: (level,) for name, level in levels.items()}
+    run_plan = make_run_plan(find_experiment(study), only=only, scale=0.001)
     return next(trial for trial in run_plan.trials if levels.items() <= trial.condition.items())
 
 
@@ -113,6 +120,10 @@ def shape_of(ready: Ready, store: str, post_id: int) -> object:
         control = ready.servers["mariadb"].control
         assert isinstance(control, MariaDbControl)
         return [len(row) for row in control.query("SELECT * FROM post WHERE id = %s", post_id)]
+    if store == "postgresql":
+        control = ready.servers["postgresql"].control
+        assert isinstance(control, PostgresqlControl)
+        return [len(row) for row in control.query("SELECT * FROM post WHERE id = $1::bigint", post_id)]
     control = ready.servers["redis"].control
     assert isinstance(control, RedisControl)
     if store == "redis-json":
@@ -125,7 +136,9 @@ def shape_of(ready: Ready, store: str, post_id: int) -> object:
     return {name: value if name == b"_class" else None for name, value in kept.items()}
 
 
-@pytest.mark.parametrize(("store", "replicas"), [("mariadb", 1), ("redis-hash", 1), ("redis-json", 2)])
+@pytest.mark.parametrize(
+    ("store", "replicas"), [("mariadb", 1), ("postgresql", 1), ("redis-hash", 1), ("redis-json", 2)]
+)
 def test_memory_vs_disk(store: str, replicas: int, tmp_path: Path) -> None:
     """Posts that loadstone wrote are read; what is posted is kept in the same way, read by others, and counted."""
     trial = planned("memory-vs-disk", operation="write", store=store)

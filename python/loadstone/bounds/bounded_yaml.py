@@ -72,7 +72,7 @@ def _require_bounded(root: Node) -> None:
     def count(node: Node) -> int:
         key = id(node)
         if key in above:
-            raise ValueError("an alias stands inside of what it stands for")
+            raise ValueError("an alias contains itself")
         if len(above) >= DEPTH_MAX:
             raise ValueError("it is nested too deeply")
         if isinstance(node, ScalarNode):
@@ -86,4 +86,4 @@ def _require_bounded(root: Node) -> None:
 
     values = count(root)
     if values > VALUES_MAX:
-        raise ValueError(f"its aliases stand for {values:,} values; at most {VALUES_MAX:,}: write them out")
+        raise ValueError(f"its aliases expand to {values:,} values; at most {VALUES_MAX:,}: write them out")

@@ -61,7 +61,7 @@ def bad_reply(server: str, command: str, expected: str, came: object) -> BadRepl
     """The error about a reply."""
     return BadReply(
         f"server {server}: {shortened(command, 40)}: it answered {shortened(came)}, and {expected} was expected; "
-        "is it such a server, and does nothing stand in between?"
+        "is it such a server, and is there a proxy in between?"
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from loadstone.conduct.budget import Budget
+from loadstone.conduct.display import CampaignProgress
 from loadstone.conduct.passes import Passes
 from loadstone.conduct.table_trials import TableTrials
 from loadstone.drive.driver import OnInterval
@@ -19,7 +20,6 @@ from loadstone.judge.compare.sides import pair_names
 from loadstone.judge.validity.checks import forbidding
 from loadstone.judge.validity.reasons import failed_checks
 from loadstone.judge.verdict import Verdict
-from loadstone.live.progress import RunProgress
 from loadstone.machine import steady_clock
 from loadstone.message import Message
 from loadstone.plan.labels import label_of
@@ -73,7 +73,7 @@ class Campaign:
     folder: RunFolder
     experiment: Experiment
     run_plan: RunPlan
-    progress: RunProgress
+    progress: CampaignProgress
     look_at: LookAt
     clock: Callable[[], float] = time.monotonic
     unix_s: Callable[[], float] = steady_clock.unix_s

@@ -74,7 +74,7 @@ class Conductor:
         """What the trial needs, running. Raises UserError, at once where it could not be started before."""
         kind = repr((planned.servers, planned.subjects))
         if self._not_started[kind] >= START_TRIES:
-            raise UserError("its servers or its subject could not be started before; the first trial of it says why")
+            raise UserError("its servers or its subject could not be started before; its first trial gives the reason")
         try:
             ready = self.measurement.parts.need(planned)
         except UserError:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from loadstone.deploy.deployed import DeployedSubject, Ready
 from loadstone.deploy.processes.quiet import Quiet, await_quiet
-from loadstone.deploy.provider import Remark
+from loadstone.deploy.provider import Remark, Step
 from loadstone.drive.driver import Driver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed
@@ -49,7 +49,9 @@ def warm_up(
         return
     best_per_s, reached = 0.0, ""
     for length_s in stretches(max(one.warm_up_s for one in cold.values())):
-        progress(f"warming {', '.join(cold)} up by {kind} for {length_s:g} s{reached}")
+        names = ", ".join(cold)
+        said = f"warming {names} up by {kind} for {length_s:g} s{reached}"
+        progress(Step(said, about=f"warming {names} up by {kind}{' more' if reached else ''}"))
         try:
             done = driver.drive(_for(plan, length_s), lambda _: None)
         except DriveFailed:
@@ -82,12 +84,14 @@ def _await_quiet(
         if now_s < next_s:
             return
         next_s, left_s = now_s + REPORTED_EVERY_S, max(0.0, ends_s - now_s)
-        progress(f"waiting for {name} to become idle: {cores:.2f} cores without load; for {left_s:.0f} s more at most")
+        said = f"waiting for {name} to become idle: {cores:.2f} cores without load; for {left_s:.0f} s more at most"
+        progress(Step(said, about=f"waiting for {name} to become idle"))
 
     rule = Quiet(QUIET_CORES, WINDOW_S, WINDOWS, longest_s)
     cores = await_quiet(list(one.subject.pids.values()), rule, going_on, report)
     if cores is not None:
-        progress(Remark(f"{name} still takes {cores:.2f} cores without load, {longest_s:.0f} s after its warm-up"))
+        said = f"{name} still takes {cores:.2f} cores without load, {longest_s:.0f} s after its warm-up"
+        progress(Remark(said, about=f"{name} still takes cores"))
     return cores
 
 

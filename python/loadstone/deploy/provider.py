@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, Self, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
@@ -31,10 +31,25 @@ def never() -> bool:
     return False
 
 
-class Remark(str):
+class Step(str):
+    """A line of progress. Of lines with the same `about` the later ones say the same with newer figures."""
+
+    about: str
+
+    def __new__(cls, text: str, about: str = "") -> Self:
+        """`about`: what the line is about; without it the line itself."""
+        line = super().__new__(cls, text)
+        line.about = about or text
+        return line
+
+
+class Remark(Step):
     """A line of progress that the user must know: it stays, where others show only what is done just now."""
 
-    __slots__ = ()
+
+def about(text: str) -> str:
+    """What a line of progress is about."""
+    return text.about if isinstance(text, Step) else text
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from loadstone.deploy.processes.cache import cache_folder, only_one
-from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.provider import DeployContext, Step
 from loadstone.deploy.row_files import Rows, Tell
 from loadstone.errors import UserError
 from loadstone.plan.required import RequiredData
@@ -132,7 +132,8 @@ def each_second(context: DeployContext, name: str, rows: int, doing: str = "") -
         context.raise_if_stopped()
         if time.monotonic() - last >= 1.0:
             last = time.monotonic()
-            context.progress(f"{doing}{name}: {count:,} of {rows:,} rows")
+            said = f"{doing}{name}: {count:,} of {rows:,} rows"
+            context.progress(Step(said, about=f"{doing}{name}"))
 
     return done
 

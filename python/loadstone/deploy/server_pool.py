@@ -121,7 +121,7 @@ class ServerPool:
                     raise
             else:
                 return
-            self._context.progress(f"waiting until {deployed.server.name} answers, to remove what is ours there")
+            self._context.progress(f"waiting until {deployed.server.name} answers, to remove what loadstone made there")
 
     def _remark_left(self, deployed: Deployed, error: LoadstoneError) -> None:
         left = ", ".join(map(describe, deployed.traces.things))
@@ -129,7 +129,7 @@ class ServerPool:
         remedy = f"; when it answers: {advice}" if advice and not deployed.server.ours else ""
         self._context.progress(
             Remark(
-                f"{deployed.server.name}: not everything of ours could be removed ({error})"
+                f"{deployed.server.name}: not everything that loadstone made could be removed ({error})"
                 f"{f'; what stays: {left}' if left else ''}{remedy}"
             )
         )

@@ -39,12 +39,14 @@ def exposure(name: str, endpoint: Endpoint) -> str | None:
         return None
     if endpoint.tls is None:
         return (
-            f"{name}: its connections to {endpoint.label} are not encrypted: whoever is on the way can read the log-in "
+            f"{name}: its connections to {endpoint.label} are not encrypted: anyone on the network path can read the "
+            "log-in "
             "and the data, and change them"
         )
     if not endpoint.tls.verify:
         return (
-            f"{name}: the certificate of {endpoint.label} is not verified: whoever is on the way can take its place, "
+            f"{name}: the certificate of {endpoint.label} is not verified: anyone on the network path can "
+            "impersonate it, "
             "and read the log-in and the data"
         )
     return None

@@ -22,7 +22,9 @@ def answering_again(start: Callable[[DeployContext], Answer]) -> Answer:
     try:
         return start(DeployContext())
     except UserError as error:
-        raise ServerGone(f"{error}. It is not ours to restart: start it, then use --resume") from None
+        raise ServerGone(
+            f"{error}. Loadstone does not restart what it did not start: start it, then use --resume"
+        ) from None
 
 
 def listening_pid(endpoint: Endpoint) -> int | None:

@@ -37,7 +37,7 @@ def figure(row: HasFigures, metric: str) -> float | None:
     kind, _, quantile = metric.partition(".")
     if kind not in _LATENCIES or quantile not in _QUANTILES:
         known = ", ".join([*_RATES, *(f"{name}.p99" for name in _LATENCIES)])
-        raise UserError(f"metric '{metric}': there is no such metric; take one of {known}")
+        raise UserError(f"metric '{metric}': there is no such metric; use one of {known}")
     latency = getattr(row, kind)
     return None if latency is None else getattr(latency, quantile)
 

@@ -1,9 +1,8 @@
 """What a person reads while a run goes on: what is measured now, what is decided, how long it still takes."""
 
-import re
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import zip_longest
 from types import TracebackType
 
@@ -12,14 +11,14 @@ from rich.live import Live
 from rich.text import Text
 
 from loadstone.console import remarks
-from loadstone.deploy.provider import Remark
+from loadstone.deploy.provider import Remark, Step, about
 from loadstone.judge.verdict import Verdict
 from loadstone.live.progress_view import View, phase_text
-from loadstone.message import Message
+from loadstone.message import Message, alike
 from loadstone.record.look import Reason
 from loadstone.report import format as fmt
 from loadstone.report.tables.columns import MARKS
-from loadstone.report.terminal.ending import ROW_STYLES as STYLES
+from loadstone.report.terminal.ending import ROW_STYLES
 from loadstone.report.verdicts import verdict_text
 
 _ENDS: dict[Reason, str] = {
@@ -28,8 +27,6 @@ _ENDS: dict[Reason, str] = {
     "last look": "not decided, and this was the last look",
     "out of budget": "not decided, and the budget is spent",
 }
-_VARYING = re.compile(r"[\w./-]*[0-9][\w.,/-]*")
-"""Figures and names of trials: remarks that differ in these only say the same."""
 _TROUBLE_MAX = 5
 """So many different reasons of invalid trials are worth a line; the report has all."""
 _PAUSE_S, _LONG_PAUSE_S = 15.0, 60.0
@@ -60,9 +57,9 @@ class RunProgress:
         self._screen: Live | None = None
         self._view = View(began_s=clock())
         self._block: Counter[str] = Counter()
-        self._block_reasons: list[str] = []
-        self._said: set[str] = set()
-        """What was remarked already, without its figures."""
+        self._block_reasons: list[Message] = []
+        self._said: set[Hashable] = set()
+        """What was remarked already: what each remark was about."""
         self._troubles = 0
         self._printed: dict[tuple[str, int], tuple[object, ...]] = {}
         """Verdicts that were printed, of each pair of a group, without their figures."""
@@ -112,14 +109,13 @@ class RunProgress:
     def finished(self, verdict: str, reasons: Sequence[Message], *, in_block: bool = False) -> None:
         """The trial ended; `in_block`: its block is reported as a whole. A new reason to refuse one is remarked."""
         self._view.invalid += verdict == "invalid"
-        sentences = list(map(fmt.sentence, reasons))
         if in_block:
             self._block[verdict] += 1
-            self._block_reasons += sentences
+            self._block_reasons += reasons
         if self._verbose and not in_block:
-            self._ended(verdict, f"{self._view.place}: {self._view.label}", verdict, sentences)
-        elif verdict == "invalid" and not self._verbose and sentences:
-            self._trouble(sentences[0])
+            self._ended(verdict, f"{self._view.place}: {self._view.label}", verdict, reasons)
+        elif verdict == "invalid" and not self._verbose and reasons:
+            self._trouble(reasons[0])
         self._refresh()
 
     def block(self, place: str) -> None:
@@ -129,9 +125,8 @@ class RunProgress:
         if not self._verbose or not found:
             return
         worst = next((kind for kind in ("invalid", "suspect") if found[kind]), "valid")
-        said = worst if len(found) == 1 else ", ".join(f"{found[kind]} {kind}" for kind in STYLES if found[kind])
-        more = [f"(And {len(reasons) - 1} more.)"] if len(reasons) > 1 else []
-        self._ended(worst, fmt.plain(place), said, [*reasons[:1], *more])
+        said = worst if len(found) == 1 else ", ".join(f"{found[kind]} {kind}" for kind in ROW_STYLES if found[kind])
+        self._ended(worst, fmt.plain(place), said, reasons[:1], more=len(reasons) - 1)
 
     def look(
         self, group: str, blocks: int, reason: Reason, verdicts: Sequence[Verdict], names: Sequence[str] = ()
@@ -154,7 +149,7 @@ class RunProgress:
 
     def forecast(self, group: str, forecast: Message) -> None:
         """What the next look at a comparison would show."""
-        self.step(f"{group}: {fmt.sentence(forecast)}")
+        self.step(Step(f"{group}: {fmt.sentence(forecast)}", about=f"{group}: {forecast.kind}"))
 
     def step(self, text: str) -> None:
         """What is done just now outside of trials; a `Remark` stays on the screen."""
@@ -164,14 +159,14 @@ class RunProgress:
         self._view.label, self._view.now = fmt.plain(text), Text()
         self._open()
         self._refresh()
-        if not self._console.is_terminal and not self._view.place and self._is_new(text):
+        if not self._console.is_terminal and not self._view.place and self._is_new(about(text)):
             self._line(Text(fmt.plain(text)))
         else:
             self._beat(fmt.plain(text))
 
     def note(self, text: str) -> None:
         """A sentence that stays on the screen; what was said already is not said again."""
-        if self._is_new(text):
+        if self._is_new(about(text)):
             self._line(Text(fmt.plain(text)))
 
     def detail(self, text: str) -> None:
@@ -200,26 +195,25 @@ class RunProgress:
         for one in verdicts if reason != "go on" else ():
             self._line(Text(f"  {verdict_text(one)}"))
 
-    def _trouble(self, reason: str) -> None:
+    def _trouble(self, reason: Message) -> None:
         """Why a trial gives no figure, where that was not said before."""
-        if self._troubles < _TROUBLE_MAX and self._is_new(reason):
+        if self._troubles < _TROUBLE_MAX and self._is_new(alike(reason)):
             self._troubles += 1
-            self._line(
-                Text.assemble((f"{MARKS['invalid']} ", STYLES["invalid"]), f"{self._view.label}: {fmt.plain(reason)}")
-            )
+            said = f"{self._view.label}: {fmt.sentence(reason)}"
+            self._line(Text.assemble((f"{MARKS['invalid']} ", ROW_STYLES["invalid"]), said))
 
-    def _ended(self, verdict: str, what: str, said: str, reasons: Sequence[str]) -> None:
+    def _ended(self, verdict: str, what: str, said: str, reasons: Sequence[Message], more: int = 0) -> None:
         """A line on what ended, with its mark; elsewhere than on a terminal with the time left."""
-        facts = [fmt.plain(reason) if self._is_new(reason) else _fact(fmt.plain(reason)) for reason in reasons]
-        line = " ".join([f"{said}.", *facts]) if facts else said
+        facts = [fmt.sentence(reason) for reason in reasons]
+        others = [f"(And {more} more.)"] if more > 0 else []
+        line = " ".join([f"{said}.", *facts, *others]) if facts else said
         left = "" if self._screen else f", {self.left_text()}"
-        self._line(Text.assemble((f"{MARKS.get(verdict, '?')} ", STYLES.get(verdict, "")), f"{what}: {line}{left}"))
+        self._line(Text.assemble((f"{MARKS.get(verdict, '?')} ", ROW_STYLES.get(verdict, "")), f"{what}: {line}{left}"))
 
-    def _is_new(self, text: str) -> bool:
-        alike = _VARYING.sub("#", text)
-        if alike in self._said:
+    def _is_new(self, subject: Hashable) -> bool:
+        if subject in self._said:
             return False
-        self._said.add(alike)
+        self._said.add(subject)
         return True
 
     def _beat(self, now: str, patience: int = 1) -> None:
@@ -259,9 +253,3 @@ def _without_figures(verdict: Verdict) -> tuple[object, ...]:
     """Verdicts that differ in their figures only say the same."""
     check = verdict.refusal.name if verdict.refusal else None
     return verdict.kind, verdict.winner, verdict.materially, verdict.negligible, verdict.hidden, check
-
-
-def _fact(reason: str) -> str:
-    """A reason without the advice behind it, which was given before."""
-    head, colon, _ = reason.partition(": ")
-    return f"{head}." if colon else reason

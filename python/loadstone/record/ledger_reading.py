@@ -125,7 +125,7 @@ def _require_trusted(path: Path, status: os.stat_result) -> None:
     if status.st_uid != os.geteuid():
         raise UserError(f"{path}: not used: it belongs to the user with the id {status.st_uid}; clean as that user")
     if status.st_mode & 0o022:
-        raise UserError(f"{path}: not used: others may write to it; look at it, and then chmod 600 it")
+        raise UserError(f"{path}: not used: other users may write to it; check its content, then chmod 600 it")
     if status.st_size > LARGEST_BYTES:
         raise UserError(f"{path}: not used: it has {status.st_size:,} bytes, more than any run writes; remove it")
 

@@ -28,7 +28,7 @@ def write_error(error: OSError, path: Path) -> LoadstoneError:
     """The one line for a person about a failed write: no space is theirs to mend, the rest is not."""
     if error.errno in _NO_SPACE:
         return UserError(
-            f"{path}: no space left to write; finished trials are kept: free some space and go on with --resume"
+            f"{path}: no space left to write; finished trials are kept: free some space and continue with --resume"
         )
     return LoadstoneError(f"{path}: cannot be written: {error.strerror}; finished trials are kept")
 

@@ -237,7 +237,7 @@ def read_trials(path: Path) -> tuple[list[TrialRecord], list[str]]:
     times = Counter((t.trial, t.facts.get("attempt", 1)) for t in trials)
     twice = [f"{name} (attempt {attempt})" for (name, attempt), number in times.items() if number > 1]
     if twice:
-        notes.append(f"{file.name}: of attempts that stand there more than once the last counts: {', '.join(twice)}.")
+        notes.append(f"{file.name}: of attempts that are recorded more than once the last counts: {', '.join(twice)}.")
     return trials, notes
 
 

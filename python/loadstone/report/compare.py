@@ -1,6 +1,5 @@
 """The outcome of `loadstone compare`: for a terminal, as Markdown, and as JSON."""
 
-import re
 from collections.abc import Iterator, Sequence
 from math import log
 from typing import Literal
@@ -14,8 +13,8 @@ from loadstone.analyse.model import Comparison
 from loadstone.judge.verdict import Piece
 from loadstone.message import Message, Recorded
 from loadstone.plan.looks import BLOCKS_MIN
+from loadstone.report import fold, verdicts
 from loadstone.report import format as fmt
-from loadstone.report import verdicts
 from loadstone.report.json_report import json_text
 
 Kind = Literal["declared", "ad hoc", "two runs"]
@@ -30,7 +29,6 @@ _INTERLEAVE = (
     "To decide it, measure both in one run, interleaved: make what differs a factor of the experiment, "
     "and declare a comparison of its levels."
 )
-_FIGURES = re.compile(r"[0-9][0-9.,]*")
 _ORDER = ("faster", "mixed", "equivalent", "undecided", "not_decidable")
 """What is decided stands first, and within each kind the largest difference."""
 UNCERTAIN = log(1.5)
@@ -168,15 +166,12 @@ def _plural(word: str, number: int) -> str:
 
 def warnings(report: CompareReport) -> list[str]:
     """The warnings of what has a line; those that differ in their figures only become one, the first as an example."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for one in telling(report):
-        for warning in one.warnings:
-            said = fmt.sentence(warning)
-            found.setdefault(_FIGURES.sub("#", said), []).append((_name(one), said))
-    return [_together(alike, len(telling(report))) for alike in found.values()]
+    pairs = telling(report)
+    found = fold.folded((_name(one), warning) for one in pairs for warning in one.warnings)
+    return [_together(alike, len(pairs)) for alike in found]
 
 
-def _together(alike: list[tuple[str, str]], pairs: int) -> str:
+def _together(alike: Sequence[fold.Warned], pairs: int) -> str:
     name, warning = alike[0]
     if len({said for _, said in alike}) == 1 and len(alike) == pairs:
         return warning

@@ -148,7 +148,7 @@ def rate_with_bound(per_second: float | None, found: Bound | None) -> str:
         return rate(per_second)
     if said != NO_BOUND:
         return f"{rate(per_second)} (up to {said})"
-    why = "the generator was the limit" if (found.generator or 0.0) >= UNBOUNDED else "others took its CPU time"
+    why = "the generator was the limit" if (found.generator or 0.0) >= UNBOUNDED else "other programs took its CPU time"
     return f"{rate(per_second)} ({NO_BOUND}: {why})"
 
 

@@ -4,7 +4,6 @@ from loadstone.analyse.model import LessonVerdict
 from loadstone.message import Message, message
 from loadstone.report import format as fmt
 
-HEADING = "What went wrong then, and what shows here"
 _VERDICTS: dict[LessonVerdict, Message] = {
     "caught": message("lesson_caught"),
     "did_not_happen": message("lesson_did_not_happen"),
@@ -15,6 +14,11 @@ _MEANINGS: dict[LessonVerdict, Message] = {
     "did_not_happen": message("lesson_did_not_happen_meaning"),
     "unknown": message("lesson_unknown_meaning"),
 }
+
+
+def heading() -> str:
+    """What stands above the lessons."""
+    return fmt.sentence(message("lessons_heading"))
 
 
 def lesson_verdict(verdict: LessonVerdict) -> str:

@@ -26,7 +26,7 @@ def badges(analysis: Analysis) -> list[tuple[str, str]]:
     """Short labels for what kind of run this was, each with its explanation."""
     found = []
     if comparison := fmt.sentence(analysis.comparison):
-        found.append((comparison, "What this run may say about differences between conditions."))
+        found.append((comparison, "What this run can show about differences between conditions."))
     if analysis.quick:
         found.append(("quick", "Shorter trials than the full study."))
     if analysis.as_published:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from loadstone.analyse.model import Analysis, Row
 from loadstone.judge.verdict import Bound
+from loadstone.message import Message, message
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
 from loadstone.spec.levels import identity
@@ -14,16 +15,14 @@ GOOD_WITHIN = 0.10
 """A figure is good where its bound and, if it has an interval, half of the interval's width are at most this share."""
 _SHOWN_MAX = 2
 _REASONS = {
-    "generator": "the generator may have been the limit",
-    "taken": "other programs took CPU time",
-    "both": "the generator and other programs together",
-    "unknown": "what limited them could not be observed",
-    "interval": "the interval is wider",
-    "suspect": "a check doubts them",
-    "missing": "not measured",
+    "generator": message("trust_generator"),
+    "taken": message("trust_taken"),
+    "both": message("trust_both"),
+    "unknown": message("trust_unknown"),
+    "interval": message("trust_interval"),
+    "suspect": message("trust_suspect"),
+    "missing": message("trust_missing"),
 }
-
-
 _BY_CHECK = {"gain": "generator", "taken": "taken"}
 """Checks that refuse a figure because its bound is too far away."""
 
@@ -53,7 +52,7 @@ def trust(analysis: Analysis) -> Trust:
     """Count the good figures. A condition without a figure counts as one that is not good."""
     failed = {view.trial: _failed(view.checks) for view in analysis.trials if view.verdict == "invalid"}
     rows = different_rows(analysis)
-    reasons = [_why_not(row, failed) for row in rows]
+    reasons = [fmt.sentence(_why_not(row, failed)) for row in rows]
     once = sum(not why and row.goodput_interval is None for row, why in zip(rows, reasons, strict=True))
     others = Counter(filter(None, reasons)).most_common()
     return Trust(reasons.count(""), once, len(rows), tuple(others))
@@ -63,26 +62,24 @@ def trust_text(analysis: Analysis) -> str:
     """`3 of 54 figures good within 10 %; 38: their bounds are small, ...; 9: the interval is wider`."""
     found = trust(analysis)
     if not found.of:
-        return "No table was measured"
-    sure = found.good - found.once
-    said = f"{sure} of {found.of} {'figure' if found.of == 1 else 'figures'} good within {fmt.percent(GOOD_WITHIN)}"
-    if found.once:
-        said += f"; {found.once}: their bounds are small, measured too seldom for an interval"
-    shown = [f"{number}: {why}" for why, number in found.others[:_SHOWN_MAX]]
+        return fmt.sentence(message("trust_no_table"))
+    shown = [message("trust_others", figures=number, why=why) for why, number in found.others[:_SHOWN_MAX]]
     if len(found.others) > _SHOWN_MAX:
-        shown.append(f"{sum(number for _, number in found.others[_SHOWN_MAX:])}: other reasons")
-    return f"{said}; {'; '.join(shown)}" if shown else said
+        left = sum(number for _, number in found.others[_SHOWN_MAX:])
+        shown.append(message("trust_others", figures=left, why=message("trust_other_reasons")))
+    good = {"good": found.good - found.once, "once": found.once, "of": found.of}
+    return fmt.sentence(message("trust", **good, within_share=GOOD_WITHIN, others=shown))
 
 
-def _why_not(row: Row, failed: Mapping[str, str]) -> str:
-    """Why a row's figure is not good; empty where it is."""
+def _why_not(row: Row, failed: Mapping[str, str]) -> Message | None:
+    """Why a row's figure is not good; None where it is."""
     if row.verdict in ("missing", "invalid") or row.goodput_per_s is None:
         check = next((failed[trial] for trial in row.trials if failed.get(trial)), "")
         if not row.trials:
             return _REASONS["missing"]
-        return (
-            _REASONS[_BY_CHECK[check]] if check in _BY_CHECK else f"failed the check '{check}'" if check else "invalid"
-        )
+        if check in _BY_CHECK:
+            return _REASONS[_BY_CHECK[check]]
+        return message("trust_failed", check=check) if check else message("trust_invalid")
     if row.bound is None or not (_is_bounded(row.bound) or _is_paced(row)):
         return _REASONS["unknown"]
     if fmt.bound_share(row.bound) > GOOD_WITHIN:
@@ -92,7 +89,7 @@ def _why_not(row: Row, failed: Mapping[str, str]) -> str:
         return _REASONS[max(alone, key=lambda name: parts[name]) if alone else "both"]
     if row.goodput_interval is not None and half_width(row.goodput_interval) > GOOD_WITHIN:
         return _REASONS["interval"]
-    return _REASONS["suspect"] if row.verdict == "suspect" else ""
+    return _REASONS["suspect"] if row.verdict == "suspect" else None
 
 
 def is_well_bounded(row: Row) -> bool:

@@ -1,7 +1,6 @@
 """Comparisons in sentences and figures, the same in every format."""
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -9,6 +8,7 @@ from loadstone.analyse.model import Analysis, Comparison, Ended, Family
 from loadstone.judge.verdict import Side, Verdict, VerdictKind
 from loadstone.message import Message, message
 from loadstone.report import format as fmt
+from loadstone.report.fold import folded
 from loadstone.report.text.english.metrics import metric_text
 
 MARKS: dict[VerdictKind, str] = {
@@ -30,8 +30,6 @@ _ENDED: dict[Ended, Message] = {
     "two separate runs": message("ended_two_runs"),
 }
 """Why a comparison got no more blocks."""
-_VARYING = re.compile(r"\(.*\)|[\w-]*[0-9][\w.,-]*")
-"""Figures, names of trials and what stands in brackets: warnings that differ in these only say the same."""
 
 
 class Interval(NamedTuple):
@@ -160,13 +158,8 @@ def blocks_ratio(verdict: Verdict, log_ratio: float | None) -> str:
 
 def together(comparisons: Sequence[Comparison]) -> list[str]:
     """The pairs' warnings; those that differ in figures and names only become one, with the first as an example."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for comparison in comparisons:
-        for warning in comparison.warnings:
-            said = fmt.sentence(warning)
-            found.setdefault(_VARYING.sub("#", said), []).append((title(comparison), said))
     lines = []
-    for alike in found.values():
+    for alike in folded((title(one), warning) for one in comparisons for warning in one.warnings):
         name, first = alike[0]
         if len(alike) == 1:
             lines.append(f"{name}: {first}")

@@ -84,7 +84,7 @@ def _level_problem(path: Path, factor: str, level: str) -> tuple[Path, str]:
     learn(level)
     place = ".".join(map(str, path))
     return ("factors", factor, "levels"), (
-        f"a level is the secret of {place}, and levels stand in every report; write ${{env:NAME}} as the level, "
+        f"a level is the secret of {place}, and levels are printed in every report; write ${{env:NAME}} as the level, "
         f"or a name for it and the secret under `values`"
     )
 

@@ -46,6 +46,7 @@ def _factor(experiment: Experiment, name: str, factor: Factor) -> None:
             raise error((*at, "levels", index), f"'{text}' is {'given twice' if text else 'empty'}; remove it")
     if factor.default is not None and not is_level(factor.default, factor.levels):
         raise error((*at, "default"), no_level(factor.default, name, factor.levels))
+    _off_by_default(experiment, name, factor)
     for level, values in factor.values.items():
         if level not in texts:
             raise error((*at, "values", level), no_level(level, name, factor.levels))
@@ -55,6 +56,21 @@ def _factor(experiment: Experiment, name: str, factor: Factor) -> None:
     without = [text for text in texts if text not in factor.values]
     if factor.values and without:
         raise error((*at, "values"), f"the level '{without[0]}' has no values; write them")
+
+
+def _off_by_default(experiment: Experiment, name: str, factor: Factor) -> None:
+    """They are levels, some are left, and so is the one that stands where a table names none."""
+    at: Path = ("factors", name, "off_by_default")
+    if not factor.off_by_default:
+        return
+    check_levels_once(experiment, at, name, factor.off_by_default)
+    if not factor.on_by_default:
+        raise experiment.source.error(at, f"turns off every level of {name}; leave at least one out of it")
+    if not is_level(factor.usual, factor.on_by_default):
+        usual = level_text(factor.usual)
+        remedy = f"leave it out, or name another level as 'default: {level_text(factor.on_by_default[0])}'"
+        problem = f"'{usual}' is the level where a table or a comparison names none, and must be on; {remedy}"
+        raise experiment.source.error(at, problem)
 
 
 def _tables(experiment: Experiment) -> None:

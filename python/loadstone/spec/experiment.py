@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
-from loadstone.spec.levels import Level
+from loadstone.spec.levels import Level, is_level
 from loadstone.spec.problems import listed, nearest
 from loadstone.spec.source import Source
 from loadstone.spec.subjects import manifest_path
@@ -84,6 +84,8 @@ class Factor(SpecPart):
 
     levels: tuple[Level, ...] = Field(min_length=1, max_length=LEVELS_MAX)
     default: Level | None = None
+    off_by_default: tuple[Level, ...] = ()
+    """Levels that are measured only where `--only` names them; what they alone need is not started otherwise."""
     unit: str = ""
     title: str = ""
     values: dict[str, dict[str, Level]] = {}
@@ -93,6 +95,11 @@ class Factor(SpecPart):
     def usual(self) -> Level:
         """The level of conditions whose table does not vary this factor."""
         return self.levels[0] if self.default is None else self.default
+
+    @property
+    def on_by_default(self) -> tuple[Level, ...]:
+        """The levels that are measured where `--only` does not name the factor."""
+        return tuple(level for level in self.levels if not is_level(level, self.off_by_default))
 
 
 class Table(SpecPart):

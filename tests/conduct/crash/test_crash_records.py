@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -20,6 +20,7 @@ from ...fakes import DONE, FakeParts, FullFile
 from ..fake_rig import FakeRig
 
 Open = Callable[..., FakeRig]
+PATIENCE_S = 60.0
 
 
 class Killable(FakeServer):
@@ -216,8 +217,15 @@ def test_what_is_recorded_is_not_done_again(lab: Lab) -> None:
 
 
 def test_a_process_that_took_the_id_is_spared(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    starts = iter([1, 2])
-    monkeypatch.setattr("loadstone.conduct.crash.killer.started", lambda _: next(starts))
-    lab.rig.driver.at = {"end": lambda: time.sleep(0.05)}
+    starts, compared = [1, 2], threading.Event()
+
+    def started(_: int) -> int:
+        if len(starts) == 1:
+            compared.set()
+        return starts.pop(0)
+
+    monkeypatch.setattr("loadstone.conduct.crash.killer.started", started)
+    lab.rig.driver.at = {"end": lambda: bool(compared.wait(PATIENCE_S))}
     assert lab.one().failure == "it ended before it was killed"
+    assert compared.is_set()
     assert lab.server.process is not None

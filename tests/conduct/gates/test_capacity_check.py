@@ -8,13 +8,14 @@ import pytest
 
 from loadstone.conduct.gates.preflight import ask_users_parts
 from loadstone.errors import OutOfRoom, UserError
+from loadstone.judge.validity.checks import BOUNDS
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.report.text.sentences import text as sentence
-from loadstone.software.redis import capacity as module
+from loadstone.software.redis import capacity
 from loadstone.software.redis.capacity import MemoryUse
 from loadstone.spec.load_settings import load_experiment
 
-from ..conftest import Rig, UsersRedis, experiment_text
+from ..conftest import Rig, UsersRedis, check_of, experiment_text
 
 Start = Callable[..., UsersRedis]
 Open = Callable[[str], Rig]
@@ -60,7 +61,7 @@ def test_an_evicting_policy_meets_foreign_keys(users_redis: Start) -> None:
     assert said.startswith(f"server redis (127.0.0.1:{theirs.port}): the run may store ")
     for word in (
         "policy allkeys-lru",
-        f"throw keys of others away ({FOREIGN:,} keys there)",
+        f"evict keys of others ({FOREIGN:,} keys there)",
         " MB are free (maxmemory ",
         "13 MB there",
         "raise maxmemory",
@@ -87,7 +88,7 @@ def test_a_cache_that_no_one_else_uses_may_overflow(users_redis: Start) -> None:
         client.mset({f"loadstone:left:{number}": "x" for number in range(2500)})
         assert not refusal(theirs, **BIG)
         client.set("theirs", 1)
-        assert "throw keys of others away" in refusal(theirs, **BIG), "one is enough"
+        assert "evict keys of others" in refusal(theirs, **BIG), "one is enough"
 
 
 def test_without_eviction_the_writes_of_others_would_fail(users_redis: Start) -> None:
@@ -106,7 +107,7 @@ def test_keys_that_expire_are_those_that_volatile_policies_throw_away(users_redi
     assert "refuse the writes of others" in refusal(theirs, **BIG), "none of them expires"
     with theirs.client() as client:
         client.expire("theirs:1", 1000)
-    assert "throw keys of others away (1 keys there expire)" in refusal(theirs, **BIG)
+    assert "evict keys of others (1 keys there expire)" in refusal(theirs, **BIG)
 
 
 def test_the_machine_has_no_room(users_redis: Start, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +118,7 @@ def test_the_machine_has_no_room(users_redis: Start, monkeypatch: pytest.MonkeyP
     class Little:
         available = MIB
 
-    monkeypatch.setattr(module.psutil, "virtual_memory", Little)
+    monkeypatch.setattr(capacity.psutil, "virtual_memory", Little)
     assert "its machine has 1.0 MB of memory free" in refusal(theirs, **BIG)
 
 
@@ -172,11 +173,9 @@ def test_the_run_ends_at_the_first_loss_and_keeps_the_trial_as_invalid(
 
 def test_a_server_of_ours_may_overflow(rig: Open) -> None:
     """It is judged: the trial is invalid, and the run goes on."""
-    run = rig(
-        experiment_text(
-            "{kind: embedded, settings: {maxmemory: 6mb, maxmemory-policy: allkeys-lru}}", measure="500 ms", **BIG
-        )
-    )
+    settings = "{kind: embedded, settings: {maxmemory: 6mb, maxmemory-policy: allkeys-lru}}"
+    until_done = "users: 4, operations_per_user: 500"  # 2,000 writes to 1,000 keys, however long they take
+    run = rig(experiment_text(settings, **BIG).replace("users: 4", until_done))
     record = run.trial(operation="set")
     assert record.verdict == "invalid"
     assert next(check for check in record.checks if check.name == "evicted_keys").verdict == "invalid"
@@ -186,7 +185,9 @@ def test_a_server_with_room_is_loaded_to_the_end(users_redis: Start, rig: Open) 
     theirs = users_redis()
     filled(theirs, "allkeys-lru", 20 * MIB)
     record = rig(text(theirs, measure="600 ms", **SMALL)).trial(operation="set")
-    assert record.verdict != "invalid", [check for check in record.checks if check.verdict == "invalid"]
+    of_the_machine = BOUNDS | {"little"}  # a busy one takes time from the generator and from the server
+    assert [check for check in record.checks if check.verdict == "invalid" and check.name not in of_the_machine] == []
+    assert {check_of(record, name).verdict for name in ("finished", "evicted_keys")} == {"valid"}
     with theirs.client() as client:
         assert client.dbsize() == FOREIGN
 

@@ -15,7 +15,10 @@ from loadstone.plan.run_plan import RunPlan
 from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.spec.built_in import names
 
-MARIADB = "mariadb://me:it@127.0.0.1:1/loadstone"
+DATABASES = {
+    "mariadb": "mariadb://me:it@127.0.0.1:1/loadstone",
+    "postgresql": "postgresql://u:p@127.0.0.1:1/",
+}
 PlanOf = Callable[..., RunPlan]
 
 
@@ -34,10 +37,11 @@ def plan_on(url: str, experiment: str | Path, **changes: object) -> RunPlan:
     """The plan of an experiment with servers of the user's in the place of its own."""
     written = requested_experiment(RunOptions(experiment=str(experiment)))
     theirs = tuple(
-        f"{name}={MARIADB if registry.software_of(settings).name == 'mariadb' else url}"
+        f"{name}={DATABASES.get(registry.software_of(settings).name, url)}"
         for name, settings in written.servers.items()
     )
-    options = RunOptions(experiment=str(experiment), servers=theirs, seed=1, **changes)  # type: ignore[arg-type]
+    on = tuple(f"factors.{name}.off_by_default=[]" for name, one in written.factors.items() if one.off_by_default)
+    options = RunOptions(experiment=str(experiment), servers=theirs, set=on, seed=1, **changes)  # type: ignore[arg-type]
     return requested_plan(requested_experiment(options), options)
 
 
@@ -81,7 +85,12 @@ def test_the_example_passes(app_with: Callable[[str, str], Path]) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "place", "why"),
     [
-        ("SADD loadstone:subject:post {id}", "COPY loadstone:a other", "data 'posts'", "its key 'other' is not ours"),
+        (
+            "SADD loadstone:subject:post {id}",
+            "COPY loadstone:a other",
+            "data 'posts'",
+            "its key 'other' is not loadstone's",
+        ),
         ("SADD loadstone:subject:post {id}", "FLUSHALL loadstone:x", "data 'posts'", "it acts on the whole server"),
         ("SADD loadstone:subject:post {id}", 'SADD loadstone:x "{id}', "data 'posts'", "its quotes are not closed"),
         (

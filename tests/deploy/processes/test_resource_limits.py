@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from tests.servers import is_gone, wait_until
 
 from loadstone.deploy.limit_in_force import LimitInForce
-from loadstone.deploy.processes import resource_limits as module
+from loadstone.deploy.processes import resource_limits
 from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings
 from loadstone.deploy.processes.resource_limits import Limited, Limits, limit, limits_in_force
 from loadstone.deploy.processes.workspace import Workspace, sweep
@@ -153,7 +153,7 @@ def test_where_there_are_none_the_reason_is_reported(
     (tmp_path / "cgroup.controllers").write_text("pids\n")
     table = tmp_path / "mountinfo"
     table.write_text(mounts.format(tmp_path))
-    monkeypatch.setattr(module, "MOUNTS", table)
+    monkeypatch.setattr(resource_limits, "MOUNTS", table)
     limits = Limits(cpu=0.5)
     limited = limit(limits, workspace)
     assert limited.groups == ()
@@ -169,7 +169,7 @@ def test_a_group_that_cannot_be_made_is_reported(
 ) -> None:
     table = tmp_path / "mountinfo"
     table.write_text(f"30 24 0:26 / {tmp_path}/gone rw - cgroup cgroup rw,cpu\n")
-    monkeypatch.setattr(module, "MOUNTS", table)
+    monkeypatch.setattr(resource_limits, "MOUNTS", table)
     limited = limit(Limits(cpu=0.5), workspace)
     assert limited.unavailable is not None
     assert "cannot be made" in limited.unavailable

@@ -42,7 +42,7 @@ def test_others_who_read_from_the_users_server_hide_the_hit_rate(result_of: Resu
 
     found = result_of("hit_rate", injectors.becomes_reads, others_read, theirs)
     assert found.verdict == "unknown"
-    assert "Others read from this server" in text(found.reason)
+    assert "Other clients read from this server" in text(found.reason)
 
 
 def test_a_server_that_counts_no_lookups_is_unknown(result_of: ResultOf, injectors: ModuleType) -> None:

@@ -136,7 +136,7 @@ def test_a_study_of_an_application_opens_whole(browser: webdriver.Chrome, study:
     assert browser.get_log("browser") == []
     assert requests_of(browser) == [study.as_uri()]
     assert ask(browser, "document.querySelectorAll('figure.drawn .live svg.marks').length") == 5
-    browser.execute_script("document.querySelectorAll('details.seen').forEach((d) => { d.open = true; })")
+    browser.execute_script("document.querySelectorAll('details.observed').forEach((d) => { d.open = true; })")
     assert ask(browser, "document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
     for section in ("crashes", "lessons"):
         assert ask(browser, f"document.getElementById('{section}').clientHeight") > 100

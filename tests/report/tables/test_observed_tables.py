@@ -10,13 +10,13 @@ from loadstone.record.facts import AvgMax
 from loadstone.report.csv import csv_tables as csv_report
 from loadstone.report.html import html_report as html
 from loadstone.report.markdown import markdown_report as markdown
-from loadstone.report.tables.observed_tables import HEADING, ObservedTable, seen_tables
+from loadstone.report.tables.observed_tables import HEADING, ObservedTable, observed_in
 
 VMSTAT = ["r", "b", "swpd", "free", "buff", "cache", "si", "so", "bi", "bo", "in", "cs", "us", "sy", "id", "wa", "st"]
 
 
 def tables(analysis: Analysis, place: int = 0) -> dict[str, ObservedTable]:
-    return {table.title.partition(" (")[0]: table for table in seen_tables(analysis, analysis.tables[place])}
+    return {table.title.partition(" (")[0]: table for table in observed_in(analysis, analysis.tables[place])}
 
 
 def texts(table: ObservedTable, line: int = 0) -> dict[str, str]:
@@ -81,7 +81,7 @@ def test_what_no_condition_has_gets_no_column(application: Analysis) -> None:
 def test_a_plain_run_of_redis_says_nothing_of_it(analysis: Analysis, application: Analysis) -> None:
     row = application.tables[0].rows[1]
     plain = seeing(analysis, host=row.seen["host"], redis=row.seen["redis"], generator=row.seen["generator"])
-    assert seen_tables(plain, plain.tables[0]) == []
+    assert observed_in(plain, plain.tables[0]) == []
     assert HEADING not in markdown.render(plain)["report.md"].decode()
     assert HEADING not in html.render(plain)["report.html"].decode()
     assert [row["free_kib_max"] for row in rows_of(plain, "host.csv")] == ["2900000.0"]
@@ -89,9 +89,9 @@ def test_a_plain_run_of_redis_says_nothing_of_it(analysis: Analysis, application
 
 def test_an_application_that_is_not_ours_is_one_too(application: Analysis) -> None:
     remote = seeing(application, host=application.tables[0].rows[0].seen["host"])
-    assert seen_tables(remote, remote.tables[0]) == []
+    assert observed_in(remote, remote.tables[0]) == []
     named = remote.model_copy(update={"environment": {"subjects": {"app": {"ours": False}}}})
-    assert [table.title.partition(" (")[0] for table in seen_tables(named, named.tables[0])] == ["The machine"]
+    assert [table.title.partition(" (")[0] for table in observed_in(named, named.tables[0])] == ["The machine"]
 
 
 def test_markdown_has_a_section_of_whole_tables(application: Analysis) -> None:
@@ -107,7 +107,7 @@ def test_markdown_has_a_section_of_whole_tables(application: Analysis) -> None:
 
 def test_the_page_folds_it_away(application: Analysis) -> None:
     text = html.render(application)["report.html"].decode()
-    assert text.count('<details class="seen">') == 2
+    assert text.count('<details class="observed">') == 2
     assert '<abbr title="Context switches a second.">cs</abbr>' in text
 
 

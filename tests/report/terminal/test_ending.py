@@ -12,7 +12,7 @@ from tests.verdicts import verdict
 from loadstone.analyse.model import Analysis, CrashRow, CrashTable, Row
 from loadstone.judge.verdict import Bound
 from loadstone.live.progress import RunProgress
-from loadstone.message import as_written
+from loadstone.message import as_written, message
 from loadstone.options import RunOptions, requested_experiment, requested_plan
 from loadstone.overview import announce
 from loadstone.report.csv import csv_tables as csv
@@ -176,10 +176,11 @@ def test_a_whole_run_has_at_most_60_lines_where_there_is_no_terminal(bounded: An
             progress.trial(trial.name, f"set, {number} kB", f"trial {number} of {len(trials)}")
             progress.live(100_000.0 + number, 1_000_000, "measure")
             now[0] += 180 / len(trials)
-            reasons = [f"The rate rose from {number} a second to {2 * number}.", f"{number} % of the time was lost."]
-            progress.finished(
-                ("valid", "suspect", "invalid")[number % 3], list(map(as_written, reasons)), in_block=number > 52
-            )
+            reasons = [
+                message("check.warm_up.changed", first=number, last=2 * number + 1),
+                message("check.swap.moved", megabytes=number),
+            ]
+            progress.finished(("valid", "suspect", "invalid")[number % 3], reasons, in_block=number > 52)
             if number in (80, 120):
                 said = [verdict("faster", 12, 9, 15), verdict("undecided", 3, -1, 7)]
                 progress.look("storage", 8, "go on" if number == 80 else "last look", said, ["a against b", "c"])

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from loadstone.analyse.model import Analysis
-from loadstone.message import as_written
+from loadstone.message import Message, as_written, message
 from loadstone.report.format import sentence
 from loadstone.report.terminal import terminal_report as terminal
 from loadstone.report.verdicts import verdict_text
@@ -99,17 +99,24 @@ def test_verdicts_come_first_a_line_a_pair(judged: Analysis) -> None:
     assert f"  ! lettuce against jedis, 16 workers: {warning}" in lines
 
 
+def left_out(block: int) -> Message:
+    trials = [message("trial_invalid", trial=f"storage-b0{block}-001", checks=["swap"])]
+    why = message("block_trials_invalid", trials=trials)
+    return message(
+        "blocks_left_out", left_out=1, of=block + 7, blocks=[message("block_left_out", block=block, why=why)]
+    )
+
+
 def test_warnings_that_say_the_same_are_said_once(judged: Analysis) -> None:
     family = judged.families[0]
     pairs = [
-        one.model_copy(update={"warnings": [as_written(f"{number} of 12 blocks left out (storage-b0{number}-001).")]})
-        for number, one in enumerate(family.comparisons, 1)
+        one.model_copy(update={"warnings": [left_out(number)]}) for number, one in enumerate(family.comparisons, 1)
     ]
     text = printed(
         judged.model_copy(update={"families": [family.model_copy(update={"comparisons": pairs})], "tables": []}), 160
     )
     assert text.count("blocks left out") == 1
-    first = "string against json, 1 kB, 8 workers: 1 of 12 blocks left out (storage-b01-001)."
+    first = "string against json, 1 kB, 8 workers: 1 of 8 blocks left out, by the checks of their trials: "
     assert f"! 5 of 5 pairs, for example {first}" in text
 
 

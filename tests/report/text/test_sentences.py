@@ -2,17 +2,19 @@
 
 import ast
 import inspect
+from functools import cache
 from pathlib import Path
 from string import Formatter
 
 import pytest
 
 from loadstone.message import Message, as_written, message
-from loadstone.report.text.sentences import ENGLISH, LANGUAGES, text
+from loadstone.report.text.sentences import ENGLISH, GLOSSARIES, LANGUAGES, text
 
 PACKAGE = Path(__file__).parents[3] / "python" / "loadstone"
 
 
+@cache
 def made() -> list[tuple[str, str, frozenset[str] | None]]:
     """Where a message is made, its kind, and its figures (None: they are not written out)."""
     found: list[tuple[str, str, frozenset[str] | None]] = []
@@ -52,6 +54,12 @@ def test_every_message_has_its_sentence(where: str, kind: str, figures: frozense
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_language_has_all_sentences(language: str) -> None:
     assert LANGUAGES[language].keys() == ENGLISH.keys()
+
+
+def test_every_language_explains_the_same_terms() -> None:
+    assert GLOSSARIES.keys() == LANGUAGES.keys()
+    english = {group: set(terms) for group, terms in GLOSSARIES["en"].items()}
+    assert all({group: set(terms) for group, terms in found.items()} == english for found in GLOSSARIES.values())
 
 
 def test_no_sentence_is_left_over() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.monitors import values
 
-from loadstone.software.host import monitor as host
+from loadstone.software.host import monitor as host_monitor
 from loadstone.software.host.monitor import HostMonitor
 
 pytestmark = pytest.mark.alone
@@ -41,9 +41,9 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 @pytest.fixture
 def proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(host, "PROC", tmp_path)
-    monkeypatch.setattr(host, "PAGE_KIB", 4)
-    monkeypatch.setattr(host, "HUGE_PAGES", tmp_path / "huge_pages")
+    monkeypatch.setattr(host_monitor, "PROC", tmp_path)
+    monkeypatch.setattr(host_monitor, "PAGE_KIB", 4)
+    monkeypatch.setattr(host_monitor, "HUGE_PAGES", tmp_path / "huge_pages")
     (tmp_path / "huge_pages").write_text("[always] madvise never\n")
     (tmp_path / "sys" / "vm").mkdir(parents=True)
     (tmp_path / "sys" / "vm" / "overcommit_memory").write_text("2\n")
@@ -104,9 +104,9 @@ def test_vmstat_says_the_same() -> None:
     """vmstat's first line holds averages since the machine started, which can be held against exactly."""
     said = subprocess.run(["vmstat"], capture_output=True, text=True, check=True).stdout.splitlines()
     theirs = dict(zip(said[1].split(), map(float, said[2].split()), strict=True))
-    reading = host._read_proc()
+    reading = host_monitor._read_proc()
     since_s = sum(reading.cpu_times["cpu"]) / os.sysconf("SC_CLK_TCK")  # of all CPUs, as this line of vmstat has it
-    shares = host._shares("cpu", reading.growing())
+    shares = host_monitor._shares("cpu", reading.growing())
     assert set(HostMonitor.METRICS) - {"busy", "stolen", "huge_pages_always", "overcommit_memory"} <= set(theirs)
     for name in ("us", "sy", "id", "wa", "st"):
         assert theirs[name] == pytest.approx(shares[name], abs=1.6), name
@@ -119,7 +119,7 @@ def test_vmstat_says_the_same() -> None:
 @linux
 @pytest.mark.skipif(shutil.which("vmstat") is None, reason="no vmstat here")
 def test_vmstat_beside_it_says_the_same_of_the_same_seconds() -> None:
-    before = host._read_proc().gauges
+    before = host_monitor._read_proc().gauges
     with subprocess.Popen(["vmstat", "1", "3"], stdout=subprocess.PIPE, text=True) as vmstat:
         assert vmstat.stdout is not None
         lines = [vmstat.stdout.readline().split() for _ in range(3)]
@@ -130,7 +130,7 @@ def test_vmstat_beside_it_says_the_same_of_the_same_seconds() -> None:
     last = dict(zip(names, seconds[-1], strict=True))
     mean = {name: sum(column) / len(seconds) for name, column in zip(names, zip(*seconds, strict=True), strict=True)}
     assert set(ours) == set(names) - {"gu"}
-    memory_kib = host._table(host.PROC / "meminfo")["MemTotal:"]
+    memory_kib = host_monitor._table(host_monitor.PROC / "meminfo")["MemTotal:"]
     for name in ("swpd", "free", "buff", "cache"):  # procps 4.0 keeps the memory of its start, others use it since
         low, high = sorted((before[name], ours[name]))
         assert low - 0.05 * memory_kib <= last[name] <= high + 0.05 * memory_kib, name
@@ -149,8 +149,8 @@ def test_a_kernel_that_does_not_tell_its_settings_is_passed_over(proc: Path, mon
 
 
 def test_other_systems_have_the_columns_that_psutil_knows() -> None:
-    reading = host._read_psutil()
+    reading = host_monitor._read_psutil()
     assert set(reading.gauges) == {"swpd", "free"}
     assert {"si", "so", "in", "cs", "bi", "bo"} <= set(reading.counters)
     assert reading.gauges["free"] > 1000
-    assert sum(host._shares("cpu", reading.growing()).values()) == pytest.approx(100)
+    assert sum(host_monitor._shares("cpu", reading.growing()).values()) == pytest.approx(100)

@@ -17,12 +17,13 @@ from tests.servers import Certificates, wait_until
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.drive_plan import Endpoint, Tls
-from loadstone.software.mariadb import local as module
+from loadstone.software.mariadb import local as mariadb_local
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.facts import differences
 from loadstone.software.mariadb.local import LocalMariaDb, MariaDbSettings, find
-from loadstone.software.mariadb.settings import DATABASE
 from loadstone.software.mariadb.url import MariaDbUrl, MariaDbUrlSettings, parse_mariadb_url
+from loadstone.software.sql import own_server
+from loadstone.software.sql.session import DATABASE
 
 pytestmark = pytest.mark.skipif(find("mariadbd") is None, reason="no MariaDB: scripts/apt installs it where it can")
 SETTINGS = {
@@ -89,7 +90,7 @@ def test_the_password_is_in_no_command_line_and_its_files_are_ours_alone(server:
     for pid in (server.pids["mariadb"], process.guard_pid):
         assert password not in " ".join(psutil.Process(pid).cmdline())
     holding = [path for path in process.workspace.path.iterdir() if path.is_file() and password in path.read_text()]
-    assert [path.name for path in holding] == [module.INIT]
+    assert [path.name for path in holding] == [mariadb_local.INIT]
     assert stat.S_IMODE(holding[0].stat().st_mode) == 0o600
 
 
@@ -188,11 +189,11 @@ def test_where_it_is_not_installed_the_remedy_is_reported(context: DeployContext
 
 
 def test_a_port_that_is_taken_is_left_to_the_other(context: DeployContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = module.free_port
+    real = own_server.free_port
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = other.getsockname()[1]
         ports = iter([taken])
-        monkeypatch.setattr(module, "free_port", lambda: next(ports, None) or real())
+        monkeypatch.setattr(own_server, "free_port", lambda: next(ports, None) or real())
         server = MariaDbSettings().server("mariadb")
         try:
             assert server.start(context).port != taken
@@ -332,10 +333,10 @@ def test_root_cannot_log_in_over_the_network(server: LocalMariaDb) -> None:
         ),
         (
             "ERROR: 1051  Unknown table 'mysql.tmp'\n2026-11-22 1:00:00 0 [ERROR] Aborting\nPlease check all",
-            "its log says: ERROR: 1051  Unknown table 'mysql.tmp'",
+            "its log: ERROR: 1051  Unknown table 'mysql.tmp'",
         ),
-        ("2026-11-22 1:00:00 0 [ERROR] Aborting on purpose", "its log says: Aborting on purpose"),
-        ("Segmentation fault", "its log says: Segmentation fault"),
+        ("2026-11-22 1:00:00 0 [ERROR] Aborting on purpose", "its log: Aborting on purpose"),
+        ("Segmentation fault", "its log: Segmentation fault"),
     ],
 )
 def test_an_end_during_the_start_is_reported_in_one_line(log: str, said: str) -> None:

@@ -1,5 +1,7 @@
 """What of PostgreSQL's SQL is sent to a server of the user's."""
 
+from pathlib import Path
+
 import pytest
 
 from loadstone.errors import UserError
@@ -82,6 +84,11 @@ def test_a_count_is_taken(text: str) -> None:
 def test_a_count_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(SqlProblem):
         require_counting(text)
+
+
+def test_the_built_in_application_may_make_its_tables() -> None:
+    schema = Path(__file__).parents[3] / "subjects/spring/src/main/resources/schema-postgresql.sql"
+    assert new_tables("schema", schema.read_text(), []) == ["post", "row_added"]
 
 
 def test_a_table_that_was_there_is_not_touched() -> None:

@@ -209,7 +209,7 @@ def test_a_binary_that_is_no_redis_is_said_in_its_own_message(context: DeployCon
     binary = tmp_path / "not-redis"
     binary.write_text("#!/bin/sh\necho I am not a server\n")
     binary.chmod(0o755)
-    assert "its log says: I am not a server" in refusal(ProcessSettings(binary=str(binary)), context)
+    assert "its log: I am not a server" in refusal(ProcessSettings(binary=str(binary)), context)
 
 
 def test_a_json_module_that_is_not_there_is_named(context: DeployContext) -> None:

@@ -6,7 +6,7 @@ from tests.monitors import values
 
 from loadstone.errors import ServerGone
 from loadstone.machine import steady_clock
-from loadstone.software.redis import monitor as observed
+from loadstone.software.redis import monitor as redis_monitor
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.local import LocalRedis
 from loadstone.software.redis.monitor import RedisMonitor, difference, snapshot
@@ -124,7 +124,7 @@ def test_a_server_that_refuses_all_but_info_is_queried_no_further(server: LocalR
 def test_a_crowded_server_is_not_queried_who_is_connected(
     control: RedisControl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(observed, "CLIENTS_MAX", 0)
+    monkeypatch.setattr(redis_monitor, "CLIENTS_MAX", 0)
     assert snapshot(control).monitor_clients is None
     assert "client|list" not in control.commandstats()
 

@@ -68,7 +68,7 @@ def test_something_that_is_not_redis(scripted: Script) -> None:
 
 def test_something_that_says_nothing(scripted: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "PROBE_S", 0.5)
-    assert "says nothing" in refusal(scripted(None).url)
+    assert "does not answer" in refusal(scripted(None).url)
 
 
 def test_something_that_hangs_up(scripted: Script) -> None:
@@ -167,7 +167,7 @@ def test_too_many_clients(user_redis: Start) -> None:
     theirs = user_redis("--maxclients", "1")
     with theirs.client() as client:
         client.ping()
-        assert "takes no more clients" in refusal(theirs.url)
+        assert "accepts no more clients" in refusal(theirs.url)
 
 
 def test_tls_verified_by_its_ca(user_redis: Start, debian_redis: Path, certificates: Certificates) -> None:

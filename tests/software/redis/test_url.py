@@ -118,7 +118,7 @@ def test_a_dead_server_of_the_user_s_is_gone_not_restarted(
     psutil.Process(theirs.pid).wait()
     assert is_gone(theirs.pid)
     assert not server.alive()
-    with pytest.raises(ServerGone, match="not ours to restart"):
+    with pytest.raises(ServerGone, match="does not restart what it did not start"):
         server.restart()
 
 

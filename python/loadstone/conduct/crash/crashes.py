@@ -12,6 +12,7 @@ from loadstone.conduct.crash.look_up import LookUp
 from loadstone.conduct.measurement import Measurement, PreparedTrial
 from loadstone.deploy.control import KeyStore
 from loadstone.deploy.deployed import Deployed
+from loadstone.deploy.provider import Step
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import DriveFailed, ServerGone, UserError
 from loadstone.machine import steady_clock
@@ -48,7 +49,8 @@ class Crashes:
         for number, one in enumerate(planned, 1):
             if one.crash.trial in done:
                 continue
-            self.measurement.progress.step(f"crash {number} of {len(planned)}: killing {one.crash.server} under load")
+            said = f"crash {number} of {len(planned)}: killing {one.crash.server} under load"
+            self.measurement.progress.step(Step(said, about=f"killing {one.crash.server} under load"))
             record = self._one(one)
             self.measurement.require_going_on()
             self.folder.add_crash(record)
@@ -62,7 +64,7 @@ class Crashes:
             if not victim.server.ours or pid is None:
                 return _without_result(one, "the server is not loadstone's own, and is never killed")
             if one.crash.look_up and (policy := _evicts(victim)):
-                why = f"the server may throw keys away by itself ({policy}); set maxmemory-policy noeviction"
+                why = f"the server may evict keys by itself ({policy}); set maxmemory-policy noeviction"
                 return _without_result(one, why)
             killer = Killer(pid, one.crash.after_s)
             with self.measurement.prepare(one.trial, ready) as prepared:
@@ -70,9 +72,7 @@ class Crashes:
         except (DriveFailed, ServerGone, UserError) as error:
             return _without_result(one, str(error))
         except PermissionError:
-            return _without_result(
-                one, "the server may not be killed by this user; run as root, or take kind: embedded"
-            )
+            return _without_result(one, "the server may not be killed by this user; run as root, or use kind: embedded")
         except ProcessLookupError:
             return _without_result(one, "the server was dead before the load began")
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loadstone.deploy.control import KeyStore
+from loadstone.deploy.provider import Step
 from loadstone.drive.outcome import Acknowledged
 from loadstone.plan.drive_plan import Plan, numbered_key
 from loadstone.plan.look_up import EXISTS
@@ -63,7 +64,8 @@ class LookUp:
             stored[batch] = self._versions_of([self._key(number) for number in batch])
             if time.monotonic() >= next_s:
                 next_s = time.monotonic() + 1.0
-                self.progress(f"looking up what was acknowledged: {start + len(batch):,} of {len(numbers):,} keys")
+                said = f"looking up what was acknowledged: {start + len(batch):,} of {len(numbers):,} keys"
+                self.progress(Step(said, about="looking up what was acknowledged"))
         stored[stored > begun] = 0
         return stored
 

@@ -73,8 +73,8 @@ def measuring(folder: Path, *, share: bool, remark: Callable[[str], None]) -> It
             stopping = next((one for one in others if one.uid in (0, os.geteuid()) or os.geteuid() != 0), None)
             if stopping is not None and not share:
                 raise UserError(
-                    f"another run measures on this machine: {stopping.label}; wait until it ends, or run beside it "
-                    "with --share-machine, which disturbs the figures of both"
+                    f"another run measures on this machine: {stopping.label}; wait until it ends, or run "
+                    "at the same time with --share-machine, which disturbs the figures of both"
                 )
             if own is not None and (note := _leave_note(own, folder)) is not None:
                 held.callback(_remove, own, note)

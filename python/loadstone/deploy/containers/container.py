@@ -150,7 +150,7 @@ class ContainerServer:
                 return self._run.start(recipe, context.progress)
             except PortTaken:
                 continue
-        raise UserError(f"server {self.name}: {PORT_TRIES} ports in a row were taken by others; try again")
+        raise UserError(f"server {self.name}: {PORT_TRIES} ports in a row were in use; try again")
 
     def restart(self) -> Endpoint:
         """Start the same container again, with its data and on its port."""

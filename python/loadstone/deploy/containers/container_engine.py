@@ -26,7 +26,7 @@ from docker.types import Ulimit
 from loadstone.bounds.replies import MISREAD, shortened
 from loadstone.deploy.containers import container_guard
 from loadstone.deploy.processes.resource_limits import Limits
-from loadstone.deploy.provider import Remark
+from loadstone.deploy.provider import Remark, Step
 from loadstone.errors import UserError
 from loadstone.secrecy.known_secrets import forms
 
@@ -122,7 +122,7 @@ class Engine:
             if time.monotonic() - reported > PULL_TELL_S:
                 reported = time.monotonic()
                 done = sum(status in ("Pull complete", "Already exists") for status in layers.values())
-                progress(f"pulling {image}: {done} of {len(layers)} layers")
+                progress(Step(f"pulling {image}: {done} of {len(layers)} layers", about=f"pulling {image}"))
 
     def make_network(self, name: str) -> None:
         """A network of that name, for containers of ours and no one else."""
@@ -222,7 +222,7 @@ def find_engine() -> Engine:
             except ENGINE_ERRORS as error:
                 looked.append(f"{path}: {message_of(error)}")
     raise UserError(
-        f"no container engine answers ({'; '.join(looked)}); {HOW_TO_START}, or take a server of another kind"
+        f"no container engine answers ({'; '.join(looked)}); {HOW_TO_START}, or use a server of another kind"
     )
 
 

@@ -78,7 +78,9 @@ class ContainerRun:
             try:
                 begin(container)
             except PortTaken:
-                raise UserError("its port was taken by another while it was down; end that one, or run again") from None
+                raise UserError(
+                    "its port was taken by another process while it was down; end that process, or run again"
+                ) from None
         self.process = self._find_process()
 
     def there(self) -> bool:

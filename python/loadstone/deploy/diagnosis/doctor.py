@@ -86,7 +86,7 @@ def _steal() -> Fact | None:
     value = f"{percent:.2f} % since the start"
     if percent > STEAL_LIMIT_PERCENT:
         return Fact(
-            "CPU steal", value, "warn", "the host gives this machine's time to others: use a quieter or dedicated one"
+            "CPU steal", value, "warn", "the host gives this machine's time to others: use a less busy or dedicated one"
         )
     return Fact("CPU steal", value, "ok")
 

@@ -100,7 +100,7 @@ class GuardedProcess:
         while True:
             message = self._hear(TELL_S)
             if message is None:
-                raise OSError(f"{self.workspace.path}: the guard of the process said nothing for {TELL_S:g} s")
+                raise OSError(f"{self.workspace.path}: the guard of the process did not answer for {TELL_S:g} s")
             if "failed" in message:
                 raise OSError(str(message["failed"]))
             if "started" in message:

@@ -69,7 +69,7 @@ class OwnServer(OneProcess, ABC):
                 continue
             self._read_back()
             return self._endpoint
-        raise UserError(f"server {self.name}: {PORT_TRIES} ports in a row were taken by others; try again")
+        raise UserError(f"server {self.name}: {PORT_TRIES} ports in a row were in use; try again")
 
     @abstractmethod
     def _write_files(self, folder: Path) -> None:

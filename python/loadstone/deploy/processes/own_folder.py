@@ -82,7 +82,7 @@ def require_safe_parents(path: str, owner: int | None = None) -> None:
         if status.st_uid not in _trusted(owner):
             raise OSError(errno.EPERM, f"it belongs to another user, {status.st_uid}", place)
         if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
-            raise OSError(errno.EPERM, "every user may replace what is in it; take that right away: chmod o-w", place)
+            raise OSError(errno.EPERM, "every user may replace what is in it; remove that permission: chmod o-w", place)
         if place == "/":
             return
         place = os.path.dirname(place)  # noqa: PTH120

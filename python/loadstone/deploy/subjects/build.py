@@ -13,7 +13,7 @@ from pathlib import Path
 from loadstone.deploy.processes.cache import cache_folder, only_one
 from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings
 from loadstone.deploy.processes.workspace import Workspace
-from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.provider import DeployContext, Step
 from loadstone.deploy.subjects.manifest import Build, Manifest
 from loadstone.errors import UserError
 
@@ -102,7 +102,8 @@ def _run(name: str, command: Sequence[str], place: Path, log: Path, timeout_s: f
                 raise UserError(f"subject {name}: build.timeout_s: not built within {timeout_s:g} s; its log is {log}")
             if now - reported >= TELL_EVERY_S:
                 reported = now
-                context.progress(f"building {name}: {command[0]}, {now - started:.0f} s")
+                said = f"building {name}: {command[0]}, {now - started:.0f} s"
+                context.progress(Step(said, about=f"building {name}: {command[0]}"))
             time.sleep(POLL_S)
     except OSError as error:
         raise UserError(f"subject {name}: build: {command[0]} cannot be run ({error}); install it") from None

@@ -14,7 +14,7 @@ from loadstone.bounds.replies import shortened
 from loadstone.errors import UserError
 from loadstone.secrecy.known_secrets import learn
 from loadstone.secrecy.places import secrets_of
-from loadstone.secrecy.text import REFERENCE as SECRET
+from loadstone.secrecy.text import REFERENCE as SECRET_REFERENCE
 from loadstone.spec.units import LONGEST_S
 
 FILE = "subject.yaml"
@@ -28,7 +28,7 @@ FACTS = ("host", "port", "user", "password", "database", "address", "tls", "ca_f
 
 
 def _no_references(text: str) -> str:
-    if REFERENCE.search(text) or SECRET.search(text):
+    if REFERENCE.search(text) or SECRET_REFERENCE.search(text):
         raise ValueError(
             "every user of the machine can read a command; name servers in 'environment' instead, secrets too"
         )

@@ -155,8 +155,9 @@ class LocalSubject:
         for server in unencrypted(written_as, settings.servers):
             context.progress(
                 Remark(
-                    f"{self.name}: {server} takes TLS, and nothing in the application's environment says so; unless it "
-                    f"is set to TLS by itself it logs in readably: add ${{{server}.tls}} or ${{{server}.jdbc_options}}"
+                    f"{self.name}: {server} uses TLS, and nothing in the application's environment says so; unless it "
+                    f"is configured for TLS elsewhere, its log-in is not encrypted: add ${{{server}.tls}} or "
+                    f"${{{server}.jdbc_options}}"
                 )
             )
         place = built(self._manifest, self._folder, context)

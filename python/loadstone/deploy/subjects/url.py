@@ -143,6 +143,6 @@ def _ask(name: str, endpoint: Endpoint) -> None:
         kind = _Slow if isinstance(error, TimeoutError) else UserError
         raise kind(f"{where}: {error_text(error)}; start it, or correct its URL") from None
     except NotHttp as error:
-        raise UserError(f"{where}: it does not speak HTTP ({error}); correct its URL") from None
+        raise UserError(f"{where}: it does not answer with HTTP ({error}); correct its URL") from None
     except (ValueError, http.client.HTTPException) as error:  # a host or a path that cannot be sent
         raise UserError(f"{where}: {error}; correct its URL") from None

@@ -20,7 +20,7 @@ LITTLE = Limit(0.95, 0.80, "", "S: below .95 users are missing, below .8 the dri
 POOL_WAIT = Limit(10, inf, "%", "J: beyond a tenth the pool is what is measured; that is named, not refused")
 CONNECTIONS = Limit(1, 10, "%", "J: the planned number in 99 % of the seconds; beyond a tenth it is another experiment")
 RECONNECTS = Limit(0, inf, "connections", "J: a connection that was lost had to be made again within the measurement")
-LOCAL_PORTS = Limit(0, 0, "connections", "X: what waits for a port of the generator's says nothing of the server")
+LOCAL_PORTS = Limit(0, 0, "connections", "X: waiting for a local port of the generator is not the server's time")
 WARM_UP = Limit(10, inf, "%", "S: first and last third differ by more than 10 %: not settled. At most suspect")
 WARM_UP_SHORTEST_S = 10.0
 """J: in a shorter measure phase a change is the machine's noise as often as a warm-up."""
@@ -30,7 +30,7 @@ WARM_UP_CORRELATION = 0.6
 """S: correlation of neighbouring intervals in the noise model."""
 WARM_UP_INTERVALS = 6
 """Fewer intervals than that cannot show a trend."""
-SAMPLES = Limit(100, 100, "operations", "J: so many must lie beyond the highest quantile that is printed")
+SAMPLES = Limit(100, 100, "operations", "J: the fewest operations beyond the highest quantile that is printed")
 
 
 def finished(evidence: TrialEvidence) -> CheckResult:

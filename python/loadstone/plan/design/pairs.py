@@ -39,6 +39,12 @@ def pairs_of_mode(
     return {name: pairs for name, pairs in found.items() if pairs}
 
 
+def chosen_levels(experiment: Experiment, only: Only) -> Only:
+    """What `--only` names, and of each factor that it does not name the levels that are on by default."""
+    by_default = {name: factor.on_by_default for name, factor in experiment.factors.items() if factor.off_by_default}
+    return by_default | dict(only)
+
+
 def places(comparison: Comparison, *, quick: bool) -> Mapping[str, tuple[Level, ...]]:
     """The levels of the other factors at which it is compared."""
     return comparison.quick_at if quick and comparison.quick_at is not None else comparison.at

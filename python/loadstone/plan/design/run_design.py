@@ -7,7 +7,7 @@ from loadstone.plan.crashes import Parts, plan_crashes
 from loadstone.plan.design.conditions import NumberedCondition, all_conditions, select
 from loadstone.plan.design.groups import blocks_of, design_of_mode, make_groups
 from loadstone.plan.design.order import block_order, derived_seed
-from loadstone.plan.design.pairs import pairs_of_mode
+from loadstone.plan.design.pairs import chosen_levels, pairs_of_mode
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.mode import Mode
 from loadstone.plan.modules import with_needed_modules
@@ -37,18 +37,20 @@ def make_run_plan(
     """All trials that the run may need: group by group, each condition of a group once a block, in random order.
 
     The same arguments give the same plan. `blocks` fixes the blocks of every group; None: comparisons are looked at
-    as they go, tables have the design's blocks. `budget_s` replaces the design's budget. `cpus` are those that the
-    driver's threads may be pinned to, `cpu_count` are all that loadstone may use. `scale` is by how much users and
-    rows are made smaller; None: as the experiment says. Every condition of the experiment is planned, selected or
-    not, so that a mistake in any of them is found before the run. Raises UserError.
+    as they go, tables have the design's blocks. Levels that are off by default are left out unless `only` names them.
+    `budget_s` replaces the design's budget. `cpus` are those that the driver's threads may be pinned to, `cpu_count`
+    are all that loadstone may use. `scale` is by how much users and rows are made smaller; None: as the experiment
+    says. Every condition of the experiment is planned, selected or not, so that a mistake in any of them is found
+    before the run. Raises UserError.
     """
     _check_options(experiment, as_published=as_published, seed=seed, blocks=blocks, budget_s=budget_s, scale=scale)
     mode = Mode(quick=quick, as_published=as_published, scale=_scale(experiment, scale, quick=quick))
+    levels = chosen_levels(experiment, only or {})
     planner = WorkloadPlanner(experiment, mode, cpus, cpu_count)
     made = {one.identity: _parts(planner, one, seed) for one in all_conditions(experiment)}
-    crashes = plan_crashes(experiment, mode, seed, only or {}, made.__getitem__)
-    chosen = select(experiment, only=only or {}, quick=quick, as_published=as_published)
-    pairs = pairs_of_mode(experiment, only=only or {}, quick=quick, as_published=as_published)
+    crashes = plan_crashes(experiment, mode, seed, levels, made.__getitem__)
+    chosen = select(experiment, only=levels, quick=quick, as_published=as_published)
+    pairs = pairs_of_mode(experiment, only=levels, quick=quick, as_published=as_published)
     design = design_of_mode(experiment, quick=quick, as_published=as_published, blocks=blocks, budget_s=budget_s)
     groups = make_groups(experiment, design, chosen, pairs, {key: parts.plan for key, parts in made.items()})
     _check_trials(groups, blocks)

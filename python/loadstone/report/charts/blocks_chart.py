@@ -186,7 +186,7 @@ def _caption(points: Values, left_out: int) -> str:
     if any(point["beyond"] for point in points):
         sentences.append("A ring: the block lies beyond the picture.")
     if any(not point["used"] for point in points):
-        sentences.append("Hollow grey blocks were not used; the table says why.")
+        sentences.append("Hollow grey blocks were not used; the table gives the reason.")
     if left_out:
         sentences.append(f"Pairs not shown, being invalid, without a ratio, or too many: {left_out}.")
     return " ".join(sentences)

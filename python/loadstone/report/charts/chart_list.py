@@ -11,12 +11,23 @@ from loadstone.report.charts.latency import latency_chart
 from loadstone.report.charts.rate import rate_chart
 from loadstone.report.charts.timeline_chart import timeline_chart
 
+_latest: tuple[Analysis, list[Chart]] | None = None
+"""The analysis that was drawn last, and its pictures: the formats of one report show the same."""
+
 
 def charts_of(analysis: Analysis) -> list[Chart]:
     """The pictures for which there are data: two a family, two a table, the time line, the checks.
 
     No two share a name.
     """
+    global _latest
+    latest = _latest
+    if latest is None or latest[0] is not analysis:
+        latest = _latest = (analysis, _make(analysis))
+    return list(latest[1])
+
+
+def _make(analysis: Analysis) -> list[Chart]:
     found = [chart for family in analysis.families for chart in (forest_chart(family), blocks_chart(family, analysis))]
     found += [
         chart for table in analysis.tables for chart in (rate_chart(table, analysis), latency_chart(table, analysis))

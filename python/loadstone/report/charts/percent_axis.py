@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from math import ceil, floor, isfinite, log10
-from math import log1p as log_of_share
+from math import ceil, floor, isfinite, log1p, log10
 from statistics import median
 from typing import Any
 
@@ -34,7 +33,7 @@ def reach(lengths: Iterable[float], least: float) -> float:
 def ticks(low: float, high: float, most: int) -> list[float]:
     """At most about `most` log ratios between `low` and `high` that are round in per cent; 0 first of all."""
     if high - low > _EVEN_UP_TO:
-        inside = [log_of_share(value / 100) for value in _WIDE if low <= log_of_share(value / 100) <= high]
+        inside = [log1p(value / 100) for value in _WIDE if low <= log1p(value / 100) <= high]
         kept: list[float] = []
         for tick in sorted(inside, key=lambda tick: (abs(tick) > 1e-9, -_roundness(tick))):
             if all(abs(tick - other) >= (high - low) / most for other in kept):
@@ -44,7 +43,7 @@ def ticks(low: float, high: float, most: int) -> list[float]:
     rough = (last - first) / most
     size: float = 10 ** floor(log10(rough))
     step = next(size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= rough)
-    return [log_of_share(number * step / 100) for number in range(ceil(first / step), floor(last / step) + 1)]
+    return [log1p(number * step / 100) for number in range(ceil(first / step), floor(last / step) + 1)]
 
 
 def _roundness(tick: float) -> int:

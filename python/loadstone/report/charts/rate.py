@@ -80,7 +80,7 @@ def _caption(values: Values, shape: Shape) -> str:
     if "suspect" in kinds:
         sentences.append("A ring marks a suspect figure.")
     if "invalid" in kinds:
-        sentences.append("A cross marks an invalid figure: it says nothing about the server.")
+        sentences.append("A cross marks an invalid figure: it does not describe the server.")
     return " ".join(sentences)
 
 

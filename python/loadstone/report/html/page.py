@@ -13,7 +13,7 @@ from loadstone.report.charts.chart import Chart
 from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.html.page_families import comparison_checks, family_view
 from loadstone.report.html.page_parts import figure, linked
-from loadstone.report.tables import observed_tables as seen_tables
+from loadstone.report.tables import observed_tables
 from loadstone.report.tables.column import Column
 from loadstone.report.tables.columns import MARK_TEXTS, MARKS, columns_for
 from loadstone.report.tables.rates import goodput_name, rate_of
@@ -52,7 +52,7 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "anchors": anchors,
         "crashes": crashes,
         "lessons": lessons,
-        "seen": seen_tables,
+        "observed_tables": observed_tables,
         "marks": MARKS,
         "mark_texts": MARK_TEXTS,
         "answers": [
@@ -95,9 +95,9 @@ def _table(table: ResultTable, charts: list[Chart], anchors: Anchors, analysis: 
         "columns": columns,
         "rows": [_row(row, columns, best, anchors) for row in table.rows],
         "unmeasurable": list(summary.unmeasurable_lines(table)),
-        "seen": [
+        "observed": [
             {"table": one, "lines": [(anchors.condition(line.row.trials), line) for line in one.lines]}
-            for one in seen_tables.seen_tables(analysis, table)
+            for one in observed_tables.observed_in(analysis, table)
         ],
         "figures": {kind: figure(chart) if chart else None for kind, chart in own.items()},
         "cpu": any(row.cpu_share for row in table.rows) and not any(row.bottleneck for row in table.rows),

@@ -6,12 +6,12 @@ from loadstone.analyse.model import Analysis, CrashTable
 from loadstone.report import crashes, lessons
 from loadstone.report.anchors import Anchors
 from loadstone.report.markdown.markdown_text import link, sentence, text
-from loadstone.report.tables.observed_tables import HEADING, READING, ObservedTable, seen_tables
+from loadstone.report.tables.observed_tables import HEADING, READING, ObservedTable, observed_in
 
 
 def observed_lines(analysis: Analysis, anchors: Anchors) -> Iterator[str]:
     """What the monitors observed, table by table."""
-    found = [(table.title, seen_tables(analysis, table)) for table in analysis.tables]
+    found = [(table.title, observed_in(analysis, table)) for table in analysis.tables]
     if not any(tables for _, tables in found):
         return
     yield from (f"## {HEADING}", "", READING, "")
@@ -37,27 +37,27 @@ def crash_lines(tables: list[CrashTable]) -> Iterator[str]:
     """What was lost when a server was killed."""
     if not tables:
         return
-    yield from (f"## {crashes.HEADING}", "")
+    yield from (f"## {crashes.heading()}", "")
     yield from (line for alarm in crashes.alarms(tables) for line in (f"**{text(alarm)}**", ""))
     for table in tables:
         yield from (f"### {text(table.title)}", "")
         if table.note:
             yield from (text(table.note), "")
-        yield f"| {' | '.join(crashes.HEADERS)} |"
-        yield f"|---|{'---:|' * (len(crashes.HEADERS) - 1)}"
+        yield f"| {' | '.join(crashes.headers())} |"
+        yield f"|---|{'---:|' * (len(crashes.headers()) - 1)}"
         for row in table.rows:
             yield f"| {' | '.join(map(text, (row.label, *crashes.cells(row))))} |"
         yield ""
         problems = [f"- {text(row.label)}: {sentence(said)}" for row in table.rows for said in row.problems]
         yield from (*problems, "") if problems else ()
-    yield from (crashes.READING, "")
+    yield from (crashes.reading(), "")
 
 
 def lesson_lines(analysis: Analysis) -> Iterator[str]:
     """What went wrong then, what shows here, and whether it was caught."""
     if not analysis.lessons:
         return
-    yield from (f"## {lessons.HEADING}", "", "| then | now | verdict |", "|---|---|---|")
+    yield from (f"## {lessons.heading()}", "", "| then | now | verdict |", "|---|---|---|")
     for lesson in analysis.lessons:
         yield f"| {text(lesson.then)} | {sentence(lesson.now)} | **{lessons.lesson_verdict(lesson.verdict)}** |"
     yield ""

@@ -118,7 +118,7 @@ MARKS = {"valid": "✓", "suspect": "!", "invalid": "✕", "missing": "–", "un
 MARK_TEXTS = {
     "valid": "every check passed",
     "suspect": "a check was near its limit: read the figure with care",
-    "invalid": "a check failed: the figure says nothing about the server",
+    "invalid": "a check failed: the figure does not describe the server",
     "missing": "not measured",
     "unknown": "could not be observed",
 }

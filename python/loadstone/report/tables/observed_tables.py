@@ -7,7 +7,7 @@ from loadstone import registry
 from loadstone.analyse.model import Analysis, ResultTable, Row
 from loadstone.record.facts import HOST, AvgMax
 from loadstone.report import format as fmt
-from loadstone.report.tables import observed as seen
+from loadstone.report.tables import observed
 from loadstone.report.tables.metric_text import TEXT, Text
 from loadstone.software.metric import Column, Table
 
@@ -26,7 +26,7 @@ class ObservedColumn:
     always: bool
     """Whether it is there even where all its figures are 0."""
 
-    def figure(self, figures: seen.Figures) -> AvgMax | None:
+    def figure(self, figures: observed.Figures) -> AvgMax | None:
         """The sum of its metrics; None where none was observed."""
         found = [figures[metric] for metric in self.metrics if metric in figures]
         return AvgMax(avg=sum(one.avg for one in found), max=sum(one.max for one in found)) if found else None
@@ -75,24 +75,24 @@ def columns_of(table: Table) -> list[ObservedColumn]:
     ]
 
 
-def seen_tables(analysis: Analysis, table: ResultTable) -> list[ObservedTable]:
+def observed_in(analysis: Analysis, table: ResultTable) -> list[ObservedTable]:
     """What was observed while `table` was measured; nothing where no application was under test."""
-    if not seen.has_application(analysis):
+    if not observed.has_application(analysis):
         return []
     columns = (metric.column for metric in registry.METRICS.values() if metric.column is not None)
     made = (_table(one, _lines(table.rows, one)) for one in dict.fromkeys(column.table for column in columns))
     return [one for one in made if one is not None]
 
 
-def _lines(rows: Iterable[Row], table: Table) -> Iterator[tuple[Row, str, seen.Figures]]:
+def _lines(rows: Iterable[Row], table: Table) -> Iterator[tuple[Row, str, observed.Figures]]:
     """The parts of the table's kinds, row by row, in this order of kinds."""
     for row in rows:
-        for kind in seen.kinds_in(*table.kinds):
-            for part, figures in seen.parts(row, kind):
+        for kind in observed.kinds_in(*table.kinds):
+            for part, figures in observed.parts(row, kind):
                 yield row, "" if part == HOST else part, figures
 
 
-def _table(table: Table, lines: Iterable[tuple[Row, str, seen.Figures]]) -> ObservedTable | None:
+def _table(table: Table, lines: Iterable[tuple[Row, str, observed.Figures]]) -> ObservedTable | None:
     """The columns and lines with something to say; None where there is nothing."""
     known = list(lines)
     shown = [column for column in columns_of(table) if _says_something(column, [figures for _, _, figures in known])]
@@ -101,11 +101,11 @@ def _table(table: Table, lines: Iterable[tuple[Row, str, seen.Figures]]) -> Obse
     return ObservedTable(table.title, shown, made) if made else None
 
 
-def _says_something(column: ObservedColumn, figures_of_parts: Iterable[seen.Figures]) -> bool:
+def _says_something(column: ObservedColumn, figures_of_parts: Iterable[observed.Figures]) -> bool:
     found = [figure for figures in figures_of_parts if (figure := column.figure(figures)) is not None]
     return any(figure.max for figure in found) or (bool(found) and column.always)
 
 
-def _cell(column: ObservedColumn, figures: seen.Figures) -> ObservedCell:
+def _cell(column: ObservedColumn, figures: observed.Figures) -> ObservedCell:
     figure = column.figure(figures)
     return ObservedCell() if figure is None else ObservedCell(column.text(figure.max), column.text(figure.avg))

@@ -8,7 +8,7 @@ from loadstone.judge.verdict import Level
 from loadstone.record.parts.part_kinds import SUBJECT
 from loadstone.report import format as fmt
 from loadstone.report.glossary import meaning
-from loadstone.report.tables import observed as seen
+from loadstone.report.tables import observed
 from loadstone.report.tables.column import Column, errors, latency, rate_range
 from loadstone.report.tables.metric_text import TEXT, Text
 from loadstone.software.metric import STORES, StudyColumn
@@ -46,7 +46,7 @@ def error_share(row: Row) -> float | None:
 
 def store_cores(row: Row) -> dict[str, float]:
     """The highest CPU of each store of the row, in cores."""
-    return {part: of["cpu_share"].max for part, of in seen.parts(row, STORES) if "cpu_share" in of}
+    return {part: of["cpu_share"].max for part, of in observed.parts(row, STORES) if "cpu_share" in of}
 
 
 def _busiest(row: Row) -> str:
@@ -91,7 +91,7 @@ def _average_and_maximum(kind: str, metric: str, text: Text) -> Callable[[Row], 
     """`16.1 / 23.7 %`."""
 
     def cell(row: Row) -> str:
-        average, highest = seen.average(row, kind, metric), seen.highest(row, kind, metric)
+        average, highest = observed.average(row, kind, metric), observed.highest(row, kind, metric)
         return "" if average is None else f"{text(average).removesuffix(' %')} / {text(highest)}"
 
     return cell
@@ -104,10 +104,10 @@ def _declared(column: StudyColumn) -> Column:
         """Without loadstone's own; None where others may be among them, too."""
         if column.own and not row.ours:
             return None
-        return seen.highest(row, column.kind, column.metric, column.own)
+        return observed.highest(row, column.kind, column.metric, column.own)
 
     def average(row: Row) -> float | None:
-        return seen.average(row, column.kind, column.metric)
+        return observed.average(row, column.kind, column.metric)
 
     text = TEXT[column.format]
     both = column.aggregate == "average_and_maximum"

@@ -36,6 +36,7 @@ def _lines(outline: Outline, experiment: Experiment, prospects: Mapping[str, Mes
     width = max((len(name) for name in experiment.factors), default=0)
     for name, factor in experiment.factors.items():
         yield f"  {name:<{width}}  {_levels(factor)}"
+        yield from wrapped(_off_by_default(name, factor), width + 4)
     yield from ("", text(message("plan_tables")))
     for table in outline.tables:
         yield f"  {text(table.line)}"
@@ -60,8 +61,16 @@ def _lines(outline: Outline, experiment: Experiment, prospects: Mapping[str, Mes
 
 
 def _levels(factor: Factor) -> str:
-    marked = [level_text(level) + ("*" if same_level(level, factor.usual) else "") for level in factor.levels]
+    marked = [level_text(level) + ("*" if same_level(level, factor.usual) else "") for level in factor.on_by_default]
     return ", ".join(marked) + (f"  ({factor.title})" if factor.title else "")
+
+
+def _off_by_default(name: str, factor: Factor) -> str:
+    """Empty where every level is on."""
+    if not factor.off_by_default:
+        return ""
+    levels = {"levels": list(map(level_text, factor.levels)), "off": list(map(level_text, factor.off_by_default))}
+    return text(message("plan_off_by_default", factor=name, **levels))
 
 
 def _comparison(comparison: ComparisonOutline, prospect: Message | None) -> Iterator[str]:

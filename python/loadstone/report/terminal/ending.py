@@ -19,7 +19,7 @@ from loadstone.report.tables.column import Column, fitting
 from loadstone.report.tables.columns import MARKS, end_columns
 from loadstone.report.tables.rates import TPS, rate_of_run
 from loadstone.report.terminal.next_step import next_step
-from loadstone.report.terminal.terminal_families import STYLES as VERDICT_STYLES
+from loadstone.report.terminal.terminal_families import VERDICT_STYLES
 from loadstone.report.terminal.terminal_sections import crashes
 from loadstone.report.trust import different_rows, is_well_bounded, trust_text
 from loadstone.spec.levels import identity
@@ -103,7 +103,7 @@ def _foot(analysis: Analysis, report: Path | None, folder: Path | None) -> list[
         said.append(f"The author's conclusions: {verdicts_counted}.")
     parts: list[RenderableType] = [Text(), Text(" ".join([*said, summary.time_used(analysis)]).rstrip())]
     if step := next_step(analysis, folder):
-        parts += [Text(f"Next, {step.why}:"), _Whole(f"  {step.command}", style="bold")]
+        parts += [Text(step.why), _Whole(f"  {step.command}", style="bold")]
     if report is not None:
         parts.append(_Whole(f"Report: {fmt.plain(str(report))}"))
     return parts

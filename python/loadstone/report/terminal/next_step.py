@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from loadstone.analyse.model import Analysis, Comparison
+from loadstone.message import Message, message
 from loadstone.report import format as fmt
 from loadstone.report.trust import different_rows
 from loadstone.report.verdicts import all_comparisons
@@ -29,16 +30,16 @@ def next_step(analysis: Analysis, folder: Path | None) -> NextStep | None:
     if given is None:
         return _tables(folder)
     if analysis.complete and not any(row.goodput_per_s for row in different_rows(analysis)):
-        return NextStep("what this machine lacks for measuring", "loadstone doctor")
+        return NextStep(_why(message("next_doctor")), "loadstone doctor")
     open_ones = [one for one in all_comparisons(analysis) if one.primary.kind == "undecided"]
     if folder is not None and not analysis.complete:
-        return NextStep("the run was cut short; go on with it", _command(given, resume=folder))
+        return NextStep(_why(message("next_resume")), _command(given, resume=folder))
     if folder is not None and (minutes := _more_minutes(analysis, open_ones)) is not None:
-        said = f"more time may decide what is undecided ({_count(open_ones)})"
-        return NextStep(said, _command(given, resume=folder, budget=f"{minutes}m"))
+        why = _why(message("next_more_time", undecided=len(open_ones)))
+        return NextStep(why, _command(given, resume=folder, budget=f"{minutes}m"))
     if analysis.quick:
-        why = f"what is undecided ({_count(open_ones)})" if open_ones else "longer trials and every table"
-        return NextStep(f"the full study, for {why}", _command(argument for argument in given if argument != "--quick"))
+        why = _why(message("next_full", undecided=len(open_ones)))
+        return NextStep(why, _command(argument for argument in given if argument != "--quick"))
     return _tables(folder)
 
 
@@ -46,7 +47,7 @@ def _tables(folder: Path | None) -> NextStep | None:
     if folder is None:
         return None
     arguments = ["loadstone", "report", str(folder), "--format", "html,csv,md"]
-    return NextStep("the figures for other programs and for a repository", fmt.plain(shlex.join(arguments)))
+    return NextStep(_why(message("next_tables")), fmt.plain(shlex.join(arguments)))
 
 
 def _more_minutes(analysis: Analysis, undecided: Sequence[Comparison]) -> int | None:
@@ -60,8 +61,8 @@ def _more_minutes(analysis: Analysis, undecided: Sequence[Comparison]) -> int | 
     return math.ceil(max(analysis.elapsed_s, analysis.budget_s) / 60 + sum(each.values()))
 
 
-def _count(comparisons: Sequence[Comparison]) -> str:
-    return f"{len(comparisons)} {'comparison' if len(comparisons) == 1 else 'comparisons'}"
+def _why(reason: Message) -> str:
+    return fmt.sentence(message("next_step", why=reason))
 
 
 def _given(analysis: Analysis) -> list[str] | None:

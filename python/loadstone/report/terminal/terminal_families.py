@@ -12,9 +12,9 @@ from loadstone.analyse.model import Comparison, Family
 from loadstone.judge.verdict import VerdictKind
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
-from loadstone.report.glossary import BRACKETS
+from loadstone.report.glossary import brackets
 
-STYLES: dict[VerdictKind, str] = {
+VERDICT_STYLES: dict[VerdictKind, str] = {
     "faster": "bold green",
     "equivalent": "cyan",
     "mixed": "yellow",
@@ -35,7 +35,7 @@ def families(found: list[Family], width: int) -> Iterator[RenderableType]:
         for line in verdicts.together(family.comparisons):
             yield Padding(Text(f"! {line}", style="yellow"), (0, 0, 0, _INDENT))
     if any(verdicts.interval(one.primary) for family in found for one in family.comparisons):
-        yield Text(BRACKETS, style="dim")
+        yield Text(brackets(), style="dim")
 
 
 def _pairs(comparisons: list[Comparison], width: int) -> Table:
@@ -48,7 +48,7 @@ def _pairs(comparisons: list[Comparison], width: int) -> Table:
     if beside:
         grid.add_column()
     for one in comparisons:
-        style = STYLES[one.primary.kind]
+        style = VERDICT_STYLES[one.primary.kind]
         name = Text.assemble((f"{verdicts.MARKS[one.primary.kind]} ", style), verdicts.title(one))
         said = Text(verdicts.verdict_text(one.primary), style=style)
         if beside:

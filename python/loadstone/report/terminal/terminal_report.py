@@ -16,11 +16,10 @@ from loadstone.console import remarks
 from loadstone.report import format as fmt
 from loadstone.report import summary
 from loadstone.report.answers import answer_verdict
-from loadstone.report.tables import observed as seen
+from loadstone.report.tables import observed
 from loadstone.report.tables.column import Column, fitting
 from loadstone.report.tables.columns import MARKS, columns_for
-from loadstone.report.terminal.ending import ROW_STYLES as STYLES
-from loadstone.report.terminal.ending import print_ending
+from loadstone.report.terminal.ending import ROW_STYLES, print_ending
 from loadstone.report.terminal.terminal_families import families
 from loadstone.report.terminal.terminal_sections import crashes, lessons
 from loadstone.report.trust import trust_text
@@ -42,7 +41,7 @@ def show(
 ) -> None:
     """Print the outcome of a run: the end, or with `verbose` everything that the report has for a terminal.
 
-    `report` is the page that was written, `folder` the run's, for the command that goes on with it.
+    `report` is the page that was written, `folder` the run's, for the command that resumes it.
     """
     console = console or remarks()
     if not verbose:
@@ -70,7 +69,7 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
             yield Text(f"… {left} more rows in the report", style="dim")
         for line in summary.unmeasurable_lines(table):
             yield Text(line, style="dim")
-    if seen.has_application(analysis):
+    if observed.has_application(analysis):
         yield Text("vmstat's columns, and CPU, memory and connections of each part: in the report.", style="dim")
     rows = [row for table in analysis.tables for row in table.rows]
     if analysis.published_source and any(row.published or row.published_columns for row in rows):
@@ -127,7 +126,7 @@ def _table(table: ResultTable, rows: list[Row], width: int) -> Table:
     for row, shown_label, following in zip(rows, labels, [*rows[1:], None], strict=True):
         cells = [Text(column.cell(row), style=_style(row, column)) for column in columns]
         label_style = "dim" if row.verdict == "missing" else ""
-        name = Text.assemble((f"{MARKS[row.verdict]} ", STYLES[row.verdict]), (shown_label, label_style))
+        name = Text.assemble((f"{MARKS[row.verdict]} ", ROW_STYLES[row.verdict]), (shown_label, label_style))
         grid.add_row(name, *cells, end_section=following is not None and _parts_groups(table, row, following))
     return grid
 
@@ -170,7 +169,7 @@ def _check(check: CheckSummary) -> Padding:
     )
     worst = f"; worst {summary.figure(check.worst)} in {fmt.plain(check.worst_trial or '')}" if check.worst else ""
     line = Text.assemble(
-        (f"{MARKS[kind]} ", STYLES[kind]), (summary.check_title(check.name), "bold"), f": {counts}{worst}. ",
+        (f"{MARKS[kind]} ", ROW_STYLES[kind]), (summary.check_title(check.name), "bold"), f": {counts}{worst}. ",
         (fmt.sentence(check.explanation), "dim"),
     )  # fmt: skip
     return Padding(line, (0, 0, 0, 2))

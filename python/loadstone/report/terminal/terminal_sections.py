@@ -24,7 +24,7 @@ def crashes(tables: Sequence[CrashTable], width: int, *, short: bool = False) ->
     if not tables:
         return
     yield Text()
-    yield Text(crash_text.HEADING, style="bold")
+    yield Text(crash_text.heading(), style="bold")
     yield from (Text(fmt.plain(alarm), style="bold red") for alarm in crash_text.alarms(tables))
     for table in tables:
         if short:
@@ -37,13 +37,11 @@ def crashes(tables: Sequence[CrashTable], width: int, *, short: bool = False) ->
                 Text(f"  ! {fmt.plain(row.label)}: {fmt.sentence(said)}", style="yellow") for said in row.problems
             )
     if not short:
-        yield Text(crash_text.READING, style="dim")
+        yield Text(crash_text.reading(), style="dim")
 
 
 def _short(row: CrashRow) -> Text:
-    tries = f"{fmt.count(row.times)} {'try' if row.times == 1 else 'tries'}"
-    lost = f"{crash_text.lost(row)} lost" if row.acknowledged else "nothing is known"
-    return Text(f"  {fmt.plain(row.label)}: {lost}, {tries}")
+    return Text(f"  {fmt.plain(row.label)}: {crash_text.short(row)}")
 
 
 def _crashes(rows: list[CrashRow], width: int) -> Table:
@@ -52,7 +50,7 @@ def _crashes(rows: list[CrashRow], width: int) -> Table:
     label = max(len("condition"), min(_LABEL_MAX, longest, width // _LABEL_SHARE))
     columns = [
         [header, *(crash_text.cells(row)[place] for row in rows)]
-        for place, header in enumerate(list(crash_text.HEADERS)[1:])
+        for place, header in enumerate(list(crash_text.headers())[1:])
     ]
     while len(columns) > 1 and label + sum(2 + max(map(cell_len, column)) for column in columns) > width:
         columns.pop()
@@ -70,7 +68,7 @@ def lessons(answers: Sequence[LessonAnswer]) -> Iterator[RenderableType]:
     if not answers:
         return
     yield Text()
-    yield Text(lesson_text.HEADING, style="bold")
+    yield Text(lesson_text.heading(), style="bold")
     for lesson in answers:
         verdict = lesson_text.lesson_verdict(lesson.verdict)
         now = Text.assemble((verdict, _VERDICTS[lesson.verdict]), ": ", fmt.sentence(lesson.now))

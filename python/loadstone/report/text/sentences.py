@@ -11,8 +11,10 @@ from loadstone.report.text.english.checks import CHECK_QUESTIONS, CHECKS
 from loadstone.report.text.english.comparisons import COMPARISONS
 from loadstone.report.text.english.crashes import CRASHES
 from loadstone.report.text.english.figures import FIGURES
+from loadstone.report.text.english.glossary import GLOSSARY, TERMS
 from loadstone.report.text.english.headline import HEADLINE
 from loadstone.report.text.english.lessons import LESSONS
+from loadstone.report.text.english.next_step import NEXT_STEP
 from loadstone.report.text.english.notes import NOTES
 from loadstone.report.text.english.objectives import OBJECTIVES
 from loadstone.report.text.english.pair_checks import PAIR_CHECKS
@@ -20,6 +22,7 @@ from loadstone.report.text.english.quantiles import QUANTILES
 from loadstone.report.text.english.rows import ROWS
 from loadstone.report.text.english.run_differences import RUN_DIFFERENCES
 from loadstone.report.text.english.saturation import SATURATION
+from loadstone.report.text.english.trust import TRUST
 from loadstone.report.text.english.verdicts import VERDICTS
 from loadstone.report.text.plain_text import SentenceFormatter
 
@@ -35,8 +38,10 @@ ENGLISH: Mapping[str, Sentence] = {
     **COMPARISONS,
     **CRASHES,
     **FIGURES,
+    **GLOSSARY,
     **HEADLINE,
     **LESSONS,
+    **NEXT_STEP,
     **NOTES,
     **OBJECTIVES,
     **PAIR_CHECKS,
@@ -44,9 +49,12 @@ ENGLISH: Mapping[str, Sentence] = {
     **ROWS,
     **RUN_DIFFERENCES,
     **SATURATION,
+    **TRUST,
     **VERDICTS,
 }
 LANGUAGES: Mapping[str, Mapping[str, Sentence]] = {"en": ENGLISH}
+GLOSSARIES: Mapping[str, Mapping[str, Mapping[str, str]]] = {"en": TERMS}
+"""The groups of terms that a report explains: language, group, term, meaning."""
 
 
 def text(message: Message | None, language: str = "en") -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import urlsplit
 
 from prometheus_client.parser import text_string_to_metric_families
-from prometheus_client.samples import Sample as Figure
+from prometheus_client.samples import Sample as PrometheusSample
 
 from loadstone.bounds.http_exchange import NotHttp, exchange
 from loadstone.bounds.replies import read_as
@@ -148,7 +148,7 @@ def figures(text: str) -> dict[str, float]:
     return found
 
 
-def _values(observed: Iterable[Figure], name: str, labels: Mapping[str, str]) -> list[float]:
+def _values(observed: Iterable[PrometheusSample], name: str, labels: Mapping[str, str]) -> list[float]:
     return [
         figure.value
         for figure in observed

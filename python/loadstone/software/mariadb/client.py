@@ -28,7 +28,7 @@ READABLE = ("mysql_clear_password", "dialog", "sha256_password", "mysql_old_pass
 """Plugins by which a server, or whoever stands in its place, can read the password or compute it."""
 SHA2 = "caching_sha2_password"
 FAST, FULL = 3, 4
-"""What a server says next in `caching_sha2_password`: it knows the password, or wants it in a form that it can read."""
+"""What a server says next in `caching_sha2_password`: it knows the password, or requires it in a readable form."""
 
 
 class Untrusted(pymysql.OperationalError):
@@ -45,7 +45,7 @@ class _Upload:
 
 
 class _Result(MySQLResult):
-    """A reply, which may ask for the upload of its statement and for no file."""
+    """A reply, which may request the upload of its statement and no file."""
 
     def _read_load_local_packet(self, first_packet: Any) -> None:
         connection: Any = self.connection
@@ -63,7 +63,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
     _rfile: Any
 
     def __init__(self, endpoint: Endpoint, database: str, timeout_s: float, *, loads: bool) -> None:
-        """`loads`: whether `load` will be used; without it the server is not offered to ask for anything.
+        """`loads`: whether `load` will be used; without it the server is offered no upload.
 
         Raises:
             UserError: a file for TLS cannot be read.
@@ -132,7 +132,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
         """The error for a plugin by which the password could be read; it has not been sent."""
         return self.refuse(
             f"it requires the password by '{plugin}', in a form that it can read; loadstone sends that only to a "
-            "server with a verified certificate: take a user of another plugin (as ed25519), or add ?ssl=yes"
+            "server with a verified certificate: use an account with another plugin (as ed25519), or add ?ssl=yes"
         )
 
     # What follows takes the place of methods of PyMySQL's.
@@ -163,7 +163,7 @@ class MariaDbClient(pymysql.Connection):  # its stub knows no generic parameter 
     def _read_bytes(self, num_bytes: int) -> bytes:
         self._received_bytes += num_bytes
         if self._received_bytes > REPLY_BYTES_MAX:
-            raise self.refuse(f"its reply has more than {REPLY_BYTES_MAX:,} bytes, which no statement of ours requests")
+            raise self.refuse(f"its reply has more than {REPLY_BYTES_MAX:,} bytes, more than loadstone requests")
         data = bytearray()
         while len(data) < num_bytes:
             if time.monotonic() > self._deadline_s:

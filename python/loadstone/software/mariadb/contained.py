@@ -8,8 +8,8 @@ from loadstone.plan.drive_plan import Endpoint
 from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.facts import READ_BACK, differences, facts_of
 from loadstone.software.mariadb.local import check_settings
-from loadstone.software.mariadb.session import canonical
-from loadstone.software.mariadb.settings import DATABASE, init_text, options_text, why_it_ended
+from loadstone.software.mariadb.settings import canonical, init_text, options_text, why_it_ended
+from loadstone.software.sql.session import DATABASE
 
 
 def check(settings: Settings, modules: Sequence[Module]) -> None:

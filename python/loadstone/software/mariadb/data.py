@@ -6,7 +6,7 @@ from pymysql.constants import ER
 
 from loadstone.deploy.row_files import Rows, Tell
 from loadstone.errors import LoadstoneError, UserError
-from loadstone.software.mariadb.session import MariaDbSession, error_code, require_name
+from loadstone.software.mariadb.session import MariaDbSession, error_code
 
 NO_FILES = (ER.NOT_ALLOWED_COMMAND, 3948, 4166)
 """The server, or its user, may not take files; MySQL's and MariaDB's newer numbers for it."""
@@ -22,9 +22,9 @@ def write_to_table(control: MariaDbSession, table: str, rows: Rows, tell: Tell, 
     """
     control.require_our_table(table)
     for column in rows.columns:
-        require_name(column)
+        control.require_name(column)
     with control.patient(loads=True) as writer:
-        there = _count(writer, table)
+        there = writer.count_rows(table)
         if there == rows.count and _crc32_sum(writer, table, rows) == rows.crc32_sum:
             return False
         claim(there)
@@ -36,7 +36,7 @@ def write_to_table(control: MariaDbSession, table: str, rows: Rows, tell: Tell, 
             if error_code(error.__cause__) not in NO_FILES:
                 raise
             _insert(writer, table, rows, tell)
-        found = _count(writer, table)
+        found = writer.count_rows(table)
         if found != rows.count:
             raise UserError(
                 f"table '{table}' holds {found:,} rows of {rows.count:,} that were written; "
@@ -46,13 +46,12 @@ def write_to_table(control: MariaDbSession, table: str, rows: Rows, tell: Tell, 
 
 
 def _load(writer: MariaDbSession, table: str, rows: Rows, tell: Tell) -> None:
-    columns = ", ".join(f"`{column}`" for column in rows.columns)
     done = 0
     for part in rows.parts:
         content = part.read_bytes()
         writer.load(
             f"LOAD DATA LOCAL INFILE %s INTO TABLE `{table}` CHARACTER SET utf8mb4 "
-            rf"FIELDS TERMINATED BY '\t' ESCAPED BY '' LINES TERMINATED BY '\n' ({columns})",
+            rf"FIELDS TERMINATED BY '\t' ESCAPED BY '' LINES TERMINATED BY '\n' ({_columns(writer, rows)})",
             content,
         )
         warnings = [text for level, _, text in writer.table(3, "SHOW WARNINGS") if level != "Note"]
@@ -63,22 +62,20 @@ def _load(writer: MariaDbSession, table: str, rows: Rows, tell: Tell) -> None:
 
 
 def _insert(writer: MariaDbSession, table: str, rows: Rows, tell: Tell) -> None:
-    columns = ", ".join(f"`{column}`" for column in rows.columns)
     places = ", ".join("%s" for _ in rows.columns)
     done = 0
     for lines in rows.lines():
         for start in range(0, len(lines), 5000):
             batch = lines[start : start + 5000]
             values = [line.decode().split("\t") for line in batch]
-            writer.query_many(f"INSERT INTO `{table}` ({columns}) VALUES ({places})", values)
+            writer.query_many(f"INSERT INTO `{table}` ({_columns(writer, rows)}) VALUES ({places})", values)
             done += len(batch)
             tell(done)
 
 
-def _count(writer: MariaDbSession, table: str) -> int:
-    return writer.number(f"SELECT COUNT(*) FROM `{table}`")
-
-
 def _crc32_sum(writer: MariaDbSession, table: str, rows: Rows) -> int:
-    columns = ", ".join(f"`{column}`" for column in rows.columns)
-    return writer.number(rf"SELECT SUM(CRC32(CONCAT_WS('\t', {columns}))) FROM `{table}`")
+    return writer.number(rf"SELECT SUM(CRC32(CONCAT_WS('\t', {_columns(writer, rows)}))) FROM `{table}`")
+
+
+def _columns(writer: MariaDbSession, rows: Rows) -> str:
+    return ", ".join(map(writer.quoted, rows.columns))

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from loadstone.deploy import settings_in_force as settings_in_force
+from loadstone.deploy import settings_in_force
 from loadstone.deploy.provider import ConfigValue, ServerFacts
 from loadstone.errors import UserError
-from loadstone.software.mariadb.session import MariaDbSession, canonical
-from loadstone.software.mariadb.settings import SPELLING
+from loadstone.software.mariadb.session import MariaDbSession
+from loadstone.software.mariadb.settings import SPELLING, canonical
 
 READ_BACK = (
     *("innodb_buffer_pool_size", "innodb_flush_log_at_trx_commit", "innodb_flush_method", "innodb_doublewrite"),

@@ -1,33 +1,25 @@
 """Kind `mariadb`: a MariaDB that we start on a free loopback port, with a database of its own, under a guard."""
 
 import contextlib
-import dataclasses
 import getpass
 import re
 import shutil
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
 from loadstone.deploy.processes.guarded import GuardedProcess
-from loadstone.deploy.processes.local_server import OwnServer, PortTaken
-from loadstone.deploy.processes.ports import free_port
-from loadstone.deploy.processes.resource_limits import Limits, limits_in_force
-from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
-from loadstone.errors import LoadstoneError, UserError
-from loadstone.plan.drive_plan import Endpoint
-from loadstone.secrecy.known_secrets import new_password
+from loadstone.deploy.processes.local_server import PortTaken
+from loadstone.deploy.processes.resource_limits import Limits
+from loadstone.deploy.provider import ConfigValue, ServerSettings
+from loadstone.errors import UserError
 from loadstone.software.mariadb.control import MariaDbControl
-from loadstone.software.mariadb.facts import READ_BACK, differences, facts_of
-from loadstone.software.mariadb.session import canonical
-from loadstone.software.mariadb.settings import DATABASE, errors_in, init_text, options_text, why_it_ended
+from loadstone.software.mariadb.settings import canonical, errors_in, init_text, options_text, why_it_ended
+from loadstone.software.sql.own_server import OwnSqlServer, write_private
+from loadstone.software.sql.session import DATABASE
 
-READY_S = 60.0
-"""How long the data folder's making, and the server's start, may take."""
-POLL_S = 0.02
 OPTIONS, INIT, SOCKET, DATA, TEMPORARY = "my.cnf", "init.sql", "mariadb.sock", "data", "tmp"
 OTHER_PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/libexec", "/opt/homebrew/bin")
 HOW_TO_GET = (
@@ -84,45 +76,18 @@ def find(program: str, folder: Path | None = None) -> Path | None:
     return next((Path(path) for path in found if path), None)
 
 
-class LocalMariaDb(OwnServer):
+class LocalMariaDb(OwnSqlServer):
     """One mariadbd process of ours; see `provider.Server`."""
 
-    def __init__(self, name: str, settings: MariaDbSettings) -> None:
-        super().__init__(name)
-        self.facts = ServerFacts(software="mariadb", version="", mode="", role="")
-        self.settings_read_back: Mapping[str, str] = {}
-        self._settings = settings
+    program: ClassVar[str] = "mariadbd"
+    how_to_get: ClassVar[str] = HOW_TO_GET
 
     def control(self, timeout_s: float = 5.0) -> MariaDbControl:
         """A connection for loadstone's own questions."""
         return MariaDbControl(self._endpoint, DATABASE, timeout_s)
 
-    def start(self, context: DeployContext) -> Endpoint:
-        """See `provider.Server.start`."""
-        self.stop()
-        self._context = context
-        binary = self._need("mariadbd")
-        context.progress(f"starting {self.name} ({binary.name})")
-        self._endpoint = Endpoint(port=free_port(), username=DATABASE, password=new_password())
-        try:
-            self._process = self._guarded(context, self._settings.limits)
-            self._make_data_folder(self._process)
-            return self._run(self._process)
-        except OSError as error:
-            self.stop()
-            raise UserError(
-                f"server {self.name}: cannot be started ({error}); check {binary} and the free room"
-            ) from None
-        except BaseException:
-            self.stop()
-            raise
-
-    def _need(self, program: str) -> Path:
-        found = find(program, self._settings.folder)
-        if found is None:
-            where = f"in {self._settings.folder}" if self._settings.folder else "on PATH"
-            raise UserError(f"server {self.name}: no {program} {where}; {HOW_TO_GET}")
-        return found.absolute()
+    def _find(self, program: str, folder: Path | None) -> Path | None:
+        return find(program, folder)
 
     def _make_data_folder(self, process: GuardedProcess) -> None:
         """MariaDB's own system tables; its root may log in by the socket of our folder alone."""
@@ -136,16 +101,10 @@ class LocalMariaDb(OwnServer):
                 "--skip-test-db",
             ]
         )
-        process.start()
-        deadline = time.monotonic() + READY_S
-        while process.alive():
-            self._context.raise_if_stopped()
-            if time.monotonic() > deadline:
-                raise UserError(f"server {self.name}: its data folder was not made within {READY_S:g} s; see its log")
-            time.sleep(POLL_S)
+        self._run_to_its_end(process)
         if process.exit_status != 0:
             raise self._why_it_ended(process.log_lines())
-        process.become([str(self._need("mariadbd")), options, f"--init-file={process.workspace.path / INIT}"])
+        process.become([str(self._need(self.program)), options, f"--init-file={process.workspace.path / INIT}"])
 
     def _write_files(self, folder: Path) -> None:
         """The option file and what the server runs first, for our eyes only: what the experiment sets, then ours."""
@@ -161,41 +120,10 @@ class LocalMariaDb(OwnServer):
             "user": _own_user(),
         }
         (folder / TEMPORARY).mkdir(exist_ok=True)
-        options = options_text(self._settings.settings, ours)
-        for file, text in ((OPTIONS, options), (INIT, init_text("127.0.0.1", self._endpoint.password or ""))):
-            (folder / file).touch(mode=0o600)
-            (folder / file).write_text(text)
-
-    def _read_back(self) -> None:
-        requested = self._settings.settings
-        with self.control() as control:
-            facts = facts_of(control)
-            self.settings_read_back = control.settings({*READ_BACK, *map(canonical, requested)})
-        limits = limits_in_force(self._settings.limits, self.limited)
-        self.facts = dataclasses.replace(facts, process_id=self.pids.get(self.name), limits=limits)
-        for line in differences(requested, self.settings_read_back):
-            self._context.progress(Remark(f"{self.name}: {line}"))
-
-    def _await_ready(self, process: GuardedProcess) -> None:
-        deadline = time.monotonic() + READY_S
-        with self.control(timeout_s=2.0) as control:
-            while True:
-                self._context.raise_if_stopped()
-                if not process.alive():
-                    raise self._why_it_ended(process.log_lines())
-                try:
-                    control.ping()
-                except LoadstoneError as error:
-                    if isinstance(error, UserError) and process.alive():
-                        raise PortTaken from None  # another server answers, and does not know our user
-                    if time.monotonic() > deadline:
-                        raise UserError(f"server {self.name}: not ready within {READY_S:g} s ({error})") from None
-                    time.sleep(POLL_S)
-                else:
-                    return
+        init = init_text("127.0.0.1", self._endpoint.password or "")
+        write_private(folder, {OPTIONS: options_text(self._settings.settings, ours), INIT: init})
 
     def _why_it_ended(self, lines: Sequence[str]) -> Exception:
-        """What the log says about an end during the start, as an error for a person."""
         errors = errors_in(lines)
         if any(("port" in line and "already" in line) or "Address already in use" in line for line in errors):
             return PortTaken()

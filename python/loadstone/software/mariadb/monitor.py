@@ -1,4 +1,4 @@
-"""A MariaDB (or MySQL) server as it tells of itself by SHOW GLOBAL STATUS."""
+"""A MariaDB (or MySQL) server as its SHOW GLOBAL STATUS reports it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -35,7 +35,7 @@ RATES: dict[str, tuple[str, ...]] = {
     "received_bytes_per_s": ("Bytes_received",),
     "sent_bytes_per_s": ("Bytes_sent",),
 }
-"""Rate -> the server's counters whose sum it is of. A server that has none of them does not tell the rate."""
+"""Rate -> the server's counters whose sum it is of. A server that has none of them does not report the rate."""
 GAUGES = {
     "threads_connected": "Threads_connected",
     "threads_running": "Threads_running",
@@ -48,7 +48,7 @@ NAMES = sorted({name for names in RATES.values() for name in names} | {*GAUGES.v
 QUESTION = f"SHOW GLOBAL STATUS WHERE Variable_name IN ({', '.join(repr(name) for name in NAMES)})"
 
 
-class SqlControl(Protocol):
+class Queried(Protocol):
     """What the monitor needs of a control; `MariaDbControl` is one."""
 
     def query(self, sql: str) -> Sequence[Sequence[Any]]:
@@ -60,7 +60,7 @@ class MariaDbMonitor:
 
     METRICS = by_name(metrics.METRICS)
 
-    def __init__(self, part: str, control: SqlControl) -> None:
+    def __init__(self, part: str, control: Queried) -> None:
         self._part = part
         self._control = control
         self._rates = Rates(_counters(self._status()))

@@ -8,17 +8,18 @@ from loadstone.observe.sample import Monitor
 from loadstone.observe.watch import Watch
 from loadstone.software.mariadb import installed
 from loadstone.software.mariadb.contained import ContainedMariaDb, check
+from loadstone.software.mariadb.declared import MARIADB
 from loadstone.software.mariadb.jdbc import jdbc_options
 from loadstone.software.mariadb.local import MariaDbSettings
 from loadstone.software.mariadb.monitor import MariaDbMonitor
-from loadstone.software.mariadb.traces import place_of_database
 from loadstone.software.mariadb.url import MariaDbUrlSettings, parse_mariadb_url
 from loadstone.software.room import Room
+from loadstone.software.sql.traces import place_of_database
 
 
 def place(server: str, url: str) -> Place:
     """Where a URL leads. Raises UserError if it is none of a MariaDB."""
-    return place_of_database(server, *parse_mariadb_url(url))
+    return place_of_database(MARIADB, server, *parse_mariadb_url(url))
 
 
 MONITORS: tuple[Callable[[Watch], list[Monitor]], ...] = (MariaDbMonitor.watching,)

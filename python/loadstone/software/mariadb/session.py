@@ -1,67 +1,45 @@
-"""The control connection to a MariaDB: loadstone's own questions, and nothing but our own tables changed.
-
-Ours are the databases `loadstone` and `loadstone_...`, and in any other database the tables `loadstone_...`.
-"""
+"""The control connection to a MariaDB; see `sql.session`."""
 
 import contextlib
-import re
 import socket
 import ssl
-import threading
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import pymysql
 from pymysql.constants import CR, ER
 
 from loadstone.bounds.replies import typed
-from loadstone.errors import ServerGone, UserError
+from loadstone.deploy.ledger import Made
+from loadstone.deploy.settings_in_force import Spelling
+from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.software.mariadb.client import MariaDbClient, Untrusted
-from loadstone.software.sql.tokens import statements_in
+from loadstone.software.mariadb.declared import MARIADB
+from loadstone.software.mariadb.settings import SPELLING
+from loadstone.software.software import Software
+from loadstone.software.sql.session import PATIENCE_S, SqlSession
 
-OURS = re.compile(r"loadstone(_\w*)?", re.ASCII)
-NAME = re.compile(r"\w{1,64}", re.ASCII)
 GONE = (CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST)
 REFUSED = (ER.ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR)
-PATIENCE_S = 600.0
-"""How long a statement may take that counts or writes many rows."""
+NOT_ALLOWED = (*REFUSED, ER.TABLEACCESS_DENIED_ERROR, ER.SPECIFIC_ACCESS_DENIED_ERROR)
 
 
-def canonical(name: str) -> str:
-    """A setting's name as the server prints it: `innodb-flush-method` is `innodb_flush_method`."""
-    return name.lower().replace("-", "_")
+class MariaDbSession(SqlSession):
+    """See `SqlSession`."""
 
-
-class MariaDbSession:
-    """One connection to `endpoint`, made when first needed; safe to use from several threads.
-
-    Raises:
-        ServerGone: the server does not answer, or answers with an error; one line with its message.
-        UserError: it refuses the login, or the right to do what is requested.
-    """
+    declared: ClassVar[Software] = MARIADB
+    spelling: ClassVar[Spelling] = SPELLING
+    QUOTE: ClassVar[str] = "`"
+    NAME_LENGTH_MAX: ClassVar[int] = 64
+    SETTINGS: ClassVar[str] = "SHOW GLOBAL VARIABLES"
+    TABLES: ClassVar[str] = "SHOW TABLES"
 
     def __init__(self, endpoint: Endpoint, database: str = "", timeout_s: float = 5.0, *, loads: bool = False) -> None:
         """`loads`: whether `load` will be used."""
-        self.endpoint = endpoint
-        self.database = database
-        """Where our tables are; empty: none is needed."""
-        self._timeout_s = timeout_s
+        super().__init__(endpoint, database, timeout_s)
         self._loads = loads
-        self._lock = threading.Lock()
         self._connection: MariaDbClient | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connection. May be called more than once."""
-        with self._lock:
-            self._drop()
 
     @typed("rows of a MariaDB")
     def query(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
@@ -72,22 +50,6 @@ class MariaDbSession:
                 return list(cursor.fetchall())
         except (pymysql.Error, OSError) as error:
             raise self._failed(error) from error
-
-    def table(self, columns: int, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """As `query`, for an answer of so many columns: a server may answer with anything."""
-        rows = self.query(statement, *values)
-        if any(len(row) != columns for row in rows):
-            raise ServerGone(f"server {self.endpoint.label}: it answers '{statement}' as no MariaDB does")
-        return rows
-
-    def number(self, statement: str) -> int:
-        """The one whole number that a statement answers, as SELECT COUNT(*) does; 0 for NULL."""
-        rows = self.table(1, statement)
-        try:
-            (answer,) = rows
-            return int(answer[0] or 0)
-        except (ValueError, TypeError, OverflowError):
-            raise ServerGone(f"server {self.endpoint.label}: it answers '{statement}' as no MariaDB does") from None
 
     def query_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
         """Run an INSERT for each row, many rows in one statement."""
@@ -100,7 +62,7 @@ class MariaDbSession:
     def load(self, statement: str, content: bytes) -> None:
         """Run a LOAD DATA LOCAL INFILE whose file's name is written `%s`; `content` is sent as that file.
 
-        No file of this machine is read: the server can ask for these bytes alone.
+        No file of this machine is read: the server can request these bytes alone.
         """
         try:
             with self._lock:
@@ -112,119 +74,15 @@ class MariaDbSession:
         """Another connection to the same database, for statements that may take minutes."""
         return MariaDbSession(self.endpoint, self.database, PATIENCE_S, loads=loads)
 
-    def ping(self) -> None:
-        """Returns if the server answers."""
-        self.query("SELECT 1")
-
-    def settings(self, names: Iterable[str]) -> dict[str, str]:
-        """The server's settings under the names that they are requested by; without those that it does not have."""
-        reported = {str(name): str(value) for name, value in self.table(2, "SHOW GLOBAL VARIABLES")}
-        return {name: reported[canonical(name)] for name in names if canonical(name) in reported}
-
     def status(self) -> dict[str, int | float | str]:
         """SHOW GLOBAL STATUS, numbers as numbers. Counters count since the server's start."""
         return {str(name): _number(str(value)) for name, value in self.table(2, "SHOW GLOBAL STATUS")}
 
     def set_global(self, name: str, value: str | int | float | bool) -> str:
         """Change a setting of a server of ours while it runs; what the server then says it is."""
-        require_name(name)
+        self.require_name(name)
         self.query(f"SET GLOBAL {name} = %s", value)
         return self.settings([name]).get(name, "")
-
-    def create_database(self, comment: str = "") -> bool:
-        """Make our database where there is none, with a comment if any (MariaDB 10.5); whether it was made.
-
-        Raises:
-            UserError: its name is not ours, or the user may not.
-        """
-        if self.has_database():
-            return False
-        self.require_creatable()
-        database, self.database = self.database, ""
-        commented = ("COMMENT %s", comment) if comment else ("",)
-        try:
-            self.query(f"CREATE DATABASE {database} CHARACTER SET utf8mb4 {commented[0]}", *commented[1:])
-        finally:
-            self.database = database
-        self.close()  # the next connection goes into it
-        return True
-
-    def require_creatable(self) -> None:
-        """Returns if a database that is missing may be made. Raises UserError if its name is not ours."""
-        if not OURS.fullmatch(self.database):
-            raise UserError(
-                f"server {self.endpoint.label}: it has no database '{self.database}'; create it, "
-                "or name none, and 'loadstone' is created"
-            )
-
-    def drop_database(self) -> None:
-        """Remove our database with all its tables; only for one that `create_database` made."""
-        if not OURS.fullmatch(self.database):
-            raise UserError(f"database '{self.database}': only databases that begin with 'loadstone' are removed")
-        self.query(f"DROP DATABASE IF EXISTS {self.database}")
-        self.close()
-
-    def run_script(self, statements: str) -> None:
-        """Run the statements of a file such as `schema.sql`, each ended by a semicolon at the end of a line."""
-        for statement in statements_in(statements):
-            self.query(statement)
-
-    def tables(self) -> list[str]:
-        """The tables of our database."""
-        return [str(name) for (name,) in self.table(1, "SHOW TABLES")]
-
-    def count(self, text: str) -> int:
-        """The number that a SELECT answers; may take minutes.
-
-        Raises:
-            UserError: it is no SELECT that only reads, or does not answer one whole number.
-        """
-        words = re.findall(r"\w+", text.upper())
-        if words[:1] != ["SELECT"] or {"INTO", "UPDATE"} & set(words):
-            raise UserError(f"count '{text}': it must be a SELECT that only reads, as SELECT COUNT(*) FROM post")
-        with self.patient() as patient:
-            try:
-                answer = patient.query(text)
-            except ServerGone as gone:
-                if error_code(gone.__cause__) in GONE:
-                    raise
-                raise UserError(f"count '{text}': {gone}") from None
-        value = answer[0][0] if len(answer) == 1 and len(answer[0]) == 1 else None
-        if value is None or not _is_whole(value):
-            raise UserError(f"count '{text}': it does not answer one whole number; write SELECT COUNT(*) FROM ...")
-        return int(value)
-
-    def count_rows(self, table: str) -> int:
-        """How many rows a table has, counted."""
-        require_name(table)
-        return self.number(f"SELECT COUNT(*) FROM `{table}`")
-
-    def truncate(self, table: str) -> None:
-        """Empty a table of ours; its ids start again.
-
-        Raises:
-            UserError: the table is not ours.
-        """
-        self.require_our_table(table)
-        self.query(f"TRUNCATE TABLE `{table}`")
-
-    def drop_table(self, table: str) -> None:
-        """Remove a table of ours. Raises UserError as `truncate`."""
-        self.require_our_table(table)
-        self.query(f"DROP TABLE `{table}`")
-
-    def is_our_database(self) -> bool:
-        """Whether all tables of the database are ours, by its name."""
-        return OURS.fullmatch(self.database) is not None
-
-    def require_our_table(self, table: str) -> None:
-        """Returns if we may write to the table and empty it. Raises UserError if it is not ours."""
-        require_name(table)
-        if not self.is_our_database() and not OURS.fullmatch(table):
-            raise UserError(
-                f"table '{self.database}.{table}': only tables of the database 'loadstone', or that begin with "
-                "'loadstone_', are written to and emptied; take such a name"
-            )
 
     def has_database(self) -> bool:
         """Whether the server has our database."""
@@ -235,6 +93,64 @@ class MariaDbSession:
             self.database = database
             self.close()
         return bool(found)
+
+    def database_comment(self) -> str:
+        """See `SqlSession.database_comment`."""
+        with MariaDbSession(self.endpoint) as anywhere:
+            try:
+                rows = anywhere.query(
+                    "SELECT SCHEMA_COMMENT FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = %s", self.database
+                )
+            except ServerGone as gone:
+                if error_code(gone.__cause__) == ER.BAD_FIELD_ERROR:  # MariaDB before 10.5
+                    return ""
+                raise
+        return str(rows[0][0]) if rows and rows[0] else ""
+
+    def list_as_ours(self, listing: str, tables: Iterable[Made]) -> None:
+        """See `SqlSession.list_as_ours`."""
+        name = self.quoted(listing)
+        try:
+            self.query(
+                f"CREATE TABLE IF NOT EXISTS {name} (name VARCHAR(64) NOT NULL, what VARCHAR(16) NOT NULL, "
+                "PRIMARY KEY (name, what)) COMMENT = 'made by loadstone, which removes it at the end of its run'"
+            )
+            for table in tables:
+                self.query(f"REPLACE INTO {name} VALUES (%s, %s)", table.name, table.kind)
+        except LoadstoneError as error:
+            if error_code(error.__cause__) not in NOT_ALLOWED:
+                raise
+
+    def truncate(self, *tables: str) -> None:
+        """See `SqlSession.truncate`."""
+        self._our_tables(tables)
+        for table in tables:
+            self.query(f"TRUNCATE TABLE {self.quoted(table)}")
+
+    def remove_tables(self, made: Iterable[str], filled: Iterable[str]) -> None:
+        """See `SqlSession.remove_tables`; from now on this connection ignores references between tables."""
+        self.query("SET foreign_key_checks = 0")
+        super().remove_tables(made, filled)
+
+    def _create_database(self, comment: str) -> None:
+        """With its comment, or without one on a server too old for it (before 10.5)."""
+        create = f"CREATE DATABASE {self.database} CHARACTER SET utf8mb4"
+        with MariaDbSession(self.endpoint, timeout_s=self._timeout_s) as anywhere:
+            if not comment:
+                anywhere.query(create)
+                return
+            try:
+                anywhere.query(f"{create} COMMENT %s", comment)
+            except ServerGone as gone:
+                if error_code(gone.__cause__) != ER.PARSE_ERROR:
+                    raise
+                anywhere.query(create)
+
+    def _drop_database(self) -> None:
+        self.query(f"DROP DATABASE IF EXISTS {self.database}")
+
+    def _has_answered(self, gone: ServerGone) -> bool:
+        return error_code(gone.__cause__) not in GONE
 
     def _connected(self) -> MariaDbClient:
         if self._connection is None:
@@ -261,11 +177,11 @@ class MariaDbSession:
     def _error_of(self, error: Exception) -> UserError | ServerGone:
         """The error as one line for a person."""
         code = error_code(error)
-        words = " ".join(str(error.args[-1] if error.args else error).split()).rstrip(".") or type(error).__name__
+        text = " ".join(str(error.args[-1] if error.args else error).split()).rstrip(".") or type(error).__name__
         where = f"server {self.endpoint.label}"
         cause = getattr(error, "original_exception", None)
         if isinstance(error, Untrusted):
-            return UserError(f"{where}: {words}")
+            return UserError(f"{where}: {text}")
         if isinstance(cause, ssl.SSLCertVerificationError):
             return UserError(
                 f"{where}: its certificate is not accepted ({cause.verify_message.rstrip('.')}); "
@@ -274,15 +190,15 @@ class MariaDbSession:
             )
         if code == CR.CR_SSL_CONNECTION_ERROR:
             return UserError(
-                f"{where}: {words}; turn TLS on there, or add ?ssl=no to its URL: then whoever is on the way can read "
-                "the log-in and the data"
+                f"{where}: {text}; turn TLS on there, or add ?ssl=no to its URL: then anyone on the network path can "
+                "read the log-in and the data"
             )
         if code in REFUSED:
-            tls = "" if self.endpoint.tls is not None else "; if it takes TLS only, add ?ssl=yes"
-            return UserError(f"{where}: {words}; check user, password and rights in its URL{tls}")
+            tls = "" if self.endpoint.tls is not None else "; if it accepts TLS only, add ?ssl=yes"
+            return UserError(f"{where}: {text}; check user, password and rights in its URL{tls}")
         if code in GONE or not isinstance(error, pymysql.Error):
-            return ServerGone(f"{where}: {words}; it no longer answers, its log may say why")
-        return ServerGone(f"{where}: {words}")
+            return ServerGone(f"{where}: {text}; it no longer answers; its log may give the reason")
+        return ServerGone(f"{where}: {text}")
 
 
 def error_code(error: BaseException | None) -> int:
@@ -290,22 +206,8 @@ def error_code(error: BaseException | None) -> int:
     return error.args[0] if error is not None and error.args and isinstance(error.args[0], int) else 0
 
 
-def _is_whole(value: Any) -> bool:
-    """Whether it is a whole number that fits into the record."""
-    if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        return False
-    finite = isinstance(value, int) or value.is_finite()
-    return finite and -(2**63) < value < 2**63 and value == int(value)
-
-
 def _number(value: str) -> int | float | str:
     for kind in (int, float):
         with contextlib.suppress(ValueError):
             return kind(value)
     return value
-
-
-def require_name(name: str) -> None:
-    """Returns if `name` may stand in a statement. Raises UserError if not."""
-    if not NAME.fullmatch(name):
-        raise UserError(f"'{name}' is not a name of a table or setting: letters, digits and _ only")

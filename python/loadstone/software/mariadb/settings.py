@@ -5,10 +5,14 @@ from collections.abc import Mapping, Sequence
 
 from loadstone.deploy.provider import ConfigValue
 from loadstone.deploy.settings_in_force import Spelling
-from loadstone.software.mariadb.session import canonical
+from loadstone.software.sql.session import DATABASE
 
-DATABASE = "loadstone"
-"""The database, and the user that the load logs in as."""
+
+def canonical(name: str) -> str:
+    """A setting's name as the server prints it: `innodb-flush-method` is `innodb_flush_method`."""
+    return name.lower().replace("-", "_")
+
+
 SPELLING = Spelling(
     true="ON",
     false="OFF",
@@ -67,4 +71,4 @@ def why_it_ended(log: Sequence[str], more_room: str) -> str:
     reported = [line for line in errors if line != "Aborting"]
     reported += [line for line in lines if line.startswith("ERROR")]  # of the statements that make its tables
     said = next(iter(reported), lines[-1] if lines else "nothing")
-    return f"it ended while it started, and its log says: {said[:300]}"
+    return f"it ended while it started; its log: {said[:300]}"

@@ -6,11 +6,15 @@ it can read.
 """
 
 import contextlib
+import json
+import re
 import socket
+import ssl
 import struct
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from typing import Any
 
 from pg8000.core import CoreConnection
@@ -21,10 +25,15 @@ from loadstone.plan.drive_plan import Endpoint
 
 MAINTENANCE = "postgres"
 """The database of every server, for questions that concern none of ours."""
-REPLY_BYTES_MAX = 64 * 1024**2
+REPLY_BYTES_MAX = 16 * 1024**2
 """How many bytes a statement may be answered with: far more than any of loadstone's own questions needs."""
+READ_BYTES = 64
+"""What each read counts beside its bytes: the smallest message takes so much more in memory than on its way."""
 SSL_REQUEST = struct.pack("!ii", 8, 80877103)
-CLEARTEXT = 3
+CLEARTEXT, SASL_CONTINUE = 3, 11
+ROUNDS_MAX = 1_000_000
+"""How often a password may have to be hashed for a log-in: a second or two. PostgreSQL's own number is 4,096."""
+DIGITS_MAX = 100
 
 
 class Untrusted(InterfaceError):  # type: ignore[misc]  # pg8000 has no types
@@ -39,7 +48,6 @@ class _File:
         self._file = sock.makefile("rb")
         self._pending = bytearray()
         self._timeout_s = timeout_s
-        self.bounded = True
         self.begin_reply()
 
     def begin_reply(self) -> None:
@@ -50,18 +58,25 @@ class _File:
 
     def read(self, size: int) -> bytes:
         """So many bytes. Raises InterfaceError."""
-        self._received_bytes += size
-        if self.bounded and not 0 <= self._received_bytes <= REPLY_BYTES_MAX:
-            raise Untrusted(f"its reply has more than {REPLY_BYTES_MAX:,} bytes, which no statement of ours asks for")
+        self._received_bytes += size + READ_BYTES
+        if size < 0 or self._received_bytes > REPLY_BYTES_MAX:
+            raise Untrusted(f"its reply has more than {REPLY_BYTES_MAX:,} bytes, more than loadstone requests")
         data = bytearray()
         while len(data) < size:
-            if self.bounded and time.monotonic() > self._deadline_s:
-                raise Untrusted(f"its reply comes in drops, and is not whole within {2 * self._timeout_s:g} s")
+            self._require_time()
             more = self._file.read1(min(size - len(data), 1024**2))
             if not more:
                 raise InterfaceError("it closed the connection")
             data += more
         return bytes(data)
+
+    def passed_on(self, size: int) -> None:
+        """A message with so many bytes was handed on, and nothing of it is kept."""
+        self._received_bytes -= size + 5 + 2 * READ_BYTES
+
+    def _require_time(self) -> None:
+        if time.monotonic() > self._deadline_s:
+            raise Untrusted(f"its reply comes in drops, and is not whole within {2 * self._timeout_s:g} s")
 
     def write(self, data: bytes) -> None:
         """Send later, by `flush`."""
@@ -71,6 +86,7 @@ class _File:
 
     def flush(self) -> None:
         """Send what was written."""
+        self._require_time()
         pending, self._pending = self._pending, bytearray()
         self._sock.sendall(pending)
 
@@ -140,12 +156,8 @@ class PostgresqlClient(CoreConnection):  # type: ignore[misc]  # pg8000 has no t
     def copy_out(self, statement: str, take: Callable[[bytes], object]) -> None:
         """Run a COPY TO STDOUT of any size; `take` is called with each line, its end included."""
         self.file.begin_reply()
-        self.file.bounded = False
-        try:
-            with self._only_its_errors():
-                self.execute_unnamed(statement, stream=_Taker(take))
-        finally:
-            self.file.bounded = True
+        with self._only_its_errors():
+            self.execute_unnamed(statement, stream=_Taker(take))
 
     def end(self) -> None:
         """Close the connection. May be called more than once."""
@@ -161,7 +173,30 @@ class PostgresqlClient(CoreConnection):  # type: ignore[misc]  # pg8000 has no t
                 "it asks for the password in a form that it can read, which is given to a server with a verified "
                 "certificate only; set scram-sha-256 in its pg_hba.conf, or add ?sslmode=verify-full"
             )
+        if data[:4] == struct.pack("!i", SASL_CONTINUE):
+            rounds = re.search(rb",i=([0-9]{1,19})(?:,|$)", data)
+            if rounds is None or int(rounds[1]) > ROUNDS_MAX:
+                raise Untrusted(f"it requires the password to be hashed more than {ROUNDS_MAX:,} times")
         super().handle_AUTHENTICATION_REQUEST(data, context)
+
+    def handle_PARAMETER_STATUS(self, data: bytes, context: Any) -> None:  # noqa: ARG002, N802
+        """None is kept; in another encoding than the one that was requested, texts could be made to mean anything."""
+        if data.startswith(b"client_encoding\0") and data != b"client_encoding\0UTF8\0":
+            raise Untrusted("it changes the encoding of texts")
+
+    def handle_NOTICE_RESPONSE(self, data: bytes, context: Any) -> None:  # noqa: N802
+        """None is kept."""
+
+    def handle_NOTIFICATION_RESPONSE(self, data: bytes, context: Any) -> None:  # noqa: N802
+        """None is kept."""
+
+    def handle_ROW_DESCRIPTION(self, data: bytes, context: Any) -> None:  # noqa: N802
+        super().handle_ROW_DESCRIPTION(data, context)
+        context.input_funcs = [VALUES.get(column["type_oid"], str) for column in context.columns]
+
+    def handle_COPY_DATA(self, data: bytes, context: Any) -> None:  # noqa: N802
+        super().handle_COPY_DATA(data, context)
+        self.file.passed_on(len(data))
 
     @contextmanager
     def _only_its_errors(self) -> Iterator[None]:
@@ -181,6 +216,24 @@ class _Taker:
         self.write = write
 
 
+def _number(text: str) -> Decimal:
+    """A number that may become an integer: of `1e999999999` that would take for ever. Raises ValueError."""
+    value = Decimal(text)
+    if value.is_finite() and value.adjusted() > DIGITS_MAX:
+        raise ValueError(f"more than {DIGITS_MAX} digits")
+    return value
+
+
+VALUES: Mapping[int, Callable[[str], object]] = {
+    **dict.fromkeys((20, 21, 23, 26), int),
+    **dict.fromkeys((700, 701), float),
+    **dict.fromkeys((114, 3802), json.loads),
+    16: "t".__eq__,
+    1700: _number,
+}
+"""How a value is read, by PostgreSQL's number of its type; a text if by none: pg8000's own trust what they read."""
+
+
 def _encrypted(endpoint: Endpoint, timeout_s: float) -> socket.socket:
     """A connection, encrypted where the endpoint says so. Raises Untrusted without TLS, and OSError."""
     tls = endpoint.tls
@@ -191,6 +244,13 @@ def _encrypted(endpoint: Endpoint, timeout_s: float) -> socket.socket:
     try:
         _require_tls(sock)
         return context.wrap_socket(sock, server_hostname=tls.server_name or endpoint.host)
+    except ssl.SSLCertVerificationError as error:
+        sock.close()
+        raise Untrusted(
+            f"its certificate is not accepted ({error.verify_message.rstrip('.')}); name the CA that signed it with "
+            "?ca_file=FILE, the name that it is made for with ?server_name=NAME, or give up verification with "
+            "?sslmode=require"
+        ) from None
     except BaseException:
         sock.close()
         raise
@@ -201,6 +261,7 @@ def _require_tls(sock: socket.socket) -> None:
     sock.sendall(SSL_REQUEST)
     if sock.recv(1) != b"S":
         raise Untrusted(
-            "it takes no TLS; turn TLS on there, or add ?sslmode=disable to its URL: then whoever is on the way "
+            "it does not support TLS; turn TLS on there, or add ?sslmode=disable to its URL: then anyone on the "
+            "network path "
             "can read the log-in and the data"
         )

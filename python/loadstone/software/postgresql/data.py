@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from loadstone.deploy.row_files import Rows, Tell
 from loadstone.errors import UserError
-from loadstone.software.postgresql.session import PostgresqlSession, require_name
+from loadstone.software.postgresql.session import PostgresqlSession
 
 CHUNK_BYTES = 64 * 1024
 ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
@@ -25,7 +25,7 @@ def write_to_table(
     """
     control.require_our_table(table)
     for column in rows.columns:
-        require_name(column)
+        control.require_name(column)
     with control.patient() as writer:
         there = writer.count_rows(table)
         if there == rows.count and crc32_sum(writer, table, rows) == rows.crc32_sum:
@@ -37,6 +37,7 @@ def write_to_table(
         found = writer.count_rows(table)
         if found != rows.count:
             raise UserError(f"table '{table}' holds {found:,} rows of {rows.count:,} that were written")
+        _count_on(writer, table, rows)
         writer.query(f'ANALYZE "{table}"')
     return True
 
@@ -45,9 +46,20 @@ def _copy(writer: PostgresqlSession, table: str, rows: Rows, tell: Tell) -> None
     done = 0
     for part in rows.parts:
         content = part.read_bytes()
-        writer.copy_in(f'COPY "{table}" ({_columns(rows)}) FROM STDIN', _chunks(content))
+        writer.copy_in(f'COPY "{table}" ({_columns(writer, rows)}) FROM STDIN', _chunks(content))
         done = min(rows.count, done + content.count(b"\n"))
         tell(done)
+
+
+def _count_on(writer: PostgresqlSession, table: str, rows: Rows) -> None:
+    """The numbers that the table gives to later rows begin after those that were written: COPY counts none of them."""
+    for column in rows.columns:
+        ((sequence,),) = writer.table(1, "SELECT pg_get_serial_sequence($1, $2)", f'"{table}"', column)
+        if sequence is not None:
+            largest = f'MAX("{column}")'
+            writer.query(
+                f'SELECT setval($1::regclass, GREATEST({largest}, 1), {largest} >= 1) FROM "{table}"', sequence
+            )
 
 
 def _chunks(content: bytes) -> Iterator[bytes]:
@@ -68,9 +80,9 @@ def crc32_sum(writer: PostgresqlSession, table: str, rows: Rows) -> int:
             text = ESCAPED.sub(lambda found: ESCAPES.get(found[1], found[1]), text)
         total += zlib.crc32(text)
 
-    writer.copy_out(f'COPY (SELECT {_columns(rows)} FROM "{table}") TO STDOUT', take)
+    writer.copy_out(f'COPY (SELECT {_columns(writer, rows)} FROM "{table}") TO STDOUT', take)
     return total
 
 
-def _columns(rows: Rows) -> str:
-    return ", ".join(f'"{column}"' for column in rows.columns)
+def _columns(writer: PostgresqlSession, rows: Rows) -> str:
+    return ", ".join(map(writer.quoted, rows.columns))

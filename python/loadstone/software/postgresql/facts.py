@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from loadstone.deploy import settings_in_force as as_requested
+from loadstone.bounds.replies import shortened
+from loadstone.deploy import settings_in_force
 from loadstone.deploy.provider import ConfigValue, ServerFacts
 from loadstone.errors import UserError
 from loadstone.software.postgresql.session import PostgresqlSession
@@ -15,6 +16,8 @@ READ_BACK = (
     *("default_transaction_isolation", "server_encoding", "data_checksums", "huge_pages"),
 )
 """Settings that decide about speed and durability, recorded with every trial."""
+VERSION_MAX = 40
+"""So many characters of its version are recorded."""
 
 
 def facts_of(control: PostgresqlSession) -> ServerFacts:
@@ -27,13 +30,13 @@ def facts_of(control: PostgresqlSession) -> ServerFacts:
     if not reported.get("server_version_num", "").isdecimal():
         raise UserError(f"server {control.endpoint.label}: it is no PostgreSQL; give the URL of a PostgreSQL")
     role = "replica" if reported.get("in_hot_standby", "off") == "on" else "primary"
-    version = reported.get("server_version", "").partition(" ")[0]
+    version = shortened(reported.get("server_version", "").partition(" ")[0], VERSION_MAX)
     return ServerFacts("postgresql", version, "standalone", role, details={"database": control.database})
 
 
 def differences(requested: Mapping[str, ConfigValue], got: Mapping[str, str]) -> list[str]:
     """What the server took otherwise than requested, and what has no effect: a line each."""
-    lines = as_requested.differences(requested, got, SPELLING)
+    lines = settings_in_force.differences(requested, got, SPELLING)
     if got.get("fsync") == "off" and "synchronous_commit" in {name.lower() for name in requested}:
         lines.append("synchronous_commit keeps nothing safe without fsync (fsync: true)")
     return lines

@@ -11,6 +11,8 @@ from loadstone.errors import UserError
 PLACES = ("/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt")
 """Where systems keep one folder a version: Debian's `15/bin`, Homebrew's `postgresql@17/bin`."""
 OTHER_USERS = ("postgres", "nobody")
+FOLDER_FD = 9
+"""The file descriptor by which a program of another user has its folder. A shell names none above."""
 
 
 def find(program: str, folder: Path | None = None) -> Path | None:
@@ -47,8 +49,23 @@ def server_user() -> pwd.struct_passwd | None:
     raise UserError(f"a PostgreSQL does not run as root, and there is no user {' or '.join(OTHER_USERS)}; add one")
 
 
-def as_user(user: pwd.struct_passwd | None, command: Sequence[str]) -> list[str]:
-    """The command as that user. It keeps one right of root's: to reach its files below folders that are root's alone.
+def reached_by(user: pwd.struct_passwd | None, folder: Path) -> str:
+    """Where a program that runs by `as_user` finds the folder.
+
+    Another user may not pass the folders above, which are root's alone: the program gets this one open instead.
+    """
+    return str(folder) if user is None else f"/proc/self/fd/{FOLDER_FD}"
+
+
+def let_read(user: pwd.struct_passwd | None, path: Path) -> None:
+    """Have that user read a file or folder of ours, whoever reaches it, and not write to it. Raises OSError."""
+    if user is not None:
+        os.chown(path, -1, user.pw_gid)
+        path.chmod(0o750 if path.is_dir() else 0o640)
+
+
+def as_user(user: pwd.struct_passwd | None, folder: Path, command: Sequence[str]) -> list[str]:
+    """The command as that user, with none of root's rights, and with `folder` where `reached_by` says.
 
     Raises:
         UserError: `setpriv` is missing.
@@ -58,11 +75,11 @@ def as_user(user: pwd.struct_passwd | None, command: Sequence[str]) -> list[str]
     setpriv = shutil.which("setpriv")
     if setpriv is None:
         raise UserError(
-            "a PostgreSQL does not run as root, and there is no setpriv to take another user; "
+            "a PostgreSQL does not run as root, and there is no setpriv to change to another user; "
             "install it (Debian: util-linux), or run loadstone as a user of your own"
         )
-    kept = "-all,+dac_override"
-    rights = [f"--inh-caps={kept}", f"--ambient-caps={kept}", f"--bounding-set={kept}", "--no-new-privs"]
+    rights = ["--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all", "--no-new-privs"]
     ids = [f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
-    # A change of user forgets that the process ends with its guard.
-    return [setpriv, *ids, *rights, "--pdeathsig=KILL", *command]
+    # A change of user forgets that the process ends with its guard. PostgreSQL returns to the folder it is started in.
+    opening = ["/bin/sh", "-c", f'cd / && exec "$@" {FOLDER_FD}< "$0"', str(folder)]
+    return [*opening, setpriv, *ids, *rights, "--pdeathsig=KILL", *command]

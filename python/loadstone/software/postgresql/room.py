@@ -6,17 +6,18 @@ from loadstone.deploy.ledger import Place
 from loadstone.observe.sample import Monitor
 from loadstone.observe.watch import Watch
 from loadstone.software.postgresql import installed
+from loadstone.software.postgresql.declared import POSTGRESQL
 from loadstone.software.postgresql.jdbc import jdbc_options
 from loadstone.software.postgresql.local import PostgresqlSettings
 from loadstone.software.postgresql.monitor import PostgresqlMonitor
-from loadstone.software.postgresql.traces import place_of_database
 from loadstone.software.postgresql.url import PostgresqlUrlSettings, parse_postgresql_url
 from loadstone.software.room import Room
+from loadstone.software.sql.traces import place_of_database
 
 
 def place(server: str, url: str) -> Place:
     """Where a URL leads. Raises UserError if it is none of a PostgreSQL."""
-    return place_of_database(server, *parse_postgresql_url(url))
+    return place_of_database(POSTGRESQL, server, *parse_postgresql_url(url))
 
 
 MONITORS: tuple[Callable[[Watch], list[Monitor]], ...] = (PostgresqlMonitor.watching,)

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from loadstone.deploy.provider import ConfigValue
 from loadstone.deploy.settings_in_force import Spelling
 
-DATABASE = "loadstone"
-"""The database, and the user that the load logs in as."""
 BYTES = {"b": 1} | {f"{unit}b": 1024**power for power, unit in enumerate("kmgt", start=1)}
 MICROSECONDS = {"us": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6, "d": 86400 * 10**6}
 
@@ -59,4 +57,4 @@ def why_it_ended(log: Sequence[str], more_room: str) -> str:
     errors = ERROR.findall(text)
     lines = [ANY_LINE.sub("", line.strip()) for line in log if line.strip()]
     reported = next(iter(errors), lines[-1] if lines else "nothing").rstrip(".")
-    return f"it ended while it started, and its log says: {reported[:300]}"
+    return f"it ended while it started; its log: {reported[:300]}"

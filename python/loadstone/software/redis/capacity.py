@@ -143,7 +143,7 @@ def _beyond_limit(use: MemoryUse, foreign: int, planned: Footprint) -> str:
     keys = (
         f"{use.expiring_keys:,} keys there expire" if use.policy.startswith("volatile") else f"{use.keys:,} keys there"
     )
-    then = f"throw keys of others away ({keys})" if evicts else "refuse the writes of others (OOM)"
+    then = f"evict keys of others ({keys})" if evicts else "refuse the writes of others (OOM)"
     least = ", and more as it goes on," if planned.grows else ""
     return (
         f"the run may store {size_text(planned.bytes)}{least} there, and {size_text(use.free_bytes)} are free "

@@ -31,7 +31,7 @@ class ConfinedCommands:
 
     def statement(self, text: str) -> None:  # noqa: ARG002 (the seam's signature)
         """It has no tables."""
-        raise Refusal("it takes no statements", "leave it out")
+        raise Refusal("it accepts no statements", "leave it out")
 
 
 def _split(text: str) -> list[str]:

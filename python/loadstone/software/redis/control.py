@@ -13,7 +13,7 @@ from loadstone.plan.footprint import memory_of
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.software.redis import capacity, row_writing
-from loadstone.software.redis import traces as own
+from loadstone.software.redis import traces as redis_traces
 from loadstone.software.redis.commands.info import ServerCommands
 from loadstone.software.redis.confined import ConfinedCommands
 from loadstone.software.redis.declared import REDIS
@@ -28,7 +28,7 @@ class RedisControl(RedisSession):
 
     software: ClassVar[str] = REDIS.name
     spelling: ClassVar[Spelling] = SPELLING
-    removable: ClassVar[tuple[Kind, ...]] = own.REMOVABLE
+    removable: ClassVar[tuple[Kind, ...]] = redis_traces.REMOVABLE
 
     def snapshot(self) -> RedisSnapshot:
         """All that is counted, and what may spoil a figure."""
@@ -51,19 +51,19 @@ class RedisControl(RedisSession):
 
     def left_by_load(self, commands: Iterable[Sequence[str]], prefix: str) -> list[Made]:
         """Keys beside those of the plan."""
-        return own.left_by_load(commands, prefix)
+        return redis_traces.left_by_load(commands, prefix)
 
     def left_by_subjects(self) -> list[Made]:
         """Keys that an application of ours may make in every Redis that it has."""
-        return [Made("keys_beginning", own.SUBJECT_KEYS)]
+        return [Made("keys_beginning", redis_traces.SUBJECT_KEYS)]
 
     def remove_traces(self, traces: Traces) -> None:
         """Remove the keys that were noted."""
-        own.remove_traces(self, traces)
+        redis_traces.remove_traces(self, traces)
 
     def remove_left(self, run_id: str, things: Sequence[Made]) -> Iterator[Outcome]:  # noqa: ARG002 (keys name no run)
         """Remove keys that only ours can be."""
-        return own.remove_left(self, things)
+        return redis_traces.remove_left(self, things)
 
     def confinement(self, *, ask: bool) -> ConfinedCommands:
         """Commands on keys of ours."""

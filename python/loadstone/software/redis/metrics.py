@@ -53,11 +53,12 @@ METRICS = (
              Series("redis_connections_received", "Connections to Redis")),
     _counter("total_commands_processed", "commands", "commands that it processed",
              Series("redis_commands", "Commands that Redis processed")),
-    _gauge("instantaneous_ops_per_sec", "commands/s", "commands that it carried out, as it says",
+    _gauge("instantaneous_ops_per_sec", "commands/s", "commands that it processed, as it reports",
            "the rate of redis_commands_total", _column(2, "commands /s", "Commands that it carried out.")),
-    _gauge("instantaneous_input_kbps", "KiB/s", "read from clients, as it says",
+    _gauge("instantaneous_input_kbps", "KiB/s", "read from clients, as it reports",
            "the rate of redis_received_bytes_total"),
-    _gauge("instantaneous_output_kbps", "KiB/s", "sent to clients, as it says", "the rate of redis_sent_bytes_total"),
+    _gauge("instantaneous_output_kbps", "KiB/s", "sent to clients, as it reports",
+           "the rate of redis_sent_bytes_total"),
     _counter("total_net_input_bytes", "bytes", "bytes that it read from clients",
              Series("redis_received_bytes", "Bytes that Redis read from clients")),
     _counter("total_net_output_bytes", "bytes", "bytes that it sent to clients",
@@ -75,7 +76,7 @@ METRICS = (
     _gauge("keys", "keys", "keys in all databases", Series("redis_keys", "Keys in all databases"), kept=False),
     _gauge(
         "used_memory", "bytes", "memory that it uses", Series("redis_memory_bytes", "Memory that Redis uses"),
-        _column(3, "memory of the data", "What it says that it uses.", "size"),
+        _column(3, "memory of the data", "Memory in use, as it reports.", "size"),
     ),
     _gauge("used_memory_rss", "bytes", "memory that it has of the system",
            Series("redis_resident_memory_bytes", "Memory that Redis has of the system")),
@@ -120,7 +121,7 @@ STUDY_COLUMNS = (
     ),
     StudyColumn(
         "connections", "connections",
-        "The most connections to Redis, without loadstone's own two; not known where Redis is not ours.",
+        "The most connections to Redis, without loadstone's own two; unknown where loadstone did not start Redis.",
         PART, "connected_clients", "maximum", "count", drop=2, own=OWN_CONNECTIONS,
     ),
 )  # fmt: skip

@@ -20,7 +20,7 @@ TLS_RECORDS = (b"\x15\x03", b"\x16\x03")
 TURNED_AWAY = {
     b"-DENIED": "it is in protected mode (it said 'DENIED Redis is running in protected mode') and takes clients of "
     "its own machine only; set a password there (requirepass) and give it in the URL",
-    b"-ERR max number of clients": "it takes no more clients (it said 'ERR max number of clients reached'); "
+    b"-ERR max number of clients": "it accepts no more clients (it said 'ERR max number of clients reached'); "
     "raise maxclients there, or close some",
 }
 """What a server says before it closes a connection that it did not want -> what that means."""
@@ -110,7 +110,8 @@ def _silent(endpoint: Endpoint) -> str:
     if endpoint.tls is not None and _speaks_plainly(endpoint):
         return "it does not use TLS; write redis:// instead of rediss://"
     return (
-        f"it takes the connection and says nothing for {PROBE_S:g} s; it is stopped or overloaded, or it is not Redis"
+        f"it accepts the connection and does not answer for {PROBE_S:g} s; it is stopped or overloaded, or it is "
+        "not Redis"
     )
 
 
@@ -121,7 +122,7 @@ def _broke_off(endpoint: Endpoint, error: OSError | None) -> str:
         return f"it hangs up on us ({message}); it may want a client's certificate: add ?cert_file=FILE&key_file=FILE"
     if _speaks_tls(endpoint):
         return "it expects TLS; write rediss:// instead of redis://"
-    return f"it closed the connection instead of answering ({message}); it is not Redis, or takes no more clients"
+    return f"it closed the connection instead of answering ({message}); it is not Redis, or accepts no more clients"
 
 
 def _speaks_tls(endpoint: Endpoint) -> bool:

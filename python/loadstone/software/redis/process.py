@@ -33,7 +33,7 @@ class ProcessSettings(ServerSettings):
             problem = f"binary '{self.binary}' is not an executable file" if self.binary else "no redis-server on PATH"
             raise UserError(
                 f"server {name}: {problem}; install one (Debian: apt-get install redis-server), name it with 'binary', "
-                "or take the embedded server (kind: embedded)"
+                "or use the embedded server (kind: embedded)"
             )
         return Parts(Path(binary).absolute(), self._modules(name))
 

@@ -36,7 +36,7 @@ READ_BACK = (
 PROCESS_ID_END = 2**31
 JSON_REMEDY = (
     "run Redis 8 or Redis Stack, or start it with --loadmodule /path/to/rejson.so, "
-    "or take the embedded server (kind: embedded)"
+    "or use the embedded server (kind: embedded)"
 )
 
 
@@ -120,7 +120,7 @@ def _explain(control: RedisSession, gone: ServerGone) -> str:
     elif "unknown command" in low and "'set'" in low:
         text = f"it stores no keys ({said}), as a Sentinel does; give the address of the server itself"
     elif "db index" in low:
-        text = f"it has no database {endpoint.database} ({said}); take another, /0 exists always"
+        text = f"it has no database {endpoint.database} ({said}); use another one; /0 always exists"
     else:
         text = f"it cannot be used ({said}); see its log"
     return f"server {endpoint.label}: {text}"

@@ -66,7 +66,7 @@ class RedisSession:
             with self._lock:
                 return self.client.execute_command(*command)  # type: ignore[no-untyped-call]
         except (redis.RedisError, OSError, *MISREAD) as error:
-            raise self._failed(error, str(command[0]), "; it no longer answers, its log may say why") from error
+            raise self._failed(error, str(command[0]), "; it no longer answers; its log may give the reason") from error
 
     def pipelined(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """The replies to several commands that are sent all at once; the first error as `ServerGone`."""
@@ -214,4 +214,4 @@ class RedisSession:
 
 def _require_ours(prefix: str) -> None:
     if not prefix.startswith(OUR_PREFIX):
-        raise UserError(f"prefix '{prefix}': only keys that begin with '{OUR_PREFIX}' are removed; take such a prefix")
+        raise UserError(f"prefix '{prefix}': only keys that begin with '{OUR_PREFIX}' are removed; use such a prefix")

@@ -34,7 +34,7 @@ def why_it_ended(log: Sequence[str]) -> str:
         known = "" if "aborting" in reason or not reason else f" ({reason})"
         return f"settings: this Redis does not take '{line}'{known}; correct the name or the value"
     last = next((line for line in reversed(lines) if "exiting" not in line.lower()), "nothing")
-    return f"it ended while it started, and its log says: {last[:300]}"
+    return f"it ended while it started; its log: {last[:300]}"
 
 
 def _message(line: str) -> str:

@@ -1,7 +1,6 @@
 """SQL cut into tokens, so strictly that a server cannot read it otherwise: what is ambiguous is refused.
 
-Refused are comments that a server executes (`/*! */`, `/*+ */`), backslashes in texts and double quotes, both of which
-depend on `sql_mode`, variables, and a second statement.
+How a token looks is each server's own; what no pattern of its `tokens.py` takes cannot be sent.
 """
 
 import re
@@ -10,16 +9,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-_TOKEN = re.compile(
-    r"(?P<space>\s+|--(?=\s|\Z)[^\n]*|\#[^\n]*|/\*(?![!+]|M!)(?:(?!/\*).)*?\*/)"
-    r"|(?P<text>'(?:[^'\\]|'')*')"
-    r"|`(?P<quoted>[^`\\\x00]+)`"
-    r"|(?P<number>(?:0x[0-9A-Fa-f]+|[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)(?![0-9A-Za-z_$]))"
-    r"|(?P<word>[A-Za-z_][A-Za-z0-9_$]*)"
-    r"|(?P<sign>/(?!\*)|\*(?!/)|-(?!-)|[(),.=<>!+%])",
-    re.DOTALL | re.ASCII,
-)
 Kind = Literal["text", "quoted", "number", "word", "sign"]
+BLANK = " \t\r\n\f"
+"""What no server takes for a part of a name. Other blanks, as U+00A0, may be the last letter of one."""
+KINDS: tuple[Kind, ...] = ("text", "quoted", "number", "word", "sign")
 
 
 class SqlProblem(ValueError):
@@ -28,7 +21,7 @@ class SqlProblem(ValueError):
 
 @dataclass(frozen=True)
 class Token:
-    """A token; of a name in backticks `text` is the name."""
+    """A token; of a quoted name `text` is the name."""
 
     kind: Kind
     text: str
@@ -37,6 +30,11 @@ class Token:
     def word(self) -> str:
         """A bare word in capitals; empty for all else."""
         return self.text.upper() if self.kind == "word" else ""
+
+    @property
+    def sign(self) -> str:
+        """A sign; empty for all else."""
+        return self.text if self.kind == "sign" else ""
 
     @property
     def is_name(self) -> bool:
@@ -49,22 +47,23 @@ def statements_in(script: str) -> list[str]:
     return [statement for statement in re.split(r";[ \t]*(?:\n|$)", script) if statement.strip()]
 
 
-def tokens_of(statement: str) -> list[Token]:
-    """The tokens of one statement, without comments and the semicolon at its end. Raises SqlProblem."""
+def cut(statement: str, pattern: re.Pattern[str]) -> list[Token]:
+    """The tokens of one statement, without the semicolon at its end and all that is of none of `KINDS`.
+
+    `pattern` takes one token, in a group that is named by its kind. Raises SqlProblem where it takes none.
+    """
     found: list[Token] = []
-    text, at = statement.strip().removesuffix(";"), 0
+    text, at = statement.strip(BLANK).removesuffix(";"), 0
     while at < len(text):
-        match = _TOKEN.match(text, at)
+        match = pattern.match(text, at)
         if match is None:
-            raise SqlProblem(f"'{' '.join(text[at : at + 20].split())}' is not taken there")
+            raise SqlProblem(f"'{' '.join(text[at : at + 20].split())}' is not supported there")
         at = match.end()
-        for kind in ("text", "quoted", "number", "word", "sign"):
-            if match[kind] is not None:
-                found.append(Token(kind, match[kind]))
+        found += [Token(kind, match[kind]) for kind in KINDS if match[kind] is not None]
     return found
 
 
 def called(tokens: Sequence[Token]) -> list[tuple[int, Token]]:
     """Every name with a parenthesis behind it, which may be a function, and its place."""
     pairs = enumerate(pairwise(tokens))
-    return [(at, one) for at, (one, after) in pairs if one.is_name and (after.kind, after.text) == ("sign", "(")]
+    return [(at, one) for at, (one, after) in pairs if one.is_name and after.sign == "("]

@@ -57,29 +57,29 @@ REFUSED_COMMANDS = [
     ("RESET", "it changes what the connection is"),
     ("MONITOR", "it acts on the whole server"),
     ("PSUBSCRIBE *", "it turns the connection into a listener"),
-    ("SET other {value}", "its key 'other' is not ours"),
-    ("SET {value} x", "its key '{value}' is not ours"),
-    ("SET {random 10 lowercase}{key} x", "its key '{random 10 lowercase}{key}' is not ours"),
-    ("SET Loadstone:x x", "its key 'Loadstone:x' is not ours"),
-    ("SET loadstone x", "its key 'loadstone' is not ours"),
-    ("MSET {key} x other x", "its key 'other' is not ours"),
-    ("RENAME {key} other", "its key 'other' is not ours"),
-    ("LMOVE other {key} LEFT RIGHT", "its key 'other' is not ours"),
+    ("SET other {value}", "its key 'other' is not loadstone's"),
+    ("SET {value} x", "its key '{value}' is not loadstone's"),
+    ("SET {random 10 lowercase}{key} x", "its key '{random 10 lowercase}{key}' is not loadstone's"),
+    ("SET Loadstone:x x", "its key 'Loadstone:x' is not loadstone's"),
+    ("SET loadstone x", "its key 'loadstone' is not loadstone's"),
+    ("MSET {key} x other x", "its key 'other' is not loadstone's"),
+    ("RENAME {key} other", "its key 'other' is not loadstone's"),
+    ("LMOVE other {key} LEFT RIGHT", "its key 'other' is not loadstone's"),
     ("COPY {key} {key}2 DB 3", "'DB' names another database"),
     ("COPY {key} {key}2 {random 2 lowercase} 3", "'{random 2 lowercase}' names another database"),
-    ("SINTERSTORE {key} {key} other", "its key 'other' is not ours"),
-    ("BITOP AND {key} other", "its key 'other' is not ours"),
-    ("LMPOP 2 {key} other LEFT", "its key 'other' is not ours"),
+    ("SINTERSTORE {key} {key} other", "its key 'other' is not loadstone's"),
+    ("BITOP AND {key} other", "its key 'other' is not loadstone's"),
+    ("LMPOP 2 {key} other LEFT", "its key 'other' is not loadstone's"),
     ("LMPOP {uniform 1..2} {key} other LEFT", "the number of its keys is '{uniform 1..2}'"),
-    ("ZUNIONSTORE other 1 {key}", "its key 'other' is not ours"),
-    ("GEORADIUS {key} 1 1 5 km STORE other", "its key 'other' is not ours"),
+    ("ZUNIONSTORE other 1 {key}", "its key 'other' is not loadstone's"),
+    ("GEORADIUS {key} 1 1 5 km STORE other", "its key 'other' is not loadstone's"),
     ("GEORADIUS {key} 1 1 5 km {random 5 lowercase} other", "'{random 5 lowercase}' may become STORE"),
-    ("GEOSEARCHSTORE other {key} FROMLONLAT 1 1 BYRADIUS 5 km", "its key 'other' is not ours"),
-    ("XREAD COUNT 1 STREAMS other 0", "its key 'other' is not ours"),
-    ("XREAD {random 7 lowercase} other STREAMS {key} 0", "stands where an option or STREAMS is expected"),
-    ("PUBLISH news {value}", "its key 'news' is not ours"),
-    ("JSON.MSET {key} $ 1 other $ 1", "its key 'other' is not ours"),
-    ("OBJECT FREQ other", "its key 'other' is not ours"),
+    ("GEOSEARCHSTORE other {key} FROMLONLAT 1 1 BYRADIUS 5 km", "its key 'other' is not loadstone's"),
+    ("XREAD COUNT 1 STREAMS other 0", "its key 'other' is not loadstone's"),
+    ("XREAD {random 7 lowercase} other STREAMS {key} 0", "is given where an option or STREAMS is expected"),
+    ("PUBLISH news {value}", "its key 'news' is not loadstone's"),
+    ("JSON.MSET {key} $ 1 other $ 1", "its key 'other' is not loadstone's"),
+    ("OBJECT FREQ other", "its key 'other' is not loadstone's"),
     ("MEMORY PURGE", "it does not work on a key"),
     ("XGROUP {value} {key} g", "it does not work on a key"),
     ("GE{random 1 lowercase} other", "its name is not always the same"),
@@ -114,7 +114,7 @@ def server(request: pytest.FixtureRequest, user_redis: Start) -> Iterator[Server
 @pytest.mark.parametrize("text", PASSING)
 def test_a_command_on_our_keys_passes(text: str) -> None:
     if text == "GET {{{key}}}":  # a hash tag before the prefix is another name
-        assert "is not ours" in refusal(arguments(text))
+        assert "is not loadstone's" in refusal(arguments(text))
     else:
         require_confined(arguments(text), PREFIX)
 
@@ -188,8 +188,8 @@ def test_a_command_that_our_table_lacks_is_what_the_server_says(
         monkeypatch.delitem(REFUSED, name)  # type: ignore[arg-type]
     require_confined(arguments("HSET {key} f {value}"), PREFIX, server)
     require_confined(arguments("ZUNIONSTORE {key} 1 loadstone:b"), PREFIX, server)
-    assert "its key 'other' is not ours" in refusal(arguments("HSET other f {value}"), server)
-    assert "its key 'other' is not ours" in refusal(arguments("LCS {key} other"), server)
+    assert "its key 'other' is not loadstone's" in refusal(arguments("HSET other f {value}"), server)
+    assert "its key 'other' is not loadstone's" in refusal(arguments("LCS {key} other"), server)
     assert "'{uniform 1..2}' is not always the same" in refusal(
         arguments("ZUNIONSTORE {key} {uniform 1..2} {key} other"), server
     )
@@ -209,7 +209,7 @@ def test_a_renamed_command_is_what_it_was(user_redis: Start) -> None:
     with RedisControl(parse_url(user_redis(*options, *swapped).url)) as control:
         server = ServerCommands(control)
         require_confined(arguments("PUT {key} {value}"), PREFIX, server)
-        assert "its key 'other' is not ours" in refusal(arguments("PUT other {value}"), server)
+        assert "its key 'other' is not loadstone's" in refusal(arguments("PUT other {value}"), server)
         assert "it acts on the whole server" in refusal(arguments("WIPE"), server)
         assert "it reaches keys that it does not name" in refusal(arguments("GET {key}"), server)
 
@@ -222,9 +222,9 @@ def test_a_user_who_may_not_ask_is_confined_by_our_table(user_redis: Start) -> N
         server = ServerCommands(control)
         assert server.info("SET") is None
         require_confined(arguments("SET {key} {value}"), PREFIX, server)
-        assert "its key 'other' is not ours" in refusal(arguments("SET other {value}"), server)
+        assert "its key 'other' is not loadstone's" in refusal(arguments("SET other {value}"), server)
         assert "it acts on the whole server" in refusal(arguments("FLUSHALL"), server)
-        assert "the server does not say what it does" in refusal(arguments("TOPK.ADD {key} x"), server)
+        assert "the server does not report what it does" in refusal(arguments("TOPK.ADD {key} x"), server)
 
 
 @pytest.fixture
@@ -266,15 +266,15 @@ def test_a_server_that_does_not_say_leaves_it_to_our_table(answering: Callable[[
     with RedisControl(parse_url(answering(answer))) as control:
         server = ServerCommands(control)
         require_confined(arguments("SET {key} {value}"), PREFIX, server)
-        assert "its key 'other' is not ours" in refusal(arguments("SET other {value}"), server)
+        assert "its key 'other' is not loadstone's" in refusal(arguments("SET other {value}"), server)
         assert "it acts on the whole server" in refusal(arguments("CONFIG SET save x"), server)
-        assert "the server does not say what it does" in refusal(arguments("NEW.SET {key} x"), server)
+        assert "the server does not report what it does" in refusal(arguments("NEW.SET {key} x"), server)
 
 
 def test_a_row_never_names_a_key_of_its_own() -> None:
     """In the commands of a data set `{key}` is a column, whatever it holds."""
     require_confined(["SET", "loadstone:post:{id}", "{key}"], None)
-    assert "its key '{key}' is not ours" in refusal(["SET", "{key}", "x"], prefix=None)
+    assert "its key '{key}' is not loadstone's" in refusal(["SET", "{key}", "x"], prefix=None)
 
 
 def test_a_prefix_of_others_is_refused() -> None:

@@ -1,5 +1,6 @@
 """What a run will do, before it starts."""
 
+import shlex
 from collections.abc import Callable, Sequence
 
 from loadstone.report.text.english.grammar import listed, several
@@ -13,6 +14,12 @@ def duration(seconds: float) -> str:
     if seconds < 100:
         return f"{max(1, round(seconds))} s"
     return f"{round(seconds / 60)} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"
+
+
+def _off_by_default(factor: str, levels: Sequence[str], off: Sequence[str]) -> str:
+    """`off by default: postgresql; to measure every level: --only store=mariadb,redis,postgresql`."""
+    every = shlex.quote(f"{factor}={','.join(levels)}")
+    return f"off by default: {listed(off)}; to measure every level: --only {every}"
 
 
 def _table(
@@ -91,7 +98,7 @@ def _to_first_look(sequential: bool) -> str:
 
 
 def _built_within(builds: Sequence[str]) -> str:
-    return f"; a first build of {listed(builds)} takes its part of that" if builds else ""
+    return f"; a first build of {listed(builds)} is included" if builds else ""
 
 
 def _preparation(time_s: float, subjects: Sequence[str], data: Sequence[str]) -> str:
@@ -128,7 +135,7 @@ def _subject_of_user(
 ) -> str:
     started_with = [*varied, *([f"{listed(fixed)} as the experiment has it"] if fixed else [])]
     must = f"; it must run with {' '.join(started_with)}" if started_with else ""
-    given = f"; it knows nothing of {listed(unknown)}: give what it uses by --server" if unknown else ""
+    given = f"; its {listed(unknown)} is unknown: give it by --server" if unknown else ""
     return f"Subject {name}: yours, {several(urls, 'URL')}{_only(when)}{must}{given}"
 
 
@@ -151,8 +158,8 @@ def _guess(first_blocks: int, first_share: float, last_blocks: int, last_share: 
     """What a comparison would show on a quiet machine, at its first look and at the last that the budget allows."""
     further = f", after {last_blocks} (as the budget allows) one of {_share(last_share)}" if last_share else ""
     return (
-        f"an estimate for a quiet machine: after {first_blocks} blocks a difference of {_share(first_share)} shows "
-        f"8 times in 10{further}; its first look measures how far blocks lie apart on this one"
+        f"an estimate for an idle machine: after {first_blocks} blocks a difference of {_share(first_share)} shows "
+        f"8 times in 10{further}; the first look measures the spread of blocks on this one"
     )
 
 
@@ -161,7 +168,8 @@ def _share(share: float) -> str:
 
 
 ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
-    "plan_factors": "Factors (* where neither a table nor a comparison says otherwise)",
+    "plan_factors": "Factors (* the default, where a table or a comparison sets no other level)",
+    "plan_off_by_default": _off_by_default,
     "plan_tables": "Tables",
     "plan_comparisons": "Comparisons",
     "plan_crash_heading": "Crashes",
@@ -179,7 +187,7 @@ ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "plan_scale": _scale,
     "plan_quick": "Quick: trials are short, and what they cannot answer is left out",
     "plan_nothing_compared": _nothing_compared,
-    "plan_tables_once": "What only stands in tables is measured once: it gets no interval, and no verdict",
+    "plan_tables_once": "What is in tables only is measured once, without an interval or a verdict",
     "plan_server": _server,
     "plan_subject": _subject,
     "plan_subject_of_user": _subject_of_user,
@@ -188,9 +196,9 @@ ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "plan_crash_left_out": "{name}: not in this run",
     "plan_crash_of_user": "{name}: not in this run ({server} is yours, and is never killed)",
     "prospect_of": "{name}: {prospect}",
-    "prospect_few_blocks": "{blocks} blocks are too few for a verdict; it takes at least {needed}",
+    "prospect_few_blocks": "{blocks} blocks are too few for a verdict; at least {needed} are needed",
     "prospect_late_look": "the budget may end before its first look, after {blocks} blocks",
     "prospect_many_pairs": "{blocks} blocks are too few for {pairs} pairs",
-    "prospect_by_spread": "what it can show depends on how {metric} spreads, which its first look will say",
+    "prospect_by_spread": "what it can detect depends on the spread of {metric}, which the first look will show",
     "prospect_guess": _guess,
 }

@@ -118,14 +118,14 @@ ANSWERS: dict[str, str | Callable[..., str]] = {
         f"{_pairs_measured(pairs)}, and not compared in this run: their figures stand side by side."
     ),
     "answer_waiting": _waiting,
-    "answer_no_data": "No trial of these conditions gave a figure that may be used; the checks say why.",
+    "answer_no_data": "No trial of these conditions gave a usable figure; the checks give the reasons.",
     "answer_left_out": _left_out,
     "answer_by_verdicts": _by_verdicts,
     "answer_same_ratios": lambda metric: f"(By the {metric_text(metric)}: the ratios of both are the same here.)",
     "answer_time_by_rate": (
         "(In a closed model without pauses the mean time is the users over the rate: it falls as that rises.)"
     ),
-    "answer_exploratory": lambda metric: f"(By the {metric_text(metric)}; it was not what decided.)",
+    "answer_exploratory": lambda metric: f"(By the {metric_text(metric)}; an exploratory metric.)",
     "answer_size": _size,
     "evidence_figure": _figure_at,
     "evidence_waiting": _waiting_at,

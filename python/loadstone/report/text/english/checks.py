@@ -25,7 +25,9 @@ def _server_counter(differences: Mapping[str, int]) -> str:
 
 
 def _rows(server: str, grown: int, answered: int, operation: str, perhaps: int, too_few: bool) -> str:
-    end = "too few: writes were lost, or one replaced another" if too_few else "too many: others write there, too"
+    end = (
+        "too few: writes were lost, or one replaced another" if too_few else "too many: other clients write there, too"
+    )
     more = f" (and {perhaps:,} that may have been stored)" if perhaps else ""
     return f"{server} has {grown:,} more for {answered:,} correct replies of {operation}{more}, {end}."
 
@@ -52,7 +54,8 @@ def _taken(programs: Mapping[str, float], stolen: float, bound: str) -> str:
 def _key_count(change: float, low: int, high: int) -> str:
     planned = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     return (
-        f"The number of keys changed by {change:+,.0f} where {planned} were to be stored: others wrote or removed some."
+        f"The number of keys changed by {change:+,.0f} where {planned} were to be stored: other clients wrote or "
+        "removed some."
     )
 
 
@@ -156,7 +159,7 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
         "Nothing was stored before the trial, so what reads should find is not known: {percent:.1f} % found a key."
     ),
     "check.hit_rate.others": (
-        "Others read from this server, too: it counted {reads:,.0f} reads, of which {ours:,} are ours."
+        "Other clients read from this server, too: it counted {reads:,.0f} reads, of which {ours:,} are loadstone's."
     ),
     "check.huge_pages.forks": (
         "The server forked {forks:.0f} times and the kernel gives huge pages to every process: each first write "
@@ -168,7 +171,8 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.key_count.differs": _key_count,
     "check.key_count.not_known": "What these commands do to the number of keys is not known beforehand.",
     "check.key_count.not_ours": (
-        "The number of keys changed by {change:+,.0f}; on a server that is not ours others may have done that."
+        "The number of keys changed by {change:+,.0f}; loadstone did not start this server, so other clients may "
+        "have done that."
     ),
     "check.key_count.not_reported": "The server does not report how many keys it holds.",
     "check.limits.missing": "Not in force: {limits:phrases}. The figure is without it.",
@@ -216,7 +220,7 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     ),
     "check.restarted.not_reported": "No part reports since when it has been running.",
     "check.round_trip.empty": (
-        "An answer from a server that does nothing takes {floor_us:.0f} us of the P50 of {p50_us:.0f} us: the P50 "
+        "A reply from a server that does nothing takes {floor_us:.0f} us of the P50 of {p50_us:.0f} us: the P50 "
         "is what a client waits, but does not show the server's own time."
     ),
     "check.round_trip.no_p50": "There is no P50 to compare the empty round trip with.",
@@ -251,7 +255,9 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
         "{server} has {rows:,} rows more, as answered, and {keys:,} keys more: counting keys is not counting rows."
     ),
     "check.stored_rows.not_counted": "What {servers:list} holds could not be counted.",
-    "check.stored_rows.not_ours": "{rows:sentences} On a server that is not ours others may have done that.",
+    "check.stored_rows.not_ours": (
+        "{rows:sentences} Loadstone did not start this server, so other clients may have done that."
+    ),
     "check.stored_rows.of_one": _rows,
     "check.subject_throttled.limit": (
         "The CPU limit of {subject} throttled its threads for {percent:.0f} % of the time: it is the bottleneck."
@@ -259,7 +265,7 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.swap.moved": "{megabytes:,.1f} MB of memory were moved to or from the disk.",
     "check.swap.not_reported": "This system does not report whether memory was swapped.",
     "check.taken.bound": _taken,
-    "check.taken.not_observed": "What others took of the CPUs could not be observed.",
+    "check.taken.not_observed": "The CPU time of other programs could not be observed.",
     "check.temporary_files.written": (
         "{server} wrote {megabytes_per_s:.2g} MB/s to temporary files: raise its memory for a statement (work_mem)."
     ),
@@ -276,8 +282,8 @@ CHECK_QUESTIONS: Mapping[str, str] = {
     "check.finished": "Did the trial run to its planned end?",
     "check.restarted": "Did every part keep running from the beginning of the trial to its end?",
     "check.gain": "How much higher could the rate be at most with a generator that costs nothing?",
-    "check.taken": "How much did other programs and other machines take at most?",
-    "check.round_trip": "Is the typical latency the server's, or that of any answer at all?",
+    "check.taken": "How much CPU time did other programs and other machines take at most?",
+    "check.round_trip": "Is the typical latency the server's, or only that of the round trip?",
     "check.clock": "Is the clock fine enough for the latencies that are printed?",
     "check.schedule_sent": "Was everything sent that the schedule required?",
     "check.schedule_lag": "Did the generator send on time?",
@@ -298,7 +304,7 @@ CHECK_QUESTIONS: Mapping[str, str] = {
     "check.key_count": "Are there as many keys as the operations must have stored?",
     "check.settings": "Did the servers run with the requested settings?",
     "check.limits": "Were the requested CPU and memory limits in force?",
-    "check.connection_leak": "Did the application open ever more connections without closing them?",
+    "check.connection_leak": "Did the application open more and more connections without closing them?",
     "check.evicted_keys": "Did the server evict data?",
     "check.swap": "Was memory moved to the disk and back?",
     "check.placement": "Did the generator and the server take CPU time from each other?",

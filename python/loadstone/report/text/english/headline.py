@@ -14,14 +14,14 @@ def _figures(place: str, figures: Sequence[str], metric: str, suspect: bool, qui
 def _without_interval(conditions: int, times: int, rates_have_interval: bool, quick: bool) -> str:
     were = "The one condition was" if conditions == 1 else f"{conditions} conditions were"
     if rates_have_interval:
-        return f"{were} measured; the tables say how often, and how sure the rates are{_remarks(quick)}."
+        return f"{were} measured; the tables show how often, with the intervals of the rates{_remarks(quick)}."
     often = "once" if times <= 1 else f"{times} times"
     return f"{were} measured {often}: the tables describe this run, and no figure has an interval{_remarks(quick)}."
 
 
 def _others_took_cpu(quick: bool) -> str:
-    why = "no rate is printed, since it could be half as high again; what was compared holds"
-    return f"Others took CPU time: {why}{_remarks(quick)}."
+    why = "no rate is printed, since it could be half as high again; comparisons remain valid"
+    return f"Other programs took CPU time: {why}{_remarks(quick)}."
 
 
 def _remarks(quick: bool, *, suspect: bool = False) -> str:
@@ -48,9 +48,7 @@ def _comparisons(total: int, decided: int, undecided: int, not_decidable: int, i
 HEADLINE: dict[str, str | Callable[..., str]] = {
     "headline_nothing_measured": lambda quick: f"Nothing was measured{_remarks(quick)}.",
     "headline_others_took_cpu": _others_took_cpu,
-    "headline_no_figure": lambda quick: (
-        f"No trial gave a figure that may be used; the checks say why{_remarks(quick)}."
-    ),
+    "headline_no_figure": lambda quick: f"No trial gave a usable figure; the checks give the reasons{_remarks(quick)}.",
     "headline_figures": _figures,
     "headline_level": "{level} {figure}",
     "headline_without_interval": _without_interval,

@@ -51,7 +51,8 @@ def _errors(
     more = f" ({_percent(counted_per_s / correct_per_s - 1, 1)} more)" if correct_per_s else ""
     return (
         f"Operations failed in {failing} of {conditions} conditions, most at {label}: {_percent(failed_share, 2)}. "
-        f"Counted in they would make {rounded(counted_per_s)} operations a second of {rounded(correct_per_s)} correct "
+        f"Counted too, they would make {rounded(counted_per_s)} operations a second of {rounded(correct_per_s)} "
+        "correct "
         f"replies{more}; only correct replies rank."
     )
 
@@ -80,7 +81,7 @@ def _rows_counted(counted: int, unequal: int, keyed: str | None) -> str:
 
 def _keys_counted(rows: int, keys: int, label: str) -> str:
     per_row = f"{keys / rows:.3g} keys" if rows else "keys"
-    return f"A row is {per_row} at {label}: counting keys would have said {keys:,} where {rows:,} rows were stored."
+    return f"A row is {per_row} at {label}: counting keys would have given {keys:,} where {rows:,} rows were stored."
 
 
 def _same_rows(data: Sequence[str]) -> str:
@@ -88,6 +89,7 @@ def _same_rows(data: Sequence[str]) -> str:
 
 
 LESSONS: dict[str, str | Callable[..., str]] = {
+    "lessons_heading": "What went wrong then, and what shows here",
     "lesson_caught": "caught",
     "lesson_did_not_happen": "did not happen",
     "lesson_unknown": "unknown",
@@ -104,7 +106,7 @@ LESSONS: dict[str, str | Callable[..., str]] = {
     "lesson_once": "Each condition was measured once here, too: no difference is claimed from that.",
     "lesson_repeats": _repeats,
     "lesson_nothing_sent": "No operation was sent in this run.",
-    "lesson_no_errors": "No operation failed, in none of {conditions} conditions.",
+    "lesson_no_errors": "No operation failed in any of {conditions} conditions.",
     "lesson_errors": _errors,
     "lesson_bottlenecks_unknown": "The bottleneck of the conditions could not be observed.",
     "lesson_bottlenecks": _bottlenecks,

@@ -8,8 +8,7 @@ from loadstone.report.text.english.grammar import several
 def _cut_short(done: int, needed: int, at_most: bool, folder: str) -> str:
     number = f"at most {needed}" if at_most else f"{needed}"
     return (
-        f"{done} of {number} trials are finished: the run was cut short; "
-        f"`loadstone run --resume {folder}` goes on with it."
+        f"{done} of {number} trials are finished: the run was cut short; `loadstone run --resume {folder}` resumes it."
     )
 
 

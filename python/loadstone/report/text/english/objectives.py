@@ -63,7 +63,7 @@ OBJECTIVES: dict[str, str | Callable[..., str]] = {
     "objective_missed_errors": _missed_errors,
     "objective_pair": _pair,
     "objective_not_compared": (
-        "{pair}: '{objective}': cannot be decided: it was not compared; --metric {metric} says why"
+        "{pair}: '{objective}': cannot be decided: it was not compared; --metric {metric} gives the reason"
     ),
     "objective_no_interval": "{pair}: '{objective}': cannot be decided: {verdict}",
     "objective_missed_ratio": _missed_ratio,

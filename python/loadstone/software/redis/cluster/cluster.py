@@ -140,7 +140,7 @@ class RedisCluster:
         except ServerGone as gone:
             if "unknown" in str(gone).lower():
                 raise UserError(
-                    f"server {self.name}: this Redis cannot form a cluster so ({gone}); take Redis 7 or newer"
+                    f"server {self.name}: this Redis cannot form a cluster ({gone}); use Redis 7 or newer"
                 ) from None
             raise
 

@@ -27,7 +27,7 @@ NEVER_UNLESS_KNOWN = frozenset({"@pubsub", "@connection", "@transaction", "pubsu
 KEY = "{key}"
 NAMED = re.compile(rf"{OUR_PREFIX}[^:]+:")
 """What a key begins with that is not always the same: so begin no keys of other software, and no other kind of ours."""
-OTHER_COMMAND = f"take a command on keys that begin with '{OUR_PREFIX}', as {{key}} does"
+OTHER_COMMAND = f"use a command on keys that begin with '{OUR_PREFIX}', as {{key}} does"
 OTHER_KEY = f"write a key that begins with '{OUR_PREFIX}', as {{key}} does"
 OF_ROWS = f"write a key that begins with '{OUR_PREFIX}'"
 
@@ -72,7 +72,7 @@ def require_confined(
         raise Refusal("the server finds no key in it", OTHER_COMMAND)
     for text in [] if reads_any_key else keys:
         if not text.startswith(OUR_PREFIX.encode()):
-            raise Refusal(f"its key '{text.decode(errors='replace')}' is not ours", OTHER_KEY)
+            raise Refusal(f"its key '{text.decode(errors='replace')}' is not loadstone's", OTHER_KEY)
 
 
 def keys_made(commands: Iterable[Sequence[str]], prefix: str) -> tuple[set[str], set[str]]:
@@ -108,7 +108,7 @@ def _known_keys(name: str, arguments: Sequence[Argument]) -> list[Argument] | No
         part = arguments[0] if arguments else None
         if part is None or not part.is_certain or part.example.upper() not in SUBCOMMANDS[name]:
             known = ", ".join(f"{name} {one}" for one in sorted(SUBCOMMANDS[name]))
-            raise Refusal("it does not work on a key", f"of {name} take one of: {known}")
+            raise Refusal("it does not work on a key", f"of {name} use one of: {known}")
         return list(arguments[1:2])
     if name not in DATA:
         return None
@@ -120,9 +120,9 @@ def _known_keys(name: str, arguments: Sequence[Argument]) -> list[Argument] | No
 
 def _require_ours(key: Argument, prefix: str | None) -> None:
     if not key.is_ours:
-        raise Refusal(f"its key '{key.written}' is not ours", OF_ROWS if prefix is None else OTHER_KEY)
+        raise Refusal(f"its key '{key.written}' is not loadstone's", OF_ROWS if prefix is None else OTHER_KEY)
     if not key.is_certain and not NAMED.match(key.beginning):
-        why = f"keys are removed by their beginning, and that of '{key.written}' may be others' of ours"
+        why = f"keys are removed by their beginning, and that of '{key.written}' may belong to another run"
         raise Refusal(why, f"write '{OUR_PREFIX}NAME:' before what differs")
 
 
@@ -140,7 +140,7 @@ def _require_harmless(info: CommandInfo | None, arguments: Sequence[Argument], *
     """Raises Refusal where the server marks a command as dangerous, or where no one says that it is one on data."""
     if info is None or info is UNKNOWN:
         if not is_known:
-            why = "the server does not know it" if info is UNKNOWN else "the server does not say what it does"
+            why = "the server does not know it" if info is UNKNOWN else "the server does not report what it does"
             raise Refusal(why, OTHER_COMMAND)
         return
     if bad := [mark for mark in NEVER if mark in info.marks]:
@@ -151,5 +151,5 @@ def _require_harmless(info: CommandInfo | None, arguments: Sequence[Argument], *
         raise Refusal("the server does not mark it as a command on data", OTHER_COMMAND)
     loose = next((one for one in arguments if not one.is_certain and not one.is_ours), None)
     if "movablekeys" in info.marks and loose is not None:
-        why = f"where its keys stand depends on its arguments, and '{loose.written}' is not always the same"
+        why = f"the positions of its keys depend on its arguments, and '{loose.written}' is not always the same"
         raise Refusal(why, "write a text without placeholders")

@@ -41,7 +41,7 @@ def _streams(arguments: Arguments) -> list[Argument]:
     while at < len(arguments):
         word = arguments[at].example.upper()
         if not arguments[at].is_certain or word not in {*skipped, "STREAMS"}:
-            raise Unclear(f"'{arguments[at].written}' stands where an option or STREAMS is expected")
+            raise Unclear(f"'{arguments[at].written}' is given where an option or STREAMS is expected")
         if word == "STREAMS":
             behind = arguments[at + 1 :]
             return list(behind[: (len(behind) + 1) // 2])
@@ -65,7 +65,7 @@ def _copied(arguments: Arguments) -> list[Argument]:
     """COPY: two keys, of this database alone."""
     for option in arguments[2:]:
         if option.may_be("DB"):
-            raise Unclear(f"'{option.written}' names another database, where nothing of ours may be; leave it out")
+            raise Unclear(f"'{option.written}' names another database, which loadstone does not use; leave it out")
     return list(arguments[:2])
 
 

@@ -4,7 +4,7 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.boot.context.properties.ConfigurationPropertiesScan;
 
-/** The application under test: posts, rows and a home feed, on MariaDB, on Redis, or on both. */
+/** The application under test: posts, rows and a home feed, on MariaDB or PostgreSQL, on Redis, or on both. */
 @SpringBootApplication
 @ConfigurationPropertiesScan
 public class Application {

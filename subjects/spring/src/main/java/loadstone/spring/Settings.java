@@ -16,9 +16,10 @@ public record Settings(
         @DefaultValue("false") boolean cache,
         @DefaultValue("loadstone:subject:") String keyPrefix) {
 
-    /** Where posts are kept: a table, a hash by a Spring Data repository, or a JSON string. */
+    /** Where posts are kept: a table of a database, a hash by a Spring Data repository, or a JSON string. */
     public enum Store {
         MARIADB,
+        POSTGRESQL,
         REDIS_HASH,
         REDIS_JSON
     }

@@ -1,10 +1,12 @@
 package loadstone.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.test.context.SpringBootTest;
 import org.springframework.boot.webmvc.test.autoconfigure.AutoConfigureMockMvc;
 import org.springframework.data.redis.core.StringRedisTemplate;
@@ -13,8 +15,8 @@ import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.test.web.servlet.assertj.MockMvcTester;
 
 /**
- * The application on real servers, which the environment names: SPRING_DATASOURCE_URL, SPRING_DATASOURCE_USERNAME,
- * SPRING_DATASOURCE_PASSWORD, SPRING_DATA_REDIS_PORT. {@code tests/subjects/test_spring.py} starts them.
+ * The application on real servers, which the environment names as {@code subject.yaml} does: MARIADB_URL,
+ * POSTGRESQL_URL, SPRING_DATA_REDIS_PORT and so on. {@code tests/subjects/test_spring.py} starts them.
  */
 class StoreTests {
 
@@ -59,10 +61,7 @@ class StoreTests {
         }
     }
 
-    @Nested
-    @SpringBootTest(properties = {"subject.store=mariadb", "subject.cache=false"})
-    @AutoConfigureMockMvc
-    class OnMariaDb extends Every {
+    abstract static class OnDatabase extends Every {
 
         @Test
         void rowsAndFeedComeFromTheTable() {
@@ -84,6 +83,41 @@ class StoreTests {
 
         private long added() {
             return jdbc.sql("SELECT COUNT(*) FROM row_added").query(Long.class).single();
+        }
+
+        String server() {
+            return jdbc.sql("SELECT VERSION()").query(String.class).single();
+        }
+    }
+
+    @Nested
+    @SpringBootTest(properties = {"subject.store=mariadb", "subject.cache=false"})
+    @AutoConfigureMockMvc
+    class OnMariaDb extends OnDatabase {
+
+        @Test
+        void thePostsAreInMariaDb() {
+            assertThat(server()).contains("MariaDB");
+        }
+    }
+
+    @Nested
+    @SpringBootTest(properties = {"subject.store=postgresql", "subject.cache=false"})
+    @AutoConfigureMockMvc
+    class OnPostgresql extends OnDatabase {
+
+        @Test
+        void thePostsAreInPostgresql() {
+            assertThat(server()).startsWith("PostgreSQL");
+        }
+
+        @Test
+        void theUrlOfAnotherDatabaseIsRefused() {
+            var application = new SpringApplicationBuilder(Application.class);
+            assertThatThrownBy(() -> application.run(
+                            "--subject.store=postgresql", "--spring.datasource.url=jdbc:mariadb://u:secret@h/d"))
+                    .hasRootCauseMessage(
+                            "subject.store is POSTGRESQL: spring.datasource.url must begin with jdbc:postgresql:");
         }
     }
 

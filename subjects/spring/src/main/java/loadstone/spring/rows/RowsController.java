@@ -18,7 +18,7 @@ import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.server.ResponseStatusException;
 import tools.jackson.databind.json.JsonMapper;
 
-/** Reads so many rows at once, and adds one: from and to MariaDB, or from and to Redis. */
+/** Reads so many rows at once, and adds one: from and to the database, or from and to Redis. */
 @RestController
 @RequestMapping("/api/rows")
 class RowsController {

@@ -4,8 +4,9 @@ import contextlib
 import re
 from collections.abc import Collection
 
-from loadstone.errors import UserError
-from loadstone.software.sql.confinement import tables_changed
+from loadstone.software.mariadb.confinement import tables_changed
+from loadstone.software.mariadb.tokens import tokens_of
+from loadstone.software.sql.grammar import tables_referred_to, was_there
 from loadstone.software.sql.tokens import SqlProblem, statements_in
 
 DESTROYING = re.compile(
@@ -23,16 +24,9 @@ def new_tables(where: str, script: str, theirs: Collection[str]) -> list[str]:
     before = frozenset(table.lower() for table in theirs)
     for text in statements_in(script):
         with contextlib.suppress(SqlProblem):  # one that was let pass: its text alone is looked at, below
-            for table in sorted(before & tables_changed(text)):
-                raise _theirs(where, " ".join(text.split())[:60], table)
+            for table in sorted(before & (tables_changed(text) | tables_referred_to(tokens_of(text)))):
+                raise was_there(where, " ".join(text.split())[:60], table)
     for statement in DESTROYING.findall(script):
         for table in sorted(before & set(re.findall(r"\w+", statement.lower()))):
-            raise _theirs(where, " ".join(statement.split()), table)
+            raise was_there(where, " ".join(statement.split()), table)
     return sorted({table.lower() for table in CREATED.findall(script)} - before)
-
-
-def _theirs(where: str, statement: str, table: str) -> UserError:
-    return UserError(
-        f"{where}: '{statement}': table '{table}' was there before and is not touched; "
-        "remove it, or name another database in the server's URL"
-    )

@@ -1,30 +1,27 @@
-"""Which SQL of an experiment or a manifest may be sent to a server that is not ours: the one place that decides.
+"""Which SQL of an experiment or a manifest may be sent to a MariaDB that is not ours: the one place that decides.
 
-A small grammar, not a parser of SQL: statements that make and fill tables of the connection's own database, and a
-SELECT that counts. What it does not know is refused.
+Statements that make and fill tables of the connection's own database, and a SELECT that counts. What it does not know
+is refused.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
-from loadstone.software.sql.tokens import SqlProblem, Token, called, tokens_of
+from loadstone.software.mariadb.tokens import tokens_of
+from loadstone.software.sql.grammar import Reader, require_select, word_set
+from loadstone.software.sql.tokens import SqlProblem, Token
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-COUNTED_BY = _words("ABS AVG COALESCE COUNT IFNULL LENGTH CHAR_LENGTH MAX MIN SUM")
-GROUPING = _words("ALL AND ANY AS BETWEEN BY EXISTS FROM IN IS NOT ON OR SELECT SOME UNION USING WHERE")
+COUNTED_BY = word_set("ABS AVG COALESCE COUNT IFNULL LENGTH CHAR_LENGTH MAX MIN SUM")
+GROUPING = word_set("ALL AND ANY AS BETWEEN BY EXISTS FROM IN IS NOT ON OR SELECT SOME UNION USING WHERE")
 """Words that a parenthesis may follow without a call."""
-NOT_COUNTED = _words("DUMPFILE FOR INTO LOCK NEXT OUTFILE PREVIOUS PROCEDURE UPDATE")
-TYPES = _words(
+NOT_COUNTED = word_set("DUMPFILE FOR INTO LOCK NEXT OUTFILE PREVIOUS PROCEDURE UPDATE")
+TYPES = word_set(
     "BIGINT BINARY BIT BLOB BOOL BOOLEAN CHAR CHARACTER DATE DATETIME DEC DECIMAL DOUBLE ENUM FIXED FLOAT INT "
     "INTEGER JSON LONGBLOB LONGTEXT MEDIUMBLOB MEDIUMINT MEDIUMTEXT NCHAR NUMERIC NVARCHAR PRECISION REAL SET "
     "SMALLINT TEXT TIME TIMESTAMP TINYBLOB TINYINT TINYTEXT UUID INET4 INET6 VARBINARY VARCHAR VARCHARACTER "
     "VARYING VECTOR YEAR"
 )
-FUNCTIONS = _words(
+FUNCTIONS = word_set(
     "ABS CAST CEIL CHAR_LENGTH COALESCE CONCAT CONCAT_WS CONVERT CRC32 CURDATE CURRENT_DATE CURRENT_TIME "
     "CURRENT_TIMESTAMP CURTIME DATE_ADD DATE_FORMAT DATE_SUB FLOOR FROM_UNIXTIME GREATEST HEX IF IFNULL "
     "JSON_ARRAY JSON_EXTRACT JSON_OBJECT JSON_UNQUOTE JSON_VALID JSON_VALUE LEAST LEFT LENGTH LOCALTIME "
@@ -32,12 +29,12 @@ FUNCTIONS = _words(
     "SUBSTR SUBSTRING TRIM UNHEX UNIX_TIMESTAMP UPPER UTC_TIMESTAMP UUID"
 )
 """Functions that compute, and reach neither files nor other sessions."""
-CLAUSES = _words(
+CLAUSES = word_set(
     "ADD ALWAYS AND AS BETWEEN BTREE BY CHECK COLUMN COLUMNS DEFAULT FULLTEXT HASH IN INDEX KEY LESS LIST NOT ON "
     "OR PARTITION RANGE SPATIAL THAN UNIQUE USING VALUE VALUES WHERE"
 )
 """Words of statements on tables that a parenthesis may follow."""
-NAMING = _words("CONSTRAINT EXISTS FULLTEXT IGNORE INDEX INTO KEY ON PARTITION REFERENCES SPATIAL TABLE UNIQUE")
+NAMING = word_set("CONSTRAINT EXISTS FULLTEXT IGNORE INDEX INTO KEY ON PARTITION REFERENCES SPATIAL TABLE UNIQUE")
 """Words behind which a name stands."""
 NEVER = (
     *(("SELECT",), ("UNION",), ("NEXT", "VALUE"), ("DATA", "DIRECTORY"), ("INDEX", "DIRECTORY")),
@@ -45,26 +42,17 @@ NEVER = (
     ("CONVERT", "PARTITION"),
 )
 """What no statement of a file of tables may hold, other than as names in backticks: other tables, files and places."""
-ENGINES = _words("ARIA COLUMNSTORE INNODB MEMORY MYISAM ROCKSDB TOKUDB")
+ENGINES = word_set("ARIA COLUMNSTORE INNODB MEMORY MYISAM ROCKSDB TOKUDB")
 """Engines that keep rows in the server itself: others reach files and servers elsewhere."""
 SESSION = frozenset({"FOREIGN_KEY_CHECKS", "SQL_NOTES", "TIME_ZONE", "UNIQUE_CHECKS"})
 CHARACTER_SETS = frozenset({"UTF8", "UTF8MB3", "UTF8MB4"})
 """In others a byte may hide the end of a name."""
-_REMEDY = "take CREATE TABLE, CREATE INDEX, ALTER, DROP or TRUNCATE TABLE, INSERT, REPLACE, UPDATE, DELETE or SET NAMES"
+_REMEDY = "use CREATE TABLE, CREATE INDEX, ALTER, DROP or TRUNCATE TABLE, INSERT, REPLACE, UPDATE, DELETE or SET NAMES"
 
 
 def require_counting(select: str) -> None:
     """Returns if a statement reads tables of its connection's database alone. Raises SqlProblem."""
-    tokens = tokens_of(select)
-    if not tokens or tokens[0].word != "SELECT":
-        raise SqlProblem("it is no SELECT")
-    for token in tokens:
-        if token.word in NOT_COUNTED:
-            raise SqlProblem(f"'{token.text}' is not for counting")
-    _no_other_database(tokens)
-    for _, token in called(tokens):
-        if token.word not in COUNTED_BY | GROUPING:
-            raise SqlProblem(f"the function '{token.text}' is not for counting")
+    require_select(tokens_of(select), NOT_COUNTED, COUNTED_BY | GROUPING, _no_other_database)
 
 
 def tables_changed(text: str) -> frozenset[str]:
@@ -83,7 +71,7 @@ def tables_changed(text: str) -> frozenset[str]:
     for at in range(len(words)):
         for never in NEVER:
             if tuple(words[at : at + len(never)]) == never:
-                raise SqlProblem(f"'{' '.join(never)}' is not taken; {_REMEDY}")
+                raise SqlProblem(f"'{' '.join(never)}' is not supported; {_REMEDY}")
     _no_other_database(tokens)
     if words[0] in ("ALTER", "CREATE"):
         _engine(tokens)
@@ -93,7 +81,7 @@ def tables_changed(text: str) -> frozenset[str]:
 
 def _no_other_database(tokens: Sequence[Token]) -> None:
     for at, token in enumerate(tokens):
-        if (token.kind, token.text) == ("sign", "."):
+        if token.sign == ".":
             before = tokens[at - 1].text if at else ""
             raise SqlProblem(f"'{before}.' names a database or a table before a name; write the name alone")
 
@@ -128,7 +116,7 @@ def _engine(tokens: Sequence[Token]) -> None:
             continue
         engine = named[0].text.strip("'")
         if engine.upper() not in ENGINES:
-            raise SqlProblem(f"the engine '{engine}' may keep its rows elsewhere; take InnoDB")
+            raise SqlProblem(f"the engine '{engine}' may keep its rows elsewhere; use InnoDB")
 
 
 def _setting(tokens: Sequence[Token]) -> None:
@@ -140,60 +128,22 @@ def _setting(tokens: Sequence[Token]) -> None:
     else:
         is_fine = len(rest) == 3 and rest[0].word in SESSION and rest[1].text == "=" and rest[2].kind != "sign"
     if not is_fine:
-        raise SqlProblem(f"SET is taken for NAMES utf8mb4, and for one of {', '.join(sorted(SESSION))} of the session")
-
-
-class _Reader:
-    """Goes through the tokens of a statement."""
-
-    def __init__(self, tokens: Sequence[Token]) -> None:
-        self._tokens = tokens
-        self._at = 0
-
-    def skip(self, *words: str) -> bool:
-        """Pass these words if they stand next, in this order; whether they did."""
-        found = [token.word for token in self._tokens[self._at : self._at + len(words)]]
-        if found != list(words):
-            return False
-        self._at += len(words)
-        return True
-
-    def name(self) -> str:
-        """The name that stands next, in small letters. Raises SqlProblem."""
-        token = self._tokens[self._at] if self._at < len(self._tokens) else None
-        if token is None or not token.is_name:
-            raise SqlProblem("the name of a table is missing")
-        self._at += 1
-        return token.text.lower()
-
-    def one_of(self, *texts: str) -> None:
-        """Returns if one of these words or signs stands next, or nothing where one is empty. Raises SqlProblem."""
-        token = self._tokens[self._at] if self._at < len(self._tokens) else None
-        found = "" if token is None else token.word or token.text
-        if found not in texts:
-            raise SqlProblem(f"'{found}' is not taken there")
-
-    def names(self) -> Iterable[str]:
-        """Names with commas between, up to the end. Raises SqlProblem."""
-        yield self.name()
-        while self._at < len(self._tokens):
-            if self._tokens[self._at].text != ",":
-                raise SqlProblem(f"'{self._tokens[self._at].text}' is not taken there")
-            self._at += 1
-            yield self.name()
+        raise SqlProblem(
+            f"SET is supported for NAMES utf8mb4, and for one of {', '.join(sorted(SESSION))} of the session"
+        )
 
 
 def _tables(tokens: Sequence[Token]) -> frozenset[str]:
     """Which tables the statement changes. Raises SqlProblem for another kind of statement."""
-    reader = _Reader(tokens)
+    reader = Reader(tokens)
     if reader.skip("CREATE"):
         return _created(reader, tokens)
     if reader.skip("DROP", "TABLE"):
         reader.skip("IF", "EXISTS")
-        return frozenset(reader.names())
+        return reader.names()
     if reader.skip("TRUNCATE"):
         reader.skip("TABLE")
-        return frozenset(reader.names())
+        return reader.names()
     if reader.skip("ALTER", "TABLE"):
         reader.skip("IF", "EXISTS")
         _renames_no_table(tokens)
@@ -212,7 +162,7 @@ def _tables(tokens: Sequence[Token]) -> frozenset[str]:
         changed = reader.name()
         reader.one_of("(", "VALUES", "VALUE", "SET")
         return frozenset({changed})
-    raise SqlProblem(f"'{tokens[0].text}' is not taken; {_REMEDY}")
+    raise SqlProblem(f"'{tokens[0].text}' is not supported; {_REMEDY}")
 
 
 def _renames_no_table(tokens: Sequence[Token]) -> None:
@@ -221,7 +171,7 @@ def _renames_no_table(tokens: Sequence[Token]) -> None:
             raise SqlProblem("'RENAME' gives a table another name; make it under that name")
 
 
-def _created(reader: _Reader, tokens: Sequence[Token]) -> frozenset[str]:
+def _created(reader: Reader, tokens: Sequence[Token]) -> frozenset[str]:
     replaces = reader.skip("OR", "REPLACE")
     if reader.skip("TABLE"):
         reader.skip("IF", "NOT", "EXISTS")
@@ -235,4 +185,4 @@ def _created(reader: _Reader, tokens: Sequence[Token]) -> frozenset[str]:
         reader.name()
         if reader.skip("ON"):
             return frozenset({reader.name()})
-    raise SqlProblem(f"CREATE {tokens[1].text if len(tokens) > 1 else ''} is not taken; {_REMEDY}")
+    raise SqlProblem(f"CREATE {tokens[1].text if len(tokens) > 1 else ''} is not supported; {_REMEDY}")

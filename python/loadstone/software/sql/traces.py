@@ -1,4 +1,4 @@
-"""The tables and the database of ours on a MariaDB of the user's: how they are noted, and removed, and no others."""
+"""Our tables and our database on a server of the user's: how they are noted, and removed, and no others."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -6,19 +6,19 @@ from loadstone.deploy.ledger import TABLES, Kind, Made, Outcome, Place, describe
 from loadstone.deploy.traces import Traces
 from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Endpoint
-from loadstone.software.mariadb.declared import MARIADB
-from loadstone.software.mariadb.marks import mark_tables, marked_tables, owner_of, remove_database, unmark_tables
-from loadstone.software.mariadb.session import MariaDbSession
+from loadstone.software.software import Software
+from loadstone.software.sql.marks import mark_tables, marked_tables, owner_of, remove_database, unmark_tables
+from loadstone.software.sql.session import SqlSession
 
 REMOVABLE: tuple[Kind, ...] = ("database", *TABLES)
 
 
-def place_of_database(server: str, endpoint: Endpoint, database: str) -> Place:
+def place_of_database(software: Software, server: str, endpoint: Endpoint, database: str) -> Place:
     """Where a database is, for the ledger."""
-    return place_of(server, endpoint, (MARIADB.schemes[0], database))
+    return place_of(server, endpoint, (software.schemes[0], database))
 
 
-def note_tables(control: MariaDbSession, traces: Traces, tables: Iterable[Made]) -> None:
+def note_tables(control: SqlSession, traces: Traces, tables: Iterable[Made]) -> None:
     """These tables are about to be made or filled; the server lists them as ours where the whole database is not.
 
     Raises:
@@ -32,7 +32,7 @@ def note_tables(control: MariaDbSession, traces: Traces, tables: Iterable[Made])
         mark_tables(control, traces.ledger.run_id, new)
 
 
-def remove_traces(control: MariaDbSession, traces: Traces) -> None:
+def remove_traces(control: SqlSession, traces: Traces) -> None:
     """Remove the tables that were made, empty those that were filled, and forget them. Raises LoadstoneError."""
     found = [thing for thing in traces.things if thing.kind in TABLES]
     if not found:
@@ -44,7 +44,7 @@ def remove_traces(control: MariaDbSession, traces: Traces) -> None:
         traces.gone(thing)
 
 
-def _are_listed(control: MariaDbSession, traces: Traces) -> bool:
+def _are_listed(control: SqlSession, traces: Traces) -> bool:
     """Whether the run's tables are listed one by one: on a server of the user's, in a database of the user's."""
     if traces.place is None or not traces.ledger.run_id:
         return False
@@ -52,29 +52,24 @@ def _are_listed(control: MariaDbSession, traces: Traces) -> bool:
     return owner is None or owner.run_id != traces.ledger.run_id
 
 
-def remove_tables(control: MariaDbSession, tables: Iterable[Made]) -> list[Made]:
+def remove_tables(control: SqlSession, tables: Iterable[Made]) -> list[Made]:
     """Drop the tables that were made and empty those that were filled; those that were there. Raises LoadstoneError."""
-    requested, removed = set(tables), []
+    requested = set(tables)
     with control.patient() as patient:
-        patient.query("SET foreign_key_checks = 0")  # of this connection; they may refer to one another
-        for table in patient.tables():
-            made, filled = Made("table_made", table.lower()), Made("table_filled", table)
-            if made in requested:
-                patient.drop_table(table)
-                removed.append(made)
-            elif filled in requested:
-                patient.truncate(table)
-                removed.append(filled)
-    return removed
+        names = patient.tables()
+        made = [name for name in names if Made("table_made", name.lower()) in requested]
+        filled = [name for name in names if Made("table_filled", name) in requested and name not in made]
+        patient.remove_tables(made, filled)
+    return [Made("table_made", name.lower()) for name in made] + [Made("table_filled", name) for name in filled]
 
 
-def remove_left(control: MariaDbSession, run_id: str, things: Sequence[Made]) -> Iterator[Outcome]:
+def remove_left(control: SqlSession, run_id: str, things: Sequence[Made]) -> Iterator[Outcome]:
     """Remove what a killed run left, where the server itself says that it is the run's."""
     yield from (_database(control, run_id, thing) for thing in things if thing.kind == "database")
     yield from _tables(control, run_id, [thing for thing in things if thing.kind in TABLES])
 
 
-def _database(control: MariaDbSession, run_id: str, thing: Made) -> Outcome:
+def _database(control: SqlSession, run_id: str, thing: Made) -> Outcome:
     if thing.name != control.database:
         return Outcome(thing, f"{describe(thing)}: it is not the one of the server's address", left=True)
     try:
@@ -84,7 +79,7 @@ def _database(control: MariaDbSession, run_id: str, thing: Made) -> Outcome:
     return Outcome(thing, f"{describe(thing)}: {'removed' if there else 'it was gone already'}", left=False)
 
 
-def _tables(control: MariaDbSession, run_id: str, tables: list[Made]) -> Iterator[Outcome]:
+def _tables(control: SqlSession, run_id: str, tables: list[Made]) -> Iterator[Outcome]:
     if not tables:
         return
     if not control.has_database():

@@ -1,0 +1,161 @@
+"""A server of the user's that speaks SQL, by its URL. Never started or stopped; only what is ours changes."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from urllib.parse import unquote, urlsplit
+
+from loadstone.deploy.ledger import Made, Place
+from loadstone.deploy.provider import DeployContext, ServerFacts
+from loadstone.deploy.transport import remark_on_exposure
+from loadstone.deploy.urls import options_of, password_of
+from loadstone.deploy.users_parts import answering_again, listening_pid
+from loadstone.errors import LoadstoneError, ServerGone, UserError
+from loadstone.plan.drive_plan import Endpoint, Tls
+from loadstone.secrecy.text import hide_url
+from loadstone.software.sql.control import SqlControl
+from loadstone.software.sql.marks import create_marked, owner_of, remove_database
+from loadstone.software.sql.session import DATABASE
+
+PING_TIMEOUT_S = 2.0
+LOOPBACK = "127.0.0.1"
+
+
+def parse_sql_url(
+    url: str,
+    control: type[SqlControl],
+    port: int,
+    known: Sequence[str],
+    tls_of: Callable[[dict[str, str], str, str], Tls | None],
+) -> tuple[Endpoint, str]:
+    """`scheme://user:password@host:port/database?option=value` as an endpoint, and its database (`loadstone`).
+
+    Args:
+        url: of a server of the user's.
+        control: of its software.
+        port: where the URL has none.
+        known: the options that it may have, `password_env` among them.
+        tls_of: what they say of TLS, by the options, the host and the URL as it may be shown.
+
+    Raises:
+        UserError: it is no such URL; the message never holds the password.
+    """
+    shown, software = hide_url(url), control.declared
+    try:
+        parts = urlsplit(url)
+        host, given_port = parts.hostname, parts.port
+    except ValueError as error:
+        raise UserError(f"url '{shown}': {error}; write {software.url_form}") from None
+    if parts.scheme not in software.schemes or parts.fragment:
+        raise UserError(f"url '{shown}': write {software.url_form}")
+    options = options_of(parts, known, shown)
+    database = unquote(parts.path.strip("/")) or DATABASE
+    if not control.is_name(database):
+        raise UserError(f"url '{shown}': database '{database}' may hold letters, digits and _ only")
+    endpoint = Endpoint(
+        host=host or LOOPBACK,
+        port=given_port or port,
+        username=unquote(parts.username) if parts.username else None,
+        password=password_of(parts, options, shown),
+        tls=tls_of(options, host or LOOPBACK, shown),
+    )
+    return endpoint, database
+
+
+class UsersSqlServer(ABC):
+    """A server of the user's; see `provider.Server`. Our database is made if missing, and then removed at the end."""
+
+    ours = False
+
+    def __init__(self, name: str, endpoint: Endpoint, database: str) -> None:
+        self.name = name
+        self._endpoint = endpoint
+        self._database = database
+        self.facts = ServerFacts(software=self.control().declared.name, version="", mode="", role="")
+        self.settings_read_back: Mapping[str, str] = {}
+        self.pids: Mapping[str, int] = {}
+        self._made = False
+        self._marked = False
+        """Whether the database that was made says so itself."""
+        self._context = DeployContext()
+
+    @abstractmethod
+    def control(self, timeout_s: float = 5.0) -> SqlControl:
+        """A connection for loadstone's own questions."""
+
+    def start(self, context: DeployContext) -> Endpoint:
+        """Find out whether the server can serve, and make our database; see `provider.Server.start`.
+
+        What an earlier session of the run left of it is removed first.
+        """
+        self._context = context
+        context.progress(f"connecting to {self.name} ({self._endpoint.label})")
+        remark_on_exposure(context, self.name, self._endpoint)
+        try:
+            with self.control() as control:
+                if not control.has_database():
+                    control.require_creatable()
+                    control.close()
+                    control.database = ""
+                self.facts = replace(control.facts(), details={"database": self._database})
+                self.settings_read_back = control.settings(control.read_back)
+            if not context.only_asking:
+                with self.control() as control:
+                    self._make_database(control)
+        except ServerGone as gone:
+            raise UserError(str(gone)) from None
+        pid = listening_pid(self._endpoint)
+        self.pids = {} if pid is None else {self.name: pid}
+        return self._endpoint
+
+    def restart(self) -> Endpoint:
+        """Go on if it answers again.
+
+        Raises:
+            ServerGone: it does not.
+        """
+        return answering_again(lambda _: self.start(self._context))
+
+    def alive(self) -> bool:
+        """Whether it answers."""
+        try:
+            with self.control(PING_TIMEOUT_S) as control:
+                control.ping()
+        except LoadstoneError:
+            return False
+        return True
+
+    def stop(self) -> None:
+        """Leaves the server as it was: removes the database that `start` made, and nothing else."""
+        if not self._made:
+            return
+        with self.control() as control:
+            if self._marked:
+                remove_database(control, self._context.ledger.run_id)
+            else:
+                control.drop_database()
+        self._made = False
+        self._context.ledger.removed(*self._noted)
+
+    def _make_database(self, control: SqlControl) -> None:
+        """Make our database if it is missing. Raises UserError if it is another run's, or it cannot be noted."""
+        ledger = self._context.ledger
+        owner = owner_of(control)
+        if owner is not None and owner.run_id != ledger.run_id:
+            raise UserError(
+                f"server {self.name}: database '{self._database}' was made by the run {owner.run_name}, which goes on "
+                f"or was killed; wait for its end, or remove what it left by: loadstone clean {owner.run_name} "
+                "(where that run was started), or name another database in the URL"
+            )
+        place, database = self._noted
+        if owner is not None and database in ledger.take_earlier(place, (database.kind,)):
+            control.drop_database()
+        if not control.has_database():
+            ledger.makes(place, [database])
+            self._made = create_marked(control, ledger.run_id, ledger.run_name) or self._made
+            self._marked = owner_of(control) is not None
+
+    @property
+    def _noted(self) -> tuple[Place, Made]:
+        """Our database, as the ledger has it."""
+        return self.control().place(self.name), Made("database", self._database)

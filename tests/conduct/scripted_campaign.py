@@ -1,0 +1,206 @@
+"""A campaign by a script: trials take 10 s each by a clock of their own; the folder is a real one."""
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from rich.console import Console
+from tests.verdicts import verdict
+
+from loadstone.conduct.campaign import Campaign
+from loadstone.errors import LoadstoneError
+from loadstone.judge.verdict import Verdict
+from loadstone.live.progress import RunProgress
+from loadstone.message import Message, message
+from loadstone.plan.run_plan import TABLE_GROUP, Group, Pair, PlannedTrial, RunPlan
+from loadstone.record.folder import RunFolder
+from loadstone.record.plan_summary import summarise_plan
+from loadstone.record.reading import read_run
+from loadstone.record.trial import CheckResult, TrialRecord
+
+TRIAL_S = 10.0
+BLOCK_S = 2 * TRIAL_S
+START_S = 1_790_000_000.0
+LOOKS = (8, 12, 18, 27, 40)
+FASTER = verdict("faster", -10.7, -13, -8.3, names=("A", "B"))
+EQUIVALENT = verdict("equivalent", 0, -2, 2)
+NOT_DECIDABLE = verdict("not_decidable", 3, -20, 30, noise_floor=0.26)
+
+
+class Clock:
+    """Seconds since 1970 that pass when a trial runs."""
+
+    def __init__(self) -> None:
+        self.now = START_S
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Outcome:
+    verdicts: list[Verdict]
+    decided: bool
+    forecast: Message | None = None
+
+
+@dataclass
+class ScriptedJudge:
+    """Decides each group at the number of blocks that `decides` names, and remembers what it was called with."""
+
+    decides: dict[str, int] = field(default_factory=dict)
+    verdict: Verdict = FASTER
+    requested: list[tuple[str, int]] = field(default_factory=list)
+
+    def __call__(
+        self,
+        group: Group,
+        experiment: Any,  # noqa: ARG002 (the judge's signature)
+        trials: Sequence[TrialRecord],
+        budget_minutes: float | None,  # noqa: ARG002
+    ) -> Outcome:
+        blocks = len({trial.block for trial in trials} - {0})
+        assert len(trials) == len({trial.trial for trial in trials})
+        assert {trial.group for trial in trials} <= {group.name}
+        self.requested.append((group.name, blocks))
+        decided = blocks >= self.decides.get(group.name, 10**6)
+        found = self.verdict if decided else verdict("undecided", 3, -1, 7)
+        return Outcome([found] * len(group.pairs), decided, message("forecast", blocks=12, spread=0.1133, effect=0.1))
+
+
+Script = Callable[[PlannedTrial, int], str | LoadstoneError | None]
+"""What happens to a trial at its nth attempt: the name of a check that becomes invalid, or an error, or nothing."""
+
+
+def quiet(planned: PlannedTrial, attempt: int) -> None:
+    """Nothing happens."""
+
+
+@dataclass
+class ScriptedConductor:
+    """Writes trials into the folder as a conductor does, without driving anything."""
+
+    folder: RunFolder
+    clock: Clock
+    template: TrialRecord
+    script: Script = quiet
+    ran: list[str] = field(default_factory=list)
+
+    def run(self, planned: PlannedTrial, on_interval: Any) -> TrialRecord:  # noqa: ARG002 (the conductor's signature)
+        writer = self.folder.begin_trial(planned.name)
+        happens = self.script(planned, writer.attempt)
+        if isinstance(happens, LoadstoneError):
+            raise happens
+        started_s = self.clock.now
+        self.clock.now += TRIAL_S
+        self.ran.append(planned.name)
+        checks = [failed(happens)] if happens else []
+        record = self.template.model_copy(
+            update={
+                "trial": planned.name,
+                "condition": planned.condition,
+                "group": planned.group,
+                "block": planned.block,
+                "order": planned.order,
+                "started_unix_ns": int(started_s * 1e9),
+                "phases": {"measure": (0.0, TRIAL_S)},
+                "checks": checks,
+                "verdict": "invalid" if checks else "valid",
+                "facts": {},
+            }
+        )
+        return writer.finish(record)
+
+
+def failed(name: str) -> CheckResult:
+    return CheckResult(name=name, verdict="invalid", measured=61, limit=50, unit="%", reason="Others took 31 %.")
+
+
+@dataclass
+class Bench:
+    """A run plan, and campaigns over it in one folder."""
+
+    synthetic: ModuleType
+    root: Path
+    clock: Clock = field(default_factory=Clock)
+    judge: ScriptedJudge = field(default_factory=ScriptedJudge)
+    out: io.StringIO = field(default_factory=io.StringIO)
+    ran: list[str] = field(default_factory=list)
+
+    def plan(self, *groups: Group, budget_s: float = 1e6) -> RunPlan:
+        """A plan with a budget that leaves `budget_s` for trials; the rest is kept for the report."""
+        trials = tuple(trial for group in groups for trial in self._trials(group))
+        plan = self.synthetic.make_run_plan(groups=groups, trials=trials, budget_s=budget_s)
+        for _ in range(40):
+            plan = replace(plan, budget_s=budget_s + plan.ending_s() + 1e-6)
+        return plan
+
+    def _trials(self, group: Group) -> Iterator[PlannedTrial]:
+        plan = self.synthetic.make_plan()
+        prefix = "" if group.name == TABLE_GROUP else f"{group.name}-"
+        for block in range(0 if group.warm_block else 1, group.looks[-1] + 1):
+            for order, condition in enumerate(group.conditions, start=1):
+                name = f"{prefix}b{block:02d}-{order:03d}"
+                yield PlannedTrial(name, condition, block, order, {}, plan, None, group.name)
+
+    def run(self, plan: RunPlan, script: Script = quiet, began_s: float | None = None) -> LoadstoneError | None:
+        """Run the plan in the folder, or go on with it; the error that it ended with."""
+        template = self.synthetic.make_trial()
+        experiment = self.synthetic.make_experiment()
+        with self._folder(plan, experiment) as folder:
+            conductor = ScriptedConductor(folder, self.clock, template, script)
+            console = Console(file=self.out, width=200, color_system=None)
+            progress = RunProgress(console, self.clock, verbose=True)
+            campaign = Campaign(
+                conductor, folder, experiment, plan, progress, self.judge, self.clock, self.clock, began_s
+            )
+            try:
+                campaign.run()
+            except LoadstoneError as error:
+                return error
+            finally:
+                self.ran = conductor.ran
+        return None
+
+    def _folder(self, plan: RunPlan, experiment: Any) -> RunFolder:
+        existing = list(self.root.glob("*/plan.json"))
+        if existing:
+            folder = RunFolder.resume(existing[0].parent)
+            folder.write_plan(summarise_plan(plan))
+            return folder
+        resolved = experiment.model_dump(mode="json")
+        return RunFolder.create(self.root, "small", resolved, self.synthetic.ENVIRONMENT, summarise_plan(plan))
+
+    def looks(self) -> list[tuple[str, int, str]]:
+        (path,) = self.root.glob("*")
+        return [(look.group, look.blocks, look.reason) for look in read_run(path).looks]
+
+    def recorded(self) -> Any:
+        (path,) = self.root.glob("*")
+        return read_run(path)
+
+    def blocks(self, group: str) -> list[int]:
+        """The blocks of a comparison whose trials ran last, in order, each once."""
+        found = [
+            int(name.removeprefix(f"{group}-b").split("-")[0]) for name in self.ran if name.startswith(f"{group}-")
+        ]
+        return sorted(set(found))
+
+    @property
+    def said(self) -> str:
+        return self.out.getvalue()
+
+
+def table(blocks: int = 2, conditions: int = 3) -> Group:
+    levels = tuple({"operation": "set", "payload": "1 kB", "workers": n, "idle": "few"} for n in range(conditions))
+    return Group(TABLE_GROUP, levels, (), "goodput_per_s", 0.05, (blocks,), False, False, 8.0, 2.0)
+
+
+def compared(
+    name: str = "storage", sequential: bool = True, looks: tuple[int, ...] = LOOKS, warm: bool = True
+) -> Group:
+    a, b = ({"operation": name, "payload": "1 kB", "workers": 32, "idle": idle} for idle in ("few", "many"))
+    return Group(name, (a, b), (Pair(a, b),), "goodput_per_s", 0.05, looks, sequential, warm, 8.0, 2.0)
