@@ -230,8 +230,8 @@ def test_verbose_says_at_each_look_what_became_of_the_comparison(clock: Clock, t
         progress.look("update", 8, "out of budget", [verdict("undecided", 2, -1, 6)])
         progress.look("warm-up", 8, "decided", [refused_by("errors")])
     assert out.getvalue().splitlines() == [
-        "storage, after 8 blocks: not decided yet, more blocks follow: UNDECIDED: +3 % [-1, 7]",
-        "pool, after 12 blocks: not decided yet, more blocks follow",
+        "storage, after 8 blocks: not decided yet, more follow: UNDECIDED: +3 % [-1, 7]",
+        "pool, after 12 blocks: not decided yet, more follow",
         "pool, after 18 blocks: decided",
         "  string FASTER by 12 % [9, 15]",
         "  EQUIVALENT within 5 %: 0.0 % [-1.0, 1.0]",

@@ -231,7 +231,8 @@ class Campaign:
         self._add_look(group, blocks, verdicts, stop=reason != "go on", reason=reason)
         self._report_decided()
         names = pair_names(self.experiment, group.name, group.pairs)
-        self.progress.look(group.name, blocks, reason, outcome.verdicts, names)
+        done = blocks if group.rounds is None else group.rounds.upto(blocks)
+        self.progress.look(group.name, done, reason, outcome.verdicts, names)
         if reason == "go on" and outcome.forecast is not None:
             self.progress.forecast(group.name, outcome.forecast)
         return reason == "go on"

@@ -22,7 +22,7 @@ from loadstone.report.terminal.ending import ROW_STYLES
 from loadstone.report.verdicts import verdict_text
 
 _ENDS: dict[Reason, str] = {
-    "go on": "not decided yet, more blocks follow",
+    "go on": "not decided yet, more follow",
     "decided": "decided",
     "last look": "not decided, and this was the last look",
     "out of budget": "not decided, and the budget is spent",
@@ -145,7 +145,7 @@ class RunProgress:
             if self._printed.get((group, place)) != alike:
                 self._printed[group, place] = alike
                 said = verdict_text(verdict, quick=False)
-                self._line(Text(f"{fmt.plain(name or group)}: {said} (after {_blocks(blocks)})"))
+                self._line(Text(f"{fmt.plain(name or group)}: {said} (after {_blocks(blocks, verdict.unit)})"))
 
     def forecast(self, group: str, forecast: Message) -> None:
         """What the next look at a comparison would show."""
@@ -187,7 +187,7 @@ class RunProgress:
     def _look(self, group: str, blocks: int, reason: Reason, verdicts: Sequence[Verdict]) -> None:
         refused = any(one.kind in ("invalid", "not_decidable") for one in verdicts)
         end = "ended" if reason == "decided" and refused else _ENDS[reason]
-        head = f"{fmt.plain(group)}, after {_blocks(blocks)}: {end}"
+        head = f"{fmt.plain(group)}, after {_blocks(blocks, verdicts[0].unit if verdicts else 'block')}: {end}"
         if len(verdicts) == 1:
             self._line(Text(f"{head}: {verdict_text(verdicts[0])}"))
             return
@@ -245,8 +245,8 @@ class RunProgress:
             self._screen.update(self._view.render(self._clock(), self._console.width), refresh=True)
 
 
-def _blocks(blocks: int) -> str:
-    return f"{fmt.count(blocks)} {'block' if blocks == 1 else 'blocks'}"
+def _blocks(blocks: int, unit: str) -> str:
+    return f"{fmt.count(blocks)} {unit if blocks == 1 else f'{unit}s'}"
 
 
 def _without_figures(verdict: Verdict) -> tuple[object, ...]:

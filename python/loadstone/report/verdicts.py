@@ -117,7 +117,7 @@ def basis(comparison: Comparison) -> list[str]:
     """What is to be known of how a comparison was measured, a sentence each."""
     primary = comparison.primary
     said = [fmt.sentence(_ENDED[comparison.ended])]
-    done = f"{comparison.blocks_done} {_plural('block', comparison.blocks_done)}"
+    done = f"{comparison.blocks_done} {_plural(primary.unit, comparison.blocks_done)}"
     left_out = comparison.blocks_done - primary.blocks
     said.append(f"{done} measured, {primary.blocks} of them used." if left_out > 0 else f"{done} measured and used.")
     again = comparison.blocks_repeated
