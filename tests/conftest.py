@@ -36,6 +36,7 @@ design:
   budget: 20m
   table_blocks: 3
   trial: 4 s
+  rounds: never
 """
 
 

@@ -16,7 +16,7 @@ COMPARISON = """servers: => comparisons:
     levels: [set, get]
     at: {workers: [4]}
 servers:"""
-SHORT = "design: {table_blocks: 1} => design: {table_blocks: 1, trial: 200 ms}"
+SHORT = "design: {table_blocks: 1} => design: {table_blocks: 1, trial: 200 ms, rounds: never}"
 GROUP = "read-or-write"
 ONLY = ("--only", "operation=set,get", "--only", "workers=4")
 """Without what stands in tables only."""

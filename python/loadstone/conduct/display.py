@@ -50,7 +50,7 @@ class CampaignProgress(Protocol):
     def look(
         self, group: str, blocks: int, reason: Reason, verdicts: Sequence[Verdict], names: Sequence[str] = ()
     ) -> None:
-        """A comparison was judged after so many blocks, or rounds: the verdict of each of its pairs, and their names."""
+        """A comparison was judged after so many blocks or rounds: the verdict of each pair, and the names."""
 
     def forecast(self, group: str, forecast: Message) -> None:
         """What the next look at a comparison would show."""

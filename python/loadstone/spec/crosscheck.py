@@ -10,8 +10,11 @@ from loadstone.spec.crosscheck_parts import check_parts
 from loadstone.spec.experiment import Comparison, Conclusion, Experiment, Factor
 from loadstone.spec.levels import REFERENCE, is_level, level_text
 from loadstone.spec.problems import listed, nearest, shown
+from loadstone.spec.units import duration_s
 from loadstone.spec.yaml_text import Path
 
+SLICE_MIN_S, SLICE_MAX_S = 0.02, 60.0
+"""A shorter slice is mostly set-up; a longer one is a trial."""
 _TAKEN = "table"
 """What conditions outside of every comparison are called."""
 
@@ -27,11 +30,19 @@ def cross_check(experiment: Experiment) -> None:
             _references(experiment, path, text)
     _operations(experiment)
     _comparisons(experiment)
+    _design(experiment)
     check_counts(experiment)
     _published(experiment)
     for index, conclusion in enumerate(experiment.conclusions):
         _conclusion(experiment, ("conclusions", index), conclusion)
     check_parts(experiment)
+
+
+def _design(experiment: Experiment) -> None:
+    length = experiment.design.slice
+    if length is not None and not SLICE_MIN_S <= duration_s(length) <= SLICE_MAX_S:
+        problem = f"{shown(length)} is no length of a slice; write 20 ms to 60 s, or leave it out for 100 ms"
+        raise experiment.source.error(("design", "slice"), problem)
 
 
 def _factor(experiment: Experiment, name: str, factor: Factor) -> None:

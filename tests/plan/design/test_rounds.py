@@ -1,0 +1,132 @@
+"""What is compared takes turns in rounds of slices, where it can; and where not, the plan says why."""
+
+from collections import Counter
+
+import pytest
+
+from loadstone.errors import UserError
+from loadstone.message import Message, message
+from loadstone.plan.design.order import round_orders
+from loadstone.plan.design.run_design import make_run_plan
+from loadstone.plan.drive_plan import Closed
+from loadstone.plan.footprint import memory_of
+from loadstone.plan.looks import ROUND_LOOKS
+from loadstone.plan.rounds import FIXED_ROUNDS, SLICE_S, WARM_ROUNDS
+from loadstone.plan.run_plan import Group, RunPlan
+from loadstone.spec.levels import identity
+from loadstone.spec.load_settings import load_experiment
+from loadstone.spec.study_catalogue import find
+
+
+def group(run_plan: RunPlan, name: str) -> Group:
+    return next(one for one in run_plan.groups if one.name == name)
+
+
+@pytest.fixture
+def in_rounds(compared: str) -> str:
+    """The two comparisons as they are measured where nothing is said: `kinds` compares a latency."""
+    return compared.replace("  rounds: never\n", "")
+
+
+def test_blocks_end_at_the_looks(in_rounds: str) -> None:
+    users = group(make_run_plan(load_experiment(in_rounds)), "users")
+    assert users.rounds is not None
+    assert users.looks == (1, 2, 3, 4, 5, 6, 7)
+    assert tuple(users.rounds.upto(look) for look in users.looks) == ROUND_LOOKS
+    assert users.rounds.of(0) == WARM_ROUNDS
+    assert users.sequential
+    assert users.whole_trials is None
+
+
+def test_a_trial_is_under_load_as_long_as_its_slices(in_rounds: str) -> None:
+    run_plan = make_run_plan(load_experiment(in_rounds))
+    rounds = group(run_plan, "users").rounds
+    assert rounds is not None
+    for trial in (one for one in run_plan.trials if one.group == "users"):
+        phases = trial.plan.phases
+        assert trial.in_rounds
+        assert phases.measure_s == pytest.approx(rounds.of(trial.block) * SLICE_S)
+        assert (phases.warm_up_s, phases.measure_operations) == (0.0, None)
+        assert isinstance(trial.plan.model, Closed)
+        assert trial.plan.model.operations_per_user is None
+
+
+def test_a_number_of_blocks_fixes_that_of_rounds(in_rounds: str) -> None:
+    users = group(make_run_plan(load_experiment(in_rounds), blocks=3), "users")
+    assert users.rounds is not None
+    assert (users.looks, users.sequential, users.rounds.upto(3)) == ((3,), False, 3 * FIXED_ROUNDS)
+
+
+def test_blocks_take_as_long_as_their_rounds(in_rounds: str) -> None:
+    users = group(make_run_plan(load_experiment(in_rounds)), "users")
+    assert users.seconds([1]) > users.seconds([2]) < users.seconds([7])
+    assert users.seconds(range(1, 8)) == pytest.approx(7 * users.block_s)
+    assert users.seconds(range(1, 8)) >= 360 * 4 * SLICE_S
+
+
+def why(text: str, name: str = "users") -> Message | None:
+    found = group(make_run_plan(load_experiment(text)), name)
+    assert (found.rounds is None) == (found.whole_trials is not None)
+    return found.whole_trials
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("  trial: 4 s\n", "  trial: 4 s\n  rounds: never\n", "whole_trials.as_written"),
+        ("margin: 20 %", "margin: 20 %\n  - {name: peak, question: Q, between: workers, levels: [1, 8],"
+         " metric: peak_per_s}", ""),
+        ("measure_s: 2 s", "measure_s: 2 s\n    ramp_up_s: 1 s", "whole_trials.ramp_up"),
+    ],
+)  # fmt: skip
+def test_what_cannot_take_turns_is_measured_by_whole_trials(in_rounds: str, old: str, new: str, reason: str) -> None:
+    assert old in in_rounds
+    found = why(in_rounds.replace(old, new, 1))
+    assert (found.kind if found else "") == reason
+
+
+def test_latencies_are_compared_by_whole_trials(in_rounds: str) -> None:
+    assert why(in_rounds, "kinds") == message("whole_trials.metric", metric="response_ns.p99")
+
+
+def test_of_the_studies_what_redis_alone_does_takes_turns() -> None:
+    found = {one.name: one.whole_trials for one in make_run_plan(find("json-documents")).groups}
+    assert found["storage"] is found["partial-update"] is found["small-pool"] is None
+    assert found["warm-up"] == message("whole_trials.warm_up")
+    groups = [one for one in make_run_plan(find("jedis-vs-lettuce")).groups if one.pairs]
+    assert all(one.whole_trials == message("whole_trials.subject") for one in groups)
+
+
+def test_a_slice_has_the_length_that_is_written(in_rounds: str) -> None:
+    text = in_rounds.replace("  trial: 4 s\n", "  slice: 400 ms\n")
+    rounds = group(make_run_plan(load_experiment(text)), "users").rounds
+    assert rounds is not None
+    assert rounds.slice_s == 0.4
+    assert 0 < rounds.settle_s < rounds.slice_s
+
+
+@pytest.mark.parametrize("slice_", ["1 ms", "2 min"])
+def test_a_slice_that_is_none_is_refused_with_its_line(in_rounds: str, slice_: str) -> None:
+    with pytest.raises(UserError, match=r"design\.slice.*20 ms to 60 s"):
+        load_experiment(in_rounds.replace("  trial: 4 s\n", f"  slice: {slice_}\n"))
+
+
+def test_every_round_has_every_condition_and_which_is_first_is_a_fair_coin(in_rounds: str) -> None:
+    users = group(make_run_plan(load_experiment(in_rounds)), "users")
+    orders = [[identity(one) for one in order] for order in round_orders(users, 1, 1, 600)]
+    required = Counter(map(identity, users.conditions))
+    assert all(Counter(order) == required for order in orders)
+    for pair in users.pairs:
+        first = sum(order.index(identity(pair.a)) < order.index(identity(pair.b)) for order in orders)
+        assert 240 < first < 360
+    assert orders == [[identity(one) for one in order] for order in round_orders(users, 1, 1, 600)]
+    assert orders != [[identity(one) for one in order] for order in round_orders(users, 1, 2, 600)]
+
+
+def test_keys_of_conditions_that_take_turns_are_there_together(in_rounds: str) -> None:
+    trials = make_run_plan(load_experiment(in_rounds)).trials
+    block = [trial for trial in trials if trial.group == "users" and trial.block == 1]
+    each = [memory_of([trial], "redis").bytes for trial in block]
+    assert memory_of(block, "redis").bytes == sum(each)
+    apart = [trial for trial in trials if trial.group == "kinds" and trial.block == 1]
+    assert memory_of(apart, "redis").bytes == max(memory_of([trial], "redis").bytes for trial in apart)
