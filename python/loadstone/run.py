@@ -17,7 +17,6 @@ from loadstone.analyse.objectives import Objective, missed
 from loadstone.analyse.tables import is_too_far
 from loadstone.conduct.campaign import Campaign
 from loadstone.conduct.opening import REAL, Opened, Seams, opened
-from loadstone.deploy.processes.cache import cache_folder
 from loadstone.errors import LoadstoneError
 from loadstone.judge.verdict import DECIDED
 from loadstone.live.progress import RunProgress
@@ -27,7 +26,6 @@ from loadstone.overview import announce
 from loadstone.prepare import Prepared
 from loadstone.record.reading import read_histogram
 from loadstone.report.formats import DEFAULT_FORMATS
-from loadstone.report.html import vega
 from loadstone.report.json_report import with_texts
 from loadstone.report.terminal.terminal_report import show
 from loadstone.report.write import require_formats, write_report
@@ -98,7 +96,6 @@ def report_run(
     require_formats(formats)
     analysis = analyse(folder)
     files: list[Path] = []
-    vega.keep_in(cache_folder)
     written = _attempt(lambda: files.extend(write_report(analysis, folder, ("json", *formats))))
     report = folder / REPORT if "html" in formats and written is None else None
     show(analysis, report, results, folder=folder, verbose=verbose)
@@ -161,7 +158,6 @@ def _report(analysis: Analysis, folder: Path, kept: Exception | None, results: C
 
     `kept`: why the analysis could not be written, if it could not.
     """
-    vega.keep_in(cache_folder)
     written = kept or _attempt(lambda: write_report(analysis, folder, DEFAULT_FORMATS))
     show(analysis, folder / REPORT if written is None else None, results, folder=folder, verbose=verbose)
     return _unwritten(written, folder)

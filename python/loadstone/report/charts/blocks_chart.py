@@ -12,7 +12,7 @@ from loadstone.judge.verdict import BlockPoint
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import Chart, Values, make, named
+from loadstone.report.charts.chart import TIP, Chart, Values, make, named, tip
 from loadstone.report.charts.percent_axis import percent_axis, reach
 
 _COLUMNS = 3
@@ -96,13 +96,24 @@ def _point(
         "block": point.block,
         "y": min(max(point.log_ratio, low), high),
         "beyond": point.log_ratio < low or point.log_ratio > high,
-        "ratio": fmt.ratio(point.log_ratio),
         "first": order,
         "used": point.used,
-        "why": fmt.sentence(point.why) or "used",
         "a": fmt.plain(point.trial_a),
         "b": fmt.plain(point.trial_b),
+        "tip": _tip(point, order, comparison),
     }
+
+
+def _tip(point: BlockPoint, order: str, comparison: Comparison) -> str:
+    a, b = (fmt.plain(side.name) for side in (comparison.primary.a, comparison.primary.b))
+    said = {
+        "block": f"{point.block}, {order}",
+        verdicts.pair_name(comparison): fmt.ratio(point.log_ratio),
+        "used": fmt.sentence(point.why) or "yes",
+        f"trial of {a}": fmt.plain(point.trial_a),
+        f"trial of {b}": fmt.plain(point.trial_b),
+    }
+    return tip(**said)
 
 
 def _pair(number: int, comparison: Comparison, low: float, high: float) -> dict[str, Any]:
@@ -142,32 +153,20 @@ def _panel(number: int, comparison: Comparison, low: float, high: float, points:
     )
     base = named("points").transform_filter(mine).encode(x=x, y=alt.Y("y:Q", scale=scale, axis=axis))
     line = base.transform_filter("datum.used").mark_line(color=theme.NEUTRAL, strokeWidth=1, opacity=0.5)
-    marks = base.mark_point(size=46, strokeWidth=1.6, opacity=1).encode(
+    marks = base.mark_point(size=46, strokeWidth=1.6, opacity=1, aria=True).encode(
         shape=alt.Shape(
             "first:N", scale=alt.Scale(domain=list(shapes), range=list(shapes.values())), legend=_legend(points, shapes)
         ),
         color=alt.condition("datum.used", alt.value(theme.SERIES[0]), alt.value(theme.NEUTRAL)),
         fill=alt.condition("datum.used", alt.value(theme.SERIES[0]), alt.value("transparent")),
-        tooltip=_tooltip(comparison),
+        description=TIP,
     )
     layers = [zone, band, zero, middle, line, marks]
     if any(point["beyond"] for point in points if point["pair"] == number):
-        rings = base.transform_filter("datum.beyond").mark_point(size=190, strokeWidth=1.6, color=theme.SERIES[1])
-        layers.append(rings.encode(tooltip=_tooltip(comparison)))
+        ring = {"size": 190, "strokeWidth": 1.6, "color": theme.SERIES[1], "aria": True}
+        layers.append(base.transform_filter("datum.beyond").mark_point(**ring).encode(description=TIP))
     title = alt.Title(verdicts.title(comparison), limit=290, offset=6, fontSize=11.5)
     return alt.layer(*layers).properties(width=255, height=110, title=title)
-
-
-def _tooltip(comparison: Comparison) -> list[alt.Tooltip]:
-    a, b = fmt.plain(comparison.primary.a.name), fmt.plain(comparison.primary.b.name)
-    return [
-        alt.Tooltip("block:Q", title="block"),
-        alt.Tooltip("ratio:N", title=verdicts.pair_name(comparison)),
-        alt.Tooltip("first:N", title="order"),
-        alt.Tooltip("why:N", title="used"),
-        alt.Tooltip("a:N", title=f"trial of {a}"),
-        alt.Tooltip("b:N", title=f"trial of {b}"),
-    ]
 
 
 def _legend(points: Values, shapes: dict[str, str]) -> alt.Legend | None:

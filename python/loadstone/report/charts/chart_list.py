@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from altair.utils.schemapi import debug_mode
+
 from loadstone.analyse.model import Analysis
 from loadstone.report.charts.blocks_chart import blocks_chart
 from loadstone.report.charts.chart import Chart
@@ -28,6 +30,11 @@ def charts_of(analysis: Analysis) -> list[Chart]:
 
 
 def _make(analysis: Analysis) -> list[Chart]:
+    with debug_mode(False):  # each part of a picture would be held against the schema, which takes seconds; tests do it
+        return _all_of(analysis)
+
+
+def _all_of(analysis: Analysis) -> list[Chart]:
     found = [chart for family in analysis.families for chart in (forest_chart(family), blocks_chart(family, analysis))]
     found += [
         chart for table in analysis.tables for chart in (rate_chart(table, analysis), latency_chart(table, analysis))

@@ -1,5 +1,6 @@
 """The picture of a family: each pair's typical difference with its interval, against the margin."""
 
+import textwrap
 from collections.abc import Iterable
 from math import inf, log1p
 from typing import Any
@@ -11,7 +12,7 @@ from loadstone.judge.verdict import DECIDED, Verdict, VerdictKind
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import Chart, Values, make, named
+from loadstone.report.charts.chart import TIP, Chart, Values, make, named, tip
 from loadstone.report.charts.percent_axis import percent_axis, reach
 from loadstone.report.glossary import VERDICT_TERMS
 from loadstone.report.text.english.metrics import metric_text
@@ -21,6 +22,13 @@ _WIDTH = 430
 _TEXT_WIDTH = 430
 _ROW = 28
 _TICKS = 7
+_NARROW = 306
+"""Of the axis on a narrow screen, where a pair stands above its line and the verdict below it."""
+_NARROW_TICKS = 5
+_NARROW_ROW, _LINE = 38, 14
+"""Of a row there, without its verdict; a line of the verdict."""
+_NARROW_LETTERS = 50
+"""In a line of the verdict."""
 _NAMES_MAX = 3
 """So many names of one side stand above the axis."""
 
@@ -56,6 +64,7 @@ def forest_chart(family: Family) -> Chart | None:
         _picture(family, pairs, low, high),
         {"pairs": pairs, "hints": _hints(family)},
         family=family,
+        narrow=_narrow_picture(family, pairs, low, high),
     )
 
 
@@ -87,12 +96,22 @@ def _pair(comparison: Comparison, low: float, high: float) -> dict[str, Any]:
         "cut_high": high if ends and there and ends.high > high else None,
         "zone_low": -margin,
         "zone_high": margin,
-        "verdict": verdicts.verdict_text(primary),
         "said": _shown(primary),
-        "ratio": verdicts.ratio(primary),
-        "detectable": fmt.plus_minus(primary.detectable),
-        "blocks": primary.blocks,
+        "said_narrow": "\n".join(textwrap.wrap(_shown(primary), _NARROW_LETTERS)),
+        "tip": _tip(comparison),
     }
+
+
+def _tip(comparison: Comparison) -> str:
+    primary = comparison.primary
+    said = {
+        "pair": verdicts.title(comparison),
+        "difference": verdicts.ratio(primary),
+        "verdict": verdicts.verdict_text(primary),
+        f"{primary.unit}s": str(primary.blocks),
+        "minimum detectable effect": fmt.plus_minus(primary.detectable),
+    }
+    return tip(**said)
 
 
 def _shown(verdict: Verdict) -> str:
@@ -124,40 +143,63 @@ def _ratio_of(family: Family) -> str:
     return f"{sides[1]} against {sides[0]}" if sides else "difference"
 
 
+def _x_title(family: Family) -> str:
+    return f"{metric_text(family.metric)}: {_ratio_of(family)} (log scale)"
+
+
 def _picture(family: Family, pairs: Values, low: float, high: float) -> Any:
+    """Names to the left of the axis, verdicts to its right."""
     order = [pair["pair"] for pair in pairs]
-    x_title = f"{metric_text(family.metric)}: {_ratio_of(family)} (log scale)"
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
     grid = {"grid": True, "gridDash": [2, 3], "titleLimit": _WIDTH}
+    axis = percent_axis(_x_title(family), low, high, _TICKS, **grid)
     base = named("pairs").encode(
         y=alt.Y("pair:N", sort=order, scale=alt.Scale(padding=0), axis=alt.Axis(title=None, grid=False, labelLimit=330))
     )
-    x = alt.X("estimate:Q", scale=scale, axis=percent_axis(x_title, low, high, _TICKS, **grid))
-    zone = base.mark_rect(color=theme.NEUTRAL, opacity=0.17).encode(
-        x=alt.X("zone_low:Q", scale=scale), x2="zone_high:Q"
-    )
-    zero = base.mark_rule(color=theme.NEUTRAL, strokeWidth=1).encode(x=alt.datum(0, type="quantitative"))
-    found = base.transform_filter("isValid(datum.estimate)")
-    spans = found.mark_rule(strokeWidth=2.6, strokeCap="round").encode(
-        x=alt.X("low:Q", scale=scale), x2="high:Q", color=_colour(pairs)
-    )
-    marks = found.encode(x=x, **_look(pairs)).mark_point(size=105, strokeWidth=2, opacity=1)
     without_figure = base.transform_filter("!isValid(datum.estimate)").encode(x=alt.value(_WIDTH + 20), **_look(pairs))
-    hollow = without_figure.mark_point(size=90, strokeWidth=2, opacity=1)
+    hollow = without_figure.mark_point(size=90, strokeWidth=2, opacity=1, aria=True)
     said = base.mark_text(align="left", fontSize=11.5, limit=_TEXT_WIDTH).encode(
-        x=alt.value(_WIDTH + 34), text="said:N", tooltip=_TOOLTIP
+        x=alt.value(_WIDTH + 34), text="said:N"
     )
-    layers = [zone, zero, spans, *_cuts(base, pairs, scale), marks, hollow, said, *_headings(scale)]
+    layers = [*_lines(base, pairs, scale, axis, 0), hollow, said, *_headings(scale, _WIDTH)]
     return alt.layer(*layers).properties(width=_WIDTH, height=alt.Step(_ROW))
 
 
-_TOOLTIP = [
-    alt.Tooltip("pair:N", title="pair"),
-    alt.Tooltip("ratio:N", title="difference"),
-    alt.Tooltip("verdict:N", title="verdict"),
-    alt.Tooltip("blocks:Q", title="blocks"),
-    alt.Tooltip("detectable:N", title="minimum detectable effect"),
-]
+def _narrow_picture(family: Family, pairs: Values, low: float, high: float) -> Any:
+    """As wide as a telephone: each name above its line, the verdict below it."""
+    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
+    title = textwrap.wrap(_x_title(family), _NARROW_LETTERS)
+    axis = percent_axis(title, low, high, _NARROW_TICKS, grid=True, gridDash=[2, 3])
+    base = named("pairs").encode(
+        y=alt.Y("pair:N", sort=[pair["pair"] for pair in pairs], scale=alt.Scale(padding=0), axis=None)
+    )
+    below = _LINE * max(pair["said_narrow"].count("\n") + 1 for pair in pairs)
+    shift = -below / 2
+    text = {"align": "left", "limit": _NARROW, "lineBreak": "\n"}
+    name = base.mark_text(**text, baseline="bottom", dy=shift - 7, fontSize=11.5, fontWeight=600, color=theme.INK)
+    said = base.mark_text(**text, baseline="top", dy=shift + 9, fontSize=11.5, lineHeight=_LINE)
+    layers = [
+        *_lines(base, pairs, scale, axis, shift),
+        name.encode(x=alt.value(0), text="pair:N"),
+        said.encode(x=alt.value(0), text="said_narrow:N"),
+        *_headings(scale, _NARROW),
+    ]
+    return alt.layer(*layers).properties(width=_NARROW, height=alt.Step(_NARROW_ROW + below))
+
+
+def _lines(base: alt.Chart, pairs: Values, scale: alt.Scale, axis: alt.Axis, shift: float) -> list[alt.Chart]:
+    """The zone, and every interval with its mark, `shift` pixels below the middle of the row."""
+    x = alt.X("estimate:Q", scale=scale, axis=axis)
+    zone = base.mark_rect(color=theme.NEUTRAL, opacity=0.17).encode(
+        x=alt.X("zone_low:Q", scale=scale), x2="zone_high:Q"
+    )
+    zero = named("hints").mark_rule(color=theme.NEUTRAL, strokeWidth=1).encode(x=alt.X("zero:Q", scale=scale))
+    found = base.transform_filter("isValid(datum.estimate)")
+    spans = found.mark_rule(strokeWidth=2.6, strokeCap="round", yOffset=shift, aria=True).encode(
+        x=alt.X("low:Q", scale=scale), x2="high:Q", color=_colour(pairs), description=TIP
+    )
+    marks = found.encode(x=x, **_look(pairs)).mark_point(size=105, strokeWidth=2, opacity=1, yOffset=shift, aria=True)
+    return [zone, zero, spans, *_cuts(base, pairs, scale, shift), marks]
 
 
 def _kinds(pairs: Values) -> list[VerdictKind]:
@@ -182,31 +224,32 @@ def _look(pairs: Values) -> dict[str, Any]:
         "color": _colour(pairs),
         "shape": alt.Shape("kind:N", scale=_scale(kinds, [_SHAPES[kind] for kind in kinds]), legend=None),
         "fill": alt.Fill("kind:N", scale=_scale(kinds, fills), legend=None),
-        "tooltip": _TOOLTIP,
+        "description": TIP,
     }
 
 
-def _cuts(base: alt.Chart, pairs: Values, scale: alt.Scale) -> list[alt.Chart]:
+def _cuts(base: alt.Chart, pairs: Values, scale: alt.Scale, shift: float) -> list[alt.Chart]:
     """An arrow at the end of the axis where an interval goes on."""
     found = []
     for end, shape in (("cut_low", "triangle-left"), ("cut_high", "triangle-right")):
         if any(pair[end] is not None for pair in pairs):
-            arrows = base.transform_filter(f"isValid(datum.{end})").mark_point(shape=shape, size=70, filled=True)
+            cut = base.transform_filter(f"isValid(datum.{end})")
+            arrows = cut.mark_point(shape=shape, size=70, filled=True, yOffset=shift)
             found.append(arrows.encode(x=alt.X(f"{end}:Q", scale=scale), color=_colour(pairs)))
     return found
 
 
-def _headings(scale: alt.Scale) -> list[alt.Chart]:
+def _headings(scale: alt.Scale, width: int) -> list[alt.Chart]:
     """Above the axis: which way is faster, and over that what the zone is."""
     left, right = (
-        named("hints").mark_text(fontSize=11.5, baseline="bottom", align=side).encode(y=alt.value(-6))
+        named("hints").mark_text(fontSize=11.5, baseline="bottom", align=side, limit=width // 2).encode(y=alt.value(-6))
         for side in ("left", "right")
     )
     zone = named("hints").mark_text(fontSize=11.5, baseline="bottom").encode(y=alt.value(-22), text="zone:N")
     return [
         zone.encode(x=alt.X("zero:Q", scale=scale)),
         left.encode(x=alt.value(0), text="left:N"),
-        right.encode(x=alt.value(_WIDTH), text="right:N"),
+        right.encode(x=alt.value(width), text="right:N"),
     ]
 
 

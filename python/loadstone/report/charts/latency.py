@@ -5,7 +5,7 @@ import altair as alt
 from loadstone.analyse.model import Analysis, ResultTable, Row
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import Chart, Values, make, named
+from loadstone.report.charts.chart import TIP, Chart, Values, make, named
 from loadstone.report.charts.durations import duration_axis, duration_scale, ticks
 from loadstone.report.charts.shape import Shape, shape_of
 
@@ -73,16 +73,12 @@ def _group(values: Values, group: str | None, last: bool) -> alt.LayerChart | al
     there = {point["quantile"] for point in values}
     names = [header for _, header, _ in _QUANTILES if header in there]
     shapes = [mark for _, header, mark in _QUANTILES if header in there]
-    marks = base.mark_point(filled=True, size=52, opacity=1).encode(
+    marks = base.mark_point(filled=True, size=52, opacity=1, aria=True).encode(
         color=alt.Color(
             "quantile:N", scale=alt.Scale(domain=names, range=list(theme.SERIES[: len(names)])), title=None
         ),
         shape=alt.Shape("quantile:N", scale=alt.Scale(domain=names, range=shapes), title=None),
-        tooltip=[
-            alt.Tooltip("condition:N", title="condition"),
-            alt.Tooltip("quantile:N", title="quantile"),
-            alt.Tooltip("text:N", title="response time"),
-        ],
+        description=TIP,
     )
     return alt.layer(spans, marks).properties(width=theme.WIDTH - 120 - (room - theme.LABEL_LIMIT), height=alt.Step(20))
 
@@ -93,7 +89,9 @@ def _points(row: Row, shape: Shape) -> Values:
     common = {"condition": fmt.plain(row.label), "group": shape.text(shape.group, row)}
     found = [(header, getattr(row.response_ns, name)) for name, header, _ in _QUANTILES]
     return [
-        {**common, "quantile": header, "ns": value, "text": fmt.duration(value)} for header, value in found if value
+        {**common, "quantile": header, "ns": value, "tip": f"{common['condition']}\n{header}: {fmt.duration(value)}"}
+        for header, value in found
+        if value
     ]
 
 

@@ -52,7 +52,7 @@ def _roundness(tick: float) -> int:
     return sum(value % step == 0 for step in (10, 50, 100, 1000))
 
 
-def percent_axis(title: str | None, low: float, high: float, most: int, **more: Any) -> alt.Axis:
+def percent_axis(title: str | list[str] | None, low: float, high: float, most: int, **more: Any) -> alt.Axis:
     """The axis between two log ratios; its labels are `-20 %`, `0`, `+50 %`."""
     values = ticks(low, high, most)
     cases = "".join(f"abs(datum.value - {tick!r}) < 1e-9 ? {json.dumps(_label(tick))} : " for tick in values)

@@ -8,7 +8,7 @@ import altair as alt
 from loadstone.analyse.model import Analysis, ResultTable, Row
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import Chart, Values, make, named
+from loadstone.report.charts.chart import TIP, Chart, Values, make, named, tip
 from loadstone.report.charts.shape import Shape, shape_of
 from loadstone.report.level_text import number_of
 from loadstone.report.tables.rates import TPS, Rate, rate_of
@@ -59,7 +59,12 @@ def _points(row: Row, shape: Shape, rate: Rate) -> Values:
         points.append({**common, **own, **({"goodput": row.goodput_per_s} if goodput else {})})
     if original is not None:
         points.append({**common, "kind": "published", "rps": original, "note": "", "series": "published"})
-    return points
+    return [{**point, "tip": _tip(point, rate)} for point in points]
+
+
+def _tip(point: dict[str, Any], rate: Rate) -> str:
+    own = {"condition": point["condition"], rate.unit: fmt.rate(point["rps"]), "figure": point["kind"]}
+    return tip(**own, note=point["note"])
 
 
 def _goodput(row: Row, rate: Rate) -> str:
@@ -139,15 +144,6 @@ def _marker(shape: Shape) -> Any:
     return alt.Shape("colour:N", scale=scale, legend=_legend(shape))
 
 
-def _tooltip(rate: Rate) -> list[alt.Tooltip]:
-    return [
-        alt.Tooltip("condition:N", title="condition"),
-        alt.Tooltip("rps:Q", title=rate.unit, format=",.0f"),
-        alt.Tooltip("kind:N", title="figure"),
-        alt.Tooltip("note:N", title="note"),
-    ]
-
-
 def _lines(values: Values, shape: Shape, rate: Rate) -> Any:
     """A line a level of the colour factor, a panel a level of the others."""
     ticks = shape.ticks()
@@ -164,14 +160,14 @@ def _lines(values: Values, shape: Shape, rate: Rate) -> Any:
         x=alt.X("x:Q", scale=scale, axis=axis),
         y=alt.Y("rps:Q", scale=_rate_scale(values), axis=_rate_axis(values, rate)),
     )
-    marks = base.mark_point(filled=True).encode(
+    marks = base.mark_point(filled=True, aria=True).encode(
         color=_colour(shape),
         shape=_marker(shape),
         size=alt.condition(_PUBLISHED, alt.value(22), alt.value(56)),
         opacity=alt.condition(_FAINT, alt.value(0.45), alt.value(1.0)),
-        tooltip=_tooltip(rate),
+        description=TIP,
     )
-    layers: Any = alt.layer(_joined(base, values, shape), marks, *_troubles(base, values, rate))
+    layers: Any = alt.layer(_joined(base, values, shape), marks, *_troubles(base, values))
     layers = layers.resolve_scale(stroke="independent")
     panels = list(dict.fromkeys(point["panel"] for point in values))
     if len(panels) < 2:
@@ -205,16 +201,16 @@ def _joined(base: alt.Chart, values: Values, shape: Shape) -> Any:
     )
 
 
-def _troubles(base: alt.Chart, values: Values, rate: Rate) -> list[alt.Chart]:
+def _troubles(base: alt.Chart, values: Values) -> list[alt.Chart]:
     """A ring over every suspect figure, a cross over every invalid one; the caption says so."""
     layers = []
     for kind, mark in _TROUBLE.items():
         if all(point["kind"] != kind for point in values):
             continue
         over = base.transform_filter(f"datum.kind === '{kind}'").mark_point(
-            shape=mark, size=190, strokeWidth=2, opacity=1, stroke=theme.VERDICTS[kind]
+            shape=mark, size=190, strokeWidth=2, opacity=1, stroke=theme.VERDICTS[kind], aria=True
         )
-        layers.append(over.encode(tooltip=_tooltip(rate)))
+        layers.append(over.encode(description=TIP))
     return layers
 
 
@@ -231,15 +227,16 @@ def _bars(values: Values, shape: Shape, rate: Rate) -> alt.TopLevelMixin:
     base = named("conditions").encode(
         y=alt.Y("condition:N", sort=order, axis=alt.Axis(title=None, grid=False, labelLimit=room)),
         x=alt.X("rps:Q", scale=_rate_scale(values), axis=_rate_axis(values, rate)),
-        tooltip=_tooltip(rate),
     )
     ours = base.transform_filter("datum.kind !== 'published'")
-    bars = ours.mark_bar(height={"band": 0.62}, cornerRadiusEnd=2).encode(
+    bars = ours.mark_bar(height={"band": 0.62}, cornerRadiusEnd=2, aria=True).encode(
         color=_colour(shape),
+        description=TIP,
         fillOpacity=alt.condition("datum.kind === 'invalid'", alt.value(0.15), alt.value(0.9)),
     )
     figures = ours.mark_text(align="left", dx=6, fontSize=11).encode(text="figure:N")
     layers = [bars, figures]
     if any(point["kind"] == "published" for point in values):
-        layers.append(base.transform_filter(_PUBLISHED).mark_tick(color=theme.NEUTRAL, thickness=2, size=14))
+        ticks = base.transform_filter(_PUBLISHED).mark_tick(color=theme.NEUTRAL, thickness=2, size=14, aria=True)
+        layers.append(ticks.encode(description=TIP))
     return alt.layer(*layers).properties(width=theme.WIDTH - 160 - (room - theme.LABEL_LIMIT), height=alt.Step(24))

@@ -8,10 +8,13 @@ SERIES = ("#0072B2", "#D55E00", "#009E73", "#AA4499", "#B8860B", "#56A0D3", "#7A
 
 VERDICTS = {"valid": "#2B7A9B", "suspect": "#C98A00", "invalid": "#D1495B", "unknown": "#8A9099", "missing": "#8A9099"}
 
+INK, SOFT, GRID = "#1D2530", "#56606D", "#E4E8EC"
+"""Headings, other text, and lines behind the figures."""
+
 ON_DARK = {
     "#0072B2": "#4FA8E0", "#D55E00": "#F0812E", "#009E73": "#2CC295", "#AA4499": "#D77CC9", "#B8860B": "#E0B040",
     "#56A0D3": "#8CC8F0", "#7A7A7A": "#A8A8A8", "#8C564B": "#C08A7C", "#2B7A9B": "#62B3D3", "#C98A00": "#E0A93A",
-    "#D1495B": "#F0788A",
+    "#D1495B": "#F0788A", INK: "#E6E9EE", SOFT: "#A9B1BC", GRID: "#2E343D",
 }  # fmt: skip
 """What each colour becomes on a dark screen."""
 
@@ -23,6 +26,11 @@ WIDTH = 980
 
 FONT = "Inter, 'Segoe UI', 'Helvetica Neue', 'Liberation Sans', Arial, sans-serif"
 
+
+MARGINS = {"left": 28, "right": 14, "top": 10, "bottom": 10}
+"""Room for the reader's own font, which may be wider than the one the drawing was measured with."""
+
+MARGINS_NARROW = {"left": 4, "right": 10, "top": 4, "bottom": 4}
 
 LABEL_LIMIT = 260
 """Pixels of a label; a longer one is cut, where no picture gives it more room."""
@@ -36,30 +44,28 @@ def room_for(labels: Iterable[str]) -> int:
     return min(_LABEL_MAX, max(LABEL_LIMIT, longest))
 
 
-def config(dark: bool) -> dict[str, Any]:
-    """Vega-Lite's config for a light or a dark background."""
-    ink, soft, grid = ("#E6E9EE", "#A9B1BC", "#2E343D") if dark else ("#1D2530", "#56606D", "#E4E8EC")
+def config() -> dict[str, Any]:
+    """Vega-Lite's config for a light background; the page replaces the colours on a dark one."""
     return {
-        "background": "transparent",
         "aria": False,
         "font": FONT,
         "view": {"stroke": None},
         "axis": {
-            "labelColor": soft, "titleColor": soft, "labelFontSize": 11, "titleFontSize": 11.5,
-            "titleFontWeight": "normal", "titlePadding": 10, "gridColor": grid, "domainColor": NEUTRAL,
+            "labelColor": SOFT, "titleColor": SOFT, "labelFontSize": 11, "titleFontSize": 11.5,
+            "titleFontWeight": "normal", "titlePadding": 10, "gridColor": GRID, "domainColor": NEUTRAL,
             "tickColor": NEUTRAL, "domain": False, "ticks": False, "labelPadding": 6, "labelLimit": LABEL_LIMIT,
             "titleLimit": 280,
         },
         "axisX": {"grid": False, "domain": True, "ticks": True},
         "legend": {
-            "labelColor": ink, "titleColor": soft, "labelFontSize": 11.5, "titleFontSize": 11,
+            "labelColor": INK, "titleColor": SOFT, "labelFontSize": 11.5, "titleFontSize": 11,
             "titleFontWeight": "normal", "titleOrient": "left", "titlePadding": 14, "orient": "top",
             "direction": "horizontal", "symbolSize": 70, "columnPadding": 18, "labelLimit": 240, "offset": 14,
             "layout": {"top": {"anchor": "start", "direction": "horizontal", "margin": 26}},
         },
         "header": {
-            "labelColor": ink, "titleColor": soft, "labelFontSize": 12, "labelFontWeight": 600, "labelLimit": 280,
+            "labelColor": INK, "titleColor": SOFT, "labelFontSize": 12, "labelFontWeight": 600, "labelLimit": 280,
         },
-        "title": {"color": ink, "subtitleColor": soft, "fontSize": 12.5, "anchor": "start", "fontWeight": 600},
-        "text": {"color": soft},
+        "title": {"color": INK, "subtitleColor": SOFT, "fontSize": 12.5, "anchor": "start", "fontWeight": 600},
+        "text": {"color": SOFT},
     }  # fmt: skip

@@ -11,13 +11,13 @@ import altair as alt
 from loadstone.analyse.model import Analysis, TimelinePoint
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import Chart, Values, make, named
+from loadstone.report.charts.chart import TIP, Chart, Values, make, named, tip
 from loadstone.report.charts.durations import duration_axis, duration_scale
 from loadstone.report.tables.rates import Rate, rate_of_run
 
 Panel = alt.LayerChart | alt.FacetChart
 
-_POINTS_MAX = 900
+_POINTS_MAX = 500
 """More seconds than this are averaged, so that a long run still makes a picture of one screen."""
 _BOUNDARIES_MAX = 120
 """With more trials than this, only blocks are parted by lines."""
@@ -111,9 +111,12 @@ def _trials(analysis: Analysis, start: float) -> Values:
             {
                 "s": round(points[0].unix_s - start, 2),
                 "end": round(points[-1].unix_s + 1 - start, 2),
-                "trial": fmt.plain(points[0].trial),
-                "condition": fmt.plain(view.label) if view else "",
                 "verdict": view.verdict if view else "valid",
+                "tip": tip(
+                    trial=fmt.plain(points[0].trial),
+                    condition=fmt.plain(view.label) if view else "",
+                    verdict=view.verdict if view else "",
+                ),
                 "edge": len(found) <= _BOUNDARIES_MAX or (view is not None and view.block != block),
             }
         )
@@ -144,11 +147,11 @@ def _backdrop(x: alt.X) -> list[alt.Chart]:
     kinds = ["valid", "suspect", "invalid"]
     scale = alt.Scale(domain=kinds, range=[theme.VERDICTS[kind] for kind in kinds])
     trials = named("trials").encode(x=x)
-    shades = trials.mark_rect().encode(
+    shades = trials.mark_rect(aria=True).encode(
         x2="end:Q",
         fill=alt.Fill("verdict:N", scale=scale, legend=None),
         fillOpacity=alt.condition("datum.verdict === 'valid'", alt.value(0), alt.value(0.2)),
-        tooltip=[alt.Tooltip(f"{key}:N") for key in ("trial", "condition", "verdict")],
+        description=TIP,
     )
     edges = trials.transform_filter("datum.edge").mark_rule(color=theme.NEUTRAL, strokeWidth=0.6, opacity=0.28)
     return [shades, edges]

@@ -3,31 +3,33 @@
 from collections.abc import Iterator
 from typing import Any
 
-from loadstone.analyse.model import Analysis, CheckSummary, ResultTable, Row, TrialView
+from loadstone.analyse.model import Analysis, Answer, CheckSummary, TrialView
 from loadstone.report import crashes, glossary, lessons, summary
 from loadstone.report import format as fmt
 from loadstone.report.anchors import Anchors
 from loadstone.report.answers import answer_verdict
-from loadstone.report.charts import theme
-from loadstone.report.charts.chart import Chart
 from loadstone.report.charts.chart_list import charts_of
-from loadstone.report.html.page_families import comparison_checks, family_view
-from loadstone.report.html.page_parts import figure, linked
+from loadstone.report.html.page_families import comparison_checks, family_view, verdicts_picture
+from loadstone.report.html.page_parts import figure, hints, linked
+from loadstone.report.html.page_tables import main_table, table_view
 from loadstone.report.tables import observed_tables
-from loadstone.report.tables.column import Column
-from loadstone.report.tables.columns import MARK_TEXTS, MARKS, columns_for
-from loadstone.report.tables.rates import goodput_name, rate_of
+from loadstone.report.tables.columns import MARK_TEXTS, MARKS
+from loadstone.report.tables.rates import goodput_name
 from loadstone.report.trust import trust_text
 
-_WIDE_FROM = 10
-"""A table with more columns is set closer."""
 _OPENED_MAX = 6
 """More invalid trials than this stay folded."""
+_TRIALS_WITH_FIGURES_MAX = 300
+"""With more trials than this the figures of passed checks are left out: `trials.jsonl` has them."""
 
 
 def page(analysis: Analysis) -> dict[str, Any]:
     """Everything that the template prints, by the names it uses."""
     charts, anchors = charts_of(analysis), Anchors(analysis)
+    verdicts = verdicts_picture(analysis, charts)
+    main = main_table(analysis, anchors)
+    first = None if verdicts or not main else next((chart for chart in charts if chart.kind == "rps"), None)
+    folded = [chart for chart in charts if chart is not first]
     return {
         "analysis": analysis,
         "headline": trust_text(analysis),
@@ -36,13 +38,17 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "scaled": summary.scaled(analysis),
         "time_used": summary.time_used(analysis),
         "shares": _shares(analysis),
+        "verdicts": verdicts,
+        "main": main and {**main, "picture": first and figure(first)},
+        "hints": hints(analysis),
         "families": [family_view(family, charts, anchors) for family in analysis.families],
         "comparison_checks": comparison_checks(analysis),
-        "tables": [_table(table, charts, anchors, analysis) for table in analysis.tables],
+        "tables": [table_view(table, folded, anchors, analysis) for table in analysis.tables],
         "timeline": next((figure(chart) for chart in charts if chart.kind == "timeline"), None),
         "matrix": next((figure(chart) for chart in charts if chart.kind == "checks"), None),
         "checks": [_check(check) for check in summary.failing_first(analysis.checks)],
         "opened": sum(view.verdict == "invalid" for view in analysis.trials) <= _OPENED_MAX,
+        "figures_of_passed": len(analysis.trials) <= _TRIALS_WITH_FIGURES_MAX,
         "conditions": [_condition(anchor, label, views, analysis) for anchor, label, views in anchors.conditions],
         "environment": _environment(analysis.environment),
         "commands": summary.reproduce(analysis),
@@ -55,20 +61,13 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "observed_tables": observed_tables,
         "marks": MARKS,
         "mark_texts": MARK_TEXTS,
-        "answers": [
-            {
-                "answer": answer,
-                "verdict": answer_verdict(answer.verdict),
-                "evidence": [linked(fmt.sentence(line), anchors) for line in answer.evidence],
-            }
-            for answer in analysis.answers
-        ],
-        "pictures": {
-            "specs": {chart.name: chart.spec for chart in charts},
-            "themes": {"light": theme.config(dark=False), "dark": theme.config(dark=True)},
-            "onDark": theme.ON_DARK,
-        },
+        "answers": [_answer(answer, anchors) for answer in analysis.answers],
     }
+
+
+def _answer(answer: Answer, anchors: Anchors) -> dict[str, Any]:
+    evidence = [linked(fmt.sentence(line), anchors) for line in answer.evidence]
+    return {"answer": answer, "verdict": answer_verdict(answer.verdict), "evidence": evidence}
 
 
 def _shares(analysis: Analysis) -> list[tuple[str, int]]:
@@ -81,63 +80,6 @@ def _shares(analysis: Analysis) -> list[tuple[str, int]]:
         ("missing", left),
     )
     return [(kind, number) for kind, number in kinds if number]
-
-
-def _table(table: ResultTable, charts: list[Chart], anchors: Anchors, analysis: Analysis) -> dict[str, Any]:
-    columns = columns_for(table)
-    rank = next((column.value for column in columns if column.ranks), rate_of(table).of_row)
-    best = max((rank(row) or 0.0 for row in table.rows if row.verdict in ("valid", "suspect")), default=0.0)
-    own = {
-        kind: next((c for c in charts if c.table == table.name and c.kind == kind), None) for kind in ("rps", "latency")
-    }
-    return {
-        "table": table,
-        "columns": columns,
-        "rows": [_row(row, columns, best, anchors) for row in table.rows],
-        "unmeasurable": list(summary.unmeasurable_lines(table)),
-        "observed": [
-            {"table": one, "lines": [(anchors.condition(line.row.trials), line) for line in one.lines]}
-            for one in observed_tables.observed_in(analysis, table)
-        ],
-        "figures": {kind: figure(chart) if chart else None for kind, chart in own.items()},
-        "cpu": any(row.cpu_share for row in table.rows) and not any(row.bottleneck for row in table.rows),
-        "wide": len(columns) > _WIDE_FROM,
-    }
-
-
-def _row(row: Row, columns: list[Column], best: float, anchors: Anchors) -> dict[str, Any]:
-    cells = [
-        {
-            "text": column.cell(row),
-            "value": column.value(row),
-            "why": column.why_missing(row),
-            "struck": row.verdict == "invalid" and not column.context,
-            "bar": _bar(row, column.value(row), best) if column.ranks else None,
-        }
-        for column in columns
-    ]
-    return {
-        "row": row,
-        "cells": cells,
-        "anchor": anchors.condition(row.trials),
-        "busiest": max(row.cpu_share.items(), key=lambda part: part[1], default=None),
-        "cpu": ", ".join(f"{fmt.plain(part)} {fmt.percent(share)}" for part, share in row.cpu_share.items()),
-        "why": _why(row),
-    }
-
-
-def _why(row: Row) -> str:
-    """What is wrong with a row, in one line: the checks' reasons and the errors by kind."""
-    errors = ", ".join(f"{fmt.count(number)} {fmt.plain(kind)}" for kind, number in row.errors.items() if number)
-    said = [*map(fmt.sentence, row.reasons)] + ([f"Errors: {errors}."] if errors else [])
-    return f"{row.verdict.upper()}: {' '.join(said)}" if said and row.verdict != "valid" else " ".join(said)
-
-
-def _bar(row: Row, rate: float | None, best: float) -> float | None:
-    """Length of the bar under a rate, as a share of the table's best."""
-    if not best or rate is None or row.verdict not in ("valid", "suspect"):
-        return None
-    return round(rate / best, 3)
 
 
 def _check(check: CheckSummary) -> dict[str, Any]:

@@ -16,19 +16,27 @@ from loadstone.report.text.english.metrics import metric_text
 _ORDER = ("invalid", "suspect", "unknown", "valid")
 
 
+def verdicts_picture(analysis: Analysis, charts: list[Chart]) -> dict[str, Any] | None:
+    """The picture that opens the page: the forests of all families, one below the other; None without a pair."""
+    questions = {family.name: fmt.plain(family.question) for family in analysis.families}
+    forests = [chart for chart in charts if chart.kind == "forest"]
+    if not forests:
+        return None
+    alone = len(forests) == 1 and questions[forests[0].family] == fmt.plain(analysis.question)
+    parts = [{"heading": "" if alone else questions[chart.family], "figure": figure(chart)} for chart in forests]
+    return {"parts": parts, "captions": list(dict.fromkeys(chart.caption for chart in forests))}
+
+
 def family_view(family: Family, charts: list[Chart], anchors: Anchors) -> dict[str, Any]:
-    """A family with its pictures, a line a pair, and what stands behind each."""
-    own = {
-        kind: next((c for c in charts if c.family == family.name and c.kind == kind), None)
-        for kind in ("forest", "blocks")
-    }
+    """A family with the picture of its blocks, a line a pair, and what stands behind each."""
+    blocks = next((chart for chart in charts if chart.family == family.name and chart.kind == "blocks"), None)
     return {
         "family": family,
         "answer": fmt.sentence(family.answer),
         "metric": metric_text(family.metric),
         "margin": verdicts.margin_text(family),
         "sides": verdicts.side_headings(family.comparisons),
-        "figures": {kind: figure(chart) if chart else None for kind, chart in own.items()},
+        "blocks": figure(blocks) if blocks else None,
         "pairs": [_pair(comparison, anchors) for comparison in family.comparisons],
         "exploratory": [
             {"title": verdicts.title(comparison), **_judged(verdict, anchors, comparison)}

@@ -1,24 +1,28 @@
-"""Parts of the page: a picture as it embeds it, and text with links to trials."""
+"""Parts of the page: a picture as it embeds it, text with links to trials, and what stands beside a fold."""
 
-import base64
 import re
+from collections import Counter
+from typing import Any
 
 from markupsafe import Markup
 
+from loadstone.analyse.model import Analysis
 from loadstone.report import format as fmt
+from loadstone.report import summary, verdicts
 from loadstone.report.anchors import Anchors
+from loadstone.report.answers import answer_verdict
 from loadstone.report.charts.chart import Chart
+from loadstone.report.trust import different_rows
 
 
-def figure(chart: Chart) -> dict[str, str]:
-    """What the page prints of a picture: its text, and the still one that stands in for the live one."""
-    picture = base64.b64encode(chart.svg(titled=False)).decode()
+def figure(chart: Chart) -> dict[str, Any]:
+    """What the page prints of a picture: its text, and the drawing as a part of the page."""
     return {
         "name": chart.name,
         "title": chart.heading,
         "caption": chart.caption,
-        "alt": chart.alt_text,
-        "source": f"data:image/svg+xml;base64,{picture}",
+        "two": chart.narrow is not None,
+        "drawing": Markup(chart.inline()),  # noqa: S704 (its texts were escaped when it was drawn)
     }
 
 
@@ -27,3 +31,21 @@ def linked(text: str, anchors: Anchors) -> Markup:
     link = Markup('<a href="#{}">{}</a>')
     pieces = ((word, anchors.trial(word)) for word in re.split(r"([\w-]+)", fmt.plain(text)))
     return Markup("").join(link.format(anchor, word) if anchor else word for word, anchor in pieces)
+
+
+def hints(analysis: Analysis) -> dict[str, str]:
+    """What is in each folded part, in a few words beside its heading."""
+    pairs, rows = len(list(verdicts.all_comparisons(analysis))), len(different_rows(analysis))
+    answers = Counter(answer_verdict(answer.verdict) for answer in analysis.answers).most_common()
+    failed = sum(bool(check.invalid or check.suspect) for check in analysis.checks)
+    return {
+        "comparisons": f"{_counted(pairs, 'pair')}: both sides, blocks, checks",
+        "results": f"{_counted(rows, 'condition')}: rates, response times, usage",
+        "conclusions": ", ".join(f"{number} {verdict}" for verdict, number in answers),
+        "checks": f"{_counted(len(analysis.checks), 'check')}, {failed} of them not passed by every trial",
+        "trials": f"{summary.trials(analysis)}, each with its checks",
+    }
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{fmt.count(number)} {what if number == 1 else f'{what}s'}"

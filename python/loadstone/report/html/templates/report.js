@@ -38,47 +38,27 @@
     });
   }
 
-  /* A link to a trial opens the condition that holds it. */
+  /* A link into a folded part opens it, and all that it lies in. */
   const reveal = () => {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    const holder = target && target.closest("details");
-    if (holder) {
-      holder.open = true;
-      target.scrollIntoView();
-    }
+    if (!target) return;
+    for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    target.scrollIntoView();
   };
   window.addEventListener("hashchange", reveal);
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest('a[href^="#"]');
+    if (link && link.hash === location.hash) reveal();
+  });
   reveal();
 
-  /* Pictures: the live one takes the place of the still one, in the colours of the reader's screen. */
-  const { specs, themes, onDark } = JSON.parse(document.getElementById("pictures").textContent);
-  const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
-
-  const coloured = (spec, theme) => {
-    if (theme === "light") return spec;
-    const change = (key, value) => (typeof value === "string" && onDark[value]) || value;
-    return JSON.parse(JSON.stringify(spec), change);
-  };
-
-  const draw = async () => {
-    const theme = prefersDark.matches ? "dark" : "light";
-    for (const place of document.querySelectorAll("[data-picture]")) {
-      const name = place.dataset.picture;
-      await vegaEmbed(place, coloured(specs[name], theme), {
-        mode: "vega-lite",
-        renderer: "svg",
-        config: themes[theme],
-        tooltip: { theme },
-        downloadFileName: name,
-        actions: { export: true, source: false, compiled: false, editor: false },
-      });
-      const drawing = place.querySelector("svg.marks");
-      drawing.style.minWidth = `${Math.min(700, drawing.width.baseVal.value)}px`;
-      place.closest("figure").classList.add("drawn");
-      await new Promise((done) => setTimeout(done));
-    }
-    document.documentElement.dataset.pictures = theme;
-  };
-  prefersDark.addEventListener("change", draw);
-  draw();
+  /* On paper the folded parts are open, but for the trials one by one. */
+  const opened = [];
+  window.addEventListener("beforeprint", () => {
+    opened.push(...document.querySelectorAll("details.fold:not(#trials, [open]), details.observed:not([open])"));
+    for (const fold of opened) fold.open = true;
+  });
+  window.addEventListener("afterprint", () => {
+    for (const fold of opened.splice(0)) fold.open = false;
+  });
 })();

@@ -1,0 +1,93 @@
+"""A specification becomes a drawing: drawn once, without what says nothing, for the page, a file and pixels."""
+
+import json
+import re
+from functools import lru_cache
+from html import escape
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from loadstone.report.charts import theme
+
+_VEGA_LITE = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
+_TITLE_PX = 30
+"""Height of a title above a picture."""
+_LETTER_PX = 7.2
+"""Width of a letter of a title, on average; a title wider than its picture makes it wider."""
+
+
+def draw(spec: dict[str, Any]) -> str:
+    """SVG of a Vega-Lite specification, without background and title. The `tip` of a mark is its `<title>`."""
+    dress = {"config": theme.config(), "background": "transparent", "padding": theme.MARGINS}
+    return _drawn(json.dumps({**dress, **spec}))
+
+
+def sheet(drawing: str, title: str) -> str:
+    """A drawing as a file of its own: on white, with its title above."""
+    width, height = _size(drawing)
+    width = max(width, theme.MARGINS["left"] + theme.MARGINS["right"] + _LETTER_PX * len(title))
+    box = f'width="{width:g}" height="{height + _TITLE_PX:g}" viewBox="0 {-_TITLE_PX} {width:g} {height + _TITLE_PX:g}"'
+    paper = f'<rect y="{-_TITLE_PX}" width="100%" height="100%" fill="white"/>'
+    heading = (
+        f'<text x="{theme.MARGINS["left"]}" y="-8" font-size="12.5px" font-weight="600" fill="{theme.INK}">'
+        f"{escape(title, quote=False)}</text>"
+    )
+    return _BOX.sub(lambda _: box, drawing, count=1).replace(">", f">{paper}{heading}", 1)
+
+
+def inline(drawing: str, name: str, label: str, kind: str = "") -> str:
+    """A drawing as a part of a page: its ids are the page's only ones of that name, and `label` says what it shows."""
+    own = _IDS.sub(lambda found: f"{found[1]}{name}-{found[2]}", drawing)
+    classes = f'class="{f"marks {kind}".strip()}" role="img" aria-label="{escape(label)}"'
+    return own.replace('class="marks"', classes, 1)
+
+
+def pixels(drawing: str) -> bytes:
+    """A drawing as PNG, at twice its size."""
+    return bytes(vl_convert.svg_to_png(drawing, scale=2))
+
+
+def _size(drawing: str) -> tuple[float, float]:
+    found = _BOX.search(drawing)
+    assert found is not None
+    return float(found[1]), float(found[2])
+
+
+@lru_cache(maxsize=128)
+def _drawn(spec_json: str) -> str:
+    drawing = vl_convert.vegalite_to_svg(spec_json, vl_version=_VEGA_LITE)
+    shorter = _EMPTY.sub("", _TAG.sub(_plain_tag, drawing))
+    return shorter.replace("<svg ", f'<svg font-family="{escape(theme.FONT)}" ', 1)
+
+
+def _plain_tag(tag: re.Match[str]) -> str:
+    """A tag without attributes that say nothing, its figures to a tenth of a pixel, its label as a title of its own.
+
+    The text of an attribute holds no `<`, `>` or quotation mark: the drawing has them escaped.
+    """
+    text = _NUMBERS.sub(lambda found: _LONG.sub(r"\1", found[0]), _IDLE.sub("", tag[0]))
+    label = _LABEL.search(text)
+    if label is None:
+        return text
+    name, rest = text[1:].split(" ", 1)
+    rest = rest.replace(label[0].lstrip(), "", 1).lstrip()
+    title = f"<title>{label[1]}</title>"
+    if rest.endswith("/>"):
+        return f"<{name} {rest[:-2]}>{title}</{name}>"
+    return f"<{name} {rest}{title}"
+
+
+_BOX = re.compile(r'width="([\d.]+)" height="([\d.]+)" viewBox="[^"]*"')
+_IDS = re.compile(r'(\bid="|url\(#)((?:clip|gradient)[\w-]*)')
+_TAG = re.compile(r"<[^/!?][^>]*>")
+_IDLE = re.compile(
+    r' (?:role="graphics-[^"]*"|aria-(?:roledescription|hidden)="[^"]*"|pointer-events="none"|opacity="1"'
+    r'|stroke-width="1"|class="(?:mark-|background|foreground)[^"]*"|font-family="[^"]*"|xmlns:xlink="[^"]*")'
+)
+_LABEL = re.compile(r' aria-label="([^"]*)"')
+_NUMBERS = re.compile(r' (?:d|transform|x|y|x2|y2|width|height)="[^"]*"')
+_LONG = re.compile(r"(\.\d)\d+(?!e)")
+_EMPTY = re.compile(r'<rect width="[\d.]+" height="[\d.]+" fill="transparent"/>|<path d="[^"]*"(?: display="none")?/>')
+"""The background, and frames of panels, which have neither a line nor a colour."""

@@ -1,0 +1,94 @@
+"""What the page prints of the tables of conditions."""
+
+from typing import Any
+
+from loadstone.analyse.model import Analysis, ResultTable, Row
+from loadstone.report import format as fmt
+from loadstone.report import summary
+from loadstone.report.anchors import Anchors
+from loadstone.report.charts.chart import Chart
+from loadstone.report.html.page_parts import figure
+from loadstone.report.tables import observed_tables
+from loadstone.report.tables.column import Column
+from loadstone.report.tables.columns import columns_for, end_columns
+from loadstone.report.tables.rates import TPS, rate_of, rate_of_run
+from loadstone.report.tables.telling_rows import most_telling
+from loadstone.report.trust import different_rows
+
+_WIDE_FROM = 10
+"""A table with more columns is set closer."""
+_MAIN_ROWS_MAX = 20
+"""More conditions than this stand in the folded tables alone."""
+
+
+def main_table(analysis: Analysis, anchors: Anchors) -> dict[str, Any] | None:
+    """The one table that is not folded: the rows that say most, of all tables; None without a figure."""
+    every = different_rows(analysis)
+    if not any(row.goodput_per_s is not None for row in every):
+        return None
+    rows = most_telling(analysis, _MAIN_ROWS_MAX)
+    columns = end_columns(rows, tps=rate_of_run(analysis) is TPS)
+    shown = [{**_row(row, columns, _best(rows, columns), anchors), "why": ""} for row in rows]
+    return {"columns": columns, "rows": shown, "left": len(every) - len(rows), "cpu": False, "wide": False}
+
+
+def table_view(table: ResultTable, charts: list[Chart], anchors: Anchors, analysis: Analysis) -> dict[str, Any]:
+    columns = columns_for(table)
+    best = _best(table.rows, columns)
+    own = {
+        kind: next((c for c in charts if c.table == table.name and c.kind == kind), None) for kind in ("rps", "latency")
+    }
+    return {
+        "table": table,
+        "columns": columns,
+        "rows": [_row(row, columns, best, anchors) for row in table.rows],
+        "unmeasurable": list(summary.unmeasurable_lines(table)),
+        "observed": [
+            {"table": one, "lines": [(anchors.condition(line.row.trials), line) for line in one.lines]}
+            for one in observed_tables.observed_in(analysis, table)
+        ],
+        "figures": {kind: figure(chart) if chart else None for kind, chart in own.items()},
+        "cpu": any(row.cpu_share for row in table.rows) and not any(row.bottleneck for row in table.rows),
+        "wide": len(columns) > _WIDE_FROM,
+    }
+
+
+def _best(rows: list[Row], columns: list[Column]) -> float:
+    """The highest of the rates that rows are ranked by."""
+    rank = next((column.value for column in columns if column.ranks), None)
+    return max((rank(row) or 0.0 for row in rows if rank and row.verdict in ("valid", "suspect")), default=0.0)
+
+
+def _row(row: Row, columns: list[Column], best: float, anchors: Anchors) -> dict[str, Any]:
+    cells = [
+        {
+            "text": column.cell(row),
+            "value": column.value(row),
+            "why": column.why_missing(row),
+            "struck": row.verdict == "invalid" and not column.context,
+            "bar": _bar(row, column.value(row), best) if column.ranks else None,
+        }
+        for column in columns
+    ]
+    return {
+        "row": row,
+        "cells": cells,
+        "anchor": anchors.condition(row.trials),
+        "busiest": max(row.cpu_share.items(), key=lambda part: part[1], default=None),
+        "cpu": ", ".join(f"{fmt.plain(part)} {fmt.percent(share)}" for part, share in row.cpu_share.items()),
+        "why": _why(row),
+    }
+
+
+def _why(row: Row) -> str:
+    """What is wrong with a row, in one line: the checks' reasons and the errors by kind."""
+    errors = ", ".join(f"{fmt.count(number)} {fmt.plain(kind)}" for kind, number in row.errors.items() if number)
+    said = [*map(fmt.sentence, row.reasons)] + ([f"Errors: {errors}."] if errors else [])
+    return f"{row.verdict.upper()}: {' '.join(said)}" if said and row.verdict != "valid" else " ".join(said)
+
+
+def _bar(row: Row, rate: float | None, best: float) -> float | None:
+    """Length of the bar under a rate, as a share of the table's best."""
+    if not best or rate is None or row.verdict not in ("valid", "suspect"):
+        return None
+    return round(rate / best, 3)
