@@ -12,7 +12,7 @@ from loadstone.judge.verdict import BlockPoint
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import TIP, Chart, Values, make, named, tip
+from loadstone.report.charts.chart import TIP, Chart, Values, either, make, named, tip
 from loadstone.report.charts.percent_axis import percent_axis, reach
 
 _COLUMNS = 3
@@ -157,13 +157,13 @@ def _panel(number: int, comparison: Comparison, low: float, high: float, points:
         shape=alt.Shape(
             "first:N", scale=alt.Scale(domain=list(shapes), range=list(shapes.values())), legend=_legend(points, shapes)
         ),
-        color=alt.condition("datum.used", alt.value(theme.SERIES[0]), alt.value(theme.NEUTRAL)),
-        fill=alt.condition("datum.used", alt.value(theme.SERIES[0]), alt.value("transparent")),
+        color=either(alt.ColorValue, "datum.used", theme.SERIES[0], theme.NEUTRAL),
+        fill=either(alt.FillValue, "datum.used", theme.SERIES[0], "transparent"),
         description=TIP,
     )
     layers = [zone, band, zero, middle, line, marks]
     if any(point["beyond"] for point in points if point["pair"] == number):
-        ring = {"size": 190, "strokeWidth": 1.6, "color": theme.SERIES[1], "aria": True}
+        ring: dict[str, Any] = {"size": 190, "strokeWidth": 1.6, "color": theme.SERIES[1], "aria": True}
         layers.append(base.transform_filter("datum.beyond").mark_point(**ring).encode(description=TIP))
     title = alt.Title(verdicts.title(comparison), limit=290, offset=6, fontSize=11.5)
     return alt.layer(*layers).properties(width=255, height=110, title=title)

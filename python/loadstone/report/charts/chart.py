@@ -63,6 +63,16 @@ def named(name: str) -> alt.Chart:
     return alt.Chart(alt.NamedData(name=name))
 
 
+def fixed(channel: Any, value: object) -> Any:
+    """A place or a look that is the same for all marks. (`alt.value` would be matched against the schema.)"""
+    return channel(value)
+
+
+def either(channel: Any, test: str, yes: object, no: object) -> Any:
+    """A mark's look that depends on its data. (`alt.condition` has each of them matched against the schema.)"""
+    return channel(no, condition={"test": test, "value": yes})
+
+
 TIP = alt.Description("tip:N")
 """What a mark says when it is pointed at; the mark itself needs `aria=True`."""
 

@@ -1,5 +1,6 @@
 """All pictures of an analysis, in the order of the report."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from altair.utils.schemapi import debug_mode
@@ -30,19 +31,18 @@ def charts_of(analysis: Analysis) -> list[Chart]:
 
 
 def _make(analysis: Analysis) -> list[Chart]:
-    with debug_mode(False):  # each part of a picture would be held against the schema, which takes seconds; tests do it
-        return _all_of(analysis)
-
-
-def _all_of(analysis: Analysis) -> list[Chart]:
-    found = [chart for family in analysis.families for chart in (forest_chart(family), blocks_chart(family, analysis))]
-    found += [
-        chart for table in analysis.tables for chart in (rate_chart(table, analysis), latency_chart(table, analysis))
-    ]
-    found += [timeline_chart(analysis), checks_chart(analysis)]
     charts: dict[str, Chart] = {}
-    for chart in found:
-        if chart is not None:
-            name = chart.name if chart.name not in charts else f"{chart.name}-{len(charts) + 1}"
-            charts[name] = replace(chart, name=name)
+    with debug_mode(False):  # else each part of a picture is held against the schema, which takes seconds; tests do it
+        for chart in _all_of(analysis):
+            if chart is not None:
+                name = chart.name if chart.name not in charts else f"{chart.name}-{len(charts) + 1}"
+                charts[name] = replace(chart, name=name)
     return list(charts.values())
+
+
+def _all_of(analysis: Analysis) -> Iterator[Chart | None]:
+    for family in analysis.families:
+        yield from (forest_chart(family), blocks_chart(family, analysis))
+    for table in analysis.tables:
+        yield from (rate_chart(table, analysis), latency_chart(table, analysis))
+    yield from (timeline_chart(analysis), checks_chart(analysis))

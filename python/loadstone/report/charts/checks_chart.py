@@ -38,13 +38,14 @@ def checks_chart(analysis: Analysis) -> Chart | None:
         "checks",
         "Every check",
         f"A row a {what}; a column a check.{left_out if passed else ''}",
-        f"Verdicts of {len(names)} checks over {len(rows)} rows: {bad} suspect or invalid, {len(verdicts) - bad} others.",
+        f"Verdicts of {len(names)} checks over {len(rows)} rows: {bad} suspect or invalid, "
+        f"{len(verdicts) - bad} others.",
         _matrix([check_title(name) for name in shown]),
         {"checks": [cell for cells in shown.values() for cell in cells]},
     )
 
 
-def _matrix(columns: list[str]) -> alt.LayerChart:
+def _matrix(columns: list[str]) -> alt.TopLevelMixin:
     """A small mark where a check was passed; a large one, with its reason, where it was not."""
     kinds = list(_SEVERITY)
     base = named("checks").encode(

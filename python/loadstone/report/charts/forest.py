@@ -12,7 +12,7 @@ from loadstone.judge.verdict import DECIDED, Verdict, VerdictKind
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import TIP, Chart, Values, make, named, tip
+from loadstone.report.charts.chart import TIP, Chart, Values, fixed, make, named, tip
 from loadstone.report.charts.percent_axis import percent_axis, reach
 from loadstone.report.glossary import VERDICT_TERMS
 from loadstone.report.text.english.metrics import metric_text
@@ -156,10 +156,12 @@ def _picture(family: Family, pairs: Values, low: float, high: float) -> Any:
     base = named("pairs").encode(
         y=alt.Y("pair:N", sort=order, scale=alt.Scale(padding=0), axis=alt.Axis(title=None, grid=False, labelLimit=330))
     )
-    without_figure = base.transform_filter("!isValid(datum.estimate)").encode(x=alt.value(_WIDTH + 20), **_look(pairs))
+    without_figure = base.transform_filter("!isValid(datum.estimate)").encode(
+        x=fixed(alt.XValue, _WIDTH + 20), **_look(pairs)
+    )
     hollow = without_figure.mark_point(size=90, strokeWidth=2, opacity=1, aria=True)
     said = base.mark_text(align="left", fontSize=11.5, limit=_TEXT_WIDTH).encode(
-        x=alt.value(_WIDTH + 34), text="said:N"
+        x=fixed(alt.XValue, _WIDTH + 34), text="said:N"
     )
     layers = [*_lines(base, pairs, scale, axis, 0), hollow, said, *_headings(scale, _WIDTH)]
     return alt.layer(*layers).properties(width=_WIDTH, height=alt.Step(_ROW))
@@ -175,13 +177,13 @@ def _narrow_picture(family: Family, pairs: Values, low: float, high: float) -> A
     )
     below = _LINE * max(pair["said_narrow"].count("\n") + 1 for pair in pairs)
     shift = -below / 2
-    text = {"align": "left", "limit": _NARROW, "lineBreak": "\n"}
+    text: dict[str, Any] = {"align": "left", "limit": _NARROW, "lineBreak": "\n"}
     name = base.mark_text(**text, baseline="bottom", dy=shift - 7, fontSize=11.5, fontWeight=600, color=theme.INK)
     said = base.mark_text(**text, baseline="top", dy=shift + 9, fontSize=11.5, lineHeight=_LINE)
     layers = [
         *_lines(base, pairs, scale, axis, shift),
-        name.encode(x=alt.value(0), text="pair:N"),
-        said.encode(x=alt.value(0), text="said_narrow:N"),
+        name.encode(x=fixed(alt.XValue, 0), text="pair:N"),
+        said.encode(x=fixed(alt.XValue, 0), text="said_narrow:N"),
         *_headings(scale, _NARROW),
     ]
     return alt.layer(*layers).properties(width=_NARROW, height=alt.Step(_NARROW_ROW + below))
@@ -242,14 +244,16 @@ def _cuts(base: alt.Chart, pairs: Values, scale: alt.Scale, shift: float) -> lis
 def _headings(scale: alt.Scale, width: int) -> list[alt.Chart]:
     """Above the axis: which way is faster, and over that what the zone is."""
     left, right = (
-        named("hints").mark_text(fontSize=11.5, baseline="bottom", align=side, limit=width // 2).encode(y=alt.value(-6))
+        named("hints")
+        .mark_text(fontSize=11.5, baseline="bottom", align=side, limit=width // 2)
+        .encode(y=fixed(alt.YValue, -6))
         for side in ("left", "right")
     )
-    zone = named("hints").mark_text(fontSize=11.5, baseline="bottom").encode(y=alt.value(-22), text="zone:N")
+    zone = named("hints").mark_text(fontSize=11.5, baseline="bottom").encode(y=fixed(alt.YValue, -22), text="zone:N")
     return [
         zone.encode(x=alt.X("zero:Q", scale=scale)),
-        left.encode(x=alt.value(0), text="left:N"),
-        right.encode(x=alt.value(width), text="right:N"),
+        left.encode(x=fixed(alt.XValue, 0), text="left:N"),
+        right.encode(x=fixed(alt.XValue, width), text="right:N"),
     ]
 
 

@@ -8,7 +8,7 @@ import altair as alt
 from loadstone.analyse.model import Analysis, ResultTable, Row
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import TIP, Chart, Values, make, named, tip
+from loadstone.report.charts.chart import TIP, Chart, Values, either, fixed, make, named, tip
 from loadstone.report.charts.shape import Shape, shape_of
 from loadstone.report.level_text import number_of
 from loadstone.report.tables.rates import TPS, Rate, rate_of
@@ -123,7 +123,7 @@ def _legend(shape: Shape) -> alt.Legend | None:
 
 def _colour(shape: Shape) -> Any:
     if shape.colour is None:
-        return alt.value(theme.SERIES[0])
+        return fixed(alt.ColorValue, theme.SERIES[0])
     scale = alt.Scale(domain=shape.texts(shape.colour), range=list(theme.SERIES))
     return alt.Color("colour:N", scale=scale, legend=_legend(shape))
 
@@ -131,7 +131,7 @@ def _colour(shape: Shape) -> Any:
 def _stroke(shape: Shape) -> Any:
     """The colour of a line; the legend is the marks' own."""
     if shape.colour is None:
-        return alt.value(theme.SERIES[0])
+        return fixed(alt.StrokeValue, theme.SERIES[0])
     return alt.Stroke(
         "colour:N", scale=alt.Scale(domain=shape.texts(shape.colour), range=list(theme.SERIES)), legend=None
     )
@@ -139,7 +139,7 @@ def _stroke(shape: Shape) -> Any:
 
 def _marker(shape: Shape) -> Any:
     if shape.colour is None:
-        return alt.value("circle")
+        return fixed(alt.ShapeValue, "circle")
     scale = alt.Scale(domain=shape.texts(shape.colour), range=list(_SHAPES))
     return alt.Shape("colour:N", scale=scale, legend=_legend(shape))
 
@@ -163,8 +163,8 @@ def _lines(values: Values, shape: Shape, rate: Rate) -> Any:
     marks = base.mark_point(filled=True, aria=True).encode(
         color=_colour(shape),
         shape=_marker(shape),
-        size=alt.condition(_PUBLISHED, alt.value(22), alt.value(56)),
-        opacity=alt.condition(_FAINT, alt.value(0.45), alt.value(1.0)),
+        size=either(alt.SizeValue, _PUBLISHED, 22, 56),
+        opacity=either(alt.OpacityValue, _FAINT, 0.45, 1.0),
         description=TIP,
     )
     layers: Any = alt.layer(_joined(base, values, shape), marks, *_troubles(base, values))
@@ -195,8 +195,8 @@ def _joined(base: alt.Chart, values: Values, shape: Shape) -> Any:
         .encode(
             stroke=_stroke(shape),
             strokeDash=alt.StrokeDash("series:N", scale=dashes, legend=legend),
-            strokeWidth=alt.condition("datum.series === 'published'", alt.value(1), alt.value(2)),
-            opacity=alt.condition("datum.series === 'published'", alt.value(0.6), alt.value(1)),
+            strokeWidth=either(alt.StrokeWidthValue, "datum.series === 'published'", 1, 2),
+            opacity=either(alt.OpacityValue, "datum.series === 'published'", 0.6, 1),
         )
     )
 
@@ -232,7 +232,7 @@ def _bars(values: Values, shape: Shape, rate: Rate) -> alt.TopLevelMixin:
     bars = ours.mark_bar(height={"band": 0.62}, cornerRadiusEnd=2, aria=True).encode(
         color=_colour(shape),
         description=TIP,
-        fillOpacity=alt.condition("datum.kind === 'invalid'", alt.value(0.15), alt.value(0.9)),
+        fillOpacity=either(alt.FillOpacityValue, "datum.kind === 'invalid'", 0.15, 0.9),
     )
     figures = ours.mark_text(align="left", dx=6, fontSize=11).encode(text="figure:N")
     layers = [bars, figures]

@@ -11,13 +11,13 @@ import altair as alt
 from loadstone.analyse.model import Analysis, TimelinePoint
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import TIP, Chart, Values, make, named, tip
+from loadstone.report.charts.chart import TIP, Chart, Values, either, fixed, make, named, tip
 from loadstone.report.charts.durations import duration_axis, duration_scale
 from loadstone.report.tables.rates import Rate, rate_of_run
 
 Panel = alt.LayerChart | alt.FacetChart
 
-_POINTS_MAX = 500
+_POINTS_MAX = 600
 """More seconds than this are averaged, so that a long run still makes a picture of one screen."""
 _BOUNDARIES_MAX = 120
 """With more trials than this, only blocks are parted by lines."""
@@ -150,7 +150,7 @@ def _backdrop(x: alt.X) -> list[alt.Chart]:
     shades = trials.mark_rect(aria=True).encode(
         x2="end:Q",
         fill=alt.Fill("verdict:N", scale=scale, legend=None),
-        fillOpacity=alt.condition("datum.verdict === 'valid'", alt.value(0), alt.value(0.2)),
+        fillOpacity=either(alt.FillOpacityValue, "datum.verdict === 'valid'", 0, 0.2),
         description=TIP,
     )
     edges = trials.transform_filter("datum.edge").mark_rule(color=theme.NEUTRAL, strokeWidth=0.6, opacity=0.28)
@@ -164,14 +164,14 @@ def _panel(x: alt.X, lines: list[alt.Chart], height: int) -> Panel:
 def _rates(rate: Rate) -> Panel:
     x = _x(None)
     axis = alt.Axis(title=rate.unit, labelExpr="format(datum.value, '~s')", tickCount=4)
-    lines = _lines("seconds", x, "rps", alt.value(theme.SERIES[0]), axis=axis, scale=alt.Scale(zero=True))
+    lines = _lines("seconds", x, "rps", fixed(alt.ColorValue, theme.SERIES[0]), axis=axis, scale=alt.Scale(zero=True))
     return _panel(x, lines, 150)
 
 
 def _latencies(lengths_ns: list[float], length_s: float | None) -> Panel:
     x = _x(length_s)
     axis, scale = duration_axis("P99", lengths_ns), duration_scale(lengths_ns)
-    return _panel(x, _lines("seconds", x, "p99", alt.value(theme.SERIES[1]), axis=axis, scale=scale), 120)
+    return _panel(x, _lines("seconds", x, "p99", fixed(alt.ColorValue, theme.SERIES[1]), axis=axis, scale=scale), 120)
 
 
 def _cpu(parts: list[str], length_s: float) -> Panel:

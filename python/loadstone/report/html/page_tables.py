@@ -11,7 +11,7 @@ from loadstone.report.html.page_parts import figure
 from loadstone.report.tables import observed_tables
 from loadstone.report.tables.column import Column
 from loadstone.report.tables.columns import columns_for, end_columns
-from loadstone.report.tables.rates import TPS, rate_of, rate_of_run
+from loadstone.report.tables.rates import TPS, rate_of_run
 from loadstone.report.tables.telling_rows import most_telling
 from loadstone.report.trust import different_rows
 
