@@ -14,8 +14,7 @@ from loadstone.report.glossary import VERDICT_TERMS
 from loadstone.report.html import html_report as html
 from loadstone.report.tables.columns import columns_for
 from loadstone.report.text.sentences import text
-from loadstone.report.verdicts import verdict_text
-
+from loadstone.report.verdicts import short_text, verdict_text
 
 MAIN_ROWS = 20
 """Of the table that is not folded."""
@@ -62,7 +61,11 @@ class Page(HTMLParser):
 
 
 def page_of(analysis: Analysis) -> Page:
-    return Page(html.render(analysis)["report.html"].decode())
+    return page_of_text(html.render(analysis)["report.html"].decode())
+
+
+def page_of_text(text: str) -> Page:
+    return Page(text)
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +98,47 @@ def test_it_opens_with_the_question_the_answer_and_the_validity(analysis: Analys
     places = [words.index(part) for part in order[:6]] + [words.rindex(part) for part in order[6:]]
     assert places[:6] == sorted(places[:6])
     assert words.index("The author's conclusions, tested") > words.index("By document size, one worker")
+
+
+BYTES_MAX = 1_000_000
+"""Of the page of a quick run."""
+
+
+def test_answer_picture_and_table_come_before_the_first_fold(judged: Analysis, analysis: Analysis) -> None:
+    for found, pictures in ((judged, 4), (analysis, 1)):
+        whole = html.render(found)["report.html"].decode()
+        first = whole.index("<details")
+        opening = page_of_text(whole[:first] + "</div></main></body></html>")
+        words = " ".join(opening.words.split())
+        assert words.index(found.question) < words.index(text(found.answer)) < words.index("Main figures")
+        assert whole.index('<p class="answer">') < whole.index("<svg") < whole.index("<table") < first
+        assert len(opening.all("svg", role="img")) == pictures, "each wide and narrow, or the first table's"
+        assert len(opening.all("table")) == 1
+        assert len(opening.all("tr", **{"class": "valid"})) >= MAIN_ROWS - 1
+        for family in found.families:
+            for comparison in family.comparisons:
+                assert short_text(comparison.primary).split(" (")[0] in opening.drawn.replace("\n", " ")
+
+
+def test_all_else_is_folded(judged_page: Page) -> None:
+    folds = judged_page.all("details", **{"class": "fold"})
+    parts = ["comparisons", "results", "conclusions", "timeline", "checks", "trials", "environment", "reproduce"]
+    assert [fold["id"] for fold in folds] == [*parts, "terms"]
+    assert all("open" not in fold for fold in folds)
+
+
+def test_the_page_is_small(judged: Analysis, application: Analysis) -> None:
+    """Trials with checks as many as those of a real run, and a line of time as long."""
+    checks = [
+        check.model_copy(update={"name": f"check {lap}"}) for lap in range(30) for check in judged.trials[0].checks[:1]
+    ]
+    trials = [view.model_copy(update={"checks": [*view.checks[-4:], *checks]}) for view in judged.trials]
+    seconds = [
+        point.model_copy(update={"unix_s": point.unix_s + 600 * lap}) for lap in range(3) for point in judged.timeline
+    ]
+    real = judged.model_copy(update={"trials": trials, "timeline": seconds})
+    for found in (judged, application, real):
+        assert len(html.render(found)["report.html"]) <= BYTES_MAX
 
 
 def test_every_link_leads_somewhere_and_every_id_is_one(page: Page) -> None:

@@ -1,6 +1,7 @@
 """The page in a real browser, opened from a file."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from loadstone.analyse.model import Analysis
@@ -60,16 +62,15 @@ def screen(browser: webdriver.Chrome, width: int, scheme: str = "light") -> None
 
 
 def open_page(
-    browser: webdriver.Chrome, path: Path, width: int = 1280, scheme: str = "light", drawn: bool = True
+    browser: webdriver.Chrome, path: Path, width: int = 1280, scheme: str = "light", unfolded: bool = True
 ) -> None:
-    """Open the page and, if the test looks at pictures, wait until they are drawn."""
+    """Open the page and, unless the test is about that, all its folded parts."""
     screen(browser, width, scheme)
     for log in ("browser", "performance"):
         browser.get_log(log)
     browser.get(path.as_uri())
-    if drawn:
-        pictures = "document.documentElement.dataset.pictures"
-        WebDriverWait(browser, PATIENCE_S).until(lambda b: ask(b, pictures) == scheme)
+    if unfolded:
+        browser.execute_script("document.querySelectorAll('details.fold').forEach((fold) => { fold.open = true; })")
 
 
 def ask(browser: webdriver.Chrome, expression: str) -> Any:
@@ -84,8 +85,8 @@ def requests_of(browser: webdriver.Chrome) -> list[str]:
 
 
 def column(browser: webdriver.Chrome, header: str) -> list[str]:
-    """The words of one column of the second table, row by row."""
-    table = browser.find_elements(By.CSS_SELECTOR, "table.figures")[1]
+    """The words of one column of the second table of the results, row by row."""
+    table = browser.find_elements(By.CSS_SELECTOR, "#results table.figures")[1]
     names = [cell.text for cell in table.find_elements(By.CSS_SELECTOR, "thead th")]
     place = next(i for i, name in enumerate(names) if name.rstrip(" ↑↓") == header)
     rows = "[...arguments[0].tBodies[0].rows].filter((r) => !r.classList.contains('why'))"
@@ -94,7 +95,7 @@ def column(browser: webdriver.Chrome, header: str) -> list[str]:
 
 
 def sort_by(browser: webdriver.Chrome, header: str) -> None:
-    table = browser.find_elements(By.CSS_SELECTOR, "table.figures")[1]
+    table = browser.find_elements(By.CSS_SELECTOR, "#results table.figures")[1]
     buttons = table.find_elements(By.CSS_SELECTOR, "thead button")
     button = next(button for button in buttons if button.text.rstrip(" ↑↓") == header)
     browser.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", button)
@@ -106,8 +107,10 @@ def test_every_picture_is_drawn_without_an_error_or_a_request(
     browser: webdriver.Chrome, report: Path, scheme: str
 ) -> None:
     open_page(browser, report, scheme=scheme)
-    assert ask(browser, "document.querySelectorAll('figure.drawn .live svg.marks').length") == 10
-    assert ask(browser, "Math.min(...[...document.querySelectorAll('.live svg.marks')].map(s => s.clientHeight))") > 60
+    assert ask(browser, "document.querySelectorAll('figure svg.marks').length") == 10
+    assert ask(browser, "Math.min(...[...document.querySelectorAll('svg.marks')].map(s => s.clientHeight))") > 60
+    labels = "getComputedStyle(document.querySelector('svg.marks text')).fill"
+    assert ask(browser, labels) == {"light": "rgb(86, 96, 109)", "dark": "rgb(169, 177, 188)"}[scheme]
     assert browser.get_log("browser") == []
     assert requests_of(browser) == [report.as_uri()]
 
@@ -117,9 +120,13 @@ def test_the_pictures_of_comparisons_are_drawn_too(
 ) -> None:
     alone = judged.model_copy(update={"tables": small.tables, "timeline": []})
     [path] = write_report(alone, tmp_path, ["html"])
-    for width in (1280, 400):
+    for width, shown in ((1280, "wide"), (360, "narrow")):
         open_page(browser, path, width, "dark")
-        assert ask(browser, "document.querySelectorAll('#verdicts figure.drawn .live svg.marks').length") == 4
+        heights = "[...document.querySelectorAll('#verdicts svg.{}')].map((s) => s.clientHeight)"
+        assert all(height > 60 for height in ask(browser, heights.format(shown)))
+        assert len(ask(browser, heights.format(shown))) == 2
+        assert ask(browser, heights.format("narrow" if shown == "wide" else "wide")) == [0, 0]
+        assert ask(browser, "document.querySelectorAll('#comparisons figure svg.marks').length") == 2
         assert browser.get_log("browser") == []
         assert ask(browser, "document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
 
@@ -135,7 +142,7 @@ def test_a_study_of_an_application_opens_whole(browser: webdriver.Chrome, study:
     open_page(browser, study, width, scheme)
     assert browser.get_log("browser") == []
     assert requests_of(browser) == [study.as_uri()]
-    assert ask(browser, "document.querySelectorAll('figure.drawn .live svg.marks').length") == 5
+    assert ask(browser, "document.querySelectorAll('figure svg.marks').length") == 5
     browser.execute_script("document.querySelectorAll('details.observed').forEach((d) => { d.open = true; })")
     assert ask(browser, "document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
     for section in ("crashes", "lessons"):
@@ -149,7 +156,7 @@ def test_pictures_of_a_study_are_about_tps_and_name_their_conditions_in_full(
     browser: webdriver.Chrome, study: Path, application: Analysis
 ) -> None:
     open_page(browser, study)
-    words = "[...document.querySelectorAll('.live svg text')].map((t) => t.textContent)"
+    words = "[...document.querySelectorAll('figure svg text')].map((t) => t.textContent)"
     said = set(ask(browser, words))
     assert "TPS" in said
     assert "RPS" not in said
@@ -158,7 +165,7 @@ def test_pictures_of_a_study_are_about_tps_and_name_their_conditions_in_full(
 
 
 def test_lost_writes_sort_by_their_figures(browser: webdriver.Chrome, study: Path) -> None:
-    open_page(browser, study, drawn=False)
+    open_page(browser, study)
     table = "document.querySelector('#crashes table')"
     browser.execute_script(f"{table}.tHead.rows[0].cells[6].querySelector('button').click()")
     names = f"[...{table}.tBodies[0].rows].filter((r) => !r.matches('.why')).map((r) => r.cells[0].textContent.trim())"
@@ -169,9 +176,9 @@ def test_lost_writes_sort_by_their_figures(browser: webdriver.Chrome, study: Pat
 
 def test_a_term_is_explained_at_the_keyboard(browser: webdriver.Chrome, judged: Analysis, tmp_path: Path) -> None:
     [path] = write_report(judged, tmp_path, ["html"])
-    open_page(browser, path, drawn=False)
-    term = browser.find_element(By.CSS_SELECTOR, "#verdicts abbr.term")
-    said = "getComputedStyle(document.querySelector('#verdicts abbr.term'), '::after').content"
+    open_page(browser, path)
+    term = browser.find_element(By.CSS_SELECTOR, "#comparisons abbr.term")
+    said = "getComputedStyle(document.querySelector('#comparisons abbr.term'), '::after').content"
     assert ask(browser, said) == "none"
     browser.execute_script("arguments[0].focus()", term)
     assert ask(browser, said) == json.dumps(term.get_attribute("title"))
@@ -179,7 +186,7 @@ def test_a_term_is_explained_at_the_keyboard(browser: webdriver.Chrome, judged: 
 
 def test_a_block_leads_to_its_trial(browser: webdriver.Chrome, judged: Analysis, tmp_path: Path) -> None:
     [path] = write_report(judged, tmp_path, ["html"])
-    open_page(browser, path, drawn=False)
+    open_page(browser, path)
     name = judged.families[0].comparisons[0].primary.points[0].trial_a
     browser.execute_script("document.getElementById('basis-1-1').open = true")
     browser.execute_script("arguments[0].click()", browser.find_element(By.LINK_TEXT, name))
@@ -187,14 +194,14 @@ def test_a_block_leads_to_its_trial(browser: webdriver.Chrome, judged: Analysis,
     WebDriverWait(browser, PATIENCE_S).until(lambda b: ask(b, target))
 
 
-@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("width", [1280, 768, 400, 360])
 def test_the_page_never_scrolls_sideways(browser: webdriver.Chrome, report: Path, width: int) -> None:
     open_page(browser, report, width)
     assert ask(browser, "document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
 
 
 def test_at_1280_pixels_every_table_shows_all_its_columns(browser: webdriver.Chrome, report: Path) -> None:
-    open_page(browser, report, drawn=False)
+    open_page(browser, report)
     assert (
         ask(browser, "Math.max(...[...document.querySelectorAll('.scroll')].map(s => s.scrollWidth - s.clientWidth))")
         == 0
@@ -202,7 +209,7 @@ def test_at_1280_pixels_every_table_shows_all_its_columns(browser: webdriver.Chr
 
 
 def test_a_table_sorts_by_its_figures_and_unknown_ones_stay_last(browser: webdriver.Chrome, report: Path) -> None:
-    open_page(browser, report, drawn=False)
+    open_page(browser, report)
     before = column(browser, "condition")
     sort_by(browser, "RPS")
     rates = [float(cell.replace(",", "")) for cell in column(browser, "RPS")[:32]]
@@ -217,7 +224,7 @@ def test_a_table_sorts_by_its_figures_and_unknown_ones_stay_last(browser: webdri
 
 
 def test_the_reason_of_a_row_moves_with_it(browser: webdriver.Chrome, report: Path) -> None:
-    open_page(browser, report, drawn=False)
+    open_page(browser, report)
     sort_by(browser, "P99")
     above = "[...document.querySelectorAll('tr.why')].map((r) => r.previousElementSibling.cells[0].textContent.trim())"
     assert sorted(ask(browser, above)) == [
@@ -228,7 +235,7 @@ def test_the_reason_of_a_row_moves_with_it(browser: webdriver.Chrome, report: Pa
 
 
 def test_a_row_leads_to_its_trials(browser: webdriver.Chrome, report: Path) -> None:
-    open_page(browser, report, drawn=False)
+    open_page(browser, report)
     link = browser.find_element(By.LINK_TEXT, "update, 1 kB, 8 workers")
     target = str(link.get_attribute("hash"))
     assert not ask(browser, f"document.querySelector('{target}').open")
@@ -239,28 +246,56 @@ def test_a_row_leads_to_its_trials(browser: webdriver.Chrome, report: Path) -> N
     )
 
 
-def test_without_scripts_tables_and_still_pictures_are_there(browser: webdriver.Chrome, report: Path) -> None:
+def test_without_scripts_tables_and_pictures_are_there(browser: webdriver.Chrome, report: Path) -> None:
     screen(browser, 1280)
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         browser.get(report.as_uri())
-        shown = "(i) => i.naturalWidth > 200 && i.clientHeight > 60"
-        assert ask(browser, f"[...document.querySelectorAll('img.still')].filter({shown}).length") == 10
-        assert len(browser.find_elements(By.CSS_SELECTOR, "table.figures tbody th")) == 83
+        for fold in browser.find_elements(By.CSS_SELECTOR, "details.fold > summary"):
+            fold.send_keys(Keys.ENTER)
+        shown = "(s) => s.clientWidth > 200 && s.clientHeight > 60"
+        assert ask(browser, f"[...document.querySelectorAll('svg.marks')].filter({shown}).length") == 10
+        assert len(browser.find_elements(By.CSS_SELECTOR, "#results table.figures tbody th")) == 83
         assert browser.find_elements(By.CSS_SELECTOR, "thead button") == []
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
-def test_in_print_the_still_pictures_take_the_place_of_the_live_ones(browser: webdriver.Chrome, report: Path) -> None:
-    open_page(browser, report, scheme="dark")
+def test_on_paper_the_folded_parts_are_open_and_light_but_for_the_trials(
+    browser: webdriver.Chrome, report: Path
+) -> None:
+    open_page(browser, report, scheme="dark", unfolded=False)
+    seen = "[...document.querySelectorAll('#details svg.marks')].map((s) => s.checkVisibility())"
+    assert set(ask(browser, seen)) == {False}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
-        displays = "[...document.querySelectorAll('{}')].every((e) => getComputedStyle(e).display === '{}')"
-        assert ask(browser, displays.format("img.still", "block"))
-        assert ask(browser, displays.format(".live", "none"))
+        assert set(ask(browser, seen)) == {True}
+        assert ask(browser, "getComputedStyle(document.getElementById('trials')).display") == "none"
+        assert ask(browser, "getComputedStyle(document.querySelector('svg.marks text')).fill") == "rgb(86, 96, 109)"
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    for event, opened in (("beforeprint", True), ("afterprint", False)):
+        browser.execute_script(f"window.dispatchEvent(new Event('{event}'))")
+        assert ask(browser, "document.getElementById('results').open") is opened
+        assert not ask(browser, "document.getElementById('trials').open")
+
+
+def test_a_link_opens_every_fold_on_its_way(browser: webdriver.Chrome, report: Path) -> None:
+    open_page(browser, report, unfolded=False)
+    assert ask(browser, "document.querySelectorAll('details.fold[open]').length") == 0
+    browser.execute_script("document.querySelector('#figures tbody th a').click()")
+    opened = "[...document.querySelectorAll('details[open]')].map((d) => d.id.replace(/-.*/, ''))"
+    WebDriverWait(browser, PATIENCE_S).until(lambda b: {"trials", "condition"} <= set(ask(b, opened)))
+    browser.execute_script("document.getElementById('trials').open = false")
+    browser.execute_script("document.querySelector('#figures tbody th a').click()")
+    assert ask(browser, "document.getElementById('trials').open"), "the same link again"
+
+
+def test_a_mark_says_what_it_is_when_it_is_pointed_at(browser: webdriver.Chrome, report: Path) -> None:
+    open_page(browser, report)
+    said = ask(browser, "[...document.querySelectorAll('#picture-storage-latency title')].map((t) => t.textContent)")
+    assert [one for one in said if not re.search(r"\nP\d\d(\.9)?: [\d.]+ \S*s$", one)] == []
+    assert len(said) > 10
 
 
 def hostile(value: Any, key: str = "") -> Any:
@@ -287,8 +322,8 @@ def test_hostile_names_are_only_texts(
     open_page(browser, path)
     assert ask(browser, "window.hacked") is None
     assert HOSTILE in browser.find_element(By.TAG_NAME, "h1").text
-    assert ask(browser, "document.querySelectorAll('img:not(.still)').length") == 0
-    assert ask(browser, "document.querySelectorAll('figure:not(.drawn)').length") == 0
+    drawn = "g, path, line, rect, text, tspan, title, defs, clipPath"
+    assert ask(browser, f"document.querySelectorAll('img, svg :not({drawn})').length") == 0
     assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
     assert requests_of(browser) == [path.as_uri()]
     assert ask(browser, "document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0

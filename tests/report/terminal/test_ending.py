@@ -18,8 +18,8 @@ from loadstone.overview import announce
 from loadstone.report.csv import csv_tables as csv
 from loadstone.report.html import html_report as html
 from loadstone.report.markdown import markdown_report as markdown
-from loadstone.report.terminal import terminal_report as terminal
 from loadstone.report.tables.telling_rows import most_telling
+from loadstone.report.terminal import terminal_report as terminal
 from loadstone.report.terminal.ending import LINES_MAX
 
 FOLDER = Path("runs/20261114T091502Z-json-documents")

@@ -40,12 +40,12 @@ def checks_chart(analysis: Analysis) -> Chart | None:
         f"A row a {what}; a column a check.{left_out if passed else ''}",
         f"Verdicts of {len(names)} checks over {len(rows)} rows: {bad} suspect or invalid, "
         f"{len(verdicts) - bad} others.",
-        _matrix([check_title(name) for name in shown]),
+        _matrix([check_title(name) for name in shown], [fmt.plain(row) for row in rows]),
         {"checks": [cell for cells in shown.values() for cell in cells]},
     )
 
 
-def _matrix(columns: list[str]) -> alt.TopLevelMixin:
+def _matrix(columns: list[str], rows: list[str]) -> alt.TopLevelMixin:
     """A small mark where a check was passed; a large one, with its reason, where it was not."""
     kinds = list(_SEVERITY)
     base = named("checks").encode(
@@ -54,7 +54,7 @@ def _matrix(columns: list[str]) -> alt.TopLevelMixin:
             sort=columns,
             axis=alt.Axis(title=None, orient="top", labelAngle=-40, domain=False, ticks=False, grid=True),
         ),
-        y=alt.Y("row:N", sort=None, axis=alt.Axis(title=None, grid=True)),
+        y=alt.Y("row:N", sort=rows, axis=alt.Axis(title=None, grid=True)),
         color=alt.Color(
             "verdict:N", scale=alt.Scale(domain=kinds, range=[theme.VERDICTS[k] for k in kinds]), title=None
         ),
@@ -77,4 +77,5 @@ def _cell(row: str, name: str, views: list[TrialView]) -> dict[str, Any] | None:
     cell = {"row": row, "check": check_title(name), "verdict": worst.verdict}
     if worst.verdict == "valid":
         return cell
-    return {**cell, "tip": f"{row}\n{cell['check']}: {worst.verdict}, {figure(worst)}\n{fmt.sentence(worst.reason)}"}
+    why = "" if worst.verdict == "unknown" else f"\n{fmt.sentence(worst.reason)}"
+    return {**cell, "tip": f"{row}\n{cell['check']}: {worst.verdict}, {figure(worst)}{why}"}

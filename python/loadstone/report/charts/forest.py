@@ -20,6 +20,8 @@ from loadstone.report.text.english.metrics import metric_text
 _WIDTH = 430
 """Of the axis; labels stand to its left, verdicts to its right."""
 _TEXT_WIDTH = 430
+_ROOM = 80
+"""To the right of the verdicts, for a reader whose font is wider."""
 _ROW = 28
 _TICKS = 7
 _NARROW = 306
@@ -164,7 +166,8 @@ def _picture(family: Family, pairs: Values, low: float, high: float) -> Any:
         x=fixed(alt.XValue, _WIDTH + 34), text="said:N"
     )
     layers = [*_lines(base, pairs, scale, axis, 0), hollow, said, *_headings(scale, _WIDTH)]
-    return alt.layer(*layers).properties(width=_WIDTH, height=alt.Step(_ROW))
+    room = {**theme.MARGINS, "right": _ROOM}
+    return alt.layer(*layers).properties(width=_WIDTH, height=alt.Step(_ROW), padding=room)
 
 
 def _narrow_picture(family: Family, pairs: Values, low: float, high: float) -> Any:

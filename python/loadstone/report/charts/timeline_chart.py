@@ -11,7 +11,7 @@ import altair as alt
 from loadstone.analyse.model import Analysis, TimelinePoint
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import TIP, Chart, Values, either, fixed, make, named, tip
+from loadstone.report.charts.chart import TIP, Chart, Values, either, fixed, make, named
 from loadstone.report.charts.durations import duration_axis, duration_scale
 from loadstone.report.tables.rates import Rate, rate_of_run
 
@@ -112,11 +112,7 @@ def _trials(analysis: Analysis, start: float) -> Values:
                 "s": round(points[0].unix_s - start, 2),
                 "end": round(points[-1].unix_s + 1 - start, 2),
                 "verdict": view.verdict if view else "valid",
-                "tip": tip(
-                    trial=fmt.plain(points[0].trial),
-                    condition=fmt.plain(view.label) if view else "",
-                    verdict=view.verdict if view else "",
-                ),
+                "tip": fmt.plain(f"{points[0].trial}: {view.label}, {view.verdict}" if view else points[0].trial),
                 "edge": len(found) <= _BOUNDARIES_MAX or (view is not None and view.block != block),
             }
         )

@@ -19,8 +19,8 @@ from loadstone.report.trust import trust_text
 
 _OPENED_MAX = 6
 """More invalid trials than this stay folded."""
-_TRIALS_WITH_FIGURES_MAX = 300
-"""With more trials than this the figures of passed checks are left out: `trials.jsonl` has them."""
+_TRIALS_WITH_ALL_MAX = 100
+"""With more trials than this the checks that one passed are counted only: `trials.jsonl` has them."""
 
 
 def page(analysis: Analysis) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "matrix": next((figure(chart) for chart in charts if chart.kind == "checks"), None),
         "checks": [_check(check) for check in summary.failing_first(analysis.checks)],
         "opened": sum(view.verdict == "invalid" for view in analysis.trials) <= _OPENED_MAX,
-        "figures_of_passed": len(analysis.trials) <= _TRIALS_WITH_FIGURES_MAX,
+        "all_checks": len(analysis.trials) <= _TRIALS_WITH_ALL_MAX,
         "conditions": [_condition(anchor, label, views, analysis) for anchor, label, views in anchors.conditions],
         "environment": _environment(analysis.environment),
         "commands": summary.reproduce(analysis),
