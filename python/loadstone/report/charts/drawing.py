@@ -63,7 +63,7 @@ def _drawn(spec_json: str) -> str:
 
 
 def _plain_tag(tag: re.Match[str]) -> str:
-    """A tag without attributes that say nothing, its figures to a tenth of a pixel, its label as a title of its own.
+    """A tag without attributes that say nothing, its figures to a tenth of a pixel, a mark's tip as its title.
 
     The text of an attribute holds no `<`, `>` or quotation mark: the drawing has them escaped.
     """
@@ -71,12 +71,11 @@ def _plain_tag(tag: re.Match[str]) -> str:
     label = _LABEL.search(text)
     if label is None:
         return text
-    name, rest = text[1:].split(" ", 1)
-    rest = rest.replace(label[0].lstrip(), "", 1).lstrip()
-    title = f"<title>{label[1]}</title>"
-    if rest.endswith("/>"):
-        return f"<{name} {rest[:-2]}>{title}</{name}>"
-    return f"<{name} {rest}{title}"
+    text = text.replace(label[0], "", 1)
+    if 'role="graphics-symbol"' not in tag[0] or not text.endswith("/>"):
+        return text
+    name = text[1 : text.index(" ")]
+    return f"{text[:-2]}><title>{label[1]}</title></{name}>"
 
 
 _BOX = re.compile(r'width="([\d.]+)" height="([\d.]+)" viewBox="[^"]*"')
