@@ -73,7 +73,7 @@ def test_in_rounds_it_is_said_of_rounds() -> None:
     lines = said(prospects(make_run_plan(experiment, budget_s=2 * 3600)))
     assert lines[2] == (
         "small-pool: an estimate for an idle machine: after 32 rounds a difference of 6.4 % shows 8 times in 10, after "
-        "360 (as the budget allows) one of 1.8 %; the first look measures the spread of rounds on this one"
+        "360 (as the budget allows) one of 1.9 %; the first look measures the spread of rounds on this one"
     )
     few = said(prospects(make_run_plan(experiment, blocks=1)))
     assert "small-pool: 16 rounds are too few for a verdict; at least 32 are needed" in few
