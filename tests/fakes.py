@@ -117,7 +117,7 @@ def _lengths(share: Plan) -> list[tuple[Phase, float]]:
     return [*found, *[("measure", phases.measure_s / count)] * count]  # type: ignore[list-item]
 
 
-def _slices(record: DriveRecord, place: int, options: RoundsOptions) -> list[Slice]:
+def _slices(record: DriveRecord, place: int, options: RoundsOptions) -> tuple[Slice, ...]:
     """Slice after slice as ordered; all of a drive's do the same."""
     done = sum(one.window_ok for one in record.operations.values()) // max(1, len(options.orders))
     parts = {part: PartSlice(cpu_s=0.5 * options.slice_s) for part in options.parts[place]}
@@ -132,7 +132,7 @@ def _slices(record: DriveRecord, place: int, options: RoundsOptions) -> list[Sli
                 completed=done, ok=done, failed=0, cpu_s=0.01, parts=parts,
             )
         )  # fmt: skip
-    return found
+    return tuple(found)
 
 
 class _Run:

@@ -16,6 +16,7 @@ DATA_TYPES = {
         "plan.drive_plan",
         "plan.protocols",
         "plan.outline",
+        "plan.rounds",
         "plan.run_plan",
         "plan.slots",
         "plan.required",
@@ -27,6 +28,7 @@ DATA_TYPES = {
         "record.crash",
         "record.facts",
         "record.histogram",
+        "record.keys_added",
         "record.look",
         "record.parts.part_kinds",
         "record.plan_summary",
@@ -56,6 +58,7 @@ SAME_AT_TWO_STAGES = {
     "look_up.py": "the keys that are looked up after a crash: planned, and looked up",
     "machine_speed.py": "the speed of the machine: measured, and judged over a run",
     "pairs.py": "the pairs of a comparison: planned, and judged",
+    "rounds.py": "rounds of slices: planned, conducted, and driven",
 }
 """File names that may occur twice outside of `software/`, and what it is that both are about."""
 

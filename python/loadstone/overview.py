@@ -7,7 +7,7 @@ from rich.console import Console
 from loadstone.message import Message, message
 from loadstone.options import RunOptions, requested_experiment, requested_plan
 from loadstone.plan.extent import extent
-from loadstone.plan.looks import BLOCKS_MIN, level
+from loadstone.plan.looks import BLOCKS_MIN, ROUNDS_MIN, level
 from loadstone.plan.outline import outline
 from loadstone.plan.rounds import EXPECTED_SPREAD
 from loadstone.plan.run_plan import Group, RunPlan
@@ -60,13 +60,23 @@ def _prospects(run_plan: RunPlan) -> dict[str, Message]:
 
 def _shortcoming(group: Group, last_blocks: int | None) -> Message | None:
     """Why a comparison may get no verdict; None if it should."""
-    if _replicates(group, group.looks[-1]) < BLOCKS_MIN:
-        return message("prospect_few_blocks", blocks=group.looks[-1], needed=BLOCKS_MIN)
+    most, needed = _replicates(group, group.looks[-1]), BLOCKS_MIN if group.rounds is None else ROUNDS_MIN
+    if most < needed:
+        return message("prospect_few_blocks", blocks=most, needed=needed, unit=_unit(group))
     if last_blocks is None:
-        return message("prospect_late_look", blocks=group.looks[0])
+        return message("prospect_late_look", blocks=_replicates(group, group.looks[0]), unit=_unit(group))
     if group.metric in RATES and _detectable(group, group.looks[0]) is None:
-        return message("prospect_many_pairs", blocks=group.looks[0], pairs=len(group.pairs))
+        return message(
+            "prospect_many_pairs",
+            blocks=_replicates(group, group.looks[0]),
+            pairs=len(group.pairs),
+            unit=_unit(group),
+        )
     return None
+
+
+def _unit(group: Group) -> str:
+    return "block" if group.rounds is None else "round"
 
 
 def _replicates(group: Group, blocks: int) -> int:
@@ -86,7 +96,7 @@ def _guess(group: Group, last_blocks: int) -> Message:
         first_share=_detectable(group, first_blocks),
         last_blocks=_replicates(group, last_blocks),
         last_share=_detectable(group, last_blocks) if further else None,
-        unit="block" if group.rounds is None else "round",
+        unit=_unit(group),
     )
 
 
@@ -95,7 +105,8 @@ def _detectable(group: Group, blocks: int) -> float | None:
     from loadstone.judge.statistics.effect import detectable_effect  # only now: it takes time to load
 
     spread = expected_spread(group.trial_s) if group.rounds is None else EXPECTED_SPREAD
-    log_ratio = detectable_effect(_replicates(group, blocks), spread, level(group.sequential) / len(group.pairs))
+    alpha = level(group.sequential, group.rounds is not None) / len(group.pairs)
+    log_ratio = detectable_effect(_replicates(group, blocks), spread, alpha)
     return None if log_ratio is None else math.expm1(log_ratio)
 
 

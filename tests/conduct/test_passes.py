@@ -73,11 +73,12 @@ def test_a_half_done_block_is_given_up_after_a_pause(template: TrialRecord, pass
 def test_the_length_of_a_block_is_the_plans_then_the_median_of_those_measured(
     template: TrialRecord, passes: Passes
 ) -> None:
-    assert passes.block_s() == 12
+    assert passes.next_s() == 12
+    assert passes.seconds_to(1) == 24, "the warm one comes first"
     for block, step_s in ((0, 5), (1, 5), (2, 300), (3, 6)):  # block 2 was interrupted
         for order in (1, 2, 3):
             passes.add(trial(template, block, order, at_s=1000 * block + step_s * order))
-    assert passes.block_s() == 18, "servers and subjects start in the warm block, so it is not among them"
+    assert passes.next_s() == 18, "servers and subjects start in the warm block, so it is not among them"
 
 
 def test_a_pause_of_unknown_length_is_too_long(template: TrialRecord, passes: Passes) -> None:

@@ -65,8 +65,8 @@ def test_a_shared_server_is_held_against_the_sum_of_its_drives(fake_rig: Open) -
 def test_cpu_of_a_part_is_that_of_its_slices(fake_rig: Open) -> None:
     rig = fake_rig()
     set_, _ = run(rig)
-    assert set_.cpu_s["redis"] == pytest.approx(3 * 0.05)
-    assert set_.facts["parts"]["redis"]["mean_share"] == pytest.approx(3 * 0.05 / 0.24)
+    assert set_.cpu_s["redis"] == pytest.approx(3 * 0.04)
+    assert set_.facts["parts"]["redis"]["mean_share"] == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("ours", [True, False])

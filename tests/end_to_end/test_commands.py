@@ -22,10 +22,10 @@ def test_version_and_list(lab: Lab) -> None:
 
 
 def test_show_says_how_long_it_takes_and_what_it_can_see(lab: Lab) -> None:
-    done = lab.loadstone("show", "json-documents", "--quick", "--budget", "5m")
+    done = lab.loadstone("show", "json-documents", "--quick", "--budget", "3m")
     assert done.status == 0
     assert "2 comparisons" in done.out
-    assert "the budget ends it after 5 min" in done.out
+    assert "the budget ends it after 3 min" in done.out
     assert "an estimate for an idle machine" in done.out
 
 

@@ -2,6 +2,7 @@
 
 import json
 import signal
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -88,6 +89,35 @@ def test_the_budget_ends_a_comparison_and_more_budget_goes_on_with_it(lab: Lab) 
     assert json.loads((lab.run() / "plan.json").read_text())["budget_s"] == 20
     conditions = blocks(lab)
     assert all(conditions[block] == {"set", "get"} for block in range(1, went_on["blocks"] + 1))
+
+
+def test_what_a_redis_alone_does_takes_turns_and_every_count_is_exact(lab: Lab) -> None:
+    path = lab.experiment(compared=COMPARISON, short=SHORT.replace(", rounds: never", ""))
+    done = lab.loadstone("run", path, *ONLY, "--blocks", "2")
+    assert done.status in (0, 3), done.err
+    found = [trial for trial in lab.trials() if trial["group"] == GROUP]
+    assert len(found) == 2 * 3, "two conditions, two blocks and the warm one"
+    for trial in found:
+        drive = trial["facts"]["drive"]
+        checks = {check["name"]: check["verdict"] for check in trial["checks"]}
+        assert {checks[name] for name in ("conservation", "server_counter", "replies", "payload")} <= {
+            "valid",
+            "unknown",
+        }
+        assert checks["server_counter"] == "valid", "the server counted what both sent together, exactly"
+        assert len(trial["slices"]) == len(drive["slices"]) == (16 if trial["block"] else 8)
+        assert sum(one["completed"] for one in drive["slices"]) == sum(
+            one["window_completed"] for one in drive["operations"].values()
+        )
+        assert all(one["parts"]["redis"]["cpu_s"] > 0 for one in drive["slices"])
+    first, second = (trial for trial in found if trial["block"] == 1)
+    turns = sorted(
+        (one["begin_s"], one["drained_s"]) for trial in (first, second) for one in trial["facts"]["drive"]["slices"]
+    )
+    assert all(drained <= begin for (_, drained), (begin, _) in pairwise(turns)), "never both at one time"
+    (verdict,) = looks(lab)[-1]["verdicts"]
+    assert verdict["estimate"] is not None
+    assert "(after 32 rounds)" in done.err or verdict["kind"] == "undecided"
 
 
 def test_a_missed_objective_is_status_1_and_named(lab: Lab) -> None:

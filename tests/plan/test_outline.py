@@ -103,7 +103,7 @@ def test_the_json_study_says_how_long_it_takes() -> None:
     text = description(outline(make_run_plan(experiment), experiment), experiment)
     assert "83 conditions; 67 of them for tables, 6 blocks; 4 comparisons; in random order (seed 1):" in text
     assert (
-        "Time: about 40 min to the first look at every comparison; the budget ends it after 45 min, with starts" in text
+        "Time: about 25 min to the first look at every comparison; the budget ends it after 45 min, with starts" in text
     )
     words = text[: text.index("83 conditions")].splitlines()
     assert max(map(len, words)) <= 110

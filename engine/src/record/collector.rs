@@ -208,8 +208,10 @@ fn merge(into: &mut IntervalData, other: &IntervalData) {
         histogram::add(&mut sum.response, &operation.response);
         histogram::add(&mut sum.service, &operation.service);
     }
+    if other.end_ns > into.end_ns {
+        (into.end_ns, into.gaps_ns) = (other.end_ns, other.gaps_ns);
+    }
     into.start_ns = into.start_ns.min(other.start_ns);
-    into.end_ns = into.end_ns.max(other.end_ns);
     into.gauges.add(&other.gauges);
 }
 
@@ -259,6 +261,22 @@ mod tests {
         assert_eq!(intervals[0]["duration_s"], 11e-9);
         // Two spares each at first, and every set of data back to the thread that filled it.
         assert_eq!([returned[0].try_iter().count(), returned[1].try_iter().count()], [4, 4]);
+    }
+
+    #[test]
+    fn an_interval_is_as_long_as_that_of_the_thread_that_was_in_it_longest() {
+        for order in [[0, 1], [1, 0]] {
+            let (mut collector, outbox, _returned) = collector();
+            let mut longer = data(Phase::Measure, 0, (20, 70), 1);
+            longer.gaps_ns = 15;
+            // The other thread was stopped before the interval began for it.
+            let mut all = [Some(longer), Some(data(Phase::Measure, 0, (u64::MAX, 0), 0))];
+            for thread in order {
+                collector.take_interval(thread, all[thread].take().unwrap(), 10);
+            }
+            let intervals = published(&outbox);
+            assert_eq!((&intervals[0]["start_s"], &intervals[0]["duration_s"]), (&10e-9.into(), &35e-9.into()));
+        }
     }
 
     #[test]

@@ -138,7 +138,7 @@ impl IntervalData {
 
     /// How long it was.
     pub fn length_ns(&self) -> u64 {
-        (self.end_ns - self.start_ns).saturating_sub(self.gaps_ns)
+        self.end_ns.saturating_sub(self.start_ns).saturating_sub(self.gaps_ns)
     }
 
     pub fn clear(&mut self) {

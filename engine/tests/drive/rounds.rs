@@ -15,6 +15,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const SLICE_S: f64 = 0.02;
 const SETTLE_S: f64 = 0.005;
 const ROUNDS: usize = 6;
+/// An end without delay, on a busy machine.
+const SOON: Duration = Duration::from_millis(900);
 
 /// A drive that can be had in slices: nothing before its first one.
 fn sliceable(port: u16, changes: Value) -> Value {
@@ -350,7 +352,6 @@ fn connections_that_a_server_closes_meanwhile_are_opened_again_before_the_drive_
 
 #[test]
 fn stop_ends_all_drives_in_mid_slice() {
-    const BOUND: Duration = Duration::from_millis(500);
     let servers = [server(|_| {}), server(|options| options.delay_us = 2000.0), server(|_| {})];
     let open = json!({"model": {"kind": "open", "rate_per_s": 2000.0}});
     for slices_before in [0, 4] {
@@ -368,7 +369,7 @@ fn stop_ends_all_drives_in_mid_slice() {
         while !rounds.finished() {
             rounds.next_interval(PATIENCE);
         }
-        assert!(stopped_at.elapsed() < BOUND, "{:?}", stopped_at.elapsed());
+        assert!(stopped_at.elapsed() < SOON, "{:?}", stopped_at.elapsed());
         for drive in 0..3 {
             let record = rounds.result(drive, PATIENCE).unwrap().unwrap();
             assert_eq!(record.stopped.as_deref(), Some("stopped on request"));
@@ -453,7 +454,7 @@ fn rounds_that_are_dropped_leave_nothing_behind() {
     std::thread::sleep(Duration::from_millis(20));
     let dropped_at = Instant::now();
     drop(rounds);
-    assert!(dropped_at.elapsed() < Duration::from_millis(500), "{:?}", dropped_at.elapsed());
+    assert!(dropped_at.elapsed() < SOON, "{:?}", dropped_at.elapsed());
 }
 
 #[test]

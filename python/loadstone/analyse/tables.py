@@ -13,7 +13,9 @@ from loadstone.analyse.model import MachineSpeed, ResultTable, Row
 from loadstone.analyse.server_side import server_side, users_of
 from loadstone.errors import DriveFailed
 from loadstone.judge.compare.pairs import refusal_of
+from loadstone.judge.compare.round_figures import row_slices
 from loadstone.judge.compare.trend import rise_over, rise_within
+from loadstone.judge.statistics.rounds.row_rate import row_rate
 from loadstone.judge.statistics.signed_rank import signed_rank
 from loadstone.judge.validity.bounds import GAIN
 from loadstone.judge.validity.checks import BOUNDS, forbidding
@@ -29,6 +31,8 @@ from loadstone.record.trial import Quantiles, TrialRecord
 from loadstone.spec.experiment import Experiment, Published, Table
 from loadstone.spec.levels import Condition, identity, is_level
 
+Ends = tuple[float, float] | None
+"""Both ends of an interval; None: too few for one."""
 INTERVAL_ALPHA = 0.05
 """Rows describe: each interval holds the typical figure 95 times in 100 for itself."""
 APART_MAX = 0.25
@@ -94,7 +98,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
     response, service, unread = _latencies(run, used)
     goodput = _rate([trial.goodput_per_s for trial in used], used)
     throughput = _rate([trial.throughput_per_s for trial in used], used)
-    interval = _around(goodput, typical_interval([trial.goodput_per_s for trial in used]))
+    interval = _around(goodput, rate_interval(used, "goodput_per_s"))
     doubts = [*(_apart(used) if interval is None else []), *_warming(used)]
     slower = slower_than_usual(used, usual)
     elapsed_s = sum(trial.duration_s for trial in used)
@@ -114,7 +118,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         unmeasurable=_unmeasurable(response, used),
         blocks=len(used),
         goodput_interval=interval,
-        throughput_interval=_around(throughput, typical_interval([trial.throughput_per_s for trial in used])),
+        throughput_interval=_around(throughput, rate_interval(used, "throughput_per_s")),
         bottleneck=bottleneck_of(used),
         users=users_of(used[0]) if run.plan.scale != 1 else None,
         bound=bound,
@@ -157,7 +161,7 @@ def _empty_row(head: Mapping[str, Any], verdict: str) -> Row:
     )  # fmt: skip
 
 
-def _around(rate: float, interval: tuple[float, float] | None) -> tuple[float, float] | None:
+def _around(rate: float, interval: Ends) -> Ends:
     """The interval of the typical trial, as wide as it takes to hold the rate over all trials, too.
 
     A few slow trials draw the one down and leave the other where it was: printed side by side the rate would lie
@@ -166,7 +170,19 @@ def _around(rate: float, interval: tuple[float, float] | None) -> tuple[float, f
     return None if interval is None else (min(interval[0], rate), max(interval[1], rate))
 
 
-def typical_interval(rates: Sequence[float]) -> tuple[float, float] | None:
+def rate_interval(trials: Sequence[TrialRecord], metric: Literal["goodput_per_s", "throughput_per_s"]) -> Ends:
+    """The 95 % interval of a rate: by slices, where all trials were measured in rounds, else by trials."""
+    slices = row_slices(trials, metric)
+    if slices is None:
+        return typical_interval([getattr(trial, metric) for trial in trials])
+    try:
+        found = row_rate(*slices).goodput
+    except ValueError:
+        return None
+    return None if found.low is None or found.high is None else (found.low, found.high)
+
+
+def typical_interval(rates: Sequence[float]) -> Ends:
     """The 95 % interval of the typical rate of a trial; None from fewer than 6 trials.
 
     The signed-rank interval of the logarithms (`statistics.signed_rank`): trials are the replicates, since

@@ -5,7 +5,7 @@ The steps are those of one trial (`measurement.py`), each taken for all conditio
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from loadstone.conduct.measurement import Measurement, PreparedTrial, refused
 from loadstone.conduct.preload import preload
@@ -85,10 +85,10 @@ def observe_block(
 def _drive(
     steps: Measurement, block: RoundsBlock, prepared: Sequence[PreparedTrial], on_interval: OnIntervalOf
 ) -> list[Drive]:
-    """Drive all of them in rounds, with the monitors of each set of parts beside it."""
+    """Drive all of them in rounds, with the monitors in addition: they observe what all conditions share."""
     intervals: list[list[Interval]] = [[] for _ in prepared]
-    samples: dict[int, list[Sample]] = {}
-    sets = _sets(prepared)
+    samples: list[Sample] = []
+    ready = prepared[0].ready
 
     def take(place: int, interval: Interval) -> None:
         intervals[place].append(interval)
@@ -96,72 +96,32 @@ def _drive(
         steps.live.observe(interval)
         on_interval(place, interval)
 
-    with ExitStack() as held:
-        for number, ready in enumerate(sets.members):
-            collected = samples.setdefault(number, [])
-            others = [watch_of(other, ()).pids.values() for other in sets.members if other is not ready]
-            watch = replace(watch_of(ready, steps.cpus), in_turn=frozenset(pid for pids in others for pid in pids))
-            watched = steps.monitors(watch)
+    def deliver(observed: list[Sample]) -> None:
+        samples.extend(observed)
+        steps.live.sample(observed)
 
-            def deliver(observed: list[Sample], collected: list[Sample] = collected) -> None:
-                collected.extend(observed)
-                steps.live.sample(observed)
-
-            held.enter_context(Sampler(watched, deliver)).now()
-        records = steps.driver.drive_rounds([one.plan for one in prepared], _options(block, prepared, sets), take)
+    with Sampler(steps.monitors(watch_of(ready, steps.cpus)), deliver) as sampler:
+        sampler.now()
+        records = steps.driver.drive_rounds([one.plan for one in prepared], _options(block, ready), take)
     for one, record in zip(prepared, records, strict=True):
         one.offered = record.total.offered
     prepared[0].room.end()
     return [
-        Drive(one.planned.name, one.plan, record, intervals[place], samples[sets.number_of(one.ready)])
+        Drive(one.planned.name, one.plan, record, intervals[place], samples)
         for place, (one, record) in enumerate(zip(prepared, records, strict=True))
     ]
 
 
-@dataclass(frozen=True)
-class _Sets:
-    """The different sets of parts that the conditions of a block have."""
-
-    members: tuple[Ready, ...]
-
-    def number_of(self, ready: Ready) -> int:
-        return next(number for number, one in enumerate(self.members) if _same(one, ready))
-
-
-def _sets(prepared: Sequence[PreparedTrial]) -> _Sets:
-    found: list[Ready] = []
-    for one in prepared:
-        if not any(_same(one.ready, other) for other in found):
-            found.append(one.ready)
-    return _Sets(tuple(found))
-
-
-def _same(a: Ready, b: Ready) -> bool:
-    return _servers(a) == _servers(b)
-
-
-def _servers(ready: Ready) -> list[int]:
-    return [id(one) for one in ready.servers.values()]
-
-
-def _options(block: RoundsBlock, prepared: Sequence[PreparedTrial], sets: _Sets) -> RoundsOptions:
-    """What the driver needs beside the plans; each drive's own parts by their names, those of other sets by number."""
-    parts: list[dict[str, tuple[int, ...]]] = []
-    for one in prepared:
-        own = sets.number_of(one.ready)
-        pids = _pids(one.ready)
-        for number, other in enumerate(sets.members):
-            if number != own:
-                pids |= {f"{number}:{part}": ids for part, ids in _pids(other).items()}
-        parts.append(pids)
-    rounds = block.rounds
-    return RoundsOptions(slice_s=rounds.measured_s, settle_s=rounds.settle_s, orders=block.orders, parts=tuple(parts))
-
-
-def _pids(ready: Ready) -> dict[str, tuple[int, ...]]:
-    """Part -> its process; parts of many processes, which come and go, are left to the monitors."""
-    watch = watch_of(ready, ())
-    return {part: (pid,) for part, pid in watch.pids.items() if part not in watch.trees}
+def _options(block: RoundsBlock, ready: Ready) -> RoundsOptions:
+    """What the driver needs in addition to the plans. Parts of many processes, which come and go, are the monitors'."""
+    rounds, watch = block.rounds, watch_of(ready, ())
+    parts = {part: (pid,) for part, pid in watch.pids.items() if part not in watch.trees}
+    return RoundsOptions(
+        slice_s=rounds.measured_s,
+        settle_s=rounds.settle_s,
+        orders=block.orders,
+        parts=(parts,) * len(block.trials),
+    )
 
 
 def _companies(prepared: Sequence[PreparedTrial], drives: Sequence[Drive]) -> list[CompanyFacts | None]:
@@ -169,14 +129,14 @@ def _companies(prepared: Sequence[PreparedTrial], drives: Sequence[Drive]) -> li
     found: list[CompanyFacts | None] = []
     for here in prepared:
         shared = [
-            drive for other, drive in zip(prepared, drives, strict=True) if other is not here and _shares(here, other)
+            drive for other, drive in zip(prepared, drives, strict=True) if other is not here and _share(here, other)
         ]
         found.append(company_of(shared) if shared else None)
     return found
 
 
-def _shares(a: PreparedTrial, b: PreparedTrial) -> bool:
-    """Whether both load one server."""
+def _share(a: PreparedTrial, b: PreparedTrial) -> bool:
+    """Whether both load one server: conditions may have different targets."""
     return bool({id(one) for one in _loaded(a)} & {id(one) for one in _loaded(b)})
 
 

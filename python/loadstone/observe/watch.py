@@ -15,8 +15,6 @@ class Watch:
     """Those of them that work in many processes: all below the first one are observed together."""
     parked: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """Part of other conditions that is up -> its process ids."""
-    in_turn: frozenset[int] = frozenset()
-    """Processes of conditions that take turns with this one: their CPU is read at each change of slice."""
     complete: bool = True
     """Whether `pids` holds every part of the condition, so that all other processes are none of it."""
     cpus: tuple[int, ...] = ()

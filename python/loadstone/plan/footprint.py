@@ -100,8 +100,11 @@ def memory_of(trials: Iterable[PlannedTrial], server: str) -> Footprint:
         if trial.subjects:
             keys |= Footprint(grows=True)
         elif trial.target in (None, server) and PROTOCOLS[trial.plan.protocol].of_redis:
-            block = (trial.group, trial.block) if trial.in_rounds else (trial.name, trial.block)
-            together[block] = together.get(block, Footprint()) + _of_trial(trial)
+            if trial.in_rounds:
+                block = (trial.group, trial.block)
+                together[block] = together.get(block, Footprint()) + _of_trial(trial)
+            else:
+                keys |= _of_trial(trial)
     for stored in together.values():
         keys |= stored
     return sum(rows.values(), keys)

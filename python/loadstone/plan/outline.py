@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from loadstone.message import Message, message
 from loadstone.plan.design.conditions import table_conditions, tables_of_mode
+from loadstone.plan.design.groups import AS_WRITTEN
 from loadstone.plan.design.pairs import conditions_of, places
 from loadstone.plan.extent import extent
 from loadstone.plan.outline_parts import CrashOutline, crashes, parts
@@ -111,7 +112,7 @@ def _comparison(group: Group, comparison: Comparison, *, quick: bool) -> Compari
         trial_s=group.trial_s,
         overhead_s=group.overhead_s,
         slice_s=group.rounds.slice_s if group.rounds else None,
-        why_whole=group.whole_trials,
+        why_whole=None if group.whole_trials == AS_WRITTEN else group.whole_trials,
     )
     return ComparisonOutline(comparison.name, comparison.question, pairs, rules, comparison.note)
 

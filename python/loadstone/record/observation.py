@@ -80,8 +80,7 @@ class Observation:
         record = self.drive.record
         started_s = record.started_unix_ns / 1e9
         if record.slices:
-            server_cpus = self.placement.server_cpus if self.placement is not None else ()
-            return SlicedWindow(self.drive.samples, started_s, record.slices, record.cpus, server_cpus)
+            return SlicedWindow(self.drive.samples, started_s, record.slices, record.cpus)
         begin_s, end_s = (self.slices[0][0], self.slices[-1][1]) if self.slices else (0.0, 0.0)
         return Window(self.drive.samples, started_s + begin_s, started_s + end_s)
 

@@ -10,8 +10,6 @@ from loadstone.drive.outcome import CpuTimes, PartSlice, Slice
 from loadstone.observe.sample import Sample
 from loadstone.record.window import Window
 
-APART = ":"
-"""In the name of a part of another condition, which stands behind the number of its set."""
 _PERCENT = 100.0
 
 
@@ -24,16 +22,11 @@ class SlicedWindow(Window):
         started_s: float,
         slices: Sequence[Slice],
         cpus: Mapping[str, CpuTimes],
-        server_cpus: Sequence[int] = (),
     ) -> None:
-        """`started_s`: when the load began, since the epoch; `cpus`: what the CPUs did in all slices together.
-
-        `server_cpus`: those on which servers run; empty where that is not known.
-        """
+        """`started_s`: when the load began, since the epoch; `cpus`: what the CPUs did in all slices together."""
         super().__init__(samples, started_s + slices[0].begin_s, started_s + slices[-1].end_s)
         self._slices = slices
         self._cpus = cpus
-        self._server_cpus = server_cpus
         self._measured_s = sum(one.end_s - one.begin_s for one in slices)
 
     @property
@@ -43,7 +36,7 @@ class SlicedWindow(Window):
 
     def parts(self, metric: str) -> list[str]:
         """See `Window.parts`."""
-        own = {name for name in self._slices[0].parts if APART not in name} if metric == "cpu_s" else set()
+        own = self._slices[0].parts if metric == "cpu_s" else ()
         return sorted({*super().parts(metric), *own})
 
     def increase(self, part: str, metric: str) -> float | None:
@@ -80,16 +73,6 @@ class SlicedWindow(Window):
         if times is None:
             return None
         whole_s = times.busy_s + times.idle_s + times.steal_s
-        if metric == "others":
-            observed = super().mean(part, metric)
-            return None if observed is None else min(_PERCENT, observed + self._others_in_turn(part))
         if whole_s <= 0 or metric not in ("busy", "stolen"):
             return None
         return _PERCENT * (times.steal_s if metric == "stolen" else times.busy_s + times.steal_s) / whole_s
-
-    def _others_in_turn(self, part: str) -> float:
-        """What parts of conditions whose turn it was not took of a CPU of the servers, in per cent."""
-        if int(part.removeprefix("cpu")) not in self._server_cpus or not self._measured_s:
-            return 0.0
-        taken_s = sum(used.cpu_s or 0.0 for one in self._slices for name, used in one.parts.items() if APART in name)
-        return _PERCENT * taken_s / self._measured_s / len(self._server_cpus)

@@ -19,6 +19,7 @@ from loadstone.deploy.subjects.build import built, source_hash
 from loadstone.deploy.subjects.manifest import Manifest, read_manifest
 from loadstone.errors import UserError
 from loadstone.software.mariadb.local import MariaDbSettings
+from loadstone.software.postgresql.local import PostgresqlSettings
 from loadstone.spec.experiment import DataSpec, Experiment, StoredSpec, SubjectSpec
 
 ROOT = Path(__file__).parents[3]
@@ -122,8 +123,9 @@ def test_what_the_documentation_shows_is_right() -> None:
     assert [into.server for into in DataSpec.model_validate(posts).into] == ["mariadb", "redis"]
     (stored,) = [block["workload"]["stored"] for block in parts if "stored" in block.get("workload", {})]
     assert all(StoredSpec.model_validate(one) for one in stored)
-    (servers,) = [block["servers"] for block in parts if "servers" in block]
+    servers = {name: one for block in parts for name, one in block.get("servers", {}).items()}
     assert MariaDbSettings.model_validate(servers["mariadb"]).limits.cpu == 1.0
+    assert PostgresqlSettings.model_validate(servers["postgresql"]).limits.cpu == 1.0
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "subjects").glob("*/subject.yaml")), ids=lambda path: path.parent.name)

@@ -160,7 +160,19 @@ def test_a_check_that_failed_leaves_no_ratio() -> None:
     check = CheckResult(name="generator CPU", verdict="invalid", measured=97.2, limit=85, unit="%", reason="Too hot.")
     found = refused(check, 12, SETTINGS)
     assert verdict_text(found) == "INVALID: generator CPU, measured 97.2 %, limit 85 %"
-    known = {"kind", "a", "b", "larger_is_faster", "margin", "blocks", "blocks_min", "refusal", "metric", "quick"}
+    known = {
+        "kind",
+        "a",
+        "b",
+        "larger_is_faster",
+        "margin",
+        "blocks",
+        "blocks_min",
+        "refusal",
+        "metric",
+        "quick",
+        "unit",
+    }
     assert (found.kind, found.blocks, found.refusal) == ("invalid", 12, check)
     assert (found.a, found.b) == (Side(name="jedis"), Side(name="lettuce"))
     assert found.model_fields_set <= known, "no figure beside the blocks"

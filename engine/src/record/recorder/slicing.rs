@@ -156,7 +156,8 @@ impl Recorder {
         if let Some(Slicing { aside, batch, .. }) = &mut self.slicing {
             for (data, phase, place) in [(&mut self.current, Phase::Drain, 0), (aside, Phase::Measure, 1)] {
                 (data.phase, data.place) = (phase, (*batch, place));
-                (data.start_ns, data.end_ns, data.gaps_ns) = (0, 0, 0);
+                // It has not begun, and may not before it is delivered.
+                (data.start_ns, data.end_ns, data.gaps_ns) = (u64::MAX, 0, 0);
                 (data.cpu_ns, data.gauges) = (0, Gauges::default());
             }
         }

@@ -32,6 +32,20 @@ def pair_slices(blocks: Sequence[PairBlock], metric: str) -> PairSlices:
     return PairSlices(*_done(a, metric), *_done(b, metric))
 
 
+def row_slices(trials: Sequence[TrialRecord], metric: str) -> tuple[Floats, Floats, Floats] | None:
+    """Operations, seconds and begins (on one clock) of all slices of a condition, in the order of time.
+
+    None where one of its trials was measured in one stretch.
+    """
+    found = [(trial.started_unix_ns / 1e9, list(_slices(trial).values())) for trial in trials]
+    if not found or not all(slices for _, slices in found):
+        return None
+    ordered = sorted(found, key=lambda one: one[0])
+    begins_s = [started_s + one["begin_s"] for started_s, slices in ordered for one in slices]
+    done, seconds = _done([one for _, slices in ordered for one in slices], metric)
+    return done, seconds, np.array(begins_s, dtype=np.float64)
+
+
 def firsts(blocks: Sequence[PairBlock]) -> list[bool]:
     """Whether A was first, round by round."""
     return [a["position"] < b["position"] for block in blocks for a, b in _of_block(block)]

@@ -26,6 +26,9 @@ from loadstone.spec.experiment import Comparison, Experiment, usual_margin
 from loadstone.spec.levels import identity
 from loadstone.spec.units import duration_s, margin_share
 
+AS_WRITTEN = message("whole_trials.as_written")
+"""The experiment itself says that whole trials are compared."""
+
 
 @dataclass(frozen=True)
 class DesignOfMode:
@@ -95,7 +98,7 @@ def _compared(
     metric = comparison.metric or experiment.primary_metric
     conditions = tuple({identity(condition): condition for condition in conditions_of(pairs)}.values())
     margin = usual_margin(metric) if comparison.margin is None else margin_share(comparison.margin)
-    off = None if design.rounds else message("whole_trials.as_written")
+    off = None if design.rounds else AS_WRITTEN
     why_whole = off or why_whole_trials(metric, conditions, made)
     if why_whole is None:
         return _in_rounds(comparison.name, metric, margin, conditions, pairs, design)

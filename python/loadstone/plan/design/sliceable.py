@@ -10,8 +10,6 @@ from loadstone.spec.levels import identity
 
 SLICED_METRICS = frozenset({"goodput_per_s", "throughput_per_s"})
 """A peak is that of a whole second; latencies are compared at one rate, and not at full speed."""
-SERVERS_MAX = 8
-"""So many different servers may be up at one time for a comparison."""
 
 
 def why_whole_trials(metric: str, conditions: Iterable[Condition], made: Mapping[str, Parts]) -> Message | None:
@@ -29,8 +27,8 @@ def why_whole_trials(metric: str, conditions: Iterable[Condition], made: Mapping
         return message("whole_trials.subject")
     if any(one.deployment.stored for one in parts):
         return message("whole_trials.counted")
-    if len({repr(one.deployment.servers) for one in parts}) > SERVERS_MAX:
-        return message("whole_trials.servers", most=SERVERS_MAX)
+    if len({repr(one.deployment.servers) for one in parts}) > 1:
+        return message("whole_trials.servers")
     return _of_plans([one.plan for one in parts])
 
 

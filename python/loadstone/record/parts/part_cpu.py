@@ -82,7 +82,7 @@ def connections_by_third(
         if metric is None:
             continue
         reported = [sample for sample in samples if (sample.part, sample.metric) == (part, metric)]
-        step_s = window.length_s / 3
+        step_s = (window.end_s - window.start_s) / 3
         thirds = [
             Window(reported, window.start_s + number * step_s, window.start_s + (number + 1) * step_s).mean(
                 part, metric

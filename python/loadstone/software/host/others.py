@@ -59,7 +59,7 @@ class OthersMonitor:
         """One for the host; none where it could not distinguish a part of the condition from other programs."""
         if not watch.cpus or not watch.complete or not process_table.pids():
             return []
-        return [cls(watch.cpus, {*watch.pids.values(), *watch.in_turn}, watch.parked)]
+        return [cls(watch.cpus, set(watch.pids.values()), watch.parked)]
 
     def sample(self, unix_s: float) -> Iterator[Sample]:
         """Shares since they were last reported."""

@@ -73,7 +73,9 @@ _WHOLE_TRIALS = {
     "whole_trials.metric": "{metric} needs whole trials",
     "whole_trials.subject": "an application's collections and compilations last longer than a slice",
     "whole_trials.counted": "what a condition stored is counted, which takes a server of its own",
-    "whole_trials.servers": "more than {most} different servers would have to be up at one time",
+    "whole_trials.servers": (
+        "they differ in their servers: what one does in the background would fall into the slices of another"
+    ),
     "whole_trials.ramp_up": "a ramp-up has a beginning of its own",
     "whole_trials.warm_up": "the conditions differ in their warm-up",
     "whole_trials.exactly_once": "each key is used once, and then there are no more",
@@ -226,9 +228,9 @@ ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "plan_crash_left_out": "{name}: not in this run",
     "plan_crash_of_user": "{name}: not in this run ({server} is yours, and is never killed)",
     "prospect_of": "{name}: {prospect}",
-    "prospect_few_blocks": "{blocks} blocks are too few for a verdict; at least {needed} are needed",
-    "prospect_late_look": "the budget may end before its first look, after {blocks} blocks",
-    "prospect_many_pairs": "{blocks} blocks are too few for {pairs} pairs",
+    "prospect_few_blocks": "{blocks} {unit}s are too few for a verdict; at least {needed} are needed",
+    "prospect_late_look": "the budget may end before its first look, after {blocks} {unit}s",
+    "prospect_many_pairs": "{blocks} {unit}s are too few for {pairs} pairs",
     "prospect_by_spread": "what it can detect depends on the spread of {metric}, which the first look will show",
     "prospect_guess": _guess,
 }
