@@ -12,7 +12,7 @@ from loadstone.judge.verdict import BlockPoint
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import TIP, Chart, Values, either, make, named, tip
+from loadstone.report.charts.chart import TIP, Chart, Values, either, layer, make, named, tip
 from loadstone.report.charts.percent_axis import percent_axis, reach
 
 _COLUMNS = 3
@@ -49,7 +49,7 @@ def blocks_chart(family: Family, analysis: Analysis) -> Chart | None:
         "Block by block",
         _caption(data["points"], len(family.comparisons) - len(panels)),
         f"The ratio of every block, in the order of time, for {len(panels)} pairs.",
-        alt.concat(*pictures, columns=_COLUMNS, spacing={"row": 22, "column": 26}),
+        {"concat": pictures, "columns": _COLUMNS, "spacing": {"row": 22, "column": 26}},
         data,
         family=family,
     )
@@ -165,8 +165,8 @@ def _panel(number: int, comparison: Comparison, low: float, high: float, points:
     if any(point["beyond"] for point in points if point["pair"] == number):
         ring: dict[str, Any] = {"size": 190, "strokeWidth": 1.6, "color": theme.SERIES[1], "aria": True}
         layers.append(base.transform_filter("datum.beyond").mark_point(**ring).encode(description=TIP))
-    title = alt.Title(verdicts.title(comparison), limit=290, offset=6, fontSize=11.5)
-    return alt.layer(*layers).properties(width=255, height=110, title=title)
+    title = {"text": verdicts.title(comparison), "limit": 290, "offset": 6, "fontSize": 11.5}
+    return layer(*layers, width=255, height=110, title=title)
 
 
 def _legend(points: Values, shapes: dict[str, str]) -> alt.Legend | None:

@@ -63,6 +63,23 @@ def named(name: str) -> alt.Chart:
     return alt.Chart(alt.NamedData(name=name))
 
 
+Picture = alt.TopLevelMixin | dict[str, Any]
+"""What Altair makes, or its specification already."""
+
+
+def layer(*marks: Picture, **properties: Any) -> dict[str, Any]:
+    """Marks over each other. (`alt.layer` copies all of them several times, which takes seconds.)"""
+    return {"layer": [specification(mark) for mark in marks], **properties}
+
+
+def specification(picture: Picture) -> dict[str, Any]:
+    """The picture as Vega-Lite, without the theme, which comes when it is drawn."""
+    if isinstance(picture, dict):
+        return picture
+    spec = picture.to_dict(validate=False)
+    return {key: value for key, value in spec.items() if key not in ("$schema", "config")}
+
+
 def fixed(channel: Any, value: object) -> Any:
     """A place or a look that is the same for all marks. (`alt.value` would be matched against the schema.)"""
     return channel(value)
@@ -92,11 +109,11 @@ def make(
     heading: str,
     caption: str,
     alt_text: str,
-    picture: alt.TopLevelMixin,
+    picture: Picture,
     data: dict[str, Values],
     table: ResultTable | None = None,
     family: Family | None = None,
-    narrow: alt.TopLevelMixin | None = None,
+    narrow: Picture | None = None,
 ) -> Chart:
     """A `Chart` of an Altair picture, of one table, of one family of comparisons, or of the whole run.
 
@@ -115,15 +132,9 @@ def make(
         heading=heading,
         caption=caption,
         alt_text=alt_text,
-        spec=_spec(picture, data),
+        spec={**specification(picture), "datasets": data},
         kind=kind,
         table=table.name if table else "",
         family=family.name if family else "",
-        narrow={**_spec(narrow, data), "padding": theme.MARGINS_NARROW} if narrow else None,
+        narrow=narrow and {**specification(narrow), "datasets": data, "padding": theme.MARGINS_NARROW},
     )
-
-
-def _spec(picture: alt.TopLevelMixin, data: dict[str, Values]) -> dict[str, Any]:
-    spec = picture.to_dict(validate=False)
-    spec.pop("config", None)
-    return {**spec, "datasets": data}

@@ -8,7 +8,7 @@ from loadstone.analyse.model import Analysis, TrialView
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import TIP, Chart, make, named
+from loadstone.report.charts.chart import TIP, Chart, layer, make, named
 from loadstone.report.summary import check_title, figure, trials_by_condition
 
 _TRIALS_MAX = 60
@@ -45,7 +45,7 @@ def checks_chart(analysis: Analysis) -> Chart | None:
     )
 
 
-def _matrix(columns: list[str], rows: list[str]) -> alt.TopLevelMixin:
+def _matrix(columns: list[str], rows: list[str]) -> dict[str, Any]:
     """A small mark where a check was passed; a large one, with its reason, where it was not."""
     kinds = list(_SEVERITY)
     base = named("checks").encode(
@@ -64,8 +64,7 @@ def _matrix(columns: list[str], rows: list[str]) -> alt.TopLevelMixin:
     others = base.transform_filter("datum.verdict !== 'valid'").mark_point(
         filled=True, opacity=1, size=80, strokeWidth=2, aria=True
     )
-    picture = alt.layer(passed, others.encode(description=TIP))
-    return picture.properties(width=alt.Step(30), height=alt.Step(17))
+    return layer(passed, others.encode(description=TIP), width={"step": 30}, height={"step": 17})
 
 
 def _cell(row: str, name: str, views: list[TrialView]) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from loadstone.judge.verdict import DECIDED, Verdict, VerdictKind
 from loadstone.report import format as fmt
 from loadstone.report import verdicts
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import TIP, Chart, Values, fixed, make, named, tip
+from loadstone.report.charts.chart import TIP, Chart, Values, fixed, layer, make, named, tip
 from loadstone.report.charts.percent_axis import percent_axis, reach
 from loadstone.report.glossary import VERDICT_TERMS
 from loadstone.report.text.english.metrics import metric_text
@@ -167,7 +167,7 @@ def _picture(family: Family, pairs: Values, low: float, high: float) -> Any:
     )
     layers = [*_lines(base, pairs, scale, axis, 0), hollow, said, *_headings(scale, _WIDTH)]
     room = {**theme.MARGINS, "right": _ROOM}
-    return alt.layer(*layers).properties(width=_WIDTH, height=alt.Step(_ROW), padding=room)
+    return layer(*layers, width=_WIDTH, height={"step": _ROW}, padding=room)
 
 
 def _narrow_picture(family: Family, pairs: Values, low: float, high: float) -> Any:
@@ -189,7 +189,7 @@ def _narrow_picture(family: Family, pairs: Values, low: float, high: float) -> A
         said.encode(x=fixed(alt.XValue, 0), text="said_narrow:N"),
         *_headings(scale, _NARROW),
     ]
-    return alt.layer(*layers).properties(width=_NARROW, height=alt.Step(_NARROW_ROW + below))
+    return layer(*layers, width=_NARROW, height={"step": _NARROW_ROW + below})
 
 
 def _lines(base: alt.Chart, pairs: Values, scale: alt.Scale, axis: alt.Axis, shift: float) -> list[alt.Chart]:

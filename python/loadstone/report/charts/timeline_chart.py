@@ -11,11 +11,11 @@ import altair as alt
 from loadstone.analyse.model import Analysis, TimelinePoint
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import TIP, Chart, Values, either, fixed, make, named
+from loadstone.report.charts.chart import TIP, Chart, Values, either, fixed, layer, make, named
 from loadstone.report.charts.durations import duration_axis, duration_scale
 from loadstone.report.tables.rates import Rate, rate_of_run
 
-Panel = alt.LayerChart | alt.FacetChart
+Panel = dict[str, Any]
 
 _POINTS_MAX = 600
 """More seconds than this are averaged, so that a long run still makes a picture of one screen."""
@@ -51,7 +51,7 @@ def timeline_chart(analysis: Analysis) -> Chart | None:
         "The run, second by second",
         _caption(step, trials),
         f"{rate.unit}, P99 and CPU of each part over {fmt.rough_time(length_s)} and {len(trials)} trials.",
-        alt.vconcat(*panels, spacing=16).resolve_scale(x="shared", color="independent"),
+        {"vconcat": panels, "spacing": 16, "resolve": {"scale": {"x": "shared", "color": "independent"}}},
         {"seconds": seconds, "cpu": cpu, "trials": trials, "one": [{"share": 1}]},
     )
 
@@ -154,7 +154,7 @@ def _backdrop(x: alt.X) -> list[alt.Chart]:
 
 
 def _panel(x: alt.X, lines: list[alt.Chart], height: int) -> Panel:
-    return alt.layer(*_backdrop(x), *lines).properties(width=theme.WIDTH, height=height)
+    return layer(*_backdrop(x), *lines, width=theme.WIDTH, height=height)
 
 
 def _rates(rate: Rate) -> Panel:
