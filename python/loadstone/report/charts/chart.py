@@ -136,5 +136,5 @@ def make(
         kind=kind,
         table=table.name if table else "",
         family=family.name if family else "",
-        narrow=narrow and {**specification(narrow), "datasets": data, "padding": theme.MARGINS_NARROW},
+        narrow=None if narrow is None else {**specification(narrow), "datasets": data, "padding": theme.MARGINS_NARROW},
     )
