@@ -1,5 +1,8 @@
 """Whether this machine has ports for the connections that a run needs, before anything is started."""
 
+from collections import Counter
+from collections.abc import Iterable
+
 from loadstone.errors import UserError
 from loadstone.machine.local_ports import WIDEN, local_ports
 from loadstone.plan.drive_plan import Closed, Plan
@@ -15,12 +18,21 @@ def check_local_ports(run_plan: RunPlan) -> None:
     ports = local_ports()
     if ports is None:
         return
-    needed = max((connections_to_one(trial) for trial in run_plan.every_trial), default=0)
+    needed = connections_at_once(run_plan.every_trial)
     if needed > ports.count:
         raise UserError(
             f"workload.pool.connections: {needed:,} connections to one address need as many local ports, and this "
             f"machine has {ports.label}; use fewer connections, or {WIDEN}"
         )
+
+
+def connections_at_once(trials: Iterable[PlannedTrial]) -> int:
+    """The most connections that are open to one address: trials in rounds have theirs open all together."""
+    together: Counter[object] = Counter()
+    for trial in trials:
+        place = (trial.group, trial.block) if trial.in_rounds else trial.name
+        together[place] += connections_to_one(trial)
+    return max(together.values(), default=0)
 
 
 def connections_to_one(trial: PlannedTrial) -> int:
