@@ -13,7 +13,7 @@ from tests.end_to_end.conftest import PATIENCE_S, Done, Lab
 
 HOSTILE = "Is it \\e[31mred\\e]52;c;AAAA\\a and \\u202eback\\u009b2J?"
 OBEYED = set("\x1b\x07\r\u202e\x9b\x00")
-SPACE_BLOCKS = 500
+SPACE_BLOCKS = 110
 """Of 512 bytes: every file of a run fits but its page."""
 
 
