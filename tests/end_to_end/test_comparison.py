@@ -109,15 +109,15 @@ def test_what_a_redis_alone_does_takes_turns_and_every_count_is_exact(lab: Lab) 
         assert sum(one["completed"] for one in drive["slices"]) == sum(
             one["window_completed"] for one in drive["operations"].values()
         )
-        assert all(one["parts"]["redis"]["cpu_s"] > 0 for one in drive["slices"])
+        assert sum(one["parts"]["redis"]["cpu_s"] for one in drive["slices"]) > 0
     first, second = (trial for trial in found if trial["block"] == 1)
     turns = sorted(
         (one["begin_s"], one["drained_s"]) for trial in (first, second) for one in trial["facts"]["drive"]["slices"]
     )
     assert all(drained <= begin for (_, drained), (begin, _) in pairwise(turns)), "never both at one time"
     (verdict,) = looks(lab)[-1]["verdicts"]
-    assert verdict["estimate"] is not None
-    assert "(after 32 rounds)" in done.err or verdict["kind"] == "undecided"
+    assert verdict["estimate"] is not None or verdict["check"] in ("gain", "warm_up"), "four users may leave both idle"
+    assert "(after 32 rounds)" in done.err
 
 
 def test_a_missed_objective_is_status_1_and_named(lab: Lab) -> None:
