@@ -60,28 +60,19 @@ def _prospects(run_plan: RunPlan) -> dict[str, Message]:
 
 def _shortcoming(group: Group, last_blocks: int | None) -> Message | None:
     """Why a comparison may get no verdict; None if it should."""
-    most, needed = _replicates(group, group.looks[-1]), BLOCKS_MIN if group.rounds is None else ROUNDS_MIN
+    most, needed = group.replicates(group.looks[-1]), BLOCKS_MIN if group.rounds is None else ROUNDS_MIN
     if most < needed:
-        return message("prospect_few_blocks", blocks=most, needed=needed, unit=_unit(group))
+        return message("prospect_few_blocks", blocks=most, needed=needed, unit=group.unit)
     if last_blocks is None:
-        return message("prospect_late_look", blocks=_replicates(group, group.looks[0]), unit=_unit(group))
+        return message("prospect_late_look", blocks=group.replicates(group.looks[0]), unit=group.unit)
     if group.metric in RATES and _detectable(group, group.looks[0]) is None:
         return message(
             "prospect_many_pairs",
-            blocks=_replicates(group, group.looks[0]),
+            blocks=group.replicates(group.looks[0]),
             pairs=len(group.pairs),
-            unit=_unit(group),
+            unit=group.unit,
         )
     return None
-
-
-def _unit(group: Group) -> str:
-    return "block" if group.rounds is None else "round"
-
-
-def _replicates(group: Group, blocks: int) -> int:
-    """How often so many blocks compare: once each, or once a round."""
-    return blocks if group.rounds is None else group.rounds.upto(blocks)
 
 
 def _guess(group: Group, last_blocks: int) -> Message:
@@ -92,11 +83,11 @@ def _guess(group: Group, last_blocks: int) -> Message:
     further = last_blocks > first_blocks
     return message(
         "prospect_guess",
-        first_blocks=_replicates(group, first_blocks),
+        first_blocks=group.replicates(first_blocks),
         first_share=_detectable(group, first_blocks),
-        last_blocks=_replicates(group, last_blocks),
+        last_blocks=group.replicates(last_blocks),
         last_share=_detectable(group, last_blocks) if further else None,
-        unit=_unit(group),
+        unit=group.unit,
     )
 
 
@@ -106,7 +97,7 @@ def _detectable(group: Group, blocks: int) -> float | None:
 
     spread = expected_spread(group.trial_s) if group.rounds is None else EXPECTED_SPREAD
     alpha = level(group.sequential, group.rounds is not None) / len(group.pairs)
-    log_ratio = detectable_effect(_replicates(group, blocks), spread, alpha)
+    log_ratio = detectable_effect(group.replicates(blocks), spread, alpha)
     return None if log_ratio is None else math.expm1(log_ratio)
 
 

@@ -96,14 +96,13 @@ def _forecast(judged: Sequence[JudgedPair], group: Group, blocks: int) -> Messag
     undecided = [(evidence, pair) for pair, evidence, verdict in judged if verdict.kind == "undecided"]
     known = [(evidence.spread or 0.0, evidence, pair) for evidence, pair in undecided if blocks >= group.blocks_min]
     next_look = next((look for look in group.looks if look > blocks), None)
-    next_blocks = next_look and (group.rounds.upto(next_look) if group.rounds is not None else next_look)
-    if not known or next_blocks is None:
+    if not known or next_look is None:
         return None
     spread, evidence, pair = max(known, key=lambda one: one[0])
     if not spread:
         return None
     settings = pair.settings
-    return forecast(next_blocks, spread, settings.interval_alpha, evidence.outliers, settings.unit)
+    return forecast(group.replicates(next_look), spread, settings.interval_alpha, evidence.outliers, settings.unit)
 
 
 def _needs_blocks(judged: JudgedPair) -> bool:

@@ -231,8 +231,7 @@ class Campaign:
         self._add_look(group, blocks, verdicts, stop=reason != "go on", reason=reason)
         self._report_decided()
         names = pair_names(self.experiment, group.name, group.pairs)
-        done = blocks if group.rounds is None else group.rounds.upto(blocks)
-        self.progress.look(group.name, done, reason, outcome.verdicts, names)
+        self.progress.look(group.name, group.replicates(blocks), reason, outcome.verdicts, names)
         if reason == "go on" and outcome.forecast is not None:
             self.progress.forecast(group.name, outcome.forecast)
         return reason == "go on"
@@ -263,7 +262,7 @@ class Campaign:
         name = passes.group.name
         if passes.group.rounds is not None:
             place = _place_of_rounds(passes.group.rounds, name, block)
-            records = self._rounds(passes, block, place)
+            records = self._rounds(passes, passes.group.rounds, block, place)
         else:
             place = f"{name}: warm-up block" if block == WARM_BLOCK else f"{name}: block {block}, look at {target}"
             records = (self._trial(planned, place) for planned in passes.pending(block))
@@ -273,7 +272,7 @@ class Campaign:
                 self.progress.finished(record.verdict, _reasons(record), in_block=True)
         self.progress.block(place)
 
-    def _rounds(self, passes: Passes, block: int, place: str) -> Iterable[TrialRecord]:
+    def _rounds(self, passes: Passes, rounds: Rounds, block: int, place: str) -> Iterable[TrialRecord]:
         """A block of rounds, whole: what an interruption left of it does not count."""
         trials, group = passes.begin_whole(block), passes.group
         self.progress.left(*self._left())
@@ -281,7 +280,6 @@ class Campaign:
         for planned in trials:
             self._prepared |= preparation(planned).keys()
         places = {identity(planned.condition): number for number, planned in enumerate(trials)}
-        rounds = group.rounds or Rounds(())
         orders = round_orders(group, self.run_plan.seed, block, rounds.of(block))
         numbered = tuple(tuple(places[identity(condition)] for condition in order) for order in orders)
         return self.conductor.run_rounds(RoundsBlock(trials, numbered, rounds), self._show)

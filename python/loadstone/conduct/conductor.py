@@ -68,11 +68,7 @@ class Conductor:
         with self.measurement.prepare(planned, ready) as prepared:
             record = self._record(prepared, writer, on_interval, started_unix_ns)
         written = self._written(writer, record)
-        if any(check.name == "restarted" and check.verdict == "invalid" for check in written.checks):
-            prepare_again(ready)
-        prepared.room.require()
-        if prepared.gone is not None:
-            raise prepared.gone
+        _require_undisturbed([written], [prepared])
         return written
 
     def run_rounds(self, block: RoundsBlock, on_interval: OnInterval) -> list[TrialRecord]:
@@ -93,13 +89,7 @@ class Conductor:
         with prepared_block(self.measurement, block, ready) as prepared:
             records = self._records(block, prepared, writers, on_interval, started_unix_ns)
         written = self._all_written(writers, records)
-        if any(check.name == "restarted" and check.verdict == "invalid" for one in written for check in one.checks):
-            for one in ready:
-                prepare_again(one)
-        for trial in prepared:
-            trial.room.require()
-            if trial.gone is not None:
-                raise trial.gone
+        _require_undisturbed(written, prepared)
         return written
 
     def _ready(self, planned: PlannedTrial) -> Ready:
@@ -191,3 +181,19 @@ class Conductor:
     def _all_written(self, writers: Sequence[TrialWriter], records: Sequence[TrialRecord]) -> list[TrialRecord]:
         """See `_written`."""
         return [self._written(writer, record) for writer, record in zip(writers, records, strict=True)]
+
+
+def _require_undisturbed(written: Sequence[TrialRecord], prepared: Sequence[PreparedTrial]) -> None:
+    """After trials were recorded: parts that others started again are prepared again.
+
+    Raises:
+        OutOfRoom: a server that is not ours lost something.
+        ServerGone: keys could not be removed, since a server that is not ours does not answer.
+    """
+    if any(check.name == "restarted" and check.verdict == "invalid" for one in written for check in one.checks):
+        for trial in prepared:
+            prepare_again(trial.ready)
+    for trial in prepared:
+        trial.room.require()
+        if trial.gone is not None:
+            raise trial.gone

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from loadstone import _engine
 from loadstone.drive.outcome import DriveRecord, Interval, read_interval, read_record
@@ -9,6 +10,8 @@ from loadstone.drive.rounds import OnIntervalOf, RoundsOptions
 from loadstone.errors import DriveFailed, UserError
 from loadstone.machine import steady_clock
 from loadstone.plan.drive_plan import Plan
+
+Running = TypeVar("Running", _engine.Engine, _engine.Rounds)
 
 NOISE_NS = 10_000_000
 """The wall clock may be slowed or hurried by so much without anybody having set it."""
@@ -54,14 +57,7 @@ class NativeDriver:
     def drive(self, share: Plan, on_interval: Callable[[Interval], None]) -> DriveRecord:
         """See `Driver.drive`."""
         ahead_ns = _ahead_of_wall_ns()
-        try:
-            engine = _engine.Engine(share.model_dump_json())
-            engine.start()
-        except (ValueError, ConnectionError) as error:
-            raise DriveFailed(f"driver: {error}") from None
-        self._engine = engine
-        if self._stopped.is_set():
-            engine.stop()
+        engine = self._started(lambda: _engine.Engine(share.model_dump_json()))
         while not engine.finished():
             text = engine.next_interval(POLL_S)
             if text is not None:
@@ -74,14 +70,8 @@ class NativeDriver:
     ) -> list[DriveRecord]:
         """See `Driver.drive_rounds`."""
         ahead_ns = _ahead_of_wall_ns()
-        try:
-            engine = _engine.Rounds([share.model_dump_json() for share in shares], rounds.model_dump_json())
-            engine.start()
-        except (ValueError, ConnectionError) as error:
-            raise DriveFailed(f"driver: {error}") from None
-        self._engine = engine
-        if self._stopped.is_set():
-            engine.stop()
+        plans = [share.model_dump_json() for share in shares]
+        engine = self._started(lambda: _engine.Rounds(plans, rounds.model_dump_json()))
         try:
             while not engine.finished():
                 delivered = engine.next_interval(POLL_S)
@@ -94,6 +84,18 @@ class NativeDriver:
         finally:
             self._engine = None
         return [_record(engine.result(number), ahead_ns) for number in range(len(shares))]
+
+    def _started(self, make: Callable[[], Running]) -> Running:
+        """The engine, driving; it ends at once where the driver was stopped before. Raises DriveFailed."""
+        try:
+            engine = make()
+            engine.start()
+        except (ValueError, ConnectionError) as error:
+            raise DriveFailed(f"driver: {error}") from None
+        self._engine = engine
+        if self._stopped.is_set():
+            engine.stop()
+        return engine
 
     def stop(self) -> None:
         """See `Driver.stop`. Later drives of this driver stop at once, too."""

@@ -106,7 +106,7 @@ def _comparison(group: Group, comparison: Comparison, *, quick: bool) -> Compari
         "plan_rules",
         metric=group.metric,
         margin=group.margin,
-        looks=[group.rounds.upto(look) for look in group.looks] if group.rounds else list(group.looks),
+        looks=[group.replicates(look) for look in group.looks],
         stops=group.sequential and len(group.looks) > 1,
         trials=len(group.conditions),
         trial_s=group.trial_s,

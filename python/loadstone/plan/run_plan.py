@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from loadstone.message import Message
 from loadstone.plan.drive_plan import Closed, Open, Plan
@@ -73,6 +74,15 @@ class Group:
     """How its blocks are measured in rounds of slices; None: trial after trial."""
     whole_trials: Message | None = None
     """Why it is compared by whole trials; None where it is measured in rounds, or compares nothing."""
+
+    @property
+    def unit(self) -> Literal["block", "round"]:
+        """What gives one ratio of a pair."""
+        return "block" if self.rounds is None else "round"
+
+    def replicates(self, blocks: int) -> int:
+        """How many ratios of a pair so many blocks give: one each, or one a round."""
+        return blocks if self.rounds is None else self.rounds.upto(blocks)
 
     @property
     def blocks_min(self) -> int:
