@@ -1,0 +1,28 @@
+package loadstone.driver.record;
+
+import java.util.Arrays;
+import loadstone.driver.load.Phase;
+
+/** What happened in one interval, by operation. The histograms hold correct replies of its own phase. */
+final class IntervalData {
+  final Phase phase;
+  final Tally[] tallies;
+  final Latencies[] response;
+  final Latencies[] service;
+
+  IntervalData(Phase phase, int operations) {
+    this.phase = phase;
+    tallies = new Tally[operations];
+    Arrays.setAll(tallies, operation -> new Tally());
+    response = Latencies.empty(operations);
+    service = Latencies.empty(operations);
+  }
+
+  void add(IntervalData other) {
+    for (int operation = 0; operation < tallies.length; operation++) {
+      tallies[operation].add(other.tallies[operation]);
+      response[operation].add(other.response[operation]);
+      service[operation].add(other.service[operation]);
+    }
+  }
+}

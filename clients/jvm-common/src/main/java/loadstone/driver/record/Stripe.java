@@ -1,0 +1,203 @@
+package loadstone.driver.record;
+
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.IdentityHashMap;
+import java.util.Set;
+import loadstone.driver.client.CallFailed;
+import loadstone.driver.load.Phase;
+import loadstone.driver.load.Timeline;
+
+/**
+ * What some of the callers observe: each caller records into one stripe, under its lock, which few others use. Once it
+ * is closed nothing more is recorded, and nothing more may be sent.
+ */
+public final class Stripe {
+  private final Timeline timeline;
+  private final Enough enough;
+  private IntervalData current;
+  /** Of phases that have ended, and that were not taken yet. */
+  private final Deque<IntervalData> ended = new ArrayDeque<>();
+  private boolean isClosed;
+  private final Set<Task> earlier = Collections.newSetFromMap(new IdentityHashMap<>());
+  final Measured[] measured;
+  final Tally total = new Tally();
+  final long[] commandsSent;
+  final long[] commandsReplied;
+  final Latencies poolWait = new Latencies();
+  final Latencies scheduleLag = new Latencies();
+  long overflowed;
+  /** When a reply came last, whatever it was. */
+  private volatile long lastReplyNs;
+
+  Stripe(Timeline timeline, int operations, int commands, Enough enough) {
+    this.timeline = timeline;
+    this.enough = enough;
+    current = new IntervalData(Phase.RAMP_UP, operations);
+    measured = new Measured[operations];
+    Arrays.setAll(measured, operation -> new Measured());
+    commandsSent = new long[commands];
+    commandsReplied = new long[commands];
+    lastReplyNs = timeline.originNs();
+  }
+
+  /** An operation is due. False if the drive is over. */
+  public synchronized boolean offered(Task task) {
+    if (isClosed) {
+      return false;
+    }
+    total.offered++;
+    at(task.pickedUpNs).tallies[task.request.operation()].offered++;
+    if (task.member == Phase.MEASURE) {
+      measured(task).tally.offered++;
+      note(scheduleLag, task.pickedUpNs - task.intendedNs);
+    } else {
+      earlier.add(task);
+    }
+    return true;
+  }
+
+  /** Too many others wait for a connection. */
+  public synchronized void dropped(Task task) {
+    if (isClosed) {
+      return;
+    }
+    total.dropped++;
+    at(task.pickedUpNs).tallies[task.request.operation()].dropped++;
+    if (task.member == Phase.MEASURE) {
+      measured(task).tally.dropped++;
+    }
+    earlier.remove(task);
+  }
+
+  /** An operation has its connection, or will get none. False if the drive is over: nothing of it may be sent. */
+  public synchronized boolean sent(Task task, long nowNs) {
+    if (isClosed) {
+      return false;
+    }
+    task.sentNs = nowNs;
+    total.sent++;
+    at(nowNs).tallies[task.request.operation()].sent++;
+    if (task.member == Phase.MEASURE) {
+      measured(task).tally.sent++;
+      note(poolWait, nowNs - task.intendedNs);
+    }
+    return true;
+  }
+
+  /** A command is about to be sent. False if the drive is over: it must not be. */
+  public synchronized boolean commandSent(int name) {
+    commandsSent[name] += isClosed ? 0 : 1;
+    return !isClosed;
+  }
+
+  /** A command's reply came. False if the drive is over. */
+  public synchronized boolean commandReplied(int name, long nowNs) {
+    commandsReplied[name] += isClosed ? 0 : 1;
+    lastReplyNs = nowNs;
+    return !isClosed;
+  }
+
+  /** An operation ended with a reply; {@code kind} is that of its error, null if all were correct. */
+  public synchronized void replied(Task task, String kind, long completedNs) {
+    if (isClosed) {
+      return;
+    }
+    if (timeline.phaseOf(completedNs) == Phase.MEASURE) {
+      measured(task).windowCompleted++;
+      measured(task).windowOk += kind == null ? 1 : 0;
+    }
+    total.replied(kind);
+    IntervalData interval = at(completedNs);
+    int operation = task.request.operation();
+    interval.tallies[operation].replied(kind);
+    if (task.member == Phase.MEASURE) {
+      measured(task).tally.replied(kind);
+    }
+    boolean isOfThisPhase =
+        task.member == interval.phase || interval.phase == Phase.DRAIN && task.member == Phase.MEASURE;
+    if (kind == null && isOfThisPhase) {
+      note(interval.response[operation], completedNs - task.intendedNs);
+      note(interval.service[operation], completedNs - task.sentNs);
+    }
+    end(task, completedNs);
+  }
+
+  /** An operation ended without a reply. */
+  public synchronized void failed(Task task, CallFailed.Kind kind, long completedNs) {
+    if (isClosed) {
+      return;
+    }
+    total.failed(kind);
+    at(completedNs).tallies[task.request.operation()].failed(kind);
+    if (task.member == Phase.MEASURE) {
+      measured(task).tally.failed(kind);
+    }
+    end(task, completedNs);
+  }
+
+  private void end(Task task, long completedNs) {
+    if (task.member == Phase.MEASURE) {
+      measured(task).responseSumNs += completedNs - task.intendedNs;
+      enough.oneMore(completedNs);
+    } else {
+      earlier.remove(task);
+      wentOnUntil(task, completedNs);
+    }
+  }
+
+  /** What an operation that began before the measure phase took of it. */
+  private void wentOnUntil(Task task, long ns) {
+    long begin = timeline.startNs(Phase.MEASURE);
+    if (task.intendedNs < begin) {
+      measured(task).earlierNs += Math.max(0, Math.min(ns, timeline.endNs(Phase.MEASURE)) - begin);
+    }
+  }
+
+  private Measured measured(Task task) {
+    return measured[task.request.operation()];
+  }
+
+  private void note(Latencies latencies, long ns) {
+    overflowed += latencies.record(ns) ? 0 : 1;
+  }
+
+  /** Operations that have not ended. */
+  synchronized long outstanding() {
+    return total.unsent() + total.inFlight();
+  }
+
+  long lastReplyNs() {
+    return lastReplyNs;
+  }
+
+  /** The interval of what happens at a time: a phase ends when it ends, however late that is noticed elsewhere. */
+  private IntervalData at(long ns) {
+    while (ns >= timeline.endNs(current.phase)) {
+      ended.addLast(current);
+      current = new IntervalData(current.phase.next(), measured.length);
+    }
+    return current;
+  }
+
+  /** Takes what an interval of that phase had; what comes from now on is of the next one, in {@code next}. */
+  synchronized IntervalData take(Phase phase, IntervalData next) {
+    if (!ended.isEmpty() && ended.peekFirst().phase == phase) {
+      return ended.removeFirst();
+    }
+    if (current.phase != phase) {
+      return new IntervalData(phase, measured.length);
+    }
+    IntervalData taken = current;
+    current = next;
+    return taken;
+  }
+
+  /** The drive is over. */
+  synchronized void close(long nowNs) {
+    isClosed = true;
+    earlier.forEach(task -> wentOnUntil(task, nowNs));
+  }
+}

@@ -1,0 +1,13 @@
+package loadstone.driver.run;
+
+/** Where operations come from: the users of the closed model, or the arrivals of the open one. */
+interface Source {
+  /** Begins at the timeline's origin. */
+  void start();
+
+  /** Whether nothing more will be offered. */
+  boolean hasEnded();
+
+  /** Users who began and did not end; 0 in the open model. */
+  int users();
+}
