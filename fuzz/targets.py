@@ -41,6 +41,8 @@ from loadstone.record.plan_summary import summarise_plan
 from loadstone.record.reading import read_run, read_trials
 from loadstone.runs import list_runs
 from loadstone.software.jvm.monitor import figures
+from loadstone.software.memcached import session as memcached
+from loadstone.software.memcached.control import MemcachedControl
 from loadstone.software.redis.connection import Bounded
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.monitor import difference, snapshot
@@ -178,6 +180,31 @@ def control_replies(data: bytes) -> None:
         control.commandstats()
 
 
+def memcached_replies(data: bytes) -> None:
+    """What a memcached replies to loadstone's own commands: a connection for each part of the input; 0 parts them."""
+    parts, theirs = iter(data[:65536].split(b"\0")), list[socket.socket]()
+
+    def dial(_: Endpoint, timeout_s: float) -> socket.socket:
+        ours, other = socket.socketpair()
+        theirs.append(other)
+        ours.settimeout(timeout_s)
+        other.sendall(next(parts, b""))
+        other.shutdown(socket.SHUT_WR)
+        return ours
+
+    real, memcached.dialled = memcached.dialled, dial
+    try:
+        with MemcachedControl(Endpoint(), timeout_s=0.01) as control:
+            asked = (control.snapshot, control.keys, control.version, control.evicting_policy)
+            for ask in (*asked, partial(control.call, "mg", "k", "v"), partial(control.count, "mg k v")):
+                with contextlib.suppress(LoadstoneError):
+                    ask()
+    finally:
+        memcached.dialled = real
+        for one in theirs:
+            one.close()
+
+
 TARGETS: dict[str, Target] = {
     "experiment": experiment,
     "resolved_experiment": resolved_experiment,
@@ -192,6 +219,7 @@ TARGETS: dict[str, Target] = {
     "metrics_page": metrics_page,
     "manifest": manifest,
     "control_replies": control_replies,
+    "memcached_replies": memcached_replies,
 }
 
 

@@ -2,6 +2,7 @@
 //! Its contract is `python/loadstone/_engine.pyi`.
 
 use loadstone_engine::drive::Drive;
+use loadstone_engine::link::LinkOptions;
 use loadstone_engine::null_server::NullOptions;
 use loadstone_engine::plan::{Plan, PlanError};
 use loadstone_engine::record::outcome::DriveError;
@@ -24,6 +25,14 @@ fn drive_error(error: DriveError) -> PyErr {
         DriveError::Plan(error) => plan_error(error),
         DriveError::Start(why) => PyConnectionError::new_err(why),
         DriveError::NotStarted | DriveError::Broken => PyRuntimeError::new_err(error.to_string()),
+    }
+}
+
+/// Of what listens: an option that makes no sense, or what the system says.
+fn start_error(error: std::io::Error) -> PyErr {
+    match error.kind() {
+        ErrorKind::InvalidInput => PyValueError::new_err(error.to_string()),
+        _ => PyErr::from(error),
     }
 }
 
@@ -133,10 +142,7 @@ impl NullServer {
     fn new(options_json: &str) -> PyResult<Self> {
         let options: NullOptions =
             serde_json::from_str(options_json).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let server = loadstone_engine::null_server::NullServer::start(options).map_err(|error| match error.kind() {
-            ErrorKind::InvalidInput => PyValueError::new_err(error.to_string()),
-            _ => PyErr::from(error),
-        })?;
+        let server = loadstone_engine::null_server::NullServer::start(options).map_err(start_error)?;
         Ok(Self { server })
     }
 
@@ -149,8 +155,49 @@ impl NullServer {
         self.server.commands()
     }
 
+    fn left_unix_ns(&self) -> Vec<u64> {
+        self.server.left_unix_ns()
+    }
+
     fn stop(&self, py: Python<'_>) {
         py.detach(|| self.server.stop());
+    }
+}
+
+/// Forwards connections to a server, and has what is sent arrive later.
+#[pyclass(frozen, module = "loadstone._engine")]
+struct Link {
+    link: loadstone_engine::link::Link,
+}
+
+#[pymethods]
+impl Link {
+    #[new]
+    fn new(options_json: &str) -> PyResult<Self> {
+        let options = LinkOptions::from_json(options_json).map_err(plan_error)?;
+        let link = loadstone_engine::link::Link::start(options).map_err(start_error)?;
+        Ok(Self { link })
+    }
+
+    #[getter]
+    fn port(&self) -> u16 {
+        self.link.port()
+    }
+
+    fn drop_connections(&self, py: Python<'_>, count: usize) -> PyResult<usize> {
+        Ok(py.detach(|| self.link.drop_connections(count))?)
+    }
+
+    fn lead_to(&self, py: Python<'_>, host: &str, port: u16) -> PyResult<()> {
+        Ok(py.detach(|| self.link.lead_to(host, port))?)
+    }
+
+    fn report(&self, py: Python<'_>) -> PyResult<String> {
+        json(&py.detach(|| self.link.report())?)
+    }
+
+    fn stop(&self, py: Python<'_>) {
+        py.detach(|| self.link.stop());
     }
 }
 
@@ -175,5 +222,5 @@ mod _engine {
     #[pymodule_export]
     use super::set_slowed_ns;
     #[pymodule_export]
-    use super::{Engine, NullServer, Rounds, build};
+    use super::{Engine, Link, NullServer, Rounds, build};
 }

@@ -6,8 +6,8 @@ pub mod turns;
 use self::bell::Bell;
 use self::turns::{Slice, Turns};
 use crate::machine::clock::{Clock, SECOND_NS, from_s, to_s};
+use crate::net::waiter::Waker;
 use crate::record::slices::{SliceTally, Slices};
-use mio::Waker;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 

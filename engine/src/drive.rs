@@ -5,6 +5,7 @@ use crate::control::bell::Bell;
 use crate::load::{Shared, Workload};
 use crate::machine::affinity;
 use crate::machine::clock::{Clock, SECOND_NS, from_s};
+use crate::net::back_end::{self, Choice};
 use crate::net::resolve;
 use crate::net::tls::TlsConnector;
 use crate::plan::{Distribution, Model, Plan, PlanError};
@@ -52,6 +53,7 @@ pub struct Opened {
 struct Prepared {
     workloads: Vec<Workload>,
     tls: Vec<Option<TlsConnector>>,
+    back_end: Choice,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -66,6 +68,9 @@ impl Drive {
 
     /// A drive in slices, whose clock is that of others: `delivered` rings with each interval, `paused` after each slice.
     pub fn in_turns(plan: Plan, clock: Clock, delivered: Arc<Bell>, paused: Arc<Bell>) -> Result<Self, PlanError> {
+        if plan.recording.is_some() {
+            return Err(PlanError::new("recording", "is sent again as a whole, not in slices"));
+        }
         let control = |plan: &Plan| Control::new(clock, plan.threads, plan.timeouts.gone_s).in_turns(paused);
         Self::make(plan, control, Outbox::ringing(delivered))
     }
@@ -80,13 +85,14 @@ impl Drive {
         let workloads: Vec<Workload> =
             (0..plan.threads).map(|thread| Workload::new(&plan, shared.clone(), thread)).collect::<Result<_, _>>()?;
         let tls = resolve::tls_of(&plan)?;
+        let back_end = back_end::choose(&plan)?;
         require_files(u64::from(plan.pool.connections))?;
         Ok(Self {
             control: Arc::new(control(&plan)),
             plan: Arc::new(plan),
             outbox: Arc::new(outbox),
             shared,
-            prepared: Mutex::new(Some(Prepared { workloads, tls })),
+            prepared: Mutex::new(Some(Prepared { workloads, tls, back_end })),
             threads: Mutex::default(),
         })
     }
@@ -120,6 +126,7 @@ impl Drive {
                 plan: self.plan.clone(),
                 targets: targets.clone(),
                 control: self.control.clone(),
+                back_end: prepared.back_end,
                 workload,
                 spares: from_collector,
                 collector: to_collector.clone(),
@@ -278,6 +285,7 @@ fn useful_threads(plan: &Plan, is_cluster: bool) -> usize {
 /// `measure_max_s` says so.
 fn longest_measure_s(plan: &Plan) -> f64 {
     let ends_by_itself = plan.keys.distribution == Distribution::ExactlyOnce
+        || plan.recording.is_some()
         || matches!(&plan.model, Model::Closed(closed) if closed.operations_per_user.is_some());
     match plan.phases.measure_max_s {
         Some(longest_s) if ends_by_itself || plan.phases.measure_operations.is_some() => {

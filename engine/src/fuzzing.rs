@@ -14,8 +14,10 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("resp", crate::wire::fuzzing::resp),
     ("http", crate::wire::fuzzing::http),
     ("chunks", crate::wire::fuzzing::chunks),
+    ("memcached", crate::wire::fuzzing::memcached),
     ("null_commands", crate::null_server::fuzzing::commands),
     ("null_requests", crate::null_server::fuzzing::requests),
+    ("null_lines", crate::null_server::fuzzing::lines),
 ];
 
 /// The target of that name.

@@ -10,6 +10,7 @@ pub mod drive;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod link;
 pub mod load;
 pub mod machine;
 pub mod net;

@@ -6,6 +6,7 @@ pub mod arrivals;
 pub mod keys;
 mod operations;
 mod read_back;
+mod recorded;
 pub mod rng;
 mod routes;
 mod shared;
@@ -16,5 +17,6 @@ mod workload;
 
 pub use operations::OperationInfo;
 pub use read_back::ReadBackCounts;
+pub use recorded::Recorded;
 pub use shared::Shared;
 pub use workload::{Request, Workload};

@@ -2,13 +2,15 @@
 //! stores nothing.
 //!
 //! What a driver does against it is the driver's ceiling. It can also be slow in known ways (a delay, a service
-//! time, a regular freeze), against which measurements are proved, and faulty in known ways for tests.
+//! time, a queue, a regular freeze), against which measurements are proved, and faulty in known ways for tests.
 
 mod client;
 mod command_reader;
 mod event_loop;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+mod line_reader;
+mod queueing;
 mod replies;
 mod request_reader;
 
@@ -18,6 +20,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use mio::Waker;
 use serde::Deserialize;
@@ -27,6 +30,8 @@ use crate::plan::{Expect, PlanError};
 
 use event_loop::EventLoop;
 
+pub use queueing::Queue;
+
 /// What a null server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -35,6 +40,7 @@ pub enum NullProtocol {
     #[default]
     Resp,
     Http1,
+    Memcached,
 }
 
 /// How a null server answers.
@@ -61,12 +67,16 @@ pub struct NullOptions {
     pub replies: BTreeMap<String, Expect>,
     /// Each reply leaves so long after its command arrived; any number may be pending.
     pub delay_us: f64,
-    /// Time spent on each command, one after the other.
+    /// CPU time spent on each command, one after the other: what a neighbour takes comes on top, as for any server.
     pub busy_us: f64,
+    /// Commands queue for servers that take a random time each. Together with none of the others.
+    pub queue: Option<Queue>,
     /// In the last `freeze_s` of each `freeze_every_s` since the server started no reply leaves. Commands that
     /// arrive, or whose delay ends, in the freeze are answered (or, if busy, served) at its end.
     pub freeze_every_s: f64,
     pub freeze_s: f64,
+    /// Keeps when each reply left; see `NullServer::left_unix_ns`.
+    pub record: bool,
     /// What goes wrong, for tests.
     #[serde(skip)]
     pub fault: Option<Fault>,
@@ -87,8 +97,10 @@ impl Default for NullOptions {
             replies: BTreeMap::new(),
             delay_us: 0.0,
             busy_us: 0.0,
+            queue: None,
             freeze_every_s: 0.0,
             freeze_s: 0.0,
+            record: false,
             fault: None,
         }
     }
@@ -110,7 +122,7 @@ impl NullOptions {
 pub enum Fault {
     /// Each connection is closed once it has answered so many commands (0: at its first, unanswered).
     CloseAfter { commands: u64 },
-    /// The n-th command is answered by bytes that are neither RESP nor HTTP.
+    /// The n-th command is answered by bytes that are of no protocol.
     Garbage { nth: u64 },
     /// The n-th command is answered by this error of Redis (without the leading `-`).
     Error { nth: u64, text: String },
@@ -137,6 +149,16 @@ pub struct NullServer {
 struct State {
     stop: AtomicBool,
     commands: AtomicU64,
+    /// If the server records: when each reply left, as time since the epoch.
+    left_unix_ns: Mutex<Vec<u64>>,
+}
+
+impl State {
+    #[cold]
+    fn note_leaving(&self) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.left_unix_ns.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(now.as_nanos() as u64);
+    }
 }
 
 impl NullServer {
@@ -167,6 +189,12 @@ impl NullServer {
     /// Commands answered so far, those of the handshake (HELLO, AUTH, SELECT, CLIENT) left out.
     pub fn commands(&self) -> u64 {
         self.state.commands.load(Ordering::Relaxed)
+    }
+
+    /// When each reply left, in order, in nanoseconds since the epoch; those of the handshake left out. Empty unless the
+    /// server records.
+    pub fn left_unix_ns(&self) -> Vec<u64> {
+        self.state.left_unix_ns.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
     }
 
     /// Closes all connections and ends the thread. More than once is fine.
@@ -211,6 +239,14 @@ fn check(options: &NullOptions) -> io::Result<()> {
     ] {
         if !(0.0..=1e9).contains(&value) {
             return refuse(format!("{name}: {value}: must be 0 to 1000000000"));
+        }
+    }
+    if let Some(queue) = &options.queue {
+        if let Some(problem) = queue.problem() {
+            return refuse(problem);
+        }
+        if options.delay_us + options.busy_us + options.freeze_s > 0.0 {
+            return refuse("queue: must stand alone: leave out delay_us, busy_us and freeze_s".into());
         }
     }
     if options.freeze_s > 0.0 && options.freeze_s >= options.freeze_every_s {

@@ -4,8 +4,10 @@
 
 mod http;
 mod reading;
+mod recording;
 
 pub use http::{DataFile, DataFormat, DataOrder, HttpExpect, HttpRequest, Method, Status, Statuses};
+pub use recording::Recording;
 
 use crate::wire::WireKind;
 use serde::Deserialize;
@@ -57,8 +59,13 @@ pub struct Endpoint {
     pub base_path: String,
     /// HTTP: headers of every request whose values are secrets.
     pub secret_headers: BTreeMap<String, String>,
-    /// Ranges of the hash slots of a node of a cluster, both ends included.
+    /// Ranges of the hash slots of a node of a cluster, both ends included. Among others that have slots, one without any
+    /// is a node that slots may move to.
     pub slots: Vec<(u16, u16)>,
+    /// It takes the place of the primary when Sentinel says so, and gets nothing before.
+    pub standby: bool,
+    /// It is a Sentinel, and this is the name by which it knows the primary.
+    pub sentinel_of: Option<String>,
 }
 
 impl Default for Endpoint {
@@ -74,11 +81,18 @@ impl Default for Endpoint {
             base_path: String::new(),
             secret_headers: BTreeMap::new(),
             slots: Vec::new(),
+            standby: false,
+            sentinel_of: None,
         }
     }
 }
 
 impl Endpoint {
+    /// Whether the load goes there from the beginning.
+    pub fn in_service(&self) -> bool {
+        !self.standby && self.sentinel_of.is_none()
+    }
+
     /// The address as printed for people; never holds a secret.
     pub fn label(&self) -> String {
         self.unix_path.clone().unwrap_or_else(|| format!("{}:{}", self.host, self.port))
@@ -137,6 +151,8 @@ pub enum Arrivals {
     #[default]
     Constant,
     Poisson,
+    /// As the plan's recording has them.
+    Recorded,
 }
 
 /// Open model: operations arrive on their own schedule, whether or not replies came.
@@ -226,6 +242,7 @@ pub enum Expect {
     Value,
     Item,
     Positive,
+    Row,
 }
 
 /// One command; `args[0]` is its name. Placeholders as in `plan/drive_plan.py`.
@@ -349,6 +366,16 @@ impl Default for Timeouts {
     }
 }
 
+/// By which interface of the system a driver sends, receives and waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BackEnd {
+    #[default]
+    Auto,
+    Epoll,
+    IoUring,
+}
+
 /// One driver's share of one trial.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -364,6 +391,8 @@ pub struct Plan {
     pub threads: usize,
     #[serde(default)]
     pub cpus: Vec<usize>,
+    #[serde(default)]
+    pub back_end: BackEnd,
     pub model: Model,
     pub pool: Pool,
     #[serde(default = "default_pipeline_depth")]
@@ -373,6 +402,8 @@ pub struct Plan {
     pub operations: Vec<Operation>,
     #[serde(default)]
     pub data: Option<DataFile>,
+    #[serde(default)]
+    pub recording: Option<Recording>,
     #[serde(default)]
     pub keys: Keys,
     #[serde(default)]

@@ -1,5 +1,6 @@
 //! What came of a drive: each thread records, the collector merges, and the record concludes.
 
+pub mod calls;
 pub mod collector;
 pub mod conclusion;
 pub mod histogram;

@@ -2,10 +2,11 @@
 //!
 //! All pools are open at once. A drive's time paused does not exist for it (see [`crate::control::turns`]); at the end
 //! each has one record of its own, with its slices. `options.rs` says what can be had so, `coordinator.rs` gives the
-//! slices.
+//! slices, `standing_still.rs` has programs stand still that only others' slices need.
 
 mod coordinator;
 mod options;
+mod standing_still;
 
 pub use options::RoundsOptions;
 
@@ -85,7 +86,9 @@ impl Rounds {
             Driven::new(drive.control().clone(), drive.plan().phases.warm_up_s, &self.options, number)
         };
         let drives = self.drives.iter().enumerate().map(driven).collect();
-        let coordinator = Coordinator::new(self.clock, origin_ns, self.paused.clone(), self.options.clone(), drives);
+        let interval_s = self.drives.iter().map(|drive| drive.plan().interval_s).fold(0.0, f64::max);
+        let coordinator =
+            Coordinator::new(self.clock, origin_ns, self.paused.clone(), self.options.clone(), drives, interval_s);
         let thread = std::thread::Builder::new().name("rounds".into()).spawn(|| coordinator.run());
         thread.map_err(|error| DriveError::Start(format!("a thread could not be started: {error}")))
     }

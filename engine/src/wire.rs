@@ -3,11 +3,18 @@
 //! A protocol is a file of this folder, an arm of [`WireKind`] and an arm of [`Wire`]; its [`Capabilities`] are all
 //! that the rest of the engine knows of it.
 
+mod command;
+mod commands;
 mod decoded;
 mod error_kind;
+pub(crate) mod exchange;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 pub mod http1;
+mod judge;
+mod limits;
+pub mod memcached;
+mod reply;
 mod reply_max;
 pub mod resp;
 
@@ -26,6 +33,7 @@ pub enum WireKind {
     Resp2,
     Resp3,
     Http1,
+    Memcached,
 }
 
 /// What a protocol can do, and what it requires of the thread that drives it.
@@ -41,6 +49,8 @@ pub struct Capabilities {
     pub follows_versions: bool,
     /// Requests may hold fields of a data file.
     pub data_file: bool,
+    /// Commands of a recording may be sent again.
+    pub recordings: bool,
     /// A reply may close its connection in good order: its operation, or its user, goes on with another one.
     pub reconnects_after_reply: bool,
     /// Bytes of a reply are released as they come; else a reply stays in the inbox until it is complete.
@@ -57,6 +67,7 @@ impl WireKind {
             WireKind::Resp2 => resp::capabilities("resp2"),
             WireKind::Resp3 => resp::capabilities("resp3"),
             WireKind::Http1 => http1::CAPABILITIES,
+            WireKind::Memcached => memcached::CAPABILITIES,
         }
     }
 }
@@ -69,11 +80,15 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
         return Err(PlanError::new("pipeline_depth", message));
     }
     if let Some(data) = plan.data.as_ref().filter(|_| !data_file) {
-        return Err(PlanError::new("data", format!("{}: a data file needs protocol http1; leave it out", data.path)));
+        return Err(PlanError::new(
+            "data",
+            format!("{}: a data file needs protocol resp2 or resp3 or http1; leave it out", data.path),
+        ));
     }
     match plan.protocol {
         WireKind::Resp2 | WireKind::Resp3 => resp::check(plan),
         WireKind::Http1 => http1::check(plan),
+        WireKind::Memcached => memcached::check(plan),
     }
 }
 
@@ -124,13 +139,15 @@ pub enum ProtocolError {
     Resp(#[from] resp::Malformed),
     #[error(transparent)]
     Http1(#[from] http1::Malformed),
+    #[error(transparent)]
+    Memcached(#[from] memcached::Malformed),
 }
 
 impl ProtocolError {
     /// The kind under which the request is counted.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            ProtocolError::Resp(_) => ErrorKind::Protocol,
+            ProtocolError::Resp(_) | ProtocolError::Memcached(_) => ErrorKind::Protocol,
             ProtocolError::Http1(_) => ErrorKind::MalformedReply,
         }
     }
@@ -160,6 +177,7 @@ impl Reading {
 pub enum Wire {
     Resp(resp::Resp),
     Http1(http1::Http1),
+    Memcached(memcached::Memcached),
 }
 
 impl Wire {
@@ -175,6 +193,10 @@ impl Wire {
                 let (http1, operations) = http1::Http1::new(plan, filling)?;
                 (Self::Http1(http1), operations)
             }
+            WireKind::Memcached => {
+                let (memcached, operations) = memcached::Memcached::new(plan, filling)?;
+                (Self::Memcached(memcached), operations)
+            }
         })
     }
 
@@ -183,6 +205,7 @@ impl Wire {
         match self {
             Self::Resp(resp) => resp.hello(endpoint, out),
             Self::Http1(_) => 0,
+            Self::Memcached(memcached) => memcached.hello(endpoint, out),
         }
     }
 
@@ -191,6 +214,7 @@ impl Wire {
         match self {
             Self::Resp(_) => resp::refusal(reply, is_last),
             Self::Http1(_) => None,
+            Self::Memcached(_) => memcached::refusal(reply, is_last),
         }
     }
 
@@ -199,6 +223,7 @@ impl Wire {
         match self {
             Self::Resp(_) => resp::error_text(reply),
             Self::Http1(_) => None,
+            Self::Memcached(_) => memcached::error_text(reply),
         }
     }
 
@@ -209,6 +234,7 @@ impl Wire {
         match self {
             Self::Resp(resp) => resp.encode(number, filling, previous_reply, out),
             Self::Http1(http1) => http1.encode(number, target, &filling, out),
+            Self::Memcached(memcached) => memcached.encode(number, filling, previous_reply, out),
         }
     }
 
@@ -224,6 +250,7 @@ impl Wire {
         match self {
             Self::Resp(resp) => Ok(resp.decode(bytes)?),
             Self::Http1(http1) => Ok(http1.decode(number(), &mut reading.http1, bytes)?),
+            Self::Memcached(memcached) => Ok(memcached.decode(bytes)?),
         }
     }
 
@@ -240,6 +267,47 @@ impl Wire {
         match self {
             Self::Resp(resp) => resp.judge(number, expected, newest, reply),
             Self::Http1(http1) => http1.judge(number, &expected.filling, &mut reading.http1, reply),
+            Self::Memcached(memcached) => memcached.judge(number, expected, newest, reply),
+        }
+    }
+
+    /// Where the cluster's node says a request is to be sent instead, if `reply` says so.
+    pub fn redirection<'a>(&self, reply: &'a [u8]) -> Option<resp::Redirection<'a>> {
+        match self {
+            Self::Resp(_) => resp::Redirection::of(reply),
+            Self::Http1(_) | Self::Memcached(_) => None,
+        }
+    }
+
+    /// Where the primary is, as a Sentinel answers it.
+    pub fn address<'a>(&self, reply: &'a [u8]) -> Option<(&'a str, u16)> {
+        match self {
+            Self::Resp(_) => resp::address(reply),
+            Self::Http1(_) | Self::Memcached(_) => None,
+        }
+    }
+
+    /// Appends what goes right before a request that follows an `ASK` of another node; one reply comes to it.
+    pub fn write_asking(&self, out: &mut Vec<u8>) {
+        if let Self::Resp(_) = self {
+            resp::write_asking(out);
+        }
+    }
+
+    /// Whether request `number` holds what was in the reply to the one before it.
+    pub fn uses_previous(&self, number: usize) -> bool {
+        match self {
+            Self::Resp(resp) => resp.uses_previous(number),
+            Self::Http1(_) | Self::Memcached(_) => false,
+        }
+    }
+
+    /// How many replies to request `number` were that there is no such key, or no such part of it.
+    pub fn missed(&self, number: usize) -> u64 {
+        match self {
+            Self::Resp(resp) => resp.missed(number),
+            Self::Http1(_) => 0,
+            Self::Memcached(memcached) => memcached.missed(number),
         }
     }
 
@@ -247,7 +315,9 @@ impl Wire {
     /// `unread` bytes were received and not decoded.
     pub fn ending(&self, is_due: bool, reading: &Reading, unread: usize) -> Ending {
         match self {
-            Self::Resp(_) => Ending::Lost(ErrorKind::ConnectionClosed, "the server closed the connection"),
+            Self::Resp(_) | Self::Memcached(_) => {
+                Ending::Lost(ErrorKind::ConnectionClosed, "the server closed the connection")
+            }
             Self::Http1(_) => http1::ending(is_due, &reading.http1, unread),
         }
     }

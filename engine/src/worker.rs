@@ -2,32 +2,38 @@
 //!
 //! A worker has a [`Schedule`] (what is due, and what waits), [`Connections`] and a [`Recording`]; its own part is what
 //! happens between them: `opening.rs` opens connections and gives them up, `dispatch.rs` brings operations to
-//! connections, `receive.rs` takes their replies, `slices.rs` pauses it, `ending.rs` reads back and reports.
+//! connections, `receive.rs` takes their replies, `redirecting.rs` those of a
+//! cluster that send a request on, `slices.rs` pauses it, `ending.rs` reads back and reports.
 
 mod connections;
 mod dispatch;
 mod ending;
+mod failover;
 mod opening;
 mod polled;
 mod queues;
 mod receive;
 mod recording;
+mod redirecting;
 mod schedule;
 mod slices;
 
 use crate::control::Control;
-use crate::load::Workload;
 use crate::load::timeline::Timeline;
+use crate::load::{Recorded, Workload};
 use crate::machine::clock::{Clock, from_s};
+use crate::net::back_end::{BackEndRecord, Choice};
 use crate::net::connection::Target;
-use crate::net::waiter::{WAKER, Waiter};
+use crate::net::event::Events;
+use crate::net::waiter::Waiter;
 use crate::plan::{Model, Plan};
 use crate::record::outcome::Phase;
 use crate::record::recorder::{Message, Recorder};
 use crate::record::tally::IntervalData;
+use crate::share;
 use crate::wire::Capabilities;
-use connections::{Connections, EVENTS_AT_ONCE, Readiness};
-use mio::Events;
+use connections::{Connections, EVENTS_AT_ONCE};
+use failover::Failover;
 use recording::Recording;
 use schedule::Schedule;
 use std::io;
@@ -44,6 +50,7 @@ pub struct Setup {
     pub plan: Arc<Plan>,
     pub targets: Arc<[Target]>,
     pub control: Arc<Control>,
+    pub back_end: Choice,
     pub workload: Workload,
     pub spares: Receiver<Box<IntervalData>>,
     pub collector: Sender<Message>,
@@ -57,10 +64,19 @@ pub struct Worker {
     plan: Arc<Plan>,
     control: Arc<Control>,
     collector: Sender<Message>,
+    back_end: BackEndRecord,
     clock: Clock,
     /// The latest reading of the clock.
     now_ns: u64,
     wire: Capabilities,
+    /// Whether keys decide on the endpoint: then a node may say that another one has a slot.
+    follows_redirections: bool,
+    /// Nodes of a cluster that cannot be reached, and that lost a slot to another one meanwhile.
+    deposed: Vec<bool>,
+    /// Where Sentinel watches the server.
+    failover: Option<Failover>,
+    /// Whether there is more to a reply than what it is worth.
+    watches_replies: bool,
     workload: Workload,
     schedule: Schedule,
     connections: Connections,
@@ -70,26 +86,32 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Fails when the system refuses a poll.
+    /// Fails when the system refuses what events are waited for with.
     pub fn new(setup: Setup) -> io::Result<Self> {
-        let Setup { thread, threads, cpu, plan, targets, control, workload, spares, collector } = setup;
+        let Setup { thread, threads, cpu, plan, targets, control, back_end, workload, spares, collector } = setup;
         let spin_us = match &plan.model {
             Model::Closed(_) => 0.0,
             Model::Open(open) => open.spin_us,
         };
         let clock = control.clock;
-        let waiter = Waiter::new(clock, (spin_us * 1000.0) as u64)?;
+        let own = share(plan.pool.connections as usize, thread, threads);
+        let (waiter, back_end) = Waiter::new(clock, (spin_us * 1000.0) as u64, back_end, own)?;
         control.add_waker(waiter.waker()?);
         let (shards, endpoints) = (workload.shards(), targets.len());
         let connections = Connections::new(&plan, (thread, threads), targets, shards, waiter);
-        let schedule = Schedule::new(&plan, thread, threads, shards);
+        let schedule = Schedule::new(&plan, thread, threads, &workload);
         let schedule = if control.turns.is_some() { schedule.in_slices() } else { schedule };
         let operations = workload.operations().len();
         let recorder = Recorder::new(thread, operations, plan.interval_s, spares, collector.clone());
+        let failover = Failover::new(&plan, thread);
         let names = workload.request_names().len();
         Ok(Self {
             now_ns: clock.now(),
             wire: plan.protocol.capabilities(),
+            follows_redirections: workload.slots().is_some(),
+            deposed: vec![false; shards],
+            watches_replies: workload.slots().is_some() || failover.is_some(),
+            failover,
             drain_ns: from_s(plan.phases.drain_s),
             schedule,
             recording: Recording::new(recorder, connections.len(), endpoints, names),
@@ -100,6 +122,7 @@ impl Worker {
             plan,
             control,
             collector,
+            back_end,
             clock,
             workload,
         })
@@ -185,6 +208,9 @@ impl Worker {
             }
         }
         if self.schedule.is_newly_done(self.connections.in_flight) {
+            if let Some(why) = self.workload.recorded().and_then(Recorded::failure) {
+                self.control.stop(format!("the recording cannot be read: {why}"));
+            }
             self.control.work_done(self.now_ns);
         }
         let end_ns = self.control.measure_end_ns();
@@ -219,16 +245,22 @@ impl Worker {
     fn turn(&mut self, events: &mut Events, until_ns: u64) {
         let begun_ns = self.now_ns;
         let until_ns = if self.connections.unfinished.is_empty() { until_ns } else { begun_ns };
-        self.connections.wait(events, begun_ns, until_ns);
-        for event in events.iter().filter(|event| event.token() != WAKER) {
-            self.handle(event.token().0, Readiness::of(event));
+        self.flush_all();
+        let sent = self.connections.wait(events, self.now_ns, until_ns);
+        self.recording.count_sent(sent);
+        self.recording.calls.wakeups += 1;
+        if let Some(why) = self.connections.failure() {
+            self.control.stop(format!("io_uring failed in engine thread {}: {why}", self.thread));
+        }
+        for event in events.iter() {
+            self.handle(event);
         }
         if events.is_empty() {
             self.read_clock();
         }
         self.continue_unfinished();
         if until_ns <= begun_ns {
-            self.connections.note_polled(begun_ns, events.iter().count());
+            self.connections.note_polled(begun_ns, events.len());
         }
     }
 }

@@ -16,9 +16,13 @@ fn every_example_is_read_and_can_be_driven() {
         }
         let text = std::fs::read_to_string(entry.path()).expect("an example can be read");
         let mut plan = Plan::from_json(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        // The examples' paths begin at the top folder.
+        let from_here = |path: &str| folder.join("../../..").join(path).to_str().expect("paths are text").to_string();
         if let Some(data) = &mut plan.data {
-            // The examples' paths begin at the top folder.
-            data.path = folder.join("../../..").join(&data.path).to_str().expect("paths are text").into();
+            data.path = from_here(&data.path);
+        }
+        if let Some(recording) = &mut plan.recording {
+            recording.path = from_here(&recording.path);
         }
         let kind = if matches!(plan.model, Model::Open(_)) { "open" } else { "closed" };
         let value: serde_json::Value = serde_json::from_str(&text).expect("an example is JSON");

@@ -1,15 +1,31 @@
 //! A data file: rows whose fields stand in requests. It is read once, before the load starts.
 //!
-//! Which row an operation has follows from its number in the drive (and the seed), so that all its requests
-//! and checks see the same row, and no thread keeps count.
+//! Which row an operation has follows from its number in the drive (and the seed), or from its key, so that all its
+//! requests and checks see the same row, and no thread keeps count.
 
 use crate::load::rng::Rng;
 use crate::plan::{DataFile, DataFormat, DataOrder, PlanError};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Error};
 
 /// Keeps the random numbers of rows apart from those of other placeholders.
 const ROWS_STREAM: u64 = 0x726f_7773_6461_7461;
+/// The fields of a row of [`DataFormat::Documents`].
+const DOCUMENT: &str = "document";
+const KEY: &str = "key";
+
+/// A document with the name that it has among the user's keys.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Named<'a> {
+    #[serde(borrow)]
+    key: Cow<'a, str>,
+    #[serde(borrow)]
+    value: &'a RawValue,
+}
 
 /// All rows of one data file.
 #[derive(Debug, Clone)]
@@ -32,6 +48,7 @@ impl Data {
         match format(file)? {
             DataFormat::Csv => data.read_csv(opened).map_err(wrong)?,
             DataFormat::Jsonl => data.read_jsonl(opened).map_err(wrong)?,
+            DataFormat::Documents => data.read_documents(opened).map_err(wrong)?,
         }
         let twice = data.names.iter().enumerate().find(|(place, name)| data.names[..*place].contains(name));
         if let Some((_, name)) = twice {
@@ -77,6 +94,39 @@ impl Data {
         Ok(())
     }
 
+    /// A line is a document as it stands; where the first is of the form `{"key": ..., "value": ...}`, so are all, and
+    /// a text among their values is taken for its characters.
+    fn read_documents(&mut self, file: File) -> Result<(), String> {
+        for (number, line) in BufReader::new(file).lines().enumerate() {
+            let line = line.map_err(|error| system_text(&error))?;
+            let text = line.trim();
+            if text.is_empty() {
+                continue;
+            }
+            let named = serde_json::from_str::<Named>(text).ok();
+            if self.names.is_empty() {
+                let names: &[&str] = if named.is_some() { &[DOCUMENT, KEY] } else { &[DOCUMENT] };
+                self.names = names.iter().map(ToString::to_string).collect();
+            }
+            match named {
+                Some(Named { key, value }) if self.names.len() > 1 => {
+                    let characters = serde_json::from_str::<Cow<str>>(value.get());
+                    self.push(characters.as_deref().unwrap_or(value.get()).as_bytes());
+                    self.push(key.as_bytes());
+                }
+                _ if self.names.len() > 1 => {
+                    return Err(format!("line {} has no `key` and `value`, which the first line has", number + 1));
+                }
+                _ => {
+                    let document: &RawValue = serde_json::from_str(text)
+                        .map_err(|error| format!("line {} is no JSON: {error}", number + 1))?;
+                    self.push(document.get().as_bytes());
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn push(&mut self, field: &[u8]) {
         self.text.extend_from_slice(field);
         self.ends.push(self.text.len());
@@ -90,13 +140,14 @@ impl Data {
         self.ends.len() / self.names.len().max(1)
     }
 
-    /// The text of field number `field` in the row of operation number `seq`.
+    /// The text of field number `field` in the row of operation number `seq` on `key`.
     #[inline]
-    pub fn field(&self, seq: u64, field: usize) -> &[u8] {
+    pub fn field(&self, seq: u64, key: u64, field: usize) -> &[u8] {
         let rows = self.rows() as u64;
         let row = match self.order {
             DataOrder::Sequential => seq % rows,
             DataOrder::Uniform => Rng::new(self.seed ^ ROWS_STREAM, seq).below(rows),
+            DataOrder::Key => key % rows,
         };
         self.cell(row as usize, field)
     }
@@ -107,10 +158,25 @@ impl Data {
         &self.text[start..self.ends[place]]
     }
 
+    /// Whether `text` is the document of the operation's row: its bytes, or the same JSON written in another way.
+    pub fn is_document(&self, seq: u64, key: u64, text: &[u8]) -> bool {
+        let Some(place) = self.names.iter().position(|name| name == DOCUMENT) else {
+            return false;
+        };
+        let document = self.field(seq, key, place);
+        document == text || is_same_json(document, text)
+    }
+
     /// The first row, counted from 1, whose field holds a byte that is not `allowed`.
     pub fn row_with_other_bytes(&self, field: usize, allowed: fn(u8) -> bool) -> Option<usize> {
         (0..self.rows()).find(|&row| !self.cell(row, field).iter().all(|&byte| allowed(byte))).map(|row| row + 1)
     }
+}
+
+/// Whether both texts are JSON, and of the same value.
+fn is_same_json(one: &[u8], other: &[u8]) -> bool {
+    let read = |text| serde_json::from_slice::<serde_json::Value>(text).ok();
+    read(one).is_some_and(|value| Some(value) == read(other))
 }
 
 /// The format that the plan names, or the ending of the file's name.
@@ -156,7 +222,7 @@ mod tests {
     }
 
     fn row(data: &Data, seq: u64) -> Vec<String> {
-        (0..data.names().len()).map(|field| String::from_utf8(data.field(seq, field).to_vec()).unwrap()).collect()
+        (0..data.names().len()).map(|field| String::from_utf8(data.field(seq, 0, field).to_vec()).unwrap()).collect()
     }
 
     #[test]
@@ -187,6 +253,38 @@ mod tests {
             counts[row(&data, seq)[0].parse::<usize>().unwrap()] += 1;
         }
         assert!(counts.iter().all(|&count| (800..1200).contains(&count)), "{counts:?}");
+    }
+
+    fn documents(name: &str, text: &str) -> Result<Data, PlanError> {
+        let path = std::env::temp_dir().join(format!("loadstone-data-{}-{name}", std::process::id()));
+        let written = Written(path);
+        std::fs::write(&written.0, text).unwrap();
+        let path = written.0.to_str().unwrap().to_string();
+        Data::load(&DataFile { path, format: Some(DataFormat::Documents), order: DataOrder::Key }, 7)
+    }
+
+    #[test]
+    fn a_document_is_taken_as_it_stands_and_each_key_has_its_own() {
+        let data = documents("plain.jsonl", " {\"b\": 1.0, \"a\": [\"\\u00e9\"]}\n\n\"text\"\n").unwrap();
+        assert_eq!(data.names(), ["document"]);
+        let of = |key| String::from_utf8(data.field(9, key, 0).to_vec()).unwrap();
+        assert_eq!([of(0), of(1), of(2)], [r#"{"b": 1.0, "a": ["\u00e9"]}"#, r#""text""#, &of(0)]);
+        assert!(data.is_document(9, 0, "{\"a\":[\"é\"],\"b\":1.0}".as_bytes()), "the same JSON");
+        assert!(!data.is_document(9, 0, br#"{"a":["e"],"b":1.0}"#) && !data.is_document(9, 1, b"text"));
+    }
+
+    #[test]
+    fn documents_may_have_names_and_then_texts_are_their_characters() {
+        let data =
+            documents("named.jsonl", "{\"key\":\"user:1\",\"value\":{\"a\":1}}\n{\"value\":\"a\\nb\",\"key\":\"x\"}\n");
+        let data = data.unwrap();
+        assert_eq!(data.names(), ["document", "key"]);
+        assert_eq!((data.field(0, 0, 0), data.field(0, 0, 1)), (&b"{\"a\":1}"[..], &b"user:1"[..]));
+        assert_eq!((data.field(0, 1, 0), data.field(0, 1, 1)), (&b"a\nb"[..], &b"x"[..]));
+        let wrong = documents("mixed.jsonl", "{\"key\":\"a\",\"value\":1}\n{\"a\":1}\n").unwrap_err();
+        assert!(wrong.message.contains("line 2 has no `key` and `value`"), "{wrong}");
+        let wrong = documents("broken.jsonl", "{\"a\":1}\n{\"a\"\n").unwrap_err();
+        assert!(wrong.message.contains("line 2 is no JSON"), "{wrong}");
     }
 
     #[test]

@@ -12,13 +12,14 @@
 //! | `{uniform A..B}` | a random integer from A to B, both included |
 //! | `{random N lowercase}` | N random small letters |
 //! | `{number}` (HTTP) | the key's number counted from 1, without leading zeros |
-//! | `{data.FIELD}` (HTTP) | a field of the operation's row in the data file |
+//! | `{data.FIELD}` | a field of the operation's row in the data file |
 //!
 //! `{{` and `}}` are literal braces. Random text depends on the seed and the operation's number alone.
 
 use crate::content::data::Data;
 use crate::content::values::{
     AFTER_BODY, BEFORE_BODY, BEFORE_FIELD, BEFORE_ID, BEFORE_VERSION, ID_DIGITS, VERSION_DIGITS, Values, digits,
+    eight_digits,
 };
 use crate::load::rng::{Rng, mix};
 use crate::plan::PlanError;
@@ -68,7 +69,7 @@ pub struct Filling<'a> {
 pub struct Placeholders {
     /// `{changed}`, which needs a reply that is a document.
     pub changed: bool,
-    /// `{number}` and `{data.FIELD}`.
+    /// `{number}`.
     pub number: bool,
     /// Every placeholder, as a person reads it in an error.
     pub list: &'static str,
@@ -135,7 +136,7 @@ impl<'a> Parser<'a> {
             ("body", "") => parts.push(Part::Body),
             ("changed", "") if self.placeholders.changed => parts.push(Part::Changed),
             ("number", "") if self.placeholders.number => parts.push(Part::Number),
-            (name, "") if self.placeholders.number && name.starts_with("data.") => parts.push(self.data_field(name)?),
+            (name, "") if name.starts_with("data.") => parts.push(self.data_field(name)?),
             ("value", "") => parts.push(Part::Value),
             ("seq", "") => parts.push(Part::Seq),
             ("uniform", range) => parts.push(self.uniform(range)?),
@@ -215,6 +216,18 @@ impl Part {
         }
     }
 
+    /// The generated text that a field, a body or a value stands for; nothing for all else.
+    #[inline]
+    pub fn generated<'a>(&self, filling: &Filling<'a>) -> &'a [u8] {
+        let Filling { values, key, version, .. } = *filling;
+        match self {
+            Part::Field => values.field(key, version),
+            Part::Body => values.body(key, version),
+            Part::Value => values.value(key, version),
+            _ => &[],
+        }
+    }
+
     /// Appends what the part stands for.
     #[inline]
     pub fn write(&self, filling: &Filling, out: &mut Vec<u8>) {
@@ -223,13 +236,11 @@ impl Part {
             Part::Literal(text) => out.extend_from_slice(text),
             Part::Id => out.extend_from_slice(&digits::<ID_DIGITS>(key)),
             Part::Version => out.extend_from_slice(&digits::<VERSION_DIGITS>(version.into())),
-            Part::Field => out.extend_from_slice(values.field(key, version)),
-            Part::Body => out.extend_from_slice(values.body(key, version)),
-            Part::Value => out.extend_from_slice(values.value(key, version)),
+            Part::Field | Part::Body | Part::Value => out.extend_from_slice(self.generated(filling)),
             Part::Changed => values.write_changed(previous, key, version, out),
             Part::Seq => write_integer(seq.into(), out),
             Part::Number => write_integer(i128::from(key) + 1, out),
-            Part::Data(field) => out.extend_from_slice(data.map_or(&[], |data| data.field(seq, *field))),
+            Part::Data(field) => out.extend_from_slice(data.map_or(&[], |data| data.field(seq, key, *field))),
             Part::Uniform { low, span, salt } => {
                 let offset = Rng::new(values.seed() ^ salt, seq).below(*span);
                 write_integer(i128::from(*low) + i128::from(offset), out);
@@ -243,10 +254,24 @@ impl Part {
 }
 
 /// Appends `number` in decimal digits.
+#[inline]
 pub fn write_integer(number: i128, out: &mut Vec<u8>) {
     use std::io::Write as _;
-    // Writing to a vector cannot fail.
-    let _ = write!(out, "{number}");
+    match u64::try_from(number) {
+        Ok(number) => write_natural(number, out),
+        // Writing to a vector cannot fail.
+        Err(_) => drop(write!(out, "{number}")),
+    }
+}
+
+fn write_natural(number: u64, out: &mut Vec<u8>) {
+    if number >= 100_000_000 {
+        write_natural(number / 100_000_000, out);
+        return out.extend_from_slice(&eight_digits(number % 100_000_000));
+    }
+    let text = eight_digits(number);
+    let zeros = text.iter().take_while(|&&digit| digit == b'0').count();
+    out.extend_from_slice(&text[zeros.min(text.len() - 1)..]);
 }
 
 #[cfg(test)]
@@ -259,7 +284,7 @@ mod tests {
     }
 
     fn parser(prefix: &'static str) -> Parser<'static> {
-        Parser::new(prefix, &crate::wire::resp::PLACEHOLDERS, None)
+        Parser::new(prefix, &crate::wire::exchange::PLACEHOLDERS, None)
     }
 
     fn render(text: &str, filling: &Filling) -> String {
@@ -298,6 +323,16 @@ mod tests {
         let newer = Filling { version: 4, ..filling };
         assert!(render("{changed}", &newer).contains(&format!(r#""field":"{}""#, text(values.field(7, 4)))));
         assert!(render("{changed}", &newer).contains("0000000003"));
+    }
+
+    #[test]
+    fn integers_are_written_as_they_are_printed() {
+        let powers = (0..39).map(|power| 10i128.pow(power));
+        for number in powers.flat_map(|power| [power - 1, power, -power]).chain([i128::from(u64::MAX), i128::MIN]) {
+            let mut out = b"a".to_vec();
+            write_integer(number, &mut out);
+            assert_eq!(text(&out), format!("a{number}"));
+        }
     }
 
     #[test]

@@ -158,32 +158,29 @@ impl Values {
     }
 }
 
-/// The two digits of each number below 100.
-const PAIRS: [[u8; 2]; 100] = {
-    let mut pairs = [[0; 2]; 100];
-    let mut number = 0;
-    while number < pairs.len() {
-        pairs[number] = [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
-        number += 1;
-    }
-    pairs
-};
-
-/// The last `N` (an even number) decimal digits of `number`, with leading zeros.
+/// The last `N` (8 to 16) decimal digits of `number`, with leading zeros.
 #[inline]
-pub fn digits<const N: usize>(mut number: u64) -> [u8; N] {
+pub fn digits<const N: usize>(number: u64) -> [u8; N] {
+    const { assert!(N >= 8 && N <= 16) };
     let mut text = [b'0'; N];
-    // Groups of four, whose digits do not wait for each other.
-    for group in text.rchunks_mut(4) {
-        let four = (number % 10_000) as usize;
-        number /= 10_000;
-        let (high, low) = group.split_at_mut(group.len() - 2);
-        low.copy_from_slice(&PAIRS[four % 100]);
-        if !high.is_empty() {
-            high.copy_from_slice(&PAIRS[four / 100]);
-        }
+    let (high, low) = text.split_at_mut(N - 8);
+    low.copy_from_slice(&eight_digits(number % 100_000_000));
+    if number >= 100_000_000 {
+        high.copy_from_slice(&eight_digits(number / 100_000_000 % 100_000_000)[16 - N..]);
     }
     text
+}
+
+/// The digits of a number below 100,000,000, all at once in one word: two numbers of four digits, four of two, eight
+/// of one. The products are quotients by 100 and by 10 for numbers that small.
+#[inline]
+pub fn eight_digits(number: u64) -> [u8; 8] {
+    let fours = (number / 10_000) | ((number % 10_000) << 32);
+    let hundreds = ((fours * 10_486) >> 20) & 0x7f_0000_007f;
+    let twos = hundreds | ((fours - 100 * hundreds) << 16);
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    let ones = tens | ((twos - 10 * tens) << 8);
+    (ones | u64::from_le_bytes([b'0'; 8])).to_le_bytes()
 }
 
 /// The number that `text` spells in decimal digits alone; None for anything else or beyond `u64`.
@@ -305,6 +302,16 @@ mod tests {
         assert!(!values.is_some_field(b"aZ"));
         assert!(!values.is_some_field(b"aZ9x"));
         assert!(!values.is_some_field(b"a\"9"));
+    }
+
+    #[test]
+    fn digits_are_those_that_are_printed() {
+        let powers = (0..16).map(|power| 10u64.pow(power));
+        let numbers = powers.flat_map(|power| [power - 1, power, power + 1]).chain((0..1_000_000).step_by(7));
+        for number in numbers.chain((0..10_000).map(|number| number * 10_001)).chain([123_456_789_012_345]) {
+            assert_eq!(std::str::from_utf8(&digits::<16>(number)), Ok(format!("{number:016}").as_str()));
+        }
+        assert_eq!(&digits::<8>(1_234_567_890), b"34567890", "the last ones");
     }
 
     #[test]

@@ -17,6 +17,10 @@ pub struct Slice {
     pub begin_ns: u64,
     pub measure_ns: u64,
     pub end_ns: u64,
+    /// The round that it is of; None of one in which nothing is measured.
+    pub round: Option<u32>,
+    /// Whether the drive's interval ends with it.
+    pub ends_interval: bool,
 }
 
 /// What a paused thread is to do.
@@ -123,7 +127,7 @@ mod tests {
     use super::*;
 
     fn slice(number: u64) -> Slice {
-        Slice { number, shift_ns: 5, begin_ns: 10, measure_ns: 20, end_ns: 30 }
+        Slice { number, shift_ns: 5, begin_ns: 10, measure_ns: 20, end_ns: 30, round: Some(0), ends_interval: false }
     }
 
     #[test]

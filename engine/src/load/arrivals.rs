@@ -118,7 +118,8 @@ impl Arrivals {
 
     fn gap(&mut self) -> f64 {
         match self.kind {
-            Kind::Constant => self.threads,
+            // Those of a recording are not drawn.
+            Kind::Constant | Kind::Recorded => self.threads,
             Kind::Poisson => self.rng.exponential() * self.threads,
         }
     }

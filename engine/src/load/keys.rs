@@ -90,6 +90,7 @@ impl Zipf {
         zipf
     }
 
+    #[inline(never)]
     fn draw(&self, rng: &mut Rng) -> u64 {
         loop {
             let u = self.h_integral_last + rng.unit() * (self.h_integral_first - self.h_integral_last);
@@ -134,6 +135,7 @@ struct Gaussian {
 }
 
 impl Gaussian {
+    #[inline(never)]
     fn draw(&self, rng: &mut Rng, count: u64) -> u64 {
         loop {
             // A wide bell is flat inside the key space: there, uniform proposals are rejected less often.

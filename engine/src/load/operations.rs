@@ -16,6 +16,8 @@ pub struct OperationInfo {
 #[derive(Debug, Default)]
 pub(super) struct Operations {
     pub all: Vec<Operation>,
+    /// The requests of all operations, each operation's in order.
+    pub requests: Vec<RequestId>,
     pub infos: Vec<OperationInfo>,
     /// The distinct names of requests.
     pub names: Vec<String>,
@@ -23,8 +25,10 @@ pub(super) struct Operations {
 
 #[derive(Debug)]
 pub(super) struct Operation {
-    pub steps: Vec<RequestId>,
-    pub read_back: Option<RequestId>,
+    /// Places in [`Operations::requests`] of its requests, the first and the last, and of its read-back.
+    pub first: u32,
+    pub last: u32,
+    pub read_back: Option<u32>,
     pub writes: Writes,
     /// The operation is drawn by random numbers up to this one, beyond those of the operations before it.
     pub threshold: u64,
@@ -56,14 +60,19 @@ impl Operations {
                 let message = "more than 65535 operations, commands or requests: use fewer";
                 return Err(PlanError::new(format!("operations[{index}]"), message));
             };
-            let steps = steps.into_iter().map(|step| operations.identified(step)).collect();
-            let read_back = read_back.map(|step| operations.identified(step));
+            let first = operations.requests.len() as u32;
+            steps.into_iter().for_each(|step| operations.push(step));
+            let last = first + u32::from(count.max(1)) - 1;
+            let read_back = read_back.map(|step| {
+                operations.push(step);
+                last + 1
+            });
             operations.infos.push(OperationInfo {
                 name: operation.name.clone(),
                 steps: count,
                 weight: operation.weight,
             });
-            operations.all.push(Operation { steps, read_back, writes: operation.writes, threshold });
+            operations.all.push(Operation { first, last, read_back, writes: operation.writes, threshold });
         }
         Ok(operations)
     }
@@ -71,18 +80,14 @@ impl Operations {
     /// The request that an operation is at.
     #[inline]
     pub fn current(&self, request: &Request) -> RequestId {
-        let operation = &self.all[usize::from(request.operation)];
-        match operation.read_back {
-            Some(read_back) if request.read_back => read_back,
-            _ => operation.steps[usize::from(request.step)],
-        }
+        self.requests[request.place as usize]
     }
 
-    fn identified(&mut self, Step { name, number }: Step) -> RequestId {
+    fn push(&mut self, Step { name, number }: Step) {
         let name = self.names.iter().position(|known| *known == name).unwrap_or_else(|| {
             self.names.push(name);
             self.names.len() - 1
         });
-        RequestId { name, number }
+        self.requests.push(RequestId { name, number });
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn routes(plan: &Plan, shared: &Shared, keys: Vec<Vec<Vec<Part>>>) ->
                 version: number as u32,
                 seq: number,
                 previous: b"",
-                data: None,
+                data: shared.data.as_ref(),
             };
             let mut text = Vec::new();
             key.iter().for_each(|part| part.write(&filling, &mut text));

@@ -1,11 +1,13 @@
 //! Redis Cluster: which endpoint has a key.
 //!
-//! The plan knows the slots of each endpoint, so a command goes straight to the one that has it. A redirection
-//! (`MOVED`, `ASK`) is an error like any other: the plan did not hold.
+//! The plan knows the slots of each endpoint, so a command goes straight to the one that has it. Where a slot moves
+//! in mid-run the node that had it says so (`MOVED`), and the table is corrected for all threads. Only endpoints of
+//! the plan are ever gone to: a redirection to any other address is an error.
 
 use crate::plan::{Endpoint, PlanError};
 use crate::wire::WireKind;
 use crc::{CRC_16_XMODEM, Crc, Table};
+use std::sync::atomic::{AtomicU16, Ordering};
 
 /// Hash slots of a cluster.
 pub const SLOTS: usize = 16_384;
@@ -14,16 +16,17 @@ static CRC: Crc<u16, Table<16>> = Crc::<u16, Table<16>>::new(&CRC_16_XMODEM);
 /// A slot that no endpoint has.
 const NOBODY: u16 = u16::MAX;
 
-/// The endpoint of each slot.
+/// The endpoint of each slot, as far as is known by now.
 #[derive(Debug)]
 pub struct Slots {
-    endpoint_of: Box<[u16]>,
-    endpoints: usize,
+    endpoint_of: Box<[AtomicU16]>,
+    /// Host and port of each endpoint, as redirections name it.
+    addresses: Box<[(String, u16)]>,
 }
 
 impl Slots {
-    /// None if no endpoint has slots. Each slot must have exactly one endpoint; the error names the endpoint
-    /// and the slot.
+    /// None if no endpoint has slots. Each slot must have exactly one endpoint; one without any is a node that slots may
+    /// move to. The error names the endpoint and the slot.
     pub fn new(endpoints: &[Endpoint], protocol: WireKind) -> Result<Option<Self>, PlanError> {
         let Some(first) = endpoints.iter().position(|endpoint| !endpoint.slots.is_empty()) else {
             return Ok(None);
@@ -36,9 +39,6 @@ impl Slots {
         let mut endpoint_of = vec![NOBODY; SLOTS];
         for (index, endpoint) in endpoints.iter().enumerate() {
             let error = |message: String| PlanError::new(field(index), message);
-            if endpoint.slots.is_empty() {
-                return Err(error("[]: other endpoints have slots; give this one its own".into()));
-            }
             if endpoint.database != 0 {
                 let message = format!("{}: a cluster has database 0 alone", endpoint.database);
                 return Err(PlanError::new(format!("endpoints[{index}].database"), message));
@@ -57,19 +57,33 @@ impl Slots {
         }
         match endpoint_of.iter().position(|&endpoint| endpoint == NOBODY) {
             Some(slot) => Err(PlanError::new("endpoints", format!("no endpoint has slot {slot}; give it to one"))),
-            None => Ok(Some(Self { endpoint_of: endpoint_of.into(), endpoints: endpoints.len() })),
+            None => Ok(Some(Self {
+                endpoint_of: endpoint_of.into_iter().map(AtomicU16::new).collect(),
+                addresses: endpoints.iter().map(|endpoint| (endpoint.host.clone(), endpoint.port)).collect(),
+            })),
         }
     }
 
     /// How many endpoints there are.
     pub fn endpoints(&self) -> usize {
-        self.endpoints
+        self.addresses.len()
     }
 
     /// The endpoint that has `key`.
     #[inline]
     pub fn endpoint_of(&self, key: &[u8]) -> usize {
-        usize::from(self.endpoint_of[slot_of(key)])
+        usize::from(self.endpoint_of[slot_of(key)].load(Ordering::Relaxed))
+    }
+
+    /// The endpoint with the address that endpoint number `from` named; without a host it means its own.
+    pub fn endpoint_at(&self, from: usize, host: &str, port: u16) -> Option<usize> {
+        let host = if host.is_empty() { &self.addresses[from].0 } else { host };
+        self.addresses.iter().position(|(known, known_port)| *known_port == port && known.eq_ignore_ascii_case(host))
+    }
+
+    /// A slot is at another endpoint from now on, for all threads. Where it was before.
+    pub fn moved(&self, slot: u16, endpoint: usize) -> usize {
+        usize::from(self.endpoint_of[usize::from(slot)].swap(endpoint as u16, Ordering::Relaxed))
     }
 }
 
@@ -130,11 +144,25 @@ mod tests {
     }
 
     #[test]
+    fn a_slot_that_moved_is_at_its_new_endpoint() {
+        let mut nodes = endpoints(&[&[(0, 16_383)], &[]]);
+        (nodes[0].host, nodes[0].port, nodes[1].host, nodes[1].port) = ("Node-1".into(), 7000, "10.0.0.2".into(), 7001);
+        let slots = Slots::new(&nodes, WireKind::Resp2).unwrap().unwrap();
+        assert_eq!((slots.endpoints(), slots.endpoint_of(b"foo"), slots.endpoint_of(b"123456789")), (2, 0, 0));
+        assert_eq!((slots.moved(12_182, 1), slots.moved(12_182, 1)), (0, 1));
+        assert_eq!((slots.endpoint_of(b"foo"), slots.endpoint_of(b"123456789")), (1, 0));
+        assert_eq!(slots.endpoint_at(0, "10.0.0.2", 7001), Some(1));
+        assert_eq!((slots.endpoint_at(1, "node-1", 7000), slots.endpoint_at(0, "", 7000)), (Some(0), Some(0)));
+        for (host, port) in [("10.0.0.2", 7000), ("169.254.169.254", 80), ("", 7001)] {
+            assert_eq!(slots.endpoint_at(0, host, port), None, "{host}:{port}");
+        }
+    }
+
+    #[test]
     fn a_slot_with_no_endpoint_or_two_is_named() {
         assert_eq!(error(&[&[(0, 8000)], &[(8002, 16_383)]]), "endpoints: no endpoint has slot 8001; give it to one");
         let twice = error(&[&[(0, 8000)], &[(8000, 16_383)]]);
         assert_eq!(twice, "endpoints[1].slots: slot 8000 belongs to endpoints[0] too; give it to one");
-        assert!(error(&[&[(0, 16_383)], &[]]).starts_with("endpoints[1].slots: []: other endpoints have slots"));
         for wrong in [(0, 16_384), (2, 1)] {
             assert!(error(&[&[wrong]]).contains("the smaller first"));
         }

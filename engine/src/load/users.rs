@@ -61,6 +61,13 @@ impl Users {
         }
     }
 
+    /// A user's batch goes to one more connection.
+    pub fn part_added(&mut self, user: u32) {
+        if let Some(left) = self.parts.get_mut(user as usize) {
+            *left += 1;
+        }
+    }
+
     /// What a connection had of a user's batch ended. Whether that was all of it.
     #[inline]
     pub fn part_ended(&mut self, user: u32) -> bool {

@@ -5,27 +5,36 @@
 //! [`crate::content::values`]), so a reply is judged without anything having been stored.
 
 use super::keys::KeyPicker;
-use super::operations::{OperationInfo, Operations};
+use super::operations::{Operation, OperationInfo, Operations};
 use super::read_back::{ReadBackCounts, RecentWrites, Write};
+use super::recorded::Recorded;
 use super::rng::Rng;
+use super::slots::Slots;
 use super::{Shared, routes};
 use crate::content::template::{Filling, Part};
 use crate::plan::{Plan, PlanError, Writes};
 use crate::wire::{Decoded, Expected, ProtocolError, Reading, Verdict, Wire};
 use std::sync::Arc;
 
-/// One operation on its way. The loop counts `step` up after each correct reply; nothing else may change.
+/// The command that begins a transaction, as requests are named.
+const TRANSACTION: &str = "MULTI";
+
+/// One operation on its way, at one of its requests: see [`Workload::go_on`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     pub operation: u16,
-    pub step: u16,
+    /// Place of the request that it is at among those of all operations.
+    pub(super) place: u32,
     /// The version to be written; for a read the newest when it began, for a read-back the one that is due.
     pub version: u32,
+    /// Its number; of a command of a recording, where that is held.
     pub key: u64,
     /// The operation's number in the drive.
     pub seq: u64,
     /// Whether this is a read-back, of one request, rather than the operation itself.
     pub read_back: bool,
+    /// It is the operation's last one.
+    is_last: bool,
     /// The key held a document for certain.
     known: bool,
     /// No other write of the key was in flight.
@@ -51,6 +60,8 @@ pub struct Workload {
     /// What decides on the slot of each operation; empty where there are none.
     routes: Vec<Vec<Part>>,
     keys: KeyPicker,
+    /// In the place of operations and keys that are drawn.
+    recorded: Option<Recorded>,
     rng: Rng,
     next_seq: u64,
     threads: u64,
@@ -77,6 +88,7 @@ impl Workload {
             operations,
             routes,
             keys: KeyPicker::new(&plan.keys, thread, plan.threads),
+            recorded: Recorded::new(plan, thread)?,
             rng: Rng::new(plan.seed, thread as u64),
             next_seq: thread as u64,
             threads: plan.threads as u64,
@@ -100,21 +112,38 @@ impl Workload {
         &self.operations.names
     }
 
+    /// For each of [`Workload::request_names`] how many replies were that there is no such key.
+    pub fn missed(&self) -> Vec<u64> {
+        let mut missed = vec![0; self.operations.names.len()];
+        for request in &self.operations.requests {
+            missed[request.name] += self.wire.missed(request.number);
+        }
+        missed
+    }
+
     /// Place in [`Workload::request_names`] of the request that an operation is at.
     #[inline]
     pub fn name_index(&self, request: &Request) -> usize {
         self.operations.current(request).name
     }
 
-    /// Shards that operations keep to: one an endpoint where keys decide on it, else one for all.
+    /// Shards that operations keep to: one an endpoint where keys decide on it, of a recording one a connection, else
+    /// one for all.
     pub fn shards(&self) -> usize {
+        if let Some(recorded) = &self.recorded {
+            return recorded.own_connections();
+        }
         self.shared.slots.as_ref().map_or(1, |slots| slots.endpoints())
     }
 
     /// The shard of an operation. All its requests go there.
     #[inline]
     pub fn shard(&mut self, request: &Request) -> usize {
-        if self.shared.slots.is_none() { 0 } else { self.shard_by_slot(request) }
+        match &self.recorded {
+            Some(recorded) => recorded.connection(request.key as usize),
+            None if self.shared.slots.is_none() => 0,
+            None => self.shard_by_slot(request),
+        }
     }
 
     fn shard_by_slot(&mut self, request: &Request) -> usize {
@@ -127,22 +156,62 @@ impl Workload {
         slots.endpoint_of(&self.scratch)
     }
 
-    /// Draws the next operation; None when every key of `exactly_once` was taken.
+    /// The endpoints of the slots of a cluster; None if keys do not decide on the endpoint.
+    #[inline]
+    pub fn slots(&self) -> Option<&Slots> {
+        self.shared.slots.as_ref()
+    }
+
+    /// The request that an operation is to go on with on another connection, without the reply to the one before it: the
+    /// same, or the one before if it holds that reply. None within a transaction, which keeps to its connection.
+    pub fn elsewhere(&self, request: &Request) -> Option<Request> {
+        let Operations { requests, names, .. } = &self.operations;
+        let first = match &self.operations.all[usize::from(request.operation)] {
+            _ if request.read_back => request.place,
+            operation => operation.first,
+        };
+        let mut place = request.place;
+        let before = &requests[first as usize..place as usize];
+        if before.iter().any(|before| names[before.name] == TRANSACTION) {
+            return None;
+        }
+        while place > first && self.wire.uses_previous(requests[place as usize].number) {
+            place -= 1;
+        }
+        Some(Request { place, is_last: request.is_last && place == request.place, ..*request })
+    }
+
+    /// A key is not read back after all.
+    pub fn skip_read_back(&mut self) {
+        self.read_backs.skipped += 1;
+    }
+
+    /// The recording that is sent again.
+    #[inline]
+    pub fn recorded(&self) -> Option<&Recorded> {
+        self.recorded.as_ref()
+    }
+
+    /// Draws the next operation, or takes it from the recording; None when every key of `exactly_once` was taken, or
+    /// every command of the recording.
     #[inline]
     pub fn begin(&mut self) -> Option<Request> {
+        if self.recorded.is_some() {
+            return self.begin_recorded();
+        }
         let operation = self.draw_operation();
         self.begin_operation(operation)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn begin_operation(&mut self, operation: usize) -> Option<Request> {
         let key = self.keys.next(&mut self.rng, &self.shared.taken)?;
         let seq = self.next_seq();
-        let writes = self.operations.all[operation].writes != Writes::Nothing;
+        let Operation { first, last, writes, .. } = self.operations.all[operation];
         let (state, version) = if !self.follows_versions {
             // Every operation has texts of its own.
             (self.shared.state(key), seq as u32)
-        } else if writes {
+        } else if writes != Writes::Nothing {
             let before = self.shared.begin_write(key);
             (before, before.version().wrapping_add(1))
         } else {
@@ -151,14 +220,23 @@ impl Workload {
         };
         Some(Request {
             operation: operation as u16,
-            step: 0,
+            place: first,
             version,
             key,
             seq,
             read_back: false,
+            is_last: first == last,
             known: state.stored(),
             alone: state.in_flight() == 0,
         })
+    }
+
+    fn begin_recorded(&mut self) -> Option<Request> {
+        let (operation, held) = self.recorded.as_mut()?.take()?;
+        let Operation { first: place, last, .. } = self.operations.all[usize::from(operation)];
+        let (version, key, seq) = (0, held as u64, self.next_seq());
+        let (read_back, is_last, known, alone) = (false, place == last, false, false);
+        Some(Request { operation, place, version, key, seq, read_back, is_last, known, alone })
     }
 
     #[inline]
@@ -178,16 +256,24 @@ impl Workload {
         operations.iter().position(|operation| drawn <= operation.threshold).unwrap_or(0)
     }
 
-    /// Whether the operation has another request after the one that it is at.
+    /// Goes on to the operation's next request, after a correct reply. False if it was at the last.
     #[inline]
-    pub fn has_next(&self, request: &Request) -> bool {
-        usize::from(request.step) + 1 < self.operations.all[usize::from(request.operation)].steps.len()
+    pub fn go_on(&self, request: &mut Request) -> bool {
+        if request.is_last {
+            return false;
+        }
+        request.place += 1;
+        request.is_last = request.place == self.operations.all[usize::from(request.operation)].last;
+        true
     }
 
     /// Appends the request that an operation is at, for the endpoint number `target`. `previous_reply` is the reply to
     /// the one before it.
     #[inline]
     pub fn encode(&mut self, request: &Request, target: usize, previous_reply: &[u8], out: &mut Vec<u8>) {
+        if let Some(recorded) = &mut self.recorded {
+            return recorded.write(request.key as usize, out);
+        }
         let number = self.operations.current(request).number;
         self.wire.encode(number, target, request.filling(&self.shared), previous_reply, out);
     }
@@ -225,6 +311,9 @@ impl Workload {
     /// Gives up a request none of whose bytes was sent: its write will never happen. (A write that was sent and not
     /// answered may still happen; nothing is to be called for it.)
     pub fn abandon(&mut self, request: &Request) {
+        if let Some(recorded) = &mut self.recorded {
+            return recorded.let_go(request.key as usize);
+        }
         let writes = self.operations.all[usize::from(request.operation)].writes != Writes::Nothing;
         if writes && !request.read_back {
             self.shared.end_write(request.key, false);
@@ -236,7 +325,7 @@ impl Workload {
     #[inline]
     fn after_reply(&mut self, request: &Request, is_correct: bool) {
         let operation = &self.operations.all[usize::from(request.operation)];
-        let is_last = usize::from(request.step) + 1 == operation.steps.len();
+        let is_last = request.is_last;
         if let Some(acknowledged) = &self.shared.acknowledged
             && is_correct
             && is_last
@@ -257,10 +346,12 @@ impl Workload {
     /// read-back has one request and is judged strictly.
     pub fn next_read_back(&mut self) -> Option<Request> {
         while let Some(Write { operation, key, version }) = self.recent.take() {
-            if self.shared.state(key).version() == version {
+            if let Some(place) = self.operations.all[usize::from(operation)].read_back
+                && self.shared.state(key).version() == version
+            {
                 let seq = self.next_seq();
-                let (step, read_back, known, alone) = (0, true, true, true);
-                return Some(Request { operation, step, version, key, seq, read_back, known, alone });
+                let (read_back, is_last, known, alone) = (true, true, true, true);
+                return Some(Request { operation, place, version, key, seq, read_back, is_last, known, alone });
             }
             self.read_backs.skipped += 1;
         }

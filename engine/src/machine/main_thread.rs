@@ -1,13 +1,14 @@
-//! The main thread of another process: how long it ran, and how long it was ready to and had no CPU.
+//! The main thread of another process: how long it ran, how long it was ready to and had no CPU, and how often it began.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// Nanoseconds since the thread began.
+/// Since the thread began: nanoseconds, and how often it was given a CPU, having slept or having lost it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThreadTimes {
     pub ran_ns: u64,
     pub waited_ns: u64,
+    pub runs: u64,
 }
 
 impl ThreadTimes {
@@ -16,6 +17,7 @@ impl ThreadTimes {
         Self {
             ran_ns: self.ran_ns.saturating_sub(before.ran_ns),
             waited_ns: self.waited_ns.saturating_sub(before.waited_ns),
+            runs: self.runs.saturating_sub(before.runs),
         }
     }
 }
@@ -37,7 +39,7 @@ impl MainThread {
         let length = self.file.as_ref()?.read_at(&mut buffer, 0).ok()?;
         let mut numbers = std::str::from_utf8(&buffer[..length]).ok()?.split_ascii_whitespace();
         let mut next = || numbers.next()?.parse().ok();
-        Some(ThreadTimes { ran_ns: next()?, waited_ns: next()? })
+        Some(ThreadTimes { ran_ns: next()?, waited_ns: next()?, runs: next()? })
     }
 }
 
@@ -48,7 +50,7 @@ mod tests {
 
     #[test]
     fn a_main_thread_that_works_ran_and_one_that_is_gone_has_no_times() {
-        let mut busy = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("a shell");
+        let mut busy = Command::new("sh").args(["-c", "while kill -0 $PPID; do :; done"]).spawn().expect("a shell");
         let thread = MainThread::of(busy.id() as i32);
         let before = thread.read();
         let mut ran_ns = 0;

@@ -1,16 +1,17 @@
 //! One connection: socket, optional TLS, bytes to send, bytes received, operations in flight.
 //!
 //! Nothing here blocks. A socket is registered once, edge-triggered; bytes that the kernel does not take
-//! stay in `out` until it says that there is room again.
+//! stay in `out` until it says that there is room again. Where there is a ring (`ring.rs`) that sends and receives, and
+//! a connection only keeps what is to be sent.
 
 use super::inbox::Inbox;
-use super::tls::TlsConnector;
+use super::tls::{TlsConnector, explained};
+use super::waiter::Waiter;
 use crate::load::Request;
 use crate::plan::Endpoint;
 use crate::record::outcome::Phase;
 use crate::wire::Reading;
 use mio::net::{TcpStream, UnixStream};
-use mio::{Interest, Registry, Token};
 use rustls::ClientConnection;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -26,6 +27,16 @@ pub struct Task {
     pub sent_ns: u64,
     /// When its current command was sent.
     pub step_sent_ns: u64,
+    /// How the nodes of a cluster sent it on.
+    pub redirected: Redirected,
+}
+
+/// How often the nodes of a cluster sent an operation on to another one, and how.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Redirected {
+    pub times: u8,
+    /// ASKING goes before it, and the reply to that comes first.
+    pub asks: bool,
 }
 
 /// Where connections go, resolved before the load starts.
@@ -73,10 +84,10 @@ impl Socket {
         TcpStream::connect(address).map(Self::Tcp)
     }
 
-    fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+    fn add_to(&mut self, waiter: &mut Waiter, number: usize) -> io::Result<()> {
         match self {
-            Self::Tcp(socket) => registry.register(socket, token, Interest::READABLE | Interest::WRITABLE),
-            Self::Unix(socket) => registry.register(socket, token, Interest::READABLE | Interest::WRITABLE),
+            Self::Tcp(socket) => waiter.add(socket, number),
+            Self::Unix(socket) => waiter.add(socket, number),
         }
     }
 
@@ -139,10 +150,14 @@ pub struct Connection {
     pub unsent_tasks: usize,
     /// Whether it is listed to be flushed.
     pub is_listed: bool,
+    /// Whether it is listed to be sent by a ring.
+    pub is_offered: bool,
     pub out: Vec<u8>,
     written: usize,
     pub inbox: Inbox,
     pub reading: Reading,
+    /// Opened since the primary was lost, and without a reply yet.
+    pub is_first_since: bool,
     line: Option<Line>,
 }
 
@@ -157,21 +172,23 @@ impl Connection {
             in_flight: VecDeque::with_capacity(depth),
             unsent_tasks: 0,
             is_listed: false,
+            is_offered: false,
             out: Vec::new(),
             written: 0,
             inbox: Inbox::default(),
             reading: Reading::default(),
+            is_first_since: false,
             line: None,
         }
     }
 
-    /// Begins to connect.
-    pub fn dial(&mut self, target: &Target, registry: &Registry, token: Token) -> io::Result<()> {
+    /// Begins to connect, as number so much of those that a thread waits for.
+    pub fn dial(&mut self, target: &Target, waiter: &mut Waiter, number: usize) -> io::Result<()> {
         let mut socket = Socket::connect(target)?;
         if let Socket::Tcp(tcp) = &socket {
             tcp.set_nodelay(true)?;
         }
-        socket.register(registry, token)?;
+        socket.add_to(waiter, number)?;
         let tls = target.tls.as_ref().map(TlsConnector::connect).transpose().map_err(io::Error::other)?;
         self.line = Some(Line { socket, tls: tls.map(Box::new) });
         self.state = State::Connecting;
@@ -235,11 +252,29 @@ impl Connection {
             Some(tls) => write_tls(&mut line.socket, tls, &self.out, &mut self.written)?,
         }
         let count = self.written - before;
+        self.forget_written();
+        Ok(count)
+    }
+
+    /// What is still to be sent.
+    #[inline]
+    pub fn unwritten(&self) -> &[u8] {
+        &self.out[self.written..]
+    }
+
+    /// So many bytes of that were taken by a ring.
+    #[inline]
+    pub fn took(&mut self, count: usize) {
+        self.written += count;
+        self.forget_written();
+    }
+
+    #[inline]
+    fn forget_written(&mut self) {
         if self.written == self.out.len() {
             self.out.clear();
             self.written = 0;
         }
-        Ok(count)
     }
 
     /// Receives into `inbox`, which is this connection's own or one that connections share.
@@ -322,7 +357,7 @@ fn read_tls(socket: &mut Socket, tls: &mut ClientConnection, room: &mut [u8]) ->
                 let processed = tls.process_new_packets();
                 // An alert that says why, or the next message of the handshake.
                 while tls.wants_write() && tls.write_tls(socket).is_ok() {}
-                processed.map_err(io::Error::other)?;
+                processed.map_err(|error| io::Error::other(explained(&error)))?;
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 return Ok(Received::Bytes { count: 0, more: false });

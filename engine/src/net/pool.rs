@@ -32,6 +32,8 @@ struct Shard {
     connections: usize,
     open: usize,
     closed: Vec<usize>,
+    /// Its connections are opened when an operation waits for one, and not before.
+    by_need: bool,
 }
 
 #[derive(Debug)]
@@ -79,6 +81,21 @@ impl Pool {
         }
     }
 
+    /// The connections of a shard are opened when an operation waits for one, and not before.
+    pub fn open_by_need(&mut self, shard: usize) {
+        self.shards[shard].by_need = true;
+    }
+
+    /// Connections that may be opened before an operation waits for one.
+    pub fn to_open(&self) -> usize {
+        self.shards.iter().filter(|shard| !shard.by_need).map(|shard| shard.connections).sum()
+    }
+
+    /// Connections of a shard that are open.
+    pub fn open_of(&self, shard: usize) -> usize {
+        self.shards[shard].open
+    }
+
     /// Connections that are open.
     pub fn open(&self) -> usize {
         self.open
@@ -107,7 +124,8 @@ impl Pool {
 
     /// The shard that has most connections to be dialled, so that all are opened evenly.
     pub fn shard_to_dial(&self) -> usize {
-        (0..self.shards.len()).rev().max_by_key(|&shard| self.shards[shard].closed.len()).unwrap_or(0)
+        let early = (0..self.shards.len()).rev().filter(|&shard| !self.shards[shard].by_need);
+        early.max_by_key(|&shard| self.shards[shard].closed.len()).unwrap_or(0)
     }
 
     /// A closed connection of a shard to be dialled now, if there is one left.
@@ -323,6 +341,19 @@ mod tests {
         pool.release(1, false);
         pool.lost(1);
         assert_eq!((pool.opening_of(1), pool.not_open_of(1), pool.not_open_of(0), pool.open()), (1, 1, 0, 3));
+    }
+
+    #[test]
+    fn a_shard_may_be_opened_by_need_alone() {
+        let mut pool = Pool::new(vec![0, 1, 2, 1], 3, 1, None, PoolOrder::Lifo);
+        pool.open_by_need(1);
+        assert_eq!((pool.to_open(), pool.shard_to_dial()), (2, 0));
+        for expected in [0, 2] {
+            assert_eq!(pool.dial(pool.shard_to_dial()), Some(expected));
+            pool.opened(expected);
+        }
+        assert_eq!((pool.open(), pool.open_of(1), pool.not_open_of(1)), (2, 0, 2));
+        assert_eq!((pool.acquire(1), pool.dial(1)), (None, Some(1)));
     }
 
     #[test]

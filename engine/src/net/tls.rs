@@ -6,7 +6,9 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+};
 use std::sync::Arc;
 
 /// Makes the TLS side of each new connection to one endpoint.
@@ -57,6 +59,31 @@ impl TlsConnector {
     pub fn connect(&self) -> Result<ClientConnection, Error> {
         ClientConnection::new(self.config.clone(), self.server_name.clone())
     }
+}
+
+/// What an error of TLS says, for a person: of a certificate why it is not accepted, and what helps.
+pub fn explained(error: &Error) -> String {
+    let Error::InvalidCertificate(problem) = error else { return error.to_string() };
+    let (said, remedy) = match problem {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            ("it has expired".to_owned(), "have it renewed on the server")
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            ("it is not valid yet".to_owned(), "check this machine's clock, or have it renewed on the server")
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            ("it is for another name".to_owned(), "give the name that it is made for as server_name")
+        }
+        CertificateError::UnknownIssuer => {
+            ("it is signed by a CA that is not trusted here".to_owned(), "name the file of that CA as ca_file")
+        }
+        CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => (
+            "it is self-signed as that of a CA".to_owned(),
+            "give the server one that is not, with CA:FALSE in it, and name its signer's file as ca_file",
+        ),
+        other => (other.to_string(), "name the file of the CA that signed it as ca_file"),
+    };
+    format!("its certificate is not accepted ({said}); {remedy}, or give up verification with verify=no")
 }
 
 fn roots(tls: &Tls, field: &str) -> Result<RootCertStore, PlanError> {

@@ -1,119 +1,86 @@
-//! Waiting for sockets until an instant, to the nanosecond where the system can.
+//! Waiting for sockets until an instant: by a poll of the system, or by a ring that sends and receives as well.
 
+use super::back_end::{BackEndRecord, Choice};
+use super::poller::Poller;
+use super::ring::{self, Ring};
 use crate::machine::clock::Clock;
-use mio::{Events, Poll, Registry, Token, Waker};
-use std::io;
-use std::time::Duration;
-
-/// The token of the waker; connections have their numbers as tokens.
-pub const WAKER: Token = Token(usize::MAX);
-
-/// `epoll_wait` counts in milliseconds: what is left of a wait below this is waited for by other means.
-#[cfg(target_os = "linux")]
-const FINE_NS: u64 = 2_000_000;
+use mio::event::Source;
+use mio::{Interest, Token};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
 
 #[derive(Debug)]
-pub struct Waiter {
-    poll: Poll,
-    clock: Clock,
-    spin_ns: u64,
+pub enum Waiter {
+    /// Connections send and receive by themselves.
+    Poll(Poller),
+    Ring(Box<Ring>),
+}
+
+/// Ends the wait of a thread, from another one.
+#[derive(Debug)]
+pub enum Waker {
+    Poll(mio::Waker),
+    Ring(Arc<File>),
+}
+
+impl Waker {
+    pub fn wake(&self) -> io::Result<()> {
+        match self {
+            Self::Poll(waker) => waker.wake(),
+            Self::Ring(eventfd) => (&**eventfd).write_all(&1u64.to_ne_bytes()),
+        }
+    }
 }
 
 impl Waiter {
-    /// The last `spin_ns` before an instant are spent polling again and again instead of asleep.
-    pub fn new(clock: Clock, spin_ns: u64) -> io::Result<Self> {
-        Ok(Self { poll: Poll::new()?, clock, spin_ns })
+    /// Of the calling thread, for so many connections; and what was chosen. The last `spin_ns` before an instant are
+    /// spent polling again and again instead of asleep.
+    pub fn new(clock: Clock, spin_ns: u64, choice: Choice, connections: usize) -> io::Result<(Self, BackEndRecord)> {
+        let mut why_not = choice.why_not;
+        if why_not.is_none() {
+            match Ring::new(connections, clock, spin_ns) {
+                Ok(ring) => return Ok((Self::Ring(Box::new(ring)), BackEndRecord::of(None))),
+                Err(error) if choice.is_required => {
+                    return Err(io::Error::new(error.kind(), format!("io_uring: {error}")));
+                }
+                Err(error) => why_not = Some(ring::reason(&error)),
+            }
+        }
+        Ok((Self::Poll(Poller::new(clock, spin_ns)?), BackEndRecord::of(why_not)))
     }
 
     /// Instants are those of another clock from now on.
     pub fn set_clock(&mut self, clock: Clock) {
-        self.clock = clock;
+        match self {
+            Self::Poll(poller) => poller.set_clock(clock),
+            Self::Ring(ring) => ring.set_clock(clock),
+        }
     }
 
-    pub fn registry(&self) -> &Registry {
-        self.poll.registry()
+    #[inline]
+    pub fn ring(&mut self) -> Option<&mut Ring> {
+        match self {
+            Self::Poll(_) => None,
+            Self::Ring(ring) => Some(ring),
+        }
+    }
+
+    /// Takes a socket that is being connected.
+    pub fn add(&mut self, socket: &mut (impl Source + AsRawFd), number: usize) -> io::Result<()> {
+        match self {
+            Self::Poll(poller) => {
+                poller.registry().register(socket, Token(number), Interest::READABLE | Interest::WRITABLE)
+            }
+            Self::Ring(ring) => ring.open(number, socket.as_raw_fd()),
+        }
     }
 
     pub fn waker(&self) -> io::Result<Waker> {
-        Waker::new(self.poll.registry(), WAKER)
-    }
-
-    /// Waits for events, at the longest until `until_ns`; `now_ns` is a recent reading of the clock.
-    /// It may return earlier without an event.
-    pub fn wait(&mut self, events: &mut Events, now_ns: u64, until_ns: u64) {
-        let left_ns = until_ns.saturating_sub(now_ns);
-        if left_ns == 0 {
-            self.poll(events, Some(Duration::ZERO));
-        } else {
-            self.wait_for(events, left_ns, until_ns);
-        }
-    }
-
-    #[cfg(target_os = "linux")]
-    fn wait_for(&mut self, events: &mut Events, left_ns: u64, until_ns: u64) {
-        if left_ns >= FINE_NS {
-            return self.poll(events, Some(Duration::from_millis(left_ns / 1_000_000 - 1)));
-        }
-        events.clear();
-        if left_ns > self.spin_ns && self.sleep(left_ns - self.spin_ns) {
-            return self.poll(events, Some(Duration::ZERO));
-        }
-        self.spin(events, until_ns);
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn wait_for(&mut self, events: &mut Events, left_ns: u64, until_ns: u64) {
-        events.clear();
-        if left_ns > self.spin_ns {
-            self.poll(events, Some(Duration::from_nanos(left_ns - self.spin_ns)));
-        }
-        self.spin(events, until_ns);
-    }
-
-    /// Polls until there is one or the instant has come.
-    fn spin(&mut self, events: &mut Events, until_ns: u64) {
-        while self.spin_ns > 0 && events.is_empty() && self.clock.now() < until_ns {
-            self.poll(events, Some(Duration::ZERO));
-        }
-    }
-
-    /// Sleeps for so long or until there is an event; true if there is one.
-    #[cfg(target_os = "linux")]
-    fn sleep(&self, wait_ns: u64) -> bool {
-        use std::os::fd::AsRawFd;
-        let mut poll = libc::pollfd { fd: self.poll.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        let wait = libc::timespec { tv_sec: 0, tv_nsec: wait_ns as libc::c_long };
-        // SAFETY: one valid pollfd, a valid timespec below a second, no signal mask.
-        unsafe { libc::ppoll(&mut poll, 1, &wait, std::ptr::null()) > 0 }
-    }
-
-    fn poll(&mut self, events: &mut Events, timeout: Option<Duration>) {
-        if self.poll.poll(events, timeout).is_err() {
-            // Interrupted by a signal: as good as no event.
-            events.clear();
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn it_waits_about_as_long_as_required_and_a_waker_ends_it() {
-        let clock = Clock::new();
-        for spin_ns in [0, 50_000] {
-            let mut waiter = Waiter::new(clock, spin_ns).unwrap();
-            let mut events = Events::with_capacity(4);
-            let until_ns = clock.now() + 3_500_000;
-            while clock.now() < until_ns {
-                waiter.wait(&mut events, clock.now(), until_ns);
-                assert!(events.is_empty());
-            }
-            let waker = waiter.waker().unwrap();
-            waker.wake().unwrap();
-            waiter.wait(&mut events, clock.now(), clock.now() + 60_000_000_000);
-            assert_eq!(events.iter().map(|event| event.token()).collect::<Vec<_>>(), [WAKER]);
+        match self {
+            Self::Poll(poller) => poller.waker().map(Waker::Poll),
+            Self::Ring(ring) => Ok(Waker::Ring(ring.waker())),
         }
     }
 }

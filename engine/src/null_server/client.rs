@@ -6,6 +6,7 @@ use mio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use mio::{Interest, Registry, Token};
 
 use super::command_reader::{CommandReader, Found};
+use super::line_reader::LineReader;
 use super::request_reader::RequestReader;
 
 #[derive(Debug)]
@@ -82,6 +83,7 @@ const OUT_MAX_BYTES: usize = 4 * 1024 * 1024;
 pub(super) enum Reader {
     Resp(CommandReader),
     Http(RequestReader),
+    Lines(LineReader),
 }
 
 impl Reader {
@@ -91,6 +93,7 @@ impl Reader {
         match self {
             Reader::Resp(reader) => reader.read(bytes, find),
             Reader::Http(reader) => reader.read(bytes),
+            Reader::Lines(reader) => reader.read(bytes, find),
         }
     }
 }

@@ -10,11 +10,13 @@ use mio::event::Event;
 use mio::net::{TcpListener, UnixListener};
 use mio::{Events, Token, Waker};
 
-use crate::machine::clock::{Clock, SECOND_NS, from_s};
-use crate::net::waiter::{WAKER, Waiter};
+use crate::machine::clock::{Clock, SECOND_NS, from_s, thread_cpu_ns};
+use crate::net::poller::{Poller, WAKER};
 
 use super::client::{Client, Input, Listener, Reader};
 use super::command_reader::{CommandReader, Found};
+use super::line_reader::LineReader;
+use super::queueing::Servers;
 use super::replies::{FIRST_AFTER_HANDSHAKE, HELLO, Replies};
 use super::request_reader::RequestReader;
 use super::{Fault, NullOptions, NullProtocol, State, resolve};
@@ -64,7 +66,7 @@ impl Timing {
 pub(super) struct EventLoop {
     state: Arc<State>,
     clock: Clock,
-    waiter: Waiter,
+    poller: Poller,
     listener: Listener,
     clients: Vec<Option<Box<Client>>>,
     free: Vec<usize>,
@@ -74,7 +76,9 @@ pub(super) struct EventLoop {
     timing: Timing,
     /// In the order in which they are due.
     pending: VecDeque<Pending>,
+    queue: Option<Servers<Pending>>,
     fault: Option<Fault>,
+    records: bool,
     answered: u64,
     accepted: u64,
 }
@@ -92,12 +96,12 @@ impl EventLoop {
     pub fn new(options: NullOptions, state: Arc<State>) -> io::Result<Self> {
         crate::machine::affinity::raise_open_files(OPEN_FILES);
         let clock = Clock::new();
-        let waiter = Waiter::new(clock, 0)?;
+        let poller = Poller::new(clock, 0)?;
         let mut listener = match &options.unix_path {
             Some(path) => Listener::Unix(UnixListener::bind(path)?),
             None => Listener::Tcp(TcpListener::bind(resolve(&options.host, options.port)?)?),
         };
-        listener.register(waiter.registry(), LISTENER)?;
+        listener.register(poller.registry(), LISTENER)?;
         let timing = Timing {
             delay_ns: (options.delay_us * 1000.0) as u64,
             busy_ns: (options.busy_us * 1000.0) as u64,
@@ -107,7 +111,7 @@ impl EventLoop {
         Ok(Self {
             state,
             clock,
-            waiter,
+            poller,
             listener,
             clients: Vec::new(),
             free: Vec::new(),
@@ -116,7 +120,9 @@ impl EventLoop {
             replies: Replies::new(&options),
             timing,
             pending: VecDeque::new(),
+            queue: options.queue.map(Servers::new),
             fault: options.fault,
+            records: options.record,
             answered: 0,
             accepted: 0,
         })
@@ -127,7 +133,7 @@ impl EventLoop {
     }
 
     pub fn waker(&self) -> io::Result<Waker> {
-        self.waiter.waker()
+        self.poller.waker()
     }
 
     /// Answers until it is stopped.
@@ -135,8 +141,10 @@ impl EventLoop {
         let mut events = Events::with_capacity(EVENTS);
         while !self.state.stop.load(Ordering::Relaxed) {
             let now_ns = self.clock.now();
-            let due_ns = self.pending.front().map_or(now_ns + LONGEST_WAIT_NS, |pending| pending.due_ns);
-            self.waiter.wait(&mut events, now_ns, due_ns);
+            let pending_ns = self.pending.front().map(|pending| pending.due_ns);
+            let served_ns = self.queue.as_ref().and_then(Servers::next_done_ns);
+            let due_ns = pending_ns.or(served_ns).unwrap_or(now_ns + LONGEST_WAIT_NS);
+            self.poller.wait(&mut events, now_ns, due_ns);
             for event in &events {
                 match event.token() {
                     WAKER => {}
@@ -145,6 +153,7 @@ impl EventLoop {
                 }
             }
             self.release_due();
+            self.release_served();
         }
     }
 
@@ -154,11 +163,12 @@ impl EventLoop {
                 self.clients.push(None);
                 self.clients.len() - 1
             });
-            if stream.register(self.waiter.registry(), Token(place)).is_ok() {
+            if stream.register(self.poller.registry(), Token(place)).is_ok() {
                 self.accepted += 1;
                 let reader = match self.protocol {
                     NullProtocol::Resp => Reader::Resp(CommandReader::default()),
                     NullProtocol::Http1 => Reader::Http(RequestReader::default()),
+                    NullProtocol::Memcached => Reader::Lines(LineReader::default()),
                 };
                 self.clients[place] = Some(Box::new(Client::new(stream, reader, self.accepted)));
             } else {
@@ -224,10 +234,14 @@ impl EventLoop {
 
     #[inline]
     fn answer_or_hold(&mut self, place: usize, client: &mut Client, command: usize) -> Result<(), Gone> {
-        if !self.timing.is_needed() || command < FIRST_AFTER_HANDSHAKE {
+        if command < FIRST_AFTER_HANDSHAKE || (self.queue.is_none() && !self.timing.is_needed()) {
             return self.answer(client, command);
         }
         let now_ns = self.clock.now();
+        if let Some(queue) = &mut self.queue {
+            queue.come(Pending { due_ns: now_ns, place, serial: client.serial, command }, now_ns);
+            return Ok(());
+        }
         let due_ns = self.timing.leave_at(now_ns + self.timing.delay_ns);
         if due_ns <= now_ns && self.pending.is_empty() {
             self.spend_service_time();
@@ -254,17 +268,31 @@ impl EventLoop {
                 return;
             }
             self.pending.pop_front();
-            let Some(mut client) = self.clients[place].take() else { continue };
-            if client.serial != serial {
-                self.clients[place] = Some(client);
-                continue;
-            }
-            self.spend_service_time();
-            let answered = self.answer(&mut client, command).and_then(|()| Ok(client.flush()?));
-            match answered {
-                Ok(()) => self.clients[place] = Some(client),
-                Err(Gone) => self.free.push(place),
-            }
+            self.answer_held(place, serial, command);
+        }
+    }
+
+    /// Answers what the queue's servers have done.
+    fn release_served(&mut self) {
+        while let Some(Pending { place, serial, command, .. }) =
+            self.queue.as_mut().and_then(|queue| queue.take_done(self.clock.now()))
+        {
+            self.answer_held(place, serial, command);
+        }
+    }
+
+    /// Answers a command that was kept, if its client is still there.
+    fn answer_held(&mut self, place: usize, serial: u64, command: usize) {
+        let Some(mut client) = self.clients[place].take() else { return };
+        if client.serial != serial {
+            self.clients[place] = Some(client);
+            return;
+        }
+        self.spend_service_time();
+        let answered = self.answer(&mut client, command).and_then(|()| Ok(client.flush()?));
+        match answered {
+            Ok(()) => self.clients[place] = Some(client),
+            Err(Gone) => self.free.push(place),
         }
     }
 
@@ -272,8 +300,8 @@ impl EventLoop {
         if self.timing.busy_ns == 0 {
             return;
         }
-        let end_ns = self.clock.now() + self.timing.busy_ns;
-        while self.clock.now() < end_ns {
+        let end_ns = thread_cpu_ns() + self.timing.busy_ns;
+        while thread_cpu_ns() < end_ns {
             std::hint::spin_loop();
         }
     }
@@ -287,6 +315,9 @@ impl EventLoop {
         self.answered += 1;
         client.answered += 1;
         self.state.commands.store(self.answered, Ordering::Relaxed);
+        if self.records {
+            self.state.note_leaving();
+        }
         match &self.fault {
             None => Ok(client.reply(text)?),
             Some(fault) => answer_faultily(fault, self.answered, client, text),

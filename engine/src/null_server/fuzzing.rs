@@ -2,6 +2,7 @@
 
 use super::client::Reader;
 use super::command_reader::{CommandReader, Found};
+use super::line_reader::LineReader;
 use super::request_reader::RequestReader;
 use crate::fuzzing::Input;
 
@@ -18,6 +19,12 @@ pub fn commands(data: &[u8]) {
 pub fn requests(data: &[u8]) {
     let Some(input) = Input::of(data) else { return };
     input.both_ways(input.bytes, |pieces| found(pieces, Reader::Http(RequestReader::default())));
+}
+
+/// A stream of commands of memcached.
+pub fn lines(data: &[u8]) {
+    let Some(input) = Input::of(data) else { return };
+    input.both_ways(input.bytes, |pieces| found(pieces, Reader::Lines(LineReader::default())));
 }
 
 /// The commands that were found, as a connection finds them, and whether the last bytes are bad.

@@ -32,6 +32,8 @@ const OTHER: usize = 4;
 /// HTTP: a request whose reply has a body, and HEAD, whose reply has none.
 pub(super) const HTTP_OTHER: usize = FIRST_AFTER_HANDSHAKE;
 pub(super) const HTTP_HEAD: usize = FIRST_AFTER_HANDSHAKE + 1;
+/// memcached: the login, and the command by which a connection finds out that its server speaks the meta protocol.
+const LOGIN: [(&str, &[u8]); FIRST_AFTER_HANDSHAKE] = [("set", b"STORED\r\n"), ("mn", b"MN\r\n"), ("", b""), ("", b"")];
 const HANDSHAKE: [&str; FIRST_AFTER_HANDSHAKE] = ["HELLO", "AUTH", "SELECT", "CLIENT"];
 
 impl Replies {
@@ -39,6 +41,7 @@ impl Replies {
         match options.protocol {
             NullProtocol::Resp => Self::resp(options),
             NullProtocol::Http1 => Self::http(options),
+            NullProtocol::Memcached => Self::memcached(options),
         }
     }
 
@@ -56,10 +59,21 @@ impl Replies {
         replies
     }
 
+    fn memcached(options: &NullOptions) -> Self {
+        let values = values(options);
+        let mut replies = Self { names: vec![], texts: vec![], to_bad_input: b"ERROR\r\n" };
+        for (name, text) in LOGIN {
+            replies.add(name, Reply::same(text.to_vec()));
+        }
+        replies.add("", Reply::same(b"HD\r\n".to_vec()));
+        for (name, &kind) in &options.replies {
+            replies.add(name, Reply::same(meta_reply(kind, &values)));
+        }
+        replies
+    }
+
     fn resp(options: &NullOptions) -> Self {
-        let payload_bytes = options.document_bytes - ENVELOPE_BYTES;
-        let field_bytes = options.field_bytes.unwrap_or(10).min(payload_bytes - 1);
-        let values = Values::new(SEED, &Documents { payload_bytes, field_bytes });
+        let values = values(options);
         let to_bad_input = b"-ERR Protocol error: not a RESP command\r\n";
         let mut replies = Self { names: vec![], texts: vec![], to_bad_input };
         for name in HANDSHAKE {
@@ -123,6 +137,29 @@ fn json_text(bytes: usize) -> Vec<u8> {
     }
 }
 
+/// The texts of documents as long as the options have them.
+fn values(options: &NullOptions) -> Values {
+    let payload_bytes = options.document_bytes - ENVELOPE_BYTES;
+    let field_bytes = options.field_bytes.unwrap_or(10).min(payload_bytes - 1);
+    Values::new(SEED, &Documents { payload_bytes, field_bytes })
+}
+
+/// What memcached answers: a value, or that it was done.
+fn meta_reply(kind: Expect, values: &Values) -> Vec<u8> {
+    let text = match kind {
+        Expect::Any | Expect::Ok | Expect::Hash | Expect::FieldArray => return b"HD\r\n".to_vec(),
+        Expect::Integer | Expect::Positive => b"1".to_vec(),
+        Expect::Document => {
+            let mut document = Vec::new();
+            values.write_document(KEY, VERSION, &mut document);
+            document
+        }
+        Expect::Field => values.field(KEY, VERSION).to_vec(),
+        Expect::Value | Expect::Item | Expect::Row => values.value(KEY, VERSION).to_vec(),
+    };
+    [format!("VA {}\r\n", text.len()).as_bytes(), &text, b"\r\n"].concat()
+}
+
 fn bulk(text: &[u8]) -> Vec<u8> {
     [format!("${}\r\n", text.len()).as_bytes(), text, b"\r\n"].concat()
 }
@@ -145,7 +182,7 @@ fn reply(kind: Expect, values: &Values) -> Reply {
         }
         Expect::Field => Reply::same(bulk(values.field(KEY, VERSION))),
         Expect::FieldArray => Reply::same(bulk(&[b"[\"", values.field(KEY, VERSION), b"\"]"].concat())),
-        Expect::Value | Expect::Item => Reply::same(bulk(values.value(KEY, VERSION))),
+        Expect::Value | Expect::Item | Expect::Row => Reply::same(bulk(values.value(KEY, VERSION))),
     }
 }
 

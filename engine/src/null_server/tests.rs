@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 
@@ -205,6 +205,17 @@ fn service_times_add_up() {
 }
 
 #[test]
+fn commands_queue_for_the_servers_that_there_are() {
+    let server = start(json!({"queue": {"servers": 8, "service_us": 1000}}), None);
+    let mut stream = connect(&server);
+    let began = Instant::now();
+    stream.write_all(&command(&["SET", "k", "v"]).repeat(2000)).unwrap();
+    assert_eq!(replies(&mut stream, 2000).len(), 2000);
+    // 250 ms on average, with a standard deviation of 6 ms.
+    assert!(began.elapsed() >= Duration::from_millis(200), "{:?}", began.elapsed());
+}
+
+#[test]
 fn no_reply_leaves_in_a_freeze() {
     // Frozen for all but the first 50 ms of each 250 ms: 200 replies one by one cannot end in one period.
     let server = start(json!({"freeze_every_s": 0.25, "freeze_s": 0.2, "delay_us": 1000}), None);
@@ -213,6 +224,20 @@ fn no_reply_leaves_in_a_freeze() {
     (0..200).for_each(|_| assert_eq!(send(&mut stream, &["SET", "k", "v"]), "+OK\r\n"));
     // 200 ms of open time are four periods at the least, with three whole freezes between them.
     assert!(began.elapsed() >= Duration::from_millis(600), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_server_that_records_knows_when_each_reply_left() {
+    let server = start(json!({"record": true, "delay_us": 2000}), None);
+    let mut stream = connect(&server);
+    let since_epoch_ns = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
+    let began_ns = since_epoch_ns();
+    (0..3).for_each(|_| assert_eq!(send(&mut stream, &["SET", "k", "v"]), "+OK\r\n"));
+    let left_ns = server.left_unix_ns();
+    assert_eq!(left_ns.len(), 3);
+    assert!(left_ns[0] >= began_ns + 2_000_000 && left_ns[2] <= since_epoch_ns());
+    assert!(left_ns.windows(2).all(|two| two[1] >= two[0] + 2_000_000));
+    assert!(start(json!({}), None).left_unix_ns().is_empty());
 }
 
 #[test]
@@ -267,6 +292,9 @@ fn options_that_make_no_sense_are_named() {
         (json!({"document_bytes": 123}), "document_bytes: 123: must be at least 124"),
         (json!({"document_bytes": 222, "field_bytes": 100}), "field_bytes: 100: "),
         (json!({"delay_us": -1}), "delay_us: -1: "),
+        (json!({"queue": {"servers": 0, "service_us": 1}}), "queue.servers: 0: "),
+        (json!({"queue": {"servers": 1, "service_us": 1, "kappa": 2}}), "queue.kappa: 2: must be 0 to 1"),
+        (json!({"queue": {"servers": 1, "service_us": 1}, "delay_us": 1}), "queue: must stand alone"),
         (json!({"freeze_s": 1, "freeze_every_s": 1}), "freeze_s: 1: must be less than freeze_every_s"),
         (json!({"colour": 1}), "unknown field `colour`"),
         (json!({"replies": {"GET": "text"}}), "replies.GET: unknown variant `text`"),

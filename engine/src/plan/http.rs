@@ -108,6 +108,8 @@ pub struct HttpRequest {
 pub enum DataFormat {
     Csv,
     Jsonl,
+    /// A JSON document a line, taken whole.
+    Documents,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -116,6 +118,8 @@ pub enum DataOrder {
     #[default]
     Sequential,
     Uniform,
+    /// Each key has a row of its own.
+    Key,
 }
 
 /// A file of rows, read once: `{data.FIELD}` stands for a field of the operation's row.

@@ -1,6 +1,6 @@
 //! Reading a plan, and the limits of its values: the mirror of the `Field(...)` limits in `plan/drive_plan.py`.
 
-use super::{Closed, Distribution, Model, Open, Plan, PlanError, Writes};
+use super::{Closed, Distribution, Model, Open, Plan, PlanError, Writes, recording};
 use crate::load::slots::Slots;
 use crate::wire;
 
@@ -35,8 +35,10 @@ fn check(plan: &Plan) -> Result<(), PlanError> {
     require((1..=100_000).contains(&connections), "pool.connections", connections, "must be 1 to 100000")?;
     check_phases(plan)?;
     check_operations(plan)?;
+    recording::check(plan)?;
     wire::check(plan)?;
     Slots::new(&plan.endpoints, plan.protocol)?;
+    check_sentinel(plan)?;
     check_data(plan)?;
     check_acknowledged(plan)?;
     check_reply_max(plan.verify.reply_max_bytes)?;
@@ -94,6 +96,24 @@ fn check_operations(plan: &Plan) -> Result<(), PlanError> {
         require(!twice, &format!("operations[{index}].name"), name, "is used twice; give each operation its own name")?;
     }
     Ok(())
+}
+
+/// Sentinel watches one primary, which stands first.
+fn check_sentinel(plan: &Plan) -> Result<(), PlanError> {
+    let Some(other) = plan.endpoints.iter().position(|endpoint| !endpoint.in_service()) else {
+        return Ok(());
+    };
+    let place = |index: usize| format!("endpoints[{index}]");
+    let name = plan.protocol.capabilities().name;
+    require(plan.protocol.capabilities().slots, &place(other), name, "only a Redis has Sentinels; leave it out")?;
+    if let Some(index) = plan.endpoints.iter().position(|one| !one.slots.is_empty() || one.unix_path.is_some()) {
+        let message = "a server that Sentinel watches has no slots and no Unix socket; leave them out";
+        return Err(PlanError::new(place(index), message));
+    }
+    let in_service = plan.endpoints.iter().filter(|endpoint| endpoint.in_service()).count();
+    require(in_service == 1 && other == 1, "endpoints", in_service, "must begin with the one primary, with Sentinel")?;
+    let has_sentinel = plan.endpoints.iter().any(|endpoint| endpoint.sentinel_of.is_some());
+    require(has_sentinel, &place(other), "standby", "needs a Sentinel that says when it takes over")
 }
 
 /// Versions are known of documents that are written, and of keys that are written once.

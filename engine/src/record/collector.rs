@@ -5,15 +5,20 @@ use crate::control::turns::Turns;
 use crate::load::Shared;
 use crate::machine::clock::{Clock, to_s};
 use crate::plan::Plan;
+use crate::record::calls::Calls;
 use crate::record::conclusion::{ThreadEnd, Trial, WholeDrive};
 use crate::record::histogram::{self, Encoder};
 use crate::record::outbox::Outbox;
 use crate::record::outcome::{Interval, IntervalOperation, Latency, Phase};
 use crate::record::recorder::Message;
-use crate::record::tally::{IntervalData, Place, Tally};
+use crate::record::tally::{IntervalData, IntervalTally, Place, Tally};
+use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
+
+/// The response and the service times of an operation in an interval.
+type Latencies = (Histogram<u64>, Histogram<u64>);
 
 /// An interval that not all threads have delivered yet.
 #[derive(Debug)]
@@ -37,6 +42,7 @@ pub struct Collector {
     trial: Vec<Trial>,
     total: Tally,
     measure_cpu_ns: Vec<u64>,
+    measure_calls: Vec<Calls>,
     encoder: Encoder,
     published: u64,
 }
@@ -67,6 +73,7 @@ impl Collector {
             trial: (0..operations).map(|_| Trial::default()).collect(),
             total: Tally::default(),
             measure_cpu_ns: vec![0; threads],
+            measure_calls: vec![Calls::default(); threads],
             encoder: Encoder::default(),
             published: 0,
         }
@@ -93,6 +100,7 @@ impl Collector {
             trial: self.trial,
             total: self.total,
             measure_cpu_ns: self.measure_cpu_ns,
+            measure_calls: self.measure_calls,
             clock: self.clock,
             clock_quantum_ns: quantum_ns,
             origin_ns,
@@ -108,6 +116,7 @@ impl Collector {
         self.reached[thread] = Some(place);
         if data.phase == Phase::Measure {
             self.measure_cpu_ns[thread] += data.cpu_ns;
+            self.measure_calls[thread].add(&data.gauges.calls);
         }
         let threads = self.spares.len();
         match self.pending.get_mut(&place) {
@@ -154,22 +163,23 @@ impl Collector {
         for operation in &data.operations {
             self.total.add(&operation.tally);
         }
+        let latencies: Vec<Latencies> = data.operations.iter().map(IntervalTally::latencies).collect();
         if data.phase >= Phase::Measure {
-            for (trial, operation) in self.trial.iter_mut().zip(&data.operations) {
-                histogram::add(&mut trial.response, &operation.response);
-                histogram::add(&mut trial.service, &operation.service);
+            for (trial, (response, service)) in self.trial.iter_mut().zip(&latencies) {
+                histogram::add(&mut trial.response, response);
+                histogram::add(&mut trial.service, service);
             }
         }
         if data.end_ns > data.start_ns || !is_empty {
-            let interval = self.interval(&data, cpu_ns, origin_ns);
+            let interval = self.interval(&data, &latencies, cpu_ns, origin_ns);
             self.outbox.add_interval(&interval);
         }
         self.give_back(owner, data);
     }
 
-    fn interval(&mut self, data: &IntervalData, cpu_ns: Vec<u64>, origin_ns: u64) -> Interval {
+    fn interval(&mut self, data: &IntervalData, latencies: &[Latencies], cpu_ns: Vec<u64>, origin_ns: u64) -> Interval {
         let mut operations = BTreeMap::new();
-        for (index, operation) in data.operations.iter().enumerate() {
+        for (index, (operation, (response, service))) in data.operations.iter().zip(latencies).enumerate() {
             let tally = &operation.tally;
             let summary = IntervalOperation {
                 offered: tally.offered,
@@ -178,9 +188,9 @@ impl Collector {
                 errors: tally.errors_by_name(),
                 timeouts: tally.timeouts,
                 dropped: tally.dropped,
-                response_ns: Latency::of(&operation.response),
-                response_histogram: self.encoder.encode(&operation.response),
-                service_histogram: self.encoder.encode(&operation.service),
+                response_ns: Latency::of(response),
+                response_histogram: self.encoder.encode(response),
+                service_histogram: self.encoder.encode(service),
             };
             operations.insert(self.names[index].clone(), summary);
         }
@@ -190,6 +200,8 @@ impl Collector {
             phase: data.phase,
             start_s: to_s(data.start_ns - origin_ns),
             duration_s: to_s(data.length_ns()),
+            first_round: data.rounds.map(|(first, _)| first),
+            last_round: data.rounds.map(|(_, last)| last),
             start_unix_ns: self.clock.to_unix_ns(data.start_ns),
             operations,
             bytes_sent: data.gauges.bytes_sent,
@@ -205,13 +217,14 @@ impl Collector {
 fn merge(into: &mut IntervalData, other: &IntervalData) {
     for (sum, operation) in into.operations.iter_mut().zip(&other.operations) {
         sum.tally.add(&operation.tally);
-        histogram::add(&mut sum.response, &operation.response);
-        histogram::add(&mut sum.service, &operation.service);
+        sum.response.add(&operation.response);
+        sum.service.add(&operation.service);
     }
     if other.end_ns > into.end_ns {
         (into.end_ns, into.gaps_ns) = (other.end_ns, other.gaps_ns);
     }
     into.start_ns = into.start_ns.min(other.start_ns);
+    into.add_rounds(other.rounds);
     into.gauges.add(&other.gauges);
 }
 
@@ -234,7 +247,7 @@ mod tests {
         let mut data = Box::new(IntervalData::new(1));
         (data.phase, data.place, data.start_ns, data.end_ns) = (phase, (phase as u32, number), start_ns, end_ns);
         data.operations[0].tally.ok = ok;
-        data.operations[0].response.record_n(1000, ok).unwrap();
+        assert!(data.operations[0].response.record_n(1000, ok));
         data
     }
 

@@ -2,13 +2,15 @@
 
 use crate::load::timeline::Timeline;
 use crate::machine::clock::{Clock, to_s};
+use crate::net::back_end::BackEndRecord;
+use crate::record::calls::Calls;
 use crate::record::histogram::{self, Encoder};
 use crate::record::outcome::{
-    AcknowledgedRecord, CommandRecord, Connections, DriveRecord, EndpointRecord, Latency, OperationRecord, Phase,
-    PhaseTimes, ReadBack, ThreadRecord,
+    AcknowledgedRecord, CommandRecord, Connections, DriveRecord, EndpointRecord, FailoverRecord, Latency,
+    OperationRecord, Phase, PhaseTimes, ReadBack, Redirections, ThreadRecord,
 };
 use crate::record::slices::Slices;
-use crate::record::tally::{Measured, Tally};
+use crate::record::tally::{Gap, Measured, Tally};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
@@ -25,6 +27,7 @@ pub struct Left {
 #[derive(Debug)]
 pub struct ThreadEnd {
     pub cpu: Option<usize>,
+    pub back_end: BackEndRecord,
     pub timeline: Timeline,
     /// When its load ended.
     pub end_ns: u64,
@@ -40,6 +43,10 @@ pub struct ThreadEnd {
     pub bytes_sent: u64,
     pub bytes_received: u64,
     pub connections: Connections,
+    /// None if keys do not decide on the endpoint.
+    pub redirections: Option<Redirections>,
+    /// When no server answered, of one that Sentinel watches.
+    pub failovers: Vec<Gap>,
     /// In the order of the plan.
     pub endpoints: Vec<EndpointRecord>,
     pub read_back: ReadBack,
@@ -68,6 +75,7 @@ pub struct WholeDrive {
     /// The events of all intervals.
     pub total: Tally,
     pub measure_cpu_ns: Vec<u64>,
+    pub measure_calls: Vec<Calls>,
     pub clock: Clock,
     pub clock_quantum_ns: u64,
     pub origin_ns: u64,
@@ -86,7 +94,11 @@ impl WholeDrive {
         let (mut connections, mut read_back) = (Connections::default(), ReadBack::default());
         let mut endpoints = vec![EndpointRecord::default(); self.ends.first().map_or(0, |end| end.endpoints.len())];
         let (mut in_flight, mut unsent) = (0, 0);
+        let mut redirections: Option<Redirections> = None;
         for end in &self.ends {
+            if let Some(own) = &end.redirections {
+                redirections.get_or_insert_default().add(own);
+            }
             endpoints.iter_mut().zip(&end.endpoints).for_each(|(sum, endpoint)| sum.add(endpoint));
             histogram::add(&mut pool_wait, &end.pool_wait);
             histogram::add(&mut schedule_lag, &end.schedule_lag);
@@ -95,6 +107,7 @@ impl WholeDrive {
             in_flight += end.left.iter().map(|left| left.in_flight).sum::<u64>();
             unsent += end.left.iter().map(|left| left.unsent).sum::<u64>();
         }
+        let failovers = self.failovers();
         DriveRecord {
             format: 1,
             engine: format!("loadstone-engine {}", env!("CARGO_PKG_VERSION")),
@@ -109,9 +122,12 @@ impl WholeDrive {
             bytes_sent: self.ends.iter().map(|end| end.bytes_sent).sum(),
             bytes_received: self.ends.iter().map(|end| end.bytes_received).sum(),
             threads: self.threads(),
+            back_end: self.back_end(),
             slices: self.slices.as_ref().map_or_else(Vec::new, |all| all.slices.clone()),
             cpus: self.slices.map_or_else(BTreeMap::new, |all| all.cpus),
             connections,
+            redirections,
+            failovers,
             endpoints,
             read_back,
             acknowledged: self.acknowledged,
@@ -119,6 +135,36 @@ impl WholeDrive {
             clock_quantum_ns: self.clock_quantum_ns,
             stopped: self.stopped,
         }
+    }
+
+    /// When no server answered, of all threads: those that overlap are one, until the first of them was answered, and so
+    /// are those whose thread noticed only then that the server before was gone.
+    fn failovers(&self) -> Vec<FailoverRecord> {
+        let mut gaps: Vec<Gap> = self.ends.iter().flat_map(|end| end.failovers.iter().copied()).collect();
+        gaps.sort_unstable_by_key(|gap| gap.lost_ns);
+        let mut all: Vec<(Gap, u64)> = Vec::new();
+        for gap in gaps {
+            let until_ns = gap.answered_ns.unwrap_or(u64::MAX);
+            let is_the_same = |(first, last_ns): &&mut (Gap, u64)| {
+                gap.lost_ns <= *last_ns || (first.answered_ns.is_some() && first.primary != gap.lost_target)
+            };
+            match all.last_mut().filter(is_the_same) {
+                None => all.push((gap, until_ns)),
+                Some((first, last_ns)) => {
+                    *last_ns = until_ns.max(*last_ns);
+                    if gap.answered_ns.is_some_and(|ns| first.answered_ns.is_none_or(|earlier_ns| ns < earlier_ns)) {
+                        (first.answered_ns, first.primary) = (gap.answered_ns, gap.primary);
+                    }
+                }
+            }
+        }
+        let since_s = |ns: u64| to_s(ns.saturating_sub(self.origin_ns));
+        let record = |(gap, _): (Gap, u64)| FailoverRecord {
+            lost_s: since_s(gap.lost_ns),
+            answered_s: gap.answered_ns.map(since_s),
+            primary: gap.primary,
+        };
+        all.into_iter().map(record).collect()
     }
 
     /// When each phase began and ended: where the threads differ, at the latest of them.
@@ -167,12 +213,20 @@ impl WholeDrive {
             let total = commands.entry(name.clone()).or_default();
             total.sent += command.sent;
             total.replied += command.replied;
+            total.missed += command.missed;
         }
         commands
     }
 
+    /// What the threads used; where one of them did not get what the others have, that one's.
+    fn back_end(&self) -> BackEndRecord {
+        let mut back_ends = self.ends.iter().map(|end| end.back_end);
+        let first = back_ends.next().unwrap_or(BackEndRecord::of(None));
+        back_ends.find(|other| *other != first && other.why_not_io_uring.is_some()).unwrap_or(first)
+    }
+
     fn threads(&self) -> Vec<ThreadRecord> {
-        let record = |(end, &cpu_ns): (&ThreadEnd, &u64)| {
+        let record = |((end, &cpu_ns), &calls): ((&ThreadEnd, &u64), &Calls)| {
             let at_most = |phase_ns: u64| phase_ns.min(end.end_ns);
             let start_ns = at_most(end.timeline.start_ns(Phase::Measure));
             let end_ns = at_most(end.timeline.end_ns(Phase::Measure));
@@ -181,8 +235,9 @@ impl WholeDrive {
                 cpu_s: to_s(cpu_ns),
                 wall_s: self.slices.as_ref().map_or(to_s(end_ns - start_ns), Slices::measure_s),
                 waited_s: end.measure_waited_ns.map(to_s),
+                calls,
             }
         };
-        self.ends.iter().zip(&self.measure_cpu_ns).map(record).collect()
+        self.ends.iter().zip(&self.measure_cpu_ns).zip(&self.measure_calls).map(record).collect()
     }
 }

@@ -1,4 +1,7 @@
 //! Histograms of latencies in nanoseconds: 1 ns to 1 hour, 3 significant digits.
+//!
+//! A thread counts into [`Buckets`], which are those of HdrHistogram for our bounds; it becomes a [`Histogram`] once an
+//! interval, where it is merged, encoded and read.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -8,6 +11,10 @@ use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 /// Longest latency that a histogram holds for certain: an hour. What does not fit is counted as overflowed.
 pub const LONGEST_NS: u64 = 3_600_000_000_000;
 
+/// Values below twice this many have a bucket each; from there on, so many buckets share each power of two.
+const HALF: usize = 1 << HALF_BITS;
+const HALF_BITS: u32 = 10;
+
 /// An empty histogram. All have the same bounds.
 pub fn empty() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("the bounds are valid")
@@ -16,6 +23,78 @@ pub fn empty() -> Histogram<u64> {
 /// Adds one histogram of ours to another.
 pub fn add(sum: &mut Histogram<u64>, other: &Histogram<u64>) {
     sum.add(other).expect("all histograms have the same bounds");
+}
+
+/// How often each latency was recorded, to be counted in few instructions.
+#[derive(Debug, Clone)]
+pub struct Buckets(Box<[u64]>);
+
+impl Default for Buckets {
+    fn default() -> Self {
+        Self(vec![0; index(LONGEST_NS) / HALF * HALF + HALF].into())
+    }
+}
+
+/// The bucket of a latency.
+#[inline]
+fn index(latency_ns: u64) -> usize {
+    let power = (latency_ns | (2 * HALF as u64 - 1)).ilog2() - HALF_BITS;
+    ((power as usize) << HALF_BITS) + (latency_ns >> power) as usize
+}
+
+/// The shortest latency of a bucket.
+fn shortest(index: usize) -> u64 {
+    let power = (index >> HALF_BITS).saturating_sub(1);
+    ((index - (power << HALF_BITS)) as u64) << power
+}
+
+impl Buckets {
+    /// Counts a latency. False if it does not fit.
+    #[inline]
+    #[must_use]
+    pub fn record(&mut self, latency_ns: u64) -> bool {
+        self.record_n(latency_ns, 1)
+    }
+
+    /// Counts a latency `times` times. False if it does not fit.
+    #[inline]
+    #[must_use]
+    pub fn record_n(&mut self, latency_ns: u64, times: u64) -> bool {
+        match self.0.get_mut(index(latency_ns)) {
+            Some(count) => {
+                *count += times;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Adds those of another thread.
+    pub fn add(&mut self, other: &Buckets) {
+        self.0.iter_mut().zip(&other.0).for_each(|(sum, count)| *sum += count);
+    }
+
+    pub fn clear(&mut self) {
+        self.0.fill(0);
+    }
+
+    /// How many latencies were counted.
+    pub fn len(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The same counts as a histogram.
+    pub fn histogram(&self) -> Histogram<u64> {
+        let mut histogram = empty();
+        for (index, &count) in self.0.iter().enumerate().filter(|(_, count)| **count > 0) {
+            histogram.record_n(shortest(index), count).expect("a histogram has all buckets");
+        }
+        histogram
+    }
 }
 
 /// HdrHistogram's V2 encoding, compressed, in base64.
@@ -37,6 +116,7 @@ impl Encoder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::rng::Rng;
     use hdrhistogram::serialization::Deserializer;
 
     #[test]
@@ -59,5 +139,41 @@ mod tests {
             assert!(histogram.max().abs_diff(value) as f64 <= value as f64 / 1000.0, "{value}");
         }
         assert!(histogram.record(2 * LONGEST_NS).is_err());
+    }
+
+    #[test]
+    fn buckets_are_those_of_hdr_histogram() {
+        assert_eq!(Buckets::default().0.len(), empty().distinct_values());
+        let mut rng = Rng::new(3, 0);
+        let borders = (0..63).flat_map(|power| [(1u64 << power) - 1, 1 << power, (1 << power) + 1]);
+        let drawn: Vec<u64> = (0..200).map(|_| rng.next_u64() >> (rng.below(60) + 4)).collect();
+        for latency_ns in borders.chain(drawn).chain([LONGEST_NS, LONGEST_NS + 1, u64::MAX]) {
+            let (mut buckets, mut histogram) = (Buckets::default(), empty());
+            let fits = histogram.record_n(latency_ns, 3).is_ok();
+            assert_eq!(buckets.record_n(latency_ns, 3), fits, "{latency_ns}");
+            assert_eq!(buckets.histogram(), histogram, "{latency_ns}");
+        }
+    }
+
+    #[test]
+    fn buckets_of_many_latencies_read_as_a_histogram_of_them_does() {
+        let mut rng = Rng::new(4, 0);
+        for zeros in [0, 5] {
+            let (mut one, mut other, mut histogram) = (Buckets::default(), Buckets::default(), empty());
+            let drawn = (0..5_000).map(|_| 1 + (rng.next_u64() >> (rng.below(30) + 24)));
+            for (place, latency_ns) in drawn.chain((0..zeros).map(|_| 0)).enumerate() {
+                assert!(if place % 2 == 0 { &mut one } else { &mut other }.record(latency_ns));
+                histogram.record(latency_ns).unwrap();
+            }
+            one.add(&other);
+            let read = one.histogram();
+            assert_eq!((one.len(), &read), (histogram.len(), &histogram));
+            let figures =
+                |of: &Histogram<u64>| (of.min(), of.max(), of.mean(), of.stdev(), of.value_at_quantile(0.999));
+            assert_eq!(figures(&read), figures(&histogram));
+            assert_eq!(Encoder::default().encode(&read), Encoder::default().encode(&histogram));
+            one.clear();
+            assert!(one.is_empty() && !other.is_empty());
+        }
     }
 }

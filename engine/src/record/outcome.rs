@@ -1,7 +1,9 @@
 //! What a drive delivers: the mirror of `python/loadstone/drive/outcome.py`.
 
 use crate::machine::cpu_times::CpuTimes;
+use crate::net::back_end::BackEndRecord;
 use crate::plan::PlanError;
+use crate::record::calls::Calls;
 use crate::record::slices::SliceRecord;
 use hdrhistogram::Histogram;
 use serde::{Serialize, Serializer};
@@ -113,6 +115,11 @@ pub struct Interval {
     pub phase: Phase,
     pub start_s: f64,
     pub duration_s: f64,
+    /// Of a drive in slices: the first and the last round of which it holds any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_round: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_round: Option<u32>,
     pub start_unix_ns: u64,
     pub operations: BTreeMap<String, IntervalOperation>,
     pub bytes_sent: u64,
@@ -157,6 +164,7 @@ pub struct ThreadRecord {
     pub wall_s: f64,
     /// Ready to run, and no CPU for it; None where the system does not report it.
     pub waited_s: Option<f64>,
+    pub calls: Calls,
 }
 
 /// `planned` is the size of the pool; `lost` ended although the drive did not close them; `closed_by_server` were closed by an
@@ -189,6 +197,43 @@ impl Connections {
         self.closed_by_server += other.closed_by_server;
         self.unrequested += other.unrequested;
     }
+}
+
+/// Redirections of a cluster's nodes over the whole drive. `moved` and `ask` were followed; an operation that was sent
+/// on too often, to an endpoint that the plan does not have, or within a transaction, ended as an error.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Redirections {
+    pub moved: u64,
+    pub ask: u64,
+    pub too_many: u64,
+    pub in_transaction: u64,
+    pub unknown: u64,
+    /// The first address that the plan does not have.
+    pub unknown_address: Option<String>,
+}
+
+impl Redirections {
+    /// Adds those of another thread.
+    pub fn add(&mut self, other: &Redirections) {
+        self.moved += other.moved;
+        self.ask += other.ask;
+        self.too_many += other.too_many;
+        self.in_transaction += other.in_transaction;
+        self.unknown += other.unknown;
+        if self.unknown_address.is_none() {
+            self.unknown_address.clone_from(&other.unknown_address);
+        }
+    }
+}
+
+/// When a primary that Sentinel watches did not answer, in seconds since the load began: from the first request that
+/// failed with its connection to the first reply on one that was opened since. None: not before the end.
+#[derive(Debug, Clone, Serialize)]
+pub struct FailoverRecord {
+    pub lost_s: f64,
+    pub answered_s: Option<f64>,
+    /// The endpoint that answered, by its number.
+    pub primary: usize,
 }
 
 /// Operations of the whole drive that went to one endpoint, and those of them with a correct reply.
@@ -231,11 +276,12 @@ pub struct AcknowledgedRecord {
     pub certain: Vec<u32>,
 }
 
-/// One command over the whole drive: sent, and answered.
+/// One command over the whole drive: sent, answered, and of these answered that there is no such key.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct CommandRecord {
     pub sent: u64,
     pub replied: u64,
+    pub missed: u64,
 }
 
 /// One share of one trial, driven to its end.
@@ -254,12 +300,18 @@ pub struct DriveRecord {
     pub bytes_sent: u64,
     pub bytes_received: u64,
     pub threads: Vec<ThreadRecord>,
+    pub back_end: BackEndRecord,
     /// Of a drive in slices: those that were measured, and what each CPU did in their windows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slices: Vec<SliceRecord>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub cpus: BTreeMap<usize, CpuTimes>,
     pub connections: Connections,
+    /// None if keys do not decide on the endpoint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redirections: Option<Redirections>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failovers: Vec<FailoverRecord>,
     pub endpoints: Vec<EndpointRecord>,
     pub read_back: ReadBack,
     /// None if the plan does not require it.

@@ -9,10 +9,9 @@ use crate::load::timeline::Timeline;
 use crate::machine::clock::{from_s, thread_cpu_ns};
 use crate::machine::run_delay::RunDelay;
 use crate::record::conclusion::ThreadEnd;
-use crate::record::histogram;
+use crate::record::histogram::Buckets;
 use crate::record::outcome::Phase;
 use crate::record::tally::{End, Gauges, IntervalData, Measured};
-use hdrhistogram::Histogram;
 use slicing::Slicing;
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -50,8 +49,8 @@ pub struct Recorder {
     pub measured: Vec<Measured>,
     /// Measured operations that ended.
     pub measured_ended: u64,
-    pub pool_wait: Histogram<u64>,
-    pub schedule_lag: Histogram<u64>,
+    pub pool_wait: Buckets,
+    pub schedule_lag: Buckets,
     pub overflowed: u64,
     /// Of a drive in slices.
     slicing: Option<Slicing>,
@@ -80,8 +79,8 @@ impl Recorder {
             collector,
             measured: vec![Measured::default(); operations],
             measured_ended: 0,
-            pool_wait: histogram::empty(),
-            schedule_lag: histogram::empty(),
+            pool_wait: Buckets::default(),
+            schedule_lag: Buckets::default(),
             overflowed: 0,
             slicing: None,
         }
@@ -214,14 +213,14 @@ impl Recorder {
     #[inline]
     pub fn picked_up(&mut self, member: Phase, lag_ns: u64) {
         if member == Phase::Measure {
-            self.overflowed += u64::from(self.schedule_lag.record(lag_ns).is_err());
+            self.overflowed += u64::from(!self.schedule_lag.record(lag_ns));
         }
     }
 
     /// How long `operations` waited together for their connection.
     #[inline]
     pub fn acquired(&mut self, member: Phase, wait_ns: u64, operations: u64) {
-        if member == Phase::Measure && self.pool_wait.record_n(wait_ns, operations).is_err() {
+        if member == Phase::Measure && !self.pool_wait.record_n(wait_ns, operations) {
             self.overflowed += operations;
         }
     }
@@ -236,15 +235,15 @@ impl Recorder {
     }
 
     /// An operation ended. The border was crossed before if it lies before the completion.
-    #[inline]
+    #[inline(always)]
     pub fn ended(&mut self, operation: usize, member: Phase, end: End, times: Times) {
         let phase = self.current.phase;
-        let replied = matches!(end, End::Correct | End::Wrong(_));
+        let is_correct = end == End::Correct;
         let response_ns = times.completed_ns.saturating_sub(times.intended_ns);
         let measured = &mut self.measured[operation];
         if phase == Phase::Measure {
-            measured.window_completed += u64::from(replied);
-            measured.window_ok += u64::from(end == End::Correct);
+            measured.window_completed += u64::from(is_correct || matches!(end, End::Wrong(_)));
+            measured.window_ok += u64::from(is_correct);
         }
         if member == Phase::Measure {
             measured.tally.end(end);
@@ -256,9 +255,9 @@ impl Recorder {
         let interval = &mut self.current.operations[operation];
         interval.tally.end(end);
         let of_this_phase = member == phase || (phase == Phase::Drain && member == Phase::Measure);
-        if end == End::Correct && of_this_phase {
+        if is_correct && of_this_phase {
             let service_ns = times.completed_ns.saturating_sub(times.sent_ns);
-            let fits = interval.response.record(response_ns).is_ok() && interval.service.record(service_ns).is_ok();
+            let fits = interval.response.record(response_ns) && interval.service.record(service_ns);
             self.overflowed += u64::from(!fits);
         }
     }

@@ -13,7 +13,11 @@ pub struct SliceTally {
     pub offered: u64,
     pub completed: u64,
     pub ok: u64,
+    /// Of `ok`, those that came in the first half of the window.
+    pub ok_first_half: u64,
     pub failed: u64,
+    pub ended: u64,
+    pub response_sum_ns: u64,
     pub cpu_ns: u64,
     /// When the measured window ended, and when nothing was in flight any more.
     pub end_ns: u64,
@@ -26,7 +30,10 @@ impl SliceTally {
         self.offered += other.offered;
         self.completed += other.completed;
         self.ok += other.ok;
+        self.ok_first_half += other.ok_first_half;
         self.failed += other.failed;
+        self.ended += other.ended;
+        self.response_sum_ns += other.response_sum_ns;
         self.cpu_ns += other.cpu_ns;
         self.end_ns = self.end_ns.max(other.end_ns);
         self.drained_ns = self.drained_ns.max(other.drained_ns);
@@ -40,6 +47,8 @@ impl SliceTally {
             sum.completed += operation.window_completed;
             sum.ok += operation.window_ok;
             sum.failed += operation.tally.failed();
+            sum.ended += operation.tally.ok + operation.tally.failed();
+            sum.response_sum_ns += operation.response_sum_ns;
         }
         sum
     }
@@ -51,6 +60,8 @@ impl SliceTally {
             completed: self.completed - before.completed,
             ok: self.ok - before.ok,
             failed: self.failed - before.failed,
+            ended: self.ended - before.ended,
+            response_sum_ns: self.response_sum_ns - before.response_sum_ns,
             ..self
         }
     }
@@ -63,6 +74,12 @@ pub struct PartSlice {
     /// Of a part that is one process: of its main thread, and for how long that was ready to run and had no CPU.
     pub main_s: Option<f64>,
     pub main_wait_s: Option<f64>,
+    /// How often that was given a CPU: it had slept, or lost its CPU to others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub main_runs: Option<u64>,
+    /// CPU time while the drive was paused before this slice; None before its first, and of what other drives use, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused_cpu_s: Option<f64>,
 }
 
 /// One slice. Times in seconds since the first round began; the measured window lasted from `begin_s` to `end_s`, and
@@ -71,6 +88,9 @@ pub struct PartSlice {
 pub struct SliceRecord {
     pub round: usize,
     pub position: usize,
+    /// For how long the drive was paused before; None of its first slice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused_s: Option<f64>,
     pub begin_s: f64,
     pub end_s: f64,
     pub drained_s: f64,
@@ -79,8 +99,13 @@ pub struct SliceRecord {
     /// Replies that came in the window, and the correct ones among them.
     pub completed: u64,
     pub ok: u64,
+    /// Of `ok`, those that came in the first half of the window.
+    pub ok_first_half: u64,
     /// Ended in an error or a timeout, of those intended in the window.
     pub failed: u64,
+    /// Ended at all, of those intended in the window, and their response times together.
+    pub ended: u64,
+    pub response_sum_ns: u64,
     /// CPU time of the drive's threads in the window.
     pub cpu_s: f64,
     pub parts: BTreeMap<String, PartSlice>,
@@ -120,13 +145,17 @@ mod tests {
         SliceRecord {
             round: 0,
             position: 0,
+            paused_s: None,
             begin_s,
             end_s: begin_s + 1.0,
             drained_s: begin_s + 1.5,
             offered: 0,
             completed: 0,
             ok: 0,
+            ok_first_half: 0,
             failed: 0,
+            ended: 0,
+            response_sum_ns: 0,
             cpu_s: 0.0,
             parts: BTreeMap::new(),
         }

@@ -1,6 +1,7 @@
 //! Events counted, latencies gathered: by operation, of one interval or of the measure phase.
 
-use crate::record::histogram;
+use crate::record::calls::Calls;
+use crate::record::histogram::Buckets;
 use crate::record::outcome::{Counts, Errors, Phase};
 use crate::wire::ErrorKind;
 use hdrhistogram::Histogram;
@@ -14,6 +15,18 @@ pub enum End {
     /// The connection was lost before the reply came.
     Lost(ErrorKind),
     TimedOut,
+}
+
+/// From when a request failed because of its connection, to the first reply on one that was opened since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gap {
+    pub lost_ns: u64,
+    /// The target to which it was.
+    pub lost_target: usize,
+    /// None: no server answered until the end.
+    pub answered_ns: Option<u64>,
+    /// The target that answered, or was last gone to.
+    pub primary: usize,
 }
 
 /// Events of one operation. Errors are few kinds, so a list is searched from its front.
@@ -85,6 +98,7 @@ impl Tally {
     }
 }
 
+#[cold]
 fn add_error(errors: &mut Vec<(ErrorKind, u64)>, kind: ErrorKind, count: u64) {
     match errors.iter_mut().find(|(known, _)| *known == kind) {
         Some((_, counted)) => *counted += count,
@@ -92,16 +106,26 @@ fn add_error(errors: &mut Vec<(ErrorKind, u64)>, kind: ErrorKind, count: u64) {
     }
 }
 
-/// One operation within the current interval. The histograms hold correct replies of its own phase.
+/// One operation within the current interval. The latencies are those of correct replies of its own phase.
 #[derive(Debug, Clone)]
 pub struct IntervalTally {
     pub tally: Tally,
-    pub response: Histogram<u64>,
-    pub service: Histogram<u64>,
+    pub response: Buckets,
+    pub service: Buckets,
+}
+
+impl IntervalTally {
+    /// The response and the service times.
+    pub fn latencies(&self) -> (Histogram<u64>, Histogram<u64>) {
+        (self.response.histogram(), self.service.histogram())
+    }
 }
 
 /// Where an interval stands among those of a drive: of a phase, or of a batch of slices, and its number there.
 pub type Place = (u32, u32);
+
+/// The first and the last round of which an interval holds slices.
+pub type RoundSpan = (u32, u32);
 
 /// One thread's share of an interval.
 #[derive(Debug, Clone)]
@@ -112,6 +136,8 @@ pub struct IntervalData {
     pub end_ns: u64,
     /// Time between start and end that is no part of it.
     pub gaps_ns: u64,
+    /// None of a drive that takes no turns, and before its first round.
+    pub rounds: Option<RoundSpan>,
     pub operations: Vec<IntervalTally>,
     pub cpu_ns: u64,
     pub gauges: Gauges,
@@ -121,8 +147,8 @@ impl IntervalData {
     pub fn new(operations: usize) -> Self {
         let tally = IntervalTally {
             tally: Tally { errors: Vec::with_capacity(16), ..Tally::default() },
-            response: histogram::empty(),
-            service: histogram::empty(),
+            response: Buckets::default(),
+            service: Buckets::default(),
         };
         Self {
             phase: Phase::RampUp,
@@ -130,6 +156,7 @@ impl IntervalData {
             start_ns: 0,
             end_ns: 0,
             gaps_ns: 0,
+            rounds: None,
             operations: vec![tally; operations],
             cpu_ns: 0,
             gauges: Gauges::default(),
@@ -141,16 +168,24 @@ impl IntervalData {
         self.end_ns.saturating_sub(self.start_ns).saturating_sub(self.gaps_ns)
     }
 
+    /// Takes in what is of these rounds.
+    pub fn add_rounds(&mut self, rounds: Option<RoundSpan>) {
+        self.rounds = match (self.rounds, rounds) {
+            (Some((first, last)), Some((from, to))) => Some((first.min(from), last.max(to))),
+            (known, other) => known.or(other),
+        };
+    }
+
     pub fn clear(&mut self) {
         for operation in &mut self.operations {
             operation.tally.clear();
-            operation.response.reset();
-            operation.service.reset();
+            operation.response.clear();
+            operation.service.clear();
         }
     }
 }
 
-/// What is read off the thread at the end of an interval. Bytes are those of the interval.
+/// What is read off the thread at the end of an interval. Bytes and calls are those of the interval.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Gauges {
     pub bytes_sent: u64,
@@ -158,6 +193,7 @@ pub struct Gauges {
     pub connections: usize,
     pub users: usize,
     pub backlog: usize,
+    pub calls: Calls,
 }
 
 impl Gauges {
@@ -168,6 +204,7 @@ impl Gauges {
         self.connections += other.connections;
         self.users += other.users;
         self.backlog += other.backlog;
+        self.calls.add(&other.calls);
     }
 }
 

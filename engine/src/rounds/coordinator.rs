@@ -1,6 +1,7 @@
 //! Who gives the slices: one drive after the other, round for round; what stands beside each slice is read here.
 
 use super::options::RoundsOptions;
+use super::standing_still::StandingStill;
 use crate::control::Control;
 use crate::control::bell::Bell;
 use crate::control::turns::Slice;
@@ -17,6 +18,12 @@ use std::time::{Duration, Instant};
 /// How long threads of a drive that was stopped may take to report what they did.
 const REPORT: Duration = Duration::from_secs(1);
 
+/// An application that stood still for longer finds, when it goes on, that its connections were idle for too long (Node
+/// closes them after 5 s) and closes them all: requests that came meanwhile are lost. So it gets a while before the load
+/// goes on, in which the connections that it closes are opened again.
+const STOOD_STILL: Duration = Duration::from_secs(1);
+const WAKING: Duration = Duration::from_millis(100);
+
 /// One of the drives.
 #[derive(Debug)]
 pub(super) struct Driven {
@@ -26,6 +33,8 @@ pub(super) struct Driven {
     /// What its own clock is behind the common one, and when it was drained last.
     shift_ns: u64,
     drained_ns: u64,
+    /// CPU time of its own parts when it was drained last, in the order of the parts' names; empty before.
+    cpu_at_drain_ns: Vec<Option<u64>>,
     /// The number of its last slice.
     number: u64,
     slices: Slices,
@@ -38,9 +47,10 @@ impl Driven {
         Self {
             control,
             warm_up_ns: from_s(warm_up_s),
-            parts: of_drive.map(|(name, pids)| (name.clone(), Part::of(pids))).collect(),
+            parts: of_drive.map(|(name, pids)| (name.clone(), Part::of(pids, options.is_own(drive, pids)))).collect(),
             shift_ns: 0,
             drained_ns: 0,
+            cpu_at_drain_ns: Vec::new(),
             number: 0,
             slices: Slices::default(),
         }
@@ -50,25 +60,41 @@ impl Driven {
     fn read(&self) -> Reading {
         Reading { parts: self.parts.values().map(Part::read).collect(), cpus: cpu_times::read() }
     }
+
+    /// CPU time of its own parts so far.
+    fn own_cpu_ns(&self) -> Vec<Option<u64>> {
+        self.parts.values().map(|part| if part.own { part.cpu_ns() } else { None }).collect()
+    }
+
+    /// What its own parts used since it was drained last.
+    fn paused_cpu_s(&self) -> Vec<Option<f64>> {
+        let spent = |(before, now): (&Option<u64>, Option<u64>)| Some(to_s(now?.saturating_sub((*before)?)));
+        self.cpu_at_drain_ns.iter().zip(self.own_cpu_ns()).map(spent).collect()
+    }
 }
 
 /// The processes of a part.
 #[derive(Debug)]
 struct Part {
+    /// Whether no other drive uses it: then what it does while its drive is paused is left from that one's slices.
+    own: bool,
     clocks: Vec<ProcessClock>,
     /// Of a part that is one process.
     main: Option<MainThread>,
 }
 
 impl Part {
-    fn of(pids: &[i32]) -> Self {
+    fn of(pids: &[i32], own: bool) -> Self {
         let main = if let [pid] = pids { Some(MainThread::of(*pid)) } else { None };
-        Self { clocks: pids.iter().copied().map(ProcessClock::of).collect(), main }
+        Self { own, clocks: pids.iter().copied().map(ProcessClock::of).collect(), main }
+    }
+
+    fn cpu_ns(&self) -> Option<u64> {
+        self.clocks.iter().map(ProcessClock::read_ns).sum()
     }
 
     fn read(&self) -> PartTimes {
-        let cpu_ns = self.clocks.iter().map(ProcessClock::read_ns).sum();
-        PartTimes { cpu_ns, main: self.main.as_ref().and_then(MainThread::read) }
+        PartTimes { cpu_ns: self.cpu_ns(), main: self.main.as_ref().and_then(MainThread::read) }
     }
 }
 
@@ -80,14 +106,16 @@ struct PartTimes {
 }
 
 impl PartTimes {
-    /// What was added until `after`.
-    fn until(self, after: Self) -> PartSlice {
+    /// What was added until `after`, and while the drive was paused before.
+    fn until(self, after: Self, paused_cpu_s: Option<f64>) -> PartSlice {
         let spent_ns = self.cpu_ns.zip(after.cpu_ns).map(|(before, after)| after.saturating_sub(before));
         let main = self.main.zip(after.main).map(|(before, after)| after.since(before));
         PartSlice {
             cpu_s: spent_ns.map(to_s),
             main_s: main.map(|main| to_s(main.ran_ns)),
             main_wait_s: main.map(|main| to_s(main.waited_ns)),
+            main_runs: main.map(|main| main.runs),
+            paused_cpu_s,
         }
     }
 }
@@ -100,13 +128,17 @@ struct Reading {
     cpus: BTreeMap<usize, CpuTimes>,
 }
 
-/// Where a slice stands, and when it is driven, on the common clock.
-#[derive(Debug, Clone, Copy)]
+/// Where a slice stands, when it is driven, on the common clock, and what came before it.
+#[derive(Debug)]
 struct Place {
     round: usize,
     position: usize,
     measure_ns: u64,
     end_ns: u64,
+    /// For how long the drive was paused; None before its first slice.
+    paused_s: Option<f64>,
+    /// CPU time of its own parts in that time, in the order of the parts' names; empty before its first slice.
+    paused_cpu_s: Vec<Option<f64>>,
 }
 
 #[derive(Debug)]
@@ -116,13 +148,27 @@ pub(super) struct Coordinator {
     bell: Arc<Bell>,
     options: RoundsOptions,
     drives: Vec<Driven>,
+    standing_still: StandingStill,
+    /// Every drive's interval ends after so many rounds: those of all drives are of the same rounds.
+    rounds_of_interval: usize,
 }
 
 impl Coordinator {
-    /// All drives began at `origin_ns`, and wait for their first slices.
-    pub fn new(clock: Clock, origin_ns: u64, bell: Arc<Bell>, options: RoundsOptions, mut drives: Vec<Driven>) -> Self {
+    /// All drives began at `origin_ns`, and wait for their first slices. Intervals hold at least `interval_s` of what
+    /// is measured.
+    pub fn new(
+        clock: Clock,
+        origin_ns: u64,
+        bell: Arc<Bell>,
+        options: RoundsOptions,
+        mut drives: Vec<Driven>,
+        interval_s: f64,
+    ) -> Self {
         drives.iter_mut().for_each(|drive| drive.drained_ns = origin_ns);
-        Self { clock, origin_ns, bell, options, drives }
+        let standing_still = StandingStill::of(&options);
+        let rounds = from_s(interval_s).div_ceil(from_s(options.slice_s).max(1)).max(1);
+        let rounds_of_interval = usize::try_from(rounds).unwrap_or(usize::MAX);
+        Self { clock, origin_ns, bell, options, drives, standing_still, rounds_of_interval }
     }
 
     /// Gives every slice of every round; ends early with the first drive that does.
@@ -150,7 +196,7 @@ impl Coordinator {
         for drive in 0..self.drives.len() {
             let warm_up_ns = self.drives[drive].warm_up_ns;
             if warm_up_ns > 0 && self.ended_early().is_none() {
-                let begin_ns = self.give(drive, warm_up_ns, 0);
+                let begin_ns = self.give(drive, warm_up_ns, 0, None);
                 self.wait_until(drive, begin_ns + warm_up_ns);
                 self.wait_for_the_drain(drive);
             }
@@ -160,8 +206,13 @@ impl Coordinator {
     /// One slice of one drive, measured.
     fn measure(&mut self, round: usize, position: usize, drive: usize) {
         let (settle_ns, slice_ns) = (from_s(self.options.settle_s), from_s(self.options.slice_s));
-        let measure_ns = self.give(drive, settle_ns, slice_ns) + settle_ns;
-        let place = Place { round, position, measure_ns, end_ns: measure_ns + slice_ns };
+        let driven = &self.drives[drive];
+        let paused_cpu_s = driven.paused_cpu_s();
+        let (drained_ns, is_first) = (driven.drained_ns, driven.number == 0);
+        let given_ns = self.give(drive, settle_ns, slice_ns, Some(round));
+        let paused_s = (!is_first).then(|| to_s(given_ns.saturating_sub(drained_ns)));
+        let measure_ns = given_ns + settle_ns;
+        let place = Place { round, position, measure_ns, end_ns: measure_ns + slice_ns, paused_s, paused_cpu_s };
         self.wait_until(drive, place.measure_ns);
         let before = self.drives[drive].read();
         self.wait_until(drive, place.end_ns);
@@ -172,16 +223,30 @@ impl Coordinator {
     }
 
     /// Lets a drive go on, now, which is returned. Its own clock goes on where it stopped.
-    fn give(&mut self, drive: usize, settle_ns: u64, slice_ns: u64) -> u64 {
+    fn give(&mut self, drive: usize, settle_ns: u64, slice_ns: u64, round: Option<usize>) -> u64 {
+        if self.standing_still.let_run(drive) {
+            self.let_wake(drive);
+        }
         let now_ns = self.clock.now();
+        let ends_interval = round.is_some_and(|round| (round + 1).is_multiple_of(self.rounds_of_interval));
+        let round = round.and_then(|round| u32::try_from(round).ok());
         let driven = &mut self.drives[drive];
         driven.shift_ns += now_ns.saturating_sub(driven.drained_ns);
         driven.number += 1;
         let begin_ns = now_ns - driven.shift_ns;
         let measure_ns = begin_ns + settle_ns;
         let (number, shift_ns, end_ns) = (driven.number, driven.shift_ns, measure_ns + slice_ns);
-        driven.control.give(Slice { number, shift_ns, begin_ns, measure_ns, end_ns });
+        driven.control.give(Slice { number, shift_ns, begin_ns, measure_ns, end_ns, round, ends_interval });
         now_ns
+    }
+
+    /// What goes on now, without load, after it stood still for long.
+    fn let_wake(&self, drive: usize) {
+        let control = &self.drives[drive].control;
+        let stood_still_ns = self.clock.now().saturating_sub(self.drives[drive].drained_ns);
+        if Duration::from_nanos(stood_still_ns) > STOOD_STILL {
+            self.bell.wait(Some(Instant::now() + WAKING), || control.is_stopped());
+        }
     }
 
     /// Waits until an instant, or the end of the drive.
@@ -198,6 +263,7 @@ impl Coordinator {
         self.bell.wait(Some(Instant::now() + REPORT), || control.done().is_some());
         let tally = control.done()?;
         driven.drained_ns = tally.drained_ns;
+        driven.cpu_at_drain_ns = driven.own_cpu_ns();
         Some(tally)
     }
 
@@ -209,19 +275,25 @@ impl Coordinator {
         }
         let since_origin_s = |at_ns: u64| to_s(at_ns.saturating_sub(self.origin_ns));
         let driven = &mut self.drives[drive];
-        let spent = before.parts.iter().zip(&after.parts).map(|(before, after)| before.until(*after));
+        let paused_cpu_s = place.paused_cpu_s.iter().copied().chain(std::iter::repeat(None));
+        let spent = before.parts.iter().zip(&after.parts).zip(paused_cpu_s);
+        let spent = spent.map(|((before, after), paused_cpu_s)| before.until(*after, paused_cpu_s));
         let parts = driven.parts.keys().cloned().zip(spent).collect();
         driven.slices.measured_ns += end_ns - place.measure_ns;
         driven.slices.slices.push(SliceRecord {
             round: place.round,
             position: place.position,
+            paused_s: place.paused_s,
             begin_s: since_origin_s(place.measure_ns),
             end_s: since_origin_s(end_ns),
             drained_s: since_origin_s(tally.drained_ns.max(end_ns)),
             offered: tally.offered,
             completed: tally.completed,
             ok: tally.ok,
+            ok_first_half: tally.ok_first_half,
             failed: tally.failed,
+            ended: tally.ended,
+            response_sum_ns: tally.response_sum_ns,
             cpu_s: to_s(tally.cpu_ns),
             parts,
         });
@@ -234,8 +306,9 @@ impl Coordinator {
 }
 
 impl Drop for Coordinator {
-    /// Every drive gets its end, however this thread ends.
+    /// Every drive gets its end, however this thread ends, and nothing is left standing still.
     fn drop(&mut self) {
+        self.standing_still.release_all();
         let first = if std::thread::panicking() {
             Some("the rounds broke off".to_string())
         } else {

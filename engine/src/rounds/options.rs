@@ -21,6 +21,17 @@ pub struct RoundsOptions {
     /// By drive: the process ids of each part whose CPU time is read.
     #[serde(default)]
     pub parts: Vec<BTreeMap<String, Vec<i32>>>,
+    /// By drive: the processes that it needs. They stand still in the slices of those that do not.
+    #[serde(default)]
+    pub paused: Vec<Vec<ProcessOfDrive>>,
+}
+
+/// A process of ours, as no other one ever is.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessOfDrive {
+    pub pid: i32,
+    pub started_ticks: u64,
 }
 
 impl RoundsOptions {
@@ -36,8 +47,14 @@ impl RoundsOptions {
         Ok(options)
     }
 
+    /// Whether no other drive has any of the processes of this part of `drive`.
+    pub fn is_own(&self, drive: usize, pids: &[i32]) -> bool {
+        let others = self.parts.iter().enumerate().filter(|(other, _)| *other != drive);
+        !others.flat_map(|(_, parts)| parts.values().flatten()).any(|pid| pids.contains(pid))
+    }
+
     fn check(&self, drives: usize) -> Result<(), PlanError> {
-        let Self { slice_s, settle_s, orders, parts } = self;
+        let Self { slice_s, settle_s, orders, parts, paused } = self;
         let error = |field: &str, message: String| Err(PlanError::new(field, message));
         if !(slice_s.is_finite() && *slice_s > 0.0) {
             return error("slice_s", format!("{slice_s}: must be above 0"));
@@ -61,6 +78,14 @@ impl RoundsOptions {
         for (drive, of_drive) in parts.iter().enumerate() {
             if let Some((name, pids)) = of_drive.iter().find(|(_, pids)| !pids.iter().all(|pid| PIDS.contains(pid))) {
                 return error(&format!("parts[{drive}].{name}"), format!("{pids:?}: must be process ids"));
+            }
+        }
+        if !paused.is_empty() && paused.len() != drives {
+            return error("paused", format!("{} of them: give those of each of {drives} drives", paused.len()));
+        }
+        for (drive, of_drive) in paused.iter().enumerate() {
+            if let Some(one) = of_drive.iter().find(|one| !PIDS.contains(&one.pid)) {
+                return error(&format!("paused[{drive}].pid"), format!("{}: must be a process id", one.pid));
             }
         }
         Ok(())
@@ -117,5 +142,8 @@ mod tests {
         let no_process = r#"{"slice_s": 0.1, "orders": [[0, 1]], "parts": [{}, {"redis": [7, 4194305]}]}"#;
         assert!(error(no_process).starts_with("parts[1].redis: [7, 4194305]"));
         assert!(error(r#"{"slice_s": 0.1, "orders": [[0, 1]], "pause_s": 1}"#).contains("pause_s"));
+        assert!(error(r#"{"slice_s": 0.1, "orders": [[0, 1]], "paused": [[]]}"#).starts_with("paused: 1 of them"));
+        let no_process = r#"{"slice_s": 0.1, "orders": [[0, 1]], "paused": [[], [{"pid": 0, "started_ticks": 7}]]}"#;
+        assert!(error(no_process).starts_with("paused[1].pid: 0"));
     }
 }

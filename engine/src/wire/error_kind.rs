@@ -2,7 +2,8 @@
 
 macro_rules! error_kinds {
     ($($kind:ident = $name:literal,)*) => {
-        /// Why an operation failed. `server_*`: the code that a Redis error begins with. `status_*`,
+        /// Why an operation failed. `server_*`: the code that a Redis error begins with, or what an error of
+        /// memcached means. `not_stored`: what a write of memcached requires of its key was not so. `status_*`,
         /// `redirect`: an HTTP status that was not expected. `connection_closed`: before a reply began.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
@@ -44,12 +45,14 @@ error_kinds! {
     ServerUnblocked = "server_unblocked",
     ServerWrongPass = "server_wrongpass",
     ServerWrongType = "server_wrongtype",
+    ServerTooLarge = "server_too_large",
     ServerOther = "server_other",
     WrongReply = "wrong_reply",
     WrongType = "wrong_type",
     Missing = "missing",
     NilReply = "nil_reply",
     NotPositive = "not_positive",
+    NotStored = "not_stored",
     Status2xx = "status_2xx",
     Redirect = "redirect",
     Status4xx = "status_4xx",

@@ -1,8 +1,8 @@
-//! Replies of Redis and of HTTP servers: decoded, and judged by every rule. See [`crate::fuzzing`].
+//! Replies of Redis, memcached and HTTP servers: decoded, and judged by every rule. See [`crate::fuzzing`].
 
-use super::resp::judge::{Judge, Strict};
-use super::resp::{self, Reply};
-use super::{Decoded, Ending, ErrorKind, Expected, Reading, Verdict};
+use super::judge::{Judge, Strict};
+use super::reply::Reply;
+use super::{Decoded, Ending, ErrorKind, Expected, ProtocolError, Reading, Verdict, memcached, resp};
 use crate::content::template::Filling;
 use crate::content::values::Values;
 use crate::fuzzing::{Input, receive_all};
@@ -12,7 +12,7 @@ use crate::plan::{Documents, Expect, Plan, Verify};
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
 
-const EXPECTS: [Expect; 10] = [
+const EXPECTS: [Expect; 11] = [
     Expect::Any,
     Expect::Ok,
     Expect::Integer,
@@ -23,6 +23,7 @@ const EXPECTS: [Expect; 10] = [
     Expect::Value,
     Expect::Item,
     Expect::Positive,
+    Expect::Row,
 ];
 const STRICT: [Strict; 4] = [Strict::No, Strict::Document, Strict::Field, Strict::Value];
 const LIMITS: [usize; 3] = [100, 4096, 64 * 1024 * 1024];
@@ -38,34 +39,62 @@ enum Event {
     Left(Vec<u8>),
 }
 
-/// A stream of replies to commands that expect anything.
-pub fn resp(data: &[u8]) {
-    let Some(input) = Input::of(data) else { return };
-    let max_bytes = LIMITS[usize::from(input.settings) % LIMITS.len()];
-    input.both_ways(input.bytes, |pieces| resp_events(pieces, max_bytes));
+/// How a protocol of commands reads replies.
+struct Commands {
+    decode: fn(&[u8], usize) -> Result<Decoded, ProtocolError>,
+    /// Judges a reply by one rule.
+    judge: fn(&Judge, Expect, Strict, &Expected, &[u8]) -> Verdict,
 }
 
-fn resp_events(pieces: &[&[u8]], max_bytes: usize) -> Vec<Event> {
+const RESP: Commands = Commands {
+    decode: |bytes, max_bytes| Ok(resp::decode(bytes, max_bytes)?),
+    judge: |judge, expect, strict, expected, bytes| judge.judge(expect, strict, expected, || 1, resp::reply(bytes)),
+};
+const MEMCACHED: Commands = Commands {
+    decode: |bytes, max_bytes| Ok(memcached::decode(bytes, max_bytes)?),
+    judge: |judge, expect, strict, expected, bytes| {
+        memcached::judge_reply(judge, expect, strict, expected, || 1, memcached::reply(bytes))
+    },
+};
+
+/// A stream of replies of Redis to commands that expect anything.
+pub fn resp(data: &[u8]) {
+    command_replies(data, &RESP);
+}
+
+/// A stream of replies of memcached to commands that expect anything.
+pub fn memcached(data: &[u8]) {
+    command_replies(data, &MEMCACHED);
+}
+
+fn command_replies(data: &[u8], protocol: &Commands) {
+    let Some(input) = Input::of(data) else { return };
+    let max_bytes = LIMITS[usize::from(input.settings) % LIMITS.len()];
+    input.both_ways(input.bytes, |pieces| reply_events(pieces, protocol, max_bytes));
+}
+
+fn reply_events(pieces: &[&[u8]], protocol: &Commands, max_bytes: usize) -> Vec<Event> {
     let mut events = Vec::new();
-    let mut inbox = receive_all(pieces, |inbox| take_replies(inbox, max_bytes, &mut events));
+    let mut inbox = receive_all(pieces, |inbox| take_replies(inbox, protocol, max_bytes, &mut events));
     // Bytes that cannot be a reply are found at once, or when so many came as any reply would have here.
     inbox.need = 0;
-    if !matches!(events.last(), Some(Event::Malformed(_))) && take_replies(&mut inbox, max_bytes, &mut events) {
+    if !matches!(events.last(), Some(Event::Malformed(_))) && take_replies(&mut inbox, protocol, max_bytes, &mut events)
+    {
         events.push(Event::Left(inbox.unread().to_vec()));
     }
     events
 }
 
 /// Takes all complete replies; false after bytes that are none.
-fn take_replies(inbox: &mut Inbox, max_bytes: usize, events: &mut Vec<Event>) -> bool {
+fn take_replies(inbox: &mut Inbox, protocol: &Commands, max_bytes: usize, events: &mut Vec<Event>) -> bool {
     while inbox.unread().len() >= inbox.need.max(1) {
         let unread = inbox.unread();
-        let (event, length) = match resp::decode(unread, max_bytes) {
+        let (event, length) = match (protocol.decode)(unread, max_bytes) {
             Ok(Decoded::Complete { length }) => {
-                (Event::Reply(unread[..length].to_vec(), judged(&unread[..length])), length)
+                (Event::Reply(unread[..length].to_vec(), judged(protocol, &unread[..length])), length)
             }
             Ok(Decoded::Push { length }) => (Event::Push(unread[..length].to_vec()), length),
-            Ok(Decoded::Part { .. }) => panic!("a reply of Redis is not released in parts"),
+            Ok(Decoded::Part { .. }) => panic!("a reply to a command is not released in parts"),
             Ok(Decoded::Incomplete { at_least }) => {
                 assert!(at_least > unread.len(), "{at_least} bytes are there");
                 inbox.need = at_least;
@@ -73,7 +102,7 @@ fn take_replies(inbox: &mut Inbox, max_bytes: usize, events: &mut Vec<Event>) ->
             }
             Err(error) => {
                 assert!(!error.to_string().is_empty());
-                events.push(Event::Malformed(ErrorKind::Protocol));
+                events.push(Event::Malformed(error.kind()));
                 return false;
             }
         };
@@ -85,11 +114,10 @@ fn take_replies(inbox: &mut Inbox, max_bytes: usize, events: &mut Vec<Event>) ->
 }
 
 /// What every kind of command makes of a reply.
-fn judged(reply: &[u8]) -> Vec<Option<ErrorKind>> {
+fn judged(protocol: &Commands, reply: &[u8]) -> Vec<Option<ErrorKind>> {
     static VALUES: OnceLock<Values> = OnceLock::new();
     let values = VALUES.get_or_init(|| Values::new(1, &Documents { payload_bytes: 20, field_bytes: 5 }));
-    let reply = resp::reply(reply);
-    take_elements(reply);
+    take_elements(resp::reply(reply));
     let filling = Filling { values, key: 0, version: 1, seq: 0, previous: b"", data: None };
     let expected = Expected { filling, known: true };
     let mut verdicts = Vec::new();
@@ -97,7 +125,7 @@ fn judged(reply: &[u8]) -> Vec<Option<ErrorKind>> {
         let judge = Judge::new(&Verify { count_mismatch, ..Verify::default() }, false);
         for expect in EXPECTS {
             for strict in STRICT {
-                verdicts.push(judge.judge(expect, strict, &expected, || 1, reply).err());
+                verdicts.push((protocol.judge)(&judge, expect, strict, &expected, reply).err());
             }
         }
     }

@@ -13,7 +13,7 @@ pub(super) use limits::check;
 use super::{Capabilities, Decoded, Ending, ErrorKind, Step, Verdict, WireOperation, reply_max};
 use crate::content::template::{Filling, Parser, Placeholders};
 use crate::plan::{self, Method, Plan, PlanError};
-use decoding::Requested;
+use decoding::{Kept, Requested};
 use expectation::{Expectation, Mismatch};
 use request::{Request, Target};
 
@@ -23,6 +23,7 @@ pub(super) const CAPABILITIES: Capabilities = Capabilities {
     slots: false,
     follows_versions: false,
     data_file: true,
+    recordings: false,
     reconnects_after_reply: true,
     streams_replies: true,
     fails_without_connection: true,
@@ -50,8 +51,7 @@ struct Exchange {
 pub struct Http1 {
     exchanges: Vec<Exchange>,
     targets: Vec<Target>,
-    /// Buffers for bodies that are checked and come in parts.
-    spares: Vec<Vec<u8>>,
+    kept: Kept,
     counts_mismatches: bool,
     scratch: Vec<u8>,
 }
@@ -81,7 +81,7 @@ impl Http1 {
         let http1 = Self {
             exchanges,
             targets: plan.endpoints.iter().map(Target::new).collect(),
-            spares: Vec::new(),
+            kept: Kept::default(),
             counts_mismatches: plan.verify.count_mismatch,
             scratch: Vec::new(),
         };
@@ -101,7 +101,7 @@ impl Http1 {
         bytes: &[u8],
     ) -> Result<Decoded, Malformed> {
         let requested = number.map(|number| self.exchanges[number].requested);
-        decoding::decode(reading, requested, bytes, &mut self.spares)
+        decoding::decode(reading, requested, bytes, &mut self.kept)
     }
 
     #[inline]
@@ -110,7 +110,7 @@ impl Http1 {
         let Exchange { requested, expectation, .. } = &self.exchanges[number];
         let body = requested.kept_max_bytes.map(|_| reading.body(reply));
         let compared = expectation.compare(status, body, filling, &mut self.scratch);
-        reading.restart(&mut self.spares);
+        reading.restart(&mut self.kept);
         match compared {
             // A server that refuses is a failure even where mismatches do not count.
             Err(Mismatch::Status) if self.counts_mismatches || status >= 400 => Err(ErrorKind::of_status(status)),

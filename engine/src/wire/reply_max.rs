@@ -30,7 +30,7 @@ mod tests {
             "verify": {verify}}}"#
         );
         let plan = Plan::from_json(&text).expect("the test's plan is valid");
-        bytes(&plan, crate::wire::resp::are_replies_known(&plan))
+        bytes(&plan, crate::wire::limits::are_replies_known(&plan))
     }
 
     #[test]

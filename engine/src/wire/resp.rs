@@ -2,30 +2,25 @@
 
 mod command;
 mod decoding;
-mod exchange;
-pub(crate) mod judge;
-mod limits;
+mod redirection;
+mod sentinel;
 
-pub use decoding::{Items, Malformed, Reply, decode, reply};
-pub(super) use limits::{are_replies_known, check};
+pub(super) use super::limits::check;
+use decoding::LastText;
+pub use decoding::{Items, Malformed, decode, reply};
+pub use redirection::Redirection;
+pub(super) use sentinel::address;
 
-use super::{Capabilities, Decoded, Expected, Verdict, WireKind, WireOperation, reply_max};
-use crate::content::template::{Filling, Placeholders};
-use crate::plan::{Endpoint, Plan, PlanError, Writes};
-use command::write_hello;
-use exchange::{Compiler, Exchange};
-use judge::Judge;
+use super::commands::Commands;
+use super::reply::Reply;
+use super::{Capabilities, Decoded, Expected, Verdict, WireKind, WireOperation};
+use crate::content::template::Filling;
+use crate::plan::{Endpoint, Plan, PlanError};
+use command::{framed, write_hello};
+use redirection::ASKING;
 
 /// Of a server's error, what is kept for a person; an error may be as long as any other reply.
 const ERROR_TEXT_BYTES: usize = 500;
-
-/// The placeholders in the arguments of commands.
-pub(crate) const PLACEHOLDERS: Placeholders = Placeholders {
-    changed: true,
-    number: false,
-    list: "{key}, {document}, {id}, {version}, {field}, {body}, {field_json}, {changed}, {value}, {seq}, \
-           {uniform A..B}, {random N lowercase}; write {{ and }} for literal braces",
-};
 
 pub(super) const fn capabilities(name: &'static str) -> Capabilities {
     Capabilities {
@@ -33,7 +28,8 @@ pub(super) const fn capabilities(name: &'static str) -> Capabilities {
         pipelining: true,
         slots: true,
         follows_versions: true,
-        data_file: false,
+        data_file: true,
+        recordings: true,
         reconnects_after_reply: false,
         streams_replies: false,
         fails_without_connection: false,
@@ -45,27 +41,14 @@ pub(super) const fn capabilities(name: &'static str) -> Capabilities {
 #[derive(Debug)]
 pub struct Resp {
     kind: WireKind,
-    exchanges: Vec<Exchange>,
-    judge: Judge,
-    /// The longest reply that is taken.
-    reply_max_bytes: usize,
-    scratch: Vec<u8>,
+    commands: Commands,
+    last: LastText,
 }
 
 impl Resp {
     pub(super) fn new(plan: &Plan, filling: &Filling) -> Result<(Self, Vec<WireOperation>), PlanError> {
-        let mut compiler = Compiler::new(plan, filling);
-        let operations = plan.operations.iter().enumerate().map(|(index, operation)| compiler.add(operation, index));
-        let operations = operations.collect::<Result<_, _>>()?;
-        let writes_fields = plan.operations.iter().any(|operation| operation.writes == Writes::Field);
-        let resp = Self {
-            kind: plan.protocol,
-            exchanges: compiler.into_exchanges(),
-            judge: Judge::new(&plan.verify, writes_fields),
-            reply_max_bytes: reply_max::bytes(plan, are_replies_known(plan)),
-            scratch: Vec::new(),
-        };
-        Ok((resp, operations))
+        let (commands, operations) = Commands::new(plan, filling, framed)?;
+        Ok((Self { kind: plan.protocol, commands, last: LastText::default() }, operations))
     }
 
     /// The last reply is that to CLIENT SETNAME, without which a connection works as well.
@@ -75,23 +58,44 @@ impl Resp {
 
     #[inline]
     pub(super) fn encode(&mut self, number: usize, filling: Filling, previous_reply: &[u8], out: &mut Vec<u8>) {
-        let exchange = &self.exchanges[number];
-        let previous = match exchange.uses_previous.then(|| reply(previous_reply)) {
-            Some(Some(Reply::Text(text))) => text,
-            _ => b"",
+        self.commands.write(number, filling, || reply(previous_reply), out);
+    }
+
+    #[inline]
+    pub(super) fn decode(&mut self, bytes: &[u8]) -> Result<Decoded, Malformed> {
+        if let Some((_, length)) = self.last.find(bytes) {
+            return Ok(Decoded::Complete { length });
+        }
+        let decoded = decode(bytes, self.commands.reply_max_bytes);
+        if let Ok(Decoded::Complete { length }) = decoded {
+            self.last.note(&bytes[..length]);
+        }
+        decoded
+    }
+
+    #[inline]
+    pub(super) fn judge(
+        &mut self,
+        number: usize,
+        expected: &Expected,
+        newest: impl Fn() -> u32,
+        bytes: &[u8],
+    ) -> Verdict {
+        let found = match self.last.find(bytes) {
+            Some((text, length)) if length == bytes.len() => Some(Reply::Text(text)),
+            _ => reply(bytes),
         };
-        exchange.command.write(&Filling { previous, ..filling }, &mut self.scratch, out);
+        let (expect, strict) = self.commands.replied(number, found);
+        self.commands.judge.judge(expect, strict, expected, newest, found)
     }
 
-    #[inline]
-    pub(super) fn decode(&self, bytes: &[u8]) -> Result<Decoded, Malformed> {
-        decode(bytes, self.reply_max_bytes)
+    /// Whether command `number` holds what was in the reply to the one before it.
+    pub(super) fn uses_previous(&self, number: usize) -> bool {
+        self.commands.uses_previous(number)
     }
 
-    #[inline]
-    pub(super) fn judge(&self, number: usize, expected: &Expected, newest: impl Fn() -> u32, bytes: &[u8]) -> Verdict {
-        let Exchange { expect, strict, .. } = self.exchanges[number];
-        self.judge.judge(expect, strict, expected, newest, reply(bytes))
+    pub(super) fn missed(&self, number: usize) -> u64 {
+        self.commands.missed(number)
     }
 }
 
@@ -101,6 +105,11 @@ pub(super) fn error_text(bytes: &[u8]) -> Option<String> {
         Reply::Error(text) => Some(String::from_utf8_lossy(&text[..text.len().min(ERROR_TEXT_BYTES)]).into_owned()),
         _ => None,
     }
+}
+
+/// Appends what goes right before a command that follows an `ASK` of another node.
+pub(super) fn write_asking(out: &mut Vec<u8>) {
+    out.extend_from_slice(ASKING);
 }
 
 /// An error refuses the connection, but for one in reply to its naming (the last): a server may just not know, or not

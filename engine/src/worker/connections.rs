@@ -2,15 +2,15 @@
 
 use super::polled::Polled;
 use crate::machine::clock::{Clock, SECOND_NS};
-use crate::net::connection::{Connection, State, Target};
+use crate::net::connection::{Connection, Received, State, Target};
+use crate::net::event::Events;
 use crate::net::inbox::Inbox;
 use crate::net::pool::Pool;
 use crate::net::waiter::Waiter;
-use crate::plan::{Model, Plan};
+use crate::plan::{Endpoint, Model, Plan};
+use crate::record::calls::Sent;
 use crate::share;
 use crate::wire::{ErrorKind, Wire};
-use mio::event::Event;
-use mio::{Events, Token};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::{Index, IndexMut};
@@ -19,27 +19,17 @@ use std::sync::Arc;
 /// Bytes of the inbox that connections share as long as their replies come whole.
 const SHARED_INBOX: usize = 64 * 1024;
 pub(super) const EVENTS_AT_ONCE: usize = 1024;
+/// A source has one event at a time of a poll, and at most about so many of a ring before others have their turn.
+const EVENTS_OF_A_SOURCE: usize = 32;
+/// Connections whose bytes a ring sends at once: the first of them wait for the others, by some microseconds each.
+const SENT_AT_ONCE: usize = 32;
 /// How long a connection waits before it is dialled again, at first and at the most.
 const BACKOFF_FIRST_NS: u64 = SECOND_NS / 100;
 const BACKOFF_LONGEST_NS: u64 = SECOND_NS;
+/// The longest where Sentinel is queried: a gap is measured no finer.
+const BACKOFF_FAILOVER_NS: u64 = SECOND_NS / 20;
 /// How often connections that are being opened are checked.
 const OPENING_TICK_NS: u64 = SECOND_NS / 200;
-
-/// What the kernel reports of a connection.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Readiness {
-    pub readable: bool,
-    pub writable: bool,
-    /// The other side closed it, or it failed.
-    pub closed: bool,
-}
-
-impl Readiness {
-    pub fn of(event: &Event) -> Self {
-        let closed = event.is_read_closed() || event.is_error();
-        Self { readable: event.is_readable(), writable: event.is_writable(), closed }
-    }
-}
 
 #[derive(Debug)]
 pub(super) struct Connections {
@@ -61,6 +51,8 @@ pub(super) struct Connections {
     pub first_failure: Option<String>,
     /// Connections with encoded bytes that were not yet offered to the kernel.
     unflushed: Vec<usize>,
+    /// Connections whose bytes the ring sends next.
+    offered: Vec<usize>,
     /// Connections that may have more to receive although no event will say so.
     pub unfinished: VecDeque<usize>,
     pub shared_inbox: Inbox,
@@ -69,6 +61,7 @@ pub(super) struct Connections {
     pub scan_ns: u64,
     connect_ns: u64,
     pub request_ns: u64,
+    backoff_longest_ns: u64,
 }
 
 impl Index<usize> for Connections {
@@ -98,14 +91,23 @@ impl Connections {
     ) -> Self {
         let target_of = targets_of(plan, thread, threads, shards);
         let own = target_of.len();
+        // Of a recording each connection is a shard of its own.
+        let shard_of = if plan.recording.is_some() { (0..own).collect() } else { target_of.clone() };
         let max_idle = plan.pool.max_idle.map(|idle| share(idle as usize, thread, threads));
         let holders = match &plan.model {
-            Model::Closed(_) => 1,
-            Model::Open(_) => plan.pipeline_depth,
+            Model::Closed(_) if plan.recording.is_none() => 1,
+            Model::Closed(_) | Model::Open(_) => plan.pipeline_depth,
         };
+        let all = target_of.iter().map(|&target| Connection::new(target, plan.pipeline_depth)).collect();
+        let mut pool = Pool::new(shard_of, shards, holders, max_idle, plan.pool.order);
+        if shards > 1 && plan.recording.is_none() {
+            // Of a cluster; nothing goes to a node without slots before a redirection does.
+            let empty = (0..shards).filter(|&shard| plan.endpoints[shard].slots.is_empty());
+            empty.for_each(|shard| pool.open_by_need(shard));
+        }
         Self {
-            all: target_of.iter().map(|&target| Connection::new(target, plan.pipeline_depth)).collect(),
-            pool: Pool::new(target_of, shards, holders, max_idle, plan.pool.order),
+            all,
+            pool,
             targets,
             waiter,
             polled: Polled::default(),
@@ -115,21 +117,23 @@ impl Connections {
             refused: Vec::new(),
             first_failure: None,
             unflushed: Vec::with_capacity(own),
+            offered: Vec::with_capacity(own),
             unfinished: VecDeque::with_capacity(own),
             shared_inbox: Inbox::with_capacity(SHARED_INBOX),
             check_ns: 0,
             scan_ns: 0,
             connect_ns: (plan.timeouts.connect_ms * 1e6) as u64,
             request_ns: (plan.timeouts.request_ms * 1e6) as u64,
+            backoff_longest_ns: if plan.endpoints.iter().all(Endpoint::in_service) {
+                BACKOFF_LONGEST_NS
+            } else {
+                BACKOFF_FAILOVER_NS
+            },
         }
     }
 
     pub fn len(&self) -> usize {
         self.all.len()
-    }
-
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
-        self.all.iter_mut()
     }
 
     /// The address of a connection's endpoint, as printed for people.
@@ -150,7 +154,7 @@ impl Connections {
         let connection = &mut self.all[number];
         connection.deadline_ns = clock_ns + self.connect_ns;
         self.check_ns = self.check_ns.min(now_ns + OPENING_TICK_NS);
-        match connection.dial(&self.targets[connection.target], self.waiter.registry(), Token(number)) {
+        match connection.dial(&self.targets[connection.target], &mut self.waiter, number) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.back_off(number, now_ns);
                 Ok(())
@@ -161,16 +165,41 @@ impl Connections {
 
     /// Closes a connection that is to be dialled again after a while.
     pub fn back_off(&mut self, number: usize, now_ns: u64) {
+        self.close(number);
         let connection = &mut self.all[number];
-        connection.close();
         connection.state = State::BackingOff;
         connection.deadline_ns = now_ns + connection.backoff_ns;
-        connection.backoff_ns = (connection.backoff_ns * 2).min(BACKOFF_LONGEST_NS);
+        connection.backoff_ns = (connection.backoff_ns * 2).min(self.backoff_longest_ns);
         self.check_ns = self.check_ns.min(now_ns + OPENING_TICK_NS);
+    }
+
+    /// Closes a connection; the caller accounts for what was in flight.
+    pub fn close(&mut self, number: usize) {
+        if let Some(ring) = self.waiter.ring() {
+            ring.close(number);
+        }
+        self.all[number].close();
+    }
+
+    /// A socket is not connected although it was reported: it is reported again.
+    pub fn await_connected(&mut self, number: usize) {
+        if let Some(ring) = self.waiter.ring() {
+            ring.await_room(number);
+        }
+    }
+
+    /// A connection is dialled at another target, at once.
+    pub fn turn_to(&mut self, number: usize, target: usize, now_ns: u64) {
+        self.back_off(number, now_ns);
+        self.all[number].target = target;
+        self.reopening.push(number);
     }
 
     /// A connected socket is to say what the protocol says first.
     pub fn greet(&mut self, number: usize, wire: &Wire) {
+        if let Some(ring) = self.waiter.ring() {
+            ring.arm(number);
+        }
         let connection = &mut self.all[number];
         let replies = wire.hello(&self.targets[connection.target].endpoint, &mut connection.out);
         connection.state = State::Greeting(replies);
@@ -235,16 +264,93 @@ impl Connections {
         self.check_ns = self.scan_ns.min(tick_ns);
     }
 
-    /// Polls for events, until an instant at the latest.
-    pub fn wait(&mut self, events: &mut Events, now_ns: u64, until_ns: u64) {
-        self.waiter.wait(events, now_ns, until_ns);
+    /// Whether what is to be flushed waits for more of that: a ring sends it together.
+    #[inline]
+    pub fn holds_back(&self) -> bool {
+        self.unflushed.len() < SENT_AT_ONCE && matches!(self.waiter, Waiter::Ring(_))
+    }
+
+    /// Writes what the kernel takes, or leaves it to the ring.
+    #[inline]
+    pub fn flush(&mut self, number: usize) -> io::Result<Sent> {
+        let connection = &mut self.all[number];
+        let mut sent = Sent::default();
+        match self.waiter {
+            Waiter::Poll(_) => sent.add(connection.flush()?),
+            Waiter::Ring(_) => {
+                if !std::mem::replace(&mut connection.is_offered, true) {
+                    self.offered.push(number);
+                }
+            }
+        }
+        Ok(sent)
+    }
+
+    /// Receives into `inbox`, which is the connection's own or one that connections share.
+    #[inline]
+    pub fn receive(&mut self, number: usize, inbox: &mut Inbox) -> io::Result<Received> {
+        match &mut self.waiter {
+            Waiter::Poll(_) => self.all[number].receive(inbox),
+            Waiter::Ring(ring) => {
+                let received = ring.receive(number, inbox.room())?;
+                if let Received::Bytes { count, .. } = received {
+                    inbox.add(count);
+                }
+                Ok(received)
+            }
+        }
+    }
+
+    /// Lets the ring, if there is one, send what was offered.
+    #[inline]
+    pub fn send_offered(&mut self) -> Sent {
+        if let Waiter::Ring(ring) = &mut self.waiter {
+            ring.send(unwritten(&self.all, &self.offered));
+        }
+        self.settle()
+    }
+
+    /// Waits for events, until an instant at the latest. A ring first sends what was offered.
+    #[inline]
+    pub fn wait(&mut self, events: &mut Events, now_ns: u64, until_ns: u64) -> Sent {
+        match &mut self.waiter {
+            Waiter::Poll(poller) => events.poll(poller, now_ns, until_ns),
+            Waiter::Ring(ring) => events.wait_for(ring, (now_ns, until_ns), unwritten(&self.all, &self.offered)),
+        }
+        self.settle()
+    }
+
+    /// What the ring took of what was offered is no longer to be sent.
+    fn settle(&mut self) -> Sent {
+        let mut sent = Sent::default();
+        let Waiter::Ring(ring) = &mut self.waiter else { return sent };
+        for number in self.offered.drain(..) {
+            let taken = ring.settle(number);
+            let connection = &mut self.all[number];
+            connection.is_offered = false;
+            connection.took(taken);
+            sent.add(taken);
+        }
+        sent
+    }
+
+    /// Why nothing can be sent or received any more.
+    #[inline]
+    pub fn failure(&mut self) -> Option<&io::Error> {
+        self.waiter.ring().and_then(|ring| ring.failure())
     }
 
     /// All events of a poll that did not wait were handled; it began at `begun_ns`.
     pub fn note_polled(&mut self, begun_ns: u64, events: usize) {
+        let of_a_source = if matches!(self.waiter, Waiter::Ring(_)) { EVENTS_OF_A_SOURCE } else { 1 };
         // Each connection and the waker.
-        self.polled.note(begun_ns, events, EVENTS_AT_ONCE, self.all.len() + 1);
+        self.polled.note(begun_ns, events, EVENTS_AT_ONCE, (self.all.len() + 1) * of_a_source);
     }
+}
+
+/// What is to be sent on these connections.
+fn unwritten<'a>(all: &'a [Connection], numbers: &'a [usize]) -> impl Iterator<Item = (usize, &'a [u8])> {
+    numbers.iter().map(|&number| (number, all[number].unwritten()))
 }
 
 /// The endpoints of a thread's connections. Each shard has one in every thread (see `drive::useful_threads`); over all
@@ -252,6 +358,7 @@ impl Connections {
 fn targets_of(plan: &Plan, thread: usize, threads: usize, shards: usize) -> Vec<usize> {
     let own = |thread| share(plan.pool.connections as usize, thread, threads);
     let first: usize = (0..thread).map(own).sum();
-    let several = if shards > 1 { shards } else { plan.endpoints.len() };
+    let several = plan.endpoints.iter().filter(|endpoint| endpoint.in_service()).count();
+    debug_assert!(shards == 1 || plan.recording.is_some() || several == shards);
     (0..own(thread)).map(|connection| (first + connection) % several).collect()
 }

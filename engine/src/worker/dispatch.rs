@@ -42,10 +42,17 @@ impl Worker {
     pub(super) fn serve_waiting(&mut self, shard: usize) {
         while self.schedule.queues.len_of(shard) > 0 {
             let Some(connection) = self.connections.pool.acquire(shard) else {
-                self.dial_for_waiting(shard);
+                if self.follows_redirections && self.deposed[shard] {
+                    self.go_to_another_node(shard);
+                } else {
+                    self.dial_for_waiting(shard);
+                }
                 return;
             };
-            if let Some(waiting) = self.schedule.queues.pop(shard) {
+            if let Some(mut waiting) = self.schedule.queues.pop(shard) {
+                if self.schedule.intends_when_sent() {
+                    waiting.intended_ns = self.now_ns;
+                }
                 self.dispatch(connection, shard, waiting);
             }
         }
@@ -53,33 +60,49 @@ impl Worker {
 
     /// Encodes operations for the connection that they got; `flush_listed` sends them.
     fn dispatch(&mut self, number: usize, shard: usize, waiting: Waiting) {
-        let Waiting { intended_ns, user, operations, member, sent_ns } = waiting;
+        let Waiting { intended_ns, user, operations, member, sent_ns, redirected } = waiting;
         let is_first = sent_ns == 0;
         let recording = &mut self.recording;
+        let connection = &mut self.connections[number];
         if is_first {
             recording.recorder.acquired(member, self.now_ns.saturating_sub(intended_ns), u64::from(operations));
+            recording.endpoints[connection.target].sent += u64::from(operations);
         }
-        let connection = &mut self.connections[number];
         connection.user = user;
         for request in self.schedule.queues.requests(shard, operations) {
             #[cfg(feature = "slowed")]
             crate::slowed::spend();
+            if redirected.asks {
+                self.workload.wire().write_asking(&mut connection.out);
+            }
             self.workload.encode(&request, connection.target, &[], &mut connection.out);
             recording.commands[self.workload.name_index(&request)].sent += 1;
             if is_first {
                 recording.recorder.sent(usize::from(request.operation), member);
+            }
+            if !is_first && self.follows_redirections {
                 recording.endpoints[connection.target].sent += 1;
             }
-            connection.in_flight.push_back(Task { request, member, intended_ns, sent_ns, step_sent_ns: 0 });
+            connection.in_flight.push_back(Task { request, member, intended_ns, sent_ns, step_sent_ns: 0, redirected });
         }
         connection.unsent_tasks += operations as usize;
         self.connections.in_flight += operations as usize;
         self.connections.list_unflushed(number);
     }
 
-    /// Sends what was encoded.
+    /// Sends what was encoded, or has it wait for more of that where it is sent together.
     #[inline]
     pub(super) fn flush_listed(&mut self) {
+        if !self.connections.holds_back() {
+            self.flush_all();
+            let sent = self.connections.send_offered();
+            self.recording.count_sent(sent);
+        }
+    }
+
+    /// Everything that was encoded is sent, at the latest with the next wait.
+    #[inline]
+    pub(super) fn flush_all(&mut self) {
         while let Some(number) = self.connections.take_unflushed() {
             self.flush(number);
         }
@@ -89,8 +112,8 @@ impl Worker {
         let now_ns = self.read_clock();
         let connection = &mut self.connections[number];
         connection.stamp(now_ns);
-        match connection.flush() {
-            Ok(count) => self.recording.bytes_sent += count as u64,
+        match self.connections.flush(number) {
+            Ok(sent) => self.recording.count_sent(sent),
             Err(error) => {
                 let (end, why) = loss(&error);
                 self.lose(number, end, &why);

@@ -5,11 +5,11 @@ use super::queues::Waiting;
 use super::recording::Recording;
 use crate::load::ReadBackCounts;
 use crate::machine::clock::SECOND_NS;
-use crate::net::connection::Task;
+use crate::net::connection::{Redirected, Task};
+use crate::net::event::Events;
 use crate::record::conclusion::{Left, ThreadEnd};
 use crate::record::outcome::{Phase, ReadBack};
 use crate::record::recorder::Message;
-use mio::Events;
 
 /// Longest time for reading back.
 const READ_BACK_NS: u64 = 3 * SECOND_NS / 10;
@@ -72,11 +72,11 @@ impl Worker {
     }
 
     fn count_in_flight(&mut self, left: &mut [Left], end_ns: u64) {
-        for connection in self.connections.iter_mut() {
-            if !connection.in_flight.is_empty() {
-                connection.close();
+        for number in 0..self.connections.len() {
+            if !self.connections[number].in_flight.is_empty() {
+                self.connections.close(number);
             }
-            for task in connection.in_flight.drain(..) {
+            for task in self.connections[number].in_flight.drain(..) {
                 let operation = usize::from(task.request.operation);
                 left[operation].in_flight += 1;
                 left[operation].measured_in_flight += u64::from(task.member == Phase::Measure);
@@ -115,7 +115,8 @@ impl Worker {
         self.workload.encode(&request, connection.target, &[], &mut connection.out);
         self.recording.commands[self.workload.name_index(&request)].sent += 1;
         let (member, intended_ns) = (Phase::Drain, self.now_ns);
-        connection.in_flight.push_back(Task { request, member, intended_ns, sent_ns: 0, step_sent_ns: 0 });
+        let redirected = Redirected::default();
+        connection.in_flight.push_back(Task { request, member, intended_ns, sent_ns: 0, step_sent_ns: 0, redirected });
         connection.unsent_tasks += 1;
         self.connections.in_flight += 1;
         self.flush(number);
@@ -124,23 +125,36 @@ impl Worker {
 
     pub(super) fn report(self, ended: Ended) {
         let ReadBackCounts { checked, wrong, skipped } = self.workload.read_back_counts();
-        let Recording { recorder, mut connections, endpoints, commands, bytes_sent, bytes_received, .. } =
-            self.recording;
+        let follows_redirections = self.workload.slots().is_some();
+        let Recording {
+            recorder,
+            mut connections,
+            redirections,
+            endpoints,
+            mut commands,
+            bytes_sent,
+            bytes_received,
+            ..
+        } = self.recording;
         connections.open_at_end = ended.open_at_end;
+        commands.iter_mut().zip(self.workload.missed()).for_each(|(command, missed)| command.missed = missed);
         let end = ThreadEnd {
             cpu: self.cpu,
+            back_end: self.back_end,
             timeline: recorder.timeline,
             end_ns: ended.end_ns,
             measure_waited_ns: recorder.measure_waited_ns,
             left: ended.left,
             measured: recorder.measured,
-            pool_wait: recorder.pool_wait,
-            schedule_lag: recorder.schedule_lag,
+            pool_wait: recorder.pool_wait.histogram(),
+            schedule_lag: recorder.schedule_lag.histogram(),
             overflowed: recorder.overflowed,
             commands: self.workload.request_names().iter().cloned().zip(commands).collect(),
             bytes_sent,
             bytes_received,
             connections,
+            redirections: follows_redirections.then_some(redirections),
+            failovers: self.failover.map_or_else(Vec::new, |failover| failover.gaps),
             endpoints,
             read_back: ReadBack { checked, wrong, skipped },
         };

@@ -4,11 +4,11 @@ use super::Worker;
 use super::connections::EVENTS_AT_ONCE;
 use crate::machine::clock::SECOND_NS;
 use crate::net::connection::State;
+use crate::net::event::Events;
 use crate::record::recorder::Times;
 use crate::record::tally::End;
 use crate::share;
 use crate::wire::ErrorKind;
-use mio::Events;
 use std::io;
 
 /// How long a timeout may go unnoticed.
@@ -23,7 +23,7 @@ impl Worker {
         let planned = self.plan.pool.connections;
         // One at least, so that a server that is not there is found out before the load starts.
         let required = self.plan.pool.min_idle.unwrap_or(planned).clamp(1, planned);
-        let required = share(required as usize, self.thread, self.threads);
+        let required = share(required as usize, self.thread, self.threads).min(self.connections.pool.to_open());
         let mut events = Events::with_capacity(EVENTS_AT_ONCE);
         while self.connections.pool.open() < required {
             while self.connections.pool.opening() < DIALLED_AT_ONCE.min(required - self.connections.pool.open()) {
@@ -49,6 +49,7 @@ impl Worker {
     }
 
     /// Dials one more connection for each that waits for a shard, as far as the pool allows.
+    #[inline(never)]
     pub(super) fn dial_for_waiting(&mut self, shard: usize) {
         let required = self.schedule.queues.len_of(shard).min(self.connections.pool.not_open_of(shard));
         while self.connections.pool.opening_of(shard) < required {
@@ -72,6 +73,12 @@ impl Worker {
         // A server is gone, or not, whether or not this drive is paused.
         self.control.opening_failed(self.control.clock.now(), &text);
         self.connections.first_failure.get_or_insert(text);
+        if self.failover.is_some() {
+            self.ask_sentinel(number);
+        }
+        if self.follows_redirections {
+            self.go_to_another_node(self.connections.pool.shard_of(number));
+        }
         if self.wire.fails_without_connection {
             self.connections.refused.push((self.connections.pool.shard_of(number), kind));
         }
@@ -103,9 +110,10 @@ impl Worker {
     }
 
     /// An event of a connection that is not yet greeted: goes on if the socket is connected.
+    #[inline(never)]
     pub(super) fn greet(&mut self, number: usize) {
         match self.connections[number].is_connected() {
-            Ok(false) => {}
+            Ok(false) => self.connections.await_connected(number),
             Ok(true) => {
                 self.connections.greet(number, self.workload.wire());
                 self.be_ready_if_greeted(number);
@@ -124,14 +132,20 @@ impl Worker {
     }
 
     /// The handshake is done: the connection takes operations.
+    #[inline(never)]
     pub(super) fn become_ready(&mut self, number: usize) {
         self.connections.opened(number);
+        if self.failover.is_some() {
+            self.note_ready(number);
+        }
+        self.deposed[self.connections.pool.shard_of(number)] = false;
         self.recording.connections.opened += 1;
         self.control.connection_ready();
         self.serve_waiting(self.connections.pool.shard_of(number));
     }
 
     /// A connection that is open, or being opened, does not answer any more.
+    #[inline(never)]
     pub(super) fn lose(&mut self, number: usize, end: End, why: &str) {
         match self.connections[number].state {
             State::Ready => {}
@@ -142,7 +156,13 @@ impl Worker {
             State::Closed | State::BackingOff => return,
         }
         self.recording.connections.lost += 1;
+        if self.failover.is_some() {
+            self.note_lost(number);
+        }
         self.connections.ended(number, self.now_ns);
+        if self.failover.is_some() {
+            self.ask_sentinel(number);
+        }
         self.control.connection_closed();
         self.end_all_in_flight(number, end);
     }
@@ -158,7 +178,15 @@ impl Worker {
     }
 
     /// Dials the connections that were closed with their replies, once their bytes are done with.
+    #[inline]
     pub(super) fn reopen(&mut self) {
+        if !self.connections.reopening.is_empty() {
+            self.reopen_all();
+        }
+    }
+
+    #[inline(never)]
+    fn reopen_all(&mut self) {
         while let Some(number) = self.connections.reopening.pop() {
             if self.connections[number].state == State::BackingOff {
                 self.dial(number);
@@ -167,19 +195,25 @@ impl Worker {
     }
 
     /// Closes an idle connection that the pool has no use for.
+    #[inline(never)]
     pub(super) fn close_surplus(&mut self, number: usize) {
-        self.connections[number].close();
+        self.connections.close(number);
         self.recording.connections.closed_idle += 1;
         self.control.connection_closed();
     }
 
     /// Checks connections that are being opened and requests that are too old, where that is due. Too old is what had
     /// no answer when all answers were handled, however late that was.
+    #[inline]
     pub(super) fn check_connections(&mut self) {
         let polled_ns = self.connections.polled.done_ns();
-        if polled_ns < self.connections.check_ns {
-            return;
+        if polled_ns >= self.connections.check_ns {
+            self.check_by(polled_ns);
         }
+    }
+
+    #[inline(never)]
+    fn check_by(&mut self, polled_ns: u64) {
         self.check_opening(polled_ns);
         if polled_ns >= self.connections.scan_ns {
             self.scan_for_timeouts(polled_ns);

@@ -1,10 +1,13 @@
 //! Operations that wait for a connection, in one queue a shard (see `Workload::shards`).
 
 use crate::load::Request;
+use crate::net::connection::Redirected;
 use crate::record::outcome::Phase;
 use std::collections::VecDeque;
 
+/// Room for what waits, of all shards together, and of one at least.
 const ROOM: usize = 1024;
+const ROOM_LEAST: usize = 16;
 
 /// Operations that wait for one connection: an arrival, or a user's batch, or what of that goes to one shard.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +18,8 @@ pub(super) struct Waiting {
     pub member: Phase,
     /// When the first request of an operation was sent that waits for a connection for its next; else 0.
     pub sent_ns: u64,
+    /// Of a single operation that a node of a cluster sent on.
+    pub redirected: Redirected,
 }
 
 #[derive(Debug)]
@@ -34,8 +39,10 @@ pub(super) struct Queues {
 
 impl Queues {
     pub fn new(shards: usize) -> Self {
+        // A few shards are as busy as one can be; of many each is not.
+        let room = if shards <= ROOM_LEAST { ROOM } else { ROOM_LEAST };
         let queue =
-            || Queue { waiting: VecDeque::with_capacity(ROOM), requests: VecDeque::with_capacity(ROOM), loose: 0 };
+            || Queue { waiting: VecDeque::with_capacity(room), requests: VecDeque::with_capacity(room), loose: 0 };
         Self { queues: (0..shards).map(|_| queue()).collect(), waiting: 0 }
     }
 
@@ -88,6 +95,21 @@ impl Queues {
         self.waiting += 1;
     }
 
+    /// Who waits longest on a shard is to be served next on another one, as if no node had sent it on yet. False if no one
+    /// waits.
+    pub fn move_first(&mut self, from: usize, to: usize) -> bool {
+        let Some(waiting) = self.queues[from].waiting.pop_front() else {
+            return false;
+        };
+        for _ in 0..waiting.operations {
+            let request = self.queues[from].requests.pop_front();
+            self.queues[to].requests.extend(request);
+        }
+        self.queues[to].requests.rotate_right(waiting.operations as usize);
+        self.queues[to].waiting.push_front(Waiting { redirected: Redirected::default(), ..waiting });
+        true
+    }
+
     /// Adds all that waits in `other`, after what waits here.
     pub fn append(&mut self, mut other: Queues) {
         for (queue, more) in self.queues.iter_mut().zip(&mut other.queues) {
@@ -105,10 +127,11 @@ impl Queues {
         Some(waiting)
     }
 
-    /// Takes the requests of what was popped last.
+    /// Takes the requests of what was popped last, one after the other: to be called to its end.
     #[inline]
     pub fn requests(&mut self, shard: usize, operations: u32) -> impl Iterator<Item = Request> + '_ {
-        self.queues[shard].requests.drain(..operations as usize)
+        let requests = &mut self.queues[shard].requests;
+        (0..operations).map_while(|_| requests.pop_front())
     }
 }
 
@@ -128,7 +151,14 @@ mod tests {
     }
 
     fn waiting(user: u32) -> Waiting {
-        Waiting { intended_ns: 0, user, operations: 0, member: Phase::Measure, sent_ns: 0 }
+        Waiting {
+            intended_ns: 0,
+            user,
+            operations: 0,
+            member: Phase::Measure,
+            sent_ns: 0,
+            redirected: Redirected::default(),
+        }
     }
 
     #[test]
@@ -164,6 +194,23 @@ mod tests {
             assert_eq!(queues.requests(0, 1).collect::<Vec<_>>(), [request]);
         }
         assert!(queues.is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_served_is_first_on_another_shard_in_its_order() {
+        let drawn = requests(4);
+        let mut queues = Queues::new(2);
+        for (shard, own, user) in [(0, &drawn[..2], 1), (0, &drawn[2..3], 2), (1, &drawn[3..], 3)] {
+            own.iter().for_each(|&request| queues.push(shard, request));
+            queues.close(shard, waiting(user));
+        }
+        assert!(queues.move_first(0, 1));
+        assert_eq!((queues.len(), queues.len_of(0), queues.len_of(1)), (3, 1, 2));
+        assert_eq!(queues.pop(1).map(|waiting| (waiting.user, waiting.operations)), Some((1, 2)));
+        assert_eq!(queues.requests(1, 2).collect::<Vec<_>>(), drawn[..2]);
+        assert_eq!(queues.pop(1).map(|waiting| waiting.user), Some(3));
+        assert_eq!(queues.requests(1, 1).collect::<Vec<_>>(), drawn[3..]);
+        assert!(queues.move_first(0, 1) && !queues.move_first(0, 1));
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Bytes that come in: received, decoded, judged; and what the end of a connection means.
 
 use super::Worker;
-use super::connections::Readiness;
 use super::opening::loss;
 use super::queues::Waiting;
-use crate::net::connection::{Received, State, Task};
+use crate::net::connection::{Received, Redirected, State, Task};
+use crate::net::event::Event;
 use crate::net::inbox::Inbox;
 use crate::record::tally::End;
 use crate::wire::{Decoded, Ending, ErrorKind};
@@ -13,25 +13,26 @@ use crate::wire::{Decoded, Ending, ErrorKind};
 const ROUNDS: usize = 16;
 
 /// Why a connection is given up while its bytes are decoded.
-struct Lost {
-    end: End,
-    why: String,
+pub(super) struct Lost {
+    pub end: End,
+    pub why: String,
 }
 
 impl Worker {
     /// The kernel says that a connection can be read from, or written to again.
-    pub(super) fn handle(&mut self, number: usize, readiness: Readiness) {
+    pub(super) fn handle(&mut self, event: Event) {
+        let Event { number, readable, writable, closed } = event;
         match self.connections[number].state {
             State::Closed | State::BackingOff => return,
             State::Connecting => self.greet(number),
             State::Greeting(_) | State::Ready => {
-                if readiness.writable && self.connections[number].has_unwritten() {
+                if writable && self.connections[number].has_unwritten() {
                     self.flush(number);
                 }
             }
         }
-        if readiness.readable || readiness.closed {
-            self.receive(number, readiness.closed);
+        if readable || closed {
+            self.receive(number, closed);
         }
         self.flush_listed();
         self.reopen();
@@ -73,7 +74,7 @@ impl Worker {
 
     fn receive_into(&mut self, number: usize, inbox: &mut Inbox, closed: bool) -> Result<(), Lost> {
         for _ in 0..ROUNDS {
-            let received = self.connections[number].receive(inbox).map_err(|error| {
+            let received = self.connections.receive(number, inbox).map_err(|error| {
                 let (end, why) = loss(&error);
                 Lost { end, why }
             })?;
@@ -84,6 +85,7 @@ impl Worker {
             self.be_ready_if_greeted(number);
             if count > 0 {
                 self.recording.bytes_received += count as u64;
+                self.recording.calls.receives += 1;
                 self.read_clock();
                 self.consume(number, inbox)?;
                 self.flush_listed();
@@ -99,6 +101,7 @@ impl Worker {
     }
 
     /// The server closed the connection.
+    #[inline(never)]
     fn end_connection(&mut self, number: usize, inbox: &mut Inbox) -> Result<(), Lost> {
         let connection = &self.connections[number];
         let is_due = connection.state != State::Ready || !connection.in_flight.is_empty();
@@ -119,7 +122,7 @@ impl Worker {
     pub(super) fn continue_unfinished(&mut self) {
         for _ in 0..self.connections.unfinished.len() {
             if let Some(number) = self.connections.unfinished.pop_front() {
-                self.handle(number, Readiness { readable: true, writable: false, closed: true });
+                self.handle(Event { number, readable: true, writable: false, closed: true });
             }
         }
     }
@@ -155,14 +158,19 @@ impl Worker {
         if let State::Greeting(replies) = self.connections[number].state {
             return self.take_greeting(number, replies, reply);
         }
-        let connection = &mut self.connections[number];
+        let connection = &self.connections[number];
         // The last tasks may be encoded and not yet sent: what comes before that answers none of them.
         let requested = connection.unsent_tasks < connection.in_flight.len();
+        if self.watches_replies && requested {
+            if self.failover.is_some() {
+                self.note_reply(number, reply)?;
+            } else if self.take_from_the_cluster(number, reply)? {
+                return Ok(());
+            }
+        }
+        let connection = &mut self.connections[number];
         let Some(mut task) = requested.then(|| connection.in_flight.pop_front()).flatten() else {
-            self.recording.connections.unrequested += 1;
-            let text = self.workload.wire().error_text(reply);
-            let why = text.unwrap_or_else(|| "a reply came that answers no request".into());
-            return Err(Lost { end: End::Lost(ErrorKind::Protocol), why });
+            return Err(self.unrequested(reply));
         };
         self.recording.commands[self.workload.name_index(&task.request)].replied += 1;
         let verdict = self.workload.judge(&task.request, &mut connection.reading, reply);
@@ -171,8 +179,8 @@ impl Worker {
             self.connections.in_flight -= 1;
             return Ok(());
         }
-        if verdict.is_ok() && self.workload.has_next(&task.request) {
-            task.request.step += 1;
+        if verdict.is_ok() && self.workload.go_on(&mut task.request) {
+            task.redirected = Redirected::default();
             if closes {
                 self.go_on_elsewhere(number, &task);
                 return Ok(());
@@ -195,13 +203,22 @@ impl Worker {
         Ok(())
     }
 
+    #[cold]
+    fn unrequested(&mut self, reply: &[u8]) -> Lost {
+        self.recording.connections.unrequested += 1;
+        let text = self.workload.wire().error_text(reply);
+        let why = text.unwrap_or_else(|| "a reply came that answers no request".into());
+        Lost { end: End::Lost(ErrorKind::Protocol), why }
+    }
+
     /// The connection closes within an operation: its next request takes another one.
+    #[inline(never)]
     fn go_on_elsewhere(&mut self, number: usize, task: &Task) {
-        let Task { request, member, intended_ns, sent_ns, .. } = *task;
+        let Task { request, member, intended_ns, sent_ns, redirected, .. } = *task;
         let user = self.connections[number].user;
         let shard = self.connections.pool.shard_of(number);
         self.connections.in_flight -= 1;
-        let waiting = Waiting { intended_ns, user, operations: 1, member, sent_ns };
+        let waiting = Waiting { intended_ns, user, operations: 1, member, sent_ns, redirected };
         self.schedule.queues.push_front(shard, request, waiting);
         self.close_in_good_order(number, true);
         self.serve_waiting(shard);
@@ -215,12 +232,15 @@ impl Worker {
         self.part_ended(user);
     }
 
+    #[inline(never)]
     fn take_greeting(&mut self, number: usize, replies: usize, reply: &[u8]) -> Result<(), Lost> {
         if let Some(why) = self.workload.wire().refusal(reply, replies == 1) {
             return Err(Lost { end: End::Lost(ErrorKind::ConnectionClosed), why });
         }
         if replies > 1 {
             self.connections[number].state = State::Greeting(replies - 1);
+        } else if self.asks_sentinel(number) {
+            self.take_primary(number, reply)?;
         } else {
             self.become_ready(number);
         }

@@ -2,7 +2,8 @@
 
 use crate::load::timeline::Timeline;
 use crate::net::connection::Task;
-use crate::record::outcome::{CommandRecord, Connections, EndpointRecord};
+use crate::record::calls::{Calls, Sent};
+use crate::record::outcome::{CommandRecord, Connections, EndpointRecord, Redirections};
 use crate::record::recorder::{Recorder, Times};
 use crate::record::tally::{End, Gauges};
 
@@ -10,10 +11,14 @@ use crate::record::tally::{End, Gauges};
 pub(super) struct Recording {
     pub recorder: Recorder,
     pub connections: Connections,
+    pub redirections: Redirections,
     pub endpoints: Vec<EndpointRecord>,
     pub commands: Vec<CommandRecord>,
     pub bytes_sent: u64,
     pub bytes_received: u64,
+    /// Without requests and replies, which `commands` count.
+    pub calls: Calls,
+    calls_before: Calls,
     /// Bytes sent and received before the current interval.
     bytes_before: (u64, u64),
     /// Measured operations that the other threads know of.
@@ -26,10 +31,13 @@ impl Recording {
         Self {
             recorder,
             connections: Connections { planned: connections as u64, ..Connections::default() },
+            redirections: Redirections::default(),
             endpoints: vec![EndpointRecord::default(); endpoints],
             commands: vec![CommandRecord::default(); commands],
             bytes_sent: 0,
             bytes_received: 0,
+            calls: Calls::default(),
+            calls_before: Calls::default(),
             bytes_before: (0, 0),
             reported_measured: 0,
         }
@@ -38,6 +46,13 @@ impl Recording {
     #[inline]
     pub fn timeline(&self) -> &Timeline {
         &self.recorder.timeline
+    }
+
+    /// Bytes left.
+    #[inline]
+    pub fn count_sent(&mut self, sent: Sent) {
+        self.bytes_sent += sent.bytes;
+        self.calls.sends += sent.sends;
     }
 
     /// An operation ended at `now_ns`.
@@ -59,12 +74,15 @@ impl Recording {
     /// The gauges of the interval that ends.
     pub fn gauges(&mut self, connections: usize, users: usize, backlog: usize) -> Gauges {
         let before = std::mem::replace(&mut self.bytes_before, (self.bytes_sent, self.bytes_received));
+        let calls = self.calls.of(&self.commands);
+        let calls_before = std::mem::replace(&mut self.calls_before, calls);
         Gauges {
             bytes_sent: self.bytes_sent - before.0,
             bytes_received: self.bytes_received - before.1,
             connections,
             users,
             backlog,
+            calls: calls.since(calls_before),
         }
     }
 

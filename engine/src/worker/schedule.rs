@@ -1,10 +1,11 @@
 //! What a thread has to do: which operations are intended by now, and which of them wait for a connection.
 
 use super::queues::{Queues, Waiting};
-use crate::load::Workload;
 use crate::load::arrivals::Arrivals;
 use crate::load::timeline::Timeline;
 use crate::load::users::Users;
+use crate::load::{Recorded, Workload};
+use crate::net::connection::Redirected;
 use crate::plan::{Model, Plan};
 use crate::record::outcome::Phase;
 use crate::record::recorder::Recorder;
@@ -15,6 +16,23 @@ use crate::share;
 enum Source {
     Closed(Users),
     Open(Arrivals),
+    /// Arrivals as they were recorded.
+    Recorded {
+        /// When the next one is intended, in nanoseconds since the load began.
+        next_ns: Option<u64>,
+        /// Each is due as soon as it can be sent; so many may wait for their connections.
+        ahead: Option<usize>,
+    },
+}
+
+impl Source {
+    fn at_its_speed(recorded: &Recorded) -> Self {
+        Source::Recorded { next_ns: recorded.next_ns(), ahead: None }
+    }
+
+    fn as_fast_as_possible(recorded: &Recorded) -> Self {
+        Source::Recorded { next_ns: recorded.next_ns(), ahead: Some(recorded.ahead()) }
+    }
 }
 
 /// What is to be begun.
@@ -44,27 +62,30 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// The schedule of one thread of a plan whose keys decide on `shards` endpoints.
-    pub fn new(plan: &Plan, thread: usize, threads: usize, shards: usize) -> Self {
-        let (source, timed, backlog) = match &plan.model {
-            Model::Closed(closed) => {
+    /// The schedule of one thread of a plan, whose operations come from `workload`.
+    pub fn new(plan: &Plan, thread: usize, threads: usize, workload: &Workload) -> Self {
+        let shards = workload.shards();
+        let (source, timed, backlog) = match (&plan.model, workload.recorded()) {
+            (Model::Closed(_), Some(recorded)) => (Source::as_fast_as_possible(recorded), true, u64::MAX),
+            (Model::Open(open), Some(recorded)) => (Source::at_its_speed(recorded), true, open.backlog_max),
+            (Model::Closed(closed), None) => {
                 let users = Users::new(closed, &plan.phases, plan.seed, thread, threads);
-                let splits = shards > 1 && plan.pipeline_depth > 1;
-                let users = if splits { users.splitting_batches() } else { users };
+                let users = if shards > 1 { users.splitting_batches() } else { users };
                 (Source::Closed(users), closed.think_time_ms > 0.0, u64::MAX)
             }
-            Model::Open(open) => {
+            (Model::Open(open), None) => {
                 let arrivals = Arrivals::new(open, &plan.phases, plan.seed, thread, threads);
                 (Source::Open(arrivals), true, open.backlog_max)
             }
         };
+        let exhausted = matches!(source, Source::Recorded { next_ns: None, .. });
         Self {
             source,
             queues: Queues::new(shards),
             batch: plan.pipeline_depth,
             backlog_max: share(backlog.min(u64::from(u32::MAX)) as usize, thread, threads).max(1),
             timed,
-            exhausted: false,
+            exhausted,
             in_slices: false,
             aside: None,
             reported_done: false,
@@ -81,7 +102,9 @@ impl Schedule {
     pub fn origin_ns(&self, before: &Timeline, begin_ns: u64) -> u64 {
         match &self.source {
             Source::Closed(_) => before.origin_ns(),
-            Source::Open(_) => before.origin_ns() + begin_ns.saturating_sub(before.start_ns(Phase::Drain)),
+            Source::Open(_) | Source::Recorded { .. } => {
+                before.origin_ns() + begin_ns.saturating_sub(before.start_ns(Phase::Drain))
+            }
         }
     }
 
@@ -121,13 +144,19 @@ impl Schedule {
     /// Whether operations arrive on their own; else users wait for their replies.
     #[inline]
     pub fn is_open(&self) -> bool {
-        matches!(self.source, Source::Open(_))
+        !matches!(self.source, Source::Closed(_))
+    }
+
+    /// Whether an operation is intended when it is sent, having waited for those before it on its connection.
+    #[inline]
+    pub fn intends_when_sent(&self) -> bool {
+        matches!(self.source, Source::Recorded { ahead: Some(_), .. })
     }
 
     pub fn active_users(&self) -> usize {
         match &self.source {
             Source::Closed(users) => users.active(),
-            Source::Open(_) => 0,
+            Source::Open(_) | Source::Recorded { .. } => 0,
         }
     }
 
@@ -137,6 +166,8 @@ impl Schedule {
             Source::Closed(users) => users.next_ns(),
             Source::Open(_) if self.exhausted => None,
             Source::Open(arrivals) => Some(arrivals.next_ns()),
+            Source::Recorded { ahead: Some(ahead), .. } if self.queues.len() >= *ahead => None,
+            Source::Recorded { next_ns, .. } => *next_ns,
         };
         since_origin_ns
             .map(|since_origin_ns| timeline.origin_ns() + since_origin_ns)
@@ -160,6 +191,21 @@ impl Schedule {
                 arrivals.advance();
                 Some(Due::Arrival { intended_ns })
             }
+            Source::Recorded { next_ns, ahead: Some(_) } if now_ns >= timeline.start_ns(Phase::Drain) => {
+                // It would be due at any time.
+                *next_ns = None;
+                self.exhausted = true;
+                None
+            }
+            Source::Recorded { next_ns, ahead } => {
+                let intended_ns = match ahead {
+                    Some(ahead) if self.queues.len() >= *ahead => return None,
+                    Some(_) => next_ns.map(|_| now_ns)?,
+                    None => origin_ns + (*next_ns)?,
+                };
+                let is_due = intended_ns <= now_ns && intended_ns < timeline.start_ns(Phase::Drain);
+                is_due.then_some(Due::Arrival { intended_ns })
+            }
         }
     }
 
@@ -172,7 +218,12 @@ impl Schedule {
         workload: &mut Workload,
         recorder: &mut Recorder,
     ) -> Option<usize> {
-        let Some(request) = workload.begin() else {
+        let begun = workload.begin();
+        if let (Source::Recorded { next_ns, ahead }, Some(recorded)) = (&mut self.source, workload.recorded()) {
+            (*next_ns, *ahead) = (recorded.next_ns(), ahead.map(|_| recorded.ahead()));
+            self.exhausted = next_ns.is_none();
+        }
+        let Some(request) = begun else {
             self.exhausted = true;
             return None;
         };
@@ -180,14 +231,17 @@ impl Schedule {
         let operation = usize::from(request.operation);
         recorder.offered(operation, member);
         recorder.picked_up(member, now_ns.saturating_sub(intended_ns));
-        if self.queues.len() >= self.backlog_max {
+        if self.queues.len() >= self.backlog_max || workload.recorded().is_some_and(Recorded::is_full) {
             recorder.dropped(operation, member);
             workload.abandon(&request);
             return None;
         }
         let shard = workload.shard(&request);
         self.queues.push(shard, request);
-        self.queues.close(shard, Waiting { intended_ns, user: 0, operations: 1, member, sent_ns: 0 });
+        self.queues.close(
+            shard,
+            Waiting { intended_ns, user: 0, operations: 1, member, sent_ns: 0, redirected: Redirected::default() },
+        );
         Some(shard)
     }
 
@@ -225,10 +279,18 @@ impl Schedule {
             return false;
         }
         recorder.picked_up(member, now_ns.saturating_sub(intended_ns));
-        let waiting = Waiting { intended_ns, user, operations: 0, member, sent_ns: 0 };
+        let waiting =
+            Waiting { intended_ns, user, operations: 0, member, sent_ns: 0, redirected: Redirected::default() };
         let parts = (0..self.queues.shards()).filter(|&shard| self.queues.close(shard, waiting)).count();
         users.split(user, parts as u32);
         true
+    }
+
+    /// An operation of a user's batch goes to another connection than the rest of it.
+    pub fn part_added(&mut self, user: u32) {
+        if let Source::Closed(users) = &mut self.source {
+            users.part_added(user);
+        }
     }
 
     /// What a connection had of a user's batch ended at `now_ns`: after the last part of it the user thinks. When it is
@@ -252,7 +314,7 @@ impl Schedule {
         }
         let used_up = match &self.source {
             Source::Closed(users) => self.exhausted || users.all_ended(),
-            Source::Open(_) => self.exhausted,
+            Source::Open(_) | Source::Recorded { .. } => self.exhausted,
         };
         self.reported_done = used_up && in_flight == 0 && self.queues.is_empty();
         self.reported_done

@@ -5,7 +5,7 @@ use super::ending::Ended;
 use crate::control::turns::{Slice, Turn, Turns};
 use crate::load::timeline::Timeline;
 use crate::machine::clock::from_s;
-use mio::Events;
+use crate::net::event::Events;
 
 impl Worker {
     /// Drives the load slice for slice until there are no more, or the drive is stopped.
@@ -21,7 +21,7 @@ impl Worker {
                 turns.left(done, Some(&self.recording.recorder.slice_tally(self.now_ns)));
                 return ended;
             }
-            self.end_slice();
+            self.end_slice(slice.ends_interval);
             turns.paused(&self.recording.recorder.slice_tally(self.now_ns));
             done = slice.number;
         }
@@ -48,13 +48,13 @@ impl Worker {
     }
 
     fn begin_slice(&mut self, slice: &Slice) {
-        let Slice { shift_ns, begin_ns, measure_ns, end_ns, .. } = *slice;
+        let Slice { shift_ns, begin_ns, measure_ns, end_ns, round, .. } = *slice;
         self.clock = self.control.clock.set_back(shift_ns);
         self.now_ns = self.clock.now();
         self.drain_ns = from_s(self.plan.phases.drain_s);
         let origin_ns = self.schedule.origin_ns(self.recording.timeline(), begin_ns);
         let timeline = Timeline::of_slice(origin_ns, measure_ns, end_ns);
-        self.recording.recorder.begin_slice(timeline, begin_ns, shift_ns);
+        self.recording.recorder.begin_slice(timeline, begin_ns, shift_ns, round);
         self.connections.go_on(self.clock, self.now_ns);
         self.schedule.go_on(begin_ns.saturating_sub(origin_ns));
         for shard in 0..self.schedule.queues.shards() {
@@ -63,11 +63,11 @@ impl Worker {
         self.flush_listed();
     }
 
-    fn end_slice(&mut self) {
+    fn end_slice(&mut self, ends_interval: bool) {
         self.schedule.put_aside();
         let (connections, users) = (self.connections.pool.open(), self.schedule.active_users());
         let gauges = self.recording.gauges(connections, users, self.schedule.queues.len());
-        self.recording.recorder.end_slice(self.now_ns, gauges);
+        self.recording.recorder.end_slice(self.now_ns, gauges, ends_interval);
     }
 
     /// There is no more time for what was not drained: the drive ends so, or it is paused once nothing is in flight,

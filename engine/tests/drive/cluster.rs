@@ -120,7 +120,7 @@ fn written_documents_are_read_back_from_their_node() {
 }
 
 #[test]
-fn a_slot_that_moved_is_an_error_of_its_own_kind() {
+fn a_slot_that_moved_to_an_unknown_node_is_an_error_of_its_own_kind() {
     let moved = Fault::Error { nth: 5, text: "MOVED 3999 127.0.0.1:6381".into() };
     let nodes = [server(|_| {}), server(|options| options.fault = Some(moved)), server(|_| {})];
     let model = json!({"kind": "closed", "users": 4, "operations_per_user": 100});

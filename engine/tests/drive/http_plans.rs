@@ -47,8 +47,8 @@ fn what_the_protocol_does_not_have_is_refused() {
             "operations[0].read_back: is a command of Redis; leave it out with protocol http1",
         ),
         (
-            json!({"protocol": "resp2", "operations": [{"name": "a", "commands": [command]}], "data": {"path": "a.csv"}}),
-            "data: a.csv: a data file needs protocol http1; leave it out",
+            json!({"protocol": "memcached", "operations": [{"name": "a", "commands": [command]}], "data": {"path": "a.csv"}}),
+            "data: a.csv: a data file needs protocol resp2 or resp3 or http1; leave it out",
         ),
     ] {
         assert_eq!(error(changes).to_string(), text);

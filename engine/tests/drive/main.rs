@@ -2,17 +2,24 @@
 
 mod acknowledged;
 mod another;
+mod back_ends;
 mod closed;
 mod cluster;
 mod ending;
+mod failover;
 mod faults;
 mod http;
 mod http_plans;
 mod http_server;
+mod memcached;
 mod open;
 mod pool;
+mod recorded;
+mod redirections;
 mod resp_server;
 mod rounds;
+mod rounds_ending;
+mod rounds_paused;
 mod secure;
 mod starting;
 mod support;

@@ -2,6 +2,7 @@
 
 mod drawing;
 mod judging;
+mod memcached;
 mod plan_errors;
 mod reading_back;
 

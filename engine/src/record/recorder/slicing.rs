@@ -1,8 +1,9 @@
 //! Recording a drive in slices: what is measured is gathered over several of them, and so is what lies outside.
 //!
 //! A slice is settled, measured and drained. Two sets of data take turns as the current one, so that a border costs no
-//! more than its clocks; both are delivered at the end of a slice once an interval's worth was measured. Outside, only
-//! operations intended in a measured window have latencies: those that ended in the drain.
+//! more than its clocks; both are delivered at the end of the slices with which an interval ends, which are of the same
+//! rounds for all drives that take turns. Outside, only operations intended in a measured window have latencies: those
+//! that ended in the drain.
 
 use super::{Gauges, IntervalData, Phase, Recorder, Timeline};
 use crate::record::slices::SliceTally;
@@ -11,7 +12,9 @@ use crate::record::slices::SliceTally;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Settle,
-    Window,
+    /// The window's halves: counted apart, recorded alike.
+    FirstHalf,
+    SecondHalf,
     Drain,
     Paused,
 }
@@ -28,6 +31,9 @@ pub(super) struct Slicing {
     /// Counts before the slice, and the thread's CPU time in its window.
     before: SliceTally,
     window_cpu_ns: u64,
+    /// The middle of the window as it was planned, and the correct replies before it, those of earlier slices too.
+    half_ns: u64,
+    ok_by_half: u64,
 }
 
 impl Slicing {
@@ -35,7 +41,8 @@ impl Slicing {
     pub fn border_ns(&self, timeline: &Timeline) -> u64 {
         match self.stage {
             Stage::Settle => timeline.start_ns(Phase::Measure),
-            Stage::Window => timeline.start_ns(Phase::Drain),
+            Stage::FirstHalf => self.half_ns.min(timeline.start_ns(Phase::Drain)),
+            Stage::SecondHalf => timeline.start_ns(Phase::Drain),
             Stage::Drain | Stage::Paused => u64::MAX,
         }
     }
@@ -53,32 +60,42 @@ impl Recorder {
             batch: 0,
             before: SliceTally::default(),
             window_cpu_ns: 0,
+            half_ns: 0,
+            ok_by_half: 0,
         });
         self.begin_batch();
         self.set_border();
     }
 
     /// A slice begins with its settling. The current set is the one for what lies outside.
-    pub fn begin_slice(&mut self, timeline: Timeline, begin_ns: u64, shift_ns: u64) {
+    pub fn begin_slice(&mut self, timeline: Timeline, begin_ns: u64, shift_ns: u64, round: Option<u32>) {
         self.timeline = timeline;
         self.note_usage();
         let before = SliceTally::so_far(&self.measured);
+        let rounds = round.map(|round| (round, round));
+        self.current.add_rounds(rounds);
         if let Some(slicing) = &mut self.slicing {
+            slicing.aside.add_rounds(rounds);
+            slicing.ok_by_half = before.ok;
             (slicing.stage, slicing.shift_ns, slicing.before) = (Stage::Settle, shift_ns, before);
             slicing.window_cpu_ns = 0;
+            slicing.half_ns = timeline.start_ns(Phase::Measure).midpoint(timeline.end_ns(Phase::Measure));
         }
         enter(&mut self.current, begin_ns + shift_ns);
         self.set_border();
     }
 
-    /// Goes past the border at which the window begins, or ends.
+    /// Goes past the border at which the window begins, has its middle, or ends.
     pub(super) fn cross_within_slice(&mut self, gauges: Gauges) {
+        if self.cross_the_middle() {
+            return self.set_border();
+        }
         let cpu_ns = self.leave(self.border_ns, gauges);
         let has_window = self.timeline.end_ns(Phase::Measure) > self.timeline.start_ns(Phase::Measure);
         if let Some(slicing) = &mut self.slicing {
-            let is_end = slicing.stage == Stage::Window;
+            let is_end = matches!(slicing.stage, Stage::FirstHalf | Stage::SecondHalf);
             slicing.window_cpu_ns += if is_end { cpu_ns } else { 0 };
-            slicing.stage = if has_window && !is_end { Stage::Window } else { Stage::Drain };
+            slicing.stage = if has_window && !is_end { Stage::FirstHalf } else { Stage::Drain };
             if has_window || is_end {
                 std::mem::swap(&mut self.current, &mut slicing.aside);
             }
@@ -87,12 +104,25 @@ impl Recorder {
         self.set_border();
     }
 
-    /// The slice was drained at `now_ns`.
-    pub fn end_slice(&mut self, now_ns: u64, gauges: Gauges) {
+    /// Whether the border is the middle of the window: then what came before it is noted.
+    fn cross_the_middle(&mut self) -> bool {
+        let ok = SliceTally::so_far(&self.measured).ok;
+        match &mut self.slicing {
+            Some(slicing) if slicing.stage == Stage::FirstHalf => {
+                slicing.ok_by_half = ok;
+                let is_middle = self.border_ns < self.timeline.end_ns(Phase::Measure);
+                slicing.stage = if is_middle { Stage::SecondHalf } else { Stage::FirstHalf };
+                is_middle
+            }
+            _ => false,
+        }
+    }
+
+    /// The slice was drained at `now_ns`, and is the last of its interval or not.
+    pub fn end_slice(&mut self, now_ns: u64, gauges: Gauges, ends_interval: bool) {
         self.leave(now_ns, gauges);
         self.pause();
-        let is_due = |slicing: &Slicing| slicing.aside.length_ns() >= self.interval_ns;
-        if self.slicing.as_ref().is_some_and(is_due) {
+        if ends_interval {
             self.deliver_batch();
         }
     }
@@ -103,6 +133,7 @@ impl Recorder {
             return SliceTally::default();
         };
         SliceTally {
+            ok_first_half: slicing.ok_by_half - slicing.before.ok,
             cpu_ns: slicing.window_cpu_ns,
             end_ns: self.timeline.start_ns(Phase::Drain) + slicing.shift_ns,
             drained_ns: now_ns + slicing.shift_ns,
@@ -129,12 +160,13 @@ impl Recorder {
     fn leave(&mut self, end_ns: u64, gauges: Gauges) -> u64 {
         let cpu_ns = self.charge();
         let shift_ns = self.slicing.as_ref().map_or(0, |slicing| slicing.shift_ns);
-        let Gauges { bytes_sent, bytes_received, .. } = self.current.gauges;
+        let Gauges { bytes_sent, bytes_received, calls, .. } = self.current.gauges;
         self.current.end_ns = (end_ns + shift_ns).max(self.current.end_ns);
         self.current.cpu_ns += cpu_ns;
         self.current.gauges = gauges;
         self.current.gauges.bytes_sent += bytes_sent;
         self.current.gauges.bytes_received += bytes_received;
+        self.current.gauges.calls.add(&calls);
         cpu_ns
     }
 
@@ -157,7 +189,7 @@ impl Recorder {
             for (data, phase, place) in [(&mut self.current, Phase::Drain, 0), (aside, Phase::Measure, 1)] {
                 (data.phase, data.place) = (phase, (*batch, place));
                 // It has not begun, and may not before it is delivered.
-                (data.start_ns, data.end_ns, data.gaps_ns) = (u64::MAX, 0, 0);
+                (data.start_ns, data.end_ns, data.gaps_ns, data.rounds) = (u64::MAX, 0, 0, None);
                 (data.cpu_ns, data.gauges) = (0, Gauges::default());
             }
         }
@@ -182,11 +214,11 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A recorder of slices that delivers once 30 ms were measured.
+    /// A recorder of slices.
     fn recorder() -> (Recorder, Receiver<Message>) {
         let (to_collector, messages) = channel();
         let (_, spares) = channel();
-        let mut recorder = Recorder::new(0, 1, 0.03, spares, to_collector);
+        let mut recorder = Recorder::new(0, 1, 1.0, spares, to_collector);
         recorder.begin_in_slices(Timeline::of_slice(0, 0, 0));
         (recorder, messages)
     }
@@ -207,13 +239,15 @@ mod tests {
         recorder.ended(0, member, End::Correct, Times { intended_ns, sent_ns: intended_ns + 1, completed_ns });
     }
 
-    /// A slice on the drive's own clock: 10 ms that settle, 20 ms that are measured, 5 ms that drain.
-    fn slice(recorder: &mut Recorder, begin_ns: u64, shift_ns: u64) -> SliceTally {
-        recorder.begin_slice(Timeline::of_slice(0, begin_ns + 10 * MS, begin_ns + 30 * MS), begin_ns, shift_ns);
+    /// A slice on the drive's own clock: 10 ms that settle, 20 ms that are measured, 5 ms that drain. An interval ends
+    /// with every second round.
+    fn slice(recorder: &mut Recorder, round: u32, begin_ns: u64, shift_ns: u64) -> SliceTally {
+        let timeline = Timeline::of_slice(0, begin_ns + 10 * MS, begin_ns + 30 * MS);
+        recorder.begin_slice(timeline, begin_ns, shift_ns, Some(round));
         for (intended_ms, completed_ms) in [(1, 2), (9, 11), (12, 13), (29, 32)] {
             operate(recorder, begin_ns + intended_ms * MS, begin_ns + completed_ms * MS);
         }
-        recorder.end_slice(begin_ns + 35 * MS, Gauges::default());
+        recorder.end_slice(begin_ns + 35 * MS, Gauges::default(), round % 2 == 1);
         recorder.slice_tally(begin_ns + 35 * MS)
     }
 
@@ -228,9 +262,11 @@ mod tests {
     #[test]
     fn a_slice_has_the_operations_of_its_window_followed_to_their_end_and_the_replies_that_came_in_it() {
         let (mut recorder, _messages) = recorder();
-        for (begin_ns, shift_ns) in [(0, 0), (35 * MS, 1000 * MS)] {
-            let tally = slice(&mut recorder, begin_ns, shift_ns);
+        for (round, begin_ns, shift_ns) in [(0, 0, 0), (1, 35 * MS, 1000 * MS)] {
+            let tally = slice(&mut recorder, round, begin_ns, shift_ns);
             assert_eq!((tally.offered, tally.completed, tally.ok, tally.failed), (2, 2, 2, 0));
+            // Those of 1 ms and of 2, then that of 3.
+            assert_eq!((tally.ok_first_half, tally.ended, tally.response_sum_ns), (2, 2, 4 * MS));
             assert_eq!(tally.end_ns, begin_ns + shift_ns + 30 * MS);
             assert_eq!(tally.drained_ns, begin_ns + shift_ns + 35 * MS);
         }
@@ -241,14 +277,15 @@ mod tests {
     #[test]
     fn intervals_are_gathered_over_slices_and_stand_on_the_common_clock() {
         let (mut recorder, messages) = recorder();
-        slice(&mut recorder, 0, 100 * MS);
+        slice(&mut recorder, 6, 0, 100 * MS);
         assert!(delivered(&messages).is_empty());
-        slice(&mut recorder, 35 * MS, 1000 * MS);
+        slice(&mut recorder, 7, 35 * MS, 1000 * MS);
         let [outside, window] = delivered(&messages).try_into().unwrap();
         assert_eq!(
             (outside.phase, outside.place, window.phase, window.place),
             (Phase::Drain, (0, 0), Phase::Measure, (0, 1))
         );
+        assert_eq!([outside.rounds, window.rounds], [Some((6, 7)); 2]);
         assert_eq!((outside.start_ns, outside.end_ns, outside.length_ns()), (100 * MS, 1070 * MS, 30 * MS));
         assert_eq!((window.start_ns, window.end_ns, window.length_ns()), (110 * MS, 1065 * MS, 40 * MS));
         let counted = |data: &IntervalData| (data.operations[0].tally.ok, data.operations[0].response.len());
@@ -262,7 +299,7 @@ mod tests {
     #[test]
     fn a_slice_that_is_stopped_is_as_long_as_it_was() {
         let (mut recorder, messages) = recorder();
-        recorder.begin_slice(Timeline::of_slice(0, 10 * MS, 30 * MS), 0, 0);
+        recorder.begin_slice(Timeline::of_slice(0, 10 * MS, 30 * MS), 0, 0, Some(0));
         operate(&mut recorder, 12 * MS, 13 * MS);
         recorder.end_measure(15 * MS);
         cross(&mut recorder, 15 * MS);
@@ -275,10 +312,10 @@ mod tests {
     #[test]
     fn a_slice_without_a_window_measures_nothing() {
         let (mut recorder, messages) = recorder();
-        recorder.begin_slice(Timeline::of_slice(0, 30 * MS, 30 * MS), 0, 0);
+        recorder.begin_slice(Timeline::of_slice(0, 30 * MS, 30 * MS), 0, 0, None);
         operate(&mut recorder, 12 * MS, 13 * MS);
         operate(&mut recorder, 29 * MS, 31 * MS);
-        recorder.end_slice(32 * MS, Gauges::default());
+        recorder.end_slice(32 * MS, Gauges::default(), false);
         assert_eq!(recorder.slice_tally(32 * MS).completed, 0);
         recorder.finish(40 * MS, Gauges::default());
         let all: Vec<_> = delivered(&messages).iter().map(|data| (data.length_ns(), data.cpu_ns > 0)).collect();

@@ -11,6 +11,8 @@ use std::ops::Range;
 
 /// The longest head, line of a chunk or block of trailers taken.
 pub const HEAD_MAX_BYTES: usize = 64 * 1024;
+/// The longest head that is kept to be compared with the next.
+const HEAD_KEPT_BYTES: usize = 1024;
 /// The most headers of a reply.
 const HEADERS_MAX: usize = 128;
 
@@ -100,12 +102,12 @@ impl Reading {
         }
     }
 
-    /// Goes on to the next reply. A buffer that was in use goes to `spares`.
-    pub fn restart(&mut self, spares: &mut Vec<Vec<u8>>) {
+    /// Goes on to the next reply. A buffer that was in use goes to those that are spare.
+    pub fn restart(&mut self, kept: &mut Kept) {
         (self.stage, self.begun, self.piece) = (Stage::Head, false, None);
         if self.body.capacity() > 0 {
             self.body.clear();
-            spares.push(std::mem::take(&mut self.body));
+            kept.spares.push(std::mem::take(&mut self.body));
         }
     }
 
@@ -118,9 +120,9 @@ impl Reading {
         }
     }
 
-    fn keep(&mut self, bytes: &[u8], max_bytes: usize, spares: &mut Vec<Vec<u8>>) -> Result<(), Malformed> {
+    fn keep(&mut self, bytes: &[u8], max_bytes: usize, kept: &mut Kept) -> Result<(), Malformed> {
         if self.body.capacity() == 0 {
-            self.body = spares.pop().unwrap_or_default();
+            self.body = kept.spares.pop().unwrap_or_default();
         }
         if self.body.len() + bytes.len() > max_bytes {
             return Err(Malformed::TooLong(max_bytes));
@@ -130,13 +132,43 @@ impl Reading {
     }
 }
 
-/// Goes on with the reply to what was `requested`. `spares` are buffers for bodies that come in parts.
+/// What a thread keeps from one reply to the next, of whatever connection.
+#[derive(Debug, Default)]
+pub struct Kept {
+    /// Buffers for bodies that come in parts.
+    spares: Vec<Vec<u8>>,
+    /// The last head that was read, and what it says: most replies of a server have the same, as long as their date is.
+    head_bytes: Vec<u8>,
+    head: Head,
+    is_head: bool,
+}
+
+impl Kept {
+    /// As [`read_head`].
+    #[inline]
+    fn read_head(&mut self, bytes: &[u8], is_head: bool) -> Result<Option<(Option<Head>, usize)>, Malformed> {
+        if !self.head_bytes.is_empty() && self.is_head == is_head && bytes.starts_with(&self.head_bytes) {
+            return Ok(Some((Some(self.head), self.head_bytes.len())));
+        }
+        let read = read_head(bytes, is_head)?;
+        if let Some((Some(head), length)) = read
+            && length <= HEAD_KEPT_BYTES
+        {
+            self.head_bytes.clear();
+            self.head_bytes.extend_from_slice(&bytes[..length]);
+            (self.head, self.is_head) = (head, is_head);
+        }
+        Ok(read)
+    }
+}
+
+/// Goes on with the reply to what was `requested`.
 #[inline]
 pub fn decode(
     reading: &mut Reading,
     requested: Option<Requested>,
     bytes: &[u8],
-    spares: &mut Vec<Vec<u8>>,
+    kept: &mut Kept,
 ) -> Result<Decoded, Malformed> {
     let Some(requested) = requested else { return Err(Malformed::Unrequested) };
     let mut at = 0;
@@ -144,7 +176,7 @@ pub fn decode(
         let rest = &bytes[at..];
         match reading.stage {
             Stage::Head => {
-                let Some((head, length)) = read_head(rest, requested.is_head)? else { return partial(at, rest) };
+                let Some((head, length)) = kept.read_head(rest, requested.is_head)? else { return partial(at, rest) };
                 at += length;
                 reading.begun = true;
                 let Some(head) = head else { continue };
@@ -171,7 +203,7 @@ pub fn decode(
             Stage::Length(_) | Stage::Chunk(_) | Stage::UntilClose => {
                 let taken = take_body(&mut reading.stage, rest.len());
                 if let Some(max_bytes) = requested.kept_max_bytes {
-                    reading.keep(&rest[..taken], max_bytes, spares)?;
+                    reading.keep(&rest[..taken], max_bytes, kept)?;
                 }
                 at += taken;
             }
@@ -195,13 +227,10 @@ pub fn decode(
                 [] | [b'\r'] => return partial(at, rest),
                 _ => return Err(Malformed::Chunk),
             },
-            Stage::Trailers => {
-                let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
-                match httparse::parse_headers(rest, &mut headers).map_err(head_error)? {
-                    Status::Complete((length, _)) => return Ok(Decoded::Complete { length: at + length }),
-                    Status::Partial => return partial(at, rest),
-                }
-            }
+            Stage::Trailers => match read_trailers(rest)? {
+                Some(length) => return Ok(Decoded::Complete { length: at + length }),
+                None => return partial(at, rest),
+            },
         }
     }
 }
@@ -236,6 +265,7 @@ fn head_error(error: httparse::Error) -> Malformed {
     if error == httparse::Error::TooManyHeaders { Malformed::HeadTooLong } else { Malformed::Head(error) }
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Head {
     status: u16,
     closes: bool,
@@ -244,8 +274,8 @@ struct Head {
 }
 
 /// Reads the head at the beginning of `bytes`, and says how long it is; the head is None for one that only
-/// announces another.
-#[inline]
+/// announces another. Its stack is not that of whoever receives.
+#[inline(never)]
 fn read_head(bytes: &[u8], is_head: bool) -> Result<Option<(Option<Head>, usize)>, Malformed> {
     let mut headers = [const { MaybeUninit::<Header>::uninit() }; HEADERS_MAX];
     let mut response = Response::new(&mut []);
@@ -267,6 +297,16 @@ fn read_head(bytes: &[u8], is_head: bool) -> Result<Option<(Option<Head>, usize)
     };
     let closes = fields.closes || body == Stage::UntilClose;
     Ok(Some((Some(Head { status, closes, body }), length)))
+}
+
+/// How long the trailers at the beginning of `bytes` are, if they are all there.
+#[inline(never)]
+fn read_trailers(bytes: &[u8]) -> Result<Option<usize>, Malformed> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    Ok(match httparse::parse_headers(bytes, &mut headers).map_err(head_error)? {
+        Status::Complete((length, _)) => Some(length),
+        Status::Partial => None,
+    })
 }
 
 /// What the headers say about the end of the reply and of the connection.

@@ -8,11 +8,15 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::fmt;
 
+/// The end of a request's first line.
+const VERSION: &[u8] = b" HTTP/1.1\r\n";
+
 /// What one endpoint adds to every request. It may hold secrets.
 pub(super) struct Target {
     base_path: Vec<u8>,
-    host: Vec<u8>,
-    secrets: Vec<u8>,
+    /// What follows the path, up to the headers of the plan; and the same without a Host header.
+    after_path: Vec<u8>,
+    after_path_without_host: Vec<u8>,
 }
 
 impl fmt::Debug for Target {
@@ -37,7 +41,11 @@ impl Target {
         }
         let mut host = Vec::new();
         push_header(&mut host, "Host", &authority(endpoint));
-        Self { base_path: endpoint.base_path.clone().into_bytes(), host, secrets }
+        Self {
+            base_path: endpoint.base_path.clone().into_bytes(),
+            after_path: [VERSION, host.as_slice(), secrets.as_slice()].concat(),
+            after_path_without_host: [VERSION, secrets.as_slice()].concat(),
+        }
     }
 }
 
@@ -104,11 +112,7 @@ impl Request {
         out.push(b' ');
         out.extend_from_slice(&target.base_path);
         self.path.iter().for_each(|part| part.write(filling, out));
-        out.extend_from_slice(b" HTTP/1.1\r\n");
-        if !self.names_host {
-            out.extend_from_slice(&target.host);
-        }
-        out.extend_from_slice(&target.secrets);
+        out.extend_from_slice(if self.names_host { &target.after_path_without_host } else { &target.after_path });
         self.headers.iter().for_each(|part| part.write(filling, out));
         if let Some(body) = &self.body {
             scratch.clear();

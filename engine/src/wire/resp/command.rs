@@ -1,94 +1,21 @@
-//! The client's side of RESP: commands.
+//! The client's side of RESP: how commands are framed, and what a connection says first.
 
-use crate::content::template::{Filling, Part, write_integer};
-use crate::content::values::{ID_DIGITS, VERSION_DIGITS, Values, digits};
+use crate::content::template::{Part, write_integer};
+use crate::content::values::Values;
 use crate::plan::Endpoint;
 use crate::wire::WireKind;
+use crate::wire::command::Command;
 
-/// A command, ready to be written: all that is the same in every request is copied in one go.
-#[derive(Debug)]
-pub(super) struct Command {
-    pieces: Vec<Piece>,
-}
-
-#[derive(Debug)]
-enum Piece {
-    /// Text in which the digits of ids and versions are filled in, each at its place.
-    Stencil {
-        text: Vec<u8>,
-        ids: Vec<usize>,
-        versions: Vec<usize>,
-    },
-    Part(Part),
-    /// An argument whose length is known only once it is written.
-    Sized(Vec<Part>),
-}
-
-impl Command {
-    /// The command with these arguments; the first is its name.
-    pub fn new(arguments: Vec<Vec<Part>>, values: &Values) -> Self {
-        let mut command = Self { pieces: vec![] };
-        command.push(Part::Literal(format!("*{}\r\n", arguments.len()).into_bytes()));
-        for argument in arguments {
-            match argument.iter().map(|part| part.fixed_bytes(values)).sum::<Option<usize>>() {
-                Some(length) => {
-                    command.push(Part::Literal(format!("${length}\r\n").into_bytes()));
-                    argument.into_iter().for_each(|part| command.push(part));
-                    command.push(Part::Literal(b"\r\n".to_vec()));
-                }
-                None => command.pieces.push(Piece::Sized(argument)),
-            }
-        }
-        command
+/// The command with these arguments; the first is its name. Any arguments can be framed.
+pub(super) fn framed(arguments: Vec<Vec<Part>>, values: &Values) -> Result<Command, String> {
+    let mut command = Command::default();
+    command.push_text(&format!("*{}\r\n", arguments.len()));
+    for argument in arguments {
+        command.push_text("$");
+        command.push_sized(argument, vec![Part::Literal(b"\r\n".to_vec())], values);
+        command.push_text("\r\n");
     }
-
-    fn push(&mut self, part: Part) {
-        if !matches!(part, Part::Literal(_) | Part::Id | Part::Version) {
-            return self.pieces.push(Piece::Part(part));
-        }
-        if !matches!(self.pieces.last(), Some(Piece::Stencil { .. })) {
-            self.pieces.push(Piece::Stencil { text: vec![], ids: vec![], versions: vec![] });
-        }
-        let Some(Piece::Stencil { text, ids, versions }) = self.pieces.last_mut() else { return };
-        match part {
-            Part::Id => {
-                ids.push(text.len());
-                text.extend([b'0'; ID_DIGITS]);
-            }
-            Part::Version => {
-                versions.push(text.len());
-                text.extend([b'0'; VERSION_DIGITS]);
-            }
-            Part::Literal(literal) => text.extend(literal),
-            _ => {}
-        }
-    }
-
-    /// Appends the command. `scratch` is only there to be reused.
-    #[inline]
-    pub fn write(&self, filling: &Filling, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
-        for piece in &self.pieces {
-            match piece {
-                Piece::Stencil { text, ids, versions } => {
-                    let start = out.len();
-                    out.extend_from_slice(text);
-                    for &at in ids {
-                        out[start + at..][..ID_DIGITS].copy_from_slice(&digits::<ID_DIGITS>(filling.key));
-                    }
-                    for &at in versions {
-                        let version = digits::<VERSION_DIGITS>(filling.version.into());
-                        out[start + at..][..VERSION_DIGITS].copy_from_slice(&version);
-                    }
-                }
-                Piece::Part(part) => part.write(filling, out),
-                Piece::Sized(parts) => {
-                    scratch.clear();
-                    parts.iter().for_each(|part| part.write(filling, scratch));
-                    write_argument(scratch, out);
-                }
-            }
-        }
-    }
+    Ok(command)
 }
 
 fn write_argument(argument: &[u8], out: &mut Vec<u8>) {
@@ -107,9 +34,12 @@ fn write_command(arguments: &[&str], out: &mut Vec<u8>) {
 }
 
 /// Appends what a new connection says first: HELLO 3 (RESP3), AUTH, SELECT, and last CLIENT SETNAME.
-/// Returns the number of replies to expect.
+/// Of a Sentinel AUTH, and the question where the primary is. Returns the number of replies to expect.
 pub(super) fn write_hello(kind: WireKind, endpoint: &Endpoint, out: &mut Vec<u8>) -> usize {
     let user = endpoint.username.as_deref();
+    if let Some(name) = &endpoint.sentinel_of {
+        return write_question(name, user, endpoint.password.as_deref(), out);
+    }
     let mut commands: Vec<Vec<&str>> = vec![];
     match (kind, &endpoint.password) {
         (WireKind::Resp3, None) => commands.push(vec!["HELLO", "3"]),
@@ -130,16 +60,23 @@ pub(super) fn write_hello(kind: WireKind, endpoint: &Endpoint, out: &mut Vec<u8>
     commands.len()
 }
 
+fn write_question(name: &str, user: Option<&str>, password: Option<&str>, out: &mut Vec<u8>) -> usize {
+    let login = password.map(|password| ["AUTH"].into_iter().chain(user).chain([password]).collect::<Vec<_>>());
+    let question = vec!["SENTINEL", "GET-MASTER-ADDR-BY-NAME", name];
+    let commands = login.into_iter().chain([question]);
+    commands.inspect(|command| write_command(command, out)).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::template::Parser;
+    use crate::content::template::{Filling, Parser};
     use crate::plan::Documents;
 
     fn written(arguments: &[&str], filling: &Filling) -> String {
-        let mut parser = Parser::new("k:", &crate::wire::resp::PLACEHOLDERS, None);
+        let mut parser = Parser::new("k:", &crate::wire::exchange::PLACEHOLDERS, None);
         let parts = arguments.iter().map(|argument| parser.parse(argument, "args").unwrap()).collect();
-        let command = Command::new(parts, filling.values);
+        let command = framed(parts, filling.values).unwrap();
         let (mut out, mut scratch) = (vec![], vec![]);
         command.write(filling, &mut scratch, &mut out);
         let first = out.clone();
@@ -166,14 +103,29 @@ mod tests {
         let document = String::from_utf8(document).unwrap();
         assert_eq!(written(&["{document}"], &filling), format!("*1\r\n$142\r\n{document}\r\n"));
         assert_eq!(written(&["{changed}"], &filling), format!("*1\r\n$142\r\n{document}\r\n"));
+        let values = Values::new(5, &Documents { payload_bytes: 2000, field_bytes: 700 });
+        let filling = Filling { values: &values, ..filling };
+        let mut document = vec![];
+        values.write_document(7, 3, &mut document);
+        let document = String::from_utf8(document).unwrap();
+        assert_eq!(
+            written(&["SET", "{document}", "{version}"], &filling),
+            format!("*3\r\n$3\r\nSET\r\n$2122\r\n{document}\r\n$10\r\n0000000003\r\n")
+        );
     }
 
     #[test]
     fn what_is_always_the_same_is_one_piece() {
-        let values = Values::new(5, &Documents::default());
-        let mut parser = Parser::new("k:", &crate::wire::resp::PLACEHOLDERS, None);
-        let parts = ["GET", "{key}", "{version}"].map(|argument| parser.parse(argument, "args").unwrap());
-        assert_eq!(Command::new(parts.to_vec(), &values).pieces.len(), 1);
+        let pieces = |payload_bytes, arguments: [&str; 4]| {
+            let values = Values::new(5, &Documents { payload_bytes, field_bytes: 10 });
+            let mut parser = Parser::new("k:", &crate::wire::exchange::PLACEHOLDERS, None);
+            let parts = arguments.map(|argument| parser.parse(argument, "args").unwrap());
+            framed(parts.to_vec(), &values).unwrap().pieces()
+        };
+        assert_eq!(pieces(100, ["GET", "{key}", "{version}", "{field}"]), 1);
+        assert_eq!(pieces(100, ["SET", "{key}", "{value}", "{document}"]), 1, "a short text is copied into its place");
+        assert_eq!(pieces(10_000, ["SET", "{key}", "{value}", "NX"]), 2);
+        assert_eq!(pieces(100, ["XADD", "{key}", "{seq}", "{uniform 1..9}"]), 3);
     }
 
     fn hello(kind: WireKind, endpoint: &Endpoint) -> (usize, String) {
@@ -196,5 +148,12 @@ mod tests {
         let user = Endpoint { username: Some("ann".into()), database: 0, ..secret };
         assert_eq!(hello(WireKind::Resp2, &user), (2, format!("*3 $4 AUTH $3 ann $3 p w {name}")));
         assert_eq!(hello(WireKind::Resp3, &user).0, 2);
+        let question = "*3 $8 SENTINEL $23 GET-MASTER-ADDR-BY-NAME $2 my ";
+        let sentinel = Endpoint { sentinel_of: Some("my".into()), ..user };
+        for kind in [WireKind::Resp2, WireKind::Resp3] {
+            assert_eq!(hello(kind, &sentinel), (2, format!("*3 $4 AUTH $3 ann $3 p w {question}")));
+            let open = Endpoint { password: None, ..sentinel.clone() };
+            assert_eq!(hello(kind, &open), (1, question.into()));
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! send are [`Malformed`], after which the connection is of no more use.
 
 use crate::wire::Decoded;
+use crate::wire::reply::Reply;
 
 /// The longest line taken: of a status, an error, a number.
 const LINE_MAX_BYTES: usize = 64 * 1024;
@@ -33,23 +34,6 @@ pub enum Malformed {
     TooDeep,
 }
 
-/// A complete reply; of an aggregate only its head.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reply<'a> {
-    /// A simple string, as `OK`.
-    Status(&'a [u8]),
-    Error(&'a [u8]),
-    /// An integer's digits, with its sign if it has one.
-    Integer(&'a [u8]),
-    /// A bulk or verbatim string.
-    Text(&'a [u8]),
-    /// There is no such value.
-    Nothing,
-    Items(Items<'a>),
-    /// A Boolean, a double, a big number.
-    Other,
-}
-
 /// The elements of an array, a set or a map (key, value, key, value...), in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Items<'a> {
@@ -75,6 +59,72 @@ enum Found<'a> {
 /// known; a line of up to 64 KiB is always taken.
 #[inline]
 pub fn decode(bytes: &[u8], max_bytes: usize) -> Result<Decoded, Malformed> {
+    match common(bytes, max_bytes) {
+        Some((_, length)) => Ok(Decoded::Complete { length }),
+        None => decode_any(bytes, max_bytes),
+    }
+}
+
+/// The commonest replies, in few instructions: OK, and texts of less than 10 MB. None for all that is to be looked at
+/// closely.
+#[inline(always)]
+fn common(bytes: &[u8], max_bytes: usize) -> Option<(Reply<'_>, usize)> {
+    if bytes.first() != Some(&b'$') {
+        return bytes.starts_with(b"+OK\r\n").then_some((Reply::Status(b"OK"), b"+OK\r\n".len()));
+    }
+    let mut length = 0;
+    for at in 1..9 {
+        let digit = bytes.get(at)?.wrapping_sub(b'0');
+        if digit > 9 {
+            let whole = at + length + 4;
+            let text = bytes.get(at..whole)?.strip_prefix(b"\r\n")?.strip_suffix(b"\r\n")?;
+            return (at > 1 && whole <= max_bytes).then_some((Reply::Text(text), whole));
+        }
+        length = length * 10 + usize::from(digit);
+    }
+    None
+}
+
+/// How the last text was framed: most replies to the commands of a plan are as long as the one before.
+#[derive(Debug)]
+pub(super) struct LastText {
+    /// The reply's first bytes, and which of them are its head.
+    head: u64,
+    mask: u64,
+    text_at: usize,
+    length: usize,
+}
+
+impl Default for LastText {
+    fn default() -> Self {
+        Self { head: 0, mask: u64::MAX, text_at: 0, length: usize::MAX }
+    }
+}
+
+impl LastText {
+    /// The text at the beginning of `bytes` and the length of its reply, if that is framed as the last one was.
+    #[inline]
+    pub fn find<'a>(&self, bytes: &'a [u8]) -> Option<(&'a [u8], usize)> {
+        let first = u64::from_le_bytes(*bytes.first_chunk()?);
+        let text = bytes.get(self.text_at..self.length)?.strip_suffix(b"\r\n")?;
+        ((first ^ self.head) & self.mask == 0).then_some((text, self.length))
+    }
+
+    /// Notes how a complete `reply` is framed, if it is a text.
+    pub fn note(&mut self, reply: &[u8]) {
+        let (Some((Reply::Text(text), length)), Some(&first)) = (common(reply, reply.len()), reply.first_chunk())
+        else {
+            return;
+        };
+        let text_at = length - text.len() - 2;
+        if text_at <= first.len() {
+            let mask = u64::MAX >> (64 - 8 * text_at);
+            *self = Self { head: u64::from_le_bytes(first), mask, text_at, length };
+        }
+    }
+}
+
+fn decode_any(bytes: &[u8], max_bytes: usize) -> Result<Decoded, Malformed> {
     match element(bytes, max_bytes)? {
         Found::Element(Element::Items { .. }, _) => decode_nested(bytes, max_bytes),
         Found::Element(_, length) => Ok(Decoded::Complete { length }),
@@ -249,7 +299,14 @@ fn is_integer(text: &[u8]) -> bool {
 
 /// Reads a complete reply, as [`decode`] found it. None for bytes that are not one.
 #[inline]
-pub fn reply(mut bytes: &[u8]) -> Option<Reply<'_>> {
+pub fn reply(bytes: &[u8]) -> Option<Reply<'_>> {
+    match common(bytes, bytes.len()) {
+        Some((reply, _)) => Some(reply),
+        None => any_reply(bytes),
+    }
+}
+
+fn any_reply(mut bytes: &[u8]) -> Option<Reply<'_>> {
     while bytes.first() == Some(&b'|') {
         bytes = after_attributes(bytes)?;
     }

@@ -94,7 +94,8 @@ fn commands_are_named_once_read_backs_included() {
         workload.operations().iter().map(|operation| (operation.name.as_str(), operation.steps)).collect();
     assert_eq!(infos, [("set", 1), ("both", 2)]);
     let both = begin(&mut workload, "both");
-    let second = Request { step: 1, ..both };
+    let mut second = both;
+    assert!(workload.go_on(&mut second) && !workload.go_on(&mut second));
     assert_eq!((workload.name_index(&both), workload.name_index(&second)), (1, 2));
     assert!(encode(&mut workload, &second, b"").contains("\r\nGET\r\n"));
     set(&mut workload);

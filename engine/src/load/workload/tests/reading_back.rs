@@ -22,7 +22,8 @@ fn one_key() -> Workload {
 fn update(workload: &mut Workload, stored: &str) -> String {
     let request = begin(workload, "update");
     assert_eq!(judge(workload, &request, &bulk(stored)), Ok(()));
-    let second = Request { step: 1, ..request };
+    let mut second = request;
+    assert!(workload.go_on(&mut second));
     let changed = arguments(&encode(workload, &second, &bulk(stored))).pop().unwrap();
     assert_eq!(judge(workload, &second, b"+OK\r\n"), Ok(()));
     changed

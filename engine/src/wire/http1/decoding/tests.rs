@@ -22,7 +22,12 @@ struct Found {
 /// Feeds pieces as a connection does: what is not done with comes again in front of the next piece. None if
 /// the reply is not complete when the connection ends.
 fn read_pieces(requested: Requested, pieces: &[&[u8]]) -> Result<Option<Found>, Malformed> {
-    let (mut reading, mut spares, mut held) = (Reading::default(), vec![], Vec::new());
+    read_after(&mut Kept::default(), requested, pieces)
+}
+
+/// The same on a thread that has read others before.
+fn read_after(kept: &mut Kept, requested: Requested, pieces: &[&[u8]]) -> Result<Option<Found>, Malformed> {
+    let (mut reading, mut held) = (Reading::default(), Vec::new());
     let found = |reading: &Reading, reply: &[u8], left: usize| Found {
         status: reading.status(),
         body: String::from_utf8_lossy(reading.body(reply)).into_owned(),
@@ -33,7 +38,7 @@ fn read_pieces(requested: Requested, pieces: &[&[u8]]) -> Result<Option<Found>, 
         held.extend_from_slice(piece);
         let mut need = 0;
         while held.len() > need {
-            match decode(&mut reading, Some(requested), &held, &mut spares)? {
+            match decode(&mut reading, Some(requested), &held, kept)? {
                 Decoded::Complete { length } => {
                     return Ok(Some(found(&reading, &held[..length], held.len() - length)));
                 }
@@ -119,6 +124,31 @@ fn replies_are_found_however_they_are_cut() {
 }
 
 #[test]
+fn what_was_read_before_changes_nothing() {
+    let long = format!("HTTP/1.1 200 OK\r\nX: {}\r\nContent-Length: 2\r\n\r\nok", "x".repeat(2 * HEAD_KEPT_BYTES));
+    let replies = [
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno",
+        "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nyes",
+        "HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nok",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n",
+        &long,
+    ];
+    let all = || replies.iter().flat_map(|reply| [(GET, *reply), (HEAD, *reply)]);
+    for (first, before) in all() {
+        let mut kept = Kept::default();
+        let _ = read_after(&mut kept, first, &[before.as_bytes()]);
+        for (requested, reply) in all() {
+            let found = read_after(&mut kept, requested, &[reply.as_bytes()]);
+            assert_eq!(found, read(requested, reply), "{before:?} {reply:?}");
+        }
+    }
+}
+
+#[test]
 fn the_reply_to_head_has_no_body() {
     for text in [
         "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n",
@@ -150,8 +180,8 @@ fn a_connection_that_ends_within_a_reply_truncates_it() {
     }
     let reading = Reading::default();
     assert_eq!((reading.ending(0), reading.ending(1)), (Ending::BeforeReply, Ending::Truncated));
-    let (mut reading, mut spares) = (Reading::default(), vec![]);
-    decode(&mut reading, Some(GET), b"HTTP/1.1 100 Continue\r\n\r\n", &mut spares).unwrap();
+    let (mut reading, mut kept) = (Reading::default(), Kept::default());
+    decode(&mut reading, Some(GET), b"HTTP/1.1 100 Continue\r\n\r\n", &mut kept).unwrap();
     assert_eq!(reading.ending(0), Ending::Truncated, "something had come");
 }
 
@@ -216,31 +246,31 @@ fn heads_chunk_lines_and_trailers_have_limits() {
 
 #[test]
 fn bytes_that_answer_no_request_are_refused() {
-    let (mut reading, mut spares) = (Reading::default(), vec![]);
-    let decoded = decode(&mut reading, None, b"HTTP/1.1 408 Request Timeout\r\n\r\n", &mut spares);
+    let (mut reading, mut kept) = (Reading::default(), Kept::default());
+    let decoded = decode(&mut reading, None, b"HTTP/1.1 408 Request Timeout\r\n\r\n", &mut kept);
     assert_eq!(decoded, Err(Malformed::Unrequested));
 }
 
 #[test]
 fn a_body_that_no_check_looks_at_is_not_kept() {
     let requested = Requested { kept_max_bytes: None, ..GET };
-    let (mut reading, mut spares) = (Reading::default(), vec![]);
-    decode(&mut reading, Some(requested), b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhell", &mut spares).unwrap();
-    assert_eq!(decode(&mut reading, Some(requested), b"o yo", &mut spares), Ok(Decoded::Part { length: 4 }));
+    let (mut reading, mut kept) = (Reading::default(), Kept::default());
+    decode(&mut reading, Some(requested), b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhell", &mut kept).unwrap();
+    assert_eq!(decode(&mut reading, Some(requested), b"o yo", &mut kept), Ok(Decoded::Part { length: 4 }));
     assert_eq!(reading.body.capacity(), 0);
 }
 
 #[test]
 fn one_connection_reads_reply_after_reply_and_buffers_are_used_again() {
-    let (mut reading, mut spares) = (Reading::default(), vec![]);
+    let (mut reading, mut kept) = (Reading::default(), Kept::default());
     for _ in 0..3 {
         let parts: [&[u8]; 2] = [b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe", b"llo"];
-        let decoded = decode(&mut reading, Some(GET), parts[0], &mut spares);
+        let decoded = decode(&mut reading, Some(GET), parts[0], &mut kept);
         assert_eq!(decoded, Ok(Decoded::Part { length: parts[0].len() }));
-        assert_eq!(decode(&mut reading, Some(GET), parts[1], &mut spares), Ok(Decoded::Complete { length: 3 }));
+        assert_eq!(decode(&mut reading, Some(GET), parts[1], &mut kept), Ok(Decoded::Complete { length: 3 }));
         assert_eq!(reading.body(parts[1]), b"hello");
-        reading.restart(&mut spares);
-        assert_eq!(spares.len(), 1);
+        reading.restart(&mut kept);
+        assert_eq!(kept.spares.len(), 1);
     }
 }
 

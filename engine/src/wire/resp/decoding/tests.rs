@@ -55,6 +55,34 @@ fn every_reply_is_found_whole_and_its_end_known() {
 }
 
 #[test]
+fn a_text_framed_as_the_last_one_was_is_what_decoding_finds() {
+    let text = |length: usize| format!("${length}\r\n{}\r\n", "x".repeat(length));
+    let mut replies: Vec<String> = [0, 1, 2, 5, 9, 10, 99, 100, 1000, 99_999, 100_000].map(text).to_vec();
+    // As long as others, with another head, another end, or none.
+    replies
+        .extend(["$0099\r\n", "$099\r\n", "$100\r\n", "*100\r\n"].map(|head| format!("{head}{}\r\n", "x".repeat(99))));
+    replies.extend([
+        text(100).replace("x\r\n", "xx\n"),
+        text(100)[..100].into(),
+        "\0".repeat(8),
+        "+OK\r\n+OK\r\n".into(),
+    ]);
+    for before in &replies {
+        let mut last = LastText::default();
+        last.note(before.as_bytes());
+        for reply in replies.iter().map(|reply| reply.as_bytes()) {
+            let Some((found, length)) = last.find(reply) else { continue };
+            assert_eq!(decode(reply), Ok(Decoded::Complete { length }), "{before:?} {reply:?}");
+            assert_eq!(super::reply(&reply[..length]), Some(Reply::Text(found)), "{before:?} {reply:?}");
+        }
+        let is_whole = decode(before.as_bytes()) == Ok(Decoded::Complete { length: before.len() });
+        if is_whole && (8..100_000).contains(&before.len()) {
+            assert!(last.find(before.as_bytes()).is_some(), "{before:?}");
+        }
+    }
+}
+
+#[test]
 fn every_reply_cut_at_every_byte_is_incomplete() {
     for text in REPLIES {
         for cut in 0..text.len() {

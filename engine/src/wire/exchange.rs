@@ -2,31 +2,64 @@
 
 use super::command::Command;
 use super::judge::Strict;
-use crate::content::template::{Filling, Parser, Part};
+use super::reply::Reply;
+use super::{Step, WireOperation};
+use crate::content::template::{Filling, Parser, Part, Placeholders};
 use crate::content::values::Values;
 use crate::plan::{self, Expect, Plan, PlanError, Writes};
-use crate::wire::{Step, WireOperation};
 
 /// A command, and what its reply must be.
 #[derive(Debug)]
 pub(super) struct Exchange {
-    pub command: Command,
+    command: Command,
     pub expect: Expect,
     pub strict: Strict,
     pub uses_previous: bool,
+    /// How often the reply was that there is no such key, or no such part of it.
+    pub missed: u64,
 }
+
+impl Exchange {
+    /// Appends the request. `previous` reads the reply to the one before it, where that is needed.
+    #[inline]
+    pub fn write<'a>(
+        &self,
+        filling: Filling<'a>,
+        previous: impl FnOnce() -> Option<Reply<'a>>,
+        scratch: &mut Vec<u8>,
+        out: &mut Vec<u8>,
+    ) {
+        let previous = match self.uses_previous.then(previous) {
+            Some(Some(Reply::Text(text))) => text,
+            _ => b"",
+        };
+        self.command.write(&Filling { previous, ..filling }, scratch, out);
+    }
+}
+
+/// The placeholders in the arguments of commands.
+pub(crate) const PLACEHOLDERS: Placeholders = Placeholders {
+    changed: true,
+    number: false,
+    list: "{key}, {document}, {id}, {version}, {field}, {body}, {field_json}, {changed}, {value}, {seq}, \
+           {data.FIELD}, {uniform A..B}, {random N lowercase}; write {{ and }} for literal braces",
+};
+
+/// Makes a command of its arguments, as a protocol frames it; the error says why it cannot be one.
+pub(super) type Frame = fn(Vec<Vec<Part>>, &Values) -> Result<Command, String>;
 
 /// Makes exchanges of the commands of a plan's operations.
 pub(super) struct Compiler<'a> {
     parser: Parser<'a>,
     values: &'a Values,
+    frame: Frame,
     exchanges: Vec<Exchange>,
 }
 
 impl<'a> Compiler<'a> {
-    pub fn new(plan: &'a Plan, filling: &Filling<'a>) -> Self {
-        let parser = Parser::new(&plan.keys.prefix, &super::PLACEHOLDERS, None);
-        Self { parser, values: filling.values, exchanges: vec![] }
+    pub fn new(plan: &'a Plan, filling: &Filling<'a>, frame: Frame) -> Self {
+        let parser = Parser::new(&plan.keys.prefix, &PLACEHOLDERS, filling.data);
+        Self { parser, values: filling.values, frame, exchanges: vec![] }
     }
 
     /// All of them; a command's number is its place.
@@ -47,7 +80,7 @@ impl<'a> Compiler<'a> {
             check_previous(&parts, previous, &place)?;
             writes_value |= uses(&parts, &Part::Value);
             added.keys.extend(key_argument(&parts, self.parser.prefix()));
-            added.steps.push(self.push(command, parts, Strict::No));
+            added.steps.push(self.push(command, parts, Strict::No, &place)?);
         }
         if let Some(command) = &operation.read_back {
             let place = format!("{place}.read_back");
@@ -60,16 +93,24 @@ impl<'a> Compiler<'a> {
             check_previous(&parts, None, &place)?;
             added.keys.extend(key_argument(&parts, self.parser.prefix()));
             let strict = Strict::of_read_back(operation.writes, command.expect, writes_value);
-            added.read_back = Some(self.push(command, parts, strict));
+            added.read_back = Some(self.push(command, parts, strict, &place)?);
         }
         Ok(added)
     }
 
-    fn push(&mut self, command: &plan::Command, parts: Vec<Vec<Part>>, strict: Strict) -> Step {
+    fn push(
+        &mut self,
+        command: &plan::Command,
+        parts: Vec<Vec<Part>>,
+        strict: Strict,
+        place: &str,
+    ) -> Result<Step, PlanError> {
         let uses_previous = uses(&parts, &Part::Changed);
         let expect = command.expect;
-        self.exchanges.push(Exchange { command: Command::new(parts, self.values), expect, strict, uses_previous });
-        Step { name: command.args[0].to_uppercase(), number: self.exchanges.len() - 1 }
+        let framed = (self.frame)(parts, self.values);
+        let framed = framed.map_err(|message| PlanError::new(format!("{place}.args"), message))?;
+        self.exchanges.push(Exchange { command: framed, expect, strict, uses_previous, missed: 0 });
+        Ok(Step { name: command.args[0].to_uppercase(), number: self.exchanges.len() - 1 })
     }
 
     fn parse(&mut self, command: &plan::Command, place: &str) -> Result<Vec<Vec<Part>>, PlanError> {

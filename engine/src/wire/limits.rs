@@ -1,8 +1,8 @@
-//! What RESP requires of a plan.
+//! What every protocol of commands requires of a plan.
 
 use crate::plan::{Endpoint, Expect, Operation, Plan, PlanError};
 
-pub(in crate::wire) fn check(plan: &Plan) -> Result<(), PlanError> {
+pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     for (index, endpoint) in plan.endpoints.iter().enumerate() {
         check_endpoint(endpoint, &format!("endpoints[{index}]"))?;
     }
@@ -37,10 +37,10 @@ fn check_operation(operation: &Operation, place: &str) -> Result<(), PlanError> 
 }
 
 /// Whether every reply is of a kind that has a length, and another one is an error.
-pub(in crate::wire) fn are_replies_known(plan: &Plan) -> bool {
+pub(super) fn are_replies_known(plan: &Plan) -> bool {
     let mut commands =
         plan.operations.iter().flat_map(|operation| operation.commands.iter().chain(&operation.read_back));
     plan.verify.replies
         && plan.verify.count_mismatch
-        && commands.all(|command| !matches!(command.expect, Expect::Any | Expect::Item))
+        && commands.all(|command| !matches!(command.expect, Expect::Any | Expect::Item | Expect::Row))
 }

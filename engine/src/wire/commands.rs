@@ -1,0 +1,64 @@
+//! The commands of one plan, whatever protocol frames them: written, and their replies counted and judged.
+
+use super::exchange::{Compiler, Exchange, Frame};
+use super::judge::{Judge, Strict};
+use super::reply::Reply;
+use super::{WireOperation, limits, reply_max};
+use crate::content::template::Filling;
+use crate::plan::{Expect, Plan, PlanError, Writes};
+
+#[derive(Debug)]
+pub(super) struct Commands {
+    exchanges: Vec<Exchange>,
+    pub judge: Judge,
+    /// The longest reply that is taken.
+    pub reply_max_bytes: usize,
+    scratch: Vec<u8>,
+}
+
+impl Commands {
+    /// Those of a plan, and its operations. The error names the argument that cannot be used.
+    pub fn new(plan: &Plan, filling: &Filling, frame: Frame) -> Result<(Self, Vec<WireOperation>), PlanError> {
+        let mut compiler = Compiler::new(plan, filling, frame);
+        let operations = plan.operations.iter().enumerate().map(|(index, operation)| compiler.add(operation, index));
+        let operations = operations.collect::<Result<_, _>>()?;
+        let writes_fields = plan.operations.iter().any(|operation| operation.writes == Writes::Field);
+        let commands = Self {
+            exchanges: compiler.into_exchanges(),
+            judge: Judge::new(&plan.verify, writes_fields),
+            reply_max_bytes: reply_max::bytes(plan, limits::are_replies_known(plan)),
+            scratch: Vec::new(),
+        };
+        Ok((commands, operations))
+    }
+
+    /// Appends command `number`. `previous` reads the reply to the one before it, where that is needed.
+    #[inline]
+    pub fn write<'a>(
+        &mut self,
+        number: usize,
+        filling: Filling<'a>,
+        previous: impl FnOnce() -> Option<Reply<'a>>,
+        out: &mut Vec<u8>,
+    ) {
+        self.exchanges[number].write(filling, previous, &mut self.scratch, out);
+    }
+
+    /// Counts a reply to command `number`; returns what it must be.
+    #[inline]
+    pub fn replied(&mut self, number: usize, reply: Option<Reply>) -> (Expect, Strict) {
+        let exchange = &mut self.exchanges[number];
+        exchange.missed += u64::from(matches!(reply, Some(Reply::Nothing)));
+        (exchange.expect, exchange.strict)
+    }
+
+    /// Whether command `number` holds what was in the reply to the one before it.
+    pub fn uses_previous(&self, number: usize) -> bool {
+        self.exchanges[number].uses_previous
+    }
+
+    /// How many replies to command `number` were that there is no such key.
+    pub fn missed(&self, number: usize) -> u64 {
+        self.exchanges[number].missed
+    }
+}
