@@ -45,7 +45,8 @@ class NullServer:
     options (JSON): {"host": "127.0.0.1", "port": 0, "unix_path": null, "cpu": null,
     "protocol": "resp" or "http1", and of HTTP "status": 200, "body_bytes": 100,
     "document_bytes": 222, "field_bytes": null, "replies": {"JSON.GET": "document", "HGETALL": "hash", ...},
-    "delay_us": 0, "busy_us": 0, "freeze_every_s": 0, "freeze_s": 0}
+    "delay_us": 0, "busy_us": 0, "freeze_every_s": 0, "freeze_s": 0, "record": false,
+    "queue": {"servers": 1, "service_us": 1000, "sigma": 0, "kappa": 0, "seed": 0}}
     """
 
     def __init__(self, options_json: str) -> None: ...
@@ -53,7 +54,29 @@ class NullServer:
     def port(self) -> int: ...
     def commands(self) -> int:
         """Commands or requests answered so far."""
+    def left_unix_ns(self) -> list[int]:
+        """When each reply left, in order, in ns since the epoch; empty without the option `record`."""
+    def stop(self) -> None: ...
+
+class Link:
+    """A delay line: forwards connections to a server, and has what is sent arrive later. Runs in a thread of its own.
+
+    options (JSON): {"host": "127.0.0.1", "port": 0, "to_host": "127.0.0.1", "to_port": 6379, "seed": 0,
+    "to_server": {"delay_us": 500, "jitter_us": 0, "distribution": "uniform", "normal" or "exponential",
+    "bits_per_s": 0}, "to_client": the same}
+    """
+
+    def __init__(self, options_json: str) -> None:
+        """Raises ValueError naming the option that makes no sense, OSError if it cannot listen or finds no server."""
+    @property
+    def port(self) -> int: ...
+    def drop_connections(self, count: int) -> int:
+        """Lose so many connections, the oldest first; how many there were to lose."""
+    def lead_to(self, host: str, port: int) -> None:
+        """New connections lead there from now on. Raises OSError if the host has no address."""
+    def report(self) -> str:
+        """What it did, as JSON; begins to count pieces and their lateness anew."""
     def stop(self) -> None: ...
 
 def build() -> dict[str, str]:
-    """`version`, `profile` (release or debug), `backend` (epoll, kqueue)."""
+    """`version`, `profile` (release or debug), `backend`: what polls (epoll, kqueue)."""

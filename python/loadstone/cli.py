@@ -12,21 +12,23 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from typer.exceptions import TyperException
 
 from loadstone import __version__, defect
 from loadstone import cli_options as opt
+from loadstone.cli_check import check_app
+from loadstone.cli_help import PLACE, GroupedCommand
+from loadstone.cli_run import carried_out, objectives_of, show_outcome
+from loadstone.cli_saturate import saturate_app
+from loadstone.commands.http_command import http_command
+from loadstone.commands.peer_options import HttpCommand, RedisCommand
+from loadstone.commands.redis_command import redis_command
 from loadstone.errors import LoadstoneError, UserError
 from loadstone.output import terminal
 from loadstone.report.formats import AGAIN_FORMATS, FORMATS
-
-if TYPE_CHECKING:
-    from loadstone.analyse.objectives import Objective
-    from loadstone.options import RunOptions
-    from loadstone.run import Outcome
 
 app = typer.Typer(
     name="loadstone",
@@ -37,6 +39,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(saturate_app, name="saturate")
+app.add_typer(check_app, name="check")
 
 MISSING = "Missing argument 'EXPERIMENT|FILE.yaml'"
 RUN = "RUN"
@@ -60,19 +65,21 @@ def list_command() -> None:
         _print(["try one: loadstone run NAME --quick"])
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 def show(
     experiment: Annotated[str | None, typer.Argument(metavar="EXPERIMENT|FILE.yaml", show_default=False)] = None,
     only: opt.Only = None,
     set_: opt.Set = None,
     server: opt.Server = None,
     subject: opt.Subject = None,
+    driver: opt.Driver = None,
     secret_file: opt.SecretFile = None,
     quick: opt.Quick = False,
     as_published: opt.AsPublished = False,
     scale: opt.Scale = None,
     budget: opt.Budget = None,
     blocks: opt.Blocks = None,
+    at_rate: opt.AtRate = None,
     allow_any_command: opt.AllowAnyCommand = False,
 ) -> None:
     """Show what an experiment would do, and how long it takes."""
@@ -87,12 +94,14 @@ def show(
         set=tuple(set_ or ()),
         servers=tuple(server or ()),
         subjects=tuple(subject or ()),
+        driver=driver,
         secret_files=tuple(secret_file or ()),
         quick=quick,
         as_published=as_published,
         scale=scale,
         budget=budget,
         blocks=blocks,
+        at_rate=at_rate,
         allow_any_command=allow_any_command,
     )
     _print([describe_experiment(options), "", f"try it: loadstone run {shlex.quote(experiment)} --quick"])
@@ -109,24 +118,33 @@ def init(
     _print([f"written: {file}", f"try it: loadstone run {file} --quick"])
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 def run(
     experiment: Annotated[str | None, typer.Argument(metavar="EXPERIMENT|FILE.yaml", show_default=False)] = None,
     only: opt.Only = None,
     set_: opt.Set = None,
     server: opt.Server = None,
     subject: opt.Subject = None,
+    driver: opt.Driver = None,
     secret_file: opt.SecretFile = None,
     quick: opt.Quick = False,
     as_published: opt.AsPublished = False,
     scale: opt.Scale = None,
     budget: opt.Budget = None,
     blocks: opt.Blocks = None,
+    at_rate: opt.AtRate = None,
     seed: opt.Seed = None,
-    out: Annotated[Path, typer.Option("--out", help="Where the run's folder is made.")] = Path("runs"),
+    out: Annotated[Path, typer.Option("--out", help="Where the run's folder is made.", rich_help_panel=PLACE)] = Path(
+        "runs"
+    ),
     resume: Annotated[
         Path | None,
-        typer.Option("--resume", metavar=RUN, help="Continue this run; its options need not be given again."),
+        typer.Option(
+            "--resume",
+            metavar=RUN,
+            help="Continue this run; its options need not be given again.",
+            rich_help_panel=PLACE,
+        ),
     ] = None,
     prometheus: opt.Prometheus = None,
     allow_any_command: opt.AllowAnyCommand = False,
@@ -146,7 +164,7 @@ def run(
         return
     if quiet and verbose:
         raise UserError("--quiet, --verbose: leave one of them out")
-    objectives = _objectives(fail_if)
+    objectives = objectives_of(fail_if)
     from loadstone.options import RunOptions
 
     options = RunOptions(
@@ -155,12 +173,14 @@ def run(
         set=tuple(set_ or ()),
         servers=tuple(server or ()),
         subjects=tuple(subject or ()),
+        driver=driver,
         secret_files=tuple(secret_file or ()),
         quick=quick,
         as_published=as_published,
         scale=scale,
         budget=budget,
         blocks=blocks,
+        at_rate=at_rate,
         seed=seed,
         out=out,
         resume=folder,
@@ -170,8 +190,12 @@ def run(
         quiet=quiet,
         verbose=verbose,
     )
-    outcome = _run(options, objectives, json_=json_)
-    _tell(outcome, json_=json_, open_=open_)
+    outcome = carried_out(options, objectives, json_=json_)
+    show_outcome(outcome, json_=json_, open_=open_)
+
+
+app.command("redis", cls=RedisCommand)(redis_command)
+app.command("http", cls=HttpCommand)(http_command)
 
 
 @app.command()
@@ -189,14 +213,14 @@ def report(
     """Write a run's reports again, from its folder."""
     from loadstone.runs import run_folder
 
-    objectives, path = _objectives(fail_if), run_folder(folder)
+    objectives, path = objectives_of(fail_if), run_folder(folder)
     from loadstone import console
     from loadstone.run import report_run
 
     formats = tuple(part.strip() for part in format_.split(",") if part.strip())
     results = console.results(beside_json=json_, quiet=quiet)
     outcome = report_run(path, formats, results, console.remarks(quiet=quiet), objectives, verbose=verbose)
-    _tell(outcome, json_=json_, open_=open_)
+    show_outcome(outcome, json_=json_, open_=open_)
 
 
 @app.command()
@@ -317,18 +341,6 @@ def _help() -> NoReturn:
     sys.exit(UserError.exit_status)
 
 
-def _run(options: "RunOptions", objectives: Sequence["Objective"], *, json_: bool) -> "Outcome":
-    """Check all that can be checked at once, and only then load what measures."""
-    from loadstone.prepare import prepare
-
-    prepared = prepare(options)
-    from loadstone import console
-    from loadstone.run import run as run_experiment
-
-    results = console.results(beside_json=json_, quiet=options.quiet)
-    return run_experiment(options, prepared, results, console.remarks(quiet=options.quiet), objectives)
-
-
 def _go_on(folder: Path | None) -> None:
     """`run` without an experiment: what a folder was started with, and after it what is said now. Raises UserError."""
     if folder is None:
@@ -336,56 +348,14 @@ def _go_on(folder: Path | None) -> None:
     from loadstone.runs import command_of
 
     given = sys.argv[sys.argv.index("run") + 1 :]
-    status = app(["run", *command_of(folder, given), *given], prog_name="loadstone", standalone_mode=False)
+    status = app([*command_of(folder, given), *given], prog_name="loadstone", standalone_mode=False)
     if isinstance(status, int) and status:
         raise typer.Exit(status)
-
-
-def _objectives(texts: list[str] | None) -> list["Objective"]:
-    """What `--fail-if` states, before anything is measured. Raises UserError."""
-    if not texts:
-        return []
-    from loadstone.analyse.objectives import parse_objective, require_absolute
-
-    objectives = [parse_objective(text) for text in texts]
-    require_absolute(objectives)
-    return objectives
-
-
-def _open(folder: Path) -> None:
-    """Open the report in the browser; without one a line says where it is."""
-    import webbrowser
-
-    page = (folder / "report.html").resolve()
-    if not page.is_file() or not webbrowser.open(page.as_uri()):
-        terminal.remark(
-            f"--open: no browser was found; open {page}" if page.is_file() else f"--open: there is no {page}"
-        )
 
 
 def _print(lines: Sequence[str]) -> None:
     if lines:
         terminal.result("".join(f"{line}\n" for line in lines))
-
-
-def _tell(outcome: "Outcome", *, json_: bool, open_: bool) -> None:
-    """What follows the result: the JSON, what was missed, what is not written; and the exit status."""
-    if json_:
-        from loadstone.record.lines import dump_document
-        from loadstone.report.json_report import with_texts
-
-        terminal.result_json(dump_document(with_texts(outcome.analysis)).decode())
-    if outcome.missed:
-        from loadstone.report.text.sentences import text
-
-        for line in outcome.missed:
-            terminal.remark(f"--fail-if: {text(line)}")
-    if outcome.unwritten:
-        terminal.remark(f"loadstone: {outcome.unwritten}")
-    if open_:
-        _open(outcome.folder)
-    if outcome.status:
-        raise typer.Exit(outcome.status)
 
 
 def _exit(status: int, message: str) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from loadstone.cli_help import EXPERIMENT, LENGTH, PARTS, PLACE, RESULTS
 from loadstone.errors import UserError
 
 
@@ -31,15 +32,26 @@ Only = Annotated[
         "--only",
         metavar="FACTOR=LEVEL[,LEVEL]",
         help="Run only these levels of a factor, also of those off by default. Repeatable.",
+        rich_help_panel=EXPERIMENT,
     ),
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Change a setting, e.g. workload.pool.connections=8. Repeatable."),
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Change a setting, e.g. workload.pool.connections=8. Repeatable.",
+        rich_help_panel=EXPERIMENT,
+    ),
 ]
 Server = Annotated[
     list[str] | None,
-    typer.Option("--server", metavar="NAME=URL", help="Use this server, e.g. redis=redis://host:6379/0. Repeatable."),
+    typer.Option(
+        "--server",
+        metavar="NAME=URL",
+        help="Use this server, e.g. redis=redis://host:6379/0. Repeatable.",
+        rich_help_panel=PARTS,
+    ),
 ]
 Subject = Annotated[
     list[str] | None,
@@ -47,15 +59,32 @@ Subject = Annotated[
         "--subject",
         metavar="[NAME=]URL[,URL]|PATH",
         help="Use this application: of yours by URL, or started by a manifest. Repeatable.",
+        rich_help_panel=PARTS,
+    ),
+]
+Driver = Annotated[
+    str | None,
+    typer.Option(
+        "--driver",
+        metavar="NAME[:OPTION=VALUE]|PATH",
+        help="What makes the load: native, or a client library's program, e.g. go-redis.",
+        rich_help_panel=PARTS,
     ),
 ]
 SecretFile = Annotated[
     list[str] | None,
-    typer.Option("--secret-file", metavar="NAME=PATH", help="A secret from a file: ${secret:NAME}. Repeatable."),
+    typer.Option(
+        "--secret-file",
+        metavar="NAME=PATH",
+        help="A secret from a file: ${secret:NAME}. Repeatable.",
+        rich_help_panel=PARTS,
+    ),
 ]
 Scale = Annotated[
     str | None,
-    typer.Option("--scale", metavar="SHARE", help="Make users and rows smaller, e.g. 0.1 or '10 %'."),
+    typer.Option(
+        "--scale", metavar="SHARE", help="Make users and rows smaller, e.g. 0.1 or '10 %'.", rich_help_panel=EXPERIMENT
+    ),
 ]
 AllowAnyCommand = Annotated[
     bool,
@@ -63,10 +92,15 @@ AllowAnyCommand = Annotated[
         "--allow-any-command",
         help="DANGER: let an experiment send any command and any SQL to your servers. It may change or delete, for "
         "good, all that they hold, and their settings.",
+        rich_help_panel=PARTS,
     ),
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="Short trials; the verdicts are marked as quick.")]
-AsPublished = Annotated[bool, typer.Option("--as-published", help="Use the original counts, however few.")]
+Quick = Annotated[
+    bool, typer.Option("--quick", help="Short trials; the verdicts are marked as quick.", rich_help_panel=LENGTH)
+]
+AsPublished = Annotated[
+    bool, typer.Option("--as-published", help="Use the original counts, however few.", rich_help_panel=EXPERIMENT)
+]
 Seed = Annotated[
     int | None,
     typer.Option(
@@ -74,11 +108,21 @@ Seed = Annotated[
         metavar="NUMBER",
         parser=whole("--seed", "not a seed", 0),
         help="Seed of the order, the keys and the documents; a fresh one if not given.",
+        rich_help_panel=LENGTH,
     ),
 ]
 Budget = Annotated[
     str | None,
-    typer.Option("--budget", metavar="TIME", help="How long the whole run may last, e.g. 20m."),
+    typer.Option("--budget", metavar="TIME", help="How long the whole run may last, e.g. 20m.", rich_help_panel=LENGTH),
+]
+AtRate = Annotated[
+    str | None,
+    typer.Option(
+        "--at-rate",
+        metavar="RATE",
+        help="Measure rows of tables at a fixed rate, too: 50% of what each can do, 5000/s, or never.",
+        rich_help_panel=EXPERIMENT,
+    ),
 ]
 Blocks = Annotated[
     int | None,
@@ -87,6 +131,7 @@ Blocks = Annotated[
         metavar="NUMBER",
         parser=whole("--blocks", "not a number of blocks", 1, 1000),
         help="Measure this number of blocks, and compare once at the end.",
+        rich_help_panel=LENGTH,
     ),
 ]
 Prometheus = Annotated[
@@ -96,6 +141,7 @@ Prometheus = Annotated[
         metavar="PORT",
         parser=whole("--prometheus", "not a port", 1, 65535),
         help="Offer live figures to Prometheus there.",
+        rich_help_panel=PLACE,
     ),
 ]
 FailIf = Annotated[
@@ -104,6 +150,7 @@ FailIf = Annotated[
         "--fail-if",
         metavar="OBJECTIVE",
         help="Status 1 if it holds or cannot be decided, e.g. 'p99 > 5ms'. Repeatable.",
+        rich_help_panel=RESULTS,
     ),
 ]
 FailIfRatio = Annotated[
@@ -112,18 +159,42 @@ FailIfRatio = Annotated[
         "--fail-if",
         metavar="OBJECTIVE",
         help="Status 1 if it holds or cannot be decided, e.g. 'goodput < -5%' (B against A). Repeatable.",
+        rich_help_panel=RESULTS,
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print analysis.json alone to stdout when done.")]
+FailIfPoint = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-if",
+        metavar="OBJECTIVE",
+        help="Status 1 if it holds or cannot be decided, e.g. 'saturation < 20' (users) or 'capacity < 50k/s'. "
+        "Repeatable.",
+        rich_help_panel=RESULTS,
+    ),
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print analysis.json alone to stdout when done.", rich_help_panel=RESULTS)
+]
 CompareJson = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON alone to stdout.")]
 ShareMachine = Annotated[
     bool,
     typer.Option(
-        "--share-machine", help="Measure while another run measures on this machine; the figures of both suffer."
+        "--share-machine",
+        help="Measure while another run measures on this machine; the figures of both suffer.",
+        rich_help_panel=PLACE,
     ),
 ]
-Open = Annotated[bool, typer.Option("--open", help="Open the report in the browser when done.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no remarks, only the results.")]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Print each trial while it runs, and every table at the end.")]
+Open = Annotated[
+    bool, typer.Option("--open", help="Open the report in the browser when done.", rich_help_panel=RESULTS)
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", help="No progress and no remarks, only the results.", rich_help_panel=RESULTS)
+]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose", help="Print each trial while it runs, and every table at the end.", rich_help_panel=RESULTS
+    ),
+]
 VerboseReport = Annotated[bool, typer.Option("--verbose", help="Print every table, not the outcome alone.")]
 Levels = partial(typer.Option, metavar="FACTOR=LEVEL[,FACTOR=LEVEL]")

@@ -11,7 +11,6 @@ from loadstone.analyse.between_runs import ComparedBy, JudgedRun, compare_runs, 
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.model import Comparison
 from loadstone.analyse.objectives import (
-    ERRORS,
     Objective,
     metric_of,
     missed_ratios,
@@ -108,7 +107,7 @@ def _metric(text: str | None) -> str | None:
     if text is None:
         return None
     metric = text if text in METRICS else metric_of(text)
-    if metric is None or metric == ERRORS:
+    if metric not in METRICS:
         raise UserError(
             f"--metric {text}: there is no such metric to compare; {nearest(text, METRICS)}"
             "write for example goodput, p99 or service_ns.p50"

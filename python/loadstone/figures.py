@@ -23,3 +23,8 @@ def check_figure(value: float) -> str:
 
 def _three(value: float) -> str:
     return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:,.0f}"
+
+
+def slice_text(seconds: float) -> str:
+    """`400 ms`, `1.6 s`."""
+    return f"{seconds:g} s" if seconds >= 1 else f"{1000 * seconds:g} ms"

@@ -6,13 +6,16 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from loadstone.errors import UserError
+from loadstone.machine.memory import installed_bytes
 from loadstone.plan.design.run_design import make_run_plan
 from loadstone.plan.run_plan import RunPlan
 from loadstone.secrecy.references import give_files, learn_environment
+from loadstone.spec.drivers import resolved
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.overrides import override, parse_only
 from loadstone.spec.study_catalogue import find
-from loadstone.spec.units import parse_duration_s, parse_scale
+from loadstone.spec.units import NEVER, check_at_rate, parse_duration_s, parse_scale
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,8 @@ class RunOptions:
     set: tuple[str, ...] = ()
     servers: tuple[str, ...] = ()
     subjects: tuple[str, ...] = ()
+    driver: str | None = None
+    """What makes the load, as `--driver` has it; None: as the experiment says."""
     secret_files: tuple[str, ...] = ()
     """`NAME=PATH`: what `${secret:NAME}` stands for."""
     quick: bool = False
@@ -32,6 +37,10 @@ class RunOptions:
     """Of every group; None: the looks and the design decide."""
     budget: str | None = None
     """How long the run may last, e.g. `20m`; None: as the experiment says."""
+    at_rate: str | None = None
+    """At which rate rows of tables are measured in addition, e.g. `50%`; None: as the experiment says."""
+    built: Experiment | None = None
+    """What the command line itself describes (`loadstone saturate`); None: the experiment of this name."""
     seed: int | None = None
     """None: a fresh one, or on `resume` the folder's."""
     out: Path = Path("runs")
@@ -57,14 +66,35 @@ def requested_experiment(options: RunOptions) -> Experiment:
     """The experiment with what the command line changes in it. Raises UserError."""
     learn_environment()
     give_files(options.secret_files)
-    return override(find(options.experiment), sets=options.set, servers=options.servers, subjects=options.subjects)
+    sets = (*options.set, *_driver(options), *_at_rate(options))
+    return override(
+        options.built or find(options.experiment), sets=sets, servers=options.servers, subjects=options.subjects
+    )
+
+
+def _driver(options: RunOptions) -> tuple[str, ...]:
+    """The setting that `--driver` stands for; a path counts from the current folder. Raises UserError."""
+    if options.driver is None:
+        return ()
+    try:
+        return (f"workload.driver={resolved(options.driver, Path())}",)
+    except ValueError as problem:
+        raise UserError(f"--driver {options.driver}: {problem}") from None
+
+
+def _at_rate(options: RunOptions) -> tuple[str, ...]:
+    """The settings that `--at-rate` stands for. Raises UserError."""
+    if options.at_rate is None:
+        return ()
+    text = check_at_rate(options.at_rate)
+    return tuple(f"{part}.at_rate={text}" for part in ("design", "quick.design"))
 
 
 def requested_plan(
     experiment: Experiment, options: RunOptions, cpus: tuple[int, ...] = (), cpu_count: int = 1
 ) -> RunPlan:
     """The design of the run; `cpus` are those that the driver may have, of `cpu_count` in all. Raises UserError."""
-    return make_run_plan(
+    run_plan = make_run_plan(
         experiment,
         only=parse_only(experiment, options.only),
         quick=options.quick,
@@ -75,7 +105,20 @@ def requested_plan(
         cpus=cpus,
         cpu_count=cpu_count,
         scale=None if options.scale is None else parse_scale(options.scale),
+        memory_bytes=installed_bytes(),
     )
+    _check_rows_at_rate(run_plan, options)
+    return run_plan
+
+
+def _check_rows_at_rate(run_plan: RunPlan, options: RunOptions) -> None:
+    """Raises UserError where a rate is given that no row can have."""
+    if run_plan.at_rate is not None or options.at_rate in (None, NEVER) or options.resume is not None:
+        return
+    if options.as_published:
+        raise UserError(f"--at-rate {options.at_rate}: --as-published measures at no fixed rate; leave one of them out")
+    why = "every load has a rate or pauses of its own, or stands in no table"
+    raise UserError(f"--at-rate {options.at_rate}: no row of {run_plan.experiment} can have it: {why}; leave it out")
 
 
 def _seed(options: RunOptions) -> int:

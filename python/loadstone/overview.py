@@ -9,7 +9,7 @@ from loadstone.options import RunOptions, requested_experiment, requested_plan
 from loadstone.plan.extent import extent
 from loadstone.plan.looks import BLOCKS_MIN, ROUNDS_MIN, level
 from loadstone.plan.outline import outline
-from loadstone.plan.rounds import EXPECTED_SPREAD
+from loadstone.plan.rounds import EXPECTED_SPREAD, EXPECTED_SPREAD_A_START
 from loadstone.plan.run_plan import Group, RunPlan
 from loadstone.plan.trial_length import expected_spread
 from loadstone.report.terminal.announcement import (
@@ -60,7 +60,7 @@ def _prospects(run_plan: RunPlan) -> dict[str, Message]:
 
 def _shortcoming(group: Group, last_blocks: int | None) -> Message | None:
     """Why a comparison may get no verdict; None if it should."""
-    most, needed = group.replicates(group.looks[-1]), BLOCKS_MIN if group.rounds is None else ROUNDS_MIN
+    most, needed = group.replicates(group.looks[-1]), BLOCKS_MIN if group.unit == "block" else ROUNDS_MIN
     if most < needed:
         return message("prospect_few_blocks", blocks=most, needed=needed, unit=group.unit)
     if last_blocks is None:
@@ -95,8 +95,9 @@ def _detectable(group: Group, blocks: int) -> float | None:
     """The difference, as a share, that shows 8 times in 10 after so many blocks; None where no interval exists."""
     from loadstone.judge.statistics.effect import detectable_effect  # only now: it takes time to load
 
-    spread = expected_spread(group.trial_s) if group.rounds is None else EXPECTED_SPREAD
-    alpha = level(group.sequential, group.rounds is not None) / len(group.pairs)
+    in_rounds = EXPECTED_SPREAD if group.unit == "round" else EXPECTED_SPREAD_A_START
+    spread = expected_spread(group.trial_s) if group.rounds is None else in_rounds
+    alpha = level(group.sequential, group.unit == "round") / len(group.pairs)
     log_ratio = detectable_effect(group.replicates(blocks), spread, alpha)
     return None if log_ratio is None else math.expm1(log_ratio)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from loadstone.deploy.placement import Placement, place, usable_cpus
+from loadstone.deploy.placement import OWN_CPUS, Placement, place, usable_cpus, with_own_cpus
 from loadstone.options import RunOptions, requested_experiment, requested_plan
 from loadstone.plan.run_plan import RunPlan
 from loadstone.spec.experiment import Experiment
@@ -29,11 +29,19 @@ def prepare(options: RunOptions) -> Prepared:
     if options.resume is not None:
         _require_same_plan(options.resume, run_plan)
     remarks = _check_parts(run_plan, options)
-    return Prepared(experiment, run_plan, place(max(trial.plan.threads for trial in run_plan.trials)), remarks)
+    placement = place(max(trial.plan.threads for trial in run_plan.every_trial))
+    apart = (
+        name
+        for trial in run_plan.every_trial
+        for name, settings in trial.servers.items()
+        if settings.get("cpus") == OWN_CPUS
+    )
+    return Prepared(experiment, run_plan, with_own_cpus(placement, apart), remarks)
 
 
 def _check_parts(run_plan: RunPlan, options: RunOptions) -> tuple[str, ...]:
     """The engine, the parts, the room on the disk, and last the user's servers; remarks. Raises UserError."""
+    from loadstone.conduct.clients.driver_manifests import chosen_drivers
     from loadstone.conduct.gates.confinement import confined
     from loadstone.conduct.gates.connections_needed import check_local_ports
     from loadstone.conduct.gates.preflight import ask_users_parts, check_parts  # only now: it takes time to load
@@ -41,10 +49,11 @@ def _check_parts(run_plan: RunPlan, options: RunOptions) -> tuple[str, ...]:
     from loadstone.record.space import check_space, estimate_bytes
 
     require_release_engine()
-    for trial in run_plan.trials:
+    for trial in run_plan.every_trial:
         if trial.block == 1:
             require_drivable(trial.plan)
     check_parts(run_plan)
+    chosen_drivers(run_plan)
     check_local_ports(run_plan)
     confined(run_plan, ask=False, allow=options.allow_any_command)
     check_space(options.resume or options.out, estimate_bytes(run_plan))

@@ -16,7 +16,10 @@ from loadstone.software.host import metrics as host
 from loadstone.software.jvm import metrics as jvm
 from loadstone.software.mariadb import metrics as mariadb
 from loadstone.software.mariadb.declared import MARIADB
+from loadstone.software.memcached import metrics as memcached
+from loadstone.software.memcached.declared import MEMCACHED
 from loadstone.software.metric import Metric, StudyColumn, by_name
+from loadstone.software.node import metrics as node
 from loadstone.software.part_kind import PartKind, Pool
 from loadstone.software.postgresql import metrics as postgresql
 from loadstone.software.postgresql.declared import POSTGRESQL
@@ -26,24 +29,30 @@ from loadstone.software.software import Software
 from loadstone.spec.problems import first_problem, listed, nearest, shown
 
 if TYPE_CHECKING:  # types alone: whoever needs a declaration loads no server, no monitor and no client library
+    from pathlib import Path
+
     from loadstone.deploy.fact import Fact
     from loadstone.deploy.provider import Server, ServerSettings
     from loadstone.observe.sample import Monitor
     from loadstone.observe.watch import Watch
+    from loadstone.plan.workload.recorded_load import RecordedLoad
     from loadstone.software.room import Room
 
-SOFTWARE: Mapping[str, Software] = {one.name: one for one in (REDIS, MARIADB, POSTGRESQL)}
+SOFTWARE: Mapping[str, Software] = {one.name: one for one in (REDIS, MARIADB, POSTGRESQL, MEMCACHED)}
 """Every server software by its name; what settings do not say otherwise is the first."""
 CONTAINER = "container"
 """The kind of several kinds of software: `software` says of which."""
-_OBSERVED = (host.OBSERVED, mariadb.OBSERVED, postgresql.OBSERVED, redis.OBSERVED, jvm.OBSERVED)
+_OBSERVED = (
+    *(host.OBSERVED, mariadb.OBSERVED, postgresql.OBSERVED, redis.OBSERVED, memcached.OBSERVED),
+    *(jvm.OBSERVED, node.OBSERVED),
+)
 METRICS: Mapping[str, Metric] = by_name(metric for room in _OBSERVED for metric in room.metrics)
 """Every metric by its name. The tables of the report stand in this order."""
 PART_KINDS: Mapping[str, PartKind] = {kind.name: kind for room in _OBSERVED for kind in room.kinds}
 """What is declared of each kind of part, by the kind that records carry."""
 POOLS: Mapping[str, Pool] = {pool.name: pool for room in _OBSERVED for pool in room.pools}
 STUDY_COLUMNS: tuple[StudyColumn, ...] = tuple(column for room in _OBSERVED for column in room.study_columns)
-_WATCHED = ("host", *SOFTWARE, "jvm")
+_WATCHED = ("host", *SOFTWARE, "jvm", "node")
 """The rooms with monitors, in their order: those that may have to wait for an answer come after those that do not."""
 
 
@@ -85,6 +94,17 @@ def room(name: str) -> "Room":
     """What the room of a software offers, by its name in `SOFTWARE`; loads it."""
     found: Room = import_module(f"loadstone.software.{SOFTWARE[name].name}.room").ROOM
     return found
+
+
+def read_recording(path: "Path", folder: "Path") -> "RecordedLoad":
+    """A recording of commands, made ready for drivers in `folder`; of the first software that reads any.
+
+    Raises:
+        UserError: it cannot be read.
+    """
+    readers = (room(name).recording for name in SOFTWARE)
+    read = next(one for one in readers if one is not None)
+    return read(path, folder)
 
 
 class _Kinds(Mapping[str, "type[ServerSettings]"]):

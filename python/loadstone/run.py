@@ -17,6 +17,7 @@ from loadstone.analyse.objectives import Objective, missed
 from loadstone.analyse.tables import is_too_far
 from loadstone.conduct.campaign import Campaign
 from loadstone.conduct.opening import REAL, Opened, Seams, opened
+from loadstone.conduct.saturation.saturating import Saturating
 from loadstone.errors import LoadstoneError
 from loadstone.judge.verdict import DECIDED
 from loadstone.live.progress import RunProgress
@@ -24,14 +25,16 @@ from loadstone.message import Message
 from loadstone.options import RunOptions
 from loadstone.overview import announce
 from loadstone.prepare import Prepared
-from loadstone.record.reading import read_histogram
+from loadstone.record.reading import read_histogram, read_round_histograms
 from loadstone.report.formats import DEFAULT_FORMATS
 from loadstone.report.json_report import with_texts
 from loadstone.report.terminal.terminal_report import show
-from loadstone.report.write import require_formats, write_report
+from loadstone.report.write import begin_report, require_formats, write_report
 from loadstone.secrecy.command import hidden_arguments
 from loadstone.secrecy.text import HIDDEN
 
+Show = Callable[[Analysis, Path | None, Path, Console], None]
+"""Shows the outcome: the analysis, the page that was written, the run's folder, and where results are printed."""
 MISSED_STATUS, UNWRITTEN_STATUS = 1, 2
 INVALID_STATUS = 3
 REPORT = "report.html"
@@ -58,10 +61,13 @@ def run(
     remarks: Console,
     objectives: Sequence[Objective] = (),
     seams: Seams = REAL,
+    formats: Sequence[str] = DEFAULT_FORMATS,
+    show_result: Show | None = None,
 ) -> Outcome:
     """Run a prepared experiment up to its report. Raises LoadstoneError; what was finished is kept.
 
-    The outcome is printed on `results`, and all else on `remarks`.
+    The outcome is printed on `results`, and all else on `remarks`. `formats` are those of the report; `show_result`
+    shows the outcome in place of the usual ending.
     """
     experiment = prepared.experiment  # 1. spec: what the user wrote
     run_plan = prepared.run_plan  # 2. plan: its conditions, blocks and trials
@@ -70,10 +76,12 @@ def run(
     with progress, opened(options, prepared, progress, announcement, seams) as parts:  # 3. deploy
         defect.happens_in(parts.folder.path)
         ended = _measure(parts, prepared, progress, options)  # 4. drive, 5. observe, 6. record: trial after trial
-        progress.step("writing the report")
+        progress.last_step("writing the report")
+        begin_report(formats)
         analysis = analyse(parts.folder.path)  # 7. judge and analyse: from the folder alone
         kept = _attempt(lambda: parts.folder.write_analysis(with_texts(analysis)))
-    unwritten = _report(analysis, parts.folder.path, kept, results, verbose=options.verbose)  # 8. report
+    shown = show_result or partial(_show, verbose=options.verbose)
+    unwritten = _report(analysis, parts.folder.path, kept, results, formats, shown)  # 8. report
     if ended is not None:
         raise _advised(ended, parts.folder.path, options, unwritten)
     return _outcome(parts.folder.path, analysis, objectives, unwritten)
@@ -94,6 +102,7 @@ def report_run(
     """
     defect.happens_in(folder)
     require_formats(formats)
+    begin_report(formats)
     analysis = analyse(folder)
     files: list[Path] = []
     written = _attempt(lambda: files.extend(write_report(analysis, folder, ("json", *formats))))
@@ -141,26 +150,45 @@ def _say(console: Console, line: str) -> None:
 
 
 def _measure(parts: Opened, prepared: Prepared, progress: RunProgress, options: RunOptions) -> LoadstoneError | None:
-    """Run what is not finished yet: trials until all is decided, then crashes; the reason if it had to end early."""
-    look = partial(look_at, quick=options.quick, histograms=partial(read_histogram, parts.folder.path))
+    """Run what is not finished yet: trials, saturation points, crashes, and what time they left for more trials.
+
+    The reason if it had to end early.
+    """
+    path = parts.folder.path
+    look = partial(
+        look_at,
+        quick=options.quick,
+        histograms=partial(read_histogram, path),
+        round_histograms=partial(read_round_histograms, path),
+    )
     experiment, run_plan, began_s = prepared.experiment, prepared.run_plan, options.began_s
     campaign = Campaign(parts.conductor, parts.folder, experiment, run_plan, progress, look, began_s=began_s)
+    saturating = Saturating(parts.conductor, parts.folder, experiment, run_plan, progress, began_s=began_s)
     try:
         campaign.run()
+        saturating.run()
         parts.crashes.run(run_plan.crashes)
+        if run_plan.ending_s() > run_plan.report_s():
+            campaign.use_time_left()
     except LoadstoneError as error:
         return error
     return None
 
 
-def _report(analysis: Analysis, folder: Path, kept: Exception | None, results: Console, *, verbose: bool) -> str:
+def _report(
+    analysis: Analysis, folder: Path, kept: Exception | None, results: Console, formats: Sequence[str], shown: Show
+) -> str:
     """Write the report, and show the result whatever became of that; why it is not written, or empty.
 
     `kept`: why the analysis could not be written, if it could not.
     """
-    written = kept or _attempt(lambda: write_report(analysis, folder, DEFAULT_FORMATS))
-    show(analysis, folder / REPORT if written is None else None, results, folder=folder, verbose=verbose)
+    written = kept or _attempt(lambda: write_report(analysis, folder, formats))
+    shown(analysis, folder / REPORT if "html" in formats and written is None else None, folder, results)
     return _unwritten(written, folder)
+
+
+def _show(analysis: Analysis, report: Path | None, folder: Path, results: Console, *, verbose: bool) -> None:
+    show(analysis, report, results, folder=folder, verbose=verbose)
 
 
 def _advised(error: LoadstoneError, folder: Path, options: RunOptions, unwritten: str) -> LoadstoneError:
@@ -185,10 +213,12 @@ def _outcome(folder: Path, analysis: Analysis, objectives: Sequence[Objective], 
     lines = tuple(missed(objectives, analysis))
     rows = [row for table in analysis.tables for row in table.rows]
     compared = [comparison for family in analysis.families for comparison in family.comparisons]
-    nothing = bool(rows) and all(row.verdict == "missing" for row in rows)  # some: the budget did not reach them
+    found = bool(analysis.saturations)  # some rows: the budget did not reach them
+    nothing = not found and bool(rows) and all(row.verdict == "missing" for row in rows)
     decided = any(one.primary.kind in DECIDED for one in compared)
     refused = [row for row in rows if row.verdict == "invalid" and not (decided and is_too_far(row.bound))]
     broken = any(row.broken for table in analysis.crashes for row in table.rows)
-    invalid = bool(refused) or broken or any(one.primary.kind == "invalid" for one in compared)
+    pointless = any(one.kind == "none" for one in analysis.saturations)
+    invalid = bool(refused) or pointless or broken or any(one.primary.kind == "invalid" for one in compared)
     status = MISSED_STATUS if lines else INVALID_STATUS if invalid or nothing else UNWRITTEN_STATUS if unwritten else 0
     return Outcome(folder, analysis, lines, status, unwritten)

@@ -111,7 +111,7 @@ def run_lines(runs: Sequence[RunEntry], width: int | None = None) -> list[str]:
 
 
 def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:
-    """What stood behind `loadstone run` when the run was started; how it was shown is left out.
+    """The command and options with which the run was started, behind `loadstone`; how it was shown is left out.
 
     An option that held a secret must be among those `given` now: the folder keeps no secret.
     An experiment's file that is gone is replaced by the folder's copy. Raises UserError.
@@ -132,12 +132,13 @@ def command_of(folder: Path, given: Sequence[str] = ()) -> list[str]:
 
 
 def options_given(command: object) -> list[str] | None:
-    """What stood behind `loadstone run` in a recorded command; None where it does not say so."""
+    """The words behind `loadstone` of a recorded command that measures; None where it is none."""
     try:
         arguments = shlex.split(command) if isinstance(command, str) else []
     except ValueError:
         return None
-    return arguments[2:] if arguments[:2] == ["loadstone", "run"] else None
+    measures = arguments[:1] == ["loadstone"] and arguments[1:2] in (["run"], ["saturate"], ["redis"], ["http"])
+    return arguments[1:] if measures else None
 
 
 def hides_secret(arguments: Sequence[str]) -> bool:

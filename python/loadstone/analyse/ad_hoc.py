@@ -6,28 +6,29 @@ level: between groups by equal parts (Bonferroni), within a group by Holm's proc
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from loadstone.analyse.comparisons import (
     AD_HOC,
     INTERRUPTED,
     compare_family,
+    latencies_of,
     repeated_blocks,
 )
 from loadstone.analyse.completion import newest_look
 from loadstone.analyse.model import Comparison, Ended
-from loadstone.judge.compare.blocks import GroupDesign, PairDesign, group_blocks, judged_blocks
+from loadstone.judge.compare.blocks import ContrastDesign, GroupDesign, PairDesign, group_blocks, judged_blocks
 from loadstone.judge.compare.cases import GroupCase
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.statistics.settings import Settings
 from loadstone.message import Message, message
+from loadstone.plan.at_rate import AT_RATE_GROUP, FixedRate
 from loadstone.plan.labels import condition_label
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.plan.rounds import Rounds
-from loadstone.plan.run_plan import TABLE_GROUP, WARM_BLOCK, Condition
+from loadstone.plan.run_plan import WARM_BLOCK, Condition, in_tables
 from loadstone.record.look import Look
 from loadstone.record.plan_summary import PairLine
-from loadstone.record.reading import Run, read_histogram
+from loadstone.record.reading import Run
 from loadstone.record.trial import Level, TrialRecord
 from loadstone.spec.experiment import usual_margin
 from loadstone.spec.levels import identity, same_level
@@ -45,7 +46,10 @@ class AdHocGroup:
     trial_s: float
     overhead_s: float
     rounds: Rounds | None = None
+    fixed_rate: FixedRate | None = None
+    longer_s: float | None = None
     name: str = AD_HOC
+    contrasts: tuple[ContrastDesign, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ def compare_pairs(
             apart.append(_apart(run, judged_trials, pair))
         else:
             placed.setdefault((group, blocks >= BLOCKS_MIN), []).append(pair)
-    latencies = Latencies(partial(read_histogram, run.path))
+    latencies = latencies_of(run)
     judged = sum(len(members) for (_, enough), members in placed.items() if enough)
     found = []
     for (group, enough), members in placed.items():
@@ -130,7 +134,7 @@ def _compare(
     design = _design(run, group, pairs, metric, margin)
     conditions = [condition for pair in pairs for condition in (pair.a, pair.b)]
     blocks = group_blocks(group, conditions, trials)
-    among = {identity(condition) for condition in conditions} if group == TABLE_GROUP else None
+    among = {identity(condition) for condition in conditions} if in_tables(group) else None
     repeated = repeated_blocks(run, group, among)
     newest = newest_look(run, group)
     judged = judged_blocks(design, blocks.complete, newest)
@@ -157,7 +161,7 @@ def _ended(design: AdHocGroup, complete: int, newest: Look | None) -> Ended:
 def _design(run: Run, group: str, pairs: Sequence[PairDesign], metric: str | None, margin: float | None) -> AdHocGroup:
     """What the pairs are judged by. Folders of versions that compared nothing name no groups: then one look counts."""
     planned: GroupDesign | None = next((line for line in run.plan.groups if line.name == group), None)
-    by = metric or (planned.metric if planned is not None and group != TABLE_GROUP else run.experiment.primary_metric)
+    by = metric or (planned.metric if planned is not None and not in_tables(group) else run.experiment.primary_metric)
     usual = usual_margin(by)
     if planned is not None and planned.metric == by:
         usual = planned.margin
@@ -170,6 +174,8 @@ def _design(run: Run, group: str, pairs: Sequence[PairDesign], metric: str | Non
         trial_s=planned.trial_s if planned is not None else 0.0,
         overhead_s=planned.overhead_s if planned is not None else 0.0,
         rounds=planned.rounds if planned is not None else None,
+        fixed_rate=planned.fixed_rate if planned is not None else None,
+        longer_s=planned.longer_s if planned is not None else None,
     )
 
 
@@ -182,10 +188,11 @@ def _group_of(trials: Sequence[TrialRecord], pair: PairDesign) -> tuple[str | No
 
 
 def _blocks_of(trials: Sequence[TrialRecord], condition: Mapping[str, Level]) -> dict[str, set[int]]:
-    """Group -> the blocks in which the condition was measured."""
+    """Group -> the blocks in which the condition was measured under its own load."""
     name, found = identity(condition), dict[str, set[int]]()
     for trial in trials:
-        if trial.block != WARM_BLOCK and identity(trial.condition) == name:
+        beside = trial.group == AT_RATE_GROUP or trial.saturation is not None
+        if trial.block != WARM_BLOCK and not beside and identity(trial.condition) == name:
             found.setdefault(trial.group, set()).add(trial.block)
     return found
 

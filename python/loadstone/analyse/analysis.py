@@ -3,16 +3,20 @@
 from collections import Counter
 from pathlib import Path
 
-from loadstone.analyse.answers import Planned, answer_conclusions
+from loadstone.analyse.answers import answer_conclusions
 from loadstone.analyse.check_summaries import summarise_checks
 from loadstone.analyse.comparisons import compare_groups
 from loadstone.analyse.completion import elapsed_s, is_complete, needed_budget_s, needed_trials
 from loadstone.analyse.crash_tables import make_crash_tables
+from loadstone.analyse.factorial.factorial_effects import effects_of
 from loadstone.analyse.headline import answer_question, budget_too_short, comparison_line, headline
 from loadstone.analyse.lessons import Outcome, learn
 from loadstone.analyse.machine_speed import machine_speed
 from loadstone.analyse.model import Analysis, FactorView, TrialView
 from loadstone.analyse.notes import notes_of, published_sources
+from loadstone.analyse.planned import planned_by
+from loadstone.analyse.rows.fixed_rates import own_load
+from loadstone.analyse.saturation.saturations import make_saturations, saturation_headline
 from loadstone.analyse.tables import make_tables
 from loadstone.analyse.timeline import make_timeline
 from loadstone.judge.validity.checks import forbidding
@@ -36,20 +40,25 @@ def analyse_run(run: Run) -> Analysis:
     """The outcome of a run that was read. Every trial is judged again, from its facts."""
     judged = [judge_trial(trial) for trial in run.trials]
     in_time = sorted(judged, key=lambda trial: (trial.started_unix_ns, trial.trial))
+    under_own_load = own_load(run, judged)
     tables = make_tables(run, judged)
-    families = compare_groups(run, judged)
+    families, effects = compare_groups(run, judged), effects_of(run, judged)
     checks = summarise_checks(judged)
-    needed_s = needed_budget_s(run)
-    short = budget_too_short(run.plan.budget_s, needed_s, quick=run.plan.quick) if needed_s else None
+    needed_s, quick = needed_budget_s(run), run.plan.quick
+    short = budget_too_short(run.plan.budget_s, needed_s, quick=quick) if needed_s else None
+    saturations = make_saturations(run, judged)
+    points = saturation_headline(saturations)
+    alone = points if not tables else None
     verdicts = Counter(trial.verdict for trial in judged)
     return Analysis(
         experiment=run.experiment.name,
         run=run.path.resolve().name,
         question=run.experiment.question,
-        answer=short or answer_question(run.experiment, tables, families, quick=run.plan.quick),
-        headline=short or headline(run.experiment, tables, families, quick=run.plan.quick),
+        answer=short or alone or answer_question(run.experiment, tables, families, effects, points, quick=quick),
+        headline=short or alone or headline(run.experiment, tables, families, points, quick=quick),
         comparison=comparison_line(tables, families),
         families=families,
+        effects=effects,
         elapsed_s=elapsed_s(run),
         budget_s=run.plan.budget_s,
         needed_budget_s=needed_s,
@@ -64,22 +73,20 @@ def analyse_run(run: Run) -> Analysis:
         published_source=published_sources([source.source for source in run.experiment.published]),
         notes=notes_of(run, judged),
         tables=tables,
-        answers=answer_conclusions(run.experiment, tables, families, _planned(run)),
+        answers=answer_conclusions(run.experiment, tables, families, planned_by(run)),
         checks=checks,
         timeline=make_timeline(run, in_time),
         environment=dict(run.environment),
         trials=[_view(run.experiment, trial) for trial in in_time],
-        lessons=learn(Outcome(run.experiment, judged, tables, families, checks, run.plan.scale)),
+        lessons=learn(
+            Outcome(run.experiment, under_own_load, tables, families, checks, run.plan.scale, effects, saturations)
+        ),
         crashes=make_crash_tables(run),
         speed=machine_speed(judged),
         scale=run.plan.scale,
+        saturations=saturations,
         factors={name: FactorView(title=f.title, unit=f.unit) for name, f in run.experiment.factors.items()},
     )
-
-
-def _planned(run: Run) -> Planned:
-    compared = {group.name for group in run.plan.groups if group.pairs}
-    return Planned([line.condition for line in run.plan.trials], compared, quick=run.plan.quick)
 
 
 def _view(experiment: Experiment, trial: TrialRecord) -> TrialView:

@@ -26,6 +26,17 @@ class Planned:
     conditions: Sequence[Condition]
     comparisons: Collection[str] = ()
     quick: bool = False
+    of_quick: "Planned | None" = None
+    """What `--quick` alone would have planned: what is in it was left out otherwise. None: what was planned."""
+
+    def left_out_by_quick(self, conclusion: Conclusion) -> bool:
+        """Whether it is `--quick` that leaves out what answers the conclusion."""
+        plan = self.of_quick or self
+        return self.quick and not (plan.holds(conclusion) and plan.compares(conclusion))
+
+    def compares(self, conclusion: Conclusion) -> bool:
+        """Whether the run planned the comparison that the conclusion names, if it names one."""
+        return conclusion.comparison is None or conclusion.comparison in self.comparisons
 
     def holds(self, conclusion: Conclusion) -> bool:
         """Whether the run planned what answers the conclusion."""
@@ -57,11 +68,11 @@ def _or_left_out(conclusion: Conclusion, answer: Answer, planned: Planned) -> An
     """The answer, or that this run left it out: what was never planned did not fail."""
     if conclusion.kind == "beyond" or answer.verdict not in ("no_valid_data", "not_answered_here", "one_block"):
         return answer
-    compared = conclusion.comparison is None or conclusion.comparison in planned.comparisons
-    if planned.holds(conclusion) and (compared or answer.verdict == "no_valid_data"):
+    if planned.holds(conclusion) and (planned.compares(conclusion) or answer.verdict == "no_valid_data"):
         return answer
-    said = message("answer_left_out", quick=planned.quick, side_by_side=bool(answer.evidence))
-    verdict: AnswerVerdict = "left_out_of_quick" if planned.quick else "left_out"
+    by_quick = planned.left_out_by_quick(conclusion)
+    said = message("answer_left_out", quick=by_quick, side_by_side=bool(answer.evidence))
+    verdict: AnswerVerdict = "left_out_of_quick" if by_quick else "left_out"
     return answer.model_copy(update={"answer": said, "verdict": verdict})
 
 
@@ -170,7 +181,7 @@ def _side_by_side(conclusion: Conclusion, rows: list[Row]) -> Answer:
 
 
 def _once(pairs: Sequence[tuple[Row, Row]]) -> bool:
-    return all(row.blocks <= 1 for pair in pairs for row in pair)
+    return all(row.blocks <= 1 and not row.slices for pair in pairs for row in pair)
 
 
 def _waiting(conclusion: Conclusion, rows: list[Row]) -> Answer | None:

@@ -28,9 +28,10 @@ from loadstone.judge.validity.gain import bound_over
 from loadstone.judge.validity.reasons import failed_checks
 from loadstone.judge.verdict import Bound, Verdict
 from loadstone.message import Message, message
+from loadstone.plan.at_rate import AT_RATE_GROUP
 from loadstone.plan.labels import label_of
 from loadstone.plan.looks import BLOCKS_MIN, FIXED_ALPHA
-from loadstone.plan.run_plan import TABLE_GROUP, WARM_BLOCK, Condition
+from loadstone.plan.run_plan import WARM_BLOCK, Condition, in_tables
 from loadstone.record.plan_summary import PairLine
 from loadstone.record.reading import Run
 from loadstone.record.trial import CheckResult, CheckVerdict, TrialRecord
@@ -99,10 +100,10 @@ def _place(run: Run, condition: Condition) -> tuple[int, ...]:
 
 
 def _by_condition(judged: JudgedRun) -> dict[str, dict[str, list[TrialRecord]]]:
-    """Identity of a condition -> group -> its trials but for those of the warm block."""
+    """Identity of a condition -> group -> its trials but for those of the warm block and those at a fixed rate."""
     found: dict[str, dict[str, list[TrialRecord]]] = {}
     for trial in sorted(judged.trials, key=lambda trial: trial.started_unix_ns):
-        if trial.block != WARM_BLOCK:
+        if trial.block != WARM_BLOCK and trial.group != AT_RATE_GROUP and trial.saturation is None:
             found.setdefault(identity(trial.condition), {}).setdefault(trial.group, []).append(trial)
     return found
 
@@ -134,7 +135,7 @@ def _for_verdict(measured: tuple[Pair, Evidence]) -> tuple[Evidence, Settings]:
 
 def _declared_metric(run: Run, group: str) -> str:
     declared = next((line.metric for line in run.plan.groups if line.name == group), None)
-    return declared if declared is not None and group != TABLE_GROUP else run.experiment.primary_metric
+    return declared if declared is not None and not in_tables(group) else run.experiment.primary_metric
 
 
 def _settings(metric: str, margin: float | None, pairs: int, quick: bool, names: Names) -> Settings:

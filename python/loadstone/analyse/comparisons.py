@@ -3,31 +3,32 @@
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NoReturn
 
-from hdrh.histogram import HdrHistogram
-
-from loadstone.analyse.bottleneck import bottleneck_of
 from loadstone.analyse.completion import newest_look
 from loadstone.analyse.family_answer import family_answer
+from loadstone.analyse.limiting.bottleneck import bottleneck_of
 from loadstone.analyse.model import Comparison, Ended, Family
 from loadstone.judge.compare import pair_checks
 from loadstone.judge.compare.blocks import GroupDesign, group_blocks, judged_blocks
+from loadstone.judge.compare.carried import with_carry_over
 from loadstone.judge.compare.cases import GroupCase, JudgedPair, judge_group
+from loadstone.judge.compare.contrasts import judge_contrasts
 from loadstone.judge.compare.exploration import Explored, explore
-from loadstone.judge.compare.latencies import HistogramReader, Latencies
+from loadstone.judge.compare.latencies import HistogramReader, Latencies, RoundHistogramReader
 from loadstone.judge.compare.pairs import Pair
 from loadstone.judge.compare.published import block_points, published
-from loadstone.judge.compare.round_figures import slices_in_time
 from loadstone.judge.compare.sides import differing, place_of
 from loadstone.judge.metrics import is_rate
 from loadstone.judge.statistics.effect import forecast
-from loadstone.judge.statistics.rounds.carry_over import carry_over
+from loadstone.judge.statistics.pair_evidence import Evidence
+from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.validity.checks import forbidding
 from loadstone.judge.verdict import BlockPoint, Verdict
 from loadstone.message import Message, message
 from loadstone.plan.run_plan import WARM_BLOCK, Group
-from loadstone.record.look import Look
-from loadstone.record.reading import LatencyKind, Run, read_histogram
+from loadstone.record.look import Look, carried_on
+from loadstone.record.reading import LatencyKind, Run, read_histogram, read_round_histograms
 from loadstone.record.trial import CheckResult, TrialRecord
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import identity
@@ -52,6 +53,8 @@ class LookOutcome:
     """Pairs that more blocks cannot decide count as decided: those that are INVALID, or NOT DECIDABLE HERE."""
     forecast: Message | None = None
     """What the next look would show, by how far these blocks lie apart; None where all is decided."""
+    carried: Message | None = None
+    """What reached from one slice into the next: then this look gives no verdict, and longer slices are needed."""
 
 
 def look_at(
@@ -62,6 +65,7 @@ def look_at(
     *,
     quick: bool = False,
     histograms: HistogramReader | None = None,
+    round_histograms: RoundHistogramReader | None = None,
 ) -> LookOutcome:
     """Judge a group by all blocks that are complete so far, on its primary metric alone.
 
@@ -72,9 +76,10 @@ def look_at(
         budget_minutes: of the whole run; None: no limit.
         quick: whether the run is a quick one, which its verdicts say.
         histograms: `partial(read_histogram, folder)`; needed where a quantile beyond the median decides.
+        round_histograms: the same of `read_round_histograms`, for a quantile in rounds.
 
     Raises:
-        ValueError: such a quantile decides and no `histograms` are given.
+        ValueError: such a quantile decides and no histograms are given.
     """
     blocks = group_blocks(group.name, group.conditions, trials)
     case = GroupCase(
@@ -82,26 +87,41 @@ def look_at(
         experiment=experiment,
         blocks=blocks,
         judged=blocks.complete,
-        latencies=Latencies(histograms or _no_histograms),
+        latencies=Latencies(histograms or _no_histograms, round_histograms or _no_histograms),
         quick=quick,
         budget_minutes=budget_minutes,
+        carried_before=group.carried_before,
     )
-    judged = judge_group(case)
-    verdicts = [verdict for _, _, verdict in judged]
-    return LookOutcome(verdicts, not any(map(_needs_blocks, judged)), _forecast(judged, group, len(blocks.complete)))
+    pairs = judge_group(case)
+    judged, contrasts, _, carried = with_carry_over(case, pairs, judge_contrasts(case, pairs))
+    verdicts = [*(verdict for _, _, verdict in judged), *(one.verdict for one in contrasts)]
+    if any(verdict.carried is not None for verdict in verdicts):
+        return LookOutcome(verdicts, decided=False, carried=carried)
+    settled: list[Judged] = [(one.settings, one.evidence, one.verdict) for one in contrasts]
+    if not contrasts:
+        settled = [(pair.settings, evidence, verdict) for pair, evidence, verdict in judged]
+    decided = not (any(map(_needs_blocks, judged)) if not contrasts else _undecided(settled))
+    return LookOutcome(verdicts, decided, _forecast(settled, group, len(blocks.complete)))
 
 
-def _forecast(judged: Sequence[JudgedPair], group: Group, blocks: int) -> Message | None:
-    """By the undecided pair whose blocks lie farthest apart."""
-    undecided = [(evidence, pair) for pair, evidence, verdict in judged if verdict.kind == "undecided"]
-    known = [(evidence.spread or 0.0, evidence, pair) for evidence, pair in undecided if blocks >= group.blocks_min]
+Judged = tuple[Settings, Evidence, Verdict]
+"""What decides when a group ends: its effects where it has some, or else its pairs."""
+
+
+def _undecided(settled: Sequence[Judged]) -> bool:
+    return any(verdict.kind == "undecided" for _, _, verdict in settled)
+
+
+def _forecast(settled: Sequence[Judged], group: Group, blocks: int) -> Message | None:
+    """By what is undecided and whose blocks lie farthest apart."""
+    undecided = [(evidence, settings) for settings, evidence, verdict in settled if verdict.kind == "undecided"]
+    known = [(evidence.spread or 0.0, evidence, one) for evidence, one in undecided if blocks >= group.blocks_min]
     next_look = next((look for look in group.looks if look > blocks), None)
     if not known or next_look is None:
         return None
-    spread, evidence, pair = max(known, key=lambda one: one[0])
+    spread, evidence, settings = max(known, key=lambda one: one[0])
     if not spread:
         return None
-    settings = pair.settings
     return forecast(group.replicates(next_look), spread, settings.interval_alpha, evidence.outliers, settings.unit)
 
 
@@ -112,21 +132,43 @@ def _needs_blocks(judged: JudgedPair) -> bool:
     return too_few or verdict.kind == "undecided"
 
 
-def _no_histograms(trial: str, kind: LatencyKind) -> HdrHistogram:
+def _no_histograms(trial: str, kind: LatencyKind) -> NoReturn:
     raise ValueError(f"{trial}: a quantile of the {kind} time decides, so its histograms are needed")
 
 
 def compare_groups(run: Run, judged_trials: Sequence[TrialRecord]) -> list[Family]:
     """The declared comparisons of a run, in the order of its plan: a family of judged pairs each."""
-    latencies = Latencies(partial(read_histogram, run.path))
+    latencies = latencies_of(run)
     families = []
     for group in run.plan.groups:
         if group.pairs:
             newest = newest_look(run, group.name)
             ended: Ended = newest.reason if newest is not None and newest.stop else INTERRUPTED
-            case = _case(run, group, newest, judged_trials, latencies)
-            families.append(compare_family(case, ended=ended, repeated=len(repeated_blocks(run, group.name))))
+            case = case_of(run, group, newest, judged_trials, latencies)
+            family = compare_family(case, ended=ended, repeated=len(repeated_blocks(run, group.name)))
+            families.append(_with_stages(family, run, group))
     return families
+
+
+def latencies_of(run: Run) -> Latencies:
+    """The histograms of a run's folder."""
+    return Latencies(partial(read_histogram, run.path), partial(read_round_histograms, run.path))
+
+
+def _with_stages(family: Family, run: Run, group: GroupDesign) -> Family:
+    """The family with how its slices were made longer, and by how much the last ones before reached over."""
+    before = _look_before(run, group.name)
+    if before is None or before.carried is None:
+        return family
+    slice_s = None if group.rounds is None else group.rounds.slice_s
+    said = message("slices_lengthened", slice_s=slice_s, why=before.carried)
+    comparisons = [one.model_copy(update={"lengthened": said}) for one in family.comparisons]
+    return family.model_copy(update={"comparisons": comparisons})
+
+
+def _look_before(run: Run, group: str) -> Look | None:
+    """The look that led to the slices that a group has now; None where they are as planned."""
+    return next((look for look in reversed(run.lengthened) if look.group == group), None)
 
 
 def repeated_blocks(run: Run, group: str, among: Container[str] | None = None) -> set[int]:
@@ -141,9 +183,10 @@ def repeated_blocks(run: Run, group: str, among: Container[str] | None = None) -
     }
 
 
-def _case(
+def case_of(
     run: Run, group: GroupDesign, newest: Look | None, trials: Sequence[TrialRecord], latencies: Latencies
 ) -> GroupCase:
+    """A group of the run's plan with its blocks, as it is judged after the run."""
     conditions = [line.condition for line in run.plan.trials if line.group == group.name]
     blocks = group_blocks(group.name, conditions, trials)
     return GroupCase(
@@ -154,6 +197,7 @@ def _case(
         latencies=latencies,
         quick=run.plan.quick,
         budget_minutes=run.plan.budget_s / 60 or None,
+        carried_before=carried_on(_look_before(run, group.name)),
     )
 
 
@@ -166,10 +210,10 @@ def compare_family(case: GroupCase, *, ended: Ended, repeated: int) -> Family:
         repeated: how many blocks were measured again.
     """
     declared = case.declared
-    bounds, turns = _bounds(case), _turns(case)
+    bounds, findings = _bounds(case), with_carry_over(case, judge_group(case))
     comparisons = [
-        _comparison(case, judged, bounds, turns).model_copy(update={"ended": ended, "blocks_repeated": repeated})
-        for judged in judge_group(case)
+        _comparison(case, one, bounds, findings.check).model_copy(update={"ended": ended, "blocks_repeated": repeated})
+        for one in findings.judged
     ]
     return Family(
         name=declared.name if declared else AD_HOC,
@@ -185,11 +229,11 @@ def _comparison(
     case: GroupCase, judged: JudgedPair, bounds: Mapping[str, str], turns: CheckResult | None
 ) -> Comparison:
     pair, evidence, verdict = judged
-    points = block_points(pair.blocks, case.design.metric, ratios=verdict.kind != "invalid")
+    points = block_points(pair.blocks, case.design.metric, ratios=verdict.kind != "invalid" and verdict.carried is None)
     order = _order(points, pair) if turns is None else turns
     parts = {bounds.get(identity(condition)) for condition in (pair.design.a, pair.design.b)}
-    # At full speed a latency says users over throughput, and no more: in rounds none is compared.
-    apart = pair.refusal is not None or case.design.rounds is not None
+    # At full speed a latency says users over throughput, and no more: where rates are compared in rounds, none is.
+    apart = pair.refusal is not None or (case.design.rounds is not None and is_rate(case.design.metric))
     explored = Explored() if apart else explore(case.design.metric, pair, case.latencies)
     return Comparison(
         name=case.declared.name if case.declared else AD_HOC,
@@ -217,15 +261,7 @@ def _comparison(
 def _replicates(case: GroupCase) -> int:
     """How many blocks are complete, or how many rounds."""
     rounds, complete = case.design.rounds, case.blocks.complete
-    return len(complete) if rounds is None else sum(rounds.of(block) for block in complete)
-
-
-def _turns(case: GroupCase) -> CheckResult | None:
-    """Of a group in rounds: whether something carries over from one slice to the next, whichever pair they are of."""
-    if case.design.rounds is None:
-        return None
-    slices = slices_in_time(case.blocks, case.judged, case.design.metric)
-    return pair_checks.carry_over(carry_over(slices.conditions, slices.log_rates))
+    return sum(map(rounds.of, complete)) if rounds is not None and rounds.unit == "round" else len(complete)
 
 
 def _order(points: Sequence[BlockPoint], pair: Pair) -> CheckResult:

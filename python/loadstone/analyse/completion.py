@@ -23,15 +23,27 @@ def is_finished(run: Run, group: str) -> bool:
 
 
 def is_complete(run: Run) -> bool:
-    """Whether every group of the run is finished."""
-    return all(is_finished(run, group) for group in {line.group for line in run.plan.trials})
+    """Whether every group of the run is finished, and it was found of every condition where it saturates."""
+    groups = {line.group for line in run.plan.trials}
+    return all(is_finished(run, group) for group in groups) and not _without_end(run)
 
 
 def needed_trials(run: Run) -> set[str]:
-    """The trials that the run needs: of a group that a look stopped those up to there, and what was done beyond."""
+    """The trials that the run needs: of a group that a look stopped those up to there, and what was done beyond.
+
+    Of what is measured at a fixed rate only what was done: there is time for it or not.
+    """
     done = {trial.trial for trial in run.trials}
     looks = {group: newest_look(run, group) for group in {line.group for line in run.plan.trials}}
-    return {line.trial for line in run.plan.trials if line.trial in done or _is_needed(line, looks[line.group])}
+    needed = {line.trial for line in run.plan.trials if line.trial in done or _is_needed(line, looks[line.group])}
+    needed |= {trial.trial for trial in run.trials if trial.saturation is not None} | _without_end(run)
+    return needed | {line.trial for line in (run.plan.at_rate.trials if run.plan.at_rate else ()) if line.trial in done}
+
+
+def _without_end(run: Run) -> set[str]:
+    """Conditions of which it was not found yet where they saturate, by the names of their lines in the plan."""
+    planned = () if run.plan.saturation is None else run.plan.saturation.trials
+    return {line.trial for line in planned if (look := newest_look(run, line.trial)) is None or not look.stop}
 
 
 def _is_needed(line: PlannedLine, newest: Look | None) -> bool:
@@ -57,7 +69,7 @@ def needed_budget_s(run: Run) -> float:
 
 def elapsed_s(run: Run) -> float:
     """From the first trial's start to the last one's end, attempts that do not count included; pauses as well."""
-    trials = [*run.trials, *run.superseded]
+    trials = [*run.trials, *run.superseded, *run.shorter]
     if not trials:
         return 0.0
     begin_ns = min(trial.started_unix_ns for trial in trials)

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from loadstone.analyse.factorial.effects_answer import EffectsAnswer
 from loadstone.analyse.model import Comparison, Family, ResultTable, Row
 from loadstone.judge.metrics import figure, is_rate
 from loadstone.judge.verdict import DECIDED, UNBOUNDED, VerdictKind
@@ -21,11 +22,24 @@ _SAYS: dict[VerdictKind, int] = {
 
 
 def answer_question(
-    experiment: Experiment, tables: Sequence[ResultTable], families: Sequence[Family], *, quick: bool
+    experiment: Experiment,
+    tables: Sequence[ResultTable],
+    families: Sequence[Family],
+    effects: Sequence[EffectsAnswer] = (),
+    saturations: Message | None = None,
+    *,
+    quick: bool,
 ) -> Message:
-    """One or two sentences that open the report: the headline, and the main verdicts."""
-    first, verdicts = headline(experiment, tables, families, quick=quick), _main_verdicts(families)
-    return first if verdicts is None else message("sentences", parts=[first, verdicts])
+    """A few sentences that open the report: the headline, the effects, the main verdicts of other comparisons, and
+    where conditions saturate.
+    """
+    answered = {one.name for one in effects}
+    verdicts = _main_verdicts([family for family in families if family.name not in answered])
+    first = headline(experiment, tables, families, saturations, quick=quick)
+    parts = [first, *(one.answer for one in effects)]
+    parts += [verdicts] if verdicts is not None else []
+    parts += [saturations] if saturations is not None and first is not saturations else []
+    return parts[0] if len(parts) == 1 else message("sentences", parts=parts)
 
 
 def budget_too_short(budget_s: float, needed_s: float, *, quick: bool) -> Message:
@@ -34,9 +48,16 @@ def budget_too_short(budget_s: float, needed_s: float, *, quick: bool) -> Messag
 
 
 def headline(
-    experiment: Experiment, tables: Sequence[ResultTable], families: Sequence[Family] = (), *, quick: bool
+    experiment: Experiment,
+    tables: Sequence[ResultTable],
+    families: Sequence[Family] = (),
+    saturations: Message | None = None,
+    *,
+    quick: bool,
 ) -> Message:
     """One sentence: figures of the primary metric that have an interval, or else what the run can tell.
+
+    `saturations`: where conditions saturate, which is told where no row has a figure.
 
     A figure for each level of the first factor that a table varies, all at the same levels of the other factors: the
     place at which the most levels have an interval, the first such place in the order of the tables. It is never
@@ -49,7 +70,7 @@ def headline(
     if all(figure(row, metric) is None for row in usable):
         if any(pair.primary.kind in DECIDED for family in families for pair in family.comparisons):
             return message("headline_others_took_cpu", quick=quick)
-        return message("headline_no_figure", quick=quick)
+        return saturations or message("headline_no_figure", quick=quick)
     found = max(_groups(tables, metric), key=lambda group: group.weight, default=None)
     return _without_interval(usable, quick=quick) if found is None else _named(experiment, found, metric, quick=quick)
 
@@ -71,7 +92,7 @@ def comparison_line(tables: Sequence[ResultTable], families: Sequence[Family]) -
 
 def measured_once(tables: Sequence[ResultTable]) -> bool:
     """Whether no condition was measured more than once."""
-    return all(len(row.trials) <= 1 for table in tables for row in table.rows)
+    return all(len(row.trials) <= 1 and not row.slices for table in tables for row in table.rows)
 
 
 @dataclass(frozen=True)
@@ -114,10 +135,14 @@ def _named(experiment: Experiment, group: _Group, metric: str, *, quick: bool) -
 
 def _without_interval(rows: Sequence[Row], *, quick: bool) -> Message:
     """What a run tells whose primary metric has no interval anywhere."""
+    different = {identity(row.condition): row for row in rows}.values()
+    times = [row.blocks for row in different if not row.slices]
     return message(
         "headline_without_interval",
-        conditions=len({identity(row.condition) for row in rows}),
-        times=max(row.blocks for row in rows),
+        conditions=len(different),
+        in_rounds=len(different) - len(times),
+        times_min=min(times, default=0),
+        times=max(times, default=0),
         rates_have_interval=any(row.goodput_interval is not None for row in rows),
         quick=quick,
     )

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from statistics import mean, median
 
+from loadstone.analyse.factorial.effects_answer import EffectsAnswer
+from loadstone.analyse.factorial.lessons_of_factorials import cpu_of_parts, factors_separated, saturation_points
 from loadstone.analyse.lesson_facts import Found, bottlenecks, errors_kept_apart, rows_as_rows, same_data
 from loadstone.analyse.model import CheckSummary, Family, LessonAnswer, ResultTable
+from loadstone.analyse.saturation.saturation_answer import SaturationAnswer
 from loadstone.judge.validity.checks import CHECKS, forbidding
 from loadstone.judge.verdict import DECIDED
 from loadstone.message import Message, message
@@ -34,6 +37,8 @@ class Outcome:
     families: Sequence[Family]
     checks: Sequence[CheckSummary]
     scale: float = 1.0
+    effects: Sequence[EffectsAnswer] = ()
+    saturations: Sequence[SaturationAnswer] = ()
 
 
 def learn(outcome: Outcome) -> list[LessonAnswer]:
@@ -62,6 +67,12 @@ def _found(lesson: Lesson, outcome: Outcome) -> Found:
             return same_data(outcome.experiment, measured, outcome.scale)
         case "repeats":
             return _repeats(measured)
+        case "apart":
+            return factors_separated(outcome.effects, lesson.name)
+        case "saturation":
+            return saturation_points(outcome.saturations)
+        case "cpu":
+            return cpu_of_parts(outcome.experiment, measured)
 
 
 def _check(checks: Mapping[str, CheckSummary], name: str) -> Found:

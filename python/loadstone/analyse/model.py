@@ -2,24 +2,47 @@
 
 from typing import Literal
 
+from loadstone.analyse.factorial.effects_answer import EffectsAnswer
+from loadstone.analyse.limiting.limiting_part import Bottleneck as Bottleneck
+from loadstone.analyse.limiting.limiting_part import Part as Part
+from loadstone.analyse.saturation.saturation_answer import SaturationAnswer
 from loadstone.judge.verdict import Bound, Level, Piece, Verdict
 from loadstone.message import Message, Recorded
 from loadstone.record.facts import AvgMax
 from loadstone.record.look import Reason
 from loadstone.record.trial import CheckResult, Quantiles, TrialVerdict
 
-Part = Literal["generator", "subject", "server", "pool", "network", "latency", "paced", "unknown"]
+
+class AtRate(Piece):
+    """What a row's condition did at a fixed rate, in the open model: latency that is the server's own."""
+
+    verdict: Literal["valid", "suspect", "invalid", "missing"]
+    """missing: it was not measured, and `reasons` has why; all figures are None then."""
+    reasons: list[Recorded]
+    """Why not valid: one for each failed check."""
+    trials: list[str]
+    rate_per_s: float | None
+    """Which was to be held; None where it was a share of a capacity that is not known."""
+    share: float | None
+    """Of the row's own capacity; None: the same rate for all rows."""
+    achieved_per_s: float | None
+    """Correct replies a second."""
+    response_ns: Quantiles | None
+    """From the intended time."""
+    service_ns: Quantiles | None
+    unmeasurable: dict[str, Recorded]
+    """Quantiles of the response time that the data do not support, each with the reason."""
 
 
-class Bottleneck(Piece):
-    """What limited a condition."""
+class AtOnce(Piece):
+    """How much generator and server did at once."""
 
-    part: Part
-    """latency: nothing was saturated, users waited for round trips; paced: the load was set by a rate or by pauses."""
-    message: Recorded
-    """One line with the evidence, e.g. `server-bound: main thread of redis 98 % busy`."""
-    evidence: dict[str, float]
-    """The figures it rests on, shares of one core or of the response time: `redis`, `generator`, `pool`."""
+    wakeups_per_s: float
+    """Of the generator's threads together: waits that ended, with events or because something was due."""
+    replies_a_wakeup: float | None
+    requests_a_send: float | None
+    server_wakeups_per_s: float | None = None
+    """How often the servers began to run, after a wait or because others had had the CPU; None: not observed."""
 
 
 class Row(Piece):
@@ -49,6 +72,8 @@ class Row(Piece):
     """Quantiles that the data do not support, e.g. `p999`, each with the reason."""
     blocks: int = 0
     """Independent trials behind the figures."""
+    slices: int = 0
+    """Slices behind the figures, of a row that took turns with others; 0: it was measured by whole trials."""
     goodput_interval: tuple[float, float] | None = None
     """95 % interval of the typical goodput of a trial; None from too few trials."""
     throughput_interval: tuple[float, float] | None = None
@@ -71,6 +96,18 @@ class Row(Piece):
     """Column's key -> the original's figure, beside `published`."""
     bound: Bound | None = None
     """How much higher the rates may be at most; None of an empty row."""
+    saturated: bool = False
+    """A closed model without think time: its quantiles are users / throughput, and no property of the server."""
+    redirections: dict[str, int] = {}
+    """What the nodes of a cluster sent on and was followed, by kind: `moved`, `ask`. No errors. Of whole drives."""
+    unknown_nodes: list[str] = []
+    """Addresses that a cluster's nodes sent requests on to, and that were none of its nodes when the run began."""
+    failovers_s: list[float | None] = []
+    """How long no primary answered, of each time that Sentinel found another; None: until the end."""
+    at_once: AtOnce | None = None
+    """None where the generator does not count it."""
+    at_rate: AtRate | None = None
+    """The same condition at a fixed rate; None where that was not requested, or its load has a rate or pauses."""
 
     def interval(self, metric: str) -> tuple[float, float] | None:
         """The 95 % interval of its figure, where it has one: of goodput and throughput."""
@@ -169,6 +206,8 @@ class Comparison(Piece):
     """Blocks that were measured again, as earlier versions did where something outside disturbed them."""
     ended: Ended
     """Why no more blocks were measured."""
+    lengthened: Message | None = None
+    """To how long its slices were made, and why; None where they were not."""
     checks: list[CheckResult]
     """Rules that the comparison itself must keep: replication, errors, offered rate, order..."""
     warnings: list[Message]
@@ -302,6 +341,8 @@ class Analysis(Piece):
     """One line on what was compared, e.g. `8 comparisons: 6 decided, 2 undecided`, or why nothing was."""
     families: list[Family] = []
     """The declared comparisons, in the order of the experiment."""
+    effects: list[EffectsAnswer] = []
+    """The declared effects; the family of the same name has their pairs."""
     elapsed_s: float = 0.0
     """From the first trial's start to the last one's end, all attempts."""
     budget_s: float = 0.0
@@ -333,3 +374,5 @@ class Analysis(Piece):
     """Users and rows were so many times those of the experiment."""
     factors: dict[str, FactorView] = {}
     """Titles of the factors in the tables' `vary`; a factor without an entry is called by its name."""
+    saturations: list[SaturationAnswer] = []
+    """Where each condition saturates, of those for which the experiment asks it; in their order."""

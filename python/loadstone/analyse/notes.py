@@ -1,13 +1,20 @@
 """What a reader must know of a run as a whole: how far it came, and settings of the machine that distort figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
 from typing import Any
+
+from pydantic import ValidationError
 
 from loadstone.analyse.completion import is_complete, is_finished, needed_trials
 from loadstone.analyse.machine_speed import machine_speed
 from loadstone.message import Message, as_written, message
+from loadstone.record.facts import LinkFacts, TrialFacts
 from loadstone.record.reading import Run
 from loadstone.record.trial import TrialRecord
+
+FALLEN_BACK = frozenset({"missing", "disabled", "forbidden", "too_old", "no_room", "unsuitable"})
+"""Why io_uring was not used although nobody has decided against it."""
 
 
 def published_sources(sources: Sequence[str]) -> Message | None:
@@ -28,6 +35,8 @@ def _course(run: Run, judged: Sequence[TrialRecord]) -> Iterator[Message]:
     yield from _measured_again(run)
     if cpus := [message("note_speed_of_cpu", cpu=one.cpu, spread_share=one.spread) for one in machine_speed(judged)]:
         yield message("note_speed_varied", cpus=cpus)
+    yield from _back_end_notes(judged)
+    yield from _link_notes(judged)
     otherwise = sum(then.verdict != now.verdict for then, now in zip(run.trials, judged, strict=True))
     if otherwise:
         yield message("note_judged_otherwise", trials=otherwise)
@@ -88,3 +97,43 @@ def _surroundings(environment: Mapping[str, Any]) -> Iterator[Message]:
 def _part(record: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     value = record.get(key)
     return value if isinstance(value, Mapping) else {}
+
+
+def _back_end_notes(trials: Sequence[TrialRecord]) -> Iterator[Message]:
+    """The generator fell back to another interface of the system: a sentence for each reason."""
+    found = (_part(_part(trial.facts, "drive"), "back_end") for trial in trials)
+    for name, reason in sorted({(str(one.get("name")), str(one.get("why_not_io_uring"))) for one in found if one}):
+        if name == "epoll" and reason in FALLEN_BACK:
+            yield message("note_back_end", reason=reason)
+
+
+def _link_notes(trials: Sequence[TrialRecord]) -> Iterator[Message]:
+    """A sentence for each server and each delay of its line: medians over the trials, and over their CPU."""
+    found: dict[tuple[str, int], list[tuple[LinkFacts, float | None]]] = {}
+    for trial in trials:
+        for server, link, cores in _links(trial):
+            found.setdefault((server, link.requested_ns), []).append((link, cores))
+    for (server, requested_ns), links in sorted(found.items()):
+        added = [link.added_ns for link, _ in links if link.added_ns is not None]
+        in_drives = [figures for link, _ in links if (figures := link.added_in_drive_ns) is not None]
+        used = [share for _, share in links if share is not None]
+        yield message(
+            "note_link",
+            server=server,
+            requested_ns=requested_ns,
+            added_ns=[median(figures) for figures in zip(*added, strict=True)],
+            in_drives_ns=[median(figures) for figures in zip(*in_drives, strict=True)],
+            cpu_share=median(used) if used else None,
+        )
+
+
+def _links(trial: TrialRecord) -> Iterator[tuple[str, LinkFacts, float | None]]:
+    if not trial.facts.get("links"):
+        return
+    try:
+        facts = TrialFacts.model_validate(trial.facts)
+    except ValidationError:
+        return
+    for server, link in facts.links.items():
+        part = facts.parts.get(link.part)
+        yield server, link, None if part is None else part.mean_share

@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from loadstone.analyse.model import Analysis, Comparison, Row
+from loadstone.analyse.model import Analysis, AtRate, Comparison, Row
+from loadstone.analyse.saturation.point_figures import (
+    CAPACITY,
+    POINT_EXAMPLES,
+    POINT_UNITS,
+    USERS,
+    figure_of_point,
+)
+from loadstone.analyse.saturation.saturation_answer import SaturationAnswer
 from loadstone.errors import UserError
 from loadstone.judge.metrics import figure, is_rate
 from loadstone.judge.verdict import Verdict
@@ -18,6 +26,9 @@ Operator = Literal[">", ">=", "<", "<="]
 
 ERRORS = "errors"
 """The share of failed operations, the one metric of an objective that no experiment can compare."""
+LATENCIES = ("response_ns", "service_ns")
+"""Of a row that was measured at a fixed rate, too, an objective means that latency: at full speed it is users /
+throughput."""
 
 _COMPARE: dict[Operator, Callable[[float, float], bool]] = {
     ">": lambda found, limit: found > limit,
@@ -32,25 +43,30 @@ _RATE_UNITS = {"": 1.0, "/s": 1.0, "k": 1e3, "k/s": 1e3}
 _TEXT = re.compile(r"\s*(.*?)\s*(>=|<=|>|<)\s*([+-]?)\s*([0-9]+(?:\.[0-9]+)?)\s*([^\s0-9]*)\s*(?:\swhere\s+(.+))?")
 _GRAMMAR = (
     "write METRIC OP VALUE [where FACTOR=LEVEL,...], for example 'p99 > 5ms'; "
-    f"metrics are {', '.join(_QUANTILES)} (response time), 'service p99' and so on, {', '.join(_RATES)}, {ERRORS}; "
-    "OP is one of > >= < <="
+    f"metrics are {', '.join(_QUANTILES)} (response time), 'service p99' and so on, {', '.join(_RATES)}, {ERRORS}, and "
+    f"of a saturation point {', '.join(POINT_UNITS)}; OP is one of > >= < <="
 )
 
 
 @dataclass(frozen=True)
 class Objective:
-    """What must not be. `value` is in ns, a second, or a share; of a relative objective B / A less one."""
+    """What must not be. `value` is in ns, a second, users, or a share; of a relative objective B / A less one."""
 
     text: str
     """As the user wrote it."""
     metric: str
-    """Of `spec.experiment.METRICS`, or `errors`."""
+    """Of `spec.experiment.METRICS`, or `errors`, or a figure of a saturation point."""
     operator: Operator
     value: float
     relative: bool
     """Whether it is about B against A (`goodput < -5%`) instead of one condition."""
     where: tuple[tuple[str, str], ...]
     """Factor and the text of a level: only conditions that have them all count."""
+
+    @property
+    def of_point(self) -> bool:
+        """Whether it is about a saturation point."""
+        return self.metric in POINT_UNITS
 
     def broken(self, found: float) -> bool:
         """Whether a figure is what must not be."""
@@ -73,6 +89,11 @@ def parse_objective(text: str) -> Objective:
     relative = unit == "%" and (metric != ERRORS or bool(sign))
     if relative and metric == ERRORS:
         raise UserError(f"--fail-if '{text}': errors have no ratio, they may be 0; write for example 'errors > 0.1%'")
+    if relative and metric in POINT_UNITS:
+        example = POINT_EXAMPLES[metric]
+        raise UserError(
+            f"--fail-if '{text}': saturation points are not compared by ratios; write for example '{example}'"
+        )
     value = float(digits) * (-1 if sign == "-" else 1)
     return Objective(
         text=" ".join(text.split()),
@@ -85,20 +106,26 @@ def parse_objective(text: str) -> Objective:
 
 
 def metric_of(name: str) -> str | None:
-    """The metric that a short name means: `p99` is `response_ns.p99`, `service p99` `service_ns.p99`; None if none."""
+    """The metric that a short name means: `p99` is `response_ns.p99`, `service p99` `service_ns.p99`; None if none.
+
+    `errors` and the figures of saturation points mean themselves.
+    """
     kind, _, quantile = name.strip().lower().replace(" ", "_").replace("p99.9", "p999").rpartition("_")
     if kind in ("", "service", "response") and quantile in _QUANTILES:
         return f"{kind or 'response'}_ns.{quantile}"
     word = name.strip().lower()
-    return _RATES.get(word) or (ERRORS if word == ERRORS else None)
+    return _RATES.get(word) or (word if word == ERRORS or word in POINT_UNITS else None)
 
 
 def _value(text: str, metric: str, value: float, sign: str, unit: str) -> float:
-    """An absolute value in ns, a second, or a share. Raises UserError if the unit does not fit the metric."""
+    """An absolute value in ns, a second, users, or a share. Raises UserError if the unit does not fit the metric."""
+    units: Mapping[str, float]
     if sign:
         raise UserError(f"--fail-if '{text}': a value with a sign is a ratio of B to A; write it in %, as -5%")
     if metric == ERRORS:
         units, example = {"%": 0.01}, "errors > 1%"
+    elif metric in POINT_UNITS:
+        units, example = POINT_UNITS[metric], POINT_EXAMPLES[metric]
     elif metric in _RATES.values():
         units, example = _RATE_UNITS, "goodput < 50k/s"
     else:
@@ -144,6 +171,21 @@ def require_relative(objectives: Iterable[Objective]) -> None:
             )
 
 
+def require_measured(objectives: Iterable[Objective], *, rows: bool, points: bool) -> None:
+    """Refuse objectives about what a run will not have: `rows` of tables, saturation `points`. Raises UserError."""
+    for objective in objectives:
+        if objective.of_point and not points:
+            raise UserError(
+                f"--fail-if '{objective.text}': this run looks for no saturation point; use it with "
+                "`loadstone saturate`, or with an experiment that has `load: saturate` or `saturation`"
+            )
+        if not objective.of_point and points and not rows:
+            raise UserError(
+                f"--fail-if '{objective.text}': this run has no figure but saturation points; "
+                f"write for example '{POINT_EXAMPLES[CAPACITY]}', and give a latency with --objective"
+            )
+
+
 def missed(objectives: Sequence[Objective], analysis: Analysis) -> list[Message]:
     """A line for each objective and condition that misses it, or cannot be judged; empty if all are kept.
 
@@ -154,10 +196,14 @@ def missed(objectives: Sequence[Objective], analysis: Analysis) -> list[Message]
     rows = {identity(row.condition): row for table in analysis.tables for row in table.rows}
     lines = []
     for objective in objectives:
-        about = [row for row in rows.values() if objective.is_about(row.condition)]
-        lines += [line for row in about if (line := _missed_by(objective, row))]
-        if not about:
-            lines.append(_about_nothing(objective, compared=False))
+        if objective.of_point:
+            points = [one for one in analysis.saturations if objective.is_about(one.condition)]
+            found = [_missed_by_point(objective, one) for one in points]
+        else:
+            found = [_missed_by(objective, row) for row in rows.values() if objective.is_about(row.condition)]
+        lines += [line for line in found if line is not None]
+        if not found:
+            lines.append(_about_nothing(objective, "point" if objective.of_point else "condition"))
     return lines
 
 
@@ -172,19 +218,21 @@ def missed_ratios(objectives: Sequence[Objective], comparisons: Sequence[Compari
         about = [one for one in comparisons if _is_about_both(objective, one.primary)]
         lines += [line for one in about if (line := _missed_between(objective, one))]
         if not about:
-            lines.append(_about_nothing(objective, compared=True))
+            lines.append(_about_nothing(objective, "comparison"))
     return lines
 
 
-def _about_nothing(objective: Objective, *, compared: bool) -> Message:
+def _about_nothing(objective: Objective, what: Literal["condition", "comparison", "point"]) -> Message:
     where = [f"{name}={word}" for name, word in objective.where]
-    return message("objective_nothing", objective=objective.text, compared=compared, where=where)
+    return message("objective_nothing", objective=objective.text, what=what, where=where)
 
 
 def _missed_by(objective: Objective, row: Row) -> Message | None:
     """The line about one condition; None if it keeps the objective."""
-    name = row.label or ", ".join(f"{name}={level_text(level)}" for name, level in row.condition.items())
+    name = row.label or _levels(row.condition)
     text, metric = objective.text, objective.metric
+    if metric.partition(".")[0] in LATENCIES and (at_rate := _fixed_rate(row)) is not None:
+        return _missed_at_rate(objective, name, at_rate)
     if row.verdict == "missing":
         return message("objective_not_measured", name=name, objective=text, reasons=row.reasons)
     if row.verdict == "invalid":
@@ -203,6 +251,54 @@ def _missed_by(objective: Objective, row: Row) -> Message | None:
     low, high = row.interval(metric) or (None, None)
     return message(
         "objective_missed", name=name, objective=text, metric=metric, value=found, low=low, high=high, suspect=suspect
+    )
+
+
+def _missed_by_point(objective: Objective, answer: SaturationAnswer) -> Message | None:
+    """The line about one saturation point, by its whole interval; None if it keeps the objective."""
+    name, text, metric = answer.label or _levels(answer.condition), objective.text, objective.metric
+    known = figure_of_point(answer, metric)
+    if isinstance(known, Message):
+        return message("objective_no_point", name=name, objective=text, why=known)
+    broken = [objective.broken(end) for end in (known.low, known.high)]
+    found = {"figures": known.figures, "least": known.low, "of_users": metric == USERS}
+    if all(broken):
+        return message("objective_missed_point", name=name, objective=text, **found)
+    return message("objective_beyond_point", name=name, objective=text, **found) if any(broken) else None
+
+
+def _levels(condition: Mapping[str, Level]) -> str:
+    return ", ".join(f"{name}={level_text(level)}" for name, level in condition.items())
+
+
+def _fixed_rate(row: Row) -> AtRate | None:
+    """What is known of a row at its fixed rate; None if it has none, or nothing at all was measured of the row."""
+    nothing = row.verdict in ("missing", "invalid") and row.at_rate is not None and row.at_rate.verdict == "missing"
+    return None if nothing else row.at_rate
+
+
+def _missed_at_rate(objective: Objective, name: str, at_rate: AtRate) -> Message | None:
+    """The line about the latency of one condition at its fixed rate; None if it keeps the objective."""
+    text, (kind, _, quantile) = objective.text, objective.metric.partition(".")
+    quantiles = at_rate.response_ns if kind == "response_ns" else at_rate.service_ns
+    if quantiles is None:
+        return message("objective_not_at_rate", name=name, objective=text, reasons=at_rate.reasons)
+    found = getattr(quantiles, quantile)
+    if found is None:
+        why = at_rate.unmeasurable.get(quantile)
+        if why is None:
+            return message("objective_no_figure", name=name, objective=text)
+        return message("objective_quantile_unmeasurable", name=name, objective=text, why=why)
+    if not objective.broken(found):
+        return None
+    return message(
+        "objective_missed_at_rate",
+        name=name,
+        objective=text,
+        metric=objective.metric,
+        value=found,
+        rate_per_s=at_rate.rate_per_s,
+        suspect=at_rate.verdict == "suspect",
     )
 
 

@@ -1,10 +1,11 @@
 """What servers, applications and the machine reported of a row's trials: rows stored, and monitors' figures."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
+from loadstone.drive.outcome import DriveRecord
 from loadstone.record.facts import AvgMax, StoredFacts, TrialFacts
 from loadstone.record.trial import TrialRecord
 
@@ -18,7 +19,21 @@ def server_side(trials: Sequence[TrialRecord]) -> dict[str, Any]:
         "ours": all(facts.placement is not None for _, facts in known),
         "stored_keys": _sum([stored_keys(facts) for _, facts in known]),
         "seen": _averages([(facts, trial.duration_s) for trial, facts in known]),
+        **_sent_on({trial.drive: facts.drive for trial, facts in known if facts.drive is not None}),
         "kinds": {part: kind for _, facts in known for part in facts.seen if (kind := facts.kind_of(part)) is not None},
+    }
+
+
+def _sent_on(drives: Mapping[str, DriveRecord]) -> dict[str, Any]:
+    """What happened to the servers, of each drive once, whichever of its observations it is known of."""
+    found = [drive.redirections for drive in drives.values() if drive.redirections is not None]
+    counts = {"moved": sum(one.moved for one in found), "ask": sum(one.ask for one in found)}
+    addresses = (one.unknown_address for one in found if one.unknown_address is not None)
+    gaps = [gap for drive in drives.values() for gap in drive.failovers]
+    return {
+        "failovers_s": [None if gap.answered_s is None else gap.answered_s - gap.lost_s for gap in gaps],
+        "redirections": {kind: count for kind, count in counts.items() if count},
+        "unknown_nodes": list(dict.fromkeys(addresses)),
     }
 
 

@@ -7,11 +7,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from loadstone.analyse.bottleneck import bottleneck_of
+from loadstone.analyse.limiting.bottleneck import bottleneck_of
 from loadstone.analyse.machine_speed import machine_speed, slower_than_usual
 from loadstone.analyse.model import MachineSpeed, ResultTable, Row
+from loadstone.analyse.rows.at_once import at_once
+from loadstone.analyse.rows.fixed_rates import at_fixed_rates, own_load
+from loadstone.analyse.rows.merged_latencies import merged_latencies, saturates, unmeasurable
 from loadstone.analyse.server_side import server_side, users_of
-from loadstone.errors import DriveFailed
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.compare.round_figures import row_slices
 from loadstone.judge.compare.trend import rise_over, rise_within
@@ -25,7 +27,7 @@ from loadstone.judge.verdict import Bound
 from loadstone.message import Message, message
 from loadstone.plan.labels import condition_label
 from loadstone.plan.run_plan import WARM_BLOCK
-from loadstone.record.histogram import PER_MILLE, SAMPLES_BEYOND, measurable
+from loadstone.record.histogram import PER_MILLE
 from loadstone.record.reading import Run, mean_of
 from loadstone.record.trial import Quantiles, TrialRecord
 from loadstone.spec.experiment import Experiment, Published, Table
@@ -44,18 +46,20 @@ def make_tables(run: Run, trials: Sequence[TrialRecord]) -> list[ResultTable]:
     """Every table of which at least one row was planned. `trials` are judged.
 
     A row is over all trials of its condition, whatever group they were measured in; those that warm the
-    machine up stand in no table.
+    machine up stand in no table, and those at a fixed rate stand beside the row's own figures.
     """
     planned = {identity(line.condition) for line in run.plan.trials}
     by_condition: dict[str, list[TrialRecord]] = {}
-    for trial in trials:
+    for trial in own_load(run, trials):
         if trial.block != WARM_BLOCK:
             by_condition.setdefault(identity(trial.condition), []).append(trial)
     tables, usual = [], machine_speed(trials)
+    at_rates = at_fixed_rates(run, trials)
     for table in tables_of_mode(run):
         conditions = [c for c in _conditions(run.experiment, table) if identity(c) in planned]
         if conditions:
-            rows = [_row(run, table, c, by_condition.get(identity(c), []), usual) for c in conditions]
+            made = ((c, _row(run, table, c, by_condition.get(identity(c), []), usual)) for c in conditions)
+            rows = [row.model_copy(update={"at_rate": at_rates.get(identity(c))}) for c, row in made]
             vary = {name: list(levels) for name, levels in table.vary.items()}
             head = {"name": table.name, "title": table.title, "note": table.note, "columns": list(table.columns)}
             tables.append(ResultTable(**head, vary=vary, rows=rows))
@@ -92,10 +96,11 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         "published_columns": published_columns(run.experiment, condition),
     }
     bound = bound_over(used)
+    head["saturated"] = saturates(trials)
     head["reasons"] = _reasons(trials, bound)
     if not used or refusal_of(trials) is not None or is_too_far(bound):
         return _empty_row({**head, "bound": bound}, "invalid" if trials else "missing")
-    response, service, unread = _latencies(run, used)
+    response, service, unread = merged_latencies(run, used)
     goodput = _rate([trial.goodput_per_s for trial in used], used)
     throughput = _rate([trial.throughput_per_s for trial in used], used)
     interval = _around(goodput, rate_interval(used, "goodput_per_s"))
@@ -115,15 +120,22 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         pool_wait_ns=_pool_wait(used),
         errors=_errors(used),
         cpu_share=_cpu_share(used, elapsed_s),
-        unmeasurable=_unmeasurable(response, used),
+        unmeasurable=unmeasurable(response, used),
         blocks=len(used),
+        slices=_slices(used),
         goodput_interval=interval,
         throughput_interval=_around(throughput, rate_interval(used, "throughput_per_s")),
         bottleneck=bottleneck_of(used),
         users=users_of(used[0]) if run.plan.scale != 1 else None,
         bound=bound,
+        at_once=at_once(used),
         **server_side(used),
     )
+
+
+def _slices(used: Sequence[TrialRecord]) -> int:
+    found = row_slices(used, "goodput_per_s")
+    return 0 if found is None else len(found[0])
 
 
 def _verdict(
@@ -176,7 +188,7 @@ def rate_interval(trials: Sequence[TrialRecord], metric: Literal["goodput_per_s"
     if slices is None:
         return typical_interval([getattr(trial, metric) for trial in trials])
     try:
-        found = row_rate(*slices).goodput
+        found = row_rate(*slices)
     except ValueError:
         return None
     return None if found.low is None or found.high is None else (found.low, found.high)
@@ -205,16 +217,6 @@ def _reasons(trials: Sequence[TrialRecord], bound: Bound | None) -> list[Message
     if len(trials) == 1:
         return [check.reason for check in failed_checks(trials[0], without=without) if check.reason is not None]
     return counted_reasons(trials, without=without)
-
-
-def _latencies(run: Run, trials: list[TrialRecord]) -> tuple[Quantiles | None, Quantiles | None, list[Message]]:
-    """Response and service time of all trials together, from their merged histograms."""
-    if len(trials) == 1:
-        return trials[0].response_ns, trials[0].service_ns, []
-    try:
-        return run.response_ns(trials), run.service_ns(trials), []
-    except DriveFailed as error:
-        return None, None, [message("row.not_merged", error=str(error))]
 
 
 def _pool_wait(trials: Sequence[TrialRecord]) -> Quantiles:
@@ -254,21 +256,6 @@ def _cpu_share(trials: Sequence[TrialRecord], elapsed_s: float) -> dict[str, flo
     if not elapsed_s:
         return {}
     return {part: round(sum(trial.cpu_s[part] for trial in trials) / elapsed_s, 6) for part in sorted(parts)}
-
-
-def _unmeasurable(response: Quantiles | None, trials: Sequence[TrialRecord]) -> dict[str, Message]:
-    """Quantiles that the data do not support, each with the reason."""
-    operations = sum(trial.counts.offered for trial in trials)
-    reasons: dict[str, Message] = {}
-    for name, per_mille in PER_MILLE.items():
-        if response is None or getattr(response, name) is not None:
-            continue
-        if measurable(per_mille, operations):
-            reasons[name] = message("quantile_failed")
-        else:
-            needed = SAMPLES_BEYOND * 1000 // (1000 - per_mille)
-            reasons[name] = message("quantile_needs", quantile=name, needed=needed, operations=operations)
-    return reasons
 
 
 def published_figure(experiment: Experiment, condition: Condition) -> float | None:

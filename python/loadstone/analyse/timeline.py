@@ -17,14 +17,24 @@ _SHARE = "cpu_share"
 
 def make_timeline(run: Run, trials: Iterable[TrialRecord], points_max: int = POINTS_MAX) -> list[TimelinePoint]:
     """Points in the order of time. Where there are too many, neighbours of one trial and phase are put together."""
-    points = [point for trial in trials for point in _of_trial(run, trial)]
+    trials = list(trials)
+    blocks: dict[object, Sequence[Sample]] = {}
+    for trial in trials:
+        if samples := run.samples.get(trial.trial):
+            blocks.setdefault(_block(trial), samples)
+    points = [point for trial in trials for point in _of_trial(run, trial, blocks.get(_block(trial), ()))]
     points.sort(key=lambda point: point.unix_s)
     step = ceil(len(points) / points_max)
     return points if step <= 1 else _together(points, step)
 
 
-def _of_trial(run: Run, trial: TrialRecord) -> Iterator[TimelinePoint]:
-    shares = [sample for sample in run.samples.get(trial.trial, ()) if sample.metric == _SHARE]
+def _block(trial: TrialRecord) -> object:
+    """What a trial has samples in common with, where they are of parts that its whole block shares."""
+    return trial.group, trial.stage, trial.block
+
+
+def _of_trial(run: Run, trial: TrialRecord, of_block: Sequence[Sample]) -> Iterator[TimelinePoint]:
+    shares = [sample for sample in run.samples.get(trial.trial, of_block) if sample.metric == _SHARE]
     lines = sorted(run.intervals.get(trial.trial, ()), key=lambda line: line.index)
     for _, group in groupby(lines, key=lambda line: line.index):
         operations = list(group)

@@ -35,6 +35,10 @@ class Budget:
         self._ending_s = ending_s
         self._earlier_s = lasted_s(earlier)
 
+    def keep(self, ending_s: float) -> None:
+        """So many seconds are kept from now on for what comes after the trials."""
+        self._ending_s = ending_s
+
     def elapsed_s(self) -> float:
         """Seconds since the run began, all sessions together."""
         return self._earlier_s + self._clock() - self._began_s

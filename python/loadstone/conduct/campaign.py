@@ -1,23 +1,35 @@
 """The campaign: which trial comes next, and when a comparison ends.
 
 The table's group first, one block of it, as far as there is time beside the first looks. Then the comparisons in
-rounds, each group up to its next look, until all are decided or the budget is spent; after the first round the
-other blocks of the table. Ends are decided by looks and by the clock, never by a trial's figures.
+rounds, each group up to its next look, until all are decided or the budget is spent; after the first round rows of
+tables at a fixed rate, and the other blocks of the table. Ends are decided by looks and by the clock, never by a
+trial's figures. A look that finds that something reaches from one slice into the next gives no verdict: its group goes
+on with its next stage (`plan.run_plan.Stage`), from the beginning, if that one's first look fits into what is left of
+the budget.
 """
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
+from loadstone.conduct.at_rate import AtRateBlock, FixedRates
 from loadstone.conduct.budget import Budget
 from loadstone.conduct.display import CampaignProgress
+from loadstone.conduct.equal_rate import at_equal_rate
 from loadstone.conduct.passes import Passes
 from loadstone.conduct.rounds import RoundsBlock
-from loadstone.conduct.table_trials import TableTrials
+from loadstone.conduct.shown_interval import show_interval
+from loadstone.conduct.tables.table_decks import TableDecks
+from loadstone.conduct.tables.table_trials import TableTrials
+from loadstone.conduct.tables.trial_tables import TrialTables
+from loadstone.conduct.warm_rounds import WarmRounds
 from loadstone.drive.driver import OnInterval
 from loadstone.drive.outcome import Interval
-from loadstone.judge.compare.sides import pair_names
+from loadstone.drive.rounds import OnIntervalOf
+from loadstone.figures import slice_text
+from loadstone.judge.compare.sides import names_shown
 from loadstone.judge.validity.checks import forbidding
 from loadstone.judge.validity.reasons import failed_checks
 from loadstone.judge.verdict import Verdict
@@ -27,9 +39,19 @@ from loadstone.plan.design.order import round_orders
 from loadstone.plan.labels import label_of
 from loadstone.plan.looks import keeps_last, looks_left
 from loadstone.plan.rounds import Rounds
-from loadstone.plan.run_plan import WARM_BLOCK, Group, PlannedTrial, RunPlan, first_looks_s, preparation
+from loadstone.plan.run_plan import (
+    WARM_BLOCK,
+    Group,
+    PlannedTrial,
+    RunPlan,
+    Stage,
+    first_looks_s,
+    in_tables,
+    preparation,
+)
+from loadstone.plan.workload.trial_plans import in_slices
 from loadstone.record.folder import RunFolder
-from loadstone.record.look import Look, LookVerdict, Reason
+from loadstone.record.look import Look, LookVerdict, Reason, carried_on
 from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import identity
@@ -39,7 +61,7 @@ class TrialRunner(Protocol):
     """What runs a trial and records it; see `conductor.Conductor`."""
 
     def run(self, planned: PlannedTrial, on_interval: OnInterval) -> TrialRecord: ...
-    def run_rounds(self, block: RoundsBlock, on_interval: OnInterval) -> list[TrialRecord]: ...
+    def run_rounds(self, block: RoundsBlock, on_interval: OnIntervalOf) -> list[TrialRecord]: ...
 
 
 class LookOutcome(Protocol):
@@ -56,6 +78,10 @@ class LookOutcome(Protocol):
     @property
     def forecast(self) -> Message | None:
         """What the next look would show, by the blocks measured so far; None where that is not known."""
+
+    @property
+    def carried(self) -> Message | None:
+        """What reached from one slice into the next, where that leaves no verdict; None where nothing did."""
 
 
 class LookAt(Protocol):
@@ -84,21 +110,30 @@ class Campaign:
     unix_s: Callable[[], float] = steady_clock.unix_s
     began_s: float | None = None
     """When the command began, by `clock`; None: now."""
-    _looks: dict[str, Look] = field(init=False, default_factory=dict)
-    """The newest look of each group."""
-    _taken: dict[str, list[int]] = field(init=False, default_factory=dict)
-    """At how many blocks each group was looked at, by all sessions of the run."""
+    _looks: dict[tuple[str, int], Look] = field(init=False, default_factory=dict)
+    """The newest look of each stage of each group."""
+    _taken: dict[tuple[str, int], list[int]] = field(init=False, default_factory=dict)
+    """At how many blocks each of them was looked at, by all sessions of the run."""
 
     def __post_init__(self) -> None:
         earlier = self.folder.earlier_trials
         ending_s = self.run_plan.ending_s()
         self._budget = Budget(self.run_plan.budget_s, earlier, self.clock, began_s=self.began_s, ending_s=ending_s)
+        self._warm_rounds = WarmRounds()
         self._prepared: set[str] = set()
         """What was started, warmed up and written for the trials so far, see `RunPlan.preparation`."""
         for look in self.folder.earlier_looks:
             self._note_look(look)
-        self._tables = [TableTrials(*self._of(group)) for group in self.run_plan.groups if not group.pairs]
-        self._comparisons = [Passes(*self._of(group)) for group in self.run_plan.groups if group.pairs]
+        newest = [self._newest_stage(group) for group in self.run_plan.groups]
+        tables = [stage for stage in newest if in_tables(stage.group.name)]
+        decks = [Passes(*self._of(stage)) for stage in tables if stage.group.rounds is not None]
+        self._decks = TableDecks(decks, self)
+        whole = [TableTrials(*self._of(stage)) for stage in tables if stage.group.rounds is None]
+        self._tables = TrialTables(whole, self)
+        self._comparisons = [Passes(*self._of(stage)) for stage in newest if stage.group.pairs]
+        self._fixed_rates = FixedRates(self.run_plan.at_rate)
+        self._newest = {trial.trial: trial for trial in earlier}
+        """Of each trial the record that counts."""
 
     def run(self) -> None:
         """Measure what is not measured yet.
@@ -108,88 +143,129 @@ class Campaign:
         """
         self.progress.start()
         try:
-            for table in self._tables:
-                self._begin_table(table)
+            self._decks.begin(self._first_looks_s(), self._tables.first_trials_s())
+            self._tables.begin(self._first_looks_s)
             running = [passes for passes in self._comparisons if self._goes_on(passes)]
             if running:
                 running = self._round(running)
-            for table in self._tables:
-                self._finish_table(table)
+            self._measure_at_rates(whole_budget=False)
+            self._decks.finish()
+            self._tables.finish()
+            while running:
+                running = self._round(running)
+            self._measure_at_rates(whole_budget=True)
+        finally:
+            self.progress.stop()
+
+    def use_time_left(self) -> None:
+        """Go on with the comparisons that ran out of time, where what came after them left some of its own.
+
+        Raises:
+            LoadstoneError: as `run`.
+        """
+        self._budget.keep(self.run_plan.report_s())
+        self._prepared.clear()  # others may have taken the places of what was started
+        running = [passes for passes in self._comparisons if self._ran_out_of_time(passes) and self._goes_on(passes)]
+        if not running:
+            return
+        self.progress.start()
+        try:
             while running:
                 running = self._round(running)
         finally:
             self.progress.stop()
 
-    def _of(self, group: Group) -> tuple[Group, list[PlannedTrial], list[TrialRecord]]:
+    def _ran_out_of_time(self, passes: Passes) -> bool:
+        look = self._look(passes.group)
+        return look is not None and look.reason == "out of budget"
+
+    def _newest_stage(self, group: Group) -> Stage:
+        """The stage that a group has come to."""
+        before = None
+        for stage in self.run_plan.stages(group.name):
+            look = self._look(stage.group)
+            if look is None or look.reason != "carry-over":
+                break
+            before = look
+        return replace(stage, group=replace(stage.group, carried_before=carried_on(before)))
+
+    def _of(self, stage: Stage) -> tuple[Group, Sequence[PlannedTrial], list[TrialRecord]]:
         """A group, its planned trials, and every attempt at them that was finished before."""
-        planned = [trial for trial in self.run_plan.trials if trial.group == group.name]
-        names = {trial.name for trial in planned}
-        return group, planned, [trial for trial in self.folder.earlier_trials if trial.trial in names]
+        names = {trial.name for trial in stage.trials}
+        return stage.group, stage.trials, [trial for trial in self.folder.earlier_trials if trial.trial in names]
 
-    # The table
+    # Tables
 
-    def _begin_table(self, table: TableTrials) -> None:
-        """The first block of a table, as far as there is time for it; a table of one block is done with it."""
-        if self._table_ended(table):
-            return
-        if not self._measure_first_block(table, first_looks_s(self._first_looks(), self._budget.left_s())):
-            return
-        if len(table.blocks) == 1:
-            self._add_look(table.group, table.complete, [], stop=True, reason="last look")
+    def measure(self, deck: Passes, block: int, rounds: Rounds | None) -> None:
+        """See `table_decks.DeckSteps`."""
+        self._measure_block(deck, block, deck.group.looks[-1], rounds)
 
-    def _finish_table(self, table: TableTrials) -> None:
-        """The other blocks, as far as the budget goes. Every comparison had its first look before."""
-        if self._table_ended(table):
-            return
-        whole = self._measure_first_block(table, 0.0) and self._measure_other_blocks(table)
-        reason: Reason = "last look" if whole else "out of budget"
-        self._add_look(table.group, table.complete, [], stop=True, reason=reason)
-
-    def _measure_first_block(self, table: TableTrials, kept_s: float) -> bool:
-        """Trial by trial as long as `kept_s` are left after it; whether the block is whole."""
-        for planned in table.pending(table.blocks[0]):
-            if not self._fits(table.trial_s() + kept_s, [planned]):
-                return False
-            self._table_trial(table, planned)
-        return True
-
-    def _measure_other_blocks(self, table: TableTrials) -> bool:
-        """Block by block as long as there is time for a whole one; whether all are measured."""
-        for block in table.blocks[1:]:
-            pending = table.pending(block)
-            if pending and not self._fits(table.block_s(), pending):
-                return False
-            for planned in pending:
-                self._table_trial(table, planned)
-        return True
-
-    def _first_looks(self) -> list[float]:
-        """Seconds up to the first look of each comparison that had none."""
-        return [
-            passes.seconds_to(passes.group.looks[0])
-            for passes in self._comparisons
-            if passes.group.name not in self._looks
-        ]
-
-    def _table_ended(self, table: TableTrials) -> bool:
-        """Whether nothing more is to be measured of it: what a budget ended goes on where there is time for it now."""
-        look = self._looks.get(table.group.name)
-        if look is None or not look.stop:
-            return False
-        first = table.pending(table.blocks[0])
-        return look.reason != "out of budget" or not self._fits(table.trial_s() if first else table.block_s())
-
-    def _table_trial(self, table: TableTrials, planned: PlannedTrial) -> None:
+    def measure_trial(self, table: TableTrials, planned: PlannedTrial) -> None:
+        """See `trial_tables.TrialSteps`."""
         record = self._trial(planned, f"trial {table.number(planned)} of {table.planned}")
         table.add(record)
+        self._newest[record.trial] = record
         self.progress.finished(record.verdict, _reasons(record))
+
+    def left_s(self) -> float:
+        """See `table_decks.DeckSteps`."""
+        return self._budget.left_s()
+
+    def fits(self, seconds: float, planned: Sequence[PlannedTrial] = ()) -> bool:
+        """Whether there is time for trials of so many seconds, with what must start for `planned`."""
+        needed = {name: cost_s for trial in planned for name, cost_s in preparation(trial).items()}
+        starts_s = sum(cost_s for name, cost_s in needed.items() if name not in self._prepared)
+        return seconds + starts_s <= self._budget.left_s()
+
+    def end(self, table: Passes | TableTrials, reason: Reason) -> None:
+        """Nothing more is measured of it."""
+        self._add_look(table.group, table.complete, [], stop=True, reason=reason)
+
+    def look(self, table: Passes | TableTrials) -> Look | None:
+        """How it ended, if it did."""
+        return self._look(table.group)
+
+    def _first_looks_s(self) -> float:
+        """What is kept for the first look of each comparison that had none, and for fixed rates then."""
+        looks_s = [
+            passes.seconds_to(passes.group.looks[0]) for passes in self._comparisons if self._look(passes.group) is None
+        ]
+        return first_looks_s([*looks_s, self.run_plan.at_rate_s()], self._budget.left_s())
+
+    # At a fixed rate
+
+    def _measure_at_rates(self, *, whole_budget: bool) -> None:
+        """Rows of tables at a fixed rate that have none yet, in their share of the budget or in all that is left."""
+        share_s = self.run_plan.at_rate_s()
+        ends_s = self.clock() + share_s
+        while (room_s := share_s if whole_budget else ends_s - self.clock()) > 0:
+            blocks = self._fixed_rates.blocks(self._newest, min(room_s, self._budget.left_s()))
+            fitting = next((one for one in blocks if self.fits(one.expected_s, one.trials)), None)
+            if fitting is None:
+                return
+            began_s = self.clock()
+            self._measure_at_rate(fitting)
+            self._fixed_rates.took(fitting, self.clock() - began_s)
+
+    def _measure_at_rate(self, block: AtRateBlock) -> None:
+        rates = "at a fixed rate"
+        if block.rounds is None:
+            records: Iterable[TrialRecord] = (self._trial(planned, rates) for planned in block.trials)
+        else:
+            self._announce(block.trials, f"{len(block.trials)} conditions", rates)
+            show = partial(self._show_of, block.trials)
+            records = self.conductor.run_rounds(block.in_rounds(self.run_plan.seed), show)
+        for record in records:
+            self._newest[record.trial] = record
+            self.progress.finished(record.verdict, _reasons(record), in_block=True)
+        self.progress.block(rates)
 
     # The comparisons
 
     def _round(self, running: list[Passes]) -> list[Passes]:
         """Each of them up to its next look; those that go on."""
         self._report_decided()
-        return [passes for passes in running if self._to_next_look(passes)]
+        return [following for passes in running if (following := self._to_next_look(passes)) is not None]
 
     def _goes_on(self, passes: Passes) -> bool:
         """Whether a group is to be measured: ended ones are not, unless only time was missing that there is now.
@@ -197,29 +273,30 @@ class Campaign:
         A fixed design has had its only look; and what could not be decided within the budget may be with a larger one.
         Nothing is looked at more often than its level allows for, however often the run is gone on with.
         """
-        look = self._looks.get(passes.group.name)
+        look = self._look(passes.group)
         if look is None:
-            return True
+            begun = passes.group.stage == 0 or passes.begun
+            return begun or self.fits(passes.seconds_to(passes.group.looks[0]))
         if not self._looks_left(passes.group):
             return False
         if not look.stop:
             return True
-        if passes.complete >= passes.group.looks[-1] or not self._fits(passes.next_s()):
+        if passes.complete >= passes.group.looks[-1] or not self.fits(passes.next_s()):
             return False
         if look.reason == "out of budget":
             return True
         return self.folder.more_time and any(one.kind == "not_decidable" for one in look.verdicts)
 
-    def _to_next_look(self, passes: Passes) -> bool:
-        """Measure a group up to its next look, or as far as the budget goes, and look; whether it goes on."""
+    def _to_next_look(self, passes: Passes) -> Passes | None:
+        """Measure a group up to its next look, or as far as the budget goes, and look; what it goes on with."""
         group = passes.group
         left = self._looks_left(group)
         in_time = self._measure_blocks(passes, left[0])
         blocks = passes.complete
-        earlier = self._looks.get(group.name)
+        earlier = self._look(group)
         if not in_time and earlier is not None and keeps_last(group.looks, left, blocks):
             self._add_look(group, earlier.blocks, earlier.verdicts, stop=True, reason="out of budget")
-            return False
+            return None
         outcome = self.look_at(
             group,
             self.experiment,
@@ -228,17 +305,27 @@ class Campaign:
         )
         reason = _reason(outcome, in_time=in_time, last=blocks >= left[-1])
         verdicts = [one.of_look() for one in outcome.verdicts]
-        self._add_look(group, blocks, verdicts, stop=reason != "go on", reason=reason)
+        stop = reason != "go on"
+        self._add_look(group, blocks, verdicts, stop=stop, reason=reason, carried=outcome.carried)
         self._report_decided()
-        names = pair_names(self.experiment, group.name, group.pairs)
-        self.progress.look(group.name, group.replicates(blocks), reason, outcome.verdicts, names)
+        if outcome.carried is not None and (longer := self._lengthened(passes)) is not None:
+            self.progress.lengthened(group.name, longer.group.rounds, outcome.carried)
+            return longer
+        names = names_shown(self.experiment, group)
+        self.progress.look(group.name, group.replicates(blocks), reason, outcome.verdicts[: len(names)], names)
         if reason == "go on" and outcome.forecast is not None:
             self.progress.forecast(group.name, outcome.forecast)
-        return reason == "go on"
+        return None if stop else passes
+
+    def _lengthened(self, passes: Passes) -> Passes | None:
+        """The group's next stage takes its place; None where there is no time for its first look."""
+        longer = Passes(*self._of(self._newest_stage(passes.group)))
+        self._comparisons[self._comparisons.index(passes)] = longer
+        return longer if self._goes_on(longer) else None
 
     def _looks_left(self, group: Group) -> tuple[int, ...]:
         planned = group.looks if group.sequential else group.looks[-1:]
-        return looks_left(planned, self._taken.get(group.name, ()), group.blocks_min)
+        return looks_left(planned, self._taken.get((group.name, group.stage), ()), group.blocks_min)
 
     def _measure_blocks(self, passes: Passes, target: int) -> bool:
         """Measure blocks until there are `target`; False if the budget ends before."""
@@ -247,44 +334,60 @@ class Campaign:
             self.progress.detail(
                 f"block {given_up} of {passes.group.name} is measured again: it was interrupted for too long"
             )
-        if not passes.warm:
-            if not self._fits(passes.seconds_to(1), passes.pending(WARM_BLOCK)):
+        while self._warm_rounds.required(passes):
+            again_s = passes.group.seconds([WARM_BLOCK]) if passes.warm else 0.0
+            if not self.fits(again_s + passes.seconds_to(1), passes.pending(WARM_BLOCK)):
+                if passes.warm:
+                    break
                 return False
             self._measure_block(passes, WARM_BLOCK, target)
+            self._warm_rounds.add(passes.group, passes.upto(WARM_BLOCK))
         while passes.complete < target:
-            if not self._fits(passes.next_s()):
+            if not self.fits(passes.next_s()):
                 return False
             self._measure_block(passes, passes.complete + 1, target)
         return True
 
-    def _measure_block(self, passes: Passes, block: int, target: int) -> None:
-        """What is left of one block."""
-        name = passes.group.name
-        if passes.group.rounds is not None:
-            place = _place_of_rounds(passes.group.rounds, name, block)
-            records = self._rounds(passes, passes.group.rounds, block, place)
+    def _measure_block(self, passes: Passes, block: int, target: int, shortened: Rounds | None = None) -> None:
+        """What is left of one block; in the group's rounds or in these."""
+        name, rounds = passes.group.name, shortened or passes.group.rounds
+        if rounds is not None:
+            place = _place_of_rounds(passes.group, rounds, block)
+            records = self._rounds(passes, rounds, block, place)
         else:
             place = f"{name}: warm-up block" if block == WARM_BLOCK else f"{name}: block {block}, look at {target}"
-            records = (self._trial(planned, place) for planned in passes.pending(block))
+            pending = at_equal_rate(passes.group, passes.pending(block), passes.upto(WARM_BLOCK))
+            records = (self._trial(planned, place) for planned in pending)
         for record in records:
             passes.add(record)
+            self._newest[record.trial] = record
             if block != WARM_BLOCK:
                 self.progress.finished(record.verdict, _reasons(record), in_block=True)
         self.progress.block(place)
 
     def _rounds(self, passes: Passes, rounds: Rounds, block: int, place: str) -> Iterable[TrialRecord]:
         """A block of rounds, whole: what an interruption left of it does not count."""
-        trials, group = passes.begin_whole(block), passes.group
-        self.progress.left(*self._left())
-        self.progress.trial(f"{group.name} b{block:02d}", group.name, place)
-        for planned in trials:
-            self._prepared |= preparation(planned).keys()
+        group = passes.group
+        trials = at_equal_rate(group, passes.begin_whole(block), passes.upto(WARM_BLOCK))
+        if rounds != group.rounds:
+            trials = tuple(replace(one, plan=in_slices(one.plan, rounds, block, one.plan.interval_s)) for one in trials)
+        self._announce(trials, group.name, place)
         places = {identity(planned.condition): number for number, planned in enumerate(trials)}
         orders = round_orders(group, self.run_plan.seed, block, rounds.of(block))
         numbered = tuple(tuple(places[identity(condition)] for condition in order) for order in orders)
-        return self.conductor.run_rounds(RoundsBlock(trials, numbered, rounds), self._show)
+        of_all = partial(self._show_of, trials)
+        of_table = partial(self._show_round, group.name, rounds.of(block), trials)
+        show = of_table if in_tables(group.name) else of_all
+        return self.conductor.run_rounds(RoundsBlock(trials, numbered, rounds), show)
 
-    # Both
+    # All of them
+
+    def _announce(self, trials: Sequence[PlannedTrial], label: str, place: str) -> None:
+        """Trials that are measured in rounds begin."""
+        self.progress.left(*self._left())
+        self.progress.trial(f"{trials[0].group} b{trials[0].block:02d}", label, place)
+        for planned in trials:
+            self._prepared |= preparation(planned).keys()
 
     def _trial(self, planned: PlannedTrial, place: str) -> TrialRecord:
         self.progress.left(*self._left())
@@ -293,57 +396,74 @@ class Campaign:
         return self.conductor.run(planned, self._show)
 
     def _show(self, interval: Interval) -> None:
-        done = sum(operation.ok for operation in interval.operations.values())
-        p99_ns = max((operation.response_ns.p99 for operation in interval.operations.values()), default=0)
-        if interval.duration_s > 0:
-            self.progress.live(done / interval.duration_s, p99_ns or None, interval.phase)
+        show_interval(self.progress, interval)
 
-    def _fits(self, seconds: float, planned: Sequence[PlannedTrial] = ()) -> bool:
-        """Whether there is time for trials of so many seconds, with what must start for `planned`."""
-        needed = {name: cost_s for trial in planned for name, cost_s in preparation(trial).items()}
-        starts_s = sum(cost_s for name, cost_s in needed.items() if name not in self._prepared)
-        return seconds + starts_s <= self._budget.left_s()
+    def _show_of(self, trials: Sequence[PlannedTrial], place: int, interval: Interval) -> None:
+        show_interval(self.progress, interval, label_of(self.experiment, trials[place].condition))
+
+    def _show_round(
+        self, name: str, rounds: int, trials: Sequence[PlannedTrial], place: int, interval: Interval
+    ) -> None:
+        if interval.last_round is not None:
+            self.progress.place(f"{name}: round {interval.last_round + 1} of {rounds}")
+        self._show_of(trials, place, interval)
 
     def _left(self) -> tuple[float, bool]:
         """Seconds that the run still takes, and whether it may well take less."""
-        tables_s = sum(table.left_s() for table in self._tables)
+        tables_s = self._tables.left_s() + self._decks.left_s()
         running = [passes for passes in self._comparisons if self._goes_on(passes)]
         most_s = tables_s + sum(passes.seconds_to(passes.group.looks[-1]) for passes in running)
         return min(most_s, max(tables_s, self._budget.left_s())), bool(running)
 
     def _report_decided(self) -> None:
-        ended = [look for passes in self._comparisons if (look := self._looks.get(passes.group.name)) and look.stop]
+        ended = [look for passes in self._comparisons if (look := self._look(passes.group)) and look.stop]
         decided = sum(look.reason == "decided" for look in ended)
         self.progress.decided(decided, len(self._comparisons))
 
     def _add_look(
-        self, group: Group, blocks: int, verdicts: Sequence[LookVerdict], *, stop: bool, reason: Reason
+        self,
+        group: Group,
+        blocks: int,
+        verdicts: Sequence[LookVerdict],
+        *,
+        stop: bool,
+        reason: Reason,
+        carried: Message | None = None,
     ) -> None:
         look = Look(
             group=group.name,
+            stage=group.stage,
             blocks=blocks,
             unix_s=round(self.unix_s(), 3),
             elapsed_s=round(self._budget.elapsed_s(), 3),
             verdicts=list(verdicts),
             stop=stop,
             reason=reason,
+            carried=carried,
         )
         self.folder.add_look(look)
         self._note_look(look)
 
     def _note_look(self, look: Look) -> None:
-        self._looks[look.group] = look
-        self._taken.setdefault(look.group, []).append(look.blocks)
+        self._looks[look.group, look.stage] = look
+        self._taken.setdefault((look.group, look.stage), []).append(look.blocks)
+
+    def _look(self, group: Group) -> Look | None:
+        """The newest look of this stage of a group."""
+        return self._looks.get((group.name, group.stage))
 
 
-def _place_of_rounds(rounds: Rounds, name: str, block: int) -> str:
+def _place_of_rounds(group: Group, rounds: Rounds, block: int) -> str:
+    slices = f", slices of {slice_text(rounds.slice_s)}" if group.stage else ""
     if block == WARM_BLOCK:
-        return f"{name}: warm-up rounds"
-    return f"{name}: rounds {rounds.upto(block - 1) + 1} to {rounds.upto(block)}"
+        return f"{group.name}: warm-up rounds{slices}"
+    return f"{group.name}: rounds {rounds.upto(block - 1) + 1} to {rounds.upto(block)}{slices}"
 
 
 def _reason(outcome: LookOutcome, *, in_time: bool, last: bool) -> Reason:
     """Why a group ends at a look, or that it goes on. What is INVALID with too few blocks may go on with more time."""
+    if outcome.carried is not None:
+        return "carry-over"
     invalid = any(one.kind == "invalid" for one in outcome.verdicts)
     if outcome.decided and (in_time or not invalid):
         return "decided"

@@ -5,15 +5,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
-from loadstone.conduct.failures import explained
+from loadstone.conduct.failures import explained, explained_by_any
 from loadstone.conduct.measurement import Measurement, PreparedTrial
 from loadstone.conduct.preload import preload
 from loadstone.conduct.rounds import RoundsBlock, observe_block, prepared_block
 from loadstone.conduct.starts import prepare_again
+from loadstone.conduct.turns import warm_up_each
 from loadstone.conduct.warm_up import warm_up
 from loadstone.deploy.deployed import Ready
 from loadstone.drive.driver import OnInterval
 from loadstone.drive.outcome import Interval
+from loadstone.drive.rounds import OnIntervalOf
 from loadstone.errors import DriveFailed, OutOfRoom, ServerGone, UserError
 from loadstone.judge.validity.trial_verdict import judge_trial
 from loadstone.machine import steady_clock
@@ -71,15 +73,17 @@ class Conductor:
         _require_undisturbed([written], [prepared])
         return written
 
-    def run_rounds(self, block: RoundsBlock, on_interval: OnInterval) -> list[TrialRecord]:
+    def run_rounds(self, block: RoundsBlock, on_interval: OnIntervalOf) -> list[TrialRecord]:
         """Run the trials of one block in rounds and record them in their order, whatever became of them.
+
+        `on_interval` gets the number of the interval's trial within the block, too.
 
         Raises:
             Interrupted, ServerGone, OutOfRoom, UserError: as `run`.
         """
         writers, started_unix_ns = [self.folder.begin_trial(one.name) for one in block.trials], steady_clock.unix_ns()
         try:
-            ready = self._all_ready(block.trials)
+            ready = self._all_ready(block)
         except (UserError, OutOfRoom) as error:
             failed = [failed_trial_record(one, one.plan, str(error), started_unix_ns) for one in block.trials]
             written = self._all_written(writers, failed)
@@ -96,9 +100,10 @@ class Conductor:
         """What the trial needs, running. Raises UserError, at once where it could not be started before."""
         return self._started([planned], lambda: self.measurement.parts.need(planned))
 
-    def _all_ready(self, planned: Sequence[PlannedTrial]) -> list[Ready]:
-        """What these trials need, all of it running. Raises as `_ready`."""
-        return self._started(planned, lambda: self.measurement.parts.need_all(planned))
+    def _all_ready(self, block: RoundsBlock) -> list[Ready]:
+        """What the trials of a block need, all of it running. Raises as `_ready`."""
+        restarted = block.rounds.processes == "restarted"
+        return self._started(block.trials, lambda: self.measurement.parts.need_all(block.trials, restarted=restarted))
 
     def _started(self, planned: Sequence[PlannedTrial], start: Callable[[], Started]) -> Started:
         kind = repr([(one.servers, one.subjects) for one in planned])
@@ -144,23 +149,27 @@ class Conductor:
         block: RoundsBlock,
         prepared: Sequence[PreparedTrial],
         writers: Sequence[TrialWriter],
-        on_interval: OnInterval,
+        on_interval: OnIntervalOf,
         started_unix_ns: int,
     ) -> list[TrialRecord]:
         def take(place: int, interval: Interval) -> None:
             writers[place].add_interval(interval)
-            on_interval(interval)
+            on_interval(place, interval)
 
         try:
+            warm_up_each(self.measurement, prepared)
             with prepared[0].room:
                 observed = observe_block(self.measurement, block, prepared, take)
         except (DriveFailed, ServerGone) as error:
-            first = prepared[0]
-            why = first.room.reason or explained(str(error), first.ready, first.oom_before)
+            parts = ((one.ready, one.oom_before) for one in prepared)
+            why = prepared[0].room.reason or explained_by_any(str(error), parts)
             return [failed_trial_record(one.planned, one.plan, why, started_unix_ns) for one in prepared]
-        records = []
+        records, written = [], set[int]()
         for one, observation, writer in zip(prepared, observed, writers, strict=True):
-            writer.add_samples(observation.drive.samples)
+            samples = observation.drive.samples
+            if id(samples) not in written:  # those of shared parts stand once, with the first that has them
+                written.add(id(samples))
+                writer.add_samples(samples)
             with_ceiling = replace(observation, ceiling=self._ceiling(one, observation.drive))
             records.append(make_trial_record(one.planned, with_ceiling))
         return records
@@ -169,6 +178,8 @@ class Conductor:
         """What the driver can do with this kind of load; None if the drive did not end in order."""
         record = drive.record
         if prepared.room.reason or self.measurement.stopping.is_set() or record.stopped:
+            return None
+        if record.program is not None:  # the ceiling is the native engine's
             return None
         replies = max(1, record.total.ok + sum(record.total.errors.values()))
         return self.ceiling.measure(drive.plan, record.bytes_received / replies)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from loadstone import registry
+from loadstone.conduct.clients.drivers_of_run import Drivers
 from loadstone.conduct.display import Live, NoLive, Progress
 from loadstone.conduct.memory_ends import OomKills, count_oom_kills
 from loadstone.conduct.ready_parts import failure, targets_of, watch_of
@@ -29,6 +30,9 @@ from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import Ceiling
 from loadstone.record.observation import Drive, Observation, measure_phase
+
+FAILOVER_S = 120.0
+"""For how long no server may answer where Sentinel is to find another primary: its own default is 30 s and more."""
 
 
 @dataclass
@@ -54,13 +58,18 @@ class Measurement:
     """The steps, for the parts and the driver of one run."""
 
     parts: Parts
-    driver: Driver
+    drivers: Drivers
     placement: Placement
     stopping: threading.Event
     """Set when the user requested a stop: what is being measured is not recorded."""
     progress: Progress
     live: Live = field(default_factory=NoLive)
     monitors: Callable[[Watch], Sequence[Monitor]] = registry.monitors
+
+    @property
+    def driver(self) -> Driver:
+        """The native engine, which also stores the data and warms subjects up."""
+        return self.drivers.native
 
     @property
     def cpus(self) -> tuple[int, ...]:
@@ -82,8 +91,8 @@ class Measurement:
         Raises:
             UserError: the target is no part, or what is to be made on a server that is not ours cannot be noted.
         """
-        room = room or RoomWatch(ready.servers.values(), self.driver.stop)
-        plan = on_endpoints(planned.plan, ready, planned.target)
+        room = room or RoomWatch(ready.servers.values(), self.drivers.stop)
+        plan = self.drivers.share(planned.driver, on_endpoints(planned.plan, ready, planned.target))
         prepared = PreparedTrial(planned, plan, ready, room, count_oom_kills(ready))
         for one in targets_of(ready, planned.target).values():
             one.traces.note(*keys_of(plan))
@@ -122,10 +131,11 @@ class Measurement:
             samples.extend(observed)
             self.live.sample(observed)
 
-        watched = self.monitors(watch_of(prepared.ready, self.cpus)) if monitored else ()
+        watch = watch_of(prepared.ready, self.cpus, driving=self.drivers.pids)
+        watched = self.monitors(watch) if monitored else ()
         with Sampler(watched, deliver) as sampler:
             sampler.now()
-            record = self.driver.drive(prepared.plan, take)
+            record = self.drivers.of(prepared.planned.driver).drive(prepared.plan, take)
         prepared.offered = record.total.offered
         prepared.room.end()
         return Drive(prepared.planned.name, prepared.plan, record, intervals, samples)
@@ -151,6 +161,9 @@ class Measurement:
 def on_endpoints(plan: Plan, ready: Ready, target: str | None) -> Plan:
     """The plan on the endpoints of its target. Each node of a cluster has a pool of the planned size, as in clients."""
     endpoints = ready.endpoints(target)
+    if not all(endpoint.in_service for endpoint in endpoints):  # a failover takes long, and no server answers meanwhile
+        timeouts = plan.timeouts.model_copy(update={"gone_s": max(plan.timeouts.gone_s, FAILOVER_S)})
+        return plan.model_copy(update={"endpoints": endpoints, "timeouts": timeouts})
     if not any(endpoint.slots for endpoint in endpoints):
         return plan.model_copy(update={"endpoints": endpoints})
     pool = plan.pool.model_copy(update={"connections": plan.pool.connections * len(endpoints)})

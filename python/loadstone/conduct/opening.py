@@ -13,9 +13,10 @@ from typing import Any
 
 from loadstone import registry
 from loadstone.conduct.ceiling import CeilingGauge
+from loadstone.conduct.clients.drivers_of_run import Drivers, add_programs
 from loadstone.conduct.conductor import Conductor, Gauge
 from loadstone.conduct.crash.crashes import Crashes
-from loadstone.conduct.display import Live, NoLive, Progress
+from loadstone.conduct.display import LiveAt, Progress
 from loadstone.conduct.gates.machine_lock import OtherRun, measuring
 from loadstone.conduct.gates.preflight import start_parts
 from loadstone.conduct.measurement import Measurement
@@ -77,27 +78,37 @@ def opened(
         UserError: a part cannot be started, or the folder to go on with is another run's.
         ServerGone: a server that is not ours does not answer.
     """
-    driver, stopping = seams.driver(), threading.Event()
+    drivers, stopping = Drivers(seams.driver()), threading.Event()
     with ExitStack() as held:
         live = held.enter_context(LiveExporter(options.prometheus)) if options.prometheus is not None else None
-        held.enter_context(_interruptible(driver, stopping))
+        held.enter_context(_interruptible(drivers, stopping))
         path = held.enter_context(_folder_of_run(options, run.experiment))
         others = held.enter_context(measuring(path, share=options.share_machine, remark=progress.note))
         ledger = held.enter_context(_ledger_of_run(path, progress.note))
         cpus, step = run.placement.server_cpus, progress.step
-        context = DeployContext(cpus, log_folder=path / LOGS, progress=step, stopped=stopping.is_set, ledger=ledger)
+        context = DeployContext(
+            cpus,
+            run.placement.generator_cpus,
+            log_folder=path / LOGS,
+            progress=step,
+            stopped=stopping.is_set,
+            ledger=ledger,
+        )
         parts = held.enter_context(Deployments(seams.server, context))
         for line in (*announcement, *(() if live is None else (f"live figures for Prometheus: {live.url}",))):
             progress.note(line)
+        add_programs(drivers, run.run_plan, context)
         first = start_parts(parts, run.run_plan)
-        folder = held.enter_context(_open_folder(options, run, first, path, others))
-        shown: Live = NoLive() if live is None else live
-        measurement = Measurement(parts, driver, run.placement, stopping, progress, shown, seams.monitors)
-        gauge = seams.gauge(driver, DeployContext(cpus=cpus))
+        folder = held.enter_context(_open_folder(options, run, first, path, others, drivers))
+        shown = LiveAt(progress, live)
+        measurement = Measurement(parts, drivers, run.placement, stopping, progress, shown, seams.monitors)
+        gauge = seams.gauge(drivers.native, DeployContext(cpus=cpus))
         yield Opened(folder, Conductor(measurement, gauge, folder), Crashes(measurement, folder))
 
 
-def _open_folder(options: RunOptions, run: Prepared, ready: Ready, path: Path, others: Sequence[OtherRun]) -> RunFolder:
+def _open_folder(
+    options: RunOptions, run: Prepared, ready: Ready, path: Path, others: Sequence[OtherRun], drivers: Drivers
+) -> RunFolder:
     """The new folder with what is known before the first trial, or the one to go on with. Raises UserError."""
     summary = summarise_plan(run.run_plan)
     environment: dict[str, Any] = {
@@ -111,6 +122,7 @@ def _open_folder(options: RunOptions, run: Prepared, ready: Ready, path: Path, o
             name: {"ours": s.subject.ours, "limits": recorded(s.subject.limits), **s.subject.details}
             for name, s in ready.subjects.items()
         },
+        **({"drivers": found} if (found := drivers.details()) else {}),
         "command": shlex.join(hidden_arguments(["loadstone", *options.command])),
         "other_runs": [one.recorded for one in others],
     }
@@ -158,7 +170,7 @@ def _ledger_of_run(path: Path, note: Callable[[str], None]) -> Iterator[RunLedge
 
 
 @contextmanager
-def _interruptible(driver: Driver, stopping: threading.Event) -> Iterator[None]:
+def _interruptible(drivers: Drivers, stopping: threading.Event) -> Iterator[None]:
     """Ctrl-C, SIGTERM and a closed terminal end the run in order; a second one ends it at once.
 
     Then the servers' guards clean up, and `loadstone clean` on servers that are not ours. Where a closed terminal is
@@ -174,7 +186,7 @@ def _interruptible(driver: Driver, stopping: threading.Event) -> Iterator[None]:
                 return
             raise KeyboardInterrupt
         stopping.set()
-        driver.stop()
+        drivers.stop()
 
     terminals = on_terminal()
     numbers = [signal.SIGINT, signal.SIGTERM]

@@ -49,6 +49,11 @@ class Passes:
         return self._planned[block]
 
     @property
+    def begun(self) -> bool:
+        """Whether any trial of it ended."""
+        return bool(self._passes)
+
+    @property
     def warm(self) -> bool:
         """Whether the machine was warmed up, or need not be."""
         return not self.group.warm_block or not self.pending(WARM_BLOCK)
@@ -91,8 +96,16 @@ class Passes:
             if block == WARM_BLOCK:  # servers and subjects start in it
                 continue
             if (measured_s := self._measured_s(block)) is not None:
-                took.append(measured_s / self.group.seconds([block]))
+                took.append(measured_s / self._planned_s(block))
         return (median(took) if took else 1.0) * self.group.seconds(blocks)
+
+    def _planned_s(self, block: int) -> float:
+        """What the plan expects of a block as it was measured: it may have had fewer rounds than planned."""
+        rounds, trials = self.group.rounds, self._last(block)
+        if rounds is None or not trials:
+            return self.group.seconds([block])
+        measured = round(max(trial.duration_s for trial in trials) / rounds.measured_s)
+        return rounds.seconds(max(1, min(measured, rounds.of(block))), len(trials))
 
     def _measured_s(self, block: int) -> float | None:
         """How long a whole block took; None of one that is not whole, or of a single trial."""
@@ -101,7 +114,7 @@ class Passes:
             return None
         starts = [trial.started_unix_ns / 1e9 for trial in trials]
         if self.group.rounds is not None:
-            opening_s = self.group.seconds([block]) - self.group.rounds.slices_s(block, len(trials))
+            opening_s = self.group.rounds.opening_s(len(trials))
             return max(map(ended_unix_s, trials)) - min(starts) + opening_s
         return (starts[-1] - starts[0]) / (len(starts) - 1) * len(starts)
 

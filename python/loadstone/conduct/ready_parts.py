@@ -1,7 +1,8 @@
 """What is read from the running servers and subjects around a drive: counters, counts, settings, and who died."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from loadstone import registry
 from loadstone.conduct.memory_ends import OomKills, how_it_ended, killed_for_memory
@@ -9,13 +10,16 @@ from loadstone.deploy.control import Control, KeyStore, Snapshot
 from loadstone.deploy.deployed import Deployed, Ready
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.settings_in_force import mismatched
+from loadstone.deploy.subjects.subject import Subject
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import LoadstoneError
 from loadstone.machine.local_ports import local_ports, tcp_sockets
-from loadstone.observe.watch import Watch
+from loadstone.observe.watch import Page, Watch
 from loadstone.plan.required import StoredCount
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import PortFacts, StoredFacts, SubjectFacts
+
+LOOPBACK = "127.0.0.1"
 
 
 def targets_of(ready: Ready, target: str | None) -> dict[str, Deployed]:
@@ -24,22 +28,45 @@ def targets_of(ready: Ready, target: str | None) -> dict[str, Deployed]:
     return {name: one for name, one in stores.items() if target is None or name == target}
 
 
-def watch_of(ready: Ready, cpus: Sequence[int]) -> Watch:
-    """What the monitors may observe of it."""
+def watch_of(
+    ready: Ready, cpus: Sequence[int], in_turn: Iterable[int] = (), driving: Collection[int] = frozenset()
+) -> Watch:
+    """What the monitors may observe of it.
+
+    `in_turn` are processes of conditions that take turns with it, `driving` those that make the load, at any time.
+    """
     servers, subjects = ready.servers.values(), ready.subjects.values()
-    pids = [*(one.server.pids for one in servers), *(one.subject.pids for one in subjects)]
+    pids = [*(one.processes for one in servers), *(one.subject.pids for one in subjects)]
     controls: dict[str, dict[str, Control]] = {}
     for name, one in ready.servers.items():
         controls.setdefault(one.monitor.software, {})[name] = one.monitor
+    pages: dict[str, dict[str, Page]] = {}
+    for subject in subjects:
+        pages.setdefault(subject.subject.runtime, {}).update(_pages_of(subject.subject))
+    workers = {part: some for one in subjects for part, some in one.subject.workers.items()}
     return Watch(
         pids={part: pid for parts in pids for part, pid in parts.items()},
-        trees=frozenset(part for one in servers if _has_many_processes(one) for part in one.server.pids),
+        trees=frozenset((*(part for one in servers if _has_many_processes(one) for part in one.server.pids), *workers)),
+        workers={part: [one.pid for one in some if one.pid is not None] for part, some in workers.items()},
         parked=ready.parked,
+        in_turn=frozenset(in_turn),
+        driving=driving,
         complete=all(pids),
         cpus=tuple(cpus),
         controls=controls,
-        jvm={part: url for one in subjects for part, url in one.subject.metrics.items()},
+        pages=pages,
     )
+
+
+def _pages_of(subject: Subject) -> Iterator[tuple[str, Page]]:
+    """Where a subject tells its figures: a replica, or each of its workers (`app-worker-1`)."""
+    for part, url in subject.metrics.items():
+        workers = subject.workers.get(part, ())
+        if not workers:
+            yield part, Page(url)
+        for one in workers:
+            own = urlsplit(url)._replace(netloc=f"{LOOPBACK}:{one.port}")
+            yield f"{part}-worker-{one.number}", Page(own.geturl(), one.pid)
 
 
 def _has_many_processes(one: Deployed) -> bool:
@@ -168,6 +195,9 @@ def failure(drive: DriveRecord, ready: Ready, before: OomKills) -> str | None:
     if dead:
         reported = how_it_ended(ready, f"server {dead[0]}", before)
         return f"server {', '.join(dead)} died during the trial{reported}{because}"
+    for name, one in ready.servers.items():
+        if one.line is not None and not one.line.alive():
+            return f"the link of {name} ended during the trial: {one.line.how_it_ended()}{because}"
     for name, subject in ready.subjects.items():
         if not subject.subject.alive():
             output = subject.subject.last_output()

@@ -6,11 +6,14 @@ The steps are those of one trial (`measurement.py`), each taken for all conditio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 from loadstone.conduct.measurement import Measurement, PreparedTrial, refused
 from loadstone.conduct.preload import preload
 from loadstone.conduct.ready_parts import failure, watch_of
 from loadstone.conduct.snapshots import read_after, read_before, readings
+from loadstone.conduct.turns import alike, in_turn_with, paused_of
 from loadstone.deploy.capacity_watch import RoomWatch
 from loadstone.deploy.deployed import Deployed, Ready
 from loadstone.drive.outcome import Interval
@@ -23,6 +26,7 @@ from loadstone.record.company import company_of
 from loadstone.record.facts import CompanyFacts
 from loadstone.record.observation import Drive, Observation
 
+Read = TypeVar("Read")
 OnIntervalOf = Callable[[int, Interval], None]
 """Gets each interval with the place of its condition in the block."""
 
@@ -65,9 +69,10 @@ def observe_block(
     for one in prepared:
         steps.require_going_on()
         preload(steps, one)
-    before = [read_before(one.planned, one.ready, steps.cpus) for one in prepared]
+    before = _once(prepared, lambda one: read_before(one.planned, one.ready, steps.cpus))
     drives = _drive(steps, block, prepared, on_interval)
-    after = [read_after(one.planned, one.ready, steps.cpus, first) for one, first in zip(prepared, before, strict=True)]
+    first_of = {id(one): first for one, first in zip(prepared, before, strict=True)}
+    after = _once(prepared, lambda one: read_after(one.planned, one.ready, steps.cpus, first_of[id(one)]))
     company = _companies(prepared, drives)
     return [
         Observation(
@@ -82,13 +87,27 @@ def observe_block(
     ]
 
 
+def _once(prepared: Sequence[PreparedTrial], read: Callable[[PreparedTrial], Read]) -> list[Read]:
+    """What is read of each trial's parts: once where several have the same ones, so that it is of one moment."""
+    found: dict[object, Read] = {}
+    for one in prepared:
+        if (parts := _parts(one)) not in found:
+            found[parts] = read(one)
+    return [found[_parts(one)] for one in prepared]
+
+
+def _parts(one: PreparedTrial) -> object:
+    running = (*one.ready.servers.values(), *one.ready.subjects.values())
+    return tuple(map(id, running)), repr((one.planned.servers, one.planned.stored))
+
+
 def _drive(
     steps: Measurement, block: RoundsBlock, prepared: Sequence[PreparedTrial], on_interval: OnIntervalOf
 ) -> list[Drive]:
-    """Drive all of them in rounds, with the monitors in addition: they observe what all conditions share."""
+    """Drive all of them in rounds, with the monitors in addition: a set of them for all that share their parts."""
     intervals: list[list[Interval]] = [[] for _ in prepared]
-    samples: list[Sample] = []
-    ready = prepared[0].ready
+    watched = _watched([one.ready for one in prepared])
+    samples: list[list[Sample]] = [[] for _ in watched]
 
     def take(place: int, interval: Interval) -> None:
         intervals[place].append(interval)
@@ -96,32 +115,54 @@ def _drive(
         steps.live.observe(interval)
         on_interval(place, interval)
 
-    def deliver(observed: list[Sample]) -> None:
-        samples.extend(observed)
+    def deliver_to(place: int, observed: list[Sample]) -> None:
+        samples[place].extend(observed)
         steps.live.sample(observed)
 
-    with Sampler(steps.monitors(watch_of(ready, steps.cpus)), deliver) as sampler:
-        sampler.now()
-        records = steps.driver.drive_rounds([one.plan for one in prepared], _options(block, ready), take)
+    with ExitStack() as held:
+        for place, (ready, in_turn) in enumerate(watched):
+            monitors = steps.monitors(watch_of(ready, steps.cpus, in_turn))
+            # Together they are to take no more CPU than those of one condition.
+            sampler = held.enter_context(Sampler(monitors, partial(deliver_to, place), float(len(watched))))
+            sampler.now()
+        records = steps.drivers.of(prepared[0].planned.driver).drive_rounds(
+            [one.plan for one in prepared], _options(block, prepared), take
+        )
     for one, record in zip(prepared, records, strict=True):
         one.offered = record.total.offered
     prepared[0].room.end()
+    observed_of = [next(n for n, (ready, _) in enumerate(watched) if alike(ready, one.ready)) for one in prepared]
     return [
-        Drive(one.planned.name, one.plan, record, intervals[place], samples)
+        Drive(one.planned.name, one.plan, record, intervals[place], samples[observed_of[place]])
         for place, (one, record) in enumerate(zip(prepared, records, strict=True))
     ]
 
 
-def _options(block: RoundsBlock, ready: Ready) -> RoundsOptions:
-    """What the driver needs in addition to the plans. Parts of many processes, which come and go, are the monitors'."""
-    rounds, watch = block.rounds, watch_of(ready, ())
-    parts = {part: (pid,) for part, pid in watch.pids.items() if part not in watch.trees}
+def _watched(every: Sequence[Ready]) -> list[tuple[Ready, set[int]]]:
+    """What is watched apart: parts that differ, each with the processes that take turns with them."""
+    found: list[Ready] = []
+    for ready in every:
+        if not any(alike(ready, other) for other in found):
+            found.append(ready)
+    return [(ready, in_turn_with(ready, every)) for ready in found]
+
+
+def _options(block: RoundsBlock, prepared: Sequence[PreparedTrial]) -> RoundsOptions:
+    """What the driver needs in addition to the plans."""
     return RoundsOptions(
-        slice_s=rounds.measured_s,
-        settle_s=rounds.settle_s,
+        slice_s=block.rounds.measured_s,
+        settle_s=block.rounds.settle_s,
         orders=block.orders,
-        parts=(parts,) * len(block.trials),
+        parts=tuple(_processes(one.ready) for one in prepared),
+        paused=paused_of([one.ready for one in prepared]),
     )
+
+
+def _processes(ready: Ready) -> dict[str, tuple[int, ...]]:
+    """Part -> its process, and its workers'. Parts of many processes, which come and go, are the monitors'."""
+    watch = watch_of(ready, ())
+    alone = {part: pid for part, pid in watch.pids.items() if part not in watch.trees or part in watch.workers}
+    return {part: (pid, *watch.workers.get(part, ())) for part, pid in alone.items()}
 
 
 def _companies(prepared: Sequence[PreparedTrial], drives: Sequence[Drive]) -> list[CompanyFacts | None]:

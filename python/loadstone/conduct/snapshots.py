@@ -6,6 +6,7 @@ The servers' counters are read last before and first after, so that what is read
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from loadstone.conduct.around.links import begin_links, link_facts
 from loadstone.conduct.machine_speed import machine_speed, speed_facts
 from loadstone.conduct.ready_parts import (
     Held,
@@ -22,7 +23,7 @@ from loadstone.conduct.starts import part_starts, starts_before
 from loadstone.deploy.control import Snapshot, Start
 from loadstone.deploy.deployed import Ready
 from loadstone.plan.run_plan import PlannedTrial
-from loadstone.record.facts import PortFacts, SubjectFacts
+from loadstone.record.facts import LinkFacts, PortFacts, SubjectFacts
 from loadstone.record.observation import Drive, PartReadings
 
 
@@ -38,6 +39,8 @@ class Before:
     throttled_s: Mapping[str, float | None]
     counters: Mapping[str, Snapshot | None]
     starts: Mapping[str, Start]
+    links: Mapping[str, LinkFacts]
+    """Servers with a line: what it adds, measured by pings."""
 
 
 @dataclass(frozen=True)
@@ -49,21 +52,23 @@ class After:
     subjects: Mapping[str, SubjectFacts]
     held: Sequence[Held]
     speed: dict[int, int]
+    links: Mapping[str, LinkFacts]
+    """Those of before, with what the lines did since."""
 
 
 def read_before(planned: PlannedTrial, ready: Ready, cpus: Sequence[int]) -> Before:
     """Read the parts; `cpus` are those whose speed is taken."""
     settings, mismatched = settings_of(ready, planned)
-    speed = machine_speed(cpus)
+    speed, links = machine_speed(cpus), begin_links(ready)
     stored, throttled, counters = held(ready, planned.stored), throttled_s(ready), snapshots(ready)
-    return Before(settings, mismatched, speed, stored, throttled, counters, starts_before(ready, counters))
+    return Before(settings, mismatched, speed, stored, throttled, counters, starts_before(ready, counters), links)
 
 
 def read_after(planned: PlannedTrial, ready: Ready, cpus: Sequence[int], before: Before) -> After:
     """Read the parts that were as `before` before the drive."""
-    ports, counters = port_facts(), snapshots(ready)
+    ports, counters, links = port_facts(), snapshots(ready), link_facts(ready, before.links)
     subjects, stored = subject_facts(ready, before.throttled_s), held(ready, planned.stored)
-    return After(ports, counters, subjects, stored, machine_speed(cpus))
+    return After(ports, counters, subjects, stored, machine_speed(cpus), links)
 
 
 def readings(planned: PlannedTrial, ready: Ready, before: Before, drive: Drive, after: After) -> PartReadings:
@@ -79,4 +84,5 @@ def readings(planned: PlannedTrial, ready: Ready, before: Before, drive: Drive, 
         speed=speed_facts(before.speed, after.speed),
         starts=part_starts(ready, before.starts, after.counters),
         ports=after.ports,
+        links=after.links,
     )

@@ -25,6 +25,8 @@ def keys_of(plan: Plan) -> list[Made]:
     """
     if not PROTOCOLS[plan.protocol].has_keys:
         return []
+    if plan.recording is not None:
+        return [Made("keys_beginning", plan.keys.prefix)]
     commands = [command for operation in plan.operations for command in operation.commands]
     named = {_named(text, plan.keys.prefix) for command in commands for text in command.args[1:]}
     return [numbered_keys(plan), *sorted(one for one in named if one is not None)]

@@ -43,8 +43,7 @@ def warm_up(
     Raises:
         Interrupted: by `going_on`, when the user requested a stop.
     """
-    kind = " ".join(sorted(operation.name for operation in plan.operations))
-    cold = {name: one for name, one in _loaded(ready, target).items() if one.warm_up_s > 0 and kind not in one.warmed}
+    kind, cold = _kind(plan), cold_subjects(ready, target, plan)
     if not cold:
         return
     best_per_s, reached = 0.0, ""
@@ -66,6 +65,16 @@ def warm_up(
         one.warmed.add(kind)
     for name, one in cold.items():
         one.restless_cores = _await_quiet(name, one, progress, going_on)
+
+
+def cold_subjects(ready: Ready, target: str | None, plan: Plan) -> dict[str, DeployedSubject]:
+    """The subjects that `plan` goes to and that were not warmed up by this kind of load, by name."""
+    kind = _kind(plan)
+    return {name: one for name, one in _loaded(ready, target).items() if one.warm_up_s > 0 and kind not in one.warmed}
+
+
+def _kind(plan: Plan) -> str:
+    return " ".join(sorted(operation.name for operation in plan.operations))
 
 
 def _await_quiet(

@@ -1,7 +1,7 @@
 """The control seam: what the common code needs from any server software, whatever it is.
 
 `Control` is what every software offers; each of its four parts is a protocol of its own. What only some offer stands
-behind it (`KeyStore`, `TableStore`) and is looked up by `isinstance`, never by the name of a class.
+behind it (`KeyStore`, `LimitsValues`, `TableStore`) and is looked up by `isinstance`, never by the name of a class.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -86,6 +86,9 @@ class Questions(Protocol):
     def __exit__(self, *_: object) -> None: ...
     def close(self) -> None:
         """Close the connection. May be called more than once."""
+
+    def by_way_of(self, endpoint: Endpoint) -> Self:
+        """Another connection, with the same time-out, that reaches the server at this endpoint: through its line."""
 
     def ping(self) -> None:
         """Returns if the server answers."""
@@ -218,6 +221,15 @@ class KeyStore(Protocol):
 
     def evicting_policy(self) -> str:
         """By which policy the server may throw keys away; empty where it does not."""
+
+
+@runtime_checkable
+class LimitsValues(Protocol):
+    """A control of software that takes values up to a length only."""
+
+    def too_large(self, trials: Sequence[PlannedTrial], server: str) -> str:
+        """Why a value that trials store on the server of this name is too long for it, and what helps; empty if none
+        is."""
 
 
 @runtime_checkable

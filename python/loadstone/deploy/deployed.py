@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from loadstone.deploy.control import Control
+from loadstone.deploy.link.line import Line
 from loadstone.deploy.provider import Server
 from loadstone.deploy.subjects.subject import Subject
 from loadstone.deploy.traces import Traces
@@ -19,6 +20,7 @@ class Deployed:
 
     server: Server
     endpoint: Endpoint
+    """Where the load and the applications connect: to the line, if there is one."""
     endpoints: tuple[Endpoint, ...]
     """Several of a cluster only; otherwise that one."""
     control: Control
@@ -31,6 +33,14 @@ class Deployed:
     """What was written into it since its start: place -> the rows there, or the tables' statements."""
     traces: Traces = field(default_factory=Traces)
     """What is to be removed again if the server is not ours."""
+    line: Line | None = None
+    """Between it and what loads it; not for `control` and `monitor`."""
+
+    @property
+    def processes(self) -> dict[str, int]:
+        """Its processes and its line's as they are now, by part; empty where its own cannot be observed."""
+        own = dict(self.server.pids)
+        return {**own, **self.line.pids} if own and self.line is not None else own
 
     def close(self) -> None:
         """Close both connections."""
@@ -93,5 +103,8 @@ class Parts(Protocol):
             ServerGone: one that is not ours does not answer any more.
         """
 
-    def need_all(self, planned: Sequence[PlannedTrial]) -> list[Ready]:
-        """What each of these trials runs on, all of it up at one time; equal parts are one part. Raises as `need`."""
+    def need_all(self, planned: Sequence[PlannedTrial], *, restarted: bool = False) -> list[Ready]:
+        """What each of these trials runs on, all of it up at one time; equal parts are one part. Raises as `need`.
+
+        `restarted`: servers of ours that run are started again, so that nothing is left of the start before.
+        """

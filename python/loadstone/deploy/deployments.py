@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
+from loadstone.deploy.placement import OWN_CPUS
 from loadstone.deploy.processes.paused import by_name
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.deploy.row_writer import DataWriter
@@ -35,11 +36,18 @@ class Deployments:
             ServerGone: one that is not ours does not answer any more.
             Interrupted: the user requested a stop; what runs goes on until `stop`.
         """
+        self._subjects.expect([planned.subjects])
         ready = self._ready(planned)
         return replace(ready, parked=self._hold_the_rest(ready.servers.values(), ready.subjects.values()))
 
-    def need_all(self, planned: Sequence[PlannedTrial]) -> list[Ready]:
-        """What each of these trials runs on, all of it up at one time; equal parts are one part. Raises as `need`."""
+    def need_all(self, planned: Sequence[PlannedTrial], *, restarted: bool = False) -> list[Ready]:
+        """What each of these trials runs on, all of it up at one time; equal parts are one part. Raises as `need`.
+
+        `restarted`: servers of ours that run are started again.
+        """
+        self._subjects.expect([one.subjects for one in planned])
+        if restarted:
+            self._servers.restart([one.servers for one in planned])
         found = [self._ready(one) for one in planned]
         servers = {id(one): one for ready in found for one in ready.servers.values()}
         subjects = {id(one): one for ready in found for one in ready.subjects.values()}
@@ -48,7 +56,6 @@ class Deployments:
 
     def _ready(self, planned: PlannedTrial) -> Ready:
         """What a trial runs on, while others may run, too."""
-        self._subjects.expect(planned.subjects)
         servers = self._servers.need(planned.servers)
         for name, one in planned.subjects.items():
             manifest = self._subjects.manifest(one)
@@ -59,7 +66,7 @@ class Deployments:
         if planned.subjects:
             _note_left_by_subjects(servers)
         _note_left_by_load(planned, servers)
-        return Ready(servers, self._subjects.need(planned.subjects, servers))
+        return Ready(servers, self._subjects.need(planned.subjects, servers, apart=_apart(planned)))
 
     def _hold_the_rest(
         self, servers: Collection[Deployed], subjects: Collection[DeployedSubject]
@@ -100,3 +107,8 @@ def _note_left_by_subjects(servers: Mapping[str, Deployed]) -> None:
     """A subject may leave something in every server that it may have."""
     for deployed in servers.values():
         deployed.traces.note(*deployed.control.left_by_subjects())
+
+
+def _apart(planned: PlannedTrial) -> bool:
+    """Whether a server of the trial has CPUs of its own, which its applications leave to it."""
+    return any(settings.get("cpus") == OWN_CPUS for settings in planned.servers.values())

@@ -1,5 +1,7 @@
 """The program of the null server's process: options in, port out, both one line of JSON; it ends with its input.
 
+One that records prints a last line then: when each reply left.
+
 It imports no more than the engine, since one is started for each kind of load, between trials.
 """
 
@@ -23,6 +25,8 @@ def main() -> None:
     print(json.dumps({"port": server.port}), flush=True)
     sys.stdin.read()
     server.stop()
+    if request["options"].get("record"):
+        print(json.dumps({"left_unix_ns": server.left_unix_ns()}), flush=True)
 
 
 if __name__ == "__main__":

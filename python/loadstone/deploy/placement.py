@@ -2,10 +2,12 @@
 
 import os
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+OWN_CPUS = "own"
+"""The word of a server's settings (`cpus`) for CPUs that the application does not share."""
 SYSTEM_CPUS = Path("/sys/devices/system/cpu")
 
 
@@ -26,6 +28,33 @@ def place(generator_threads: int = 1) -> Placement:
     if not hasattr(os, "sched_getaffinity"):
         return Placement((), (), shared=True, note=f"{sys.platform}: nothing is pinned, this system offers no way to")
     return split(_cores(os.sched_getaffinity(0)), generator_threads)
+
+
+def own_cpus(server_cpus: Sequence[int], generator_cpus: Sequence[int]) -> tuple[int, ...]:
+    """The CPUs of a server that shares none with the application: the last of the servers' CPUs.
+
+    Where they have one alone, as on a machine of two CPUs, it is the generator's. Then both take time from each other:
+    the server's share of it counts as time that the generator waited, and the gain rule bounds what that may cost.
+    """
+    return tuple(server_cpus[-1:] if len(server_cpus) > 1 else generator_cpus or server_cpus)
+
+
+def application_cpus(server_cpus: Sequence[int], generator_cpus: Sequence[int]) -> tuple[int, ...]:
+    """What is left for the application and the other servers, where a server has CPUs of its own."""
+    own = own_cpus(server_cpus, generator_cpus)
+    return tuple(cpu for cpu in server_cpus if cpu not in own) or tuple(server_cpus)
+
+
+def with_own_cpus(placement: Placement, servers: Iterable[str]) -> Placement:
+    """The placement with a note on the servers that have CPUs of their own; as it is where none has."""
+    names = sorted(set(servers))
+    if not names or not placement.server_cpus:
+        return placement
+    own = own_cpus(placement.server_cpus, placement.generator_cpus)
+    beside = "; there is no other, so the two share it" if set(own) & set(placement.generator_cpus) else ""
+    where = f"the generator's CPU {_listed(own)}{beside}" if beside else f"CPU {_listed(own)}"
+    note = f"{placement.note}; under conditions that give it CPUs of its own, {', '.join(names)} on {where}"
+    return replace(placement, note=note)
 
 
 def usable_cpus() -> int:

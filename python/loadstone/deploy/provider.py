@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from loadstone.deploy.control import Control
 from loadstone.deploy.ledger import NO_LEDGER, Ledger
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
+from loadstone.deploy.link.link_settings import Link
 from loadstone.errors import Interrupted
 from loadstone.plan.drive_plan import Endpoint
 
@@ -58,6 +59,9 @@ class DeployContext:
 
     cpus: tuple[int, ...] = ()
     """CPUs that the servers run on; empty: not pinned."""
+    generator_cpus: tuple[int, ...] = ()
+    """CPUs of the generator, which the lines to servers share, and servers with CPUs of their own where there are no
+    others; empty: not pinned."""
     work_root: Path | None = None
     """Where temporary folders are made; None: the system's own place."""
     log_folder: Path | None = None
@@ -159,6 +163,11 @@ class ServerSettings(BaseModel, ABC):
     kind: str
     modules: tuple[Module, ...] = ()
     """Modules that the experiment needs."""
+    cpus: Literal["with the application", "own"] = "with the application"
+    """Of one of ours: on the CPUs of the application and the other servers, or on CPUs of its own. On two CPUs it then
+    shares that of the generator (`deploy.placement.own_cpus`)."""
+    link: Link = None
+    """The line between the server and what loads it; None: there is none."""
 
     @abstractmethod
     def server(self, name: str) -> Server:

@@ -11,6 +11,9 @@ from typing import Any
 from loadstone.deploy.deployed import Deployed
 from loadstone.deploy.ledger import describe
 from loadstone.deploy.leftovers import remove_earlier
+from loadstone.deploy.link.line import Line
+from loadstone.deploy.link.link_settings import link_of
+from loadstone.deploy.placement import OWN_CPUS, own_cpus
 from loadstone.deploy.processes.paused import hold, release
 from loadstone.deploy.provider import DeployContext, ManyEndpoints, Remark, Server
 from loadstone.deploy.traces import Traces
@@ -47,6 +50,16 @@ class ServerPool:
         """
         return {name: self._served(name, settings) for name, settings in required.items()}
 
+    def restart(self, required: Iterable[Mapping[str, Mapping[str, Any]]]) -> None:
+        """Those of ours among these that run are started again, each once. Raises UserError."""
+        keys = dict.fromkeys(_key(name, settings) for servers in required for name, settings in servers.items())
+        for key in keys:
+            found = self._running.get(key)
+            if found is not None and found.server.ours and found.server.alive():
+                release(found.server)
+                found.close()
+                self._running[key] = _deployed(found.server, found.server.restart(), found.traces, found.line)
+
     def all(self) -> Iterable[Deployed]:
         """Every server that was started."""
         return self._running.values()
@@ -61,40 +74,58 @@ class ServerPool:
 
     def _served(self, name: str, settings: Mapping[str, Any]) -> Deployed:
         """It runs. One of ours that goes away while it starts is no reason to end the run."""
-        key = json.dumps([name, settings], sort_keys=True, default=str)
+        key = _key(name, settings)
         found = self._running.get(key)
         server = self._make(name, settings) if found is None else found.server
         release(server)
         try:
-            return self._one(key, server)
+            return self._one(key, server, settings)
         except ServerGone as gone:
             if server.ours:
                 raise UserError(str(gone)) from None
             raise
 
-    def _one(self, key: str, server: Server) -> Deployed:
+    def _placed(self, settings: Mapping[str, Any]) -> DeployContext:
+        """With the CPUs that these settings give the server."""
+        shared, beside = self._context.cpus, self._context.generator_cpus
+        own = settings.get("cpus") == OWN_CPUS and bool(shared)
+        return replace(self._context, cpus=own_cpus(shared, beside)) if own else self._context
+
+    def _one(self, key: str, server: Server, settings: Mapping[str, Any]) -> Deployed:
         found = self._running.get(key)
         if found is None:
             self._make_room()
             number = 1 + sum(one.server.name == server.name for one in self._running.values())
-            self._running[key] = self._first(server, with_own_log(self._context, number))
+            context = with_own_log(self._placed(settings), number)
+            self._running[key] = self._first(server, context, settings)
         elif not found.server.alive():
             found.close()
-            self._running[key] = _deployed(found.server, found.server.restart(), found.traces)
+            self._running[key] = _deployed(found.server, found.server.restart(), found.traces, found.line)
         elif dict(found.server.pids) != found.pids:  # it was restarted by others
             found.close()
-            self._running[key] = _deployed(found.server, found.server.control().endpoint, found.traces)
+            endpoint = found.server.control().endpoint
+            self._running[key] = _deployed(found.server, endpoint, found.traces, found.line)
+        elif found.line is not None and not found.line.alive():
+            found.close()
+            self._context.progress(f"starting the link of {server.name} again")
+            self._running[key] = _deployed(server, server.control().endpoint, found.traces, found.line)
+        elif found.line is None and isinstance(server, ManyEndpoints):
+            found.endpoints = server.endpoints  # slots may have moved since
         return self._running[key]
 
-    def _first(self, server: Server, context: DeployContext) -> Deployed:
+    def _first(self, server: Server, context: DeployContext, settings: Mapping[str, Any]) -> Deployed:
         """A server that is needed for the first time; of one that is not ours, what an earlier session left is gone."""
+        link = link_of(settings)
+        line = None if link is None else Line(server.name, link, context)
         try:
-            deployed = _deployed(server, server.start(context))
+            deployed = _deployed(server, server.start(context), line=line)
             if not server.ours:
                 deployed.traces = Traces(deployed.control.place(server.name), context.ledger)
                 remove_earlier(deployed.traces, deployed.control)
         except BaseException:
-            if not server.ours:
+            if line is not None:
+                line.stop()
+            if not server.ours or line is not None:
                 with suppress(LoadstoneError):
                     server.stop()
             raise
@@ -105,6 +136,8 @@ class ServerPool:
         while self._running:
             _, deployed = self._running.popitem()
             deadline_s = time.monotonic() + PATIENCE_S
+            if deployed.line is not None:
+                deployed.line.stop()
             for step in (partial(_leave_as_it_was, deployed), deployed.close, deployed.server.stop):
                 try:
                     self._patiently(step, deployed, deadline_s)
@@ -135,6 +168,10 @@ class ServerPool:
         )
 
 
+def _key(name: str, settings: Mapping[str, Any]) -> str:
+    return json.dumps([name, settings], sort_keys=True, default=str)
+
+
 def with_own_log(context: DeployContext, number: int) -> DeployContext:
     """The same, for the `number`-th part of one name: its log lies in a folder of its own from the second on."""
     if context.log_folder is None or number == 1:
@@ -142,15 +179,26 @@ def with_own_log(context: DeployContext, number: int) -> DeployContext:
     return replace(context, log_folder=context.log_folder / str(number))
 
 
-def _deployed(server: Server, endpoint: Endpoint, traces: Traces | None = None) -> Deployed:
+def _deployed(server: Server, endpoint: Endpoint, traces: Traces | None = None, line: Line | None = None) -> Deployed:
+    """A server that runs at this endpoint, through its line if it has one. Raises UserError if that cannot be."""
+    endpoints = server.endpoints if isinstance(server, ManyEndpoints) else (endpoint,)
+    if line is not None:
+        if len(endpoints) > 1:
+            raise UserError(
+                f"servers.{server.name}.link: a cluster's nodes name each other's own addresses to its clients, which "
+                "a line cannot change; leave out link, or load a single server"
+            )
+        endpoint = line.reach(endpoint)
+        endpoints = (endpoint,)
     return Deployed(
         server=server,
         endpoint=endpoint,
-        endpoints=server.endpoints if isinstance(server, ManyEndpoints) else (endpoint,),
+        endpoints=endpoints,
         control=server.control(),
         monitor=server.control(MONITOR_TIMEOUT_S),
         pids=dict(server.pids),
         traces=traces or Traces(),
+        line=line,
     )
 
 

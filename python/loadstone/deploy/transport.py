@@ -78,6 +78,33 @@ def tls_context(tls: Tls) -> ssl.SSLContext:
     return context
 
 
+_EXPIRED, _NOT_YET, _SELF_SIGNED, _ANOTHER_NAME = (10,), (9,), (18,), (62, 64)
+"""X509_V_ERR codes of OpenSSL, by what they say of a certificate."""
+
+
+def certificate_problem(error: ssl.SSLCertVerificationError, unverified: str) -> str:
+    """Why a server's certificate is not accepted, and what helps, to follow the server's address.
+
+    Args:
+        error: of the handshake.
+        unverified: the option of the URL that gives up verification, e.g. `?verify=no`.
+    """
+    code, said = error.verify_code, error.verify_message.rstrip(".")
+    if code in _EXPIRED:
+        remedy = "have it renewed on the server"
+    elif code in _NOT_YET:
+        remedy = "check this machine's clock, or have it renewed on the server"
+    elif code in _ANOTHER_NAME:
+        remedy = "give the name that it is made for with ?server_name=NAME (and its CA with ?ca_file=FILE)"
+    elif code in _SELF_SIGNED:
+        said = "it is self-signed"
+        remedy = "name the certificate itself with ?ca_file=FILE"
+    else:
+        said = f"it is signed by a CA that is not trusted here: {said}"
+        remedy = "name the CA that signed it with ?ca_file=FILE"
+    return f"its certificate is not accepted ({said}); {remedy}, or give up verification with {unverified}"
+
+
 def ca_file_of(tls: Tls | None) -> str:
     """The file of the CA that signed a server's certificate, for others; empty: one that this machine trusts."""
     return str(Path(tls.ca_file).absolute()) if tls and tls.ca_file else ""

@@ -11,6 +11,8 @@ from loadstone.errors import ServerGone, UserError
 from loadstone.plan.drive_plan import Endpoint
 
 Answer = TypeVar("Answer")
+PING_TIMEOUT_S = 2.0
+"""How long a server of the user's may take to answer whether it is there."""
 
 
 def answering_again(start: Callable[[DeployContext], Answer]) -> Answer:

@@ -13,8 +13,6 @@ from loadstone.plan.drive_plan import Plan
 
 Running = TypeVar("Running", _engine.Engine, _engine.Rounds)
 
-NOISE_NS = 10_000_000
-"""The wall clock may be slowed or hurried by so much without anybody having set it."""
 POLL_S = 0.2
 """How long one wait for an interval lasts: the time after which a signal is observed."""
 
@@ -56,7 +54,7 @@ class NativeDriver:
 
     def drive(self, share: Plan, on_interval: Callable[[Interval], None]) -> DriveRecord:
         """See `Driver.drive`."""
-        ahead_ns = _ahead_of_wall_ns()
+        ahead_ns = steady_clock.set_ahead_of_wall_ns()
         engine = self._started(lambda: _engine.Engine(share.model_dump_json()))
         while not engine.finished():
             text = engine.next_interval(POLL_S)
@@ -69,7 +67,7 @@ class NativeDriver:
         self, shares: Sequence[Plan], rounds: RoundsOptions, on_interval: OnIntervalOf
     ) -> list[DriveRecord]:
         """See `Driver.drive_rounds`."""
-        ahead_ns = _ahead_of_wall_ns()
+        ahead_ns = steady_clock.set_ahead_of_wall_ns()
         plans = [share.model_dump_json() for share in shares]
         engine = self._started(lambda: _engine.Rounds(plans, rounds.model_dump_json()))
         try:
@@ -114,9 +112,3 @@ def _interval(text: str, ahead_ns: int) -> Interval:
 def _record(text: str, ahead_ns: int) -> DriveRecord:
     record = read_record(text)
     return record.model_copy(update={"started_unix_ns": record.started_unix_ns + ahead_ns}) if ahead_ns else record
-
-
-def _ahead_of_wall_ns() -> int:
-    """What is to be added to the engine's times: it reads the wall clock once, when it starts, and then its own."""
-    ahead_ns = steady_clock.ahead_of_wall_ns()
-    return ahead_ns if abs(ahead_ns) > NOISE_NS else 0

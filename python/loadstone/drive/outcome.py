@@ -6,8 +6,9 @@ contract of that JSON. Histograms are HdrHistogram V2, compressed, base64, in na
 Whose phase an operation is counted in is reported by its *intended* time; `Interval` counts tell
 what happened *within* the interval, whatever phase the operation belonged to.
 
-Kinds of errors: `server_*` (the first word of a Redis error), `wrong_reply`, `wrong_type`, `missing`,
-`nil_reply`, `not_positive`, `protocol` (no RESP); of HTTP `status_2xx`, `status_4xx`, `status_5xx` and `redirect`
+Kinds of errors: `server_*` (the first word of a Redis error, or the meaning of a memcached's), `wrong_reply`,
+`wrong_type`, `missing`, `nil_reply`, `not_positive`, `not_stored` (memcached's NS and EX), `protocol` (bytes that are
+no reply); of HTTP `status_2xx`, `status_4xx`, `status_5xx` and `redirect`
 (a status that was not expected), `body_mismatch`, `truncated_reply`, `malformed_reply` (no HTTP); of both
 `connection_reset`, `connection_closed` (before a reply began), `connection_failed`. A connection that cannot be opened
 is the failure of the HTTP operation that waits for it: `connection_refused`, `connect_timeout`, `no_local_port` (this
@@ -86,6 +87,10 @@ class Interval(Part):
     phase: Phase
     start_s: float
     duration_s: float
+    first_round: int | None = None
+    """Of a drive in slices: the first and the last round of which it holds any. All drives that take turns end their
+    intervals at the same rounds."""
+    last_round: int | None = None
     start_unix_ns: int
     operations: dict[str, IntervalOperation]
     bytes_sent: int
@@ -122,6 +127,22 @@ class OperationRecord(Part):
     service_histogram: str
 
 
+class ThreadCalls(Part):
+    """How much a thread did at once: how often it woke up, received and sent, for how many replies and requests.
+
+    Of a drive in slices: within their windows.
+    """
+
+    wakeups: int
+    """Waits for events that ended: with events, or because something was due."""
+    receives: int
+    """That brought bytes."""
+    replies: int
+    sends: int
+    """That took bytes."""
+    requests: int
+
+
 class ThreadRecord(Part):
     """One engine thread in the measure phase."""
 
@@ -130,6 +151,8 @@ class ThreadRecord(Part):
     wall_s: float
     waited_s: float | None = None
     """Ready to run, and no CPU for it: other programs had it. None where the system does not tell."""
+    calls: ThreadCalls | None = None
+    """None of a client library's program, and as written before that was counted."""
 
 
 class Connections(Part):
@@ -152,6 +175,35 @@ class Connections(Part):
     unrequested: int = 0
 
 
+class Redirections(Part):
+    """What the nodes of a cluster sent on, over the whole drive.
+
+    `moved` and `ask` were followed: none of them is an error. The others ended as errors: requests that were sent on
+    too often, were within a transaction, or were to go to an address that is no endpoint of the plan.
+    """
+
+    moved: int
+    ask: int
+    too_many: int = 0
+    in_transaction: int = 0
+    unknown: int = 0
+    unknown_address: str | None = None
+    """The first such address."""
+
+
+class Failover(Part):
+    """When a primary that Sentinel watches did not answer, in seconds since the load began.
+
+    From the first request that failed with its connection to the first reply on a connection that was opened since.
+    """
+
+    lost_s: float
+    answered_s: float | None
+    """None: no server answered before the end."""
+    primary: int
+    """The endpoint that answered, by its number in the plan."""
+
+
 class EndpointRecord(Part):
     """Operations of the whole drive that went to one endpoint, and those of them that ended right."""
 
@@ -160,7 +212,7 @@ class EndpointRecord(Part):
 
 
 class ReadBack(Part):
-    """Keys read back after the drain: `skipped` had a newer write whose reply never came."""
+    """Keys read back after the drain: `skipped` had a newer write whose reply never came, or were on another node."""
 
     checked: int
     wrong: int
@@ -187,6 +239,13 @@ class CommandRecord(Part):
 
     sent: int
     replied: int
+    missed: int = 0
+    """Of those answered: there was no such key, or no such part of it (nil). An error or not, as the plan has it."""
+
+    def __add__(self, other: "CommandRecord") -> "CommandRecord":
+        return CommandRecord(
+            sent=self.sent + other.sent, replied=self.replied + other.replied, missed=self.missed + other.missed
+        )
 
 
 class PartSlice(Part):
@@ -197,6 +256,11 @@ class PartSlice(Part):
     """Of a part that is one process: of its main thread."""
     main_wait_s: float | None = None
     """For which that thread was ready to run and had no CPU."""
+    main_runs: int | None = None
+    """How often that thread was given a CPU: it had slept, or lost its CPU to others."""
+    paused_cpu_s: float | None = None
+    """CPU seconds while the drive was paused before this slice; None before its first one, and where other drives use
+    the part, too."""
 
 
 class Slice(Part):
@@ -210,13 +274,20 @@ class Slice(Part):
     round: int
     position: int
     """Its place within the round, from 0 on."""
+    paused_s: float | None = None
+    """For how long the drive was paused before; None of its first slice."""
     begin_s: float
     end_s: float
     drained_s: float
     offered: int
     completed: int
     ok: int
+    ok_first_half: int | None = None
+    """Of `ok`, those that came in the first half of the window; None as written before that was counted."""
     failed: int
+    ended: int | None = None
+    """Of those intended in the window all that ended, and their response times together; None as above."""
+    response_sum_ns: int | None = None
     cpu_s: float
     """CPU time of the driver's threads in the window."""
     parts: dict[str, PartSlice] = {}
@@ -229,6 +300,32 @@ class CpuTimes(Part):
     busy_s: float
     idle_s: float
     steal_s: float
+
+
+WhyNot = Literal["not_requested", "tls", "missing", "disabled", "forbidden", "too_old", "no_room", "unsuitable"]
+
+
+class BackEndRecord(Part):
+    """By which interface of the system the engine's threads sent, received and waited."""
+
+    name: Literal["epoll", "kqueue", "io_uring"]
+    why_not_io_uring: WhyNot | None
+    """`requested`: the plan or the environment says so; `tls`: connections have TLS; `missing`: the kernel has none;
+    `disabled`: it is switched off; `forbidden`: this process may not use it (seccomp, as in containers); `too_old`: it
+    lacks what is required; `no_room`: too little memory or too few files; `unsuitable`: it failed when it was tried."""
+
+
+class ProgramRecord(Part):
+    """The client library's program that drove, where it was one."""
+
+    name: str
+    """Of the driver."""
+    library: str
+    version: str
+    runtime: str
+    options: dict[str, str] = {}
+    reports_pool_wait: bool
+    """Whether the library reports how long an operation waits for its connection."""
 
 
 class DriveRecord(Part):
@@ -250,11 +347,16 @@ class DriveRecord(Part):
     bytes_sent: int
     bytes_received: int
     threads: list[ThreadRecord]
+    back_end: BackEndRecord | None = None
+    """None of a client library's program, and as written before it was recorded."""
     slices: tuple[Slice, ...] = ()
     """Of a drive in slices; `measure_s` is the sum of their windows, the phase `measure` is the time of all of them."""
     cpus: dict[str, CpuTimes] = {}
     """Of a drive in slices: what each CPU of this machine did within its windows, by the CPU's number."""
     connections: Connections
+    redirections: Redirections | None = None
+    """None where keys do not decide on the endpoint, and of drivers that do not count them."""
+    failovers: tuple[Failover, ...] = ()
     endpoints: list[EndpointRecord] = []
     """In the order of the plan's endpoints."""
     read_back: ReadBack
@@ -264,6 +366,8 @@ class DriveRecord(Part):
     clock_quantum_ns: int
     stopped: str | None
     """None when the plan was done; else why it ended early."""
+    program: ProgramRecord | None = None
+    """None of the native engine."""
 
 
 def read_interval(text: str) -> Interval:

@@ -15,6 +15,17 @@ OnIntervalOf = Callable[[int, Interval], None]
 """Gets each interval, with the number of its drive. What it raises ends all drives."""
 
 
+class ProcessOfDrive(BaseModel):
+    """A process of ours that a drive needs, as no other one ever is: process ids are given out again."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    pid: int
+    """It stands still with its whole process group, if it leads one."""
+    started_ticks: int
+    """See `machine.process_identity`."""
+
+
 class RoundsOptions(BaseModel):
     """What the rounds of several drives are like. Drives are numbered from 0 on, in the order of their shares."""
 
@@ -28,3 +39,6 @@ class RoundsOptions(BaseModel):
     """A round each: the number of every drive once, in the order of their slices."""
     parts: tuple[dict[str, tuple[int, ...]], ...] = ()
     """By drive: the process ids of each part whose CPU time is read at both ends of its windows; or none at all."""
+    paused: tuple[tuple[ProcessOfDrive, ...], ...] = ()
+    """By drive: the processes that it needs. One that not every drive needs stands still (SIGSTOP) in the slices of
+    those that do not, and runs again at the end, however that comes; or none at all."""

@@ -52,10 +52,14 @@ def tail_of(metric: str) -> tuple[LatencyKind, int] | None:
 
     Those are the quantiles beyond the median; None for every other metric.
     """
+    found = quantile_of(metric)
+    return found if found is not None and found[1] > PER_MILLE["p50"] else None
+
+
+def quantile_of(metric: str) -> tuple[LatencyKind, int] | None:
+    """As `tail_of`, of the median and every other quantile."""
     kind, _, quantile = metric.partition(".")
-    if kind not in _LOGGED or PER_MILLE.get(quantile, 0) <= PER_MILLE["p50"]:
-        return None
-    return _LOGGED[kind], PER_MILLE[quantile]
+    return (_LOGGED[kind], PER_MILLE[quantile]) if kind in _LOGGED and quantile in PER_MILLE else None
 
 
 def less_is_better(metric: str) -> bool:

@@ -122,8 +122,18 @@ class Verdict(Piece):
     """Not decidable because of what a generator that costs nothing might gain, however many blocks there are."""
     refusal: CheckResult | None = None
     """The check that forbids a verdict, of `invalid`."""
+    carried: Message | None = None
+    """Of `undecided`: what reached from one slice into the next, and by how much; then there is no ratio."""
+    doubted: bool = False
+    """Of `undecided`: there would be a difference, but slices after another condition's may explain it."""
+    unsteady: Message | None = None
+    """Of `undecided`: why a difference of processes that were started once is one of the moment, and what decides."""
     quick: bool = False
     """By a run that was shortened with `--quick`."""
+    rate_per_s: float | None = None
+    """At which both were driven, where the comparison has a rate of its own and not the experiment's load."""
+    started_once: bool = False
+    """By processes of their own that were started once: another start of them may differ."""
     across: bool = False
     """By two runs that differ in more than their time (`--across`)."""
     points: list[BlockPoint] = []
@@ -146,7 +156,34 @@ class Verdict(Piece):
 
     @property
     def said(self) -> Message:
-        """The verdict without the remarks on the run that it is from."""
+        """The verdict without the remarks on the run that it is from.
+
+        That its processes were started once is part of it: another start may well have given another one.
+        """
+        said = self._at_rate(self._whole())
+        once = self.started_once and self.kind in DECIDED
+        return message("verdict_started_once", said=said) if once else said
+
+    @property
+    def brief(self) -> Message:
+        """The same without what only its own place has room for: the time that is still needed, the total."""
+        match self.kind:
+            case "equivalent":
+                found = message("verdict_equivalent", **self._equivalent(), ratio=None)
+            case "mixed":
+                found = message("verdict_mixed_brief", **self._mixed())
+            case "undecided":
+                found = message("verdict_undecided", found=self._found(), remarks=[])
+            case "not_decidable" if self.hidden:
+                found = message("verdict_hidden", ratio=self._ratio(), most=None)
+            case _:
+                found = self._whole()
+        return self._at_rate(found)
+
+    def _at_rate(self, said: Message) -> Message:
+        return said if self.rate_per_s is None else message("verdict_at_rate", said=said, rate_per_s=self.rate_per_s)
+
+    def _whole(self) -> Message:
         match self.kind:
             case "equivalent":
                 return message("verdict_equivalent", **self._equivalent(), ratio=self._ratio())
@@ -163,20 +200,6 @@ class Verdict(Piece):
             case "invalid":
                 return self._refused()
 
-    @property
-    def brief(self) -> Message:
-        """The same without what only its own place has room for: the time that is still needed, the total."""
-        match self.kind:
-            case "equivalent":
-                return message("verdict_equivalent", **self._equivalent(), ratio=None)
-            case "mixed":
-                return message("verdict_mixed_brief", **self._mixed())
-            case "undecided":
-                return message("verdict_undecided", found=self._found(), remarks=[])
-            case "not_decidable" if self.hidden:
-                return message("verdict_hidden", ratio=self._ratio(), most=None)
-        return self.said
-
     def of_look(self) -> LookVerdict:
         """What a line of `looks.jsonl` keeps of it."""
         return LookVerdict(
@@ -185,7 +208,7 @@ class Verdict(Piece):
             estimate=self.estimate,
             low=self.low,
             high=self.high,
-            check=self.refusal.name if self.refusal else "",
+            check=self.refusal.name if self.refusal else "" if self.carried is None else "carry_over",
         )
 
     def _refused(self) -> Message:
@@ -216,6 +239,8 @@ class Verdict(Piece):
 
     def _found(self) -> Message:
         """What an undecided comparison has so far."""
+        if self.carried is not None:
+            return self.carried
         if self.blocks < self.blocks_min:
             return message("verdict_no_interval", blocks=self.blocks, blocks_min=self.blocks_min, unit=self.unit)
         if self.estimate is None and self.low is None and self.high is None:
@@ -229,7 +254,11 @@ class Verdict(Piece):
         return [message("verdict_more_minutes", minutes=self.more_minutes), *self._objections()]
 
     def _objections(self) -> list[Message]:
-        """Why an interval inside the margin is not yet equivalence."""
+        """Why an interval inside the margin is not yet equivalence, or one without 0 no difference."""
+        if self.doubted:
+            return [message("verdict_doubted")]
+        if self.unsteady is not None:
+            return [self.unsteady]
         if self.low is None or self.high is None or self.low < -self.log_margin or self.high > self.log_margin:
             return []
         if self.unit == "block" and self.blocks < EQUIVALENCE_BLOCKS:

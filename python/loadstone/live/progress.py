@@ -13,12 +13,16 @@ from rich.text import Text
 from loadstone.console import remarks
 from loadstone.deploy.provider import Remark, Step, about
 from loadstone.judge.verdict import Verdict
+from loadstone.live.live_figures import LiveFigures
 from loadstone.live.progress_view import View, phase_text
-from loadstone.message import Message, alike
+from loadstone.message import Message, alike, message
+from loadstone.observe.sample import Sample
+from loadstone.plan.rounds import Rounds
 from loadstone.record.look import Reason
 from loadstone.report import format as fmt
 from loadstone.report.tables.columns import MARKS
 from loadstone.report.terminal.ending import ROW_STYLES
+from loadstone.report.terminal.terminal_families import VERDICT_STYLES
 from loadstone.report.verdicts import verdict_text
 
 _ENDS: dict[Reason, str] = {
@@ -26,10 +30,12 @@ _ENDS: dict[Reason, str] = {
     "decided": "decided",
     "last look": "not decided, and this was the last look",
     "out of budget": "not decided, and the budget is spent",
+    "carry-over": "not decided, and there is no time for longer slices",
 }
 _TROUBLE_MAX = 5
 """So many different reasons of invalid trials are worth a line; the report has all."""
 _PAUSE_S, _LONG_PAUSE_S = 15.0, 60.0
+_STEPS_SHOWN = 7
 _OFTEN = 10
 """So many lines come after short pauses where there is no terminal, then fewer: a long run needs no long log."""
 
@@ -56,6 +62,8 @@ class RunProgress:
         self._verbose, self._quiet = verbose, quiet
         self._screen: Live | None = None
         self._view = View(began_s=clock())
+        self._label = ""
+        """Of the trial, when what is done before it has its place in the view."""
         self._block: Counter[str] = Counter()
         self._block_reasons: list[Message] = []
         self._said: set[Hashable] = set()
@@ -64,6 +72,8 @@ class RunProgress:
         self._printed: dict[tuple[str, int], tuple[object, ...]] = {}
         """Verdicts that were printed, of each pair of a group, without their figures."""
         self._lines, self._line_s = 0, -2 * _LONG_PAUSE_S
+        self._steps: list[Message] = []
+        """Of the search for a saturation point."""
 
     def __enter__(self) -> "RunProgress":
         return self
@@ -88,27 +98,35 @@ class RunProgress:
 
     def trial(self, name: str, label: str, place: str) -> None:
         """Trial `name` of condition `label` begins; `place` says where in the run it stands."""
-        self._view.place, self._view.label = fmt.plain(place), fmt.plain(label)
+        self._view.place, self._label = fmt.plain(place), fmt.plain(label)
+        self._view.label = self._label
         self._view.now = Text(f"{fmt.plain(name)}: preparing", style="dim")
+        self._view.panel.begin()
         self._refresh()
 
-    def live(self, tps: float, p99_ns: int | None, phase: str) -> None:
-        """What the last second showed: operations a second, their P99, and the phase it belonged to.
+    def place(self, place: str) -> None:
+        """Where in the run it stands now, within what `trial` said."""
+        self._view.place = fmt.plain(place)
 
-        While the last replies are awaited there is no load, and so nothing to show.
-        """
-        if phase == "drain":
-            return
-        self._view.live(tps, p99_ns, phase)
+    def live(self, figures: LiveFigures, label: str = "") -> None:
+        """What the last second showed; `label`: of the condition, where several take turns."""
+        self._view.label = fmt.plain(label) or self._label
+        self._view.live(figures)
         self._refresh()
-        if phase == "measure":
-            self._beat(f"{self._view.label}: {fmt.rate(tps)} a second, P99 {fmt.duration(p99_ns)}")
+        if figures.phase == "measure":
+            now = f"{self._whose()}{fmt.rate(figures.tps)} a second, P99 {fmt.duration(figures.p99_ns)}"
+            self._beat(f"{now}, {self._view.panel.figures_text(self._view.label)}")
         else:
-            self._beat(f"{self._view.label}: {phase_text(phase)}", patience=2)
+            self._beat(f"{self._whose()}{phase_text(figures.phase)}", patience=2)
+
+    def sample(self, samples: Sequence[Sample]) -> None:
+        """What the monitors observed; shown with the next interval. From any thread."""
+        self._view.panel.sample(samples)
 
     def finished(self, verdict: str, reasons: Sequence[Message], *, in_block: bool = False) -> None:
         """The trial ended; `in_block`: its block is reported as a whole. A new reason to refuse one is remarked."""
         self._view.invalid += verdict == "invalid"
+        self._view.label = self._label
         if in_block:
             self._block[verdict] += 1
             self._block_reasons += reasons
@@ -144,8 +162,43 @@ class RunProgress:
             alike = _without_figures(verdict)
             if self._printed.get((group, place)) != alike:
                 self._printed[group, place] = alike
-                said = verdict_text(verdict, quick=False)
-                self._line(Text(f"{fmt.plain(name or group)}: {said} (after {_blocks(blocks, verdict.unit)})"))
+                said = verdict_text(verdict, quick=False), VERDICT_STYLES[verdict.kind]
+                when = f" (after {_blocks(blocks, verdict.unit)})"
+                self._line(Text.assemble(f"{fmt.plain(name or group)}: ", said, when))
+
+    def lengthened(self, group: str, rounds: Rounds | None, carried: Message) -> None:
+        """A comparison begins again with these slices, or with whole trials, because of what is carried over."""
+        slice_s = None if rounds is None else rounds.slice_s
+        said = fmt.sentence(message("goes_on_longer", slice_s=slice_s, why=carried))
+        self._line(Text(f"{fmt.plain(group)}: {said}"))
+
+    def searched(self, users: int, per_s: float) -> None:
+        """A step of the search for a saturation point ended."""
+        self._steps = [*(self._steps if users > 1 else ()), message("progress_step", users=users, per_s=per_s)]
+        self._view.trail = fmt.sentence(message("progress_search", steps=self._steps[-_STEPS_SHOWN:]))
+        self._refresh()
+        self._beat(self._view.trail)
+
+    def rated(self, rate_per_s: float, *, kept: bool) -> None:
+        """A rate was offered, and the objective was kept or not."""
+        step = message("saturation_search_step", users=None, rate_per_s=rate_per_s, per_s=rate_per_s, kept=kept)
+        self._steps = [*(one for one in self._steps if one.kind == step.kind), step]
+        self._view.trail = fmt.sentence(message("progress_rates_tried", steps=self._steps[-_STEPS_SHOWN:]))
+        self._refresh()
+        self._beat(self._view.trail)
+
+    def announced(self, label: str, said: Message) -> None:
+        """What happens next to a search; it stays, and is said once."""
+        if self._is_new((label, said.kind)):
+            self._line(Text(fmt.sentence(message("progress_estimate", label=label, sweeps=0, said=said))))
+
+    def estimated(self, label: str, sweeps: int, said: Message) -> None:
+        """What the sweeps so far say of a saturation point; a verdict of another kind than before stays."""
+        text = fmt.sentence(message("progress_estimate", label=label, sweeps=sweeps, said=said))
+        self._view.trail = text
+        if self._is_new((label, said.kind)) or self._verbose:
+            self._line(Text(text))
+        self._refresh()
 
     def forecast(self, group: str, forecast: Message) -> None:
         """What the next look at a comparison would show."""
@@ -163,6 +216,11 @@ class RunProgress:
             self._line(Text(fmt.plain(text)))
         else:
             self._beat(fmt.plain(text))
+
+    def last_step(self, text: str) -> None:
+        """What is done when all is measured: no time is left, and no place in the run."""
+        self._view.place, self._view.left_s, self._view.decided = "", 0.0, (0, 0)
+        self.step(text)
 
     def note(self, text: str) -> None:
         """A sentence that stays on the screen; what was said already is not said again."""
@@ -215,6 +273,11 @@ class RunProgress:
             return False
         self._said.add(subject)
         return True
+
+    def _whose(self) -> str:
+        """The condition before its figures, where the place in the run does not begin with it."""
+        label = f"{self._view.label}: "
+        return "" if self._view.place.startswith(label) else label
 
     def _beat(self, now: str, patience: int = 1) -> None:
         """A sign of life where there is no terminal: what happens now, where, and how long it still takes.

@@ -1,4 +1,4 @@
-"""The two lines of a run's progress on a terminal: how far it is, and what the trial does now."""
+"""The lines of a run's progress on a terminal: how far it is, what the trial does now, and its panel."""
 
 from dataclasses import dataclass, field
 
@@ -8,6 +8,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from loadstone.live.live_figures import LiveFigures
+from loadstone.live.live_panel import LivePanel
 from loadstone.report import format as fmt
 
 _BAR_MAX, _BAR_MIN = 24, 8
@@ -36,13 +38,18 @@ class View:
     place: str = ""
     label: str = ""
     now: Text = field(default_factory=Text)
+    trail: str = ""
+    """What was found so far of a saturation point."""
+    panel: LivePanel = field(default_factory=LivePanel)
 
-    def live(self, tps: float, p99_ns: int | None, phase: str) -> None:
+    def live(self, figures: LiveFigures) -> None:
         """What the last second showed."""
+        self.panel.add(self.label, figures)
+        phase = figures.phase
         self.now = Text.assemble(
             (f"{phase_text(phase):<8}", "dim"),
-            (f"{fmt.rate(tps):>9}", "bold" if phase == "measure" else ""), (" TPS   P99 ", "dim"),
-            f"{fmt.duration(p99_ns):>7}",
+            (f"{fmt.rate(figures.tps):>9}", "bold" if phase == "measure" else ""), (" TPS   P99 ", "dim"),
+            f"{fmt.duration(figures.p99_ns):>7}",
         )  # fmt: skip
 
     def left_text(self, now_s: float) -> str:
@@ -56,7 +63,7 @@ class View:
         return f"{decided} of {of} decided" if of else ""
 
     def render(self, now_s: float, width: int) -> Group:
-        """The two lines, for a terminal of `width` columns; before the first trial only what is done."""
+        """The lines, for a terminal of `width` columns; before the first trial only what is done."""
         label_room = max(_TEXT_MIN, width - cell_len(self.now.plain) - _GAP)
         label = _line_of(label_room, [Text(self.label, style="bold"), self.now])
         if not self.place:
@@ -73,7 +80,12 @@ class View:
             line = Table.grid(padding=(0, _GAP))
             line.add_row(ProgressBar(total=max(1.0, all_s), completed=done_s, width=bar), head)
             head = line
-        return Group(head, label)
+        return Group(head, label, *self.panel.lines(self.label, width), *self._trail(width))
+
+    def _trail(self, width: int) -> list[Text]:
+        line = Text(self.trail, style="dim")
+        line.truncate(width, overflow="ellipsis")
+        return [line] if self.trail else []
 
 
 def _line_of(room: int, texts: list[Text]) -> Table:

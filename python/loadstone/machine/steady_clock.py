@@ -6,6 +6,8 @@ while the machine sleeps where the system has such a one.
 
 import time
 
+NOISE_NS = 10_000_000
+"""The wall clock may be slowed or hurried by so much without anybody having set it."""
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
@@ -29,3 +31,9 @@ def unix_s() -> float:
 def ahead_of_wall_ns() -> int:
     """What is to be added to a reading of the wall clock made now; 0 but for noise if no one set it."""
     return unix_ns() - time.time_ns()
+
+
+def set_ahead_of_wall_ns() -> int:
+    """The same, and exactly 0 where it is noise: for the times of a program that reads the wall clock once."""
+    ahead_ns = ahead_of_wall_ns()
+    return ahead_ns if abs(ahead_ns) > NOISE_NS else 0

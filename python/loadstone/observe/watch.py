@@ -1,8 +1,18 @@
 """What a run lets its monitors see. Each monitor's class method `watching` picks what it is for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page in Prometheus's format."""
+
+    url: str
+    """E.g. `http://127.0.0.1:8080/actuator/prometheus`."""
+    worker_pid: int | None = None
+    """The process that it is of, where that is a worker of a part; None: the part's own, or not known."""
 
 
 @dataclass(frozen=True)
@@ -15,15 +25,25 @@ class Watch:
     """Those of them that work in many processes: all below the first one are observed together."""
     parked: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """Part of other conditions that is up -> its process ids."""
+    in_turn: frozenset[int] = frozenset()
+    """Processes of conditions that take turns with this one: what they do is done in slices of their own."""
+    driving: Collection[int] = frozenset()
+    """Processes that make the load, with all below them; it changes while they come and go."""
     complete: bool = True
     """Whether `pids` holds every part of the condition, so that all other processes are none of it."""
     cpus: tuple[int, ...] = ()
     """CPUs that something is pinned to."""
     controls: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Software -> part -> a control of its room that is used for nothing else, with a time-out below a second."""
-    jvm: Mapping[str, str] = field(default_factory=dict)
-    """Part -> the address where a JVM tells its figures, e.g. `http://127.0.0.1:8080/actuator/prometheus`."""
+    workers: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """Part of `trees` -> the processes below the first one that do its work, each in its main thread."""
+    pages: Mapping[str, Mapping[str, Page]] = field(default_factory=dict)
+    """Runtime (`jvm`, `node`) -> part, or worker of a part -> where it tells its figures."""
 
     def controls_of(self, software: str) -> Mapping[str, Any]:
         """Part -> its control, of all parts of a software."""
         return self.controls.get(software, {})
+
+    def pages_of(self, runtime: str) -> Mapping[str, Page]:
+        """Part, or worker of a part -> its page, of all that run in a runtime."""
+        return self.pages.get(runtime, {})

@@ -102,6 +102,7 @@ def _try(experiment: Experiment, crash: Crash, parts: Parts, seed: int, number: 
         data=deployment.data,
         stored=deployment.stored,
         target=deployment.target,
+        driver=deployment.driver,
     )
     planned = PlannedCrash(
         name=crash.name,

@@ -12,6 +12,7 @@ from loadstone.plan.mode import Mode, condition_text
 from loadstone.plan.required import RequiredData, RequiredSubject, StoredCount
 from loadstone.plan.required_subject import required_subject
 from loadstone.plan.workload.substitute import FieldError, Path, substitute
+from loadstone.spec.drivers import NATIVE, resolved
 from loadstone.spec.experiment import DataInto, DataSpec, Experiment
 from loadstone.spec.levels import Condition, fits
 
@@ -27,6 +28,7 @@ class Deployment:
     data: tuple[RequiredData, ...]
     stored: tuple[StoredCount, ...]
     target: str | None
+    driver: str = NATIVE
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -64,6 +66,7 @@ class DeploymentPlanner:
             data=tuple(self._data(condition, servers)),
             stored=tuple(self._stored(condition, servers)),
             target=self._target(condition, servers, subjects),
+            driver=self._driver(condition),
         )
 
     def rows(self, name: str, condition: Condition, path: Path) -> int:
@@ -126,6 +129,16 @@ class DeploymentPlanner:
 
     def _error(self, path: Path, problem: str, condition: Condition) -> UserError:
         return self._experiment.source.error(path, f"{problem} for {condition_text(condition)}; narrow a `when`")
+
+    def _driver(self, condition: Condition) -> str:
+        """What makes the load. It must be there."""
+        written, path = self._filled(self._experiment.workload.driver, condition), ("workload", "driver")
+        if not isinstance(written, str) or not written:
+            raise self._experiment.source.error(path, f"'{written}' is not a name; write {NATIVE} or that of a driver")
+        try:
+            return resolved(written, self._experiment.source.folder)
+        except ValueError as problem:
+            raise self._experiment.source.error(path, str(problem)) from None
 
     def _target(
         self, condition: Condition, servers: Mapping[str, Mapping[str, Any]], subjects: Mapping[str, RequiredSubject]

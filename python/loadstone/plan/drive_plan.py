@@ -10,9 +10,11 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from loadstone.plan.part import PlanPart
-from loadstone.plan.protocols import PROTOCOLS, ProtocolName, for_requests
+from loadstone.plan.protocols import PROTOCOLS, ProtocolName, for_requests, with_data
 from loadstone.plan.slots import wrong_in_slots
 from loadstone.plan.workload.http import DataFile, Headers, HttpRequest
+from loadstone.plan.workload.recording import Recording
+from loadstone.plan.workload.sentinels import wrong_in_sentinels
 
 LONGEST_S = 10 * 365 * 24 * 3600
 """The longest time that a plan may hold: ten years, which 64 bits hold in ns.
@@ -23,6 +25,11 @@ KEYS_MAX = 10**12
 OPERATIONS_MAX = 10**15
 RATE_MAX_PER_S = 1e9
 _FOR_REQUESTS = " or ".join(for_requests())
+
+
+def _is_left_out(value: object) -> bool:
+    """Drivers that know nothing of Sentinel need not read of it."""
+    return not value
 
 
 class Tls(PlanPart):
@@ -55,6 +62,20 @@ class Endpoint(PlanPart):
     slots: tuple[tuple[int, int], ...] = Field(
         default=(), description="hash slots of a node of a Redis Cluster: ranges of 0 to 16383, both ends included"
     )
+
+    standby: bool = Field(
+        default=False, description="takes the place of the primary when Sentinel says so", exclude_if=_is_left_out
+    )
+    sentinel_of: str | None = Field(
+        default=None,
+        description="it is a Sentinel, and this is the name by which it knows the primary",
+        exclude_if=_is_left_out,
+    )
+
+    @property
+    def in_service(self) -> bool:
+        """Whether the load goes there from the beginning."""
+        return not self.standby and self.sentinel_of is None
 
     @property
     def label(self) -> str:
@@ -92,13 +113,14 @@ class Open(PlanPart):
     """Open model: operations arrive on their own schedule, whether or not replies came.
 
     Latency counts from the intended time. An arrival that finds `backlog_max` others waiting
-    for a connection is dropped and counted.
+    for a connection is dropped and counted. `recorded` are arrivals as the plan's recording has them; `rate_per_s` is
+    then their mean.
     """
 
     kind: Literal["open"] = "open"
     rate_per_s: float = Field(gt=0, le=RATE_MAX_PER_S)
     schedule: tuple[RateStep, ...] = Field(default=(), max_length=10_000)
-    arrivals: Literal["constant", "poisson"] = "constant"
+    arrivals: Literal["constant", "poisson", "recorded"] = "constant"
     backlog_max: int = Field(default=1_000_000, gt=0, le=100_000_000)
     spin_us: float = Field(default=0.0, ge=0, le=1000)
 
@@ -132,24 +154,32 @@ class Phases(PlanPart):
     drain_s: float = Field(default=2.0, ge=0, le=LONGEST_S)
 
 
-Expect = Literal["any", "ok", "integer", "document", "hash", "field", "field_array", "value", "item", "positive"]
+Expect = Literal["any", "ok", "integer", "document", "hash", "field", "field_array", "value", "item", "positive", "row"]
 """What a correct reply is.
+
+Of memcached, ok is that it was done (`HD`), a text is the value that `mg` returns with the flag `v`, a number what `ma`
+does, and nil that there is no such key; hash and field_array are none of its replies.
 
 any: no error; ok: `OK`; integer: an integer; document: the JSON text of the key's document;
 hash: its fields and values; field: the raw text of the changed field; field_array: the same
 as JSONPath answers, `["..."]`; value: a bulk string of the plan's payload length or nil;
 item: any bulk string, as LPOP's, and nil is an error (`nil_reply`); positive: an integer of at least 1, as WAIT's, and
-less is an error (`not_positive`).
+less is an error (`not_positive`); row: the field `document` of the key's row of the data file, or the same JSON
+written in another way, or nil.
 """
 
 
 class Command(PlanPart):
-    """One command; `args[0]` is its name. Placeholders in an argument:
+    """One command; `args[0]` is its name. Of memcached these are `mg`, `ms`, `md`, `ma` and `mn`, a key behind them, of
+    `ms` the data, then flags: `ms {key} {value} T60`; the data's length is written by the driver.
+
+    Placeholders in an argument:
 
     `{key}` prefix and number; `{document}` the JSON text; `{id}` `{version}` `{field}` `{body}`
     the raw parts; `{field_json}` the field as a JSON string; `{changed}` the last reply with
     the field replaced; `{value}` `payload_bytes` of text; `{seq}` a counter;
-    `{uniform A..B}` an integer; `{random N lowercase}` N letters. `{{` is a literal brace.
+    `{uniform A..B}` an integer; `{random N lowercase}` N letters; `{data.FIELD}` a field of the operation's row of
+    the data file. `{{` is a literal brace.
     """
 
     args: tuple[str, ...] = Field(min_length=1)
@@ -238,7 +268,12 @@ class Plan(PlanPart):
 
     Endpoints with `slots` are the nodes of a cluster: an operation goes to the node that has its key's slot, over one
     of that node's connections. The pool is spread evenly over the nodes, with at least one connection to each in each
-    thread; a pool of n times the users never makes one wait. A slot that moved is an error (`server_moved`).
+    thread; a pool of n times the users never makes one wait. Redirections (MOVED, ASK) to endpoints of the plan are
+    followed and counted, and correct the table of slots; one to any other address is an error (`server_moved`,
+    `server_ask`). An endpoint without slots is a node that slots may move to: it is connected to when they do.
+
+    With a Sentinel among them the first endpoint is the primary, and gets all of the load. When a connection to it
+    ends, or it says that it is a replica, a Sentinel is queried where the primary is now; only standbys are gone to.
     """
 
     format: Literal[1] = 1
@@ -247,12 +282,18 @@ class Plan(PlanPart):
     endpoints: tuple[Endpoint, ...] = Field(min_length=1)
     threads: int = Field(default=1, gt=0, le=256)
     cpus: tuple[int, ...] = Field(default=(), description="thread i is pinned to cpus[i mod n]; empty: not pinned")
+    back_end: Literal["auto", "epoll", "io_uring"] = Field(
+        default="auto",
+        description="by which interface of the system the native engine sends, receives and waits; auto: epoll, or as "
+        "LOADSTONE_BACK_END says",
+    )
     model: Annotated[Closed | Open, Field(discriminator="kind")]
     pool: Pool
     pipeline_depth: int = Field(default=1, gt=0, le=10_000)
     phases: Phases = Phases()
     operations: tuple[Operation, ...] = Field(min_length=1, max_length=1000)
-    data: DataFile | None = Field(default=None, description="HTTP: rows for {data.FIELD}")
+    data: DataFile | None = Field(default=None, description="rows for {data.FIELD}")
+    recording: Recording | None = Field(default=None, description="commands that are sent again, of Redis's protocol")
     keys: Keys = Keys()
     documents: Documents = Documents()
     verify: Verify = Verify()
@@ -265,13 +306,35 @@ class Plan(PlanPart):
     interval_s: float = Field(default=1.0, gt=0, le=LONGEST_S)
     start_at_unix_ns: int | None = None
 
+    @property
+    def ends_by_itself(self) -> bool:
+        """Whether each user, each key or a recording has its number of operations, with which measuring ends."""
+        of_users = isinstance(self.model, Closed) and self.model.operations_per_user is not None
+        return of_users or self.keys.distribution == "exactly_once" or self.recording is not None
+
     @model_validator(mode="after")
     def _speaks_its_protocol(self) -> "Plan":
         wrong = self._wrong_in_requests() if PROTOCOLS[self.protocol].is_http else self._wrong_in_commands()
-        wrong = wrong or wrong_in_slots([endpoint.slots for endpoint in self.endpoints])
+        wrong = wrong or self._wrong_in_recording() or wrong_in_slots([endpoint.slots for endpoint in self.endpoints])
         if wrong is not None:
             raise ValueError(wrong)
         return self
+
+    def _wrong_in_recording(self) -> str | None:
+        is_recorded = isinstance(self.model, Open) and self.model.arrivals == "recorded"
+        if self.recording is None:
+            return "arrivals that are recorded need a recording; name its path" if is_recorded else None
+        if isinstance(self.model, Open) and not is_recorded:
+            return f"arrivals {self.model.arrivals}: a recording has its own; set them to recorded"
+        if not PROTOCOLS[self.protocol].recordings:
+            return f"protocol {self.protocol} sends no recordings; leave the recording out"
+        if len(self.endpoints) > 1 or self.endpoints[0].slots:
+            return "a recording goes to one server, and not to a cluster; name one"
+        for operation in self.operations:
+            names = [len(command.args) for command in operation.commands] == [1]
+            if not names or operation.writes != "nothing" or operation.read_back is not None:
+                return f"operation '{operation.name}': of a recording it is the name of one command, without arguments"
+        return None
 
     def _wrong_in_requests(self) -> str | None:
         if self.acknowledged:
@@ -280,6 +343,8 @@ class Plan(PlanPart):
             return f"pipeline_depth {self.pipeline_depth} must be 1 with protocol {self.protocol}"
         if any(endpoint.slots for endpoint in self.endpoints):
             return "only a Redis Cluster has slots; leave them out"
+        if not all(endpoint.in_service for endpoint in self.endpoints):
+            return "only a Redis has Sentinels; leave them out"
         if any(endpoint.database for endpoint in self.endpoints):
             return "an HTTP endpoint has no database; leave it out"
         for operation in self.operations:
@@ -291,10 +356,18 @@ class Plan(PlanPart):
         return None
 
     def _wrong_in_commands(self) -> str | None:
-        if self.data is not None:
-            return f"a data file needs protocol {_FOR_REQUESTS}; leave it out"
         if any(endpoint.base_path or endpoint.secret_headers for endpoint in self.endpoints):
             return f"base_path and secret_headers need protocol {_FOR_REQUESTS}; leave them out"
+        protocol = PROTOCOLS[self.protocol]
+        if self.data is not None and not protocol.data_file:
+            return f"a data file needs protocol {' or '.join(with_data())}; leave it out"
+        if not protocol.slots and any(endpoint.slots for endpoint in self.endpoints):
+            return f"only a Redis Cluster has slots; leave them out with protocol {self.protocol}"
+        wrong = wrong_in_sentinels(self.endpoints, of_redis=protocol.slots)
+        if wrong is not None:
+            return wrong
+        if not protocol.databases and any(endpoint.database for endpoint in self.endpoints):
+            return f"an endpoint has no database with protocol {self.protocol}; leave it out"
         if any(endpoint.slots and endpoint.database for endpoint in self.endpoints):
             return "a cluster has database 0 alone; leave the database out"
         if self.acknowledged and self.keys.distribution != "exactly_once":

@@ -1,23 +1,27 @@
 """How much a run will measure, how long that takes, and what follows for the figures."""
 
+from collections.abc import Sequence
+
 from loadstone.message import Message, message
-from loadstone.plan.run_plan import TABLE_GROUP, RunPlan
+from loadstone.plan.design.sliceable import AS_PUBLISHED, AS_WRITTEN
+from loadstone.plan.run_plan import Group, RunPlan, SaturationPlan, in_tables
 
 
 def extent(run_plan: RunPlan) -> list[Message]:
     """A line each."""
-    return [_size(run_plan), _time(run_plan), *_parts_of_the_time(run_plan), *_consequences(run_plan)]
+    size = [_size(run_plan)] if run_plan.groups else []
+    return [*size, _time(run_plan), *_parts_of_the_time(run_plan), *_consequences(run_plan)]
 
 
 def _size(run_plan: RunPlan) -> Message:
     """Conditions, blocks and trials; from those to the first looks up to all that are planned."""
-    tables = [group for group in run_plan.groups if group.name == TABLE_GROUP]
+    tables = _tables(run_plan)
     first = {group.name: group.looks[0] for group in run_plan.groups}
     return message(
         "plan_size",
         conditions=len(run_plan.conditions),
-        of_tables=[len(group.conditions) for group in tables],
-        blocks_of_tables=[group.looks[-1] for group in tables],
+        of_tables=[sum(len(group.conditions) for group in tables)] if tables else [],
+        blocks_of_tables=[tables[0].looks[-1]] if tables else [],
         comparisons=len(run_plan.groups) - len(tables),
         seed=run_plan.seed,
         trials_min=sum(trial.block <= first[trial.group] for trial in run_plan.trials),
@@ -29,7 +33,7 @@ def _time(run_plan: RunPlan) -> Message:
     """From the first looks to the end of the budget."""
     expected_s, longest_s, budget_s = run_plan.expected_s(), run_plan.longest_s(), run_plan.budget_s
     if budget_s > 0:
-        expected_s += run_plan.ending_s() - run_plan.crashes_s()
+        expected_s += run_plan.report_s() - run_plan.crashes_s()
     builds = _built(run_plan)
     if 0 < budget_s < expected_s:
         return message("plan_time_too_short", budget_s=budget_s, expected_s=expected_s, builds=builds)
@@ -55,9 +59,27 @@ def _parts_of_the_time(run_plan: RunPlan) -> list[Message]:
     data = list(dict.fromkeys(data.name for trial in trials for data in trial.data))
     if (subjects or data) and preparation_s >= 1:
         lines.append(message("plan_preparation", time_s=preparation_s, subjects=subjects, data=data))
+    if run_plan.at_rate is not None:
+        fixed, rows = run_plan.at_rate.fixed, len(run_plan.at_rate.trials)
+        rate = {"rate_per_s": fixed.rate_per_s, "share": fixed.share}
+        lines.append(message("plan_at_rate", rows=rows, time_s=run_plan.at_rate_s(), **rate))
+    if run_plan.saturation is not None:
+        lines.append(_saturation(run_plan.saturation, run_plan.saturation_s()))
     if run_plan.crashes:
         lines.append(message("plan_crashes", crashes=len(run_plan.crashes), time_s=run_plan.crashes_s()))
     return lines
+
+
+def _saturation(planned: SaturationPlan, time_s: float) -> Message:
+    ramp = planned.settings.classical
+    return message(
+        "plan_saturation",
+        conditions=len(planned.trials),
+        time_s=time_s,
+        objective=planned.settings.objective if planned.settings.model == "open" else None,
+        sweeps=planned.settings.sweeps,
+        ramp_s=None if ramp is None else ramp.seconds,
+    )
 
 
 def _consequences(run_plan: RunPlan) -> list[Message]:
@@ -67,9 +89,33 @@ def _consequences(run_plan: RunPlan) -> list[Message]:
         lines.append(message("plan_scale", scale=run_plan.scale, shorter=run_plan.as_published))
     if run_plan.quick:
         lines.append(message("plan_quick"))
-    tables = [group for group in run_plan.groups if group.name == TABLE_GROUP]
+    tables = _tables(run_plan)
+    lines += _in_rounds(tables)
+    if not run_plan.groups:
+        return lines
     if len(tables) == len(run_plan.groups):
         lines.append(message("plan_nothing_compared", blocks=tables[0].looks[-1]))
-    elif tables and tables[0].looks[-1] == 1:
+    elif tables and tables[0].looks[-1] == 1 and all(group.rounds is None for group in tables):
         lines.append(message("plan_tables_once"))
     return lines
+
+
+def _in_rounds(tables: Sequence[Group]) -> list[Message]:
+    """How many rows take turns, how often and for how long; and why others do not."""
+    lines = []
+    for group in tables:
+        rows = len(group.conditions)
+        if group.rounds is not None:
+            rounds, slice_s, time_s = (
+                group.replicates(group.looks[-1]),
+                group.rounds.slice_s,
+                group.looks[-1] * group.block_s,
+            )
+            lines.append(message("plan_table_rounds", rows=rows, rounds=rounds, slice_s=slice_s, time_s=time_s))
+        elif group.whole_trials not in (None, AS_PUBLISHED, AS_WRITTEN):
+            lines.append(message("plan_table_trials", rows=rows, trial_s=group.trial_s, why=group.whole_trials))
+    return lines
+
+
+def _tables(run_plan: RunPlan) -> list[Group]:
+    return [group for group in run_plan.groups if in_tables(group.name)]

@@ -13,6 +13,7 @@ from loadstone.plan.drive_plan import Closed, Command, Open, Plan
 from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import ASSUMED_RATE_PER_S, PlannedTrial
+from loadstone.plan.saturation.saturation_step import SATURATION_GROUP
 
 PER_KEY_BYTES = 128
 """Entry, object, headers, the key table's place while it doubles, and an expiry: 56 to 106 measured."""
@@ -34,6 +35,10 @@ DOCUMENT_BYTES = 122
 """Of a generated document beside its payload."""
 NUMBER_BYTES = 20
 KEY_NUMBER_BYTES = 12
+TOGETHER_BYTES_MAX = 1 << 30
+"""Of keys and connections of what takes turns on one server, by their upper bound."""
+LEVELS_MAX = 33
+"""Numbers of users in a search for saturation: from 1 to 65,536 by factors of sqrt 2."""
 
 STORES_NOTHING = frozenset(
     {
@@ -47,6 +52,7 @@ STORES_NOTHING = frozenset(
         *("GETBIT", "BITCOUNT", "BITPOS", "PFCOUNT", "GEODIST", "GEOPOS", "GEOSEARCH"),
         *("JSON.GET", "JSON.MGET", "JSON.DEL", "JSON.TYPE", "JSON.STRLEN", "JSON.OBJKEYS", "JSON.OBJLEN", "JSON.RESP"),
         *("JSON.ARRLEN", "JSON.ARRINDEX", "JSON.ARRPOP", "JSON.CLEAR", "JSON.NUMINCRBY", "JSON.TOGGLE"),
+        *("MG", "MD", "MN"),
         *("PING", "ECHO", "TIME", "WAIT", "WAITAOF", "INFO", "DBSIZE", "SCAN", "SELECT", "PUBLISH", "ROLE", "LASTSAVE"),
     }
 )
@@ -54,7 +60,7 @@ STORES_NOTHING = frozenset(
 VALUES = frozenset(
     {
         *("SET", "SETEX", "PSETEX", "SETNX", "GETSET", "INCR", "DECR", "INCRBY", "DECRBY", "INCRBYFLOAT"),
-        *("JSON.SET", "JSON.MERGE"),
+        *("JSON.SET", "JSON.MERGE", "MS", "MA"),
     }
 )
 """Commands that put one value in the place of the one before."""
@@ -99,15 +105,27 @@ def memory_of(trials: Iterable[PlannedTrial], server: str) -> Footprint:
                 rows[place] = rows.get(place, Footprint()) | _of_rows(data)
         if trial.subjects:
             keys |= Footprint(grows=True)
-        elif trial.target in (None, server) and PROTOCOLS[trial.plan.protocol].of_redis:
-            if trial.in_rounds:
+        elif trial.target in (None, server) and PROTOCOLS[trial.plan.protocol].has_keys:
+            if trial.group == SATURATION_GROUP:
+                keys |= _of_levels(of_load(trial.plan, trial.load))
+            elif trial.in_rounds:
                 block = (trial.group, trial.block)
-                together[block] = together.get(block, Footprint()) + _of_trial(trial)
+                together[block] = together.get(block, Footprint()) + of_load(trial.plan, trial.load)
             else:
-                keys |= _of_trial(trial)
+                keys |= of_load(trial.plan, trial.load)
     for stored in together.values():
         keys |= stored
     return sum(rows.values(), keys)
+
+
+def _of_levels(one: Footprint) -> Footprint:
+    """All levels of a search for saturation, of which one holds so much: those that take turns are there together."""
+    return Footprint(min(LEVELS_MAX * one.bytes, max(one.bytes, TOGETHER_BYTES_MAX)), one.grows)
+
+
+def stored_by(plans: Sequence[Plan]) -> int:
+    """Bytes that plans on one key space leave in a server together, at most, as far as that is known beforehand."""
+    return _of_plans(plans).bytes if all(PROTOCOLS[plan.protocol].has_keys for plan in plans) else 0
 
 
 def disk_of(trials: Iterable[PlannedTrial], server: str, *, binary_log: bool) -> int:
@@ -124,13 +142,20 @@ def disk_of(trials: Iterable[PlannedTrial], server: str, *, binary_log: bool) ->
     return sum(rows.values())
 
 
-def _of_trial(trial: PlannedTrial) -> Footprint:
-    plan = trial.plan
-    stored = _of_plans([plan] if trial.load is None else [trial.load, plan])
+def of_load(plan: Plan, load: Plan | None) -> Footprint:
+    """What a plan holds on a Redis at most, with what is stored for it before, and its connections."""
+    stored = _of_plans([plan] if load is None else [load, plan])
     largest = max(_command_bytes(command, plan) for one in plan.operations for command in one.commands)
     reply = _document_bytes(plan)
     each = PER_CONNECTION_BYTES + int(GROWTH * plan.pipeline_depth * max(largest, reply))
     return stored + Footprint(plan.pool.connections * each)
+
+
+def largest_command(plan: Plan) -> int:
+    """Bytes of the arguments of the longest command that stores something, key and data; 0 if none does."""
+    commands = (command for operation in plan.operations for command in operation.commands)
+    stores = (command for command in commands if command.args[0].upper() not in STORES_NOTHING)
+    return max((_command_bytes(command, plan) for command in stores), default=0)
 
 
 def _of_plans(plans: Iterable[Plan]) -> Footprint:
@@ -138,6 +163,9 @@ def _of_plans(plans: Iterable[Plan]) -> Footprint:
     replaced: dict[tuple[str, ...], int] = {}
     added, grows = 0, False
     for plan in plans:
+        if plan.recording is not None:
+            added += plan.recording.stored_bytes
+            continue
         operations, known = _operations(plan)
         weights = sum(operation.weight for operation in plan.operations)
         for operation in plan.operations:
@@ -260,7 +288,9 @@ def _text_bytes(text: str, plan: Plan) -> int:
     size = len(_PLACE.sub("", text).encode())
     for place in _PLACE.finditer(text):
         random = _RANDOM.fullmatch(place[0])
-        size += int(random[1]) if random else sizes.get(place[1] or "", NUMBER_BYTES)
+        name = place[1] or ""
+        of_a_row = documents.payload_bytes if name.startswith("data.") else NUMBER_BYTES
+        size += int(random[1]) if random else sizes.get(name, of_a_row)
     return size
 
 

@@ -24,10 +24,18 @@ def with_needed_modules(run_plan: RunPlan) -> RunPlan:
     used = {need for trial in trials for need in _used(trial)} | {
         (server, module) for server, count in counts for module in _modules([count])
     }
+    at_rate, saturation = run_plan.at_rate, run_plan.saturation
     return replace(
         run_plan,
         trials=tuple(_cut(trial, used) for trial in run_plan.trials),
         crashes=tuple(replace(one, trial=_cut(one.trial, used)) for one in run_plan.crashes),
+        at_rate=None if at_rate is None else replace(at_rate, trials=tuple(_cut(one, used) for one in at_rate.trials)),
+        saturation=None
+        if saturation is None
+        else replace(saturation, trials=tuple(_cut(one, used) for one in saturation.trials)),
+        longer=tuple(
+            replace(stage, trials=tuple(_cut(trial, used) for trial in stage.trials)) for stage in run_plan.longer
+        ),
     )
 
 

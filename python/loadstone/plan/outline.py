@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from loadstone.message import Message, message
 from loadstone.plan.design.conditions import table_conditions, tables_of_mode
-from loadstone.plan.design.groups import AS_WRITTEN
 from loadstone.plan.design.pairs import conditions_of, places
+from loadstone.plan.design.sliceable import AS_WRITTEN
 from loadstone.plan.extent import extent
 from loadstone.plan.outline_parts import CrashOutline, crashes, parts
 from loadstone.plan.run_plan import Group, RunPlan
+from loadstone.spec.effects_spec import Effects
 from loadstone.spec.experiment import Comparison, Experiment, Table
 from loadstone.spec.levels import Level, identity, level_text
 
@@ -58,11 +59,14 @@ def outline(run_plan: RunPlan, experiment: Experiment) -> Outline:
         tables=[line for _, line in tables if line is not None],
         tables_left_out=[table.name for table, line in tables if line is None],
         comparisons=[
-            _comparison(groups[one.name], one, quick=run_plan.quick)
-            for one in experiment.comparisons
-            if one.name in groups
+            *(
+                _comparison(groups[one.name], one, quick=run_plan.quick)
+                for one in experiment.comparisons
+                if one.name in groups
+            ),
+            *(_effects(groups[one.name], one) for one in experiment.effects if one.name in groups),
         ],
-        comparisons_left_out=[one.name for one in experiment.comparisons if one.name not in groups],
+        comparisons_left_out=[name for name in experiment.compared_names if name not in groups],
         crashes=list(crashes(run_plan, experiment)),
         extent=extent(run_plan),
         parts=list(parts(run_plan, experiment)),
@@ -102,7 +106,21 @@ def _comparison(group: Group, comparison: Comparison, *, quick: bool) -> Compari
         sides=[list(two) for two in dict.fromkeys(sides)],
         places=[[name, levels] for name, levels in there.items()],
     )
-    rules = message(
+    return ComparisonOutline(comparison.name, comparison.question, pairs, _rules(group), comparison.note)
+
+
+def _effects(group: Group, effects: Effects) -> ComparisonOutline:
+    """What is combined, and how many effects and pairs that makes."""
+    conditions = conditions_of(group.pairs)
+    levels = [[name, _distinct(condition[name] for condition in conditions)] for name in effects.factors]
+    mains = sum(one.kind == "main" for one in group.contrasts)
+    made = {"mains": mains, "interactions": len(group.contrasts) - mains, "pairs": len(group.pairs)}
+    combined = message("plan_effects", levels=levels, conditions=len(group.conditions), **made)
+    return ComparisonOutline(effects.name, effects.question, combined, _rules(group), effects.note)
+
+
+def _rules(group: Group) -> Message:
+    return message(
         "plan_rules",
         metric=group.metric,
         margin=group.margin,
@@ -113,8 +131,15 @@ def _comparison(group: Group, comparison: Comparison, *, quick: bool) -> Compari
         overhead_s=group.overhead_s,
         slice_s=group.rounds.slice_s if group.rounds else None,
         why_whole=None if group.whole_trials == AS_WRITTEN else group.whole_trials,
+        **_rate(group),
+        **({"rounds_a_start": group.rounds.of(1)} if group.rounds and group.unit == "block" else {}),
     )
-    return ComparisonOutline(comparison.name, comparison.question, pairs, rules, comparison.note)
+
+
+def _rate(group: Group) -> dict[str, float | None]:
+    """At which its blocks are driven, or the share of the slowest's capacity; nothing where it has its own load."""
+    rate = group.fixed_rate
+    return {} if rate is None else {"rate_per_s": rate.rate_per_s, "rate_share": rate.share}
 
 
 def _distinct(levels: Iterable[Level]) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-ProtocolName = Literal["resp2", "resp3", "http1"]
+ProtocolName = Literal["resp2", "resp3", "http1", "memcached"]
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,8 @@ class Protocol:
     """In plans and messages."""
     operations: Literal["commands", "requests"]
     """What an operation is made of: commands, which name keys of the plan; or HTTP requests to an application."""
+    null_server: Literal["resp", "http1", "memcached"]
+    """As which the null server answers it."""
     of_redis: bool = False
     """Whether its commands are those of Redis: then their names say what they store and which of them read it."""
     pipelining: bool = False
@@ -26,6 +28,12 @@ class Protocol:
     """Whether keys may decide on the endpoint, by hash slots."""
     data_file: bool = False
     """Whether requests may hold fields of a data file."""
+    recordings: bool = False
+    """Whether commands of a recording may be sent again."""
+    databases: bool = False
+    """Whether an endpoint may have a database of a number."""
+    uncounted: frozenset[str] = frozenset()
+    """Commands, in capitals, that its servers do not count, or not always."""
 
     @property
     def has_keys(self) -> bool:
@@ -38,16 +46,30 @@ class Protocol:
         return self.operations == "requests"
 
 
+def _of_redis(name: ProtocolName) -> Protocol:
+    return Protocol(
+        name, "commands", "resp",
+        of_redis=True, pipelining=True, slots=True, databases=True, data_file=True, recordings=True,
+    )  # fmt: skip
+
+
 PROTOCOLS: Mapping[str, Protocol] = {
     one.name: one
     for one in (
-        Protocol("resp2", "commands", of_redis=True, pipelining=True, slots=True),
-        Protocol("resp3", "commands", of_redis=True, pipelining=True, slots=True),
-        Protocol("http1", "requests", data_file=True),
+        _of_redis("resp2"),
+        _of_redis("resp3"),
+        Protocol("http1", "requests", "http1", data_file=True),
+        # An `ma` that makes its key is not counted.
+        Protocol("memcached", "commands", "memcached", pipelining=True, uncounted=frozenset({"MA", "MN"})),
     )
 }
 """Every wire protocol by its name."""
 assert tuple(PROTOCOLS) == get_args(ProtocolName)
+
+
+def with_data() -> tuple[str, ...]:
+    """The protocols, by their names, whose requests may hold fields of a data file."""
+    return tuple(name for name, one in PROTOCOLS.items() if one.data_file)
 
 
 def for_requests() -> tuple[str, ...]:

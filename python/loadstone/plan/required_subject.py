@@ -7,8 +7,9 @@ from loadstone.plan.mode import Mode
 from loadstone.plan.required import RequiredSubject
 from loadstone.plan.started_by_user import split_urls
 from loadstone.plan.workload.substitute import Path, substitute
-from loadstone.spec.experiment import Duration, Experiment, SubjectSpec
+from loadstone.spec.experiment import Experiment, SubjectSpec
 from loadstone.spec.levels import Condition, level_text
+from loadstone.spec.spec_part import Duration
 from loadstone.spec.units import BYTES, duration_s, parse
 
 REPLICAS_MAX = 64

@@ -5,23 +5,57 @@ for both slices of a pair, so that their ratio is free of it. Source: randomised
 Brecht 2017); figures in docs/how-it-decides.md.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from loadstone.plan.looks import rounds_of_blocks
+from loadstone.plan.looks import looks, rounds_of_blocks
 
 SLICE_S = 0.1
 """Of a server alone. Half as long brings nothing: setting up takes half of the time then."""
 SETTLE_S = 0.015
 """The first part of a slice, which is not measured: caches are warmed, queues fill."""
+APPLICATION_SLICE_S, APPLICATION_SETTLE_S = 1.2, 0.2
+"""The same of an application: its collections and timers, which go on when its turn comes, are to fit into a slice."""
+LONGER_TIMES = 4
+"""Where something reaches from one slice into the next, they get so many times as long."""
+LONGEST_SLICE_S = 1.6
+"""What reaches into a slice even then is for whole trials."""
+LONGEST_SETTLE_S = 0.1
+"""The settle time grows with the slices, up to this."""
 BETWEEN_S = 0.002
 """What is taken to pass between two slices: the last replies come in, clocks are read, threads are woken."""
 OPENING_S = 0.5
 """What a block is taken to cost for each condition beside its slices: its data is stored, its connections opened."""
+RESTART_S = 0.5
+"""What starting a condition's servers again is taken to add to that."""
 EXPECTED_SPREAD = 0.1
 """Standard deviation of a round's ln(B / A) before anything was measured: .07 to .14 on quiet and on busy machines."""
-WARM_ROUNDS = 8
+WARM_ROUNDS, WARM_ROUNDS_MIN, WARM_S = 8, 2, 0.8
+"""Rounds of block 0: as many as take each condition so long, not fewer than the least and not more than the most."""
+TABLE_ROUNDS = 12
+"""The fewest slices of a row in a run: where rows are measured for a short time, slices are shorter."""
+TABLE_SLICE_MIN_S, TABLE_SETTLE_S = 0.03, 0.006
+TABLE_WARM_UP_S = 0.03
+"""Of each row, before the first round of a block: all of its connections have been used, and its keys are there."""
+TABLE_OPENING_S = 0.2
+"""What a block is taken to cost for each row beside its slices: many of them share what is read of their servers."""
+TABLE_INTERVALS = 4
+"""Into how many intervals the figures of a row's block are divided."""
+LATENCY_GROUPS = 16
+"""A quantile is compared by groups of rounds, each with one histogram: about so many in each block."""
 FIXED_ROUNDS = 16
 """Rounds of a block where the number of blocks is fixed beforehand."""
+ROUNDS_A_START = 8
+"""Rounds of a block for which servers are started again. A start costs as long as so many rounds, and its own variation
+(2 % measured) is then about as large as what is left of the rounds': so blocks of 8 tell most in their time."""
+EXPECTED_SPREAD_A_START = 0.05
+"""Standard deviation of such a block's ln(B / A): sqrt(2 x .02^2 + .1^2 / 8)."""
+
+Processes = Literal["shared", "restarted", "once"]
+"""What stands behind the conditions of a group. shared: the same servers. restarted: servers of their own, which start
+again for each block, so that a block is the unit of replication. once: processes of their own, started once."""
+
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -32,10 +66,22 @@ class Rounds:
     """How many rounds each block has, from block 1 on: up to the next look."""
     slice_s: float = SLICE_S
     settle_s: float = SETTLE_S
+    warm_up_s: float = 0.0
+    """A slice for each condition before the first round of every block, in which nothing is measured."""
+    processes: Processes = "shared"
+    opening_each_s: float = OPENING_S
+    """What a block is taken to cost for each condition beside its slices."""
+
+    @property
+    def unit(self) -> Literal["block", "round"]:
+        """What gives one ratio of a pair: a start differs from the next one, and all rounds of it alike."""
+        return "block" if self.processes == "restarted" else "round"
 
     def of(self, block: int) -> int:
         """The rounds of one block; block 0 warms the machine up."""
-        return WARM_ROUNDS if block == 0 else self.blocks[block - 1]
+        if block == 0:
+            return min(WARM_ROUNDS, max(WARM_ROUNDS_MIN, round(WARM_S / self.slice_s)))
+        return self.blocks[block - 1]
 
     def upto(self, blocks: int) -> int:
         """The rounds of so many blocks together, those of block 0 not counted."""
@@ -43,23 +89,90 @@ class Rounds:
 
     def block_s(self, block: int, conditions: int) -> float:
         """Seconds that a block of so many conditions is expected to take."""
-        return self.slices_s(block, conditions) + conditions * OPENING_S
+        return self.seconds(self.of(block), conditions)
 
-    def slices_s(self, block: int, conditions: int) -> float:
+    def seconds(self, rounds: int, conditions: int) -> float:
+        """Seconds that so many rounds in one block are expected to take."""
+        return self.slices_s(rounds, conditions) + self.opening_s(conditions)
+
+    def opening_s(self, conditions: int) -> float:
+        """The part of that before the first slice."""
+        each_s = self.opening_each_s + self.warm_up_s + (RESTART_S if self.processes == "restarted" else 0.0)
+        return conditions * each_s
+
+    def slices_s(self, rounds: int, conditions: int) -> float:
         """The part of that from the first slice to the last."""
-        return conditions * self.of(block) * (self.slice_s + BETWEEN_S)
+        return conditions * rounds * (self.slice_s + BETWEEN_S)
+
+    def within(self, seconds: float, block: int, conditions: int) -> int:
+        """How many of a block's rounds there is time for; 0 if for none."""
+        of_one_s = self.slices_s(1, conditions)
+        return max(0, min(self.of(block), int((seconds - self.opening_s(conditions)) / of_one_s)))
+
+    def shortened(self, block: int, rounds: int) -> "Rounds":
+        """With so many rounds in that block."""
+        return replace(self, blocks=(*self.blocks[: block - 1], rounds, *self.blocks[block:]))
+
+    @property
+    def mean_measured_s(self) -> float:
+        """Seconds of a block in which a condition is measured, on average."""
+        return round(self.measured_s * sum(self.blocks) / len(self.blocks), 3)
+
+    @property
+    def mean_overhead_s(self) -> float:
+        """What the first block takes for a condition in addition."""
+        return round(self.block_s(1, 1) - self.measured_s * self.of(1), 3)
+
+    def latency_interval_s(self, block: int) -> float:
+        """How long an interval of a block is, in measured seconds, where latencies are compared by its histograms.
+
+        Half a slice less than whole slices: it ends with the slice in which it is reached.
+        """
+        return (max(1, self.of(block) // LATENCY_GROUPS) - 0.5) * self.measured_s
 
     @property
     def measured_s(self) -> float:
         """Seconds of a slice that are measured."""
         return self.slice_s - self.settle_s
 
+    def longer(self) -> "Rounds | None":
+        """The same rounds with longer slices; None where these are as long as slices get."""
+        slice_s = self.slice_s * LONGER_TIMES
+        if slice_s > LONGEST_SLICE_S * (1 + _ROUNDING):
+            return None
+        settle_s = max(self.settle_s, min(self.settle_s * LONGER_TIMES, LONGEST_SETTLE_S))
+        return replace(self, slice_s=round(slice_s, 6), settle_s=round(settle_s, 6))
 
-def sequential_rounds(slice_s: float, *, settle_s: float) -> Rounds:
-    """Blocks that end at the looks."""
-    return Rounds(rounds_of_blocks(), slice_s, settle_s)
+
+def sequential_rounds(slice_s: float, *, settle_s: float, processes: Processes = "shared", pairs: int = 1) -> Rounds:
+    """Blocks that end at the looks; where servers are started again, as many alike as the last look of blocks has."""
+    blocks = (ROUNDS_A_START,) * looks(pairs)[-1] if processes == "restarted" else rounds_of_blocks()
+    return Rounds(blocks, slice_s, settle_s, processes=processes)
 
 
-def fixed_rounds(blocks: int, slice_s: float, *, settle_s: float) -> Rounds:
+def fixed_rounds(blocks: int, slice_s: float, *, settle_s: float, processes: Processes = "shared") -> Rounds:
     """So many blocks alike."""
-    return Rounds((FIXED_ROUNDS,) * blocks, slice_s, settle_s)
+    return Rounds((FIXED_ROUNDS,) * blocks, slice_s, settle_s, processes=processes)
+
+
+def table_rounds(blocks: int, measure_s: float, slice_s: float | None) -> Rounds:
+    """So many blocks, in each of which a row is measured for about `measure_s`.
+
+    Slices are shorter than usual where a row would have too few of them; `slice_s` is their length where it is given.
+    """
+    if slice_s is None:
+        slice_s = min(SLICE_S, max(TABLE_SLICE_MIN_S, blocks * measure_s / TABLE_ROUNDS + TABLE_SETTLE_S))
+    settle_s = min(SETTLE_S if slice_s >= SLICE_S else TABLE_SETTLE_S, slice_s / 4)
+    rounds = max(-(-TABLE_ROUNDS // blocks), round(measure_s / (slice_s - settle_s)))
+    return Rounds(
+        (rounds,) * blocks,
+        round(slice_s, 3),
+        settle_s,
+        TABLE_WARM_UP_S,
+        opening_each_s=TABLE_OPENING_S,
+    )
+
+
+def unit_of(rounds: Rounds | None) -> Literal["block", "round"]:
+    """What gives one ratio of a pair in a group; None: it is measured trial after trial."""
+    return "block" if rounds is None else rounds.unit

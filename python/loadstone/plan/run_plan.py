@@ -1,16 +1,22 @@
 """The design of a run: conditions, blocks in random order, and the plan of each trial."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from loadstone.message import Message
+from loadstone.plan.at_rate import FixedRate
+from loadstone.plan.contrast import Contrast
 from loadstone.plan.drive_plan import Closed, Open, Plan
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.plan.required import PlannedCrash, RequiredData, RequiredSubject, StoredCount
-from loadstone.plan.rounds import Rounds
+from loadstone.plan.rounds import Rounds, unit_of
+from loadstone.plan.saturation.saturation_settings import SaturationSettings
+from loadstone.plan.saturation.saturation_step import SaturationStep
 from loadstone.plan.trial_length import TRIAL_OVERHEAD_S
+from loadstone.spec.drivers import NATIVE
 
 Level = str | int | float | bool
 Condition = dict[str, Level]
@@ -18,7 +24,9 @@ Condition = dict[str, Level]
 ASSUMED_RATE_PER_S = 10_000
 """What a closed model is taken to reach as long as nothing has been measured."""
 TABLE_GROUP = "table"
-"""The group of the conditions that no comparison needs."""
+"""The group of the conditions that no comparison needs; those that cannot be up together are in several groups, and
+each but the first has a number in addition."""
+_OF_TABLES = re.compile(rf"{TABLE_GROUP}(-\d+)?")
 START_S, USUAL_WARM_UP_S = 12.0, 20.0
 """What starting a subject is taken to cost (its build is not in it), and its warm-up where only its manifest tells."""
 WARM_UP_TIMES = 2.4
@@ -35,6 +43,17 @@ ENDING_SHARE = 1 / 3
 """The largest share of a budget that is kept for what comes after the trials."""
 TABLE_SHARE = 0.2
 """The share of what is left that the first block of a table may take from the comparisons' first looks."""
+AT_RATE_ROW_S = 0.5
+"""What a row is taken to need at a fixed rate, its opening included: for a P99 at 25,000 operations a second."""
+AT_RATE_WHOLE_S = 4.0
+"""The same of one that is measured in a trial of its own."""
+SATURATION_S, APPLICATION_SATURATION_S, OPEN_S = 60.0, 140.0, 120.0
+"""What it is taken to take until a condition's saturation point is found: of a server, behind an application; and in
+addition in the open model."""
+SATURATION_SHARE = 0.6
+"""The largest share of a budget that is kept for that, where other things are measured, too."""
+AT_RATE_SHARE, AT_RATE_MOST = 1 / 6, 0.3
+"""The share of a budget that is spent at fixed rates, and the largest where there are many rows."""
 WARM_BLOCK = 0
 """Warms the machine up; its trials are recorded and never used."""
 
@@ -51,7 +70,8 @@ class Pair:
 class Group:
     """Conditions that are measured together, block by block, and judged together.
 
-    A declared comparison is a group of its own name; what only stands in tables is `TABLE_GROUP`, without pairs.
+    A declared comparison is a group of its own name, and so are declared effects, with the pairs of their conditions;
+    what only stands in tables is `TABLE_GROUP`, without pairs.
     """
 
     name: str
@@ -74,20 +94,38 @@ class Group:
     """How its blocks are measured in rounds of slices; None: trial after trial."""
     whole_trials: Message | None = None
     """Why it is compared by whole trials; None where it is measured in rounds, or compares nothing."""
+    fixed_rate: FixedRate | None = None
+    """The one rate of its blocks, of a comparison of latencies whose own load is at full speed: a share is one of the
+    slowest condition's capacity, which the warm-up block measures. None: each has the load that is planned."""
+    stage: int = 0
+    """How often its slices were made longer, see `Stage`."""
+    longer_s: float | None = None
+    """Of a group in rounds: the seconds up to the first look of its next stage."""
+    carried_before: float = 0.0
+    """Of a later stage in rounds: ln of what may still reach into its slices, by what the stage before found."""
+    contrasts: tuple[Contrast, ...] = ()
+    """The effects of a factorial, as sums over `pairs`: they decide when it ends."""
+
+    @property
+    def key(self) -> str:
+        """A name of its own for each stage: `storage`, `storage.400ms`, `storage.trials`."""
+        if not self.stage:
+            return self.name
+        return f"{self.name}.{'trials' if self.rounds is None else f'{1000 * self.rounds.slice_s:g}ms'}"
 
     @property
     def unit(self) -> Literal["block", "round"]:
         """What gives one ratio of a pair."""
-        return "block" if self.rounds is None else "round"
+        return unit_of(self.rounds)
 
     def replicates(self, blocks: int) -> int:
         """How many ratios of a pair so many blocks give: one each, or one a round."""
-        return blocks if self.rounds is None else self.rounds.upto(blocks)
+        return self.rounds.upto(blocks) if self.rounds is not None and self.unit == "round" else blocks
 
     @property
     def blocks_min(self) -> int:
         """The fewest blocks that get a verdict: one of rounds holds many pairs."""
-        return BLOCKS_MIN if self.rounds is None else 1
+        return BLOCKS_MIN if self.unit == "block" else 1
 
     @property
     def block_s(self) -> float:
@@ -124,8 +162,28 @@ class PlannedTrial:
     stored: tuple[StoredCount, ...] = ()
     target: str | None = None
     """The server or subject that gets the load; None: every server."""
+    driver: str = NATIVE
+    """What makes the load, as `spec.drivers.resolved` has it."""
     in_rounds: bool = False
     """Whether it is measured in rounds, with all trials of its block: then they all hold their keys at one time."""
+    rate_share: float | None = None
+    """Of one at a fixed rate: the share of its condition's own capacity that the rate is."""
+    stage: int = 0
+    """Of its group, see `Stage`."""
+    saturation: SaturationStep | None = None
+    """What it is for, of one that is measured to find where its condition saturates."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """How a comparison goes on where a look shows that something reaches from one slice into the next.
+
+    A group of the same conditions with longer slices, and after the longest ones with whole trials. It begins with
+    block 0, and what was measured in the stages before does not count any more. Stage 0 is the group of the run plan.
+    """
+
+    group: Group
+    trials: tuple[PlannedTrial, ...]
 
 
 @dataclass(frozen=True)
@@ -134,6 +192,46 @@ class CrashTrial:
 
     trial: PlannedTrial
     crash: PlannedCrash
+
+
+@dataclass(frozen=True)
+class AtRatePlan:
+    """What is measured at a fixed rate: the conditions of tables whose own load is at full speed, each once."""
+
+    fixed: FixedRate
+    trials: tuple[PlannedTrial, ...]
+    """Of the group `AT_RATE_GROUP`. Those of a block that are measured in rounds can be up together; their rates, and
+    for how long they are measured, are known once their conditions were measured at full speed."""
+    most_s: float = 10.0
+    """For how long a row is measured at most."""
+
+    def expected_s(self, budget_s: float) -> float:
+        """Seconds that they take of a budget, where comparisons are still to take further looks; 0: there is no end."""
+        least_s = sum(AT_RATE_ROW_S if trial.in_rounds else AT_RATE_WHOLE_S for trial in self.trials)
+        most_s = least_s + self.most_s * len(self.trials)
+        if budget_s <= 0:
+            return most_s
+        return min(most_s, AT_RATE_MOST * budget_s, max(least_s, AT_RATE_SHARE * budget_s))
+
+
+@dataclass(frozen=True)
+class SaturationPlan:
+    """The conditions of which it is found where they saturate."""
+
+    settings: SaturationSettings
+    trials: tuple[PlannedTrial, ...]
+    """One a condition, under the workload's own load: at which others it is measured follows from its answers."""
+
+    def expected_s(self) -> float:
+        """A guess at the seconds that all of them take, with their ramps."""
+        ramp = self.settings.classical
+        return self.searches_s() + (0.0 if ramp is None else ramp.seconds * len(self.trials))
+
+    def searches_s(self) -> float:
+        """The same without the ramps."""
+        of_open = OPEN_S if self.settings.model == "open" else 0.0
+        each = [APPLICATION_SATURATION_S if trial.subjects else SATURATION_S for trial in self.trials]
+        return sum(one * (0.5 if self.settings.quick else 1.0) + of_open for one in each)
 
 
 @dataclass(frozen=True)
@@ -152,13 +250,31 @@ class RunPlan:
     trials: tuple[PlannedTrial, ...]
     crashes: tuple[CrashTrial, ...] = ()
     """Measured after all trials, outside of every table and comparison."""
+    longer: tuple[Stage, ...] = ()
+    """The later stages of the comparisons in rounds, group by group; few runs need one."""
     scale: float = 1.0
     """Users and rows are so many times those that the experiment writes."""
+    at_rate: AtRatePlan | None = None
+    """Measured after the comparisons' first looks, outside of every table and comparison."""
+    saturation: SaturationPlan | None = None
+    """Measured after all trials and before the crashes, outside of every table and comparison."""
 
     @property
     def every_trial(self) -> tuple[PlannedTrial, ...]:
-        """All trials, and those of the crashes."""
-        return (*self.trials, *(one.trial for one in self.crashes))
+        """All trials, with those at a fixed rate, one of each condition that is saturated, and those of the crashes."""
+        at_rate = () if self.at_rate is None else self.at_rate.trials
+        saturated = () if self.saturation is None else self.saturation.trials
+        return (*self.trials, *at_rate, *saturated, *(one.trial for one in self.crashes))
+
+    def at_rate_s(self) -> float:
+        """Seconds that are kept for what is measured at a fixed rate."""
+        return 0.0 if self.at_rate is None else self.at_rate.expected_s(self.budget_s)
+
+    def stages(self, name: str) -> tuple[Stage, ...]:
+        """A group as planned, and its later stages."""
+        first = (group for group in self.groups if group.name == name)
+        planned = tuple(trial for trial in self.trials if trial.group == name)
+        return (*(Stage(group, planned) for group in first), *(one for one in self.longer if one.group.name == name))
 
     def expected_s(self) -> float:
         """A guess at the seconds until the tables are measured and every comparison had its first look.
@@ -166,9 +282,11 @@ class RunPlan:
         What starts before the first trials is in it, and the crashes after the last ones.
         """
         first = {group.name: group.looks[0] for group in self.groups}
-        needed = [trial.plan for trial in self.trials if trial.block <= first.get(trial.group, trial.block)]
-        measured_s = sum(expected_measure_s(plan) + expected_overhead_s(plan) for plan in needed)
-        return self.preparation_s() + measured_s + self.crashes_s()
+        needed = [trial for trial in self.trials if trial.block <= first.get(trial.group, trial.block)]
+        alone = [trial.plan for trial in needed if not trial.in_rounds]
+        measured_s = sum(expected_measure_s(plan) + expected_overhead_s(plan) for plan in alone)
+        measured_s += sum(group.seconds(_from_start(group, group.looks[0])) for group in self.groups if group.rounds)
+        return self.preparation_s() + measured_s + self.saturation_s() + self.crashes_s()
 
     def preparation_s(self) -> float:
         """A guess at the seconds that the subjects' starts and warm-ups take, and writing the rows: each once."""
@@ -181,9 +299,20 @@ class RunPlan:
         """A guess at the seconds that all crashes take."""
         return sum(one.crash.after_s + CRASH_S for one in self.crashes)
 
+    def saturation_s(self) -> float:
+        """A guess at the seconds until it is found where conditions saturate, as far as a budget has room for it."""
+        if self.saturation is None:
+            return 0.0
+        expected_s = self.saturation.expected_s()
+        return min(expected_s, SATURATION_SHARE * self.budget_s) if self.budget_s > 0 and self.groups else expected_s
+
     def ending_s(self) -> float:
-        """Seconds of the budget that are kept for what comes after the trials: crashes, and the report."""
-        if self.budget_s <= 0 or not self.groups:
+        """Seconds of the budget that are kept for what comes after the trials of tables and comparisons."""
+        return self.report_s() + (self.saturation_s() if self.groups and self.budget_s > 0 else 0.0)
+
+    def report_s(self) -> float:
+        """Seconds of the budget that are kept for crashes and the report."""
+        if self.budget_s <= 0:
             return 0.0
         conditions = sum(len(group.conditions) for group in self.groups)
         trial_s = sum(group.block_s for group in self.groups) / max(1, conditions)
@@ -196,13 +325,15 @@ class RunPlan:
     def longest_s(self) -> float:
         """A guess at the most seconds: of all trials that may be needed, each at its longest, or the budget if less."""
         everything = sum(_longest_measure_s(trial.plan) + expected_overhead_s(trial.plan) for trial in self.trials)
-        return min(self._budget_s, self.preparation_s() + everything + self.crashes_s())
+        ending_s = self.saturation_s() + self.crashes_s()
+        return min(self._budget_s, self.preparation_s() + everything + self.at_rate_s() + ending_s)
 
     def looks_within_budget(self) -> dict[str, int | None]:
         """Group -> blocks that the budget is expected to allow; of a comparison: of its last look, None if of none.
 
         The first block of a table comes first, as far as there is time beside the first looks, then the groups take
-        their looks in turns, none of them decided before its last; the rest of a table comes after their first ones.
+        their looks in turns, none of them decided before its last; fixed rates and the rest of a table come after their
+        first ones.
         """
         spent_s = self.preparation_s() + self.ending_s()
         reached = dict.fromkeys((group.name for group in self.groups), 0)
@@ -220,6 +351,7 @@ class RunPlan:
                 cost_s = group.seconds(blocks)
                 if spent_s + cost_s <= self._budget_s:
                     spent_s, reached[group.name] = spent_s + cost_s, group.looks[number]
+            spent_s += max(0.0, min(self.at_rate_s(), self._budget_s - spent_s)) if number == 0 else 0.0
             for table in tables if number == 0 else ():
                 most = table.looks[-1] - reached[table.name]
                 rest = (n for n in range(1, most + 1) if spent_s + n * table.block_s <= self._budget_s)
@@ -230,6 +362,11 @@ class RunPlan:
     @property
     def _budget_s(self) -> float:
         return self.budget_s if self.budget_s > 0 else math.inf
+
+
+def in_tables(group: str) -> bool:
+    """Whether a group of this name is of conditions that no comparison needs."""
+    return _OF_TABLES.fullmatch(group) is not None
 
 
 def _from_start(group: Group, last: int) -> range:

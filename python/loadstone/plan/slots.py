@@ -14,14 +14,15 @@ def even_slots(nodes: int) -> list[tuple[tuple[int, int], ...]]:
 
 
 def wrong_in_slots(endpoints: Sequence[Ranges]) -> str | None:
-    """What is wrong with the slots of the endpoints; None if nothing is, or if none has any."""
+    """What is wrong with the slots of the endpoints; None if nothing is, or if none has any.
+
+    An endpoint without slots among others that have them is a node that slots may move to.
+    """
     if not any(endpoints):
         return None
     holder: dict[int, int] = {}
     for number, ranges in enumerate(endpoints):
         place = f"endpoints.{number}.slots"
-        if not ranges:
-            return f"{place}: other endpoints have slots; give this one its own"
         for first, last in ranges:
             if not 0 <= first <= last < SLOTS:
                 return f"{place}: [{first}, {last}] must be two slots from 0 to {SLOTS - 1}, the smaller first"

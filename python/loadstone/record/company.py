@@ -17,7 +17,7 @@ def company_of(drives: Sequence[Drive]) -> CompanyFacts:
     for drive in drives:
         for name, record in drive.record.commands.items():
             before = commands.get(name, CommandRecord(sent=0, replied=0))
-            commands[name] = CommandRecord(sent=before.sent + record.sent, replied=before.replied + record.replied)
+            commands[name] = before + record
     added = [keys_added(drive.plan, drive.record.total) for drive in drives]
     known = [one for one in added if one is not None]
     return CompanyFacts(

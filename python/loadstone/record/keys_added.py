@@ -1,6 +1,7 @@
 """How many keys the operations of a drive can have added to a server."""
 
 import math
+import re
 
 from loadstone.drive.outcome import Counts
 from loadstone.plan.drive_plan import Operation, Plan
@@ -19,6 +20,7 @@ READS = frozenset(
             "JSON.GET",
             "JSON.MGET",
             "LINDEX",
+            "MG",
         ),
         *("LLEN", "LRANGE", "MGET", "SCARD", "SISMEMBER", "SMEMBERS", "STRLEN", "ZCARD", "ZRANGE", "ZRANK", "ZSCORE"),
     }
@@ -27,12 +29,14 @@ READS = frozenset(
 STORES = frozenset(
     {
         *("APPEND", "GETSET", "HINCRBY", "HMSET", "HSET", "INCR", "INCRBY", "JSON.MERGE", "JSON.SET", "LPUSH", "RPUSH"),
-        *("SADD", "SET", "SETRANGE", "ZADD", "ZINCRBY"),
+        *("MS", "SADD", "SET", "SETRANGE", "ZADD", "ZINCRBY"),
     }
 )
 """Commands after which their one key is there."""
 EXPIRY = frozenset({"EX", "EXAT", "PX", "PXAT"})
 """Arguments of a command after which its key goes away by itself."""
+_META_FLAG = re.compile(r"[TM]\S+")
+"""Flags of memcached's `ms` after which its key goes away by itself, or is stored on a condition."""
 _BOUND = 6.0
 """Standard deviations: so far from its mean the number of keys that random draws hit does not come by chance."""
 
@@ -61,7 +65,10 @@ def _effect(operation: Operation) -> str | None:
     names = [_name(operation, i) for i in range(len(operation.commands))]
     arguments = {word.upper() for command in operation.commands for word in command.args}
     keyed = all(len(command.args) > 1 and command.args[1] == "{key}" for command in operation.commands)
-    if not names or arguments & EXPIRY or not keyed or not set(names) <= READS | STORES:
+    flags = [word for command in operation.commands if command.args[0] == "ms" for word in command.args[3:]]
+    if not names or arguments & EXPIRY or any(map(_META_FLAG.fullmatch, flags)):
+        return None
+    if not keyed or not set(names) <= READS | STORES:
         return None
     return "reads" if set(names) <= READS else "stores"
 

@@ -4,9 +4,11 @@ from typing import Any, Literal
 
 from pydantic import model_validator
 
+from loadstone.message import Recorded
+from loadstone.plan.rounds import LONGER_TIMES
 from loadstone.record.trial import Line
 
-Reason = Literal["go on", "decided", "last look", "out of budget", "spoiled"]
+Reason = Literal["go on", "decided", "last look", "out of budget", "spoiled", "carry-over"]
 VerdictKind = Literal["invalid", "equivalent", "faster", "mixed", "undecided", "not_decidable"]
 _BEFORE: dict[str, VerdictKind] = {
     "INVALID: ": "invalid",
@@ -35,6 +37,8 @@ class Look(Line):
 
     format: Literal[1] = 1
     group: str
+    stage: int = 0
+    """Of the group: how often its slices had been made longer."""
     blocks: int
     """Complete blocks so far, the warm one not counted."""
     unix_s: float
@@ -45,7 +49,9 @@ class Look(Line):
     stop: bool
     reason: Reason
     """decided: every pair is; last look, out of budget: no more blocks; spoiled: INVALID, too many blocks were
-    spoiled from outside."""
+    spoiled from outside; carry-over: these blocks give no verdict, and the group goes on with its next stage."""
+    carried: Recorded | None = None
+    """Of `carry-over`: what reached from one slice into the next, and by how much."""
 
     @model_validator(mode="before")
     @classmethod
@@ -55,6 +61,12 @@ class Look(Line):
             return line
         kept = {name: value for name, value in line.items() if name != "words"}
         return {**kept, "verdicts": [{"kind": _kind_of_before(str(sentence))} for sentence in line["words"]]}
+
+
+def carried_on(before: Look | None) -> float:
+    """ln of what may still reach into slices that are `LONGER_TIMES` as long as those of this look; 0 if unknown."""
+    shift = before.carried.figures.get("shift") if before is not None and before.carried is not None else None
+    return abs(float(shift)) / LONGER_TIMES if isinstance(shift, int | float) else 0.0
 
 
 def _kind_of_before(sentence: str) -> VerdictKind:

@@ -8,7 +8,16 @@ from loadstone.deploy.placement import Placement
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.observe.sample import Sample
 from loadstone.plan.drive_plan import Plan
-from loadstone.record.facts import Ceiling, CompanyFacts, PartStart, PortFacts, SnapshotPair, StoredFacts, SubjectFacts
+from loadstone.record.facts import (
+    Ceiling,
+    CompanyFacts,
+    LinkFacts,
+    PartStart,
+    PortFacts,
+    SnapshotPair,
+    StoredFacts,
+    SubjectFacts,
+)
 from loadstone.record.sliced_window import SlicedWindow
 from loadstone.record.window import Window
 
@@ -37,6 +46,8 @@ class PartReadings:
 
     software: Mapping[str, str] = field(default_factory=dict)
     """Server -> the software that it is, as its control has it."""
+    links: Mapping[str, LinkFacts] = field(default_factory=dict)
+    """Server -> what its line did, of those that have one."""
     counters: Mapping[str, SnapshotPair] = field(default_factory=dict)
     """Server -> its own counters before and after, of those that have some."""
     stored: Sequence[StoredFacts] = ()

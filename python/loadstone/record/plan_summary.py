@@ -4,15 +4,20 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from loadstone.message import Recorded
+from loadstone.plan.at_rate import FixedRate
+from loadstone.plan.contrast import signs_of
 from loadstone.plan.required import PlannedCrash
 from loadstone.plan.rounds import Rounds
-from loadstone.plan.run_plan import TABLE_GROUP, Condition, PlannedTrial, RunPlan
+from loadstone.plan.run_plan import TABLE_GROUP, AtRatePlan, Condition, PlannedTrial, RunPlan
+from loadstone.plan.saturation.saturation_settings import SaturationSettings
 from loadstone.secrecy.known_secrets import hidden
 from loadstone.secrecy.text import without_login
+from loadstone.spec.drivers import NATIVE
 
 
 class PlannedLine(BaseModel):
@@ -25,6 +30,7 @@ class PlannedLine(BaseModel):
     group: str = TABLE_GROUP
     block: int
     order: int
+    stage: int = 0
     plan_sha256: str
     """Hash of the trial's plan and of the settings of its servers, subjects and data, without ports and secrets."""
 
@@ -36,6 +42,22 @@ class PairLine(BaseModel):
 
     a: Condition
     b: Condition
+
+
+class ContrastLine(BaseModel):
+    """An effect of a factorial (`plan.contrast.Contrast`)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: Literal["main", "interaction"]
+    levels: Condition
+    references: Condition
+    places: tuple[tuple[int, ...], ...]
+
+    @property
+    def signs(self) -> tuple[int, ...]:
+        """As the plan's contrast has it."""
+        return signs_of(self.kind)
 
 
 class GroupLine(BaseModel):
@@ -56,6 +78,23 @@ class GroupLine(BaseModel):
     """None: trial after trial, as everything was before there were rounds."""
     whole_trials: Recorded | None = None
     """Why it is compared by whole trials; None where it is measured in rounds, or compares nothing."""
+    fixed_rate: FixedRate | None = None
+    """The one rate of a comparison that has one; None: it is under the experiment's own load."""
+    stage: int = 0
+    """How often its slices were made longer (`plan.run_plan.Stage`)."""
+    longer_s: float | None = None
+    """Of a group in rounds: the seconds up to the first look of its next stage."""
+    contrasts: tuple[ContrastLine, ...] = ()
+    """The effects of a factorial, by the numbers of its pairs."""
+
+
+class StageLine(BaseModel):
+    """A later stage of a comparison in rounds (`plan.run_plan.Stage`)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    group: GroupLine
+    trials: tuple[PlannedLine, ...]
 
 
 class CrashLine(BaseModel):
@@ -71,6 +110,28 @@ class CrashLine(BaseModel):
     """Which try of its condition, from 1."""
     plan_sha256: str
     """As a trial's, with what is counted and when the server is killed."""
+
+
+class AtRateLine(BaseModel):
+    """What is measured at a fixed rate (`plan.run_plan.AtRatePlan`)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    rate_per_s: float | None
+    """Of all trials; None: of each its own, which stands in its line of `trials.jsonl`."""
+    share: float | None
+    """Of the condition's own capacity."""
+    trials: tuple[PlannedLine, ...]
+
+
+class SaturationLine(BaseModel):
+    """The conditions of which it is found where they saturate (`plan.run_plan.SaturationPlan`)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    settings: SaturationSettings
+    trials: tuple[PlannedLine, ...]
+    """One a condition; which trials it then takes follows from their answers."""
 
 
 class PlanSummary(BaseModel):
@@ -91,6 +152,10 @@ class PlanSummary(BaseModel):
     """Empty in folders of versions that compared nothing."""
     trials: tuple[PlannedLine, ...]
     crashes: tuple[CrashLine, ...] = ()
+    at_rate: AtRateLine | None = None
+    longer: tuple[StageLine, ...] = ()
+    """What is measured where slices must be made longer; nothing of it counts before."""
+    saturation: SaturationLine | None = None
 
 
 def summarise_plan(run_plan: RunPlan) -> PlanSummary:
@@ -104,17 +169,7 @@ def summarise_plan(run_plan: RunPlan) -> PlanSummary:
         budget_s=run_plan.budget_s,
         scale=run_plan.scale,
         groups=tuple(GroupLine.model_validate(group, from_attributes=True) for group in run_plan.groups),
-        trials=tuple(
-            PlannedLine(
-                trial=t.name,
-                condition=t.condition,
-                group=t.group,
-                block=t.block,
-                order=t.order,
-                plan_sha256=_fingerprint(t),
-            )
-            for t in run_plan.trials
-        ),
+        trials=tuple(map(_planned_line, run_plan.trials)),
         crashes=tuple(
             CrashLine(
                 name=one.crash.name,
@@ -125,7 +180,38 @@ def summarise_plan(run_plan: RunPlan) -> PlanSummary:
             )
             for one in run_plan.crashes
         ),
+        at_rate=None if run_plan.at_rate is None else _at_rate_line(run_plan.at_rate),
+        saturation=None
+        if run_plan.saturation is None
+        else SaturationLine(
+            settings=run_plan.saturation.settings,
+            trials=tuple(map(_planned_line, run_plan.saturation.trials)),
+        ),
+        longer=tuple(
+            StageLine(
+                group=GroupLine.model_validate(stage.group, from_attributes=True),
+                trials=tuple(map(_planned_line, stage.trials)),
+            )
+            for stage in run_plan.longer
+        ),
     )
+
+
+def _planned_line(trial: PlannedTrial) -> PlannedLine:
+    return PlannedLine(
+        trial=trial.name,
+        condition=trial.condition,
+        group=trial.group,
+        block=trial.block,
+        order=trial.order,
+        stage=trial.stage,
+        plan_sha256=_fingerprint(trial),
+    )
+
+
+def _at_rate_line(planned: AtRatePlan) -> AtRateLine:
+    fixed, trials = planned.fixed, tuple(map(_planned_line, planned.trials))
+    return AtRateLine(rate_per_s=fixed.rate_per_s, share=fixed.share, trials=trials)
 
 
 def _fingerprint(trial: PlannedTrial, crash: PlannedCrash | None = None) -> str:
@@ -133,7 +219,7 @@ def _fingerprint(trial: PlannedTrial, crash: PlannedCrash | None = None) -> str:
     apart = {"endpoints", "cpus", "start_at_unix_ns"}
     if not trial.plan.acknowledged:
         apart |= {"acknowledged"}  # as plans were before it was there
-    settled = {
+    settled: dict[str, object] = {
         "plan": trial.plan.model_dump(mode="json", exclude=apart),
         "load": trial.load.model_dump(mode="json", exclude=apart | {"acknowledged"}) if trial.load else None,
         "servers": {name: _settings(settings) for name, settings in trial.servers.items()},
@@ -143,6 +229,8 @@ def _fingerprint(trial: PlannedTrial, crash: PlannedCrash | None = None) -> str:
         "target": trial.target,
         "crash": asdict(crash) if crash else None,
     }
+    if trial.driver != NATIVE:  # summaries of before have none
+        settled["driver"] = trial.driver
     return hashlib.sha256(json.dumps(hidden(settled), sort_keys=True, default=str).encode()).hexdigest()
 
 

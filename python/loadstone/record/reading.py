@@ -3,6 +3,7 @@
 import math
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -29,7 +30,7 @@ from loadstone.record.file_names import (
     TRIALS,
 )
 from loadstone.record.histogram import merge, quantiles_ns
-from loadstone.record.hlog import measured
+from loadstone.record.hlog import RoundSpan, measured, measured_by_rounds
 from loadstone.record.lines import LineReader, require_format
 from loadstone.record.look import Look
 from loadstone.record.parts.before_kinds import with_kinds
@@ -58,6 +59,8 @@ class IntervalLine(BaseModel):
     phase: Phase
     start_s: float
     duration_s: float
+    first_round: int | None = None
+    last_round: int | None = None
     start_unix_ns: int
     bytes_sent: int
     bytes_received: int
@@ -77,7 +80,10 @@ class IntervalLine(BaseModel):
 
 @dataclass(frozen=True)
 class Run:
-    """A run's folder, read. Only finished trials count, each with its last attempt."""
+    """A run's folder, read. Only finished trials count, each with its last attempt.
+
+    Of comparisons whose slices were made longer, plan, trials and looks are those of the newest stage.
+    """
 
     path: Path
     experiment: Experiment
@@ -95,6 +101,10 @@ class Run:
     """What was damaged or left out, one sentence each for a person."""
     crashes: tuple[CrashRecord, ...] = ()
     """Servers that were killed, in the order in which it happened; of each try the last line counts."""
+    shorter: tuple[TrialRecord, ...] = ()
+    """Trials of comparisons whose slices were made longer since: nothing is judged by them."""
+    lengthened: tuple[Look, ...] = ()
+    """The looks at these comparisons that led to longer slices."""
 
     def response_ns(self, trials: list[TrialRecord]) -> Quantiles:
         """Response time over all operations of these trials, merged; a failure is infinitely late.
@@ -134,11 +144,37 @@ def read_histogram(path: Path, trial: str, kind: LatencyKind) -> HdrHistogram:
         raise DriveFailed(f"{error.filename}: cannot be read: {error.strerror}") from None
 
 
+def read_round_histograms(path: Path, trial: str, kind: LatencyKind) -> dict[RoundSpan, HdrHistogram]:
+    """The same of a trial that was measured in rounds, by the rounds (of its block) that each histogram is of.
+
+    Raises:
+        DriveFailed: the trial's log is missing or damaged, or does not say which rounds its histograms are of.
+    """
+    try:
+        return measured_by_rounds(path / LATENCY / f"{trial}.hlog", kind)
+    except OSError as error:
+        raise DriveFailed(f"{error.filename}: cannot be read: {error.strerror}") from None
+
+
 def mean_of(means: list[float | None], weights: list[int]) -> float | None:
     """The mean of all values behind these means; None if there is none."""
     known = [(mean, weight) for mean, weight in zip(means, weights, strict=True) if mean is not None]
     total = sum(weight for _, weight in known)
     return sum(mean * weight for mean, weight in known) / total if total else None
+
+
+@dataclass(frozen=True)
+class _NewestStages:
+    """A run as its newest stages have it: all that is judged and shown."""
+
+    plan: PlanSummary
+    """With the newest stage of each comparison in the place of the first."""
+    trials: tuple[TrialRecord, ...]
+    looks: tuple[Look, ...]
+    shorter: tuple[TrialRecord, ...]
+    """Trials of earlier stages: nothing is judged by them."""
+    lengthened: tuple[Look, ...]
+    """The looks that ended these stages."""
 
 
 def read_run(path: Path) -> Run:
@@ -162,19 +198,42 @@ def read_run(path: Path) -> Run:
         if earlier is not None:
             superseded.append(earlier)
         last[trial.trial] = trial
+    newest = _newest_stages(read_plan(path), list(last.values()), looks)
     attempts = {name: trial.facts.get("attempt", 1) for name, trial in last.items()}
     return Run(
         path=path,
         experiment=read_experiment(path),
         environment=read_environment(path),
-        plan=read_plan(path),
-        trials=tuple(last.values()),
+        plan=newest.plan,
+        trials=newest.trials,
         superseded=tuple(superseded),
-        looks=tuple(looks),
+        looks=newest.looks,
+        shorter=newest.shorter,
+        lengthened=newest.lengthened,
         intervals=_read_intervals(path / INTERVALS, attempts, notes),
         samples=_read_samples(path / SAMPLES, attempts, notes),
         notes=tuple(notes),
         crashes=tuple({crash.trial: crash for crash in crashes}.values()),
+    )
+
+
+def _newest_stages(plan: PlanSummary, trials: Sequence[TrialRecord], looks: Sequence[Look]) -> _NewestStages:
+    """The newest stage of a comparison, which alone counts, is the last one of which a trial was measured."""
+    begun: dict[str, int] = {}
+    for trial in trials:
+        begun[trial.group] = max(trial.stage, begun.get(trial.group, 0))
+    later = {one.group.name: one for one in plan.longer if begun.get(one.group.name) == one.group.stage}
+    groups = [later[group.name].group if group.name in later else group for group in plan.groups]
+    lines = [line for line in plan.trials if line.group not in later]
+    lines += [line for stage in later.values() for line in stage.trials]
+    return _NewestStages(
+        plan=plan.model_copy(update={"groups": tuple(groups), "trials": tuple(lines)}),
+        trials=tuple(trial for trial in trials if trial.stage == begun[trial.group]),
+        looks=tuple(look for look in looks if look.stage >= begun.get(look.group, 0)),
+        shorter=tuple(trial for trial in trials if trial.stage < begun[trial.group]),
+        lengthened=tuple(
+            look for look in looks if look.stage < begun.get(look.group, 0) and look.reason == "carry-over"
+        ),
     )
 
 

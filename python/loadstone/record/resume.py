@@ -75,6 +75,8 @@ def _plan_differences(then: PlanSummary, now: PlanSummary) -> Iterator[str]:
         yield _condition_difference(before_conditions, after_conditions)
     for before_group, after_group in zip(then.groups, now.groups, strict=False):
         yield from _group_differences(before_group, after_group)
+    for before_stage, after_stage in zip(then.longer, now.longer, strict=False):
+        yield from _group_differences(before_stage.group, after_stage.group)
     if len(then.trials) != len(now.trials):
         yield f"{len(then.trials)} trials were planned and now {len(now.trials)}"
     for before_trial, after_trial in zip(then.trials, now.trials, strict=False):
@@ -83,15 +85,19 @@ def _plan_differences(then: PlanSummary, now: PlanSummary) -> Iterator[str]:
     for before_crash, after_crash in zip_longest(then.crashes, now.crashes):
         if before_crash != after_crash:
             yield f"crash {(before_crash or after_crash).trial} is planned otherwise"
+    if then.saturation != now.saturation:
+        yield "where conditions saturate is looked for otherwise"
+    if then.at_rate is not None and then.at_rate != now.at_rate:  # folders of before have none
+        yield "what is measured at a fixed rate is planned otherwise (--at-rate)"
 
 
 def _group_differences(then: GroupLine, now: GroupLine) -> Iterator[str]:
     """What decides otherwise now. How long its trials were thought to take decides nothing."""
     if then.name != now.name:
         yield f"group {then.name} was planned, and now {now.name}"
-    elif then.pairs != now.pairs:
+    elif (then.pairs, then.contrasts) != (now.pairs, now.contrasts):
         yield f"group {then.name}: other conditions are compared"
-    for name in ("metric", "margin", "looks", "sequential", "warm_block", "trial_s", "rounds"):
+    for name in ("metric", "margin", "looks", "sequential", "warm_block", "trial_s", "rounds", "fixed_rate"):
         before, after = getattr(then, name), getattr(now, name)
         if before != after:
             yield f"group {then.name}: {name} was {_listed(before)} and is now {_listed(after)}"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Phases, Plan
-from loadstone.plan.run_plan import TABLE_GROUP, RunPlan
+from loadstone.plan.run_plan import RunPlan, in_tables
 
 HISTOGRAM_BYTES = 6_000
 """Upper bound of one encoded histogram of an interval, observed at wide latencies."""
@@ -24,8 +24,8 @@ def estimate_bytes(run_plan: RunPlan) -> int:
 
     A table's first block is counted whole, all else as far as the budget goes.
     """
-    first = [trial.plan for trial in run_plan.trials if trial.group == TABLE_GROUP and trial.block == 1]
-    others = [trial.plan for trial in run_plan.trials if trial.group != TABLE_GROUP or trial.block != 1]
+    first = [trial.plan for trial in run_plan.trials if in_tables(trial.group) and trial.block == 1]
+    others = [trial.plan for trial in run_plan.trials if not in_tables(trial.group) or trial.block != 1]
     others_s = sum(_longest_s(plan.phases) for plan in others)
     share = min(1.0, run_plan.budget_s / others_s) if run_plan.budget_s > 0 and others_s > 0 else 1.0
     return int(BASE_BYTES + sum(map(_trial_bytes, first)) + share * sum(map(_trial_bytes, others)))

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from loadstone.message import Recorded
+from loadstone.plan.saturation.saturation_step import SaturationStep
 
 CheckVerdict = Literal["valid", "suspect", "invalid", "unknown"]
 TrialVerdict = Literal["valid", "suspect", "invalid"]
@@ -68,6 +69,10 @@ class TrialRecord(Line):
     condition: dict[str, Level]
     group: str = "table"
     """The conditions it is measured and judged together with (`plan.run_plan.Group`)."""
+    stage: int = 0
+    """Of the group: how often its slices had been made longer."""
+    saturation: SaturationStep | None = None
+    """What it is for, of one that was measured to find where its condition saturates; None of all others."""
     block: int
     order: int
     drive: str = ""

@@ -35,7 +35,8 @@ _NOTHING = Quantiles(min=None, mean=None, p50=None, p90=None, p95=None, p99=None
 def make_trial_record(planned: PlannedTrial, observation: Observation) -> TrialRecord:
     """The record of a planned trial that was observed; its verdict is `suspect` until it is judged."""
     drive, window = observation.drive.record, observation.window
-    kinds = kinds_of(observation.readings.software, observation.readings.subjects)
+    lines = [link.part for link in observation.readings.links.values()]
+    kinds = kinds_of(observation.readings.software, observation.readings.subjects, lines)
     cpu_s = cpu_seconds(window, drive, kinds)
     facts = _facts(planned, observation, window, cpu_s, kinds)
     counts = _sum_counts([operation.counts for operation in drive.operations.values()])
@@ -46,6 +47,8 @@ def make_trial_record(planned: PlannedTrial, observation: Observation) -> TrialR
         trial=planned.name,
         condition=planned.condition,
         group=planned.group,
+        stage=planned.stage,
+        saturation=planned.saturation,
         block=planned.block,
         order=planned.order,
         drive=observation.drive.name,
@@ -98,10 +101,12 @@ def _facts(
         limits=in_force,
         seen=averages_of(window),
         speed=dict(readings.speed),
+        links=dict(readings.links),
         server_connections=connections_by_third(window, observation.drive.samples, kinds),
         ports=readings.ports,
         placement=observation.placement,
         company=observation.company,
+        rate_share=planned.rate_share,
     )
 
 
@@ -111,6 +116,8 @@ def failed_trial_record(planned: PlannedTrial, plan: Plan, failure: str, started
         trial=planned.name,
         condition=planned.condition,
         group=planned.group,
+        stage=planned.stage,
+        saturation=planned.saturation,
         block=planned.block,
         order=planned.order,
         verdict="invalid",
@@ -127,7 +134,7 @@ def failed_trial_record(planned: PlannedTrial, plan: Plan, failure: str, started
         checks=[],
         phases={},
         started_unix_ns=started_unix_ns,
-        facts=TrialFacts(failure=failure, plan=plan).written(),
+        facts=TrialFacts(failure=failure, plan=plan, rate_share=planned.rate_share).written(),
     )
 
 
@@ -193,6 +200,7 @@ def _series(intervals: Sequence[Interval]) -> tuple[SeriesPoint, ...]:
             completed=sum(o.ok + sum(o.errors.values()) for o in interval.operations.values()),
             ok=sum(o.ok for o in interval.operations.values()),
             connections=interval.connections,
+            backlog=interval.backlog,
         )
         for interval in intervals
         if interval.phase == "measure" and interval.duration_s > 0

@@ -11,6 +11,8 @@ FORMATS: Mapping[str, str] = {
     "png": "charts.png",
 }
 """Format -> the module of `report/` whose `render` makes its files."""
+DRAWN_FORMATS = frozenset(("html", "md", "svg", "png"))
+"""Those with pictures."""
 DEFAULT_FORMATS = ("html", "md", "csv")
 """What a run writes by itself; its `analysis.json` is there already."""
 AGAIN_FORMATS = tuple(name for name in FORMATS if name != "png")

@@ -1,12 +1,13 @@
 """Sentences about a whole analysis that several reporters share."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from loadstone.analyse.model import Analysis, CheckSummary, ResultTable, TrialView
+from loadstone.analyse.model import Analysis, CheckSummary, ResultTable, Row, TrialView
 from loadstone.record.trial import CheckResult
 from loadstone.report import format as fmt
-from loadstone.report.tables.column import unmeasurable
+from loadstone.report.tables.column import Column
 from loadstone.report.tables.columns import columns_for
+from loadstone.report.tables.fixed_rate_columns import fixed_rate_lines
 
 
 def trials(analysis: Analysis) -> str:
@@ -25,7 +26,8 @@ def trials(analysis: Analysis) -> str:
 def badges(analysis: Analysis) -> list[tuple[str, str]]:
     """Short labels for what kind of run this was, each with its explanation."""
     found = []
-    if comparison := fmt.sentence(analysis.comparison):
+    compares = bool(analysis.tables) or not analysis.saturations
+    if compares and (comparison := fmt.sentence(analysis.comparison)):
         found.append((comparison, "What this run can show about differences between conditions."))
     if analysis.quick:
         found.append(("quick", "Shorter trials than the full study."))
@@ -72,15 +74,20 @@ def figure(check: CheckResult) -> str:
     return f"{measured} (limit {fmt.quantity(check.limit, '' if counted else check.unit)})"
 
 
-def unmeasurable_lines(table: ResultTable) -> Iterator[str]:
+def unmeasurable_lines(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[str]:
     """A line for each quantile that cannot be measured for some condition, with the first reason as an example."""
-    for column in columns_for(table):
-        rows = [(row, why) for row in table.rows for name, why in unmeasurable(row) if name == column.quantile != ""]
-        if rows:
-            first, why = rows[0]
-            where = "any condition" if len(rows) == len(table.rows) else f"{len(rows)} of {len(table.rows)} conditions"
+    for column in columns:
+        found = [(row, why) for row in rows if (why := column.unmeasurable(row))]
+        if found:
+            first, why = found[0]
+            where = "any condition" if len(found) == len(rows) else f"{len(found)} of {len(rows)} conditions"
             example = f"{fmt.plain(first.label)}: {why}"
-            yield f"{column.header} cannot be measured for {where} ({'e.g. ' if len(rows) > 1 else ''}{example})."
+            yield f"{column.header} cannot be measured for {where} ({'e.g. ' if len(found) > 1 else ''}{example})."
+
+
+def latency_lines(table: ResultTable) -> list[str]:
+    """What is to be known of the latencies of a table: quantiles that it does not have, and rates that were refused."""
+    return [*unmeasurable_lines(columns_for(table), table.rows), *fixed_rate_lines(table)]
 
 
 def reproduce(analysis: Analysis) -> list[str]:

@@ -61,6 +61,9 @@ def trust(analysis: Analysis) -> Trust:
 def trust_text(analysis: Analysis) -> str:
     """`3 of 54 figures good within 10 %; 38: their bounds are small, ...; 9: the interval is wider`."""
     found = trust(analysis)
+    if analysis.saturations and not any(row.goodput_per_s for row in different_rows(analysis)):
+        sure = sum(one.kind in ("plateau", "peak", "limit") for one in analysis.saturations)
+        return fmt.sentence(message("trust_saturation", good=sure, of=len(analysis.saturations)))
     if not found.of:
         return fmt.sentence(message("trust_no_table"))
     shown = [message("trust_others", figures=number, why=why) for why, number in found.others[:_SHOWN_MAX]]

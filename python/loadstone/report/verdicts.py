@@ -25,6 +25,7 @@ _ENDED: dict[Ended, Message] = {
     "last look": message("ended_last_look"),
     "out of budget": message("ended_out_of_budget"),
     "spoiled": message("ended_spoiled"),
+    "carry-over": message("ended_carry_over"),
     "interrupted": message("ended_interrupted"),
     "go on": message("ended_going_on"),
     "two separate runs": message("ended_two_runs"),
@@ -108,6 +109,11 @@ def ratio(verdict: Verdict) -> str:
     return fmt.NONE if ends is None else fmt.ratio(estimate(verdict), *ends)
 
 
+def units(comparisons: Sequence[Comparison]) -> str:
+    """What is counted of the comparisons: `blocks`, `rounds`, or both."""
+    return " or ".join(sorted({f"{one.primary.unit}s" for one in comparisons})) or "blocks"
+
+
 def stalls(verdict: Verdict) -> str:
     """Stalled blocks of A and of B: `0 and 2`."""
     return f"{verdict.stalls_a} and {verdict.stalls_b}"
@@ -116,7 +122,7 @@ def stalls(verdict: Verdict) -> str:
 def basis(comparison: Comparison) -> list[str]:
     """What is to be known of how a comparison was measured, a sentence each."""
     primary = comparison.primary
-    said = [fmt.sentence(_ENDED[comparison.ended])]
+    said = [fmt.sentence(one) for one in (comparison.lengthened, _ENDED[comparison.ended]) if one is not None]
     done = f"{comparison.blocks_done} {_plural(primary.unit, comparison.blocks_done)}"
     left_out = comparison.blocks_done - primary.blocks
     said.append(f"{done} measured, {primary.blocks} of them used." if left_out > 0 else f"{done} measured and used.")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from loadstone.analyse.model import Analysis
 from loadstone.errors import UserError
-from loadstone.report.formats import DEFAULT_FORMATS, FORMATS
+from loadstone.report.formats import DEFAULT_FORMATS, DRAWN_FORMATS, FORMATS
 from loadstone.secrecy.known_secrets import hide_known
 
 Reporter = Callable[[Analysis], dict[str, bytes]]
@@ -27,6 +27,15 @@ def _in(module: str) -> Reporter:
 
 
 REPORTERS: dict[str, Reporter] = {name: _in(module) for name, module in FORMATS.items()}
+
+
+def begin_report(formats: Iterable[str] = DEFAULT_FORMATS) -> None:
+    """Start what draws, if a format has pictures, beside what is still to be read and judged; returns at once.
+
+    It takes CPU: nothing may be measured any more.
+    """
+    if DRAWN_FORMATS.intersection(formats):
+        importlib.import_module("loadstone.report.charts.pen").warm_up()
 
 
 def write_report(analysis: Analysis, folder: Path, formats: Iterable[str] = DEFAULT_FORMATS) -> list[Path]:

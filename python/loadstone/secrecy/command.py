@@ -35,4 +35,4 @@ def _value(option: str, argument: str) -> str:
         return f"{name}={label(value) if secret and value else hide(value)}"
     if option in _URLS:
         return hide(f"{name}={hide_url(value)}" if equals and "://" not in name else hide_url(argument))
-    return hide(argument)
+    return hide(hide_url(argument) if "://" in argument and " " not in argument else argument)

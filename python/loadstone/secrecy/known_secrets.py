@@ -28,7 +28,7 @@ _COMMON = frozenset(
         *("mariadb", "master", "mysql", "none", "null", "password", "postgres"),
         *("postgresql", "primary", "redis", "replica", "root", "secret", "server"),
         *("standalone", "subject", "suspect", "test", "true", "user", "valid"),
-        *("valkey",),
+        *("valkey", "memcached"),
     }
 )
 """Terms of every report. As a password they are hidden in its place; elsewhere they cannot be distinguished."""

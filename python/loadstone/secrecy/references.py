@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from loadstone.errors import UserError
 from loadstone.secrecy.known_secrets import learn
@@ -19,6 +19,7 @@ from loadstone.secrecy.text import REFERENCE, logins_in
 LARGEST_BYTES = 65_536
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FILES: dict[str, str] = {}
+_VARIABLES: set[str] = set()
 
 
 def give_files(options: Iterable[str]) -> None:
@@ -65,6 +66,11 @@ def resolve(text: str, *, template: bool = False) -> str:
     return REFERENCE.sub(secret, text)
 
 
+def variables() -> frozenset[str]:
+    """The variables that references named until now: what stands in them is for where the reference stands alone."""
+    return frozenset(_VARIABLES)
+
+
 def _value(where: str, name: str) -> str:
     reference = f"${{{where}:{name}}}"
     if not _NAME.fullmatch(name):
@@ -74,11 +80,16 @@ def _value(where: str, name: str) -> str:
         if not value:
             state = "is empty" if name in os.environ else "does not exist"
             raise UserError(f"'{reference}': the variable {name} {state} in the environment; export it")
+        _VARIABLES.add(name)
     elif name not in _FILES:
         raise UserError(f"'{reference}': no file was named for it; add --secret-file {name}=PATH")
     else:
         value = _FILES[name]
     learn(value, reference)
+    for start, end in logins_in(value):  # of a whole URL: a server's error may name the user
+        for part in value[start:end].split(":", 1):
+            for form in (part, unquote(part)):
+                learn(form, reference)
     return value
 
 

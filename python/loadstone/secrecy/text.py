@@ -23,7 +23,7 @@ _LOGIN = re.compile(r"(?P<login>[^/?#\s\"'<>]{0,300}|[^/?#\s\"'<>:@]{0,99}:(?!\d
 """Behind `://`. Bounded, so that a long text costs no more than its length. An unescaped password may hold `/`, `@`."""
 _LONGEST_LOGIN = 99 + 1 + 300
 _ONE_SLASH = re.compile(
-    r"(?P<head>\b(?:rediss?|mariadb|mysql|postgres(?:ql)?|https?):/)"
+    r"(?P<head>\b(?:rediss?(?:\+sentinel)?|valkeys?|mariadb|mysql|postgres(?:ql)?|memcached|https?):/)"
     r"(?P<value>[^/@\s\"'<>]{0,99}:[^\s\"'<>]{0,300})(?=@)",
     re.IGNORECASE,
 )

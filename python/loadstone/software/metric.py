@@ -16,7 +16,8 @@ of KiB."""
 OverNodes = Literal["sum", "highest", "first"]
 """What the figures of several nodes of one server are as one: `highest` of what says something of the one node that
 has most of it, as a main thread, which does not run faster because there are others; `first` where all are the same."""
-Aggregate = Literal["average", "average_and_maximum", "maximum"]
+Aggregate = Literal["average", "average_and_maximum", "maximum", "mean"]
+"""Over time; of several parts added up, but for `mean`, which is for shares: that over the parts."""
 
 STORES = "stores"
 """Stands for every kind of store in `Table.kinds`."""
@@ -86,7 +87,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class StudyColumn:
-    """A column that experiments may name in their tables: a metric of all parts of a kind, added up."""
+    """A column that experiments may name in their tables: a metric of all parts of a kind."""
 
     key: str
     title: str

@@ -19,12 +19,14 @@ Beside these a room has what only its software needs.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from loadstone.deploy.containers.contained import InContainer
 from loadstone.deploy.fact import Fact
 from loadstone.deploy.ledger import Place
 from loadstone.deploy.provider import ServerSettings
 from loadstone.plan.drive_plan import Tls
+from loadstone.plan.workload.recorded_load import RecordedLoad
 
 
 @dataclass(frozen=True)
@@ -38,5 +40,7 @@ class Room:
     facts: Sequence[Callable[[], Fact]]
     """What `loadstone doctor` says of what is installed."""
     in_container: InContainer | None = None
+    recording: Callable[[Path, Path], RecordedLoad] | None = None
+    """Reads a recording of its clients' commands, and writes them for drivers into a folder. Raises UserError."""
     jdbc_options: Callable[[str, str, Tls | None], str] | None = None
     """What the options of a JDBC URL are, by host, port and TLS: for `${NAME.jdbc_options}` of a subject."""

@@ -4,8 +4,12 @@ A room declares itself in its `declared.py`; `registry.SOFTWARE` collects them. 
 of the room, and is reached by its `room.py` (see `software.room`).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
+
+_OFF = ("", "no", "false")
+"""How a setting is written that is off."""
 
 
 @dataclass(frozen=True)
@@ -32,16 +36,31 @@ class Software:
     """What to write where something else was written as a count."""
     protocols: tuple[str, ...] = ()
     """The wire protocols of the load that it takes, of `plan.protocols.PROTOCOLS`; none: it is no target of a load."""
+    of_redis: bool = False
+    """Whether it is a Redis, or works as one: the checks of forks, slow log and MONITOR apply."""
     has_counters: bool = False
     """Whether a trial's record keeps its own counters of before and after the drive."""
     in_container: bool = False
     """Whether kind `container` runs it."""
+    starts_at_once: tuple[str, ...] = ()
+    """Those of `kinds` of which a start takes some tenths of a second and finds nothing of the one before."""
+    in_memory: bool = False
+    """Whether it leaves the disk alone where its settings say nothing; else it goes on writing after it answered."""
+    writes_by: tuple[str, ...] = ()
+    """The settings by which one in memory writes to the disk, in small letters; not where they are no or empty."""
     article: str = "a"
 
     @property
     def takes_load(self) -> bool:
         """Whether it may be the target of a load, and then holds the keys of the plan."""
         return bool(self.protocols)
+
+    def writes_on(self, settings: Mapping[str, object]) -> bool:
+        """Whether one of ours with these settings goes on writing to the disk after it answered."""
+        if not self.in_memory:
+            return True
+        written = {name.lower(): str(value).strip("\"'").lower() for name, value in settings.items()}
+        return any(written.get(name, "") not in _OFF for name in self.writes_by)
 
     @property
     def one(self) -> str:

@@ -7,7 +7,7 @@ from loadstone.spec.experiment import Comparison, Experiment
 from loadstone.spec.yaml_text import Path
 
 CONDITIONS_MAX = 10_000
-"""Of all tables, comparisons and crashes together: each is planned before the run."""
+"""Of all tables, comparisons, effects and crashes together: each is planned before the run."""
 TRIALS_MAX = 100_000
 """Of a run, if every comparison goes on to its last look."""
 
@@ -20,6 +20,11 @@ def check_counts(experiment: Experiment) -> None:
     for index, comparison in enumerate(experiment.comparisons):
         for key, places in (("at", comparison.at), ("quick_at", comparison.quick_at or {})):
             found = _within(experiment, ("comparisons", index, key), found, places, _pairs(comparison))
+    for index, effects in enumerate(experiment.effects):
+        varied = {name: experiment.factors[name].levels for name in effects.factors}
+        found = _within(experiment, ("effects", index, "factors"), found, varied, len(varied))
+    if experiment.saturation is not None:
+        found = _within(experiment, ("saturation", "vary"), found, experiment.saturation.vary)
     for index, crash in enumerate(experiment.crashes):
         found = _within(experiment, ("crashes", index, "vary"), found, crash.vary, crash.times)
 

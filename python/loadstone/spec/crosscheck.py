@@ -1,10 +1,12 @@
 """What must fit together in an experiment: names, levels, references. Each problem is one UserError."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from loadstone.bounds.replies import shortened
 from loadstone.spec.counting import check_counts
+from loadstone.spec.crosscheck_effects import check_effects
 from loadstone.spec.crosscheck_levels import check_levels, check_levels_once, check_when, no_level
 from loadstone.spec.crosscheck_parts import check_parts
 from loadstone.spec.experiment import Comparison, Conclusion, Experiment, Factor
@@ -15,8 +17,8 @@ from loadstone.spec.yaml_text import Path
 
 SLICE_MIN_S, SLICE_MAX_S = 0.02, 60.0
 """A shorter slice is mostly set-up; a longer one is a trial."""
-_TAKEN = "table"
-"""What conditions outside of every comparison are called."""
+_TAKEN = re.compile(r"table(-\d+)?|at-rate|saturation")
+"""What groups of conditions outside of every comparison are called."""
 
 
 def cross_check(experiment: Experiment) -> None:
@@ -30,7 +32,10 @@ def cross_check(experiment: Experiment) -> None:
             _references(experiment, path, text)
     _operations(experiment)
     _comparisons(experiment)
+    _names(experiment)
+    check_effects(experiment)
     _design(experiment)
+    _saturation(experiment)
     check_counts(experiment)
     _published(experiment)
     for index, conclusion in enumerate(experiment.conclusions):
@@ -39,10 +44,30 @@ def cross_check(experiment: Experiment) -> None:
 
 
 def _design(experiment: Experiment) -> None:
-    length = experiment.design.slice
-    if length is not None and not SLICE_MIN_S <= duration_s(length) <= SLICE_MAX_S:
-        problem = f"{shown(length)} is no length of a slice; write 20 ms to 60 s, or leave it out for 100 ms"
-        raise experiment.source.error(("design", "slice"), problem)
+    lengths = {
+        ("design", "slice"): experiment.design.slice,
+        ("quick", "design", "slice"): experiment.quick.design.slice,
+    }
+    for at, length in lengths.items():
+        if length is not None and not SLICE_MIN_S <= duration_s(length) <= SLICE_MAX_S:
+            problem = f"{shown(length)} is no length of a slice; write 20 ms to 60 s, or leave it out for 100 ms"
+            raise experiment.source.error(at, problem)
+
+
+def _saturation(experiment: Experiment) -> None:
+    """What is measured by where it saturates has no other load, and so nothing to compare."""
+    error, group = experiment.source.error, experiment.saturation
+    if experiment.load is not None and group is not None:
+        raise error(("saturation",), "load: saturate is for all tables already; leave one of them out")
+    if experiment.load is not None and experiment.comparisons:
+        remedy = "write `saturation: {vary: ...}` in place of `load`, or leave the comparisons out"
+        raise error(("load",), f"comparisons need the load of workload.model; {remedy}")
+    for key, meant in (("load", experiment.load), ("saturation", group)):
+        if meant is not None and meant.slice is not None and not SLICE_MIN_S <= duration_s(meant.slice) <= SLICE_MAX_S:
+            problem = f"{shown(meant.slice)} is no length of a slice; write 20 ms to 60 s, or leave it out"
+            raise error((key, "slice"), problem)
+    for factor, levels in (group.vary if group is not None else {}).items():
+        check_levels_once(experiment, ("saturation", "vary", factor), factor, levels)
 
 
 def _factor(experiment: Experiment, name: str, factor: Factor) -> None:
@@ -96,18 +121,8 @@ def _tables(experiment: Experiment) -> None:
 
 
 def _comparisons(experiment: Experiment) -> None:
-    names: list[str] = []
     for index, comparison in enumerate(experiment.comparisons):
         at: Path = ("comparisons", index)
-        name = comparison.name
-        if name == _TAKEN:
-            raise experiment.source.error(
-                (*at, "name"), f"'{name}' is a reserved name of loadstone; choose another one"
-            )
-        if name in names:
-            problem = f"'{name}' is used twice; give each comparison its own name"
-            raise experiment.source.error((*at, "name"), problem)
-        names.append(name)
         _between(experiment, at, comparison)
         for key, places in (("at", comparison.at), ("quick_at", comparison.quick_at or {})):
             for factor, levels in places.items():
@@ -115,6 +130,21 @@ def _comparisons(experiment: Experiment) -> None:
                     problem = f"'{factor}' is what is compared; remove it here, or compare between another factor"
                     raise experiment.source.error((*at, key, factor), problem)
                 check_levels_once(experiment, (*at, key, factor), factor, levels)
+
+
+def _names(experiment: Experiment) -> None:
+    """Comparisons and effects have names of their own: their conditions are measured apart."""
+    names: list[str] = []
+    for section in ("comparisons", "effects"):
+        for index, one in enumerate(getattr(experiment, section)):
+            at: Path = (section, index, "name")
+            if _TAKEN.fullmatch(one.name):
+                problem = f"'{one.name}' is a reserved name of loadstone; choose another one"
+                raise experiment.source.error(at, problem)
+            if one.name in names:
+                own = "each comparison its" if section == "comparisons" else "these effects their"
+                raise experiment.source.error(at, f"'{one.name}' is used twice; give {own} own name")
+            names.append(one.name)
 
 
 def _between(experiment: Experiment, at: Path, comparison: Comparison) -> None:
@@ -180,7 +210,7 @@ def _published(experiment: Experiment) -> None:
 def _conclusion(experiment: Experiment, at: Path, conclusion: Conclusion) -> None:
     check_when(experiment, (*at, "where"), conclusion.where)
     check_when(experiment, (*at, "against"), conclusion.against)
-    names = [comparison.name for comparison in experiment.comparisons]
+    names = experiment.compared_names
     if conclusion.comparison is not None and conclusion.comparison not in names:
         word = conclusion.comparison
         problem = f"'{word}' is no comparison; {nearest(word, names)}comparisons are: {listed(names)}"

@@ -120,7 +120,7 @@ def _stored(experiment: Experiment) -> None:
 
 
 def _lessons(experiment: Experiment) -> None:
-    names = [comparison.name for comparison in experiment.comparisons]
+    names = experiment.compared_names
     for index, lesson in enumerate(experiment.lessons):
         at: Path = ("lessons", index)
         if lesson.kind in ("check", "comparison") and not lesson.name:
@@ -129,6 +129,12 @@ def _lessons(experiment: Experiment) -> None:
         if lesson.kind == "comparison" and lesson.name not in names:
             problem = f"'{lesson.name}' is no comparison; {nearest(lesson.name, names)}comparisons are: {listed(names)}"
             raise experiment.source.error((*at, "name"), problem)
+        effects = [one.name for one in experiment.effects]
+        if lesson.kind == "apart" and lesson.name not in effects:
+            problem = f"'{lesson.name}' names no effects; effects are: {listed(effects) if effects else 'none'}"
+            raise experiment.source.error((*at, "name"), problem)
+        if lesson.kind == "saturation" and experiment.saturation is None and experiment.load is None:
+            raise experiment.source.error((*at, "kind"), "'saturation' needs saturation points; write saturation")
         if lesson.kind == "data" and not experiment.data:
             raise experiment.source.error((*at, "kind"), "'data' needs rows that are there before; write data")
         if lesson.kind == "stored" and not experiment.workload.stored:

@@ -4,17 +4,19 @@
 `${factor.name}` for a value that stands behind the level (`Factor.values`).
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import AfterValidator, Field, PrivateAttr, ValidationError
 
+from loadstone.spec.drivers import NATIVE
+from loadstone.spec.effects_spec import Effects
 from loadstone.spec.levels import Level, is_level
 from loadstone.spec.problems import listed, nearest
+from loadstone.spec.saturation_spec import Load, SaturationSpec
 from loadstone.spec.source import Source
+from loadstone.spec.spec_part import AtRate, Duration, Margin, SpecPart
 from loadstone.spec.subjects import manifest_path
-from loadstone.spec.units import duration_s, margin_share
 
 RATES = ("goodput_per_s", "throughput_per_s", "peak_per_s")
 LATENCIES = ("response_ns", "service_ns", "pool_wait_ns")
@@ -28,7 +30,8 @@ METRICS = (*RATES, *(f"{latency}.{quantile}" for latency in LATENCIES for quanti
 COLUMNS = (
     *("tps", "tps_store", "goodput", "interval", "blocks", "peak_tps", "mtt", "executed", "errors", "error_share"),
     *("p50", "p95", "p99", "p999", "min", "max", "stored", "store_cpu", "app_cpu", "redis_cpu", "connections"),
-    *("mariadb_reads", "pool_wait", "held_back", "published"),
+    *("wakeups", "replies_a_wakeup", "requests_a_send", "server_wakeups", "generator_cpu", "driver_cpu"),
+    *("mariadb_reads", "cache_hits", "cache_misses", "cache_hit_rate", "pool_wait", "held_back", "published"),
 )
 """What a table may print, see `Table.columns`."""
 OUR_PREFIX = "loadstone:"
@@ -52,31 +55,9 @@ Column = Annotated[str, AfterValidator(_known_column), Field(json_schema_extra={
 Metric = Annotated[str, AfterValidator(_known_metric), Field(json_schema_extra={"enum": list(METRICS)})]
 
 
-def _readable_by(read: Callable[[object], float]) -> BeforeValidator:
-    """The value must be one that `read` takes; it stays as it was written."""
-
-    def check(value: object) -> object:
-        read(value)
-        return value
-
-    return BeforeValidator(check)
-
-
-Duration = Annotated[str | float, _readable_by(duration_s)]
-"""A time as text (`45 min`, `20m`) or in seconds; `units.duration_s` reads it."""
-Margin = Annotated[str | float, _readable_by(margin_share)]
-"""A share as text (`5 %`) or as a number (0.05); `units.margin_share` reads it."""
-
-
 def usual_margin(metric: str) -> float:
     """The margin of a metric for which an experiment gives none, as a share."""
     return RATE_MARGIN if metric in RATES else LATENCY_MARGIN
-
-
-class SpecPart(BaseModel):
-    """Base of every part: immutable, and an unknown key is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Factor(SpecPart):
@@ -154,6 +135,11 @@ class Design(SpecPart):
     """auto: what is compared takes turns in rounds of slices where it can; never: it is measured by whole trials."""
     slice: Duration | None = None
     """How long a slice of a round is (`100 ms`, or seconds); None: 100 ms."""
+    at_rate: AtRate = "50 %"
+    """The rate at which rows of tables whose own load is at full speed are measured in addition, so that their latency
+    means something: a share of the row's capacity (`50 %`), a rate for all rows (`5000/s`), or `never`. Comparisons of
+    latencies under such a load are made at it, all conditions at one rate: the share is that of the slowest's capacity
+    (with `never` 50 %)."""
 
 
 class QuickDesign(SpecPart):
@@ -162,6 +148,8 @@ class QuickDesign(SpecPart):
     budget: Duration | None = "3 min"
     table_blocks: int | None = Field(default=1, ge=1, le=1000)
     trial: Duration | None = "700 ms"
+    at_rate: AtRate | None = None
+    slice: Duration | None = None
 
 
 class Published(SpecPart):
@@ -203,7 +191,7 @@ class Conclusion(SpecPart):
     value: float | None = None
     answer: str = ""
     comparison: str | None = None
-    """The declared comparison that answers it."""
+    """The declared comparison, or effects, that answer it."""
     claims: Literal["less", "the same", "more"] | None = None
     """What it says of `metric` under `where`, beside `against`; None: it is not put to the test."""
 
@@ -306,11 +294,14 @@ class Lesson(SpecPart):
 
     kind: `check` (named by `name`), `comparison` (its verdicts), `errors` (kept apart from the throughput),
     `held_back` (which part was the limit), `stored` (rows counted as rows), `data` (every store held the same rows),
-    `repeats` (blocks and intervals).
+    `repeats` (blocks and intervals), `apart` (effects tell factors apart that changed together then; named by `name`),
+    `saturation` (points with intervals), `cpu` (attributed to each part, beside what they share).
     """
 
     then: str
-    kind: Literal["check", "comparison", "errors", "held_back", "stored", "data", "repeats"]
+    kind: Literal[
+        "check", "comparison", "errors", "held_back", "stored", "data", "repeats", "apart", "saturation", "cpu"
+    ]
     name: str = ""
 
 
@@ -367,15 +358,23 @@ class Workload(SpecPart):
     pool: dict[str, Any]
     pipeline_depth: Any = 1
     protocol: Any = "resp2"
+    driver: Any = NATIVE
+    """What makes the load: `native`, or the program of a client library by its name or path, with its options after a
+    colon (`go-redis`, `redis-py:mode=asyncio`). Conditions may differ in it: `${client}`."""
     threads: Any = "auto"
     """Of the generator. `auto`: as many as the CPUs allow and the load needs, see `plan.threads`."""
+    back_end: Any = "auto"
+    """Of the native engine: `io_uring`, `epoll`, or `auto`: epoll, or as LOADSTONE_BACK_END says."""
     phases: dict[str, Any] = {}
     keys: dict[str, Any] = {}
     documents: dict[str, Any] = {}
     verify: dict[str, Any] = {}
     timeouts: dict[str, Any] = {}
     data: dict[str, Any] | None = None
-    """Rows of a file for `{data.FIELD}` of HTTP requests (`plan.http.DataFile`); a path counts from this file."""
+    """Rows of a file for `{data.FIELD}` (`plan.http.DataFile`); a path counts from this file."""
+    recording: dict[str, Any] | None = None
+    """Commands that `redis-cli MONITOR` recorded, sent again in the place of others: `path`, which counts
+    from this file, and `speed` (`plan.workload.recording.Recording`)."""
     operations: tuple[OperationSpec, ...] = Field(min_length=1, max_length=PARTS_MAX)
     load: tuple[LoadData, ...] = ()
     stored: tuple[StoredSpec, ...] = ()
@@ -420,7 +419,12 @@ class Experiment(SpecPart):
     subjects: dict[str, SubjectSpec] = {}
     data: dict[str, DataSpec] = {}
     workload: Workload
+    load: Load = None
+    """`saturate`: of each condition of the tables it is measured where it saturates, in place of `workload.model`."""
+    saturation: SaturationSpec | None = None
+    """The saturation point of some conditions, beside the tables and comparisons under the workload's own load."""
     comparisons: tuple[Comparison, ...] = Field(default=(), max_length=PARTS_MAX)
+    effects: tuple[Effects, ...] = Field(default=(), max_length=PARTS_MAX)
     design: Design = Design()
     published: tuple[PublishedSet, ...] = ()
     conclusions: tuple[Conclusion, ...] = ()
@@ -442,6 +446,11 @@ class Experiment(SpecPart):
             raise source.error(*source.first_problem(error, cls)) from None
         experiment._source = source
         return experiment
+
+    @property
+    def compared_names(self) -> list[str]:
+        """What comparisons and effects are called: of either the pairs have verdicts under that name."""
+        return [*(one.name for one in self.comparisons), *(one.name for one in self.effects)]
 
     def manifest(self, word: str) -> Path:
         """The manifest that a word means: of a built-in subject, or a path. Raises ValueError with what helps."""

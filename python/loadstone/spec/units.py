@@ -64,11 +64,22 @@ PER_SECOND = UnitKind(
     {"/s": Fraction(1), "/min": Fraction(1, 60), "/h": Fraction(1, 3600)},
     "`1000/s`, `60/min`",
 )
+BITS_PER_SECOND = UnitKind(
+    "a bandwidth",
+    {
+        "kbit/s": Fraction(1000),
+        "Mbit/s": Fraction(1000**2),
+        "Gbit/s": Fraction(1000**3),
+    },
+    "`100 Mbit/s`, `1 Gbit/s`, `512 kbit/s`",
+)
 SHARE = UnitKind("a share", {"%": Fraction(1, 100)}, "`10 %`, `0.5 %`")
 
 DURATION = UnitKind("a time", SECONDS.units | {"m": Fraction(60)}, "`90 s`, `20 min`, `1 h`")
 """A length that a person decides on: `20m` means minutes here."""
 LONGEST_S = 30 * 24 * 3600.0
+NEVER = "never"
+MOST_PER_S = 1_000_000_000
 
 _BY_SUFFIX = {
     "_per_s": PER_SECOND,
@@ -159,6 +170,35 @@ def margin_share(value: object) -> float:
     if not 0 < share <= 1:
         raise ValueError(f"{shown(value)} must be more than 0 and at most 100 %; write for example 5 % or 0.05")
     return share
+
+
+def rate_or_share(value: object) -> tuple[float | None, float | None]:
+    """The rate a second, or else the share of a capacity, that `5000/s` or `50 %` stands for; `never`: neither.
+
+    Raises ValueError if it is none of these, not more than 0, or a share of 100 % and more.
+    """
+    examples = "write for example 50 %, 5000/s, or never"
+    if value == NEVER:
+        return None, None
+    unit, number = (parse_any(value) if isinstance(value, str) else None) or ("", 0)
+    if unit == SHARE.noun and not 0 < number < 1:
+        raise ValueError(f"{shown(value)} must be more than 0 and less than 100 % of what a row can do; {examples}")
+    if unit == PER_SECOND.noun and not 0 < number <= MOST_PER_S:
+        raise ValueError(f"{shown(value)} must be more than 0 and at most {MOST_PER_S:,}/s; {examples}")
+    if unit == SHARE.noun:
+        return None, float(number)
+    if unit == PER_SECOND.noun:
+        return float(number), None
+    raise ValueError(f"{shown(value)} is no rate and no share; {examples}")
+
+
+def check_at_rate(text: str) -> str:
+    """What `--at-rate` says, as it is written. Raises UserError."""
+    try:
+        rate_or_share(text)
+    except ValueError as error:
+        raise UserError(f"--at-rate {text}: {error}") from None
+    return text
 
 
 def _read(value: object, kind: UnitKind) -> float:

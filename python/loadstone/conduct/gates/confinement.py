@@ -17,6 +17,8 @@ from loadstone.deploy.subjects.schema import read_tables
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.run_plan import PlannedTrial, RunPlan
+from loadstone.plan.workload.recording import Recording
+from loadstone.plan.workload.recordings import recorded_in
 
 SHOWN = 60
 """So many characters of a command or statement stand in a message."""
@@ -141,11 +143,22 @@ def _of_plan(plan: Plan | None, confinement: Confinement) -> Iterator[Sent]:
     """The commands of a load; HTTP requests go to an application."""
     if plan is None:
         return
+    if plan.recording is not None:
+        yield from _of_recording(plan, plan.recording, confinement)
+        return
     for operation in plan.operations:
         read_back = [operation.read_back] if operation.read_back is not None else []
         for command in (*operation.commands, *read_back):
             check = partial(confinement.command, command.args, plan.keys.prefix)
             yield Sent(f"operation '{operation.name}'", " ".join(command.args), check)
+
+
+def _of_recording(plan: Plan, recording: Recording, confinement: Confinement) -> Iterator[Sent]:
+    """Some of each command of a recording, with keys as they are sent."""
+    for example in recorded_in(recording.path).examples:
+        literal = [(text.replace("{", "{{").replace("}", "}}"), is_key) for text, is_key in example]
+        args = [f"{plan.keys.prefix}{text}" if is_key else text for text, is_key in literal]
+        yield Sent("the recording", " ".join(args), partial(confinement.command, args, plan.keys.prefix))
 
 
 def _of_manifests(trial: PlannedTrial, server: str, store: TableStore, confinement: Confinement) -> Iterator[Sent]:

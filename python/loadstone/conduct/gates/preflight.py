@@ -73,13 +73,17 @@ def start_parts(parts: Parts, run_plan: RunPlan) -> Ready:
     their first trial comes, because each takes long and much memory.
 
     Raises:
-        UserError: one cannot be started.
+        UserError: one cannot be started, or does not take what is to be stored on it.
         ServerGone: one that is not ours does not answer.
     """
     servers: dict[str, Deployed] = {}
     subjects: dict[str, DeployedSubject] = {}
     for trial in _distinct(run_plan):
         bare = parts.need(replace(trial, subjects={}, data=(), target=None))
+        for name, settings in trial.servers.items():
+            if name in bare.servers and bare.servers[name].server.ours:
+                theirs = [one for one in run_plan.every_trial if one.servers.get(name) == settings]
+                require_room(bare.servers[name].server, theirs)
         servers = {**bare.servers, **servers}
     for trial in _distinct(run_plan):
         if trial.subjects:

@@ -24,6 +24,7 @@ def facts() -> list[Fact]:
     askers: tuple[Callable[[], Fact | None], ...] = (
         doctor_applications.java,
         doctor_applications.maven,
+        doctor_applications.node,
         doctor_applications.containers,
         doctor_applications.limits,
         _cpus,

@@ -1,4 +1,4 @@
-"""What `loadstone doctor` says of what an application needs: Java, Maven, limits, containers."""
+"""What `loadstone doctor` says of what an application needs: Java, Maven, Node, limits, containers."""
 
 import re
 
@@ -9,6 +9,7 @@ from loadstone.deploy.program_output import output_of
 from loadstone.errors import UserError
 
 JAVA_OLDEST = 17
+NODE_OLDEST = (20, 19)
 
 
 def java() -> Fact:
@@ -30,6 +31,22 @@ def maven() -> Fact:
         return Fact("maven", "not installed", "warn", "Debian: apt-get install maven; needed once, to build Spring")
     found = re.search(r"Maven ([\d.]+)", said)
     return Fact("maven", found[1] if found else "installed", "ok")
+
+
+def node() -> Fact:
+    """The Node that would run an application."""
+    said = output_of("node", "--version")
+    needed = f"{NODE_OLDEST[0]}.{NODE_OLDEST[1]} or newer"
+    if said is None:
+        return Fact(
+            "node", "not installed", "warn", f"Debian: apt-get install nodejs npm, if that is {needed}; needed by Nest"
+        )
+    found = re.search(r"(\d+)\.(\d+)[.\d]*", said)
+    if found and (int(found[1]), int(found[2])) < NODE_OLDEST:
+        return Fact("node", found[0], "warn", f"Nest needs {needed}; Debian's may be older")
+    if output_of("npm", "--version") is None:
+        return Fact("node", "npm is not installed", "warn", "install npm 10 or newer; needed once, to build Nest")
+    return Fact("node", found[0] if found else "installed", "ok")
 
 
 def limits() -> Fact:

@@ -96,13 +96,14 @@ class Guard:
         from loadstone.deploy.processes.log_filter import LogPump  # only now: `main` says where it is
 
         pump = None
+        reads, writes = self.spec["standard_input"], self.spec["standard_output"]
         try:
             pump = LogPump(self.spec["log"], self.spec["hidden"])
             self.child = subprocess.Popen(
                 self.spec["command"],
-                stdin=subprocess.DEVNULL,
-                stdout=pump.writing,
-                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL if reads is None else reads,
+                stdout=pump.writing if writes is None else writes,
+                stderr=pump.writing,
                 cwd=self.spec["cwd"],
                 env={**os.environ, **self.spec["environment"]},
                 start_new_session=True,
@@ -116,6 +117,9 @@ class Guard:
             pump.begin()
             self.pump = pump
             self.held = False
+            for fd in (reads, writes):
+                if fd is not None:
+                    os.close(fd)  # the other side is to observe the program's end, and the program ours
             note_process(self.folder, self.child.pid)
             tell(started=self.child.pid)
 
@@ -161,9 +165,9 @@ class Guard:
             return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.child.pid, self.spec["end_signal"])
-        if self.held:  # the signal to end waits for it
-            signal_all(self.child.pid, signal.SIGCONT)
-            self.held = False
+        # The signal to end waits for one that stands still, here or for whoever took turns with it when all ended.
+        signal_all(self.child.pid, signal.SIGCONT)
+        self.held = False
         deadline = time.monotonic() + GRACE_S
         while not has_ended(self.child) and time.monotonic() < deadline:
             time.sleep(END_POLL_S)

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -31,11 +31,17 @@ class Surroundings:
     folder: Path | None = None
     """Its working folder; None: that of its workspace."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Added to loadstone's own. May hold secrets: they reach the command and nothing else."""
+    """Added to what is inherited. May hold secrets: they reach the command and nothing else."""
+    inherited: Collection[str] | None = None
+    """The variables of loadstone's own environment that the command inherits; None: all."""
     groups: Sequence[Path] = ()
     """Control groups that it belongs to from its first instruction."""
     end_signal: int = signal.SIGTERM
     """What asks it to end; some programs take SIGTERM as "when the last client is gone"."""
+    standard_input: int | None = None
+    """An open file of ours that it reads as its input; None: it has none. One that has it is started once."""
+    standard_output: int | None = None
+    """The same that it writes its output to; None: its log."""
 
 
 class GuardedProcess:
@@ -64,15 +70,17 @@ class GuardedProcess:
         self.held = False
         """Whether the command is up and does not run."""
         self._heard = b""
+        around = surroundings or Surroundings()
+        passed = [fd for fd in (around.standard_input, around.standard_output) if fd is not None]
         self._guard = subprocess.Popen(
             [sys.executable, "-I", "-S", guard.__file__, str(workspace.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            pass_fds=(workspace.lock_fd,),
+            env=_inherited(around),
+            pass_fds=(workspace.lock_fd, *passed),
             start_new_session=True,  # Ctrl-C at the terminal does not reach it
         )
-        around = surroundings or Surroundings()
         self._spec = {
             "command": list(command),
             "cwd": str(around.folder or workspace.path),
@@ -81,6 +89,8 @@ class GuardedProcess:
             "environment": dict(around.environment),
             "groups": [str(group) for group in around.groups],
             "end_signal": int(around.end_signal),
+            "standard_input": around.standard_input,
+            "standard_output": around.standard_output,
         }
 
     @property
@@ -195,6 +205,13 @@ class GuardedProcess:
             self.pid, self.held = None, False
             self.exit_status = message["exited"]
         return message
+
+
+def _inherited(around: Surroundings) -> dict[str, str] | None:
+    """The guard's environment, which the command gets from it; None: loadstone's own."""
+    if around.inherited is None:
+        return None
+    return {name: value for name, value in os.environ.items() if name in around.inherited}
 
 
 def guarded(

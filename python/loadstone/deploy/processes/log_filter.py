@@ -11,6 +11,11 @@ import threading
 from collections.abc import Sequence
 
 CHUNK = 65_536
+LOG_BYTES_MAX = 64 * 1024 * 1024
+"""A log that has so much gets no more: a program that floods it would fill the disk."""
+START_BYTES = 64 * 1024
+"""So much is written of each start all the same."""
+LEFT_OUT = b"\n[loadstone: the rest of this output is left out]\n"
 END_S = 2.0
 """How long the output of a process that ended may take to come in."""
 
@@ -77,6 +82,7 @@ class LogPump:
     def __init__(self, log: str, forms: Sequence[Sequence[str]]) -> None:
         """Raises OSError if the log cannot be opened."""
         self._log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._room = max(START_BYTES, LOG_BYTES_MAX - os.fstat(self._log).st_size)
         self._filter = LogFilter(forms)
         self._reading, self.writing = os.pipe()
         """`writing`: the process's output; closed here once the process has it."""
@@ -104,7 +110,12 @@ class LogPump:
         os.close(self._log)
 
     def _write(self, data: bytes) -> None:
-        """A log that cannot be written (a full disk) must not hold the process up."""
+        """A log that cannot be written (a full disk), or has enough, must not hold the process up."""
+        if self._room <= 0:
+            return
+        data, self._room = data[: self._room], self._room - len(data)
+        if self._room <= 0:
+            data += LEFT_OUT
         with contextlib.suppress(OSError):
             while data:
                 data = data[os.write(self._log, data) :]

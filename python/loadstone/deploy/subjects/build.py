@@ -1,4 +1,4 @@
-"""A subject is built once for each state of its sources, in a folder of the cache."""
+"""A subject or a driver is built once for each state of its sources, in a folder of the cache."""
 
 import hashlib
 import os
@@ -7,21 +7,28 @@ import re
 import shlex
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal, Protocol
 
 from loadstone.deploy.processes.cache import cache_folder, only_one
 from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings
 from loadstone.deploy.processes.workspace import Workspace
 from loadstone.deploy.provider import DeployContext, Step
-from loadstone.deploy.subjects.manifest import Build, Manifest
+from loadstone.deploy.subjects.manifest import Build
+from loadstone.deploy.subjects.requirements import versions
 from loadstone.errors import UserError
+from loadstone.secrecy.references import variables
 
 MARK = ".built"
+SOURCES_MAX = 10_000
 POLL_S, TELL_EVERY_S = 0.05, 5.0
 PLACED = re.compile(r"\S+\.(java|kt|groovy|ts|js|go|rs|c|cc|cpp|cs|py)\b\W{0,2}\d+")
 """A message with its place in a source file, as compilers print it."""
-NOISE = re.compile(r"COMPILATION ERROR|Failed to execute goal|^\[ERROR\]\s*$|\bnpm (error|ERR!) (code|errno)\b")
+NOISE = re.compile(
+    r"COMPILATION ERROR|Failed to execute goal|^\[ERROR\]\s*$"
+    r"|\bnpm (error|ERR!) (code|errno|syscall|type)\b|^npm (error|ERR!)$"
+)
 
 
 def source_files(build: Build, folder: Path) -> list[Path]:
@@ -32,23 +39,47 @@ def source_files(build: Build, folder: Path) -> list[Path]:
     """
     found: set[Path] = set()
     for pattern in build.inputs:
-        matching = [path for path in folder.glob(pattern) if path.is_file()]
+        try:
+            matching = [path for path in folder.glob(pattern) if path.is_file()]
+        except (ValueError, IndexError) as error:
+            raise UserError(f"{folder}: build.inputs: '{pattern}' is no pattern ({error}); correct it") from None
         if not matching:
             raise UserError(f"{folder}: build.inputs: '{pattern}' matches no file; correct it or leave it out")
         found.update(matching)
+        if len(found) > SOURCES_MAX:
+            too_many = f"build.inputs: '{pattern}' names more than {SOURCES_MAX:,} files"
+            raise UserError(f"{folder}: {too_many}; name the sources alone, not what is made of them")
     return sorted(found)
 
 
-def source_hash(build: Build, folder: Path) -> str:
-    """16 hexadecimal digits that change with the sources, the commands and the kind of machine."""
-    digest = hashlib.sha256(repr((build.commands, build.output, platform.system(), platform.machine())).encode())
+def source_hash(build: Build, folder: Path, tools: Mapping[str, str] | None = None) -> str:
+    """16 hexadecimal digits that change with the sources, the commands, the tools and the kind of machine.
+
+    `tools`: program -> its version, of those that the build takes.
+    """
+    made_by = (build.commands, build.output, sorted((tools or {}).items()), platform.system(), platform.machine())
+    digest = hashlib.sha256(repr(made_by).encode())
     for path in source_files(build, folder):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
-        digest.update(f"{path.relative_to(folder)}\0{content}\0{os.access(path, os.X_OK)}\n".encode())
+        of_file = f"\0{content}\0{os.access(path, os.X_OK)}\n".encode()
+        digest.update(os.fsencode(path.relative_to(folder)) + of_file)
     return digest.hexdigest()[:16]
 
 
-def built(manifest: Manifest, folder: Path, context: DeployContext) -> Path:
+class Buildable(Protocol):
+    """A manifest of either kind."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def build(self) -> Build | None: ...
+    @property
+    def requires(self) -> Mapping[str, str]: ...
+
+
+def built(
+    manifest: Buildable, folder: Path, context: DeployContext, kind: Literal["subject", "driver"] = "subject"
+) -> Path:
     """The folder that holds the build's output, built if it is not yet; `folder` itself without a build.
 
     Raises:
@@ -57,20 +88,31 @@ def built(manifest: Manifest, folder: Path, context: DeployContext) -> Path:
     """
     if manifest.build is None:
         return folder
-    name = f"{manifest.name}-{source_hash(manifest.build, folder)}"
+    root = (folder / manifest.build.root).resolve()
+    tools = versions(manifest.requires)
     try:
-        place = cache_folder() / "subjects" / name
+        digest = source_hash(manifest.build, root, tools)
+        name = f"{manifest.name}-{digest}"
+        place = cache_folder() / f"{kind}s" / name
         place.parent.mkdir(parents=True, exist_ok=True)
         lock, reported = place.with_suffix(".lock"), f"{manifest.name}: another run builds it"
         with only_one(lock, lambda: context.progress(reported), context.raise_if_stopped):
-            if not (place / MARK).exists():
-                _build(manifest.name, manifest.build, folder, place, context)
+            # The output may have gone since: that of a virtual environment is a link to the machine's Python.
+            if not ((place / MARK).exists() and (place / manifest.build.output).exists()):
+                _build(f"{kind} {manifest.name}", manifest.build, root, place, context)
+                if source_hash(manifest.build, root, tools) != digest:
+                    (place / MARK).unlink()
+                    raise UserError(f"{kind} {manifest.name}: its sources changed while it was built; run it again")
     except OSError as error:
-        raise UserError(f"subject {manifest.name}: it cannot be built ({error}); free some room") from None
+        raise UserError(f"{kind} {manifest.name}: it cannot be built ({error}); {_remedy(error)}") from None
     return place
 
 
-def _build(name: str, build: Build, folder: Path, place: Path, context: DeployContext) -> None:
+def _remedy(error: OSError) -> str:
+    return "allow it to be read" if isinstance(error, PermissionError) else "free some room"
+
+
+def _build(what: str, build: Build, folder: Path, place: Path, context: DeployContext) -> None:
     shutil.rmtree(place, ignore_errors=True)
     for source in source_files(build, folder):
         target = place / source.relative_to(folder)
@@ -79,18 +121,18 @@ def _build(name: str, build: Build, folder: Path, place: Path, context: DeployCo
     log = place.with_suffix(".log")
     log.unlink(missing_ok=True)
     for command in build.commands:
-        _run(name, shlex.split(command), place, log, build.timeout_s, context)
+        _run(what, shlex.split(command), place, log, build.timeout_s, context)
     if not (place / build.output).exists():
-        raise UserError(
-            f"subject {name}: build.output: the build made no '{build.output}'; correct it, its log is {log}"
-        )
+        raise UserError(f"{what}: build.output: the build made no '{build.output}'; correct it, its log is {log}")
     (place / MARK).touch()
 
 
-def _run(name: str, command: Sequence[str], place: Path, log: Path, timeout_s: float, context: DeployContext) -> None:
+def _run(what: str, command: Sequence[str], place: Path, log: Path, timeout_s: float, context: DeployContext) -> None:
     """One command of the build, under a guard: it ends when loadstone does."""
+    name = what.split()[-1]
     workspace = Workspace(f"build-{name}", context.work_root)
-    process = GuardedProcess(command, workspace, log, surroundings=Surroundings(folder=place))
+    around = Surroundings(folder=place, inherited=os.environ.keys() - variables())
+    process = GuardedProcess(command, workspace, log, surroundings=around)
     try:
         started = reported = time.monotonic()
         context.progress(f"building {name}: {command[0]}")
@@ -99,19 +141,19 @@ def _run(name: str, command: Sequence[str], place: Path, log: Path, timeout_s: f
             context.raise_if_stopped()
             now = time.monotonic()
             if now - started > timeout_s:
-                raise UserError(f"subject {name}: build.timeout_s: not built within {timeout_s:g} s; its log is {log}")
+                raise UserError(f"{what}: build.timeout_s: not built within {timeout_s:g} s; its log is {log}")
             if now - reported >= TELL_EVERY_S:
                 reported = now
                 said = f"building {name}: {command[0]}, {now - started:.0f} s"
                 context.progress(Step(said, about=f"building {name}: {command[0]}"))
             time.sleep(POLL_S)
     except OSError as error:
-        raise UserError(f"subject {name}: build: {command[0]} cannot be run ({error}); install it") from None
+        raise UserError(f"{what}: build: {command[0]} cannot be run ({error}); install it") from None
     finally:
         process.close()
     if process.exit_status != 0:
         text = log.read_text(errors="replace")
-        raise UserError(f"subject {name}: it does not build: {first_error(text, place)}; its log is {log}")
+        raise UserError(f"{what}: it does not build: {first_error(text, place)}; its log is {log}")
 
 
 def first_error(log: str, place: Path) -> str:

@@ -2,28 +2,23 @@
 
 import re
 import shlex
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from loadstone.bounds.bounded_yaml import load_yaml
-from loadstone.bounds.files import read_bytes, why
-from loadstone.bounds.replies import shortened
-from loadstone.errors import UserError
-from loadstone.secrecy.known_secrets import learn
-from loadstone.secrecy.places import secrets_of
+from loadstone.deploy.manifest_reading import as_text, read_as
 from loadstone.secrecy.text import REFERENCE as SECRET_REFERENCE
 from loadstone.spec.units import LONGEST_S
 
 FILE = "subject.yaml"
-LARGEST_BYTES = 1_000_000
-PLACES = frozenset({"port", "output", "folder", "replica", "jvm_flags", "memory_mb"})
-"""What a command may ask for: its port, the build's output, a folder of its own that is removed with it, its number
-from 1, the manifest's JVM flags, and its memory limit in MB (10^6 bytes)."""
+PLACES = frozenset({"port", "worker_ports", "output", "folder", "replica", "jvm_flags", "memory_mb"})
+"""What a command may ask for: its port, those of its workers with commas between, the build's output, a folder of its
+own that is removed with it, its number from 1, the manifest's JVM flags, and its memory limit in MB (10^6 bytes)."""
+WORKERS_MAX = 64
+OF_SHELL = frozenset({"&&", "||", "|", ";", "&", ">", ">>", "<", "2>&1"})
 REFERENCE = re.compile(r"\$\{(\w[\w-]*)\.(\w+)\}")
-FACTS = ("host", "port", "user", "password", "database", "address", "tls", "ca_file", "jdbc_options")
+FACTS = ("host", "port", "user", "password", "database", "address", "tls", "tls_name", "ca_file", "jdbc_options")
 """What can be requested of a server as `${server.fact}`; see `references.Address`."""
 
 
@@ -47,7 +42,32 @@ def _known_places(command: str) -> str:
     return command
 
 
+def _without_shell(command: str) -> str:
+    """A command of a build. Raises ValueError."""
+    if SECRET_REFERENCE.search(command):
+        raise ValueError("every user of the machine can read a command; a build finds its secrets in the environment")
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ValueError(f"'{command}' is not a command line ({str(error).lower()})") from None
+    for word in words:
+        if word in OF_SHELL or word == words[0] == "cd":
+            raise ValueError(f"'{word}' is for a shell, and there is none; list each command, or write sh -c '...'")
+    return command
+
+
+def _within(path: str) -> str:
+    """A path below the folder that is built in. Raises ValueError."""
+    if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "\0" in path:
+        raise ValueError(f"'{path}' leads out of the folder; give one below it, or move the folder up by build.root")
+    return path
+
+
 Command = Annotated[str, Field(min_length=1), AfterValidator(_known_places)]
+BelowFolder = Annotated[str, Field(min_length=1), AfterValidator(_within)]
+VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$", max_length=80)]
+Program = Annotated[str, Field(pattern=r"^[A-Za-z][\w.+-]*$", max_length=40)]
+OldestVersion = Annotated[str, BeforeValidator(str), Field(pattern=r"^\d{1,6}(\.\d{1,6}){0,3}$")]
 
 
 class _Part(BaseModel):
@@ -57,10 +77,13 @@ class _Part(BaseModel):
 class Build(_Part):
     """Commands that make `output` out of `inputs`, run in a copy that holds nothing else."""
 
-    commands: tuple[Annotated[str, Field(min_length=1)], ...] = Field(min_length=1)
-    inputs: tuple[str, ...] = Field(min_length=1)
+    commands: tuple[Annotated[str, Field(min_length=1), AfterValidator(_without_shell)], ...] = Field(min_length=1)
+    inputs: tuple[BelowFolder, ...] = Field(min_length=1)
     """Patterns of files below the manifest's folder, as `src/**/*`."""
-    output: str
+    root: str = Field(default=".", pattern=r"^(\.|\.\.(/\.\.)*)$")
+    """The folder that inputs, commands and output count from, seen from the manifest's; `..` where modules beside it
+    are built with it."""
+    output: BelowFolder
     """What the commands make, and what `{output}` stands for in the run's command."""
     timeout_s: float = Field(default=900.0, gt=0, le=LONGEST_S)
 
@@ -72,7 +95,13 @@ class Run(_Part):
     ready: str = Field(default="/", pattern=r"^/")
     """Path that answers with a status of 200 to 399 once the application is ready."""
     metrics: str | None = Field(default=None, pattern=r"^/")
-    """Path of a page in Prometheus's format, where a JVM tells its heap, collections and threads."""
+    """Path of a page in Prometheus's format, where the runtime tells its heap, collections and the like."""
+    runtime: Literal["jvm", "node"] = "jvm"
+    """Whose figures stand on that page."""
+    workers: Annotated[int, Field(ge=1, le=WORKERS_MAX)] | VariableName | None = None
+    """How many processes serve the requests, or the variable of the environment that says so. Each listens on a port of
+    its own in addition (`{worker_ports}`), where `ready` and `metrics` answer for it alone. None: the command's own
+    process serves them."""
     ready_within_s: float = Field(default=120.0, gt=0, le=LONGEST_S)
 
 
@@ -87,6 +116,8 @@ class Manifest(_Part):
     name: str = Field(pattern=r"^[a-zA-Z][a-zA-Z0-9_-]*$", max_length=40)
     build: Build | None = None
     run: Run
+    requires: dict[Program, OldestVersion] = Field(default_factory=dict)
+    """Programs that building and running it take, each with the oldest version that will do."""
     environment: dict[str, str] = Field(default_factory=dict)
     optional_servers: tuple[str, ...] = ()
     tables: dict[str, str] = Field(default_factory=dict)
@@ -97,10 +128,7 @@ class Manifest(_Part):
     @field_validator("environment", mode="before")
     @classmethod
     def _as_text(cls, values: Any) -> Any:
-        """Numbers and booleans as the shell would have them."""
-        if not isinstance(values, Mapping):
-            return values
-        return {name: str(v).lower() if isinstance(v, bool) else str(v) for name, v in values.items()}
+        return as_text(values)
 
     @field_validator("environment")
     @classmethod
@@ -120,20 +148,4 @@ def read_manifest(path: Path) -> tuple[Manifest, Path]:
     Raises:
         UserError: there is none, or it is none; names the field.
     """
-    file = path / FILE if path.is_dir() else path
-    try:
-        data = load_yaml(read_bytes(file, LARGEST_BYTES).decode("utf-8-sig"))
-        for secret in secrets_of(data):
-            learn(secret.value, sure=secret.sure)
-        return Manifest.model_validate(data), file.absolute().parent
-    except OSError as error:
-        raise UserError(
-            f"subject '{path}': {file} cannot be read ({error.strerror}); write one, see docs/subjects.md"
-        ) from None
-    except ValidationError as error:
-        first = min(error.errors(include_url=False), key=lambda found: found["type"] != "extra_forbidden")
-        where = shortened(".".join(str(part) for part in first["loc"])) or "manifest"
-        said = "unknown key" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
-        raise UserError(f"{file}: {where}: {shortened(said, 200)}; see docs/subjects.md") from None
-    except (ValueError, OverflowError) as error:  # not UTF-8, too large, no regular file, no YAML, endless aliases
-        raise UserError(f"{file}: {shortened(why(error), 200)}; see docs/subjects.md") from None
+    return read_as("subject", path, FILE, Manifest, "docs/subjects.md")

@@ -25,6 +25,8 @@ class Address:
     """What `tls`, `ca_file` and `jdbc_options` are made of."""
     software: str = ""
     """By its name in `registry.SOFTWARE`; empty: not known."""
+    behind_line: bool = False
+    """Whether host and port are those of the line to it."""
 
     @property
     def address(self) -> str:
@@ -42,6 +44,12 @@ class Address:
         return ca_file_of(self.encryption)
 
     @property
+    def tls_name(self) -> str:
+        """The name that its certificate must be for; empty: there is none to verify."""
+        tls = self.encryption
+        return (tls.server_name or self.host) if tls is not None and tls.verify else ""
+
+    @property
     def jdbc_options(self) -> str:
         """How the server's JDBC driver is to connect: verified as loadstone does it, and without files for the server.
 
@@ -51,11 +59,14 @@ class Address:
         options = registry.room(self.software).jdbc_options if self.software in registry.SOFTWARE else None
         if options is None:
             raise UserError(f"server {self.address}: an application does not connect to it by JDBC; leave it out")
-        return options(self.host, self.port, self.encryption)
+        tls = self.encryption
+        if tls is not None and self.behind_line and not tls.verify:
+            tls = tls.model_copy(update={"server_name": None})  # the line's own, and no one verifies it
+        return options(self.host, self.port, tls)
 
 
-def address_of(endpoint: Endpoint, facts: ServerFacts, software: str = "") -> Address:
-    """Where a server of a software that was started is; its database by name or number.
+def address_of(endpoint: Endpoint, facts: ServerFacts, software: str = "", *, behind_line: bool = False) -> Address:
+    """Where a server of a software that was started is, or the line to it; its database by name or number.
 
     Raises:
         UserError: it has no port.
@@ -64,7 +75,7 @@ def address_of(endpoint: Endpoint, facts: ServerFacts, software: str = "") -> Ad
         raise UserError(f"server {endpoint.label}: a subject needs a host and port; give one by redis://HOST:PORT")
     database = facts.details.get("database", str(endpoint.database))
     login = (endpoint.username or "", endpoint.password or "")
-    return Address(endpoint.host, str(endpoint.port), *login, database, endpoint.tls, software)
+    return Address(endpoint.host, str(endpoint.port), *login, database, endpoint.tls, software, behind_line)
 
 
 def resolved(
@@ -96,14 +107,41 @@ def resolved(
 
 def unencrypted(environment: Mapping[str, str], servers: Mapping[str, Address]) -> list[str]:
     """Servers that take TLS and whose address the environment gives without saying so."""
+    return [
+        server
+        for server, facts in _named(environment).items()
+        if server in servers and servers[server].encryption is not None and not facts & _ENCRYPTING
+    ]
+
+
+def require_verifiable(environment: Mapping[str, str], servers: Mapping[str, Address], subject: str) -> None:
+    """Returns if a subject can verify the certificate of each server that is behind a line, whose address it gets.
+
+    Raises:
+        UserError: nothing in its environment says for which name.
+    """
+    for server, facts in _named(environment).items():
+        found = servers.get(server)
+        if found is None or not found.behind_line or not facts & _ENCRYPTING or found.tls_name in ("", found.host):
+            continue
+        by_jdbc = "jdbc_options" in facts
+        if by_jdbc or "tls_name" not in facts:
+            remedy = "by JDBC no other name can be given:" if by_jdbc else f"give it ${{{server}.tls_name}}, or"
+            raise UserError(
+                f"subject {subject}: servers.{server}.link: the application connects to the line, and would verify the "
+                f"certificate for {found.host} instead of {found.tls_name}; {remedy} leave out link for this server, "
+                "or give up verification with ?verify=no"
+            )
+
+
+_ENCRYPTING = frozenset({"tls", "ca_file", "jdbc_options"})
+"""Facts that say to an application that a server takes TLS."""
+
+
+def _named(environment: Mapping[str, str]) -> dict[str, set[str]]:
+    """Server -> the facts of it that an environment has."""
     named: dict[str, set[str]] = {}
     for value in environment.values():
         for server, fact in REFERENCE.findall(value):
             named.setdefault(server, set()).add(fact)
-    return [
-        server
-        for server, facts in named.items()
-        if server in servers
-        and servers[server].encryption is not None
-        and not facts & {"tls", "ca_file", "jdbc_options"}
-    ]
+    return named

@@ -3,13 +3,14 @@
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import psutil
 from pydantic import ValidationError
 
 from loadstone.deploy.deployed import Deployed, DeployedSubject
+from loadstone.deploy.placement import application_cpus
 from loadstone.deploy.processes.paused import Holdable, release
 from loadstone.deploy.processes.quiet import Quiet, await_quiet
 from loadstone.deploy.processes.resource_limits import Limits
@@ -63,20 +64,22 @@ class SubjectPool:
             self._manifests[required.manifest] = read_manifest(Path(required.manifest))
         return self._manifests[required.manifest]
 
-    def expect(self, required: Mapping[str, RequiredSubject]) -> None:
-        """These are what the next trial needs: they are not stopped to make room."""
-        self._expected = {(name, _written(one)) for name, one in required.items()}
+    def expect(self, required: Iterable[Mapping[str, RequiredSubject]]) -> None:
+        """These are what the next trials need, which are measured together: they are not stopped to make room."""
+        self._expected = {(name, _written(one)) for subjects in required for name, one in subjects.items()}
 
     def need(
-        self, required: Mapping[str, RequiredSubject], servers: Mapping[str, Deployed]
+        self, required: Mapping[str, RequiredSubject], servers: Mapping[str, Deployed], *, apart: bool = False
     ) -> dict[str, DeployedSubject]:
         """The subjects by name; started if they do not run yet, restarted if they died.
+
+        `apart`: one of the servers has CPUs of its own, on which no subject runs.
 
         Raises:
             UserError: one does not build, start or get ready; with its own message.
             ServerGone: one that is not ours does not answer any more.
         """
-        return {name: self._one(self._key(name, one, servers), one) for name, one in required.items()}
+        return {name: self._one(self._key(name, one, servers), one, apart=apart) for name, one in required.items()}
 
     def make_room(self) -> None:
         """While memory is short, stop subjects that are not expected: the one first that was not used for longest."""
@@ -122,13 +125,16 @@ class SubjectPool:
         addresses = tuple((server, _address(servers[server])) for server in sorted(named & set(servers)))
         return _Key(name, _written(required), addresses)
 
-    def _one(self, key: _Key, required: RequiredSubject) -> DeployedSubject:
+    def _one(self, key: _Key, required: RequiredSubject, *, apart: bool) -> DeployedSubject:
         found = self._running.pop(key, None)
         if found is None:
             self.make_room()
             subject = self._subject(key, required)
             self._starts[key.name] += 1
-            endpoints = subject.start(with_own_log(self._context, self._starts[key.name]))
+            context = self._context
+            if apart:
+                context = replace(context, cpus=application_cpus(context.cpus, context.generator_cpus))
+            endpoints = subject.start(with_own_log(context, self._starts[key.name]))
         else:
             self._running[key] = found  # should it not start again, it is still to be stopped
             subject = found.subject
@@ -161,7 +167,8 @@ def _written(required: RequiredSubject) -> str:
 
 def _address(deployed: Deployed) -> Address:
     """What a subject may know of a server. Raises UserError if it has no port."""
-    return address_of(deployed.endpoint, deployed.server.facts, deployed.control.software)
+    found, facts = deployed.endpoint, deployed.server.facts
+    return address_of(found, facts, deployed.control.software, behind_line=deployed.line is not None)
 
 
 def _limits(name: str, limits: Mapping[str, object]) -> Limits:

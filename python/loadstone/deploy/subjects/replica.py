@@ -16,6 +16,7 @@ from loadstone.deploy.processes.resource_limits import Limited, Limits, Throttli
 from loadstone.deploy.processes.workspace import Workspace
 from loadstone.deploy.provider import DeployContext, silent
 from loadstone.deploy.subjects.manifest import PLACES, Manifest
+from loadstone.deploy.subjects.workers import Worker, loss_of, worker_count, worker_ports, workers_at
 from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.secrecy.known_secrets import hide
@@ -23,6 +24,8 @@ from loadstone.secrecy.known_secrets import hide
 POLL_S, ASK_S = 0.05, 5.0
 LAST_LINES, LAST_BYTES = 4, 16_384
 PLACE = re.compile(r"\{(" + "|".join(sorted(PLACES)) + r")\}")
+OF_MANAGER = re.compile(r"\bPM2 +(log:|\| )|^\[?PM2\]? ")
+"""What a process manager says of itself: behind it stands what the application said before it ended."""
 PORT_TAKEN = re.compile(r"EADDRINUSE|[Aa]ddress already in use|[Pp]ort \d+ (is|was) already in use")
 
 
@@ -48,10 +51,13 @@ class Replica(OneProcess):
         self._context = DeployContext()
         self._process: GuardedProcess | None = None
         self._endpoint = Endpoint()
+        self._worker_ports: tuple[int, ...] = ()
+        self.workers: tuple[Worker, ...] = ()
+        """Those that were ready; empty where its own process does the work."""
 
     @property
     def pid(self) -> int | None:
-        """Its process; None while it does not run."""
+        """Its process; None while it does not run, or not with all its workers."""
         return self._process.pid if self.alive() and self._process is not None else None
 
     @property
@@ -60,7 +66,10 @@ class Replica(OneProcess):
         return self._endpoint
 
     def alive(self) -> bool:
-        """Whether its process runs."""
+        """Whether its process runs, and every worker that it had."""
+        return self._runs() and not loss_of(self.workers)
+
+    def _runs(self) -> bool:
         return self._process is not None and self._process.alive()
 
     def oom_kills(self) -> int | None:
@@ -69,20 +78,24 @@ class Replica(OneProcess):
 
     def how_it_ended(self) -> str:
         """See `endings.Examinable`."""
-        return ending_of_process(self._process.exit_status) if self._process is not None and not self.alive() else ""
+        if self._process is None or self.alive():
+            return ""
+        return loss_of(self.workers) if self._runs() else ending_of_process(self._process.exit_status)
 
     def throttling(self) -> Throttling | None:
         """See `Limited.throttling`."""
         return self.limited.throttling()
 
     def launch(self, limits: Limits, context: DeployContext) -> None:
-        """Start its process on a free port.
+        """Start its process on a free port, with one for each of its workers.
 
         Raises:
             UserError: its command cannot be run, or there is no room for its folder.
         """
         self._limits, self._context = limits, context
         self._endpoint = Endpoint(port=free_port())
+        count = worker_count(self._manifest.run, self._environment, self.name)
+        self.workers, self._worker_ports = (), worker_ports(count, self._endpoint.port)
         # The first replica tells for all that there are no limits.
         heard = context if self._number == 1 else dataclasses.replace(context, progress=silent)
         try:
@@ -102,11 +115,12 @@ class Replica(OneProcess):
         if self._process is None:
             self.launch(self._limits, self._context)
         else:
+            self.workers = ()
             self._process.end()
             self._process.start()
 
     def await_ready(self) -> Endpoint:
-        """Wait until it answers; on another port where its own was taken.
+        """Wait until it answers, and each of its workers; on another port where its own was taken.
 
         Raises:
             UserError: it ends, or is not ready in time; with its last lines.
@@ -132,11 +146,13 @@ class Replica(OneProcess):
                     f"its last lines are: {self.last_lines()}"
                 )
             time.sleep(POLL_S)
+        self.workers = workers_at(self._worker_ports)
         return self._endpoint
 
     def last_lines(self) -> str:
         """The end of what it wrote, on one line, without secrets."""
         lines = [line.strip() for line in self._tail().splitlines() if line.strip()]
+        lines = [line for line in lines if not OF_MANAGER.search(line)] or lines
         return hide(" | ".join(lines[-LAST_LINES:]) or "none")[-600:]
 
     def close(self) -> None:
@@ -154,10 +170,11 @@ class Replica(OneProcess):
             return file.read().decode(errors="replace")
 
     def _ready(self, path: str) -> bool:
-        if not self.alive():
-            return False
+        return self.alive() and all(self._answers(port, path) for port in (*self._worker_ports, self._endpoint.port))
+
+    def _answers(self, port: int, path: str) -> bool:
         try:
-            answer = exchange(self._endpoint.host, self._endpoint.port, path, within_s=ASK_S)
+            answer = exchange(self._endpoint.host, port, path, within_s=ASK_S)
         except (OSError, NotHttp):
             return False
         return 200 <= answer.status < 400
@@ -167,6 +184,8 @@ class Replica(OneProcess):
         places = {"port": str(self._endpoint.port), "folder": str(workspace.path), "replica": str(self._number)}
         if build is not None:
             places["output"] = str(self._place / build.output)
+        if self._worker_ports:
+            places["worker_ports"] = ",".join(map(str, self._worker_ports))
         if self._limits.memory is not None:
             places["memory_mb"] = str(self._limits.memory // 10**6)
         return places
@@ -174,7 +193,11 @@ class Replica(OneProcess):
     def _filled(self, text: str, places: Mapping[str, str], where: str) -> str:
         def value(found: re.Match[str]) -> str:
             if found[1] not in places:
-                needs = {"output": "the manifest has no build", "memory_mb": "there is no memory limit"}
+                needs = {
+                    "output": "the manifest has no build",
+                    "memory_mb": "there is no memory limit",
+                    "worker_ports": "the manifest has no run.workers",
+                }
                 why = needs.get(found[1], "it can only be an argument of its own in a command")
                 raise UserError(f"subject {self.name}: {where}: {found[0]} is not known here: {why}")
             return places[found[1]]

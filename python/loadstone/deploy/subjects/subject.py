@@ -11,8 +11,10 @@ from loadstone.deploy.processes.resource_limits import Limits, Throttling, limit
 from loadstone.deploy.provider import DeployContext, Remark
 from loadstone.deploy.subjects.build import built
 from loadstone.deploy.subjects.manifest import Manifest, read_manifest
-from loadstone.deploy.subjects.placeholders import Address, resolved, unencrypted
+from loadstone.deploy.subjects.placeholders import Address, require_verifiable, resolved, unencrypted
 from loadstone.deploy.subjects.replica import Replica
+from loadstone.deploy.subjects.requirements import require_programs
+from loadstone.deploy.subjects.workers import Worker
 from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.secrecy.known_secrets import hidden, learn
@@ -43,6 +45,14 @@ class Subject(Protocol):
     @property
     def metrics(self) -> Mapping[str, str]:
         """Part -> the address where it tells its own figures to Prometheus; empty if it tells none."""
+
+    @property
+    def runtime(self) -> str:
+        """The room of software whose figures those are."""
+
+    @property
+    def workers(self) -> Mapping[str, tuple[Worker, ...]]:
+        """Part -> the processes that serve its requests; without parts whose own process does."""
 
     def start(self, context: DeployContext) -> tuple[Endpoint, ...]:
         """Build it if needed, start every replica and wait until all are ready.
@@ -122,6 +132,16 @@ class LocalSubject:
         page = self._manifest.run.metrics
         return {replica.name: f"http://{replica.endpoint.label}{page}" for replica in self._replicas if page}
 
+    @property
+    def runtime(self) -> str:
+        """See `Subject.runtime`."""
+        return self._manifest.run.runtime
+
+    @property
+    def workers(self) -> Mapping[str, tuple[Worker, ...]]:
+        """See `Subject.workers`."""
+        return {replica.name: replica.workers for replica in self._replicas if replica.workers}
+
     def throttling(self) -> Mapping[str, Throttling]:
         """See `Subject.throttling`."""
         reported = {replica.name: replica.throttling() for replica in self._replicas}
@@ -151,6 +171,7 @@ class LocalSubject:
         for address in settings.servers.values():
             learn(address.password)
         written_as = {**self._manifest.environment, **settings.environment}
+        require_verifiable(written_as, settings.servers, self.name)
         environment = resolved(written_as, settings.servers, self._manifest.optional_servers, self.name)
         for server in unencrypted(written_as, settings.servers):
             context.progress(
@@ -160,6 +181,7 @@ class LocalSubject:
                     f"${{{server}.jdbc_options}}"
                 )
             )
+        require_programs(self.name, self._manifest)
         place = built(self._manifest, self._folder, context)
         several = settings.replicas > 1
         names = [f"{self.name}-{number}" if several else self.name for number in range(1, settings.replicas + 1)]

@@ -11,6 +11,7 @@ from loadstone.bounds.http_exchange import NotHttp, exchange
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.processes.resource_limits import Throttling
 from loadstone.deploy.provider import DeployContext, silent
+from loadstone.deploy.subjects.workers import Worker
 from loadstone.deploy.transport import error_text, remark_on_exposure, tls_context
 from loadstone.deploy.urls import learned
 from loadstone.deploy.users_parts import answering_again, listening_pid
@@ -67,6 +68,8 @@ class UrlSubject:
         self.name = name
         self.pids: Mapping[str, int] = {}
         self.metrics: Mapping[str, str] = {}
+        self.runtime = ""
+        self.workers: Mapping[str, tuple[Worker, ...]] = {}
         self.limits: Mapping[LimitName, LimitInForce] = {}
         self.details: Mapping[str, str] = {"url": ", ".join(hide_url(url) for url in urls)}
         self._context = DeployContext()

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
+from loadstone.plan.at_rate import FixedRate
 from loadstone.plan.looks import BLOCKS_MIN
-from loadstone.plan.rounds import Rounds
-from loadstone.plan.run_plan import TABLE_GROUP, WARM_BLOCK
+from loadstone.plan.rounds import Rounds, unit_of
+from loadstone.plan.run_plan import WARM_BLOCK, in_tables
 from loadstone.record.look import Look
 from loadstone.record.trial import Level, TrialRecord
 from loadstone.spec.levels import identity
@@ -19,6 +20,21 @@ class PairDesign(Protocol):
     def a(self) -> dict[str, Level]: ...
     @property
     def b(self) -> dict[str, Level]: ...
+
+
+class ContrastDesign(Protocol):
+    """An effect of a factorial, as the plan (`Contrast`) or its summary in the folder has it."""
+
+    @property
+    def kind(self) -> Literal["main", "interaction"]: ...
+    @property
+    def levels(self) -> dict[str, Level]: ...
+    @property
+    def references(self) -> dict[str, Level]: ...
+    @property
+    def places(self) -> tuple[tuple[int, ...], ...]: ...
+    @property
+    def signs(self) -> tuple[int, ...]: ...
 
 
 class GroupDesign(Protocol):
@@ -42,6 +58,12 @@ class GroupDesign(Protocol):
     def overhead_s(self) -> float: ...
     @property
     def rounds(self) -> Rounds | None: ...
+    @property
+    def fixed_rate(self) -> FixedRate | None: ...
+    @property
+    def longer_s(self) -> float | None: ...
+    @property
+    def contrasts(self) -> Sequence[ContrastDesign]: ...
 
 
 @dataclass(frozen=True)
@@ -66,7 +88,7 @@ def group_blocks(group: str, conditions: Iterable[Mapping[str, Level]], trials: 
     complete = sorted(
         block
         for block, members in found.items()
-        if required <= members.keys() and (group == TABLE_GROUP or _one_pass(members.values()))
+        if required <= members.keys() and (in_tables(group) or _one_pass(members.values()))
     )
     return GroupBlocks(len(required), tuple(complete), found)
 
@@ -90,4 +112,4 @@ def judged_blocks(design: GroupDesign, complete: Sequence[int], newest: Look | N
     reached = [look for look in looks if look <= len(complete)]
     if reached and not design.sequential:
         return tuple(complete)
-    return tuple(complete[: max(reached, default=0 if design.rounds else BLOCKS_MIN - 1)])
+    return tuple(complete[: max(reached, default=0 if unit_of(design.rounds) == "round" else BLOCKS_MIN - 1)])

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from loadstone.judge.compare import pair_checks, round_figures
 from loadstone.judge.compare.blocks import GroupBlocks, GroupDesign, PairDesign
+from loadstone.judge.compare.declared import Declared, declared_as
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.compare.measure import measure
 from loadstone.judge.compare.pairs import Pair, PairBlock, pair_of
@@ -16,9 +17,9 @@ from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.validity.gain import gain_over
 from loadstone.judge.verdict import Verdict
 from loadstone.plan.looks import level
-from loadstone.plan.rounds import BETWEEN_S
+from loadstone.plan.rounds import BETWEEN_S, unit_of
 from loadstone.record.trial import CheckResult
-from loadstone.spec.experiment import Comparison, Experiment
+from loadstone.spec.experiment import Experiment
 
 JudgedPair = tuple[Pair, Evidence, Verdict]
 """A pair, what there is on its primary metric, and what may be said of it."""
@@ -37,31 +38,34 @@ class GroupCase:
     quick: bool = False
     budget_minutes: float | None = None
     """None: no limit."""
+    carried_before: float = 0.0
+    """Of lengthened slices: ln of what may still reach into them, by what shorter ones showed."""
 
     @property
-    def declared(self) -> Comparison | None:
-        """The comparison that the experiment declares under the group's name."""
-        return next((one for one in self.experiment.comparisons if one.name == self.design.name), None)
+    def declared(self) -> Declared | None:
+        """What the experiment declares under the group's name."""
+        return declared_as(self.experiment, self.design.name)
 
     def settings(self, pair: PairDesign) -> Settings:
         """How the primary metric of a pair is judged."""
         design = self.design
-        trial_s, overhead_s = design.trial_s, design.overhead_s
-        if design.rounds is not None:
+        trial_s, overhead_s, unit = design.trial_s, design.overhead_s, unit_of(design.rounds)
+        if design.rounds is not None and unit == "round":
             trial_s, overhead_s = design.rounds.slice_s, BETWEEN_S
         return Settings(
             metric=self.design.metric,
             larger_is_faster=not less_is_better(self.design.metric),
             margin=self.design.margin,
-            alpha=level(self.design.sequential, self.design.rounds is not None),
+            alpha=level(self.design.sequential, unit == "round"),
             pairs=len(self.design.pairs),
             conditions=self.blocks.conditions,
-            unit="block" if design.rounds is None else "round",
+            unit=unit,
             trial_s=trial_s,
             overhead_s=overhead_s,
             budget_minutes=self.budget_minutes,
             names=side_names(self.experiment, pair),
             quick=self.quick,
+            started_once=design.rounds is not None and design.rounds.processes == "once",
         )
 
 
@@ -81,7 +85,8 @@ def _pair(case: GroupCase, design: PairDesign) -> Pair:
     pair = pair_of(design, case.blocks, case.judged, case.settings(design))
     used = pair.used
     gains = (gain_over([block.a for block in used]), gain_over([block.b for block in used]))
-    settings = replace(pair.settings, gains=gains)
+    rate_per_s = None if case.design.fixed_rate is None else pair_checks.equal_rate_per_s(used)
+    settings = replace(pair.settings, gains=gains, rate_per_s=rate_per_s)
     counted = set(case.judged)
     checks = (
         _replication(used, settings),
@@ -93,7 +98,9 @@ def _pair(case: GroupCase, design: PairDesign) -> Pair:
 
 
 def _replication(used: Sequence[PairBlock], settings: Settings) -> CheckResult:
-    firsts = round_figures.firsts(used) if settings.unit == "round" else [block.a_first for block in used]
+    if settings.unit == "round":
+        return pair_checks.replication(round_figures.firsts(used), settings.unit)
+    firsts = [next(iter(round_figures.firsts([block])), block.a_first) for block in used]
     return pair_checks.replication(firsts, settings.unit)
 
 

@@ -68,8 +68,9 @@ def explore(primary: str, pair: Pair, latencies: Latencies) -> Explored:
     Each interval has the level of the primary one; there is no correction for looking at many.
     """
     found = Explored()
+    by_rounds = pair.settings.unit == "round"  # where latencies are compared at a rate that was set
     for metric in METRICS:
-        if metric == primary or not pair.used:
+        if metric == primary or not pair.used or (by_rounds and is_rate(metric)):
             continue
         settings = settings_by(metric, pair.settings)
         evidence = measure(metric, pair.used, settings, latencies)

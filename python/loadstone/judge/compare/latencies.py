@@ -1,34 +1,74 @@
 """Latency histograms of trials, each decoded once however many comparisons it stands in."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 
 from hdrh.histogram import HdrHistogram
 
+from loadstone.judge.compare.pairs import PairBlock
+from loadstone.judge.compare.round_figures import Slice, slices_of
 from loadstone.judge.statistics.histograms import Buckets, LatencyBlocks, buckets_of, latency_blocks
+from loadstone.judge.statistics.rounds.latency_groups import RoundGroup
 from loadstone.record.reading import LatencyKind
 from loadstone.record.trial import TrialRecord
 
+Span = tuple[int, int]
+"""First and last round."""
 HistogramReader = Callable[[str, LatencyKind], HdrHistogram]
 """From a trial's name to all its latencies; raises DriveFailed where they are missing or damaged."""
+RoundHistogramReader = Callable[[str, LatencyKind], Mapping[Span, HdrHistogram]]
+"""The same of a trial in rounds: by the rounds of its block that they are of."""
 
 
 class Latencies:
     """The histograms of a run's trials."""
 
-    def __init__(self, read: HistogramReader) -> None:
-        self._read = read
+    def __init__(self, read: HistogramReader, read_rounds: RoundHistogramReader) -> None:
+        self._read, self._read_rounds = read, read_rounds
         self._known: dict[tuple[str, LatencyKind], Buckets] = {}
+        self._known_rounds: dict[tuple[str, LatencyKind], dict[Span, Buckets]] = {}
 
     def blocks(self, a: Sequence[TrialRecord], b: Sequence[TrialRecord], kind: LatencyKind) -> LatencyBlocks:
         """The latencies of A and B in the same blocks, with what failed as infinitely late. Raises DriveFailed."""
         buckets_a, buckets_b = ([self._buckets(trial, kind) for trial in side] for side in (a, b))
         return latency_blocks(buckets_a, buckets_b, _failed(a, buckets_a, kind), _failed(b, buckets_b, kind))
 
+    def rounds(self, blocks: Sequence[PairBlock], kind: LatencyKind) -> tuple[list[RoundGroup], list[RoundGroup]]:
+        """The latencies of A and B by rounds, which are numbered through all blocks. Raises DriveFailed."""
+        counts = [max(_rounds(block.a), _rounds(block.b)) for block in blocks]
+        firsts = list(accumulate(counts, initial=0))[:-1]
+        a = [group for block, first in zip(blocks, firsts, strict=True) for group in self._groups(block.a, kind, first)]
+        b = [group for block, first in zip(blocks, firsts, strict=True) for group in self._groups(block.b, kind, first)]
+        return a, b
+
     def _buckets(self, trial: TrialRecord, kind: LatencyKind) -> Buckets:
         key = (trial.trial, kind)
         if key not in self._known:
             self._known[key] = buckets_of(self._read(*key))
         return self._known[key]
+
+    def _groups(self, trial: TrialRecord, kind: LatencyKind, first: int) -> list[RoundGroup]:
+        """Those of one trial, whose first round is number `first` of the run."""
+        key = (trial.trial, kind)
+        if key not in self._known_rounds:
+            self._known_rounds[key] = {span: buckets_of(found) for span, found in self._read_rounds(*key).items()}
+        slices = slices_of(trial)
+        return [
+            RoundGroup(first + begin, first + end, buckets, _failed_in(slices, (begin, end), buckets, kind))
+            for (begin, end), buckets in self._known_rounds[key].items()
+        ]
+
+
+def _rounds(trial: TrialRecord) -> int:
+    return max(slices_of(trial), default=-1) + 1
+
+
+def _failed_in(slices: Mapping[int, Slice], span: Span, buckets: Buckets, kind: LatencyKind) -> int:
+    """Operations of these rounds that never got a latency: of the response time also what was never sent."""
+    within = [slices[number] for number in range(span[0], span[1] + 1) if number in slices]
+    if kind == "service":
+        return sum(int(one["failed"]) for one in within)
+    return max(0, sum(int(one["offered"]) for one in within) - buckets.total)
 
 
 def _failed(trials: Sequence[TrialRecord], buckets: Sequence[Buckets], kind: LatencyKind) -> list[int]:

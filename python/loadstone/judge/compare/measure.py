@@ -9,8 +9,8 @@ from loadstone.errors import DriveFailed
 from loadstone.judge.compare import pair_checks
 from loadstone.judge.compare.latencies import Latencies
 from loadstone.judge.compare.pairs import PairBlock
-from loadstone.judge.compare.round_figures import pair_slices
-from loadstone.judge.metrics import figure, is_rate, tail_of
+from loadstone.judge.compare.round_figures import in_rounds, pair_slices
+from loadstone.judge.metrics import figure, is_rate, quantile_of, tail_of
 from loadstone.judge.statistics.histograms import LatencyBlocks, quantiles_ns
 from loadstone.judge.statistics.pair_evidence import (
     NO_BLOCKS,
@@ -19,7 +19,9 @@ from loadstone.judge.statistics.pair_evidence import (
     block_evidence,
     quantile_evidence,
 )
+from loadstone.judge.statistics.rounds.latency_groups import latencies_of_groups, round_quantile_evidence
 from loadstone.judge.statistics.rounds.round_evidence import round_evidence
+from loadstone.judge.statistics.rounds.start_evidence import start_evidence
 from loadstone.judge.statistics.settings import Settings
 from loadstone.message import as_written, message
 from loadstone.record.reading import LatencyKind
@@ -30,15 +32,19 @@ def measure(metric: str, blocks: Sequence[PairBlock], settings: Settings, latenc
     """What the used blocks of a pair say about a metric."""
     if not blocks:
         return NO_BLOCKS
-    if settings.unit == "round":
-        return _by_rounds(metric, blocks, settings)
+    by_rounds = settings.unit == "round"
     if is_rate(metric):
-        return _by_blocks(metric, blocks, settings)
+        return (_by_rounds if by_rounds or in_rounds(blocks, metric) else _by_blocks)(metric, blocks, settings)
     rate = pair_checks.offered_rate(blocks)
     if rate.verdict == "invalid":
         return replace(NO_BLOCKS, checks=(rate,))
-    tail = tail_of(metric)
-    found = _by_blocks(metric, blocks, settings) if tail is None else _merged(tail, blocks, settings, latencies)
+    merged = quantile_of(metric) if by_rounds else tail_of(metric)
+    if merged is not None:
+        found = _merged(merged, blocks, settings, latencies)
+    elif by_rounds:
+        found = _mean_by_rounds(metric, blocks, settings)
+    else:
+        found = _by_blocks(metric, blocks, settings)
     return replace(found, checks=(rate, *found.checks))
 
 
@@ -56,11 +62,22 @@ def _by_blocks(metric: str, blocks: Sequence[PairBlock], settings: Settings) -> 
 
 
 def _by_rounds(metric: str, blocks: Sequence[PairBlock], settings: Settings) -> Evidence:
-    """One figure a round. A side that did nothing at all has none."""
+    """One figure a round, or one a block of them. A side that did nothing at all has none."""
     try:
+        if settings.unit == "block":
+            return start_evidence([pair_slices([block], metric) for block in blocks], settings)
         return round_evidence(pair_slices(blocks, metric), settings)
     except ValueError:
         return replace(NO_BLOCKS, checks=(_without_figure(len(blocks), len(blocks)),))
+
+
+def _mean_by_rounds(metric: str, blocks: Sequence[PairBlock], settings: Settings) -> Evidence:
+    """One mean a round, of all its operations."""
+    found = _by_rounds(metric, blocks, settings)
+    if found.refusal is not None:
+        return found
+    clock = pair_checks.clock(blocks, [value for value in found.typical if value], settings.margin)
+    return replace(NO_BLOCKS if _forbidden([clock]) else found, typical=found.typical, checks=(clock,))
 
 
 def _without_figure(without: int, blocks: int) -> CheckResult:
@@ -71,13 +88,18 @@ def _without_figure(without: int, blocks: int) -> CheckResult:
 def _merged(
     tail: tuple[LatencyKind, int], blocks: Sequence[PairBlock], settings: Settings, latencies: Latencies
 ) -> Evidence:
-    """A quantile of the histograms of all blocks together."""
+    """A quantile of the histograms of all blocks together, or of all rounds."""
     kind, per_mille = tail
     enough = pair_checks.samples(blocks, kind, per_mille)
     if enough.verdict == "invalid":
         return replace(NO_BLOCKS, checks=(enough,))
+    groups = None
     try:
-        merged = latencies.blocks([block.a for block in blocks], [block.b for block in blocks], kind)
+        if settings.unit == "round":
+            groups = latencies.rounds(blocks, kind)
+            merged = latencies_of_groups(*groups)
+        else:
+            merged = latencies.blocks([block.a for block in blocks], [block.b for block in blocks], kind)
     except DriveFailed as error:
         lost = CheckResult(
             name="latencies", verdict="invalid", measured=None, limit=None, unit="", reason=as_written(str(error))
@@ -85,7 +107,12 @@ def _merged(
         return replace(NO_BLOCKS, checks=(enough, lost))
     typical = _quantiles(merged, per_mille / 1000)
     clock = pair_checks.clock(blocks, [value for value in typical if value], settings.margin)
-    evidence = NO_BLOCKS if _forbidden([clock]) else quantile_evidence(merged, per_mille / 1000, settings)
+    if _forbidden([clock]):
+        evidence = NO_BLOCKS
+    elif groups is not None:
+        evidence = round_quantile_evidence(*groups, per_mille / 1000, settings)
+    else:
+        evidence = quantile_evidence(merged, per_mille / 1000, settings)
     return replace(evidence, typical=typical, checks=(enough, clock))
 
 

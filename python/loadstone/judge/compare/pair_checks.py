@@ -1,7 +1,7 @@
 """Rules that a comparison itself must keep, beside those of its trials: each with its figure and its limit."""
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
@@ -9,7 +9,6 @@ from loadstone.judge.compare.latencies import operations_of
 from loadstone.judge.compare.pairs import PairBlock
 from loadstone.judge.compare.trend import RISE_MIN, rise_within
 from loadstone.judge.statistics.order_effect import WARN_BELOW, order_effect
-from loadstone.judge.statistics.rounds.carry_over import CARRY_ALPHA, CarryOver
 from loadstone.judge.validity import bounds
 from loadstone.message import Message, message
 from loadstone.percents import log_percent
@@ -38,12 +37,22 @@ def replication(a_first: Sequence[bool], unit: Literal["block", "round"] = "bloc
     return _result("replication", "suspect" if reason else "valid", done, needed, f"{unit}s", reason)
 
 
-def carry_over(found: CarryOver | None) -> CheckResult:
-    """Slices do not depend on whose slice came before. The smaller the figure, the worse."""
-    if found is None:
-        return _result("carry_over", "unknown", None, CARRY_ALPHA, "p", message("pair.carry_over.few"))
-    reason = message("pair.carry_over.shifts", percent=log_percent(found.largest))
-    return _result("carry_over", "suspect" if found.warn else "valid", found.p_value, CARRY_ALPHA, "p", reason)
+def carry_over(p_value: float, alpha: float, shift: float) -> CheckResult:
+    """Slices depend on whose slice came before, by `shift` (ln). The smaller the figure, the worse."""
+    reason = message("pair.carry_over.shifts", percent=log_percent(shift))
+    return _result("carry_over", "suspect", p_value, alpha, "p", reason)
+
+
+def no_carry_over(p_value: float | None, alpha: float) -> CheckResult:
+    """Nothing was found; without a figure too few slices follow one of their own condition."""
+    verdict: CheckVerdict = "unknown" if p_value is None else "valid"
+    return _result("carry_over", verdict, p_value, alpha, "p", message("pair.carry_over.few"))
+
+
+def paused_parts(share: float, limit: float) -> CheckResult:
+    """A condition's own parts went on working while it was paused: `share` of what they use in its slices."""
+    reason = message("pair.carry_over.paused", percent=100 * share)
+    return _result("carry_over", "suspect", 100 * share, 100 * limit, "%", reason)
 
 
 def error_difference(blocks: Sequence[PairBlock]) -> CheckResult:
@@ -93,6 +102,12 @@ def offered_rate(blocks: Sequence[PairBlock]) -> CheckResult:
     closed = any(_model(block.a) == "closed" for block in blocks)
     reason = message("pair.offered_rate.differs", a=a, b=b, closed=closed)
     return _result("offered_rate", "invalid", measured, RATE_DIFFERENCE_MAX, "%", reason)
+
+
+def equal_rate_per_s(blocks: Sequence[PairBlock]) -> float | None:
+    """The rate at which both were driven in the newest block; None where that was no open model."""
+    rates = [_planned_rate(trial) for trial in (blocks[-1].a, blocks[-1].b)] if blocks else []
+    return rates[0] if rates and rates[0] == rates[1] else None
 
 
 def clock(blocks: Sequence[PairBlock], typical_ns: Sequence[float], margin: float) -> CheckResult:
@@ -148,20 +163,37 @@ def _error_percent(trials: Sequence[TrialRecord]) -> float:
 
 
 def _offered_per_s(trials: Sequence[TrialRecord]) -> float:
-    """What the schedule required; in a closed model, which has none, what was completed."""
+    """What the schedule required; in a closed model, which has none, what was completed.
+
+    Of slices the rate that was set: they are so short that random arrivals differ by chance.
+    """
     elapsed_s = sum(trial.duration_s for trial in trials)
-    if not elapsed_s:
-        return 0.0
-    return sum(
-        trial.counts.offered if _model(trial) == "open" else trial.throughput_per_s * trial.duration_s
-        for trial in trials
-    ) / elapsed_s  # fmt: skip
+    return sum(_offered(trial) for trial in trials) / elapsed_s if elapsed_s else 0.0
+
+
+def _offered(trial: TrialRecord) -> float:
+    if _model(trial) != "open":
+        return trial.throughput_per_s * trial.duration_s
+    rate_per_s = _planned_rate(trial)
+    return trial.counts.offered if rate_per_s is None or not trial.slices else rate_per_s * trial.duration_s
 
 
 def _model(trial: TrialRecord) -> str:
+    return str(_load(trial).get("kind", "closed"))
+
+
+def _planned_rate(trial: TrialRecord) -> float | None:
+    """The rate of an open model that keeps one."""
+    model = _load(trial)
+    rate = model.get("rate_per_s")
+    return None if rate is None or model.get("schedule") else float(rate)
+
+
+def _load(trial: TrialRecord) -> Mapping[str, Any]:
+    """The load model of its plan."""
     plan = trial.facts.get("plan")
     model = plan.get("model") if isinstance(plan, dict) else None
-    return str(model.get("kind")) if isinstance(model, dict) else "closed"
+    return model if isinstance(model, dict) else {}
 
 
 def _clock_quantum_ns(trial: TrialRecord) -> float:

@@ -7,12 +7,14 @@ import numpy as np
 
 from loadstone.judge.compare.blocks import GroupBlocks
 from loadstone.judge.compare.pairs import PairBlock
+from loadstone.judge.statistics.rounds.contrast_slices import ContrastSlices
 from loadstone.judge.statistics.rounds.pair_slices import PairSlices, log_rates
 from loadstone.judge.statistics.signed_rank import Floats
 from loadstone.record.trial import TrialRecord
 
 _COUNTED = {"goodput_per_s": "ok", "throughput_per_s": "completed"}
-"""Metric -> what of a slice counts for it."""
+"""Rate -> what of a slice counts for it."""
+_MEAN = "response_ns.mean"
 
 Slice = Mapping[str, Any]
 """See `drive.outcome.Slice`."""
@@ -21,29 +23,71 @@ Slice = Mapping[str, Any]
 class SlicesInTime(NamedTuple):
     """What `carry_over` takes: of each block the conditions by number, and the ln of their rates, slice after slice."""
 
+    names: list[str]
+    """Identities of the conditions, by their numbers."""
     conditions: list[list[int]]
     log_rates: list[list[float]]
+    log_halves: list[list[float]] | None
+    """ln of the rate in the second half of a slice over that in the first; None of slices whose halves are unknown, and
+    where no rate is compared."""
 
 
 def pair_slices(blocks: Sequence[PairBlock], metric: str) -> PairSlices:
-    """The slices of both, in rounds that have one of each. The metric is one that `plan.design.sliceable` lets pass."""
+    """The slices of both, in rounds that have one of each.
+
+    A rate is operations over seconds; the mean response time is nanoseconds over the operations that ended, without
+    rounds in which none did. Raises ValueError where no slice has what the metric needs.
+    """
     both = [two for block in blocks for two in _of_block(block)]
+    if metric not in _COUNTED:
+        if metric != _MEAN:
+            raise ValueError(f"{metric}: is no figure of single slices")
+        both = [(a, b) for a, b in both if a.get("ended") and b.get("ended")]
+        if not both:
+            raise ValueError("no slice says how long its operations took")
     a, b = [first for first, _ in both], [second for _, second in both]
     return PairSlices(*_done(a, metric), *_done(b, metric))
 
 
-def row_slices(trials: Sequence[TrialRecord], metric: str) -> tuple[Floats, Floats, Floats] | None:
-    """Operations, seconds and begins (on one clock) of all slices of a condition, in the order of time.
+def contrast_slices(
+    blocks: Sequence[Mapping[str, TrialRecord]], weights: Mapping[str, float], metric: str
+) -> ContrastSlices:
+    """The slices of several conditions, in rounds that have one of each; as `pair_slices`.
+
+    `blocks` have the trial of each condition by its identity, `weights` how much it counts.
+    """
+    every = [of_round for block in blocks for of_round in _in_common([slices_of(block[key]) for key in weights])]
+    if metric not in _COUNTED:
+        if metric != _MEAN:
+            raise ValueError(f"{metric}: is no figure of single slices")
+        every = [of_round for of_round in every if all(one.get("ended") for one in of_round)]
+    if not every:
+        raise ValueError("no round has a slice of each condition")
+    figures = [_done([of_round[place] for of_round in every], metric) for place in range(len(weights))]
+    done, parts = (np.array([both[number] for both in figures]) for number in (0, 1))
+    return ContrastSlices(done, parts, np.array(list(weights.values())))
+
+
+def _in_common(found: Sequence[Mapping[int, Slice]]) -> list[list[Slice]]:
+    """The slices of all conditions, round by round."""
+    numbers = sorted(set.intersection(*(set(one) for one in found)))
+    return [[slices[number] for slices in found] for number in numbers]
+
+
+def in_rounds(blocks: Sequence[PairBlock], metric: str) -> bool:
+    """Whether both conditions were measured in slices in every block, by which this metric is known."""
+    return metric in _COUNTED and all(slices_of(trial) for block in blocks for trial in (block.a, block.b))
+
+
+def row_slices(trials: Sequence[TrialRecord], metric: str) -> tuple[Floats, Floats] | None:
+    """Operations and seconds of all slices of a condition.
 
     None where one of its trials was measured in one stretch.
     """
-    found = [(trial.started_unix_ns / 1e9, list(_slices(trial).values())) for trial in trials]
-    if not found or not all(slices for _, slices in found):
+    found = [list(slices_of(trial).values()) for trial in trials]
+    if not found or not all(found):
         return None
-    ordered = sorted(found, key=lambda one: one[0])
-    begins_s = [started_s + one["begin_s"] for started_s, slices in ordered for one in slices]
-    done, seconds = _done([one for _, slices in ordered for one in slices], metric)
-    return done, seconds, np.array(begins_s, dtype=np.float64)
+    return _done([one for slices in found for one in slices], metric)
 
 
 def firsts(blocks: Sequence[PairBlock]) -> list[bool]:
@@ -52,14 +96,35 @@ def firsts(blocks: Sequence[PairBlock]) -> list[bool]:
 
 
 def slices_in_time(group: GroupBlocks, judged: Sequence[int], metric: str) -> SlicesInTime:
-    """All slices of these blocks, of every condition: rounds that are not whole are left out."""
+    """All slices of these blocks, of every condition: rounds that are not whole are left out.
+
+    Of a latency what carries over shows in its mean.
+    """
     conditions: list[list[int]] = []
     rates: list[list[float]] = []
+    halves: list[list[float] | None] = []
+    names = sorted(set.intersection(*(set(group.trials[block]) for block in judged)) if judged else ())
     for block in judged:
-        turns = _in_turn([_slices(group.trials[block][key]) for key in sorted(group.trials[block])])
+        turns = _in_turn([slices_of(group.trials[block][key]) for key in names])
+        slices = [one for _, one in turns]
+        if not slices:  # of a block that failed
+            continue
         conditions.append([number for number, _ in turns])
-        rates.append(log_rates(*_done([one for _, one in turns], metric)).tolist())
-    return SlicesInTime(conditions, rates)
+        rates.append(log_rates(*_done(slices, metric)).tolist())
+        halves.append(_log_halves(slices))
+    known = [block for block in halves if block is not None] if metric in _COUNTED else []
+    return SlicesInTime(names, conditions, rates, known if known and len(known) == len(halves) else None)
+
+
+def _log_halves(slices: Sequence[Slice]) -> list[float] | None:
+    """Of correct replies, whatever decides: what reaches into a slice shows in both kinds of rate."""
+    if any(one.get("ok_first_half") is None for one in slices):
+        return None
+    first = np.array([one["ok_first_half"] for one in slices], dtype=np.float64)
+    second = np.array([one["ok"] for one in slices], dtype=np.float64) - first
+    halves_s = np.ones(len(slices))
+    found: list[float] = (log_rates(second, halves_s) - log_rates(first, halves_s)).tolist()
+    return found
 
 
 def _in_turn(found: Sequence[Mapping[int, Slice]]) -> list[tuple[int, Slice]]:
@@ -76,19 +141,22 @@ def _position(turn: tuple[int, Slice]) -> int:
 
 
 def _done(slices: Sequence[Slice], metric: str) -> tuple[Floats, Floats]:
-    """Operations that count for the metric, and seconds, of each slice."""
-    name = _COUNTED[metric]
+    """What the metric is a ratio of, of each slice: see `pair_slices`."""
+    name = _COUNTED.get(metric)
+    if name is None:
+        ended = np.array([max(1, one.get("ended") or 0) for one in slices], dtype=np.float64)
+        return np.array([one.get("response_sum_ns") or 0 for one in slices], dtype=np.float64), ended
     done = np.array([one[name] for one in slices], dtype=np.float64)
     return done, np.array([one["end_s"] - one["begin_s"] for one in slices], dtype=np.float64)
 
 
 def _of_block(block: PairBlock) -> Iterator[tuple[Slice, Slice]]:
-    a, b = _slices(block.a), _slices(block.b)
+    a, b = slices_of(block.a), slices_of(block.b)
     for number in sorted(a.keys() & b.keys()):
         yield a[number], b[number]
 
 
-def _slices(trial: TrialRecord) -> dict[int, Slice]:
+def slices_of(trial: TrialRecord) -> dict[int, Slice]:
     """Round -> the slice of a trial in it."""
     drive = trial.facts.get("drive")
     slices = drive.get("slices", []) if isinstance(drive, dict) else []

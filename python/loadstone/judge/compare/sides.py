@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
-from loadstone.judge.compare.blocks import PairDesign
+from loadstone.judge.compare.blocks import ContrastDesign, GroupDesign, PairDesign
+from loadstone.judge.compare.declared import Declared, declared_as
 from loadstone.plan.labels import condition_label
-from loadstone.spec.experiment import Comparison, Experiment
+from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import Level, same_level
 
 
@@ -20,7 +21,7 @@ def side_names(experiment: Experiment, pair: PairDesign) -> tuple[str, str]:
     return (a, b) if a != b else ("A", "B")
 
 
-def place_of(experiment: Experiment, declared: Comparison | None, pair: PairDesign) -> str:
+def place_of(experiment: Experiment, declared: Declared | None, pair: PairDesign) -> str:
     """What both have in common and needs saying: the levels that the comparison names, and unusual ones."""
     apart = set(differing(pair))
     named = set(declared.at) if declared is not None else set()
@@ -34,12 +35,34 @@ def place_of(experiment: Experiment, declared: Comparison | None, pair: PairDesi
 
 def pair_names(experiment: Experiment, comparison: str, pairs: Iterable[PairDesign]) -> list[str]:
     """What the pairs of a comparison are called: `string against json, 1 kB`, B against A as the ratio has it."""
-    declared = next((one for one in experiment.comparisons if one.name == comparison), None)
+    declared = declared_as(experiment, comparison)
     found = []
     for pair in pairs:
         a, b = side_names(experiment, pair)
         found.append(", ".join(filter(None, (f"{b} against {a}", place_of(experiment, declared, pair)))))
     return found
+
+
+def effect_sides(experiment: Experiment, design: ContrastDesign) -> list[tuple[str, str]]:
+    """Of each factor of an effect what its reference and its level are called."""
+    return [
+        (condition_label(experiment, design.references, [name]), condition_label(experiment, design.levels, [name]))
+        for name in design.levels
+    ]
+
+
+def effect_names(experiment: Experiment, contrasts: Iterable[ContrastDesign]) -> list[str]:
+    """What effects are called: `cluster-2 against one`; an interaction by both of its factors, with `x` between."""
+    return [
+        " x ".join(f"{level} against {reference}" for reference, level in effect_sides(experiment, one))
+        for one in contrasts
+    ]
+
+
+def names_shown(experiment: Experiment, group: GroupDesign) -> list[str]:
+    """What a look at a group names: its pairs and main effects. An interaction has no faster side, which needs room."""
+    mains = [one for one in group.contrasts if one.kind == "main"]
+    return [*pair_names(experiment, group.name, group.pairs), *effect_names(experiment, mains)]
 
 
 def _usual(condition: Mapping[str, Level], name: str, usual: Level) -> bool:

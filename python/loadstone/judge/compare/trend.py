@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist
 
 import numpy as np
 
-from loadstone.judge.statistics.signed_rank import Floats, signed_rank
+from loadstone.judge.statistics.signed_rank import signed_rank
+from loadstone.judge.statistics.trend_test import LEVEL, trend
 from loadstone.record.trial import TrialRecord
 
-LEVEL = 0.01
 RISE_MIN = math.log(1.10)
 """J: a rise of less than a tenth is no warm-up worth a word."""
 TRIALS_MIN = 8
@@ -32,21 +31,13 @@ def rise_within(trials: Sequence[TrialRecord]) -> float | None:
 
 
 def rise_over(trials: Sequence[TrialRecord]) -> float | None:
-    """By which log ratio the trials' rates rise from the first to the last one, in time; None where they do not.
-
-    Source: Mann 1945, Kendall 1975 (the trend test), Theil 1950, Sen 1968 (the slope).
-    """
+    """By which log ratio the trials' rates rise from the first to the last one, in time; None where they do not."""
     in_time = sorted(trials, key=lambda trial: trial.started_unix_ns)
     rates = [trial.goodput_per_s for trial in in_time]
     if len(rates) < TRIALS_MIN or min(rates) <= 0:
         return None
-    logs: Floats = np.log(np.asarray(rates, dtype=np.float64))
-    i, j = np.triu_indices(len(logs), 1)
-    score = float(np.sum(np.sign(logs[j] - logs[i])))
-    n = len(logs)
-    z = (abs(score) - 1) / math.sqrt(n * (n - 1) * (2 * n + 5) / 18)
-    rise = float(np.median((logs[j] - logs[i]) / (j - i))) * (n - 1)
-    return rise if score > 0 and z > NormalDist().inv_cdf(1 - LEVEL / 2) and rise > RISE_MIN else None
+    rise = trend(np.log(np.asarray(rates, dtype=np.float64)))
+    return rise if rise is not None and rise > RISE_MIN else None
 
 
 def _rise(trial: TrialRecord) -> float | None:

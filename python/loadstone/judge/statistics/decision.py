@@ -18,6 +18,7 @@ from loadstone.judge.statistics.pair_evidence import Evidence, block_evidence, q
 from loadstone.judge.statistics.settings import Settings
 from loadstone.judge.statistics.signed_rank import Floats
 from loadstone.judge.verdict import Side, Verdict, VerdictKind
+from loadstone.message import Message
 from loadstone.plan.looks import BLOCKS_MIN
 from loadstone.record.trial import CheckResult
 
@@ -69,8 +70,37 @@ def verdicts_of_pairs(evidence: Mapping[Pair, tuple[Evidence, Settings]]) -> dic
 
 def refused(check: CheckResult, blocks: int, settings: Settings) -> Verdict:
     """INVALID by this check: no ratio is given."""
+    return _without_ratio("invalid", blocks, settings).model_copy(update={"refusal": check})
+
+
+def without_verdict(carried: Message, blocks: int, settings: Settings, more_minutes: float | None) -> Verdict:
+    """UNDECIDED, and no ratio either: something reached from one slice into the next, as `carried` says.
+
+    `more_minutes`: until the first look with longer slices; None: there are none.
+    """
+    found = {"carried": carried, "more_minutes": more_minutes}
+    return _without_ratio("undecided", blocks, settings).model_copy(update=found)
+
+
+def doubted(found: Verdict, settings: Settings) -> Verdict:
+    """UNDECIDED with its ratio: what carries over might explain it, and the next look shows whether it does."""
+    least = settings.next_look(found.blocks) or math.ceil(LOOK_GROWTH * found.blocks)
+    more_minutes = (least - found.blocks) * settings.block_minutes
+    kind: VerdictKind = "undecided"
+    changes = {"kind": kind, "winner": None, "materially": False, "doubted": True, "more_minutes": more_minutes}
+    return found.model_copy(update=changes)
+
+
+def not_steady(found: Verdict, why: Message) -> Verdict:
+    """UNDECIDED with its ratio: it is one of the moment, as `why` says with what decides; more of the same does not."""
+    kind: VerdictKind = "undecided"
+    changes = {"kind": kind, "winner": None, "materially": False, "unsteady": why, "more_minutes": None}
+    return found.model_copy(update=changes)
+
+
+def _without_ratio(kind: VerdictKind, blocks: int, settings: Settings) -> Verdict:
     return Verdict(
-        kind="invalid",
+        kind=kind,
         a=Side(name=settings.names[0], gain=settings.widening[0]),
         b=Side(name=settings.names[1], gain=settings.widening[1]),
         metric=settings.metric,
@@ -79,8 +109,9 @@ def refused(check: CheckResult, blocks: int, settings: Settings) -> Verdict:
         blocks=blocks,
         blocks_min=settings.blocks_min,
         unit=settings.unit,
-        refusal=check,
         quick=settings.quick,
+        started_once=settings.started_once,
+        rate_per_s=settings.rate_per_s,
     )
 
 
@@ -161,6 +192,8 @@ def _open(evidence: Evidence, settings: Settings) -> Verdict:
         total=evidence.total,
         detectable=_finite(_detectable(evidence.blocks, evidence, settings)),
         quick=settings.quick,
+        started_once=settings.started_once,
+        rate_per_s=settings.rate_per_s,
     )
 
 

@@ -1,8 +1,9 @@
 """Saturation of the closed model: from sweeps over the numbers of users to a point with an interval, or none.
 
-X_max is the typical throughput over N >= 2 N*, and the saturation point is N* = X_max (R_0 + Z): the users that
-would keep the system just busy if no one ever waited (asymptotic bounds, Denning & Buzen 1978). Typical is the
-median Walsh average of the logarithms: where one trial in ten stalls, their mean is 5 % too small, and this 1 %.
+X_max is the typical throughput over N >= 2 N*, or from where on it rises no more, and the saturation point is
+N* = X_max (R_0 + Z): the users that would keep the system just busy if no one ever waited (asymptotic bounds, Denning &
+Buzen 1978). Typical is the median Walsh average of the logarithms: where one trial in ten stalls, their mean is 5 % too
+small, and this 1 %.
 Each sweep gives one estimate; the interval is Hodges and Lehmann's over the sweeps. A single ramp gives none.
 """
 
@@ -30,6 +31,8 @@ from loadstone.plan.looks import FIXED_ALPHA
 TAIL_FROM = 2.0
 """The tail begins at so many times the saturation point."""
 TAIL_LEVELS_MIN = 2
+LEVELLED_LEVELS_MIN = 4
+"""A tail that begins later, since its first levels still rose, has at least so many: a factor of 2.8 in users."""
 RETROGRADE = 0.95
 RISING = 1.05
 ROUNDS_MAX = 50
@@ -49,11 +52,11 @@ def closed_saturation(sweeps: Sequence[Sweep], think_s: float = 0.0) -> Saturati
     tail, users = _tail(curves, think_s), round(float(curves.users[-1]))
     if np.count_nonzero(tail) < TAIL_LEVELS_MIN:
         return at_least(curves.best_per_s, cut or message("not_levelled_off", users=users))
-    if _rising(curves, tail):
+    if (levelled := _levelled(curves, tail)) is None:
         return at_least(curves.best_per_s, cut or message("still_rising", users=users))
-    if _retrograde(curves, tail):
+    if _retrograde(curves, levelled):
         return _peak(curves)
-    return _plateau(curves, tail, think_s)
+    return _plateau(curves, levelled, think_s)
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,20 @@ def _tail(curves: _Curves, think_s: float) -> NDArray[np.bool_]:
             break
         tail = following
     return np.asarray(tail)
+
+
+def _levelled(curves: _Curves, tail: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    """The part of the tail from where on it rises no more; None if it rises to its end.
+
+    A service that answers many requests for less CPU each, as one that reads them in batches does, goes on rising for a
+    while beyond N*.
+    """
+    first, levels = int(np.argmax(tail)), int(np.count_nonzero(tail))
+    for dropped in range(max(1, levels - LEVELLED_LEVELS_MIN + 1)):
+        levelled = np.arange(len(tail)) >= first + dropped
+        if not _rising(curves, levelled):
+            return levelled
+    return None
 
 
 def _rising(curves: _Curves, tail: NDArray[np.bool_]) -> bool:

@@ -23,8 +23,8 @@ class Probe:
     response_s: float
     """Mean response time of correct replies."""
     error_share: float = 0.0
-    generator_limit: str = ""
-    """Why the generator could not have made more load; empty while it could."""
+    generator_limit: Message | str | None = None
+    """Why the generator could not have made more load; None while it could."""
 
 
 Sweep = tuple[Probe, ...]

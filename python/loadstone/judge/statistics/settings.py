@@ -31,9 +31,15 @@ class Settings:
     names: tuple[str, str] = ("A", "B")
     quick: bool = False
     unit: Literal["block", "round"] = "block"
-    """What is counted: blocks of whole trials, or rounds of slices (then `trial_s` is the length of a slice)."""
+    """What is counted: blocks (of whole trials, or of rounds on servers that were started for them), or rounds of
+    slices (then `trial_s` is the length of a slice)."""
+    started_once: bool = False
+    """Whether A and B are processes of their own that were started once, so that it is those which are compared."""
     gains: tuple[float, float] = (0.0, 0.0)
     """By how much A and B would do more at most with a generator that costs nothing."""
+
+    rate_per_s: float | None = None
+    """At which both were driven, where the comparison has a rate of its own."""
 
     @property
     def widening(self) -> tuple[float, float]:

@@ -98,20 +98,20 @@ def rank_sum(logs_a: Floats, logs_b: Floats, alpha: float) -> tuple[Floats, Floa
     return estimate, (differences[..., ends[0]] if k else None), (differences[..., ends[1]] if k else None)
 
 
-def drift_variance(logs: Floats, times_s: Floats, tau_s: float = DRIFT_TAU_S, floor: float = DRIFT_FLOOR) -> Floats:
+def drift_variance(logs: Floats, times_s: Floats) -> Floats:
     """Variance of a whole run's level against that of another day, from the run's own trials (last axis).
 
     `times_s` are the starts of the trials, ascending; a pause between them counts as what it is. The drift forgets
-    itself in `tau_s`; its standard deviation is `floor` or more. The mean of a drift has the mean of its correlations
-    as variance, and two of its values differ by what their correlation leaves. The spread of single trials is in it
-    too, which makes the interval wider than it had to be, and never narrower.
+    itself in `DRIFT_TAU_S`; its standard deviation is `DRIFT_FLOOR` or more. The mean of a drift has the mean of its
+    correlations as variance, and two of its values differ by what their correlation leaves. The spread of single
+    trials is in it too, which makes the interval wider than it had to be, and never narrower.
     """
     gaps_s = np.maximum(np.abs(times_s[:, np.newaxis] - times_s), SHORTEST_S * ~np.eye(len(times_s), dtype=bool))
-    kept = np.exp(-gaps_s / tau_s)
+    kept = np.exp(-gaps_s / DRIFT_TAU_S)
     i, j = np.triu_indices(len(times_s), max(1, len(times_s) // 2))
     far = np.quantile(np.abs(logs[..., i] - logs[..., j]), FAR_QUANTILE, axis=-1) / _FAR_NORMAL
     of_the_mean, between_far = np.mean(kept), np.mean(1 - kept[i, j])
-    return np.asarray(np.maximum(floor**2, far**2 * of_the_mean / between_far), dtype=np.float64)
+    return np.asarray(np.maximum(DRIFT_FLOOR**2, far**2 * of_the_mean / between_far), dtype=np.float64)
 
 
 def between_interval(

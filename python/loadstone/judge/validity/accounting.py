@@ -7,6 +7,7 @@ from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, unknown, within
 from loadstone.message import message
+from loadstone.plan.protocols import PROTOCOLS
 from loadstone.record.facts import ServerCounters
 from loadstone.record.trial import CheckResult
 
@@ -74,6 +75,7 @@ def _commands(evidence: TrialEvidence) -> set[str]:
     operations = evidence.plan.operations
     planned = {command.args[0].upper() for operation in operations for command in operation.commands}
     planned |= {operation.read_back.args[0].upper() for operation in operations if operation.read_back}
+    planned -= PROTOCOLS[evidence.plan.protocol].uncounted
     return {name for name in evidence.commands if name.upper() in planned}
 
 

@@ -7,6 +7,7 @@ from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import unknown, within
 from loadstone.judge.verdict import UNBOUNDED
 from loadstone.message import Message, message
+from loadstone.plan.at_rate import AT_RATE_GROUP
 from loadstone.record.facts import OTHERS
 from loadstone.record.trial import CheckResult
 
@@ -18,30 +19,43 @@ NAMED = 0.02
 
 
 def gain(evidence: TrialEvidence) -> CheckResult | None:
-    """How much more the same system would do at most with a generator that costs nothing."""
+    """How much more the same system would do at most with a generator that costs nothing.
+
+    A client library that makes the load is part of what is measured: its cost is no error of the figure.
+    """
     if evidence.open is not None:
         return None
     found = limits_of(evidence)
     if found.round_trip:
         return None
+    program = evidence.drive.program
+    if program is not None:
+        why = message("check.gain.client", library=program.library, generator=found.generator)
+        return unknown("gain", GAIN, why, None if found.gain is None else round(100 * found.gain, 6))
     if found.gain is None:
         return unknown("gain", GAIN, message("check.gain.not_observed"))
-    reason = message("check.gain.bound", generator=found.generator, server=found.server, bound=_up_to(found.gain))
+    reason = message("check.gain.bound", generator=found.generator, server=found.server, bound=up_to(found.gain))
     return within("gain", 100 * found.gain, GAIN, reason)
 
 
-def taken(evidence: TrialEvidence) -> CheckResult:
-    """How much more the same system would do at most had neighbours and other programs taken nothing."""
+def taken(evidence: TrialEvidence) -> CheckResult | None:
+    """How much more the same system would do at most had neighbours and other programs taken nothing.
+
+    At a fixed rate beside the experiment's own load it would do no more: the rate was set.
+    """
+    if evidence.trial.group == AT_RATE_GROUP:
+        return None
     found, cpus = limits_of(evidence), server_cpus(evidence)
     if found.taken is None or cpus is None:
         return unknown("taken", TAKEN, message("check.taken.not_observed"))
     named = {name: figure.avg for name, figure in evidence.facts.seen.get(OTHERS, {}).items() if figure.avg >= NAMED}
     stolen = cpus.stolen if cpus.stolen >= NAMED else 0.0
-    reason = message("check.taken.bound", programs=named, stolen=stolen, bound=_up_to(found.taken))
+    reason = message("check.taken.bound", programs=named, stolen=stolen, bound=up_to(found.taken))
     return within("taken", 100 * found.taken, TAKEN, reason)
 
 
-def _up_to(share: float) -> Message:
+def up_to(share: float) -> Message:
+    """How much higher a rate could be, or that nothing is known of that."""
     if share >= UNBOUNDED:
         return message("check.no_bound")
     return message("check.up_to", share=share)

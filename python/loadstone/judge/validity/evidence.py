@@ -7,7 +7,7 @@ from loadstone import registry
 from loadstone.drive.outcome import CommandRecord, DriveRecord
 from loadstone.plan.drive_plan import Closed, Open, Plan
 from loadstone.plan.protocols import PROTOCOLS
-from loadstone.record.facts import DRIVER, OWN, PartCpu, ServerCounters, ServerTrial, TrialFacts, owner_of
+from loadstone.record.facts import DRIVER, LINK, OWN, PartCpu, ServerCounters, ServerTrial, TrialFacts, owner_of
 from loadstone.record.parts.part_kinds import declared, has_counters, stores_of
 from loadstone.record.trial import TrialRecord
 from loadstone.software.part_kind import PartKind
@@ -46,10 +46,15 @@ class TrialEvidence:
 
         What the target is, is its recorded kind; where the record does not have it, what the load's protocol is of.
         """
-        if self.facts.servers or any(has_counters(name, self.facts.kinds) for name in self.facts.kinds):
-            return True
-        is_known = any(kind in registry.SOFTWARE for kind in self.facts.kinds.values())
-        return not is_known and PROTOCOLS[self.plan.protocol].of_redis
+        known = [registry.SOFTWARE[kind] for kind in self.facts.kinds.values() if kind in registry.SOFTWARE]
+        if known:
+            return any(software.of_redis for software in known)
+        return bool(self.facts.servers) or PROTOCOLS[self.plan.protocol].of_redis
+
+    @property
+    def has_counters(self) -> bool:
+        """Whether a server keeps counters of its own that the record has, or a Redis was to."""
+        return self.has_redis or any(has_counters(name, self.facts.kinds) for name in self.facts.kinds)
 
     @property
     def targets(self) -> dict[str, ServerTrial]:
@@ -76,8 +81,9 @@ class TrialEvidence:
 
     @property
     def server_parts(self) -> dict[str, PartCpu]:
-        """The CPU of servers and subjects, by part."""
-        return {name: part for name, part in self.facts.parts.items() if name not in (DRIVER, OWN)}
+        """The CPU of servers and subjects, by part; a line to a server runs on the generator's side."""
+        parts = self.facts.parts.items()
+        return {name: p for name, p in parts if name not in (DRIVER, OWN) and self.facts.kind_of(name) != LINK}
 
     @property
     def own_share(self) -> float:
@@ -116,9 +122,7 @@ class TrialEvidence:
             return own
         none = CommandRecord(sent=0, replied=0)
         both = {name: (own.get(name, none), company.commands.get(name, none)) for name in {*own, *company.commands}}
-        return {
-            name: CommandRecord(sent=a.sent + b.sent, replied=a.replied + b.replied) for name, (a, b) in both.items()
-        }
+        return {name: a + b for name, (a, b) in both.items()}
 
     @property
     def bytes_sent(self) -> int:

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from loadstone.judge.validity.cpus import CpuUse, generator_cpus, server_cpus
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
+from loadstone.judge.validity.link_delay import lost_to_links
 from loadstone.judge.validity.utilisation import Busy, busy_parts
 from loadstone.judge.verdict import UNBOUNDED, Bound
 from loadstone.record.facts import DRIVER, PartCpu
@@ -63,7 +64,7 @@ class Limits:
 def limits_of(found: TrialEvidence) -> Limits:
     """What limited the rate of a trial, and how wrong the rate can be for it."""
     cpus, parts = server_cpus(found), busy_parts(found)
-    server, lost = _fullest(found, cpus, parts), _lost_by_driver(found)
+    server, lost = _fullest(found, cpus, parts), lost_by_driver(found)
     generator = _driver(found, lost)
     one = found.closed is not None and found.closed.users == ONE_USER and found.plan.pipeline_depth == 1
     return Limits(
@@ -84,7 +85,8 @@ def bound_of(trial: TrialRecord) -> Bound | None:
     if found is None:
         return None
     limited = limits_of(found)
-    gain = 0.0 if found.open is not None else limited.gain  # the rate was set, and is held to its schedule
+    # The rate was set, and is held to its schedule; or a client library is part of what is measured.
+    gain = 0.0 if found.open is not None or found.drive.program is not None else limited.gain
     return Bound(generator=gain, taken=limited.taken, round_trip=limited.round_trip)
 
 
@@ -124,7 +126,9 @@ def _gain(found: TrialEvidence, server: float | None, generator: float | None, l
         server = min(1.0, server / max(LEFT_MIN, 1 - lost))
         factors.append(max(1.0, _cheaper(server, generator or 0.0) / server))
     if generator is not None:
-        factors.append(1 / (1 - generator) if generator < 1 else 1 + UNBOUNDED)
+        # A line to a server is on the generator's side: what it added in excess is missing from the rate as well.
+        freed = 1 / (1 - generator) if generator < 1 else 1 + UNBOUNDED
+        factors.append(freed * (1 + lost_to_links(found)))
     closed = found.closed
     if closed is not None and closed.think_time_ms > 0 and found.completed and found.drive.measure_s > 0:
         factors.append(closed.users / (closed.think_time_ms / 1e3) / (found.completed / found.drive.measure_s))
@@ -145,8 +149,23 @@ def _fullest(found: TrialEvidence, cpus: CpuUse | None, parts: Mapping[str, Busy
     shares += [ready for part in found.server_parts.values() if (ready := _ready(found, part)) is not None]
     shares += [full for part in parts.values() if (full := _full_pool(part)) is not None]
     if cpus is not None and cpus.busy is not None:
-        shares.append(cpus.busy - (found.own_share if _shared(found) else 0.0))
+        shares.append(cpus.busy - (found.own_share if _shared(found) else 0.0) - _left_by_server(found, cpus))
     return min(1.0, max(shares)) if shares else None
+
+
+def _left_by_server(found: TrialEvidence, cpus: CpuUse) -> float:
+    """What others had of its CPU while a server of one thread did not want it: to the server it was idle."""
+    alone = _one_thread(found)
+    if alone is None or not cpus.observed or cpus.number > 1:
+        return 0.0
+    return max(0.0, cpus.others - (alone.wait_share or 0.0))
+
+
+def _one_thread(found: TrialEvidence) -> PartCpu | None:
+    """The only part on the server's side, if it has one thread whose waiting is known and the CPU is its own."""
+    parts = list(found.server_parts.values())
+    alone = len(parts) == 1 and parts[0].main_thread_share is not None and parts[0].wait_share is not None
+    return parts[0] if alone and not _shared(found) else None
 
 
 def _ready(found: TrialEvidence, part: PartCpu) -> float | None:
@@ -212,10 +231,9 @@ def _lost_by_servers(found: TrialEvidence, cpus: CpuUse) -> float:
     A part of one thread loses to others no more than the time for which that thread waited for a CPU; it may have run
     on the CPU from which most was stolen.
     """
-    parts = list(found.server_parts.values())
-    alone = len(parts) == 1 and parts[0].main_thread_share is not None and parts[0].wait_share is not None
-    if alone and not _shared(found):
-        waited = parts[0].wait_share or 0.0
+    parts, alone = list(found.server_parts.values()), _one_thread(found)
+    if alone is not None:
+        waited = alone.wait_share or 0.0
         others = max(cpus.worst_others, _unexplained(found, cpus, parts)) if cpus.observed else waited
         return min(1.0, cpus.worst_stolen + DISPLACED * min(others, waited))
     return min(1.0, cpus.stolen + DISPLACED * max(cpus.others, _unexplained(found, cpus, parts)))
@@ -231,8 +249,8 @@ def _unexplained(found: TrialEvidence, cpus: CpuUse, parts: Sequence[PartCpu]) -
     return max(0.0, cpus.busy - cpus.stolen - ours - allowed)
 
 
-def _lost_by_driver(found: TrialEvidence) -> float:
-    """The share of the time for which others kept the driver from running."""
+def lost_by_driver(found: TrialEvidence) -> float:
+    """The share of the time for which others kept the driver from running: stolen, or waited for while they ran."""
     cpus = generator_cpus(found)
     return 0.0 if cpus is None else min(1.0, cpus.worst_stolen + _waited_for_others(found))
 

@@ -20,6 +20,7 @@ LITTLE = Limit(0.95, 0.80, "", "S: below .95 users are missing, below .8 the dri
 POOL_WAIT = Limit(10, inf, "%", "J: beyond a tenth the pool is what is measured; that is named, not refused")
 CONNECTIONS = Limit(1, 10, "%", "J: the planned number in 99 % of the seconds; beyond a tenth it is another experiment")
 RECONNECTS = Limit(0, inf, "connections", "J: a connection that was lost had to be made again within the measurement")
+BEYOND_THE_POOL = Limit(0, 0, "connections", "X: a driver with more connections than its pool drives another load")
 LOCAL_PORTS = Limit(0, 0, "connections", "X: waiting for a local port of the generator is not the server's time")
 WARM_UP = Limit(10, inf, "%", "S: first and last third differ by more than 10 %: not settled. At most suspect")
 WARM_UP_SHORTEST_S = 10.0
@@ -69,7 +70,12 @@ def little(evidence: TrialEvidence) -> CheckResult | None:
 
     R holds the waiting for a connection, and the think time is added to it. At the edges of the window operations
     are cut: what is in progress at a moment still lasts E[R^2] / 2 E[R] (the mean residual life of renewal theory:
-    D. R. Cox, 'Renewal Theory', 1962, section 5.2), so much of T may be missing or too much.
+    D. R. Cox, 'Renewal Theory', 1962, section 5.2), so much of T may be missing or too much. In slices that happens
+    at the edges of each: a long one is followed to its end, and none is in progress where a slice begins, so that much
+    more may be too much than by chance is missing.
+
+    Users whose operations began before the phase were busy in it. Where their time makes up for what is missing, the
+    rate is that of all users, and the latencies alone are too small: suspect.
     """
     closed, drive, plan = evidence.closed, evidence.drive, evidence.plan
     if closed is None:
@@ -85,36 +91,48 @@ def little(evidence: TrialEvidence) -> CheckResult | None:
     think_s = ended * closed.think_time_ms / 1e3
     ratio = (response_s + think_s) / (closed.users * drive.measure_s)
     away = abs(1 - ratio)
-    edges = (response_s + think_s) / ended / drive.measure_s * max(1.0, (evidence.facts.response_dispersion or 0.0) / 2)
+    slices = max(1, len(drive.slices))
+    cut = max(1.0, (evidence.facts.response_dispersion or 0.0) / 2) * (slices if ratio > 1 else math.sqrt(slices))
+    edges = (response_s + think_s) / ended / drive.measure_s * cut
     verdict: CheckVerdict = "valid"
     if away > max(1 - LITTLE.invalid, LITTLE_TOLERANCE + edges):
         verdict = "invalid"
     elif away > max(1 - LITTLE.valid, LITTLE_TOLERANCE + edges):
         verdict = "suspect"
     earlier = sum(o.earlier_ns for o in drive.operations.values()) / 1e9 / (closed.users * drive.measure_s)
+    waited = ratio < 1 and earlier >= (1 - ratio) / 2
+    if waited and verdict == "invalid" and abs(1 - ratio - earlier) <= 1 - LITTLE.invalid:
+        verdict = "suspect"
+    mean_s = closed.users * drive.measure_s / ended - closed.think_time_ms / 1e3
     return CheckResult(
         name="little",
         verdict=verdict,
         measured=round(ratio, 6),
         limit=LITTLE.invalid if verdict == "invalid" else LITTLE.valid,
         unit="",
-        reason=_missing(ratio, earlier) if verdict != "valid" else None,
+        reason=_missing(ratio, earlier if waited else None, mean_s) if verdict != "valid" else None,
     )
 
 
-def _missing(ratio: float, earlier: float) -> Message:
-    """Where users were of whose time only `ratio` is accounted for; `earlier` went to what began before the phase."""
+def _missing(ratio: float, earlier: float | None, mean_s: float) -> Message:
+    """Where users were of whose time only `ratio` is accounted for; `earlier` went to what began before the phase.
+
+    `mean_s`: the response time of all of them, by Little's law.
+    """
     if ratio > 1:
         return message("check.little.went_on", ratio=ratio)
-    if earlier < (1 - ratio) / 2:
+    if earlier is None:
         return message("check.little.idle_users", ratio=ratio)
-    return message("check.little.begun_earlier", ratio=ratio, earlier=earlier)
+    return message("check.little.begun_earlier", ratio=ratio, earlier=earlier, mean_s=mean_s)
 
 
 def pool_wait(evidence: TrialEvidence) -> CheckResult:
     """Time spent waiting for a connection, as a share of the response time."""
     means = [(o.response_ns.mean, o.response_ns.count) for o in evidence.drive.operations.values()]
     replies = sum(count for _, count in means)
+    program = evidence.drive.program
+    if program is not None and not program.reports_pool_wait:
+        return unknown("pool_wait", POOL_WAIT, message("check.pool_wait.not_reported", library=program.library))
     if not replies:
         return unknown("pool_wait", POOL_WAIT, message("check.no_correct_reply"))
     response_ns = sum(mean * count for mean, count in means) / replies
@@ -130,6 +148,8 @@ def connections(evidence: TrialEvidence) -> CheckResult:
     if found.no_local_port:
         reason = message("check.connections.no_port", connections=found.no_local_port, ports=_ports(evidence))
         return within("connections", found.no_local_port, LOCAL_PORTS, reason)
+    if (extra := _beyond_the_pool(evidence)) is not None:
+        return extra
     broken = found.lost + found.failed
     if broken:
         reason = message("check.connections.broken", lost=found.lost, failed=found.failed)
@@ -143,6 +163,31 @@ def connections(evidence: TrialEvidence) -> CheckResult:
     without = sum(point.connections != plan.connections for point in series)
     reason = message("check.connections.missing", intervals=without, of=len(series), planned=plan.connections)
     return within("connections", share(without, len(series)), CONNECTIONS, reason)
+
+
+def _beyond_the_pool(evidence: TrialEvidence) -> CheckResult | None:
+    """A program that had more connections open than its pool has, as its servers counted them; None where none did.
+
+    Those that were open before are not its own, nor is one of each server's, its monitor's, which may come later. On
+    servers that others use, too, they may be theirs: suspect at most.
+    """
+    if evidence.drive.program is None or not evidence.targets:
+        return None
+    before, most = 0.0, 0.0
+    for name, server in evidence.targets.items():
+        metric = evidence.kind_of(name).connections
+        figures = evidence.facts.seen.get(name, {})
+        if server.before is None or metric is None or metric not in figures:
+            return None
+        before += server.before.counters.get(metric, 0.0)
+        most += figures[metric].max
+    planned = evidence.plan.pool.connections
+    beyond = int(most - before) - planned - len(evidence.targets)
+    if beyond <= 0:
+        return None
+    limit = BEYOND_THE_POOL if evidence.ours else Limit(0, inf, BEYOND_THE_POOL.unit, BEYOND_THE_POOL.source)
+    reason = message("check.connections.beyond", connections=planned + beyond, planned=planned)
+    return within("connections", beyond, limit, reason)
 
 
 def _ports(evidence: TrialEvidence) -> Message | None:

@@ -69,7 +69,7 @@ def background(evidence: TrialEvidence) -> CheckResult | None:
 
 def evicted_keys(evidence: TrialEvidence) -> CheckResult | None:
     """Keys that the server evicted because its memory was full."""
-    if not evidence.has_redis:
+    if not evidence.has_counters:
         return None
     evicted, reported = 0.0, False
     for server in evidence.facts.servers.values():

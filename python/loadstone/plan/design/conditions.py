@@ -37,7 +37,10 @@ def table_conditions(experiment: Experiment, table: Table) -> list[Condition]:
 
 
 def all_conditions(experiment: Experiment) -> tuple[NumberedCondition, ...]:
-    """Every condition of every table, then of every comparison, then of every crash, each once, as they are written."""
+    """Every condition of every table, comparison and crash, and those of which it is found where they saturate.
+
+    Each once, in this order and as they are written.
+    """
     tables: dict[str, list[str]] = {}
     found: dict[str, Condition] = {}
     for table in experiment.tables:
@@ -45,7 +48,8 @@ def all_conditions(experiment: Experiment) -> tuple[NumberedCondition, ...]:
             found.setdefault(identity(condition), condition)
             tables.setdefault(identity(condition), []).append(table.name)
     crashed = [one for crash in experiment.crashes for one in conditions_varied(experiment, crash.vary)]
-    for condition in (*every_condition(experiment), *crashed):
+    saturated = () if experiment.saturation is None else conditions_varied(experiment, experiment.saturation.vary)
+    for condition in (*every_condition(experiment), *crashed, *saturated):
         found.setdefault(identity(condition), condition)
     return tuple(
         NumberedCondition(number, condition, tuple(tables.get(key, ())))

@@ -1,33 +1,36 @@
 """The groups of a run: a group for each comparison, and one for what stands in tables only."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from statistics import fmean
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from loadstone.message import message
+from loadstone.plan.at_rate import FixedRate
 from loadstone.plan.crashes import Parts
+from loadstone.plan.design.compared_at_rate import equal_rate
 from loadstone.plan.design.conditions import NumberedCondition
+from loadstone.plan.design.factorial import contrasts_of
 from loadstone.plan.design.pairs import conditions_of
-from loadstone.plan.design.sliceable import why_whole_trials
-from loadstone.plan.drive_plan import Plan
+from loadstone.plan.design.sliceable import AS_PUBLISHED, AS_WRITTEN, why_whole_trials
+from loadstone.plan.design.table_groups import mean_overhead_s, table_groups
+from loadstone.plan.design.up_together import processes_of
 from loadstone.plan.looks import looks
-from loadstone.plan.rounds import SETTLE_S, SLICE_S, Rounds, fixed_rounds, sequential_rounds
-from loadstone.plan.run_plan import (
-    TABLE_GROUP,
-    WARM_BLOCK,
-    Condition,
-    Group,
-    Pair,
-    expected_measure_s,
-    expected_overhead_s,
+from loadstone.plan.rounds import (
+    APPLICATION_SETTLE_S,
+    APPLICATION_SLICE_S,
+    SETTLE_S,
+    SLICE_S,
+    Rounds,
+    fixed_rounds,
+    sequential_rounds,
 )
+from loadstone.plan.run_plan import WARM_BLOCK, Condition, Group, Pair
 from loadstone.plan.trial_length import trial_length_s
+from loadstone.spec.effects_spec import Effects
 from loadstone.spec.experiment import Comparison, Experiment, usual_margin
 from loadstone.spec.levels import identity
-from loadstone.spec.units import duration_s, margin_share
+from loadstone.spec.units import duration_s, margin_share, rate_or_share
 
-AS_WRITTEN = message("whole_trials.as_written")
-"""The experiment itself says that whole trials are compared."""
+USUAL_RATE = FixedRate()
 
 
 @dataclass(frozen=True)
@@ -41,17 +44,34 @@ class DesignOfMode:
     blocks: int | None
     """Of every group, as the command line has it; None: the looks and `table_blocks` decide."""
     rounds: bool = True
-    """Whether comparisons are measured in rounds where they can be."""
-    slice_s: float = SLICE_S
+    """Whether conditions are measured in rounds where they can be."""
+    slice_s: float | None = None
+    """None: by the rules of `plan.rounds`."""
+    as_published: bool = False
+    fixed_rate: FixedRate | None = None
+    """At which rows of tables are measured in addition; None: at none. Latencies are compared at it, or else at the
+    usual one."""
+    memory_bytes: int | None = None
+    """All of the machine's memory; None: it is not known."""
 
 
 def design_of_mode(
-    experiment: Experiment, *, quick: bool, as_published: bool, blocks: int | None, budget_s: float | None
+    experiment: Experiment,
+    *,
+    quick: bool,
+    as_published: bool,
+    blocks: int | None,
+    budget_s: float | None,
+    memory_bytes: int | None = None,
 ) -> DesignOfMode:
     """The design with what `--quick`, `--as-published`, `--blocks` and `--budget` replace in it."""
     usual, short = experiment.design, experiment.quick.design
     budget = short.budget if quick and short.budget is not None else usual.budget
     trial = short.trial if quick and short.trial is not None else usual.trial
+    at_rate = short.at_rate if quick and short.at_rate is not None else usual.at_rate
+    slice_length = short.slice if quick and short.slice is not None else usual.slice
+    rate_per_s, share = rate_or_share(at_rate)
+    fixed = not as_published and (rate_per_s, share) != (None, None)
     table_blocks = short.table_blocks if quick and short.table_blocks is not None else usual.table_blocks
     return DesignOfMode(
         budget_s=duration_s(budget) if budget_s is None else budget_s,
@@ -59,7 +79,10 @@ def design_of_mode(
         trial_s=None if trial is None else duration_s(trial),
         blocks=blocks,
         rounds=usual.rounds == "auto",
-        slice_s=SLICE_S if usual.slice is None else duration_s(usual.slice),
+        slice_s=None if slice_length is None else duration_s(slice_length),
+        as_published=as_published,
+        fixed_rate=FixedRate(rate_per_s, share) if fixed else None,
+        memory_bytes=memory_bytes,
     )
 
 
@@ -70,16 +93,30 @@ def make_groups(
     pairs: Mapping[str, tuple[Pair, ...]],
     made: Mapping[str, Parts],
 ) -> tuple[Group, ...]:
-    """The table's group, if there is one, and a group for each comparison that has `pairs`.
+    """The groups of the tables, if there are any, and a group for each comparison, or effects, that has `pairs`.
 
     `made` has the workload's plan and the parts of each condition, by its identity.
     """
-    plans = {key: parts.plan for key, parts in made.items()}
-    declared = {comparison.name: comparison for comparison in experiment.comparisons}
+    declared = _declared(experiment)
     compared = [_compared(experiment, declared[name], design, found, made) for name, found in pairs.items()]
-    taken = {identity(condition) for group in compared for condition in group.conditions}
+    own_load = [group for group in compared if group.fixed_rate is None]
+    taken = {identity(condition) for group in own_load for condition in group.conditions}
     rest = tuple(one.condition for one in chosen if one.identity not in taken)
-    return (*([_table(experiment, design, rest, plans)] if rest else []), *compared)
+    return (*_tables(experiment.primary_metric, design, rest, made), *compared)
+
+
+def longer_groups(
+    experiment: Experiment, design: DesignOfMode, groups: Sequence[Group], made: Mapping[str, Parts]
+) -> tuple[Group, ...]:
+    """The later stages of those of these comparisons that are in rounds; see `run_plan.Stage`."""
+    declared = _declared(experiment)
+    found = []
+    for group in (group for group in groups if group.pairs):
+        whole, newest = _in_whole_trials(experiment, declared[group.name], design, group.pairs, made), group
+        while newest.rounds is not None:
+            newest = _next_stage(whole, newest)
+            found.append(newest)
+    return tuple(found)
 
 
 def blocks_of(group: Group) -> range:
@@ -87,85 +124,104 @@ def blocks_of(group: Group) -> range:
     return range(WARM_BLOCK if group.warm_block else WARM_BLOCK + 1, group.looks[-1] + 1)
 
 
+def _declared(experiment: Experiment) -> dict[str, Comparison | Effects]:
+    comparisons: dict[str, Comparison | Effects] = {one.name: one for one in experiment.comparisons}
+    return comparisons | {one.name: one for one in experiment.effects}
+
+
 def _compared(
     experiment: Experiment,
-    comparison: Comparison,
+    comparison: Comparison | Effects,
     design: DesignOfMode,
     pairs: tuple[Pair, ...],
     made: Mapping[str, Parts],
 ) -> Group:
-    """The group of a comparison. All its trials are equally long, whatever warm-up each of them has."""
+    """The group of a comparison: in rounds where it can be."""
+    whole = _in_whole_trials(experiment, comparison, design, pairs, made)
+    off = None if design.rounds else AS_WRITTEN
+    why_whole = off or why_whole_trials(whole.metric, whole.conditions, made, design.memory_bytes)
+    if why_whole is not None:
+        return replace(whole, whole_trials=why_whole)
+    return _in_rounds(
+        whole, _rounds_of(design, [made[identity(condition)] for condition in whole.conditions], len(pairs))
+    )
+
+
+def _in_whole_trials(
+    experiment: Experiment,
+    comparison: Comparison | Effects,
+    design: DesignOfMode,
+    pairs: tuple[Pair, ...],
+    made: Mapping[str, Parts],
+) -> Group:
+    """All its trials are equally long, whatever warm-up each of them has."""
     metric = comparison.metric or experiment.primary_metric
     conditions = tuple({identity(condition): condition for condition in conditions_of(pairs)}.values())
-    margin = usual_margin(metric) if comparison.margin is None else margin_share(comparison.margin)
-    off = None if design.rounds else AS_WRITTEN
-    why_whole = off or why_whole_trials(metric, conditions, made)
-    if why_whole is None:
-        return _in_rounds(comparison.name, metric, margin, conditions, pairs, design)
-    overhead_s = _overhead_s(conditions, {key: parts.plan for key, parts in made.items()})
+    overhead_s = mean_overhead_s(conditions, made)
     return Group(
         name=comparison.name,
         conditions=conditions,
         pairs=pairs,
         metric=metric,
-        margin=margin,
+        margin=usual_margin(metric) if comparison.margin is None else margin_share(comparison.margin),
         looks=looks(len(pairs)) if design.blocks is None else (design.blocks,),
         sequential=design.blocks is None,
         warm_block=True,
         trial_s=round(trial_length_s(overhead_s), 1) if design.trial_s is None else design.trial_s,
         overhead_s=overhead_s,
-        whole_trials=why_whole,
+        fixed_rate=equal_rate(metric, pairs, made, design.fixed_rate or USUAL_RATE),
+        contrasts=contrasts_of(comparison, pairs) if isinstance(comparison, Effects) else (),
     )
 
 
-def _in_rounds(
-    name: str,
-    metric: str,
-    margin: float,
-    conditions: tuple[Condition, ...],
-    pairs: tuple[Pair, ...],
-    design: DesignOfMode,
-) -> Group:
-    """A comparison in rounds: a block ends where a look is due."""
-    settle_s = min(SETTLE_S, design.slice_s / 4)
-    rounds: Rounds = (
-        sequential_rounds(design.slice_s, settle_s=settle_s)
-        if design.blocks is None
-        else fixed_rounds(design.blocks, design.slice_s, settle_s=settle_s)
-    )
+def _rounds_of(design: DesignOfMode, parts: Sequence[Parts], pairs: int) -> Rounds:
+    """The rounds of conditions with these parts: slices of a length for them, blocks for as many starts as are had."""
+    application = any(one.deployment.subjects for one in parts)
+    usual_s, settle_s = (APPLICATION_SLICE_S, APPLICATION_SETTLE_S) if application else (SLICE_S, SETTLE_S)
+    slice_s = usual_s if design.slice_s is None else design.slice_s
+    settle_s, processes = min(settle_s, slice_s / 4), processes_of(parts)
+    if design.blocks is None:
+        return sequential_rounds(slice_s, settle_s=settle_s, processes=processes, pairs=pairs)
+    return fixed_rounds(design.blocks, slice_s, settle_s=settle_s, processes=processes)
+
+
+def _in_rounds(whole: Group, rounds: Rounds, stage: int = 0) -> Group:
+    """The same comparison in rounds, with what its next stage would take.
+
+    A block ends where a look is due, or with the processes that it was measured on.
+    """
     blocks = len(rounds.blocks)
-    return Group(
-        name=name,
-        conditions=conditions,
-        pairs=pairs,
-        metric=metric,
-        margin=margin,
-        looks=tuple(range(1, blocks + 1)) if design.blocks is None else (blocks,),
-        sequential=design.blocks is None,
-        warm_block=True,
-        trial_s=round(rounds.measured_s * rounds.upto(blocks) / blocks, 3),
-        overhead_s=round(rounds.block_s(1, 1) - rounds.measured_s * rounds.of(1), 3),
+    at = looks(len(whole.pairs)) if rounds.unit == "block" else tuple(range(1, blocks + 1))
+    group = replace(
+        whole,
+        looks=at if whole.sequential else (blocks,),
+        trial_s=rounds.mean_measured_s,
+        overhead_s=rounds.mean_overhead_s,
         rounds=rounds,
+        stage=stage,
     )
+    following = _next_stage(whole, group)
+    first_look = range(following.looks[0] + 1)
+    return replace(group, longer_s=round(following.seconds(first_look), 3))
 
 
-def _table(
-    experiment: Experiment, design: DesignOfMode, conditions: tuple[Condition, ...], plans: Mapping[str, Plan]
-) -> Group:
-    metric = experiment.primary_metric
-    return Group(
-        name=TABLE_GROUP,
-        conditions=conditions,
-        pairs=(),
+def _next_stage(whole: Group, group: Group) -> Group:
+    """With longer slices; where those of a group in rounds are the longest, by whole trials."""
+    longer = None if group.rounds is None else group.rounds.longer()
+    if longer is None:
+        return replace(whole, stage=group.stage + 1, whole_trials=message("whole_trials.carry_over"))
+    return _in_rounds(whole, longer, group.stage + 1)
+
+
+def _tables(
+    metric: str, design: DesignOfMode, conditions: tuple[Condition, ...], made: Mapping[str, Parts]
+) -> list[Group]:
+    whole = None if design.rounds else AS_WRITTEN
+    return table_groups(
+        conditions,
+        made,
         metric=metric,
-        margin=usual_margin(metric),
-        looks=(design.table_blocks if design.blocks is None else design.blocks,),
-        sequential=False,
-        warm_block=False,
-        trial_s=round(fmean(expected_measure_s(plans[identity(condition)]) for condition in conditions), 3),
-        overhead_s=_overhead_s(conditions, plans),
+        blocks=design.table_blocks if design.blocks is None else design.blocks,
+        slice_s=design.slice_s,
+        whole_trials=AS_PUBLISHED if design.as_published else whole,
     )
-
-
-def _overhead_s(conditions: Iterable[Condition], plans: Mapping[str, Plan]) -> float:
-    return round(fmean(expected_overhead_s(plans[identity(condition)]) for condition in conditions), 3)

@@ -19,12 +19,12 @@ def block_order(group: Group, seed: int, block: int) -> list[Condition]:
     Conditions that are compared, directly or over others, stay together, so that little time lies between
     them; which comes first of any two is a fair coin.
     """
-    return _shuffled(group, random.Random(derived_seed(seed, "order", group.name, block)))
+    return _shuffled(group, random.Random(derived_seed(seed, "order", group.key, block)))
 
 
 def round_orders(group: Group, seed: int, block: int, rounds: int) -> list[list[Condition]]:
     """The conditions of a group in the order of each round of a block, each shuffled for itself."""
-    chance = random.Random(derived_seed(seed, "rounds", group.name, block))
+    chance = random.Random(derived_seed(seed, "rounds", group.key, block))
     return [_shuffled(group, chance) for _ in range(rounds)]
 
 

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
+from loadstone.plan.design.factorial import conditions_of_effects, factorial_pairs
 from loadstone.plan.run_plan import Condition, Pair
 from loadstone.spec.experiment import Comparison, Experiment
 from loadstone.spec.levels import Level, is_level
@@ -11,17 +12,19 @@ Only = Mapping[str, tuple[Level, ...]]
 
 
 def every_condition(experiment: Experiment) -> Iterator[Condition]:
-    """Every condition of every comparison, in whatever mode; some come more than once."""
+    """Every condition of every comparison and of all effects, in whatever mode; some come more than once."""
     for comparison in experiment.comparisons:
         for at in (comparison.at, comparison.quick_at):
             if at is not None:
                 yield from conditions_of(_pairs(experiment, comparison, at))
+    for effects in experiment.effects:
+        yield from conditions_of_effects(experiment, effects)
 
 
 def pairs_of_mode(
     experiment: Experiment, *, only: Only, quick: bool = False, as_published: bool = False
 ) -> dict[str, tuple[Pair, ...]]:
-    """Comparison -> its pairs that the mode leaves in, of each comparison that has any.
+    """Comparison, or effects -> its pairs that the mode leaves in, of each that has any.
 
     A pair needs both of its conditions; the original compared nothing.
     """
@@ -35,6 +38,11 @@ def pairs_of_mode(
             if has_levels(pair.a, only) and has_levels(pair.b, only)
         )
         for comparison in meant
+    }
+    found |= {
+        effects.name: tuple(factorial_pairs(experiment, effects, only))
+        for effects in experiment.effects
+        if effects.quick or not quick
     }
     return {name: pairs for name, pairs in found.items() if pairs}
 

@@ -1,21 +1,24 @@
 """The design of a run: its groups, randomised complete blocks, and the plan of every trial."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from loadstone.errors import UserError
 from loadstone.plan.crashes import Parts, plan_crashes
-from loadstone.plan.design.conditions import NumberedCondition, all_conditions, select
-from loadstone.plan.design.groups import blocks_of, design_of_mode, make_groups
-from loadstone.plan.design.order import block_order, derived_seed
+from loadstone.plan.design.conditions import NumberedCondition, all_conditions, select, tables_of_mode
+from loadstone.plan.design.fixed_rates import plan_at_rate
+from loadstone.plan.design.groups import blocks_of, design_of_mode, longer_groups, make_groups
+from loadstone.plan.design.order import block_order
 from loadstone.plan.design.pairs import chosen_levels, pairs_of_mode
+from loadstone.plan.design.planned_trial import planned_trial
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.mode import Mode
 from loadstone.plan.modules import with_needed_modules
-from loadstone.plan.run_plan import TABLE_GROUP, Group, PlannedTrial, RunPlan
+from loadstone.plan.run_plan import TABLE_GROUP, Group, PlannedTrial, RunPlan, Stage, in_tables
+from loadstone.plan.saturation.saturated_conditions import plan_saturation
 from loadstone.plan.started_by_user import check_started_by_user
-from loadstone.plan.workload.trial_plans import WorkloadPlanner, in_slices, with_fixed_length
+from loadstone.plan.workload.trial_plans import WorkloadPlanner, in_slices, interval_of_rows_s, with_fixed_length
 from loadstone.spec.counting import TRIALS_MAX
-from loadstone.spec.experiment import OUR_PREFIX, Experiment
+from loadstone.spec.experiment import OUR_PREFIX, RATES, Experiment
 from loadstone.spec.levels import Level, identity
 
 _LARGEST_SEED = 2**63 - 1
@@ -33,15 +36,16 @@ def make_run_plan(
     cpus: tuple[int, ...] = (),
     cpu_count: int = 1,
     scale: float | None = None,
+    memory_bytes: int | None = None,
 ) -> RunPlan:
     """All trials that the run may need: group by group, each condition of a group once a block, in random order.
 
     The same arguments give the same plan. `blocks` fixes the blocks of every group; None: comparisons are looked at
     as they go, tables have the design's blocks. Levels that are off by default are left out unless `only` names them.
     `budget_s` replaces the design's budget. `cpus` are those that the driver's threads may be pinned to, `cpu_count`
-    are all that loadstone may use. `scale` is by how much users and rows are made smaller; None: as the experiment
-    says. Every condition of the experiment is planned, selected or not, so that a mistake in any of them is found
-    before the run. Raises UserError.
+    are all that loadstone may use, and `memory_bytes` is all that the machine has (None: enough). `scale` is by how
+    much users and rows are made smaller; None: as the experiment says. Every condition of the experiment is planned,
+    selected or not, so that a mistake in any of them is found before the run. Raises UserError.
     """
     _check_options(experiment, as_published=as_published, seed=seed, blocks=blocks, budget_s=budget_s, scale=scale)
     mode = Mode(quick=quick, as_published=as_published, scale=_scale(experiment, scale, quick=quick))
@@ -51,10 +55,22 @@ def make_run_plan(
     crashes = plan_crashes(experiment, mode, seed, levels, made.__getitem__)
     chosen = select(experiment, only=levels, quick=quick, as_published=as_published)
     pairs = pairs_of_mode(experiment, only=levels, quick=quick, as_published=as_published)
-    design = design_of_mode(experiment, quick=quick, as_published=as_published, blocks=blocks, budget_s=budget_s)
-    groups = make_groups(experiment, design, chosen, pairs, made)
+    design = design_of_mode(
+        experiment,
+        quick=quick,
+        as_published=as_published,
+        blocks=blocks,
+        budget_s=budget_s,
+        memory_bytes=memory_bytes,
+    )
+    measured_by_rate = chosen if experiment.load is None else ()
+    groups = make_groups(experiment, design, measured_by_rate, pairs, made)
+    saturation = plan_saturation(experiment, mode, seed, levels, chosen, planner, made)
     _check_trials(groups, blocks)
+    printed = tables_of_mode(experiment, quick=quick, as_published=as_published)
+    rows = [one.condition for one in measured_by_rate if printed & set(one.tables)]
     measured = [one.condition for one in chosen] + [one.trial.condition for one in crashes]
+    measured += [] if saturation is None else [one.condition for one in saturation.trials]
     check_started_by_user(experiment, measured)
     run_plan = RunPlan(
         experiment=experiment.name,
@@ -66,9 +82,19 @@ def make_run_plan(
         groups=groups,
         trials=tuple(trial for group in groups for trial in _trials(group, made, seed)),
         crashes=crashes,
+        longer=tuple(
+            Stage(group, tuple(_trials(group, made, seed))) for group in longer_groups(experiment, design, groups, made)
+        ),
         scale=mode.scale,
+        saturation=saturation,
+        at_rate=plan_at_rate(design.fixed_rate, rows, made, seed, rounds=design.rounds, own_s=_own_s(groups)),
     )
     return with_needed_modules(run_plan)
+
+
+def _own_s(groups: Sequence[Group]) -> float:
+    """Seconds for which a row of a table is measured, all its blocks together."""
+    return max((group.trial_s * group.looks[-1] for group in groups if in_tables(group.name)), default=0.0)
 
 
 def _scale(experiment: Experiment, scale: float | None, *, quick: bool) -> float:
@@ -126,32 +152,31 @@ def _parts(planner: WorkloadPlanner, one: NumberedCondition, seed: int) -> Parts
 def _trials(group: Group, made: Mapping[str, Parts], seed: int) -> Iterator[PlannedTrial]:
     """The trials of a group, block by block. Plan and load of a trial have its own seed."""
     keys = [identity(condition) for condition in group.conditions]
-    prefix = "" if group.name == TABLE_GROUP else f"{group.name}-"
+    prefix = "" if group.name == TABLE_GROUP else f"{group.key}-"
     for block in blocks_of(group):
         plans = {key: _of_block(group, block, made[key].plan) for key in keys}
         for order, condition in enumerate(block_order(group, seed, block), start=1):
             key = identity(condition)
-            own = {"seed": derived_seed(seed, group.name, key, block)}
-            load, deployment = made[key].load, made[key].deployment
-            yield PlannedTrial(
+            yield planned_trial(
+                made[key],
+                plans[key],
                 name=f"{prefix}b{block:02d}-{order:03d}",
-                condition=condition,
+                group=group.name,
+                key=group.key,
                 block=block,
                 order=order,
-                servers=deployment.servers,
-                plan=plans[key].model_copy(update=own),
-                load=None if load is None else load.model_copy(update=own),
-                group=group.name,
-                subjects=deployment.subjects,
-                data=deployment.data,
-                stored=deployment.stored,
-                target=deployment.target,
+                seed=seed,
                 in_rounds=group.rounds is not None,
+                stage=group.stage,
             )
 
 
 def _of_block(group: Group, block: int, plan: Plan) -> Plan:
     """The plan of a condition in a block: what is compared has the group's length, in rounds that of its slices."""
     if group.rounds is not None:
-        return in_slices(plan, group.rounds, block)
+        if in_tables(group.name):
+            return in_slices(plan, group.rounds, block, interval_of_rows_s(group.rounds, block))
+        if group.metric in RATES:
+            return in_slices(plan, group.rounds, block)
+        return in_slices(plan, group.rounds, block, round(group.rounds.latency_interval_s(block), 6))
     return with_fixed_length(plan, group.trial_s) if group.pairs else plan

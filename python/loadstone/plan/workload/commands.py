@@ -12,13 +12,13 @@ _ARGUMENT = re.compile(r"(?:\{[^{}]*\}|\S)+")
 _BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 _BOTH = "key|document|id|version|field|body|field_json|value|seq"
 _DRAWN = "uniform -?[0-9]+\\.\\.-?[0-9]+|random [0-9]+ lowercase"
-_IN_COMMANDS = re.compile(f"{_BOTH}|changed|{_DRAWN}")
+_IN_COMMANDS = re.compile(f"{_BOTH}|changed|data\\..+|{_DRAWN}")
 _IN_REQUESTS = re.compile(f"{_BOTH}|number|data\\..+|{_DRAWN}")
 _IN_REPLIES = re.compile(f"{_BOTH}|number|data\\..+")
 _LITERAL = "write {{ and }} for literal braces"
 _COMMAND_REMEDY = (
     "placeholders are: {key}, {document}, {id}, {version}, {field}, {body}, {field_json}, {changed}, {value}, "
-    "{seq}, {uniform 1..100}, {random 10 lowercase}; write {{ for a literal brace"
+    "{seq}, {data.FIELD}, {uniform 1..100}, {random 10 lowercase}; write {{ for a literal brace"
 )
 _REQUEST_REMEDY = (
     "placeholders are: {number}, {data.FIELD}, {key}, {id}, {document}, {version}, {field}, {body}, {field_json}, "
@@ -55,6 +55,21 @@ def check_request(request: Mapping[str, Any], path: Path) -> None:
     expected = expect if isinstance(expect, Mapping) else {}
     for name in ("equals", "contains"):
         _placeholders(expected.get(name), (*path, "expect", name), _IN_REPLIES, _REPLY_REMEDY)
+
+
+def literal_braces(text: str) -> str:
+    """The text of a request with braces doubled that belong to no placeholder, as those of JSON; what has `{{` stays.
+
+    JSON has no `{{`: such a text doubles its braces itself.
+    """
+    if "{{" in text:
+        return text
+    parts = re.split(r"(\{[^{}]*\})", text)
+    return "".join(part if _is_placeholder(part) else part.replace("{", "{{").replace("}", "}}") for part in parts)
+
+
+def _is_placeholder(text: str) -> bool:
+    return text[:1] == "{" and text[-1:] == "}" and _IN_REQUESTS.fullmatch(text[1:-1]) is not None
 
 
 def _repeat(times: Any, path: Path) -> int:

@@ -62,13 +62,15 @@ class HttpRequest(PlanPart):
 
 
 class DataFile(PlanPart):
-    """Rows for `{data.FIELD}`, read once: CSV whose first line names the fields, or a JSON object a line.
+    """Rows for `{data.FIELD}`, read once: CSV whose first line names the fields, a JSON object a line, or documents.
 
-    `format` follows from the file's ending (.csv, .jsonl, .ndjson) if it is not given. The rows are taken in order,
-    over and over, or drawn uniformly; all requests of one operation see the same row. `path` is read by the driver
-    as it is: make it absolute.
+    `format` follows from the file's ending (.csv, .jsonl, .ndjson) if it is not given; `documents` is a JSON document a
+    line, which is the field `document` as it stands. Where the first line is `{"key": ..., "value": ...}` all are, with
+    the fields `key` and `document`, and a text among the values is taken for its characters. The rows are taken in
+    order, over and over, or drawn uniformly, or each key has one (`key`); all requests of one operation see the same
+    row. `path` is read by the driver as it is: make it absolute.
     """
 
     path: str = Field(min_length=1)
-    format: Literal["csv", "jsonl"] | None = None
-    order: Literal["sequential", "uniform"] = "sequential"
+    format: Literal["csv", "jsonl", "documents"] | None = None
+    order: Literal["sequential", "uniform", "key"] = "sequential"

@@ -11,8 +11,9 @@ from loadstone.plan.deployment import Deployment, DeploymentPlanner
 from loadstone.plan.drive_plan import Closed, Endpoint, Keys, Operation, Phases, Plan, Pool
 from loadstone.plan.mode import Mode, condition_text
 from loadstone.plan.protocols import PROTOCOLS, for_requests
-from loadstone.plan.rounds import Rounds
+from loadstone.plan.rounds import TABLE_INTERVALS, Rounds
 from loadstone.plan.workload.finish import finish_operations, finish_workload
+from loadstone.plan.workload.recordings import finish_recording
 from loadstone.plan.workload.substitute import (
     FieldError,
     Path,
@@ -23,6 +24,8 @@ from loadstone.plan.workload.threads import AUTO, threads_for
 from loadstone.spec.experiment import Experiment, OperationSpec
 from loadstone.spec.levels import REFERENCE, Condition, fits
 
+MANY_USERS = 4096
+"""A load that needs all threads that the generator may have."""
 LOAD_USERS = 16
 """Users who store the data before a trial."""
 LOAD_MAX_S = 600.0
@@ -46,7 +49,7 @@ class WorkloadPlanner:
         self._cpus = cpus
         self._cpu_count = cpu_count
         self._deployments = DeploymentPlanner(experiment, mode)
-        apart = {"operations", "load", "stored", "target", "models"}
+        apart = {"operations", "load", "stored", "target", "models", "driver"}
         self._fields: dict[str, Any] = experiment.workload.model_dump(exclude=apart)
         self._overlays: list[tuple[str, dict[str, Any]]] = []
         if mode.quick:
@@ -83,6 +86,7 @@ class WorkloadPlanner:
             self._finish_count(data["keys"], condition)
             finish_workload(data, self._mode, prefix, replicas)
             self._finish_data(data)
+            finish_recording(data, self._experiment.source.folder)
         except FieldError as error:
             raise self._error(error.path, error.problem, fields, numbers, place) from None
         auto = data["threads"] == AUTO
@@ -97,6 +101,15 @@ class WorkloadPlanner:
         """The plan with its threads, each on a CPU of its own where there are enough: the last ones."""
         threads = threads_for(plan, self._cpu_count) if auto else plan.threads
         return plan.model_copy(update={"threads": threads, "cpus": self._cpus[-threads:]})
+
+    def for_many_users(self, condition: Condition, plan: Plan) -> Plan:
+        """The plan with as many threads as the generator may have under a load that needs them all."""
+        threads = substitute(self._fields["threads"], condition, self._experiment.factors)
+        if threads != AUTO or not isinstance(plan.model, Closed) or plan.pool.connections < plan.model.users:
+            return plan
+        many = {"model": Closed(users=MANY_USERS), "pool": Pool(connections=MANY_USERS)}
+        placed = self._on_cpus(plan.model_copy(update=many), auto=True)
+        return plan.model_copy(update={"threads": placed.threads, "cpus": placed.cpus})
 
     def check_target(self, condition: Condition, plan: Plan, deployment: Deployment) -> None:
         """A subject is queried by HTTP, a server by what its software declares.
@@ -234,12 +247,18 @@ def with_fixed_length(plan: Plan, measure_s: float) -> Plan:
     return _with_intervals(plan.model_copy(update=changed))
 
 
-def in_slices(plan: Plan, rounds: Rounds, block: int) -> Plan:
+def interval_of_rows_s(rounds: Rounds, block: int) -> float:
+    """The length of the intervals of a table's rows: some of them even where a block is short."""
+    share_s = rounds.measured_s * rounds.of(block) / TABLE_INTERVALS
+    return min(SLICED_INTERVAL_S, max(SHORTEST_INTERVAL_S, round(share_s, 3)))
+
+
+def in_slices(plan: Plan, rounds: Rounds, block: int, interval_s: float = SLICED_INTERVAL_S) -> Plan:
     """The plan of one block of rounds: it is under load as long as all its slices together."""
     number = rounds.of(block)
     whole = with_fixed_length(plan, round(number * rounds.slice_s, 6))
-    phases = whole.phases.model_copy(update={"warm_up_s": 0.0})
-    return whole.model_copy(update={"phases": phases, "interval_s": SLICED_INTERVAL_S})
+    phases = whole.phases.model_copy(update={"warm_up_s": rounds.warm_up_s})
+    return whole.model_copy(update={"phases": phases, "interval_s": interval_s})
 
 
 def _reference_at(fields: Any, path: Path) -> str | None:

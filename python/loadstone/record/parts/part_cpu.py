@@ -26,7 +26,8 @@ def cpu_seconds(window: Window, drive: DriveRecord, kinds: Mapping[str, str]) ->
             found[name] = _sum_of(window, name, counters)
     whole_s = window.increase(DRIVER, "cpu_s")
     found[DRIVER] = driver_s
-    found[OWN] = max(0.0, whole_s - driver_s) if whole_s is not None else None
+    within_s = driver_s if drive.program is None else 0.0
+    found[OWN] = max(0.0, whole_s - within_s) if whole_s is not None else None
     return {name: round(seconds, 6) for name, seconds in sorted(found.items()) if seconds is not None}
 
 
@@ -56,7 +57,8 @@ def parts_of(
         mean_share = seconds / window.length_s
         kind = declared_of(name, kinds)
         main = _main_thread(window, name, kind)
-        alike = name == OWN or _are_alike(kind, main, mean_share)
+        workers = window.highest(name, "workers") or 1.0
+        alike = name == OWN or _are_alike(kind, main, mean_share / workers)
         found[name] = PartCpu(
             mean_share=mean_share,
             max_share=window.highest(name, "cpu_share"),
@@ -68,7 +70,7 @@ def parts_of(
 
 
 def _are_alike(kind: PartKind, main: float | None, whole: float) -> bool:
-    """Whether a part's threads are alike, so that its main thread says nothing."""
+    """Whether a part's threads are alike, so that its main thread says nothing; `whole`: its CPU, or a worker's."""
     return kind.threads == "many" or (kind.threads == "any" and (main or 0.0) < _MOST * whole)
 
 

@@ -3,20 +3,22 @@
 from collections.abc import Collection, Mapping
 
 from loadstone import registry
-from loadstone.record.facts import DRIVER, HOST, TrialFacts, owner_of
+from loadstone.record.facts import DRIVER, HOST, LINK, TrialFacts, owner_of
 from loadstone.software.part_kind import UNKNOWN, PartKind
 
 SUBJECT = "subject"
 
 
-def kinds_of(software: Mapping[str, str], subjects: Collection[str]) -> dict[str, str]:
+def kinds_of(software: Mapping[str, str], subjects: Collection[str], lines: Collection[str] = ()) -> dict[str, str]:
     """Part -> its kind.
 
     Args:
         software: server -> the software that it is, as its control has it.
         subjects: the names of the subjects.
+        lines: the parts that are lines to servers.
     """
-    return {HOST: "host", DRIVER: "driver", **software, **dict.fromkeys(subjects, SUBJECT)}
+    parts = {**dict.fromkeys(subjects, SUBJECT), **dict.fromkeys(lines, LINK)}
+    return {HOST: "host", DRIVER: "driver", **software, **parts}
 
 
 def declared(kind: str | None) -> PartKind:

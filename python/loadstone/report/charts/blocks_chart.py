@@ -52,6 +52,7 @@ def blocks_chart(family: Family, analysis: Analysis) -> Chart | None:
         {"concat": pictures, "columns": _COLUMNS, "spacing": {"row": 22, "column": 26}},
         data,
         family=family,
+        narrow={"concat": pictures, "columns": 1, "spacing": 22},
     )
 
 
@@ -90,7 +91,8 @@ def _point(
 ) -> dict[str, Any]:
     assert point.log_ratio is not None
     a, b = orders.get(point.trial_a), orders.get(point.trial_b)
-    order = _UNKNOWN if a is None or b is None or a == b else _first_label(comparison)[0 if a < b else 1]
+    by_turns = comparison.primary.unit == "round"  # either one is first in half of a block's rounds
+    order = _UNKNOWN if by_turns or a is None or b is None or a == b else _first_label(comparison)[0 if a < b else 1]
     return {
         "pair": number,
         "block": point.block,
@@ -107,7 +109,7 @@ def _point(
 def _tip(point: BlockPoint, order: str, comparison: Comparison) -> str:
     a, b = (fmt.plain(side.name) for side in (comparison.primary.a, comparison.primary.b))
     said = {
-        "block": f"{point.block}, {order}",
+        "block": str(point.block) if order == _UNKNOWN else f"{point.block}, {order}",
         verdicts.pair_name(comparison): fmt.ratio(point.log_ratio),
         "used": fmt.sentence(point.why) or "yes",
         f"trial of {a}": fmt.plain(point.trial_a),
@@ -140,8 +142,9 @@ def _panel(number: int, comparison: Comparison, low: float, high: float, points:
     mine = f"datum.pair === {number}"
     pair = named("pairs").transform_filter(mine)
     grey = pair.mark_rect(color=theme.NEUTRAL, opacity=0.17)
-    zone = grey.encode(y=alt.Y("zone_low:Q", scale=scale), y2="zone_high:Q")
-    band = pair.mark_rect(color=theme.SERIES[0], opacity=0.16).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q")
+    zone = grey.encode(y=alt.Y("zone_low:Q", scale=scale), y2=alt.Y2("zone_high:Q"))
+    blue = pair.mark_rect(color=theme.SERIES[0], opacity=0.16)
+    band = blue.encode(y=alt.Y("low:Q", scale=scale), y2=alt.Y2("high:Q"))
     zero = pair.mark_rule(color=theme.NEUTRAL).encode(y=alt.Y("zero:Q", scale=scale))
     middle = pair.mark_rule(color=theme.SERIES[0], strokeWidth=1.4).encode(y=alt.Y("estimate:Q", scale=scale))
     last = max(point["block"] for point in points if point["pair"] == number)
@@ -176,11 +179,12 @@ def _legend(points: Values, shapes: dict[str, str]) -> alt.Legend | None:
 
 
 def _caption(points: Values, left_out: int) -> str:
+    by_order = any(point["first"] != _UNKNOWN for point in points)
+    shapes = ", and two shapes that lie apart are an effect of the order" if by_order else ""
     sentences = [
         "A mark is one block's own difference; the line through all is the typical difference, the "
         "coloured band its interval, the grey one the margin. Marks that climb or fall together are a drift, a lone "
-        "one far off is a stall, and two shapes that lie apart are an effect of the order. Each picture has a scale "
-        "of its own."
+        f"one far off is a stall{shapes}. Each picture has a scale of its own."
     ]
     if any(point["beyond"] for point in points):
         sentences.append("A ring: the block lies beyond the picture.")

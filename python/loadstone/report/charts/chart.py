@@ -9,13 +9,13 @@ import altair as alt
 from loadstone.analyse.model import Family, ResultTable
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.drawing import draw, inline, pixels, sheet
+from loadstone.report.charts.drawing import begin, draw, inline, pixels, sheet, without_tips
 
 _NAME_MAX = 100
 """A file's name has at most 255 bytes."""
 
 Values = list[dict[str, Any]]
-Kind = Literal["forest", "blocks", "rps", "latency", "timeline", "checks"]
+Kind = Literal["effects", "forest", "blocks", "rps", "latency", "timeline", "checks", "saturation", "ramp"]
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,16 @@ class Chart:
     family: str = ""
     """Name of the declared comparison that it shows; empty for other pictures."""
 
+    condition: str | None = None
+    """Label of the one condition that it shows; None for other pictures."""
     narrow: dict[str, Any] | None = None
     """The same for a narrow screen, where there is such a picture; it has no file."""
+
+    def begin(self) -> None:
+        """Have it drawn while other things are written; it may be left out."""
+        for spec in (self.spec, self.narrow):
+            if spec is not None:
+                begin(spec)
 
     def svg(self) -> bytes:
         """The picture on white, with its title above."""
@@ -51,7 +59,7 @@ class Chart:
         if self.narrow is None:
             return inline(draw(self.spec), self.name, self.alt_text)
         wide = inline(draw(self.spec), self.name, self.alt_text, "wide")
-        return wide + inline(draw(self.narrow), f"{self.name}-narrow", self.alt_text, "narrow")
+        return wide + inline(without_tips(draw(self.narrow)), f"{self.name}-narrow", self.alt_text, "narrow")
 
     def png(self) -> bytes:
         """The picture on white with its title, at twice its size."""
@@ -104,6 +112,9 @@ def _titled(above: str, heading: str) -> str:
     return f"{above}{' ' if above.endswith('?') else ': '}{heading}" if above else heading
 
 
+_NARROW = {"padding": theme.MARGINS_NARROW, "config": theme.config_narrow()}
+
+
 def make(
     kind: Kind,
     heading: str,
@@ -114,17 +125,18 @@ def make(
     table: ResultTable | None = None,
     family: Family | None = None,
     narrow: Picture | None = None,
+    condition: str | None = None,
 ) -> Chart:
     """A `Chart` of an Altair picture, of one table, of one family of comparisons, or of the whole run.
 
-    `narrow` is the same for a narrow screen.
+    `narrow` is the same for a narrow screen; `condition` the label of the one condition that it shows.
 
     `data` holds the values by the names that the picture calls them (`named`): Altair copies what is inside a
     picture at each step. The colours of the background stay out of the specification: they come with
     `theme.config` when it is drawn.
     """
-    subject = table.name if table else family.name if family else ""
-    above = table.title if table else family.question if family else ""
+    subject = table.name if table else family.name if family else condition or ""
+    above = table.title if table else family.question if family else condition or ""
     name = re.sub(r"[^a-z0-9]+", "-", f"{subject[:_NAME_MAX]} {kind}".lower()).strip("-")
     return Chart(
         name=name,
@@ -136,5 +148,6 @@ def make(
         kind=kind,
         table=table.name if table else "",
         family=family.name if family else "",
-        narrow=None if narrow is None else {**specification(narrow), "datasets": data, "padding": theme.MARGINS_NARROW},
+        condition=condition,
+        narrow=None if narrow is None else {**specification(narrow), **_NARROW, "datasets": data},
     )

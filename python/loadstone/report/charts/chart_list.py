@@ -9,9 +9,12 @@ from loadstone.analyse.model import Analysis
 from loadstone.report.charts.blocks_chart import blocks_chart
 from loadstone.report.charts.chart import Chart
 from loadstone.report.charts.checks_chart import checks_chart
+from loadstone.report.charts.effects_chart import effects_chart
 from loadstone.report.charts.forest import forest_chart
 from loadstone.report.charts.latency import latency_chart
+from loadstone.report.charts.ramp_chart import ramp_chart
 from loadstone.report.charts.rate import rate_chart
+from loadstone.report.charts.saturation_chart import saturation_chart
 from loadstone.report.charts.timeline_chart import timeline_chart
 
 _latest: tuple[Analysis, list[Chart]] | None = None
@@ -19,7 +22,7 @@ _latest: tuple[Analysis, list[Chart]] | None = None
 
 
 def charts_of(analysis: Analysis) -> list[Chart]:
-    """The pictures for which there are data: two a family, two a table, the time line, the checks.
+    """The pictures for which there are data: of effects, saturations, families, tables, the time line, the checks.
 
     No two share a name.
     """
@@ -37,10 +40,16 @@ def _make(analysis: Analysis) -> list[Chart]:
             if chart is not None:
                 name = chart.name if chart.name not in charts else f"{chart.name}-{len(charts) + 1}"
                 charts[name] = replace(chart, name=name)
+                chart.begin()
     return list(charts.values())
 
 
 def _all_of(analysis: Analysis) -> Iterator[Chart | None]:
+    named = {family.name: family for family in analysis.families}
+    for effects in analysis.effects:
+        yield effects_chart(effects, named[effects.name])
+    for answer in analysis.saturations:
+        yield from (saturation_chart(answer), ramp_chart(answer))
     for family in analysis.families:
         yield from (forest_chart(family), blocks_chart(family, analysis))
     for table in analysis.tables:

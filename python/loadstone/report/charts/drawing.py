@@ -2,6 +2,7 @@
 
 import json
 import re
+from concurrent.futures import Future
 from functools import lru_cache
 from html import escape
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from loadstone.report.charts import theme
+from loadstone.report.charts import pen, theme
 
 _VEGA_LITE = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
 _TITLE_PX = 30
@@ -18,10 +19,14 @@ _LETTER_PX = 7.2
 """Width of a letter of a title, on average; a title wider than its picture makes it wider."""
 
 
+def begin(spec: dict[str, Any]) -> None:
+    """Have it drawn by the time that `draw` is called; returns at once."""
+    _begun(_dressed(spec))
+
+
 def draw(spec: dict[str, Any]) -> str:
     """SVG of a Vega-Lite specification, without background and title. The `tip` of a mark is its `<title>`."""
-    dress = {"config": theme.config(), "background": "transparent", "padding": theme.MARGINS}
-    return _drawn(json.dumps({**dress, **spec}))
+    return _drawn(_dressed(spec))
 
 
 def sheet(drawing: str, title: str) -> str:
@@ -44,6 +49,11 @@ def inline(drawing: str, name: str, label: str, kind: str = "") -> str:
     return own.replace('class="marks"', classes, 1)
 
 
+def without_tips(drawing: str) -> str:
+    """A drawing for a screen that has no mouse to point with."""
+    return _TIPS.sub("/>", drawing)
+
+
 def pixels(drawing: str) -> bytes:
     """A drawing as PNG, at twice its size."""
     return bytes(vl_convert.svg_to_png(drawing, scale=2))
@@ -55,10 +65,19 @@ def _size(drawing: str) -> tuple[float, float]:
     return float(found[1]), float(found[2])
 
 
+def _dressed(spec: dict[str, Any]) -> str:
+    dress = {"config": theme.config(), "background": "transparent", "padding": theme.MARGINS}
+    return json.dumps({**dress, **spec})
+
+
+@lru_cache(maxsize=128)
+def _begun(spec_json: str) -> "Future[str]":
+    return pen.begin(spec_json, _VEGA_LITE)
+
+
 @lru_cache(maxsize=128)
 def _drawn(spec_json: str) -> str:
-    drawing = vl_convert.vegalite_to_svg(spec_json, vl_version=_VEGA_LITE)
-    shorter = _EMPTY.sub("", _TAG.sub(_plain_tag, drawing))
+    shorter = _EMPTY.sub(r"\1", _TAG.sub(_plain_tag, _begun(spec_json).result()))
     return shorter.replace("<svg ", f'<svg font-family="{escape(theme.FONT)}" ', 1)
 
 
@@ -78,15 +97,20 @@ def _plain_tag(tag: re.Match[str]) -> str:
     return f"{text[:-2]}><title>{label[1]}</title></{name}>"
 
 
+_TIPS = re.compile(r"><title>[^<]*</title></\w+>")
 _BOX = re.compile(r'width="([\d.]+)" height="([\d.]+)" viewBox="[^"]*"')
 _IDS = re.compile(r'(\bid="|url\(#)((?:clip|gradient)[\w-]*)')
 _TAG = re.compile(r"<[^/!?][^>]*>")
 _IDLE = re.compile(
     r' (?:role="graphics-[^"]*"|aria-(?:roledescription|hidden)="[^"]*"|pointer-events="none"|opacity="1"'
-    r'|stroke-width="1"|class="(?:mark-|background|foreground)[^"]*"|font-family="[^"]*"|xmlns:xlink="[^"]*")'
+    r'|stroke-width="1"|text-anchor="start"|transform="translate\(0,0\)"'
+    r'|class="(?:mark-|background|foreground)[^"]*"|font-family="[^"]*"|xmlns:xlink="[^"]*")'
 )
 _LABEL = re.compile(r' aria-label="([^"]*)"')
 _NUMBERS = re.compile(r' (?:d|transform|x|y|x2|y2|width|height)="[^"]*"')
 _LONG = re.compile(r"(\.\d)\d+(?!e)")
-_EMPTY = re.compile(r'<rect width="[\d.]+" height="[\d.]+" fill="transparent"/>|<path d="[^"]*"(?: display="none")?/>')
-"""The background, and frames of panels, which have neither a line nor a colour."""
+_EMPTY = re.compile(
+    r"(<clipPath [^>]*>.*?</clipPath>)"
+    r'|<rect width="[\d.]+" height="[\d.]+" fill="transparent"/>|<path d="[^"]*"(?: display="none")?/>'
+)
+"""The background, and frames of panels, which have neither a line nor a colour; what clips (group 1) stays."""

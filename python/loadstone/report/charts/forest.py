@@ -61,7 +61,7 @@ def forest_chart(family: Family) -> Chart | None:
     return make(
         "forest",
         "Every pair against the margin",
-        _caption(family, pairs),
+        _caption(pairs),
         f"Differences in {metric_text(family.metric)}. " + " ".join(_spoken(one) for one in family.comparisons),
         _picture(family, pairs, low, high),
         {"pairs": pairs, "hints": _hints(family)},
@@ -163,7 +163,7 @@ def _picture(family: Family, pairs: Values, low: float, high: float) -> Any:
     )
     hollow = without_figure.mark_point(size=90, strokeWidth=2, opacity=1, aria=True)
     said = base.mark_text(align="left", fontSize=11.5, limit=_TEXT_WIDTH).encode(
-        x=fixed(alt.XValue, _WIDTH + 34), text="said:N"
+        x=fixed(alt.XValue, _WIDTH + 34), text=alt.Text("said:N")
     )
     layers = [*_lines(base, pairs, scale, axis, 0), hollow, said, *_headings(scale, _WIDTH)]
     room = {**theme.MARGINS, "right": _ROOM}
@@ -185,8 +185,8 @@ def _narrow_picture(family: Family, pairs: Values, low: float, high: float) -> A
     said = base.mark_text(**text, baseline="top", dy=shift + 9, fontSize=11.5, lineHeight=_LINE)
     layers = [
         *_lines(base, pairs, scale, axis, shift),
-        name.encode(x=fixed(alt.XValue, 0), text="pair:N"),
-        said.encode(x=fixed(alt.XValue, 0), text="said_narrow:N"),
+        name.encode(x=fixed(alt.XValue, 0), text=alt.Text("pair:N")),
+        said.encode(x=fixed(alt.XValue, 0), text=alt.Text("said_narrow:N")),
         *_headings(scale, _NARROW),
     ]
     return layer(*layers, width=_NARROW, height={"step": _NARROW_ROW + below})
@@ -196,12 +196,12 @@ def _lines(base: alt.Chart, pairs: Values, scale: alt.Scale, axis: alt.Axis, shi
     """The zone, and every interval with its mark, `shift` pixels below the middle of the row."""
     x = alt.X("estimate:Q", scale=scale, axis=axis)
     zone = base.mark_rect(color=theme.NEUTRAL, opacity=0.17).encode(
-        x=alt.X("zone_low:Q", scale=scale), x2="zone_high:Q"
+        x=alt.X("zone_low:Q", scale=scale), x2=alt.X2("zone_high:Q")
     )
     zero = named("hints").mark_rule(color=theme.NEUTRAL, strokeWidth=1).encode(x=alt.X("zero:Q", scale=scale))
     found = base.transform_filter("isValid(datum.estimate)")
     spans = found.mark_rule(strokeWidth=2.6, strokeCap="round", yOffset=shift, aria=True).encode(
-        x=alt.X("low:Q", scale=scale), x2="high:Q", color=_colour(pairs), description=TIP
+        x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q"), color=_colour(pairs), description=TIP
     )
     marks = found.encode(x=x, **_look(pairs)).mark_point(size=105, strokeWidth=2, opacity=1, yOffset=shift, aria=True)
     return [zone, zero, spans, *_cuts(base, pairs, scale, shift), marks]
@@ -252,20 +252,19 @@ def _headings(scale: alt.Scale, width: int) -> list[alt.Chart]:
         .encode(y=fixed(alt.YValue, -6))
         for side in ("left", "right")
     )
-    zone = named("hints").mark_text(fontSize=11.5, baseline="bottom").encode(y=fixed(alt.YValue, -22), text="zone:N")
+    zone = named("hints").mark_text(fontSize=11.5, baseline="bottom").encode(y=fixed(alt.YValue, -22))
     return [
-        zone.encode(x=alt.X("zero:Q", scale=scale)),
-        left.encode(x=fixed(alt.XValue, 0), text="left:N"),
-        right.encode(x=fixed(alt.XValue, width), text="right:N"),
+        zone.encode(x=alt.X("zero:Q", scale=scale), text=alt.Text("zone:N")),
+        left.encode(x=fixed(alt.XValue, 0), text=alt.Text("left:N")),
+        right.encode(x=fixed(alt.XValue, width), text=alt.Text("right:N")),
     ]
 
 
-def _caption(family: Family, pairs: Values) -> str:
-    margin = fmt.plus_minus(log1p(family.comparisons[0].primary.margin))
+def _caption(pairs: Values) -> str:
     sentences = [
         "The mark is the typical difference, the line its interval: of 100 made this way, at least 95 hold the true "
-        f"difference. The shaded zone, {margin}, does not matter. A line wholly on one side of 0 is a real difference; "
-        "a line wholly in the zone, none that matters."
+        "difference. What lies in the shaded zone does not matter. A line wholly on one side of 0 is a real "
+        "difference; a line wholly in the zone, none that matters."
     ]
     if any(not pair["filled"] for pair in pairs):
         sentences.append("A hollow mark claims nothing; outside of the axis it has no ratio.")

@@ -8,13 +8,21 @@ import altair as alt
 from loadstone.analyse.model import Analysis, ResultTable, Row
 from loadstone.report import format as fmt
 from loadstone.report.charts import theme
-from loadstone.report.charts.chart import TIP, Chart, Values, either, fixed, make, named, tip
+from loadstone.report.charts.chart import TIP, Chart, Picture, Values, either, fixed, layer, make, named, tip
 from loadstone.report.charts.shape import Shape, shape_of
 from loadstone.report.level_text import number_of
+from loadstone.report.tables.column import rate_range
 from loadstone.report.tables.rates import TPS, Rate, rate_of
 
+_REACH = 1.25
+"""So many times the highest rate an interval is drawn up to."""
 _LOG_FROM = 100.0
 """Rates that differ by so much are drawn on a log scale; all others start at 0."""
+
+_PANELS, _SPACING = 3, 28
+"""Panels side by side, and pixels between them."""
+_AXIS_NARROW, _FIGURES_NARROW, _NAME_NARROW = 40, 110, 14
+"""Pixels on a narrow screen: of an axis, of the figure after a bar, of the name above one."""
 
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "stroke", "triangle-right")
 _TROUBLE = {"suspect": "circle", "invalid": "M-0.7,-0.7L0.7,0.7M0.7,-0.7L-0.7,0.7"}
@@ -24,19 +32,20 @@ _TROUBLE = {"suspect": "circle", "invalid": "M-0.7,-0.7L0.7,0.7M0.7,-0.7L-0.7,0.
 def rate_chart(table: ResultTable, analysis: Analysis) -> Chart | None:
     """The rate of every condition of `table`, the published figures as faint marks; None if nothing was measured."""
     shape, rate = shape_of(table, analysis), rate_of(table)
-    values = [point for row in table.rows for point in _points(row, shape, rate)]
+    values = _cut([point for row in table.rows for point in _points(row, shape, rate)])
     if all(point["kind"] == "published" for point in values):
         return None
-    picture = _lines(values, shape, rate) if shape.along else _bars(values, shape, rate)
+    draw = _lines if shape.along else _bars
     along = f" by {shape.phrase(shape.along)}" if shape.along else ""
     return make(
         "rps",
         f"{rate.unit}{along}",
         _caption(values, shape),
         f"{rate.title}{along}. " + _spoken(table, rate),
-        picture,
-        {"conditions": values},
+        draw(values, shape, rate),
+        {"conditions": values, "names": [{"condition": name} for name in _names(values)]},
         table,
+        narrow=draw(values, shape, rate, narrow=True),
     )
 
 
@@ -55,7 +64,9 @@ def _points(row: Row, shape: Shape, rate: Rate) -> Values:
         goodput = _goodput(row, rate)
         figure = f"{fmt.rate(measured)}{goodput}{'' if row.verdict == 'valid' else f' {row.verdict}'}"
         note = " ".join(filter(None, (goodput.strip(), *map(fmt.sentence, row.reasons))))
-        own = {"kind": kind, "rps": measured, "note": note, "figure": figure, "series": "measured"}
+        low, high = rate.of_interval(row) or (None, None)
+        ends = {"low": low, "high": high, "end": max(measured, high or 0.0)}
+        own = {"kind": kind, "rps": measured, "note": note, "figure": figure, "series": "measured", **ends}
         points.append({**common, **own, **({"goodput": row.goodput_per_s} if goodput else {})})
     if original is not None:
         points.append({**common, "kind": "published", "rps": original, "note": "", "series": "published"})
@@ -63,8 +74,9 @@ def _points(row: Row, shape: Shape, rate: Rate) -> Values:
 
 
 def _tip(point: dict[str, Any], rate: Rate) -> str:
-    own = {"condition": point["condition"], rate.unit: fmt.rate(point["rps"]), "figure": point["kind"]}
-    return tip(**own, note=point["note"])
+    interval = rate_range((point["low"], point["high"])) if _has_interval(point) else ""
+    own = {"condition": point["condition"], rate.unit: fmt.rate(point["rps"]), "interval": interval}
+    return tip(**own, figure=point["kind"], note=point["note"])
 
 
 def _goodput(row: Row, rate: Rate) -> str:
@@ -77,6 +89,10 @@ def _caption(values: Values, shape: Shape) -> str:
     sentences = ["Rates are on a log scale." if _is_log(values) else "Rates start at 0."]
     if shape.along and shape.is_log():
         sentences.append(f"The axis of the {shape.phrase(shape.along)} is on a log scale.")
+    if any(_has_interval(point) for point in values):
+        sentences.append("The thin line through a figure is its interval.")
+    if any(point.get("cut") for point in values):
+        sentences.append("One that goes on beyond the picture is cut.")
     if any(point.get("goodput") for point in values):
         sentences.append("TPS counts failed replies too: where goodput is less it is named.")
     kinds = {point["kind"] for point in values}
@@ -110,9 +126,25 @@ def _rate_scale(values: Values) -> alt.Scale:
     return alt.Scale(type="log") if _is_log(values) else alt.Scale(zero=True, nice=True)
 
 
-def _rate_axis(values: Values, rate: Rate) -> alt.Axis:
+def _rate_axis(values: Values, rate: Rate, ticks: int = 5) -> alt.Axis:
     log = " (log scale)" if _is_log(values) else ""
-    return alt.Axis(title=f"{rate.unit}{log}", labelExpr="format(datum.value, '~s')", tickCount=5, labelOverlap=True)
+    label = "format(datum.value, '~s')"
+    return alt.Axis(title=f"{rate.unit}{log}", labelExpr=label, tickCount=ticks, labelOverlap=True)
+
+
+def _cut(values: Values) -> Values:
+    """The points, with intervals cut where they would make the picture of all others flat."""
+    top = _REACH * max((point["rps"] for point in values if point["kind"] != "invalid"), default=0.0)
+    return [
+        {**point, "high": min(point["high"], top), "end": min(point["end"], max(point["rps"], top)), "cut": True}
+        if _has_interval(point) and point["high"] > top
+        else point
+        for point in values
+    ]
+
+
+def _has_interval(point: dict[str, Any]) -> bool:
+    return point.get("low") is not None
 
 
 def _legend(shape: Shape) -> alt.Legend | None:
@@ -144,8 +176,8 @@ def _marker(shape: Shape) -> Any:
     return alt.Shape("colour:N", scale=scale, legend=_legend(shape))
 
 
-def _lines(values: Values, shape: Shape, rate: Rate) -> Any:
-    """A line a level of the colour factor, a panel a level of the others."""
+def _lines(values: Values, shape: Shape, rate: Rate, *, narrow: bool = False) -> Picture:
+    """A line a level of the colour factor, a panel a level of the others: side by side, or below each other."""
     ticks = shape.ticks()
     scale = (
         alt.Scale(type="log", nice=False, padding=14)
@@ -167,17 +199,31 @@ def _lines(values: Values, shape: Shape, rate: Rate) -> Any:
         opacity=either(alt.OpacityValue, _FAINT, 0.45, 1.0),
         description=TIP,
     )
-    layers: Any = alt.layer(_joined(base, values, shape), marks, *_troubles(base, values))
-    layers = layers.resolve_scale(stroke="independent")
-    panels = list(dict.fromkeys(point["panel"] for point in values))
+    spans = [_intervals(base, shape)] if any(map(_has_interval, values)) else []
+    layers = layer(_joined(base, values, shape), *spans, marks, *_troubles(base, values))
+    for part in layers["layer"]:
+        del part["data"]  # which a panel has for all: one of its own would not be parted
+    layers["resolve"] = {"scale": {"stroke": "independent"}}
+    return _panels(layers, list(dict.fromkeys(point["panel"] for point in values)), narrow)
+
+
+def _panels(layers: dict[str, Any], panels: list[str], narrow: bool) -> Picture:
+    """One picture, or one for each panel."""
+    data = {"data": {"name": "conditions"}}
     if len(panels) < 2:
-        return layers.properties(width=theme.WIDTH, height=320)
-    layers = layers.properties(width=(theme.WIDTH - 28 * 2) // 3, height=260)
-    if len(panels) <= 3:
-        return layers.facet(column=alt.Column("panel:N", title=None, sort=panels), spacing=28)
-    return layers.facet(
-        facet=alt.Facet("panel:N", title=None, sort=panels), columns=3, spacing={"row": 24, "column": 28}
-    )
+        width, height = (theme.WIDTH_NARROW - _AXIS_NARROW, 220) if narrow else (theme.WIDTH, 320)
+        return {**data, **layers, "width": width, "height": height}
+    columns = 1 if narrow else _PANELS
+    width = theme.WIDTH_NARROW - _AXIS_NARROW if narrow else (theme.WIDTH - _SPACING * (_PANELS - 1)) // _PANELS
+    facet = {"field": "panel", "type": "nominal", "title": None, "sort": panels}
+    own = {**layers, "width": width, "height": 180 if narrow else 260}
+    return {**data, "facet": facet, "columns": columns, "spacing": {"row": 24, "column": _SPACING}, "spec": own}
+
+
+def _intervals(base: alt.Chart, shape: Shape) -> Any:
+    """A thin line from end to end of each figure's interval; the legend is the marks' own."""
+    known = base.transform_filter("isValid(datum.low) && datum.kind !== 'invalid'")
+    return known.mark_rule(strokeWidth=1.3).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), stroke=_stroke(shape))
 
 
 _PUBLISHED = "datum.kind === 'published'"
@@ -220,23 +266,40 @@ def _label_expression(labels: dict[float, str]) -> str:
     return cases + "''"
 
 
-def _bars(values: Values, shape: Shape, rate: Rate) -> alt.TopLevelMixin:
-    """A bar a condition, the figure at its end; published figures as ticks."""
-    order = list(dict.fromkeys(point["condition"] for point in values))
+def _names(values: Values) -> list[str]:
+    return list(dict.fromkeys(point["condition"] for point in values))
+
+
+def _bars(values: Values, shape: Shape, rate: Rate, *, narrow: bool = False) -> Picture:
+    """A bar a condition, the figure at its end; published figures as ticks. Where it is narrow, names stand above."""
+    order = _names(values)
     room = theme.room_for(order)
+    names = None if narrow else alt.Axis(title=None, grid=False, labelLimit=room)
+    width = theme.WIDTH_NARROW - _FIGURES_NARROW if narrow else theme.WIDTH - 160 - (room - theme.LABEL_LIMIT)
     base = named("conditions").encode(
-        y=alt.Y("condition:N", sort=order, axis=alt.Axis(title=None, grid=False, labelLimit=room)),
-        x=alt.X("rps:Q", scale=_rate_scale(values), axis=_rate_axis(values, rate)),
+        y=alt.Y("condition:N", sort=order, axis=names),
+        x=alt.X("rps:Q", scale=_rate_scale(values), axis=_rate_axis(values, rate, ticks=3 if narrow else 5)),
     )
+    height: Any = 12 if narrow else {"band": 0.62}
     ours = base.transform_filter("datum.kind !== 'published'")
-    bars = ours.mark_bar(height={"band": 0.62}, cornerRadiusEnd=2, aria=True).encode(
+    bars = ours.mark_bar(height=height, aria=True).encode(
         color=_colour(shape),
         description=TIP,
         fillOpacity=either(alt.FillOpacityValue, "datum.kind === 'invalid'", 0.15, 0.9),
     )
-    figures = ours.mark_text(align="left", dx=6, fontSize=11).encode(text="figure:N")
-    layers = [bars, figures]
+    figures = ours.mark_text(align="left", dx=6, fontSize=11).encode(text=alt.Text("figure:N"), x=alt.X("end:Q"))
+    layers: list[Picture] = [bars, figures]
+    if any(map(_has_interval, values)):
+        ends = ours.transform_filter("isValid(datum.low)").mark_rule(color=theme.INK, strokeWidth=1.3)
+        layers.append(ends.encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")))
     if any(point["kind"] == "published" for point in values):
         ticks = base.transform_filter(_PUBLISHED).mark_tick(color=theme.NEUTRAL, thickness=2, size=14, aria=True)
         layers.append(ticks.encode(description=TIP))
-    return alt.layer(*layers).properties(width=theme.WIDTH - 160 - (room - theme.LABEL_LIMIT), height=alt.Step(24))
+    if narrow:
+        text = named("names").mark_text(
+            align="left", baseline="bottom", dy=-8, fontSize=11.5, limit=theme.NAME_NARROW, color=theme.INK
+        )
+        y = alt.Y("condition:N", sort=order, axis=None)
+        layers.append(text.encode(y=y, x=fixed(alt.XValue, 0), text=alt.Text("condition:N")))
+    height_px = {"step": 24 + (_NAME_NARROW if narrow else 0)}
+    return layer(*layers, width=width, height=height_px, padding=theme.margins(room))

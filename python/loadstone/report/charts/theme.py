@@ -31,6 +31,9 @@ MARGINS = {"left": 28, "right": 14, "top": 10, "bottom": 10}
 """Room for the reader's own font, which may be wider than the one the drawing was measured with."""
 
 MARGINS_NARROW = {"left": 4, "right": 10, "top": 4, "bottom": 4}
+WIDTH_NARROW, NAME_NARROW = 306, 266
+"""Pixels on a narrow screen: of a whole picture, which then need not be made smaller to fit 360 pixels, and of a
+condition's name in it, with room for a reader whose font is wider."""
 
 LABEL_LIMIT = 260
 """Pixels of a label; a longer one is cut, where no picture gives it more room."""
@@ -42,6 +45,11 @@ def room_for(labels: Iterable[str]) -> int:
     """Pixels that the names along an axis get; what they take beyond `LABEL_LIMIT` the picture gives up."""
     longest = max(map(len, labels), default=0) * _LETTER
     return min(_LABEL_MAX, max(LABEL_LIMIT, longest))
+
+
+def margins(room: int) -> dict[str, float]:
+    """Margins of a picture whose names along an axis get `room` pixels: long ones are as much wider in another font."""
+    return {**MARGINS, "left": MARGINS["left"] + (0.15 * room if room > LABEL_LIMIT else 0)}
 
 
 def config() -> dict[str, Any]:
@@ -69,3 +77,11 @@ def config() -> dict[str, Any]:
         "title": {"color": INK, "subtitleColor": SOFT, "fontSize": 12.5, "anchor": "start", "fontWeight": 600},
         "text": {"color": SOFT},
     }  # fmt: skip
+
+
+def config_narrow() -> dict[str, Any]:
+    """The same for a narrow screen: legends below each other, with their titles above them."""
+    wide = config()
+    legend = {**wide["legend"], "titleOrient": "top", "titlePadding": 4, "columns": 3, "labelLimit": 130, "offset": 8}
+    legend["layout"] = {"top": {"anchor": "start", "direction": "vertical", "margin": 8}}
+    return {**wide, "legend": legend, "axis": {**wide["axis"], "titleLimit": WIDTH_NARROW}}

@@ -144,7 +144,7 @@ def _backdrop(x: alt.X) -> list[alt.Chart]:
     scale = alt.Scale(domain=kinds, range=[theme.VERDICTS[kind] for kind in kinds])
     trials = named("trials").encode(x=x)
     shades = trials.mark_rect(aria=True).encode(
-        x2="end:Q",
+        x2=alt.X2("end:Q"),
         fill=alt.Fill("verdict:N", scale=scale, legend=None),
         fillOpacity=either(alt.FillOpacityValue, "datum.verdict === 'valid'", 0, 0.2),
         description=TIP,

@@ -7,15 +7,20 @@ from loadstone.analyse.model import Analysis, ResultTable, Row
 from loadstone.record.trial import Quantiles
 from loadstone.report import format as fmt
 from loadstone.report.csv.csv_comparisons import COMPARED, Cell, comparison_rows
+from loadstone.report.csv.csv_effects import COMBINATIONS, EFFECTS, combination_rows, effect_rows
+from loadstone.report.csv.csv_fixed_rates import fixed_rate_cells
 from loadstone.report.csv.csv_observed import factors, host_rows, part_rows
+from loadstone.report.csv.csv_saturation import ramp_rows, saturation_rows
 from loadstone.report.tables.column import errors
+from loadstone.report.tables.fixed_rate_columns import is_at_rate
 
 _LATENCIES = ("response", "service", "pool_wait")
 _FORMULA = ("=", "+", "-", "@")
 
 
 def render(analysis: Analysis) -> dict[str, bytes]:
-    """`tables.csv` and `comparisons.csv` in UTF-8, and `host.csv` and `parts.csv` where monitors observed something.
+    """`tables.csv` and `comparisons.csv` in UTF-8, and `effects.csv`, `combinations.csv`, `host.csv`, `parts.csv`,
+    `saturation.csv` and `ramp.csv` where there is something of the kind.
 
     A figure that is not known is an empty cell.
     """
@@ -33,15 +38,21 @@ def render(analysis: Analysis) -> dict[str, bytes]:
         "tables.csv": _written(list(header), lines),
         "comparisons.csv": _written(list(COMPARED), list(comparison_rows(analysis))),
     }
-    for name, observed in (("host.csv", list(host_rows(analysis))), ("parts.csv", list(part_rows(analysis)))):
+    if analysis.effects:
+        files["effects.csv"] = _written(list(EFFECTS), list(effect_rows(analysis)))
+        files["combinations.csv"] = _written(list(COMBINATIONS), list(combination_rows(analysis)))
+    further = {"host.csv": host_rows, "parts.csv": part_rows, "saturation.csv": saturation_rows, "ramp.csv": ramp_rows}
+    for name, observed in ((name, list(rows_of(analysis))) for name, rows_of in further.items()):
         if observed:
             files[name] = _written(list(observed[0]), observed)
     return files
 
 
 def _of_study(analysis: Analysis, row: Row, original: list[str]) -> dict[str, Cell]:
-    """What only some runs have: rows stored, the original's figures by column, and the scale."""
+    """What only some runs have: figures at a fixed rate, rows stored, the original's figures by column, the scale."""
     found: dict[str, Cell] = {f"published_{key}": row.published_columns.get(key) for key in original}
+    if any(is_at_rate(table.rows) for table in analysis.tables):
+        found |= fixed_rate_cells(row)
     if any(one.stored is not None for table in analysis.tables for one in table.rows):
         found |= {"stored": row.stored, "answered": row.answered, "stored_keys": row.stored_keys}
     return found if analysis.scale == 1 else {**found, "users": row.users, "scale": analysis.scale}
@@ -72,6 +83,7 @@ def _cells(table: ResultTable, row: Row, factors: list[str], parts: list[str]) -
         "bound_generator": row.bound.generator if row.bound else None,
         "bound_taken": row.bound.taken if row.bound else None,
         "blocks": row.blocks,
+        "slices": row.slices,
         "peak_per_s": row.peak_per_s,
         "published": row.published,
         **{

@@ -32,11 +32,16 @@ def _templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "plain": fmt.plain, "sentence": fmt.sentence,
+        "plain": fmt.plain, "sentence": fmt.sentence, "unbroken": _unbroken,
         "count": fmt.count, "rate": fmt.rate, "duration": fmt.duration, "percent": fmt.percent,
         "seconds": fmt.seconds, "check_title": summary.check_title, "figure": summary.figure,
     }  # fmt: skip
     return environment
+
+
+def _unbroken(text: str) -> str:
+    """No line ends between a number and its per cent."""
+    return text.replace(" %", "\u00a0%")
 
 
 @cache

@@ -4,15 +4,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from loadstone.analyse.model import Analysis, Answer, CheckSummary, TrialView
-from loadstone.report import crashes, glossary, lessons, summary
+from loadstone.report import crashes, glossary, lessons, saturation_view, summary, verdicts
 from loadstone.report import format as fmt
 from loadstone.report.anchors import Anchors
 from loadstone.report.answers import answer_verdict
 from loadstone.report.charts.chart_list import charts_of
+from loadstone.report.html.page_effects import effects_view
 from loadstone.report.html.page_families import comparison_checks, family_view, verdicts_picture
 from loadstone.report.html.page_parts import figure, hints, linked
-from loadstone.report.html.page_tables import main_table, table_view
-from loadstone.report.tables import observed_tables
+from loadstone.report.html.page_saturation import saturation_views
+from loadstone.report.html.page_tables import MINOR, main_table, table_view
+from loadstone.report.tables import fixed_rate_columns, observed_tables
 from loadstone.report.tables.columns import MARK_TEXTS, MARKS
 from loadstone.report.tables.rates import goodput_name
 from loadstone.report.trust import trust_text
@@ -26,9 +28,9 @@ _TRIALS_WITH_ALL_MAX = 100
 def page(analysis: Analysis) -> dict[str, Any]:
     """Everything that the template prints, by the names it uses."""
     charts, anchors = charts_of(analysis), Anchors(analysis)
-    verdicts = verdicts_picture(analysis, charts)
+    opening = verdicts_picture(analysis, charts)
     main = main_table(analysis, anchors)
-    first = None if verdicts or not main else next((chart for chart in charts if chart.kind == "rps"), None)
+    first = None if opening or not main else next((chart for chart in charts if chart.kind == "rps"), None)
     folded = [chart for chart in charts if chart is not first]
     return {
         "analysis": analysis,
@@ -38,11 +40,15 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "scaled": summary.scaled(analysis),
         "time_used": summary.time_used(analysis),
         "shares": _shares(analysis),
-        "verdicts": verdicts,
+        "saturations": saturation_views(analysis, charts),
+        "saturation_heading": saturation_view.heading(),
+        "verdicts": opening,
         "main": main and {**main, "picture": first and figure(first)},
         "hints": hints(analysis),
+        "effects": [effects_view(answer, charts) for answer in analysis.effects],
         "families": [family_view(family, charts, anchors) for family in analysis.families],
         "comparison_checks": comparison_checks(analysis),
+        "counted": verdicts.units(list(verdicts.all_comparisons(analysis))),
         "tables": [table_view(table, folded, anchors, analysis) for table in analysis.tables],
         "timeline": next((figure(chart) for chart in charts if chart.kind == "timeline"), None),
         "matrix": next((figure(chart) for chart in charts if chart.kind == "checks"), None),
@@ -59,6 +65,8 @@ def page(analysis: Analysis) -> dict[str, Any]:
         "crashes": crashes,
         "lessons": lessons,
         "observed_tables": observed_tables,
+        "minor": MINOR,
+        "full_load": fixed_rate_columns,
         "marks": MARKS,
         "mark_texts": MARK_TEXTS,
         "answers": [_answer(answer, anchors) for answer in analysis.answers],

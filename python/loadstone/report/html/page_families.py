@@ -24,7 +24,8 @@ def verdicts_picture(analysis: Analysis, charts: list[Chart]) -> dict[str, Any] 
         return None
     alone = len(forests) == 1 and questions[forests[0].family] == fmt.plain(analysis.question)
     parts = [{"heading": "" if alone else questions[chart.family], "figure": figure(chart)} for chart in forests]
-    return {"parts": parts, "captions": list(dict.fromkeys(chart.caption for chart in forests))}
+    sentences = dict.fromkeys(one for chart in forests for one in chart.caption.rstrip(".").split(". "))
+    return {"parts": parts, "caption": f"{'. '.join(sentences)}."}
 
 
 def family_view(family: Family, charts: list[Chart], anchors: Anchors) -> dict[str, Any]:
@@ -36,6 +37,7 @@ def family_view(family: Family, charts: list[Chart], anchors: Anchors) -> dict[s
         "metric": metric_text(family.metric),
         "margin": verdicts.margin_text(family),
         "sides": verdicts.side_headings(family.comparisons),
+        "units": verdicts.units(family.comparisons),
         "blocks": figure(blocks) if blocks else None,
         "pairs": [_pair(comparison, anchors) for comparison in family.comparisons],
         "exploratory": [

@@ -10,7 +10,7 @@ from loadstone.report.charts.chart import Chart
 from loadstone.report.html.page_parts import figure
 from loadstone.report.tables import observed_tables
 from loadstone.report.tables.column import Column
-from loadstone.report.tables.columns import columns_for, end_columns
+from loadstone.report.tables.columns import columns_for, end_columns, full_load_columns
 from loadstone.report.tables.rates import TPS, rate_of_run
 from loadstone.report.tables.telling_rows import most_telling
 from loadstone.report.trust import different_rows
@@ -19,6 +19,8 @@ _WIDE_FROM = 10
 """A table with more columns is set closer."""
 _MAIN_ROWS_MAX = 20
 """More conditions than this stand in the folded tables alone."""
+MINOR = frozenset({"operations", "elapsed_s", "executed", "blocks", "slices"})
+"""Columns that a telephone has no room for: how long and how often a condition was measured."""
 
 
 def main_table(analysis: Analysis, anchors: Anchors) -> dict[str, Any] | None:
@@ -33,7 +35,7 @@ def main_table(analysis: Analysis, anchors: Anchors) -> dict[str, Any] | None:
 
 
 def table_view(table: ResultTable, charts: list[Chart], anchors: Anchors, analysis: Analysis) -> dict[str, Any]:
-    columns = columns_for(table)
+    columns, full_load = columns_for(table), full_load_columns(table)
     best = _best(table.rows, columns)
     own = {
         kind: next((c for c in charts if c.table == table.name and c.kind == kind), None) for kind in ("rps", "latency")
@@ -42,7 +44,8 @@ def table_view(table: ResultTable, charts: list[Chart], anchors: Anchors, analys
         "table": table,
         "columns": columns,
         "rows": [_row(row, columns, best, anchors) for row in table.rows],
-        "unmeasurable": list(summary.unmeasurable_lines(table)),
+        "latency_lines": summary.latency_lines(table),
+        "full_load": _full_load(table, full_load, anchors) if full_load else None,
         "observed": [
             {"table": one, "lines": [(anchors.condition(line.row.trials), line) for line in one.lines]}
             for one in observed_tables.observed_in(analysis, table)
@@ -51,6 +54,13 @@ def table_view(table: ResultTable, charts: list[Chart], anchors: Anchors, analys
         "cpu": any(row.cpu_share for row in table.rows) and not any(row.bottleneck for row in table.rows),
         "wide": len(columns) > _WIDE_FROM,
     }
+
+
+def _full_load(table: ResultTable, columns: list[Column], anchors: Anchors) -> dict[str, Any]:
+    """The latencies under full load, in a table that is folded."""
+    rows = [{**_row(row, columns, 0.0, anchors), "why": ""} for row in table.rows if row.response_ns]
+    lines = list(summary.unmeasurable_lines(columns, table.rows))
+    return {"columns": columns, "rows": rows, "cpu": False, "wide": len(columns) > _WIDE_FROM, "lines": lines}
 
 
 def _best(rows: list[Row], columns: list[Column]) -> float:
@@ -65,7 +75,8 @@ def _row(row: Row, columns: list[Column], best: float, anchors: Anchors) -> dict
             "text": column.cell(row),
             "value": column.value(row),
             "why": column.why_missing(row),
-            "struck": row.verdict == "invalid" and not column.context,
+            "struck": column.is_struck(row),
+            "minor": column.key in MINOR,
             "bar": _bar(row, column.value(row), best) if column.ranks else None,
         }
         for column in columns

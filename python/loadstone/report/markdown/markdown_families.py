@@ -22,7 +22,7 @@ _RULE = "|---:|---:|---:|---|---:|---:|---:|"
 
 def _head(first: str, family: Family) -> Iterator[str]:
     a, b, ratio = map(text, verdicts.side_headings(family.comparisons))
-    rest = "verdict | blocks | stalls of both | minimum detectable effect"
+    rest = f"verdict | {verdicts.units(family.comparisons)} | stalls of both | minimum detectable effect"
     yield f"| {first} | {a} | {b} | {ratio} [interval] | {rest} |"
     yield f"|---{_RULE}"
 

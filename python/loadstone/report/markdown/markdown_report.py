@@ -9,18 +9,22 @@ from loadstone.report.anchors import Anchors
 from loadstone.report.answers import answer_verdict
 from loadstone.report.charts.chart import Chart
 from loadstone.report.charts.chart_list import charts_of
+from loadstone.report.markdown.markdown_effects import effect_tables
 from loadstone.report.markdown.markdown_families import (
     family_lines,
     glossary_lines,
     trial_lines,
 )
+from loadstone.report.markdown.markdown_saturation import saturation_lines
 from loadstone.report.markdown.markdown_sections import (
     crash_lines,
     lesson_lines,
     observed_lines,
 )
 from loadstone.report.markdown.markdown_text import link, sentence, text
-from loadstone.report.tables.columns import MARKS, columns_for
+from loadstone.report.tables.column import Column
+from loadstone.report.tables.columns import MARKS, columns_for, full_load_columns
+from loadstone.report.tables.fixed_rate_columns import FULL_LOAD, FULL_LOAD_READING
 from loadstone.report.trust import trust_text
 
 
@@ -41,10 +45,16 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     yield from (f"{text(', '.join(badges))}. {summary.time_used(analysis)}".strip(), "")
     for note in analysis.notes:
         yield from (sentence(note), "")
+    yield from saturation_lines(analysis, charts)
     if analysis.families:
         yield from ("## Verdicts", "")
+    for answer in analysis.effects:
+        yield from effect_tables(answer)
+        yield from (line for chart in charts if _is_of_effects(chart, answer.name) for line in _picture(chart))
     for family in analysis.families:
-        yield from _family(family, [chart for chart in charts if chart.family == family.name], anchors)
+        yield from _family(
+            family, [chart for chart in charts if chart.family == family.name and chart.kind != "effects"], anchors
+        )
     yield from ("## Results", "")
     if analysis.published_source:
         yield from (f"Published figures: {sentence(analysis.published_source)}. They are context, not a target.", "")
@@ -62,6 +72,10 @@ def _lines(analysis: Analysis, charts: list[Chart]) -> Iterator[str]:
     yield from trial_lines(analysis, anchors)
     yield from glossary_lines(analysis)
     yield from ("## How to reproduce", "", "```sh", *summary.reproduce(analysis), "```", "")
+
+
+def _is_of_effects(chart: Chart, name: str) -> bool:
+    return chart.kind == "effects" and chart.family == name
 
 
 def _picture(chart: Chart) -> Iterator[str]:
@@ -87,29 +101,35 @@ def _table(table: ResultTable, charts: list[Chart], anchors: Anchors) -> Iterato
     for chart in charts:
         if chart.kind == "rps":
             yield from _picture(chart)
-    columns = columns_for(table)
-    yield f"| | condition | {' | '.join(column.header for column in columns)} |"
-    yield f"|---|---|{'---:|' * len(columns)}"
-    for row in table.rows:
-        cells = [_figure(column.cell(row), row, column.context) for column in columns]
-        yield f"| {MARKS[row.verdict]} | {link(anchors.condition(row.trials), row.label)} | {' | '.join(cells)} |"
-    yield ""
+    yield from _rows(columns_for(table), table.rows, anchors)
     trouble = [row for row in table.rows if row.reasons and row.verdict != "valid"]
     for row in trouble:
         yield f"- {MARKS[row.verdict]} {text(row.label)}: {row.verdict}. {' '.join(map(sentence, row.reasons))}"
-    unmeasurable = [f"- {text(line)}" for line in summary.unmeasurable_lines(table)]
-    yield from unmeasurable
-    if trouble or unmeasurable:
+    latency = [f"- {text(line)}" for line in summary.latency_lines(table)]
+    yield from latency
+    if trouble or latency:
         yield ""
     for chart in charts:
         if chart.kind == "latency":
             yield from _picture(chart)
+    if full_load := full_load_columns(table):
+        yield from (f"#### {FULL_LOAD}", "", FULL_LOAD_READING, "")
+        yield from _rows(full_load, [row for row in table.rows if row.response_ns], anchors)
 
 
-def _figure(figure: str, row: Row, context: bool) -> str:
-    """A figure, struck out where the row is invalid; the published one stays."""
-    struck = row.verdict == "invalid" and not context and figure != fmt.NONE
-    return f"~~{text(figure)}~~" if struck else text(figure)
+def _rows(columns: list[Column], rows: list[Row], anchors: Anchors) -> Iterator[str]:
+    yield f"| | condition | {' | '.join(column.header for column in columns)} |"
+    yield f"|---|---|{'---:|' * len(columns)}"
+    for row in rows:
+        cells = [_figure(column, row) for column in columns]
+        yield f"| {MARKS[row.verdict]} | {link(anchors.condition(row.trials), row.label)} | {' | '.join(cells)} |"
+    yield ""
+
+
+def _figure(column: Column, row: Row) -> str:
+    """A figure, struck out where it was refused."""
+    figure = column.cell(row)
+    return f"~~{text(figure)}~~" if column.is_struck(row) and figure != fmt.NONE else text(figure)
 
 
 def _conclusions(analysis: Analysis) -> Iterator[str]:

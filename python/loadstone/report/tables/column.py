@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from loadstone.analyse.model import Row
+from loadstone.analyse.model import AtRate, Row
 from loadstone.report import format as fmt
 
 
@@ -15,7 +15,8 @@ class Column:
 
     `drop` says how soon a narrow terminal gives the column up: 0 never, else the highest first. `context`: the figure
     is not of this run. `optional`: without a word in any row it is left out. `ranks`: it is the rate that rows are
-    ranked by.
+    ranked by. `own_load`: a latency under the load that the row was measured with. In the header a line may end
+    (`lines`), for a narrow terminal.
     """
 
     key: str
@@ -30,6 +31,14 @@ class Column:
     context: bool = False
     optional: bool = False
     ranks: bool = False
+    own_load: bool = False
+    source: Callable[[Row], Row | AtRate | None] = lambda row: row
+    """What it is read off, and what says why a figure is missing: the row itself, or what it did at a fixed rate."""
+
+    @property
+    def lines(self) -> list[str]:
+        """The header, in as many lines as a terminal gives it: `P50 at` and `half rate`."""
+        return self.header.replace(" at ", " at\n").split("\n")
 
     def cell(self, row: Row) -> str:
         """The figure as text; a dash if there is none."""
@@ -43,15 +52,28 @@ class Column:
         """Why the row has no such figure; empty where it has one or nothing is known."""
         if self.value(row) is not None:
             return ""
-        if row.verdict in ("missing", "invalid"):
-            return " ".join(map(fmt.sentence, row.reasons)) or "not measured"
-        return next((why for name, why in unmeasurable(row) if name == self.quantile), "")
+        source = self.source(row)
+        if source is None or source.verdict in ("missing", "invalid"):
+            return " ".join(map(fmt.sentence, (source or row).reasons)) or "not measured"
+        return self.unmeasurable(row)
+
+    def unmeasurable(self, row: Row) -> str:
+        """Why the data do not support this quantile; empty where they do, or this is none."""
+        source = self.source(row)
+        if source is None or self.quantile not in source.unmeasurable:
+            return ""
+        return fmt.sentence(source.unmeasurable[self.quantile]) or "the data do not support it"
+
+    def is_struck(self, row: Row) -> bool:
+        """Whether what stands here was refused."""
+        source = self.source(row)
+        return source is not None and source.verdict == "invalid" and not self.context
 
 
 def fitting(columns: Sequence[Column], rows: Sequence[Row], width: int, gap: int) -> list[Column]:
     """The columns that fit into `width`, each after `gap` spaces; those that say least are left out first."""
     widths = {
-        column.key: max([cell_len(column.header), *(cell_len(column.cell(row)) for row in rows)]) + gap
+        column.key: max([*map(cell_len, column.lines), *(cell_len(column.cell(row)) for row in rows)]) + gap
         for column in columns
     }
     kept = list(columns)
@@ -62,9 +84,11 @@ def fitting(columns: Sequence[Column], rows: Sequence[Row], width: int, gap: int
     return kept
 
 
-def unmeasurable(row: Row) -> list[tuple[str, str]]:
-    """Pairs of a quantile's name and the reason why the data do not support it."""
-    return [(name, fmt.sentence(reason) or "the data do not support it") for name, reason in row.unmeasurable.items()]
+def headers(first: str, columns: Sequence[Column]) -> list[str]:
+    """Headers for a terminal, `first` before the columns' own: all have as many lines, shorter ones stand below."""
+    found = [[first], *(column.lines for column in columns)]
+    most = max(map(len, found))
+    return ["\n".join([""] * (most - len(lines)) + lines) for lines in found]
 
 
 def errors(row: Row) -> int | None:

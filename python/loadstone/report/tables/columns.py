@@ -7,6 +7,7 @@ from loadstone.analyse.model import ResultTable, Row
 from loadstone.report import format as fmt
 from loadstone.report.glossary import meaning
 from loadstone.report.tables.column import Column, errors, latency, rate_range
+from loadstone.report.tables.fixed_rate_columns import apart, fixed_rate_columns, with_fixed_rates
 from loadstone.report.tables.study_columns import STUDY_COLUMNS, USERS, bottleneck_text, study_columns
 
 _OPERATIONS = Column(
@@ -52,10 +53,10 @@ _POOL_WAIT_FROM = 0.01
 _INTERVAL = Column(
     "goodput_interval",
     "95 % interval",
-    "The typical rate of a trial of this condition lies in this range 95 times in 100.",
+    "The typical rate of this condition lies in this range 95 times in 100.",
     lambda r: None if r.goodput_interval is None else r.goodput_interval[0],
     fmt.rate,
-    drop=3,
+    drop=1,
     row_text=lambda r: rate_range(r.goodput_interval),
 )
 _THROUGHPUT_INTERVAL = replace(
@@ -82,13 +83,21 @@ _BLOCKS = Column(
     fmt.count,
     drop=7,
 )
+_SLICES = Column(
+    "slices",
+    "slices",
+    "In how many slices it was measured, in turn with other conditions and spread over the run.",
+    lambda r: r.slices or None,
+    fmt.count,
+    drop=7,
+)
 _BOTTLENECK = Column(
     "bottleneck",
     "bottleneck",
     meaning("bottleneck"),
     lambda _: None,
     fmt.number,
-    drop=2,
+    drop=3,
     row_text=bottleneck_text,
 )
 _ERRORS = Column(
@@ -103,9 +112,10 @@ COLUMNS: tuple[Column, ...] = (
     _INTERVAL,
     _BOUND,
     _BLOCKS,
+    _SLICES,
     _PUBLISHED,
     *(
-        Column(name, header, explanation, latency(name), fmt.duration, drop, quantile=name)
+        Column(name, header, explanation, latency(name), fmt.duration, drop, quantile=name, own_load=True)
         for name, header, explanation, drop in _QUANTILES
     ),
     _POOL_WAIT,
@@ -125,6 +135,16 @@ MARK_TEXTS = {
 
 
 def columns_for(table: ResultTable) -> list[Column]:
+    """The columns of a table; where rows were measured at a fixed rate, too, its latencies are those at that rate."""
+    return with_fixed_rates(_every(table), table.rows)
+
+
+def full_load_columns(table: ResultTable) -> list[Column]:
+    """The latencies under the rows' own load, where they stand apart from the table."""
+    return apart(_every(table), table.rows)
+
+
+def _every(table: ResultTable) -> list[Column]:
     """The study's own columns, or else those of every table that have something to say in this one."""
     if table.columns:
         return _with_bound(study_columns(table), table)
@@ -132,7 +152,8 @@ def columns_for(table: ResultTable) -> list[Column]:
         _BOUND: not any(fmt.bound(row.bound) for row in table.rows),
         USERS: not any(row.users for row in table.rows),
         _INTERVAL: not any(row.goodput_interval for row in table.rows),
-        _BLOCKS: all(row.blocks <= 1 for row in table.rows),
+        _BLOCKS: all(row.blocks <= 1 or row.slices for row in table.rows),
+        _SLICES: not any(row.slices for row in table.rows),
         _BOTTLENECK: not any(row.bottleneck for row in table.rows),
         _PUBLISHED: not any(row.published for row in table.rows),
         _POOL_WAIT: not any(map(_waits, table.rows)),
@@ -151,10 +172,9 @@ def end_columns(rows: Sequence[Row], tps: bool) -> list[Column]:
         replace(STUDY_COLUMNS["tps"], drop=0) if tps else _RPS,
         replace(_THROUGHPUT_INTERVAL if tps else _INTERVAL, drop=1),
         replace(_BOUND, drop=2),
-        replace(p50, drop=4),
-        replace(p99, drop=3),
-        replace(_BOTTLENECK, drop=5),
-        replace(_PUBLISHED, drop=6),
+        *(fixed_rate_columns(rows) or (replace(p50, drop=4), replace(p99, drop=3))),
+        replace(_BOTTLENECK, drop=7),
+        replace(_PUBLISHED, drop=8),
     ]
     idle = {"bound"} if not any(fmt.bound(row.bound) for row in rows) else set()
     return [c for c in columns if c.key not in idle and any(c.says_something(row) for row in rows)]

@@ -37,6 +37,12 @@ def average(row: Row, kind: str, metric: str) -> float | None:
     return sum(found) if found else None
 
 
+def mean(row: Row, kind: str, metric: str) -> float | None:
+    """The average over time and over the parts of this kind; None where none was observed."""
+    found = [figures[metric].avg for _, figures in parts(row, kind) if metric in figures]
+    return sum(found) / len(found) if found else None
+
+
 def highest(row: Row, kind: str, metric: str, own: int = 0) -> float | None:
     """The maxima of all parts of this kind added up, each without `own`; None where none was observed."""
     found = [max(0.0, figures[metric].max - own) for _, figures in parts(row, kind) if metric in figures]

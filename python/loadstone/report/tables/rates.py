@@ -16,6 +16,7 @@ class Rate:
     of_row: Callable[[Row], float | None]
     of_point: Callable[[TimelinePoint], float]
     of_original: Callable[[Row], float | None]
+    of_interval: Callable[[Row], tuple[float, float] | None]
 
 
 def _published_tps(row: Row) -> float | None:
@@ -25,11 +26,11 @@ def _published_tps(row: Row) -> float | None:
 
 RPS = Rate(
     "RPS", "Requests a second", lambda row: row.goodput_per_s, lambda point: point.goodput_per_s,
-    lambda row: row.published,
+    lambda row: row.published, lambda row: row.goodput_interval,
 )  # fmt: skip
 TPS = Rate(
     "TPS", "Transactions a second", lambda row: row.throughput_per_s, lambda point: point.throughput_per_s,
-    _published_tps,
+    _published_tps, lambda row: row.throughput_interval,
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from loadstone import registry
 from loadstone.analyse.model import Part, ResultTable, Row
 from loadstone.judge.verdict import Level
+from loadstone.record.facts import DRIVER
 from loadstone.record.parts.part_kinds import SUBJECT
 from loadstone.report import format as fmt
 from loadstone.report.glossary import meaning
@@ -42,6 +43,12 @@ def error_share(row: Row) -> float | None:
     if failed is None or row.operations is None:
         return None
     return failed / max(row.operations, failed, 1)
+
+
+def _driver_cpu_ns(row: Row) -> float | None:
+    """CPU time of the generator an operation, in ns; None where either was not observed."""
+    share = row.cpu_share.get(DRIVER)
+    return 1e9 * share / row.throughput_per_s if share is not None and row.throughput_per_s else None
 
 
 def store_cores(row: Row) -> dict[str, float]:
@@ -109,16 +116,20 @@ def _declared(column: StudyColumn) -> Column:
     def average(row: Row) -> float | None:
         return observed.average(row, column.kind, column.metric)
 
+    def mean(row: Row) -> float | None:
+        return observed.mean(row, column.kind, column.metric)
+
     text = TEXT[column.format]
     both = column.aggregate == "average_and_maximum"
+    value = {"maximum": maximum, "mean": mean}.get(column.aggregate, average)
     return Column(
-        column.key, column.title, column.help, maximum if column.aggregate == "maximum" else average, text, column.drop,
+        column.key, column.title, column.help, value, text, column.drop,
         row_text=_average_and_maximum(column.kind, column.metric, text) if both else None,
     )  # fmt: skip
 
 
 def _quantile(name: str, header: str, explanation: str, drop: int) -> Column:
-    return Column(name, header, explanation, latency(name), fmt.duration, drop, quantile=name)
+    return Column(name, header, explanation, latency(name), fmt.duration, drop, quantile=name, own_load=True)
 
 
 _APP_CPU = StudyColumn(
@@ -175,9 +186,36 @@ _ALL = (
     _declared(_APP_CPU),
     *map(_declared, registry.STUDY_COLUMNS),
     Column(
+        "server_wakeups", "server wake-ups/s",
+        "How often a second the server's thread began to run. Fewer at a higher rate: it finds more at once.",
+        lambda r: None if r.at_once is None else r.at_once.server_wakeups_per_s, fmt.rate, drop=5, optional=True,
+    ),
+    Column(
+        "generator_cpu", "generator CPU", "CPU of the generator's threads together; 100 % is one core.",
+        lambda r: r.cpu_share.get(DRIVER), fmt.percent, drop=5, optional=True,
+    ),
+    Column(
+        "wakeups", "wake-ups/s", "How often a second the generator's waits ended, with replies or with what was due.",
+        lambda r: None if r.at_once is None else r.at_once.wakeups_per_s, fmt.rate, drop=6, optional=True,
+    ),
+    Column(
+        "replies_a_wakeup", "replies/wake-up",
+        "How many replies the generator took each time that it woke up. More of them share the cost of waking.",
+        lambda r: None if r.at_once is None else r.at_once.replies_a_wakeup, fmt.number, drop=6, optional=True,
+    ),
+    Column(
+        "requests_a_send", "requests/send", "How many requests the generator sent at once on a connection.",
+        lambda r: None if r.at_once is None else r.at_once.requests_a_send, fmt.number, drop=6, optional=True,
+    ),
+    Column(
         "pool_wait", "pool wait",
         "Mean time that a request queued for a free connection of the load; it is part of the response time.",
         lambda r: None if r.pool_wait_ns is None else r.pool_wait_ns.mean, fmt.duration, drop=4,
+    ),
+    Column(
+        "driver_cpu", "CPU a request",
+        "CPU time of the generator for each operation that ended: of the client library, where it makes the load.",
+        _driver_cpu_ns, fmt.duration, drop=3,
     ),
     Column(
         "held_back", "bottleneck", meaning("bottleneck"), lambda _: None, fmt.number, drop=2,
@@ -248,5 +286,5 @@ def _published(column: Column) -> Column:
     return Column(
         f"published_{column.key}", "published", f"The original study's {header}: context, not a target.", value,
         _PUBLISHED_TEXT.get(column.key, column.text), drop=column.drop + 1, row_text=with_store if is_store else None,
-        context=True, optional=True,
+        context=True, optional=True, own_load=column.own_load,
     )  # fmt: skip

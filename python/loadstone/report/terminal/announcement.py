@@ -42,7 +42,7 @@ def _lines(outline: Outline, experiment: Experiment, prospects: Mapping[str, Mes
         yield f"  {text(table.line)}"
         yield from wrapped(table.note, 4)
     yield from _left_out(outline.tables_left_out)
-    if experiment.comparisons:
+    if experiment.compared_names:
         yield from ("", text(message("plan_comparisons")))
         for comparison in outline.comparisons:
             yield from _comparison(comparison, prospects.get(comparison.name))

@@ -12,15 +12,17 @@ from rich.text import Text
 
 from loadstone.analyse.model import Analysis, Comparison, Row
 from loadstone.judge.verdict import DECIDED
+from loadstone.report import effect_lines, summary, verdicts
 from loadstone.report import format as fmt
-from loadstone.report import summary, verdicts
 from loadstone.report.answers import answer_verdict
-from loadstone.report.tables.column import Column, fitting
+from loadstone.report.tables.column import Column, fitting, headers
 from loadstone.report.tables.columns import MARKS, end_columns
+from loadstone.report.tables.fixed_rate_columns import is_at_rate
 from loadstone.report.tables.rates import TPS, rate_of_run
 from loadstone.report.tables.telling_rows import most_telling
 from loadstone.report.terminal.next_step import next_step
 from loadstone.report.terminal.terminal_families import VERDICT_STYLES
+from loadstone.report.terminal.terminal_saturation import saturations
 from loadstone.report.terminal.terminal_sections import crashes
 from loadstone.report.trust import different_rows, trust_text
 
@@ -30,7 +32,6 @@ VERDICT_LINES_MIN = 7
 """So many lines the verdicts may have where there is little room; rows of the table give way first."""
 _CRASH_LINES_MIN = 6
 _ROWS_MIN = 3
-_TABLE_HEAD = 2
 _LABEL_MAX = 44
 _TITLE_MIN = 24
 ROW_STYLES = {"valid": "green", "suspect": "yellow", "invalid": "red", "missing": "dim", "unknown": "dim"}
@@ -54,15 +55,27 @@ def ending(console: Console, analysis: Analysis, report: Path | None, folder: Pa
     most = min(room - 3, max(_CRASH_LINES_MIN, room - VERDICT_LINES_MIN))
     crashed = _fitting(list(crashes(analysis.crashes, width, short=True)), console, most)
     room -= sum(_height(console, part) for part in crashed)
-    judged = sorted(verdicts.all_comparisons(analysis), key=_says_little)
+    saturated = _fitting(list(saturations(analysis.saturations, short=True)), console, room)
+    room -= sum(_height(console, part) for part in saturated)
+    effects = _fitting(_effects(analysis), console, room - _table_lines_min(analysis))
+    room -= sum(_height(console, part) for part in effects)
+    # The pairs that effects rest on stand in the report.
+    pairs = (one for one in verdicts.all_comparisons(analysis) if one.name not in {e.name for e in analysis.effects})
+    judged = sorted(pairs, key=_says_little)
     compared = _verdicts(judged, width, max(3, min(room, VERDICT_LINES_MIN), room - _table_lines_min(analysis)))
     room -= len(compared)
-    return [*head, *compared, *crashed, *_figures(analysis, width, room), *foot]
+    return [*head, *saturated, *effects, *compared, *crashed, *_figures(analysis, width, room), *foot]
 
 
 def _table_lines_min(analysis: Analysis) -> int:
     """An empty line, the head, a few rows, and how many there are more."""
-    return 1 + _TABLE_HEAD + min(_ROWS_MIN, len(different_rows(analysis))) + 1
+    rows = different_rows(analysis)
+    return 1 + _head_lines(rows) + min(_ROWS_MIN, len(rows)) + 1
+
+
+def _head_lines(rows: Sequence[Row]) -> int:
+    """Lines of a table's head, and of the rule below it: columns at a fixed rate have two."""
+    return 3 if is_at_rate(rows) else 2
 
 
 def _fitting(parts: list[RenderableType], console: Console, lines_max: int) -> list[RenderableType]:
@@ -86,11 +99,9 @@ def _height(console: Console, part: RenderableType) -> int:
 
 def _head(analysis: Analysis) -> list[RenderableType]:
     """The question, and what the run answers in figures; the verdicts follow in lines of their own."""
-    parts: list[RenderableType] = [
-        Text(),
-        Text(fmt.plain(analysis.question), style="bold"),
-        Text(fmt.sentence(analysis.headline) or fmt.sentence(analysis.answer), style="bold cyan"),
-    ]
+    parts: list[RenderableType] = [Text(), Text(fmt.plain(analysis.question), style="bold")]
+    if analysis.tables or not analysis.saturations:  # else the saturation points say it, each in its line
+        parts.append(Text(fmt.sentence(analysis.headline) or fmt.sentence(analysis.answer), style="bold cyan"))
     scaled = summary.scaled(analysis)
     return [*parts, Text(scaled, style="yellow")] if scaled else parts
 
@@ -107,6 +118,16 @@ def _foot(analysis: Analysis, report: Path | None, folder: Path | None) -> list[
     if report is not None:
         parts.append(_Whole(f"Report: {fmt.plain(str(report))}"))
     return parts
+
+
+def _effects(analysis: Analysis) -> list[RenderableType]:
+    """A line an effect, the main ones first, after an empty one."""
+    lines: list[RenderableType] = [
+        Text.assemble((f"{line.mark} ", VERDICT_STYLES[term.verdict.kind]), line.said)
+        for answer in analysis.effects
+        for term, line in zip(answer.terms, effect_lines.lines(answer), strict=True)
+    ]
+    return [Text(), *lines] if lines else []
 
 
 def _says_little(comparison: Comparison) -> tuple[bool, bool]:
@@ -146,7 +167,7 @@ def verdict_line(comparison: Comparison, width: int) -> Text:
 def _figures(analysis: Analysis, width: int, room: int) -> list[RenderableType]:
     """One table of figures with their intervals and bounds, after an empty line."""
     rows = different_rows(analysis)
-    space = min(ROWS_MAX, room - _TABLE_HEAD - 1)
+    space = min(ROWS_MAX, room - _head_lines(rows) - 1)
     if space < min(2, len(rows)) or not any(row.goodput_per_s is not None for row in rows):
         return []
     shown = most_telling(analysis, space if len(rows) <= space else max(1, space - 1))
@@ -162,9 +183,10 @@ def _grid(rows: Sequence[Row], columns: Sequence[Column], width: int) -> Table:
     label = max(len("condition"), min(_LABEL_MAX, longest, width // 2))
     kept = fitting(columns, rows, width - label - len("✓ "), 2)
     grid = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
-    grid.add_column("  condition", no_wrap=True, overflow="ellipsis", width=len("✓ ") + label)
-    for column in kept:
-        grid.add_column(column.header, justify="right", no_wrap=True)
+    first, *others = headers("  condition", kept)
+    grid.add_column(first, no_wrap=True, overflow="ellipsis", width=len("✓ ") + label)
+    for header in others:
+        grid.add_column(header, justify="right", no_wrap=True)
     for row in rows:
         name = Text.assemble((f"{MARKS[row.verdict]} ", ROW_STYLES[row.verdict]), fmt.plain(row.label))
         grid.add_row(name, *(Text(column.cell(row), style="bold" if column.ranks else "") for column in kept))

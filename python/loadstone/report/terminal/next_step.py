@@ -32,7 +32,8 @@ def next_step(analysis: Analysis, folder: Path | None) -> NextStep | None:
     if analysis.needed_budget_s:
         why = _why(message("next_longer_budget"))
         return NextStep(why, _command(given, budget=_time(analysis.needed_budget_s)))
-    if analysis.complete and not any(row.goodput_per_s for row in different_rows(analysis)):
+    figures = analysis.saturations or any(row.goodput_per_s for row in different_rows(analysis))
+    if analysis.complete and not figures:
         return NextStep(_why(message("next_doctor")), "loadstone doctor")
     open_ones = [one for one in all_comparisons(analysis) if one.primary.kind == "undecided"]
     if folder is not None and not analysis.complete:
@@ -79,7 +80,7 @@ def _given(analysis: Analysis) -> list[str] | None:
     A secret in it was replaced when it was recorded: then it does not work as it stands.
     """
     arguments = options_given(analysis.environment.get("command"))
-    return None if not arguments or hides_secret(arguments) else ["loadstone", "run", *_kept(arguments)]
+    return None if not arguments or hides_secret(arguments) else ["loadstone", *_kept(arguments)]
 
 
 def _kept(arguments: Sequence[str]) -> Iterator[str]:

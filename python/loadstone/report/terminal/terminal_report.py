@@ -17,10 +17,13 @@ from loadstone.report import format as fmt
 from loadstone.report import summary
 from loadstone.report.answers import answer_verdict
 from loadstone.report.tables import observed
-from loadstone.report.tables.column import Column, fitting
+from loadstone.report.tables.column import Column, fitting, headers
 from loadstone.report.tables.columns import MARKS, columns_for
+from loadstone.report.tables.fixed_rate_columns import full_load_line
 from loadstone.report.terminal.ending import ROW_STYLES, print_ending
+from loadstone.report.terminal.terminal_effects import effects_on_terminal
 from loadstone.report.terminal.terminal_families import families
+from loadstone.report.terminal.terminal_saturation import saturations
 from loadstone.report.terminal.terminal_sections import crashes, lessons
 from loadstone.report.trust import trust_text
 
@@ -59,6 +62,8 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
         yield Text(scaled, style="yellow")
     badges = [fmt.plain(badge) for badge, _ in summary.badges(analysis)]
     yield Text("; ".join([trust_text(analysis), summary.trials(analysis), *badges]), style="dim")
+    yield from effects_on_terminal(analysis.effects)
+    yield from saturations(analysis.saturations)
     yield from families(analysis.families, width)
     for table in analysis.tables:
         yield Text()
@@ -67,7 +72,7 @@ def _parts(analysis: Analysis, report: Path | None, width: int) -> Iterator[Rend
         yield _table(table, shown, width)
         if left := len(table.rows) - len(shown):
             yield Text(f"… {left} more rows in the report", style="dim")
-        for line in summary.unmeasurable_lines(table):
+        for line in filter(None, (*summary.latency_lines(table), full_load_line(table.rows))):
             yield Text(line, style="dim")
     if observed.has_application(analysis):
         yield Text("vmstat's columns, and CPU, memory and connections of each part: in the report.", style="dim")
@@ -120,9 +125,10 @@ def _table(table: ResultTable, rows: list[Row], width: int) -> Table:
         gap, columns = 1, fitting(every, table.rows, room, 1)
     grid = Table(box=SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), pad_edge=False, show_edge=False, header_style="dim")
     labels = _distinct([fmt.plain(row.label) for row in rows], label)
-    grid.add_column("  condition", no_wrap=True, overflow="ellipsis", width=len("✓ ") + label)
-    for column in columns:
-        grid.add_column(column.header, justify="right", no_wrap=True)
+    first, *others = headers("  condition", columns)
+    grid.add_column(first, no_wrap=True, overflow="ellipsis", width=len("✓ ") + label)
+    for header in others:
+        grid.add_column(header, justify="right", no_wrap=True)
     for row, shown_label, following in zip(rows, labels, [*rows[1:], None], strict=True):
         cells = [Text(column.cell(row), style=_style(row, column)) for column in columns]
         label_style = "dim" if row.verdict == "missing" else ""
@@ -149,7 +155,7 @@ def _parts_groups(table: ResultTable, row: Row, following: Row) -> bool:
 def _style(row: Row, column: Column) -> str:
     if column.context:
         return "dim"
-    if row.verdict == "invalid":
+    if column.is_struck(row):
         return "red strike"
     return "bold" if column.ranks and row.verdict == "valid" else ""
 

@@ -10,6 +10,7 @@ from loadstone.report.text.english.bottleneck import BOTTLENECK
 from loadstone.report.text.english.checks import CHECK_QUESTIONS, CHECKS
 from loadstone.report.text.english.comparisons import COMPARISONS
 from loadstone.report.text.english.crashes import CRASHES
+from loadstone.report.text.english.effects import EFFECTS
 from loadstone.report.text.english.figures import FIGURES
 from loadstone.report.text.english.glossary import GLOSSARY, TERMS
 from loadstone.report.text.english.headline import HEADLINE
@@ -22,6 +23,7 @@ from loadstone.report.text.english.quantiles import QUANTILES
 from loadstone.report.text.english.rows import ROWS
 from loadstone.report.text.english.run_differences import RUN_DIFFERENCES
 from loadstone.report.text.english.saturation import SATURATION
+from loadstone.report.text.english.saturation_report import SATURATION_REPORT
 from loadstone.report.text.english.trust import TRUST
 from loadstone.report.text.english.verdicts import VERDICTS
 from loadstone.report.text.plain_text import SentenceFormatter
@@ -37,6 +39,7 @@ ENGLISH: Mapping[str, Sentence] = {
     **CHECK_QUESTIONS,
     **COMPARISONS,
     **CRASHES,
+    **EFFECTS,
     **FIGURES,
     **GLOSSARY,
     **HEADLINE,
@@ -49,6 +52,7 @@ ENGLISH: Mapping[str, Sentence] = {
     **ROWS,
     **RUN_DIFFERENCES,
     **SATURATION,
+    **SATURATION_REPORT,
     **TRUST,
     **VERDICTS,
 }

@@ -9,7 +9,12 @@ PROGRAMS = "other programs"
 HELPERS = "loadstone"
 """What loadstone started beside servers and subjects."""
 
-KINDS = (PartKind("host"), PartKind("driver", threads="many"), PartKind("subject", shows_machine=True))
+KINDS = (
+    PartKind("host"),
+    PartKind("driver", threads="many"),
+    PartKind("subject", shows_machine=True),
+    PartKind("link", threads="many"),
+)
 MACHINE = Table("The machine (vmstat's columns; memory in MiB, disk and swap in KiB/s)", ("host",))
 EACH_PART = Table("Each part", ("subject", STORES, "driver"))
 
@@ -180,6 +185,11 @@ OF_PROCESS = (
         "thousands",
         Series("process_sockets", "Open sockets of the process"),
         Column(EACH_PART, 5, "sockets", "Open sockets, connections among them."),
+    ),
+    _of_process(
+        "workers", "gauge", "processes", "worker processes that do its work, each in its main thread; the "
+        "part's main thread is that of the busiest",
+        Series("process_workers", "Worker processes of the part"), None,
     ),
 )  # fmt: skip
 

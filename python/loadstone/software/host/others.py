@@ -42,11 +42,25 @@ class OthersMonitor:
 
     METRICS = by_name(OF_OTHERS)
 
-    def __init__(self, cpus: Sequence[int], pids: Collection[int], parked: Mapping[str, Collection[int]]) -> None:
-        """`pids`: the condition's own processes; `parked`: those of other conditions, by the names of their parts."""
+    def __init__(
+        self,
+        cpus: Sequence[int],
+        pids: Collection[int],
+        parked: Mapping[str, Collection[int]],
+        driving: Collection[int] = frozenset(),
+    ) -> None:
+        """See the arguments.
+
+        Args:
+            cpus: those that are watched.
+            pids: the condition's own processes, and those that have their turns apart from it.
+            parked: those of other conditions, by the names of their parts.
+            driving: those that make the load at any time, with all below them.
+        """
         self._cpus = tuple(dict.fromkeys(cpus))
         self._names = (*parked, HELPERS, PROGRAMS)
         self._owners = _owners(pids, parked)
+        self._driving = driving
         self._uncounted: set[int] = set()
         self._known: dict[int, _Known] = {}
         self._taken = _Taken()
@@ -59,7 +73,7 @@ class OthersMonitor:
         """One for the host; none where it could not distinguish a part of the condition from other programs."""
         if not watch.cpus or not watch.complete or not process_table.pids():
             return []
-        return [cls(watch.cpus, set(watch.pids.values()), watch.parked)]
+        return [cls(watch.cpus, {*watch.pids.values(), *watch.in_turn}, watch.parked, watch.driving)]
 
     def sample(self, unix_s: float) -> Iterator[Sample]:
         """Shares since they were last reported."""
@@ -106,6 +120,8 @@ class OthersMonitor:
         if one.kernel:
             return _OWN
         while pid not in self._owners:
+            if pid in self._driving:
+                return _OWN
             if pid in self._uncounted or pid in self._known:
                 return _OWN if pid in self._uncounted else self._known[pid].owner
             above = process_table.process(pid)

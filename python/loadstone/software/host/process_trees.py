@@ -2,7 +2,8 @@
 
 import contextlib
 import os
-from collections.abc import Collection, Iterator
+import time
+from collections.abc import Collection, Iterator, Sequence
 
 import psutil
 
@@ -10,6 +11,7 @@ from loadstone.machine import process_table
 from loadstone.observe.counter_rates import Rates
 from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
+from loadstone.software.host import tasks
 from loadstone.software.host.metrics import OF_PROCESS
 from loadstone.software.host.processes import PROC, RATES, cpu_seconds
 from loadstone.software.metric import by_name
@@ -24,18 +26,24 @@ class ProcessTreeMonitor:
 
     METRICS = by_name(OF_PROCESS)
 
-    def __init__(self, part: str, pid: int) -> None:
+    def __init__(self, part: str, pid: int, workers: Sequence[int] = ()) -> None:
+        """`workers`: those below it that each work in their main thread; the busiest one stands for the part's."""
         self._part = part
+        self._workers = workers
+        self._waited_s = 0.0
         self._root: psutil.Process | None = None
         with contextlib.suppress(psutil.Error):
             self._root = psutil.Process(pid)
         self._cpu_s = 0.0
         self._rates = Rates(self._counters(self._members()))
+        self._thread_rates = Rates(self._threads())
+        self._sampled_s = time.monotonic()
 
     @classmethod
     def watching(cls, watch: Watch) -> list[Monitor]:
         """One for each part that works in many processes."""
-        return [cls(part, pid) for part, pid in watch.pids.items() if part in watch.trees]
+        trees = ((part, pid) for part, pid in watch.pids.items() if part in watch.trees)
+        return [cls(part, pid, watch.workers.get(part, ())) for part, pid in trees]
 
     def sample(self, unix_s: float) -> Iterator[Sample]:
         """Gauges now, and the share since they were last reported."""
@@ -44,9 +52,32 @@ class ProcessTreeMonitor:
         reported = {"alive": float(bool(counters))}
         if counters:
             rates = {RATES[name]: rate for name, rate in self._rates.of(counters).items()}
-            reported |= counters | rates | _gauges(members)
+            reported |= counters | rates | _gauges(members) | self._busiest()
         for name, value in reported.items():
             yield Sample(unix_s, self._part, name, value)
+
+    def _busiest(self) -> dict[str, float]:
+        """The main thread of the worker that is limited most by its own; nothing where there are no workers."""
+        if not self._workers:
+            return {}
+        rates, now_s = self._thread_rates.of(self._threads()), time.monotonic()
+        shares = [(rates[f"{pid} ran"], rates[f"{pid} waited"]) for pid in self._workers if f"{pid} ran" in rates]
+        found: dict[str, float] = {"workers": float(len(self._workers))}
+        if shares:
+            ran, waited = max(shares, key=sum)
+            self._waited_s += waited * (now_s - self._sampled_s)
+            self._sampled_s = now_s
+            found |= {"main_thread_share": ran, "main_thread_wait_share": waited}
+        return found | {"main_thread_wait_s": self._waited_s}
+
+    def _threads(self) -> dict[str, float]:
+        """What the main thread of each worker ran and waited for a CPU so far, in seconds."""
+        found: dict[str, float] = {}
+        for pid in self._workers:
+            main = tasks.main_thread(pid)
+            if main is not None:
+                found |= {f"{pid} ran": main.ran_s, f"{pid} waited": main.waited_s}
+        return found
 
     def _members(self) -> set[int]:
         """None of them once the first one ended: others may have its children by now."""

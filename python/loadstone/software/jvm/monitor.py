@@ -1,13 +1,9 @@
 """A JVM as Micrometer tells of it at Spring Boot's `/actuator/prometheus`."""
 
-import math
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
-
-from prometheus_client.parser import text_string_to_metric_families
-from prometheus_client.samples import Sample as PrometheusSample
 
 from loadstone.bounds.http_exchange import NotHttp, exchange
 from loadstone.bounds.replies import read_as
@@ -17,6 +13,7 @@ from loadstone.observe.sample import Monitor, Sample
 from loadstone.observe.watch import Watch
 from loadstone.software.jvm import metrics
 from loadstone.software.metric import by_name
+from loadstone.software.prometheus_text import samples, values
 
 WAIT_S = 0.2
 """How long a sample waits for the answer. One that comes later belongs to the next sample."""
@@ -45,6 +42,8 @@ GAUGES: dict[str, tuple[str, Mapping[str, str]]] = {
 """Our metric -> Micrometer's name and labels; the sum of all that have them."""
 LONGEST_PAUSE = "jvm_gc_pause_seconds_max"
 GC_RATES = {"gc_pause_count": "gc_pauses_per_s", "gc_pause_s": "gc_pause_share"}
+BY_THE_CLOCK = {*GC_RATES, *GC_RATES.values(), "gc_pause_max_s"}
+"""Not reported of a JVM that stands still at times: that time would be in them."""
 _NEEDED = (LONGEST_PAUSE, *{name for name, _ in GAUGES.values()})
 
 
@@ -75,8 +74,10 @@ class JvmMonitor:
 
     METRICS = by_name(metrics.METRICS)
 
-    def __init__(self, part: str, url: str, round_of: Round | None = None) -> None:
+    def __init__(self, part: str, url: str, round_of: Round | None = None, *, in_turns: bool = False) -> None:
+        """`in_turns`: whether it stands still while others have their turns."""
         self._part = part
+        self._left_out = BY_THE_CLOCK if in_turns else set[str]()
         self._round = round_of or Round()
         self._round.members.append(self)
         self._url = url
@@ -89,7 +90,8 @@ class JvmMonitor:
     def watching(cls, watch: Watch) -> list[Monitor]:
         """One for each JVM."""
         together = Round()
-        return [cls(part, url, together) for part, url in watch.jvm.items()]
+        in_turns = bool(watch.in_turn)
+        return [cls(part, page.url, together, in_turns=in_turns) for part, page in watch.pages_of("jvm").items()]
 
     def ask(self) -> None:
         """Ask, unless the last question still waits for its answer."""
@@ -111,8 +113,8 @@ class JvmMonitor:
         if reported:
             rates = self._rates.of({name: reported[name] for name in GC_RATES if name in reported})
             reported |= {GC_RATES[name]: rate for name, rate in rates.items()}
-        for name, value in reported.items():
-            yield Sample(unix_s, self._part, name, value)
+        for name in reported.keys() - self._left_out:
+            yield Sample(unix_s, self._part, name, reported[name])
 
     def _ask(self) -> None:
         try:
@@ -131,26 +133,13 @@ def figures(text: str) -> dict[str, float]:
     Raises:
         ValueError: it is not that format.
     """
-    # Parsing all that Spring tells takes ten times as long as what is needed of it.
-    lines = (line for line in text.splitlines() if line.startswith(_NEEDED))
-    try:
-        observed = [figure for family in text_string_to_metric_families("\n".join(lines)) for figure in family.samples]
-    except IndexError as error:  # of the parser, where a line breaks off
-        raise ValueError(f"not Prometheus's text format: {error}") from None
+    observed = samples(text, _NEEDED)
     found: dict[str, float] = {}
     for name, (theirs, labels) in GAUGES.items():
-        values = _values(observed, theirs, labels)
-        if values:
-            found[name] = sum(values)
+        these = list(values(observed, theirs, labels))
+        if these:
+            found[name] = sum(these)
     if "heap_used_bytes" in found:  # pauses are reported from the first one on
         found = {"gc_pause_count": 0.0, "gc_pause_s": 0.0} | found
-        found["gc_pause_max_s"] = max(_values(observed, LONGEST_PAUSE, {}), default=0.0)
+        found["gc_pause_max_s"] = max(values(observed, LONGEST_PAUSE, {}), default=0.0)
     return found
-
-
-def _values(observed: Iterable[PrometheusSample], name: str, labels: Mapping[str, str]) -> list[float]:
-    return [
-        figure.value
-        for figure in observed
-        if figure.name == name and labels.items() <= figure.labels.items() and math.isfinite(figure.value)
-    ]

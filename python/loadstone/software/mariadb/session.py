@@ -12,6 +12,7 @@ from pymysql.constants import CR, ER
 from loadstone.bounds.replies import typed
 from loadstone.deploy.ledger import Made
 from loadstone.deploy.settings_in_force import Spelling
+from loadstone.deploy.transport import certificate_problem
 from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.software.mariadb.client import MariaDbClient, Untrusted
@@ -183,11 +184,7 @@ class MariaDbSession(SqlSession):
         if isinstance(error, Untrusted):
             return UserError(f"{where}: {text}")
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return UserError(
-                f"{where}: its certificate is not accepted ({cause.verify_message.rstrip('.')}); "
-                "name the CA that signed it with ?ca_file=FILE, the name that it is made for with ?server_name=NAME, "
-                "or give up verification with ?verify=no"
-            )
+            return UserError(f"{where}: {certificate_problem(cause, '?verify=no')}")
         if code == CR.CR_SSL_CONNECTION_ERROR:
             return UserError(
                 f"{where}: {text}; turn TLS on there, or add ?ssl=no to its URL: then anyone on the network path can "

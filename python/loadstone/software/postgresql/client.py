@@ -20,7 +20,7 @@ from typing import Any
 from pg8000.core import CoreConnection
 from pg8000.exceptions import Error, InterfaceError
 
-from loadstone.deploy.transport import tls_context
+from loadstone.deploy.transport import certificate_problem, tls_context
 from loadstone.plan.drive_plan import Endpoint
 
 MAINTENANCE = "postgres"
@@ -246,11 +246,7 @@ def _encrypted(endpoint: Endpoint, timeout_s: float) -> socket.socket:
         return context.wrap_socket(sock, server_hostname=tls.server_name or endpoint.host)
     except ssl.SSLCertVerificationError as error:
         sock.close()
-        raise Untrusted(
-            f"its certificate is not accepted ({error.verify_message.rstrip('.')}); name the CA that signed it with "
-            "?ca_file=FILE, the name that it is made for with ?server_name=NAME, or give up verification with "
-            "?sslmode=require"
-        ) from None
+        raise Untrusted(certificate_problem(error, "?sslmode=require")) from None
     except BaseException:
         sock.close()
         raise

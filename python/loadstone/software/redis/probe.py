@@ -7,7 +7,7 @@ import contextlib
 import socket
 import ssl
 
-from loadstone.deploy.transport import error_text, tls_context
+from loadstone.deploy.transport import certificate_problem, error_text, tls_context
 from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Endpoint, Tls
 
@@ -88,10 +88,7 @@ def _encrypted(connection: socket.socket, context: ssl.SSLContext, endpoint: End
     try:
         return context.wrap_socket(connection, server_hostname=name)
     except ssl.SSLCertVerificationError as error:
-        raise UserError(
-            f"{where}: its certificate is not accepted ({error.verify_message.rstrip('.')}); "
-            "name the CA that signed it with ?ca_file=FILE, or give up verification with ?verify=no"
-        ) from None
+        raise UserError(f"{where}: {certificate_problem(error, '?verify=no')}") from None
     except TimeoutError:
         raise UserError(f"{where}: {_silent(endpoint)}") from None
     except OSError as error:

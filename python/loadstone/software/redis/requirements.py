@@ -34,6 +34,7 @@ READ_BACK = (
 )
 """Settings that change what a measurement means: read back from every server that tells them."""
 PROCESS_ID_END = 2**31
+NODE_OF_A_CLUSTER = "it is a node of a cluster; to load all of it add --cluster, or ?cluster=yes to the URL"
 JSON_REMEDY = (
     "run Redis 8 or Redis Stack, or start it with --loadmodule /path/to/rejson.so, "
     "or use the embedded server (kind: embedded)"
@@ -65,7 +66,7 @@ def ask(control: RedisSession, modules: Collection[str] = ()) -> ServerFacts:
     except BadReply as bad:
         raise UserError(str(bad)) from None
     except ServerGone as gone:
-        raise UserError(_explain(control, gone)) from None
+        raise UserError(explain(control, gone)) from None
 
 
 def _require_writable(control: RedisSession) -> None:
@@ -88,7 +89,7 @@ def _said(gone: ServerGone) -> str:
     return shortened(error_text(gone.__cause__ or gone).split(", with args")[0], 200)
 
 
-def _explain(control: RedisSession, gone: ServerGone) -> str:
+def explain(control: RedisSession, gone: ServerGone) -> str:
     """One line for a person: where, what the server said, what helps."""
     endpoint, said = control.endpoint, _said(gone)
     code = said.split(" ")[0]
@@ -114,7 +115,7 @@ def _explain(control: RedisSession, gone: ServerGone) -> str:
     elif code == "MISCONF":
         text = f"it refuses writes after a failed snapshot ({said[:120]}); see its log, or free its disk"
     elif code in ("MOVED", "ASK", "CLUSTERDOWN", "CROSSSLOT"):
-        text = f"it is a node of a cluster ({said}); give the address of a server that is not in a cluster"
+        text = f"{NODE_OF_A_CLUSTER} ({said})"
     elif code == "MASTERDOWN" or "noreplicas" in low:
         text = f"its replication is broken ({said}); repair it, or give another server"
     elif "unknown command" in low and "'set'" in low:
@@ -161,7 +162,7 @@ def _facts(control: RedisSession) -> ServerFacts:
     return ServerFacts(
         software=software,
         version=version,
-        mode=str(info.get("redis_mode", "unknown")),
+        mode=str(info.get("redis_mode") or info.get("server_mode", "unknown")),
         role=str(info.get("role", "unknown")),
         modules={str(module["name"]): _dotted(module["ver"]) for module in modules},
         process_id=_process_id(info),
@@ -180,10 +181,16 @@ def _process_id(info: Mapping[str, Any]) -> int | None:
 
 
 def _software(info: Mapping[str, Any]) -> tuple[str, str]:
-    for name in ("valkey", "dragonfly", "keydb"):
+    """What it is, and its own version: relatives report as `redis_version` that of the Redis they are compatible with.
+
+    KeyDB has no version of its own in INFO; its program's name or the depth of its snapshots tell.
+    """
+    for name in ("valkey", "dragonfly"):
         if f"{name}_version" in info:
-            return name, str(info[f"{name}_version"])
-    return str(info.get("server_name", "redis")), str(info.get("redis_version", "unknown"))
+            return name, str(info[f"{name}_version"]).removeprefix("df-").removeprefix("v")
+    is_keydb = "mvcc_depth" in info or str(info.get("executable", "")).endswith("keydb-server")
+    name = "keydb" if is_keydb else str(info.get("server_name", "redis"))
+    return name, str(info.get("redis_version", "unknown"))
 
 
 def _dotted(version: object) -> str:

@@ -34,10 +34,15 @@ class RedisSession:
     """
 
     def __init__(self, endpoint: Endpoint, timeout_s: float = 5.0) -> None:
-        self.endpoint = endpoint
+        self._timeout_s = timeout_s
         self._lock = threading.Lock()
         self._last = LastReply()
-        options = connection_options(endpoint, timeout_s, lambda: tls_context(endpoint.tls or Tls()))
+        self.connect_to(endpoint)
+
+    def connect_to(self, endpoint: Endpoint) -> None:
+        """The next command goes there, over a new connection."""
+        self.endpoint = endpoint
+        options = connection_options(endpoint, self._timeout_s, lambda: tls_context(endpoint.tls or Tls()))
         pool = redis.ConnectionPool(max_connections=1, last_reply=self._last, **options)
         self.client = redis.Redis(connection_pool=pool)
 
@@ -70,11 +75,22 @@ class RedisSession:
 
     def pipelined(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """The replies to several commands that are sent all at once; the first error as `ServerGone`."""
+        return self.without_errors(commands, self.each_reply(commands))
+
+    def without_errors(self, commands: Sequence[Sequence[Any]], replies: list[Any]) -> list[Any]:
+        """The replies, if there is no error among them; the first one as `ServerGone`."""
+        for command, reply in zip(commands, replies, strict=True):
+            if isinstance(reply, Exception):
+                raise self._failed(reply, str(command[0]), "") from reply
+        return replies
+
+    def each_reply(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """As `pipelined`, with the server's errors in the place of replies."""
         try:
             with self._lock, self.client.pipeline(transaction=False) as pipeline:
                 for command in commands:
                     pipeline.execute_command(*command)  # type: ignore[no-untyped-call]
-                return list(pipeline.execute())
+                return list(pipeline.execute(raise_on_error=False))
         except (redis.RedisError, OSError, *MISREAD) as error:
             raise self._failed(error, str(commands[0][0]), "") from error
 
@@ -97,6 +113,10 @@ class RedisSession:
         if found in (0, len(keys)):
             return [found > 0] * len(keys)
         return [bool(reply) for reply in self.pipelined([("EXISTS", key) for key in keys])]
+
+    def by_way_of(self, endpoint: Endpoint) -> Self:
+        """See `deploy.control.Questions`."""
+        return type(self)(endpoint, self._timeout_s)
 
     def ping(self) -> None:
         """Returns if the server answers."""

@@ -3,50 +3,57 @@
 What a workload may send to it is decided in `confine`, before it is sent.
 """
 
-import ipaddress
-import socket
 from collections.abc import Mapping
 from typing import Annotated, Literal
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-import psutil
 from pydantic import ConfigDict, Field, ValidationError
 
 from loadstone.deploy.provider import DeployContext, ServerFacts, ServerSettings
 from loadstone.deploy.transport import remark_on_exposure
-from loadstone.deploy.urls import TLS_OPTIONS, options_of, password_of, tls_of, valid_by
-from loadstone.deploy.users_parts import answering_again
+from loadstone.deploy.urls import TLS_OPTIONS, TRUTH, options_of, password_of, tls_of, truth_of, valid_by
+from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.secrecy.text import hide_url
+from loadstone.software.redis.cluster.cluster_control import CLUSTER
+from loadstone.software.redis.cluster.users_cluster import UsersCluster
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.declared import REDIS
-from loadstone.software.redis.requirements import READ_BACK, inspect_server
+from loadstone.software.redis.requirements import NODE_OF_A_CLUSTER, READ_BACK, inspect_server
+from loadstone.software.redis.sentinel.sentinel_url import Watched, is_sentinel_url, parse_sentinel_url
+from loadstone.software.redis.sentinel.users_primary import UsersPrimary
+from loadstone.software.redis.users_process import local_pid
 
-OPTIONS = ("password_env", "db", *TLS_OPTIONS)
-PING_TIMEOUT_S = 2.0
+OPTIONS = ("password_env", "db", CLUSTER, *TLS_OPTIONS)
+TLS_SCHEMES = ("rediss", "valkeys")
 _DIGITS_MAX = 9
 
 
 def parse_url(url: str) -> Endpoint:
     """`redis://user:password@host:port/db?option=value` as an endpoint; also rediss://, unix:///path.
 
-    Options: `password_env` (a variable that holds the password), `db`, and for rediss
-    `ca_file`, `verify`, `server_name`, `cert_file`, `key_file`.
+    valkey:// and valkeys:// are the same as redis:// and rediss://.
+
+    Options: `password_env` (a variable that holds the password), `db`, `cluster` (load the whole cluster that the
+    server is a node of), and for rediss `ca_file`, `verify`, `server_name`, `cert_file`, `key_file`.
 
     Raises:
         UserError: it is no such URL; the message never holds the password.
     """
     shown = hide_url(url)
+    if is_sentinel_url(url):
+        raise UserError(f"url '{shown}': it names Sentinels, and an address of the server itself is needed here")
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError as error:
         raise UserError(f"url '{shown}': {error}; write redis://HOST:PORT") from None
     if parts.scheme not in REDIS.schemes:
-        raise UserError(f"url '{shown}': begins with none of redis://, rediss://, unix://")
+        known = ", ".join(f"{scheme}://" for scheme in REDIS.schemes)
+        raise UserError(f"url '{shown}': begins with none of {known}")
     options = options_of(parts, OPTIONS, shown)
-    for name in (name for name in TLS_OPTIONS if name in options and parts.scheme != "rediss"):
+    for name in (name for name in TLS_OPTIONS if name in options and parts.scheme not in TLS_SCHEMES):
         raise UserError(f"url '{shown}': '{name}' is for TLS only; write rediss://")
     try:
         login = {
@@ -54,26 +61,40 @@ def parse_url(url: str) -> Endpoint:
             "password": password_of(parts, options, shown),
             "database": _database(parts, options, shown),
         }
+        _require_cluster(options, parts, login["database"], shown)
         if parts.scheme == "unix":
             if not parts.path:
                 raise UserError(f"url '{shown}': names no socket; write unix:///path/to/redis.sock")
             return Endpoint(unix_path=unquote(parts.path), **login)
-        tls = tls_of(options, shown) if parts.scheme == "rediss" else None
+        tls = tls_of(options, shown) if parts.scheme in TLS_SCHEMES else None
         return Endpoint(host=host or "127.0.0.1", port=6379 if port is None else port, tls=tls, **login)
     except ValidationError as error:
         raise UserError(f"url '{shown}': {error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}") from None
 
 
+def _parse_any(url: str) -> Endpoint | Watched:
+    return parse_sentinel_url(url) if is_sentinel_url(url) else parse_url(url)
+
+
+def names_cluster(url: str) -> bool:
+    """Whether a URL that `parse_url` takes stands for a whole cluster."""
+    return TRUTH.get(dict(parse_qsl(urlsplit(url).query)).get(CLUSTER, ""), False)
+
+
 class UrlSettings(ServerSettings):
-    """`url` as `parse_url` takes it."""
+    """`url` as `parse_url` takes it, or `parse_sentinel_url`."""
 
     model_config = ConfigDict(hide_input_in_errors=True)
 
     kind: Literal["url"] = "url"
-    url: Annotated[str, valid_by(parse_url), Field(repr=False)]
+    url: Annotated[str, valid_by(_parse_any), Field(repr=False)]
 
-    def server(self, name: str) -> "UrlServer":
+    def server(self, name: str) -> "UrlServer | UsersCluster | UsersPrimary":
         """The server, not queried yet."""
+        if is_sentinel_url(self.url):
+            return UsersPrimary(name, parse_sentinel_url(self.url), self.modules)
+        if names_cluster(self.url):
+            return UsersCluster(name, parse_url(self.url), self.modules)
         return UrlServer(name, self)
 
 
@@ -100,10 +121,7 @@ class UrlServer:
         remark_on_exposure(context, self.name, self._endpoint)
         self.facts = inspect_server(self._endpoint, self._settings.modules)
         if self.facts.mode == "cluster":
-            raise UserError(
-                f"server {self.name} ({self._endpoint.label}): it is a node of a cluster, which is not loaded by URL; "
-                "give a single server, or let loadstone start a cluster (kind: cluster)"
-            )
+            raise UserError(f"server {self.name} ({self._endpoint.label}): {NODE_OF_A_CLUSTER}")
         try:
             with self.control() as control:
                 self.settings_read_back = control.config_get(READ_BACK)
@@ -134,46 +152,14 @@ class UrlServer:
         """Nothing: the server is the user's."""
 
 
-def local_pid(endpoint: Endpoint, reported: int | None) -> int | None:
-    """The process that serves `endpoint`, if it is one of this machine and can be observed; else None.
-
-    `reported` is the id that the server itself gives: a forwarder or a container that listens in its
-    place has another.
-    """
-    if reported is None or not psutil.pid_exists(reported) or not _is_here(endpoint):
-        return None
-    try:
-        listeners = _listeners(endpoint)
-    except (psutil.Error, OSError):
-        listeners = set()
-    listeners.discard(None)
-    if listeners:
-        return reported if reported in listeners else None
-    try:  # no right to see whose socket it is; servers write their address into their title
-        title = " ".join(psutil.Process(reported).cmdline())
-    except psutil.Error:
-        return None
-    return reported if (endpoint.unix_path or f":{endpoint.port}") in title else None
-
-
-def _listeners(endpoint: Endpoint) -> set[int | None]:
-    if endpoint.unix_path is not None:
-        return {c.pid for c in psutil.net_connections("unix") if str(c.laddr) == endpoint.unix_path}
-    listening = (c for c in psutil.net_connections("tcp") if c.status == psutil.CONN_LISTEN)
-    return {c.pid for c in listening if c.laddr and c.laddr.port == endpoint.port}
-
-
-def _is_here(endpoint: Endpoint) -> bool:
-    if endpoint.unix_path is not None:
-        return True
-    mine = {address.address.split("%")[0] for addresses in psutil.net_if_addrs().values() for address in addresses}
-    try:
-        theirs = {
-            str(found[4][0]) for found in socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
-        }
-    except OSError:
-        return False
-    return any(address in mine or ipaddress.ip_address(address).is_loopback for address in theirs)
+def _require_cluster(options: Mapping[str, str], parts: SplitResult, database: object, shown: str) -> None:
+    """What stands beside `cluster` is possible. Raises UserError."""
+    if CLUSTER not in options or not truth_of(CLUSTER, options[CLUSTER], shown):
+        return
+    if parts.scheme == "unix":
+        raise UserError(f"url '{shown}': a cluster's nodes are reached by TCP; write redis://HOST:PORT of one of them")
+    if database:
+        raise UserError(f"url '{shown}': a cluster has database 0 alone; leave the {database} out")
 
 
 def _database(parts: SplitResult, options: Mapping[str, str], shown: str) -> int:

@@ -125,6 +125,10 @@ class SqlSession(ABC):
     def _odd_answer(self, statement: str) -> ServerGone:
         return ServerGone(f"server {self.endpoint.label}: it answers '{statement}' as no {self.declared.title} does")
 
+    def by_way_of(self, endpoint: Endpoint) -> Self:
+        """See `deploy.control.Questions`."""
+        return type(self)(endpoint, self.database, self._timeout_s)
+
     def ping(self) -> None:
         """Returns if the server answers."""
         self.query("SELECT 1")

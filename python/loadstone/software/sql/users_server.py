@@ -9,7 +9,7 @@ from loadstone.deploy.ledger import Made, Place
 from loadstone.deploy.provider import DeployContext, ServerFacts
 from loadstone.deploy.transport import remark_on_exposure
 from loadstone.deploy.urls import options_of, password_of
-from loadstone.deploy.users_parts import answering_again, listening_pid
+from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again, listening_pid
 from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.plan.drive_plan import Endpoint, Tls
 from loadstone.secrecy.text import hide_url
@@ -17,7 +17,6 @@ from loadstone.software.sql.control import SqlControl
 from loadstone.software.sql.marks import create_marked, owner_of, remove_database
 from loadstone.software.sql.session import DATABASE
 
-PING_TIMEOUT_S = 2.0
 LOOPBACK = "127.0.0.1"
 
 

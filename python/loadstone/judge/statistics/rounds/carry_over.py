@@ -24,7 +24,8 @@ WINDOW = 9
 """Slices of the running median: the rate of a machine holds for about so long, and one follower hardly moves it."""
 REDRAWN = 2000
 REDRAWN_BEYOND = 10
-"""At a small level more orders are drawn, so that about so many lie beyond it."""
+"""At a small level more orders are drawn, so that about so many lie beyond it; not where the first `REDRAWN` show that
+the p-value is so many times the level."""
 DRAWN_AT_ONCE = 500
 """Orders held in memory together."""
 FOLLOWERS_MIN = 5
@@ -43,7 +44,13 @@ class CarryOver(NamedTuple):
 
     p_value: float
     shifts: tuple[float | None, ...]
-    warn: bool
+    alpha: float
+    """The level of this check."""
+
+    @property
+    def warn(self) -> bool:
+        """Whether it is more than chance."""
+        return self.p_value < self.alpha
 
     @property
     def largest(self) -> float:
@@ -68,25 +75,24 @@ def carry_over(
     """
     labels = [np.asarray(block, dtype=np.int8) for block in conditions]
     count = 1 + max((int(block.max()) for block in labels if len(block)), default=_NONE)
-    _must_be_rounds(labels, [len(block) for block in figures], count)
-    before = np.concatenate([_before(block) for block in labels]) if labels else np.zeros(0, np.int8)
+    must_be_rounds(labels, [len(block) for block in figures], count)
+    before = np.concatenate([follows(block) for block in labels]) if labels else np.zeros(0, np.int8)
     actual = np.concatenate(labels) if labels else before
-    sides = [_sides(actual, before, condition) for condition in range(count)]
+    sides = [sides_of(actual, before, condition) for condition in range(count)]
     known = [bool(min(own.sum(), other.sum()) >= FOLLOWERS_MIN) for own, other in sides]
     if not any(known):
         return None
-    residuals = _residuals(labels, figures, count, drifting)
+    residuals = residuals_of(labels, figures, count, drifting)
     alpha = CARRY_ALPHA / checks
-    draws = max(REDRAWN, int(REDRAWN_BEYOND / alpha))
-    p_value = _p_value(labels, actual, before, grades(residuals), np.flatnonzero(known), draws, seed)
+    p_value = _p_value(labels, actual, before, grades(residuals), np.flatnonzero(known), alpha, seed)
     shifts = tuple(
         float(np.median(residuals[other]) - np.median(residuals[own])) if enough else None
         for (own, other), enough in zip(sides, known, strict=True)
     )
-    return CarryOver(p_value, shifts, p_value < alpha)
+    return CarryOver(p_value, shifts, alpha)
 
 
-def _must_be_rounds(labels: Sequence[Labels], lengths: Sequence[int], count: int) -> None:
+def must_be_rounds(labels: Sequence[Labels], lengths: Sequence[int], count: int) -> None:
     if [len(block) for block in labels] != list(lengths):
         raise ValueError("conditions and figures differ in their number of slices: give one figure a slice")
     for number, block in enumerate(labels):
@@ -95,21 +101,21 @@ def _must_be_rounds(labels: Sequence[Labels], lengths: Sequence[int], count: int
             raise ValueError(f"block {number}: each of the {count} conditions once a round, and whole rounds only")
 
 
-def _before(labels: Labels) -> Labels:
+def follows(labels: Labels) -> Labels:
     """The condition of the slice before each (last axis); none before the first."""
     moved = np.full_like(labels, _NONE)
     moved[..., 1:] = labels[..., :-1]
     return moved
 
 
-def _sides(labels: Labels, before: Labels, condition: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def sides_of(labels: Labels, before: Labels, condition: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """The condition's slices that follow its own, and those that follow another one."""
     is_its = labels == condition
     follows_own = before == condition
     return is_its & follows_own, is_its & ~follows_own & (before != _NONE)
 
 
-def _residuals(labels: Sequence[Labels], figures: Sequence[Sequence[float]], count: int, drifting: bool) -> Floats:
+def residuals_of(labels: Sequence[Labels], figures: Sequence[Sequence[float]], count: int, drifting: bool) -> Floats:
     """What is left of the figures without the conditions' own medians, and without the machine's slow noise."""
     values = [np.asarray(block, dtype=np.float64) for block in figures]
     actual, every = np.concatenate(labels), np.concatenate(values)
@@ -131,26 +137,38 @@ def _p_value(
     before: Labels,
     scores: Floats,
     known: NDArray[np.intp],
-    draws: int,
+    alpha: float,
     seed: int,
 ) -> float:
     """Of the largest contrast, each in units of its own spread over the drawn orders."""
     rng = np.random.default_rng(seed)
     count = 1 + int(actual.max())
     found = _contrasts(actual, before, scores, known)
-    parts = []
-    for _ in range(0, draws, DRAWN_AT_ONCE):
-        drawn = [_drawn(len(block), count, DRAWN_AT_ONCE, rng) for block in labels]
-        redrawn_before = np.concatenate([_before(block) for block in drawn], axis=1)
-        parts.append(_contrasts(np.concatenate(drawn, axis=1), redrawn_before, scores, known))
-    null = np.concatenate(parts, axis=1)
+    null = np.zeros((len(found), 0))
+    draws = REDRAWN
+    while True:
+        parts = [null]
+        for _ in range(null.shape[1], draws, DRAWN_AT_ONCE):
+            drawn = [drawn_orders(len(block), count, DRAWN_AT_ONCE, rng) for block in labels]
+            redrawn_before = np.concatenate([follows(block) for block in drawn], axis=1)
+            parts.append(_contrasts(np.concatenate(drawn, axis=1), redrawn_before, scores, known))
+        null = np.concatenate(parts, axis=1)
+        p_value = _share_beyond(null, found)
+        enough = int(REDRAWN_BEYOND / alpha)
+        if null.shape[1] >= enough or p_value > REDRAWN_BEYOND * alpha:
+            return p_value
+        draws = enough
+
+
+def _share_beyond(null: Floats, found: Floats) -> float:
+    """The p-value by these drawn orders (last axis)."""
     spreads = np.maximum(null.std(axis=1), np.finfo(np.float64).tiny)
     worst = np.max(np.abs(null) / spreads[:, np.newaxis], axis=0)
     beyond = int(np.count_nonzero(worst >= np.max(np.abs(found) / spreads) - 1e-12))
     return float((1 + beyond) / (1 + null.shape[1]))
 
 
-def _drawn(slices: int, count: int, draws: int, rng: np.random.Generator) -> Labels:
+def drawn_orders(slices: int, count: int, draws: int, rng: np.random.Generator) -> Labels:
     """So many fresh orders of a block's rounds, a row each."""
     dice = rng.random((draws, slices // count, count), dtype=np.float32)
     return dice.argsort(axis=-1).astype(np.int8).reshape(draws, slices)
@@ -158,13 +176,13 @@ def _drawn(slices: int, count: int, draws: int, rng: np.random.Generator) -> Lab
 
 def _contrasts(labels: Labels, before: Labels, scores: Floats, known: NDArray[np.intp]) -> Floats:
     """Those of the known conditions, and their mean: what all have in common shows there first."""
-    each = np.array([_contrast(labels, before, scores, condition) for condition in known])
+    each = np.array([contrast(labels, before, scores, condition) for condition in known])
     return np.concatenate([each, each.mean(axis=0, keepdims=True)])
 
 
-def _contrast(labels: Labels, before: Labels, scores: Floats, condition: int) -> Floats:
+def contrast(labels: Labels, before: Labels, scores: Floats, condition: int) -> Floats:
     """Mean score of the condition's slices after another one, less that after its own (last axis)."""
-    own, other = _sides(labels, before, condition)
+    own, other = sides_of(labels, before, condition)
     return np.asarray(_mean(other, scores) - _mean(own, scores), dtype=np.float64)
 
 

@@ -1,6 +1,6 @@
 """Latency histograms of a few rounds each, paired so that labels may be swapped within a pair.
 
-The engine delivers a histogram about once a second of measured time, which is ten slices of one condition. Swapping
+The engine delivers a histogram every few rounds, at the same ones for all conditions of a block. Swapping
 the labels of A and B in all those rounds at once is one of the orders that might have been drawn, so a group is what a
 block is to `permutation`: but only if both histograms are of the same rounds. Groups that end at different rounds are
 merged until they end together.
@@ -12,10 +12,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from loadstone.judge.statistics.histograms import Buckets, latency_blocks
+from loadstone.judge.statistics.drift_guard import EQUIVALENCE_BLOCKS, stall_counts
+from loadstone.judge.statistics.effect import has_outliers, robust_spread
+from loadstone.judge.statistics.histograms import Buckets, LatencyBlocks, latency_blocks, quantiles_ns
 from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, Evidence, quantile_evidence
-from loadstone.judge.statistics.rounds.round_interval import stretched_level
+from loadstone.judge.statistics.rounds.round_interval import round_interval, stretched_level
 from loadstone.judge.statistics.settings import Settings
+from loadstone.judge.statistics.signed_rank import Floats
+from loadstone.plan.looks import BLOCKS_MIN
+
+MEDIAN = 0.5
+GROUPS_MAX = 40
+"""Of more groups neighbours are merged: they would take longer, and say little more."""
 
 
 @dataclass(frozen=True)
@@ -34,23 +42,23 @@ Groups = tuple[list[RoundGroup], list[RoundGroup]]
 def round_quantile_evidence(
     a: Sequence[RoundGroup], b: Sequence[RoundGroup], quantile: float, settings: Settings, seed: int = 0
 ) -> Evidence:
-    """A quantile (0 < quantile < 1, the median as well) of all groups merged; needs eight groups for an interval.
+    """A quantile (0 < quantile < 1) of latencies in rounds; needs eight groups for an interval.
 
-    As `quantile_evidence`, with rounds as the unit of `blocks` and `spread`, and as strict for few rounds as
-    `round_interval` is. Raises ValueError as `paired_groups` does, and if a side has not a single operation.
+    Up to the median it is that of the typical group: the ratios of the groups' own quantiles, as blocks have them.
+    Beyond, it is that of all groups merged, which alone hold enough operations (`quantile_evidence`). Rounds are the
+    unit of `blocks` and `spread`, and few of them are judged as strictly as `round_interval` does. Raises ValueError as
+    `paired_groups` does, and if a side has not a single operation.
     """
-    groups_a, groups_b = paired_groups(a, b)
+    groups_a, groups_b = _few_groups(a, b)
     if not groups_a:
         return NO_BLOCKS
+    latencies = _as_blocks(groups_a, groups_b)
     rounds = sum(group.last - group.first + 1 for group in groups_a)
+    log_ratios = _log_ratios(latencies, quantile)
+    if quantile <= MEDIAN and np.isfinite(log_ratios).all():
+        return _of_typical_groups(log_ratios, rounds, settings)
     stretch = settings.stretch(rounds)
-    strict = stretched_level(settings.interval_alpha, stretch) * settings.pairs
-    latencies = latency_blocks(
-        [group.latencies for group in groups_a],
-        [group.latencies for group in groups_b],
-        [group.failed for group in groups_a],
-        [group.failed for group in groups_b],
-    )
+    strict = strict_level(rounds, settings) * settings.pairs
     found = quantile_evidence(latencies, quantile, replace(settings, alpha=strict), seed)
     per_group = math.sqrt(rounds / len(groups_a))
     return replace(
@@ -58,6 +66,54 @@ def round_quantile_evidence(
         blocks=rounds,
         p_value=stretched_level(found.p_value, 1 / stretch),
         spread=None if found.spread is None else found.spread * per_group,
+    )
+
+
+def _log_ratios(latencies: LatencyBlocks, quantile: float) -> Floats:
+    """ln(B / A) of each group's own quantile; not finite where it falls among what failed."""
+    a = quantiles_ns(latencies.values_ns, latencies.counts_a, latencies.failed_a, quantile)
+    b = quantiles_ns(latencies.values_ns, latencies.counts_b, latencies.failed_b, quantile)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.log(b / a), dtype=np.float64)
+
+
+def _of_typical_groups(log_ratios: Floats, rounds: int, settings: Settings) -> Evidence:
+    """From the ratio of each group, in the order of time."""
+    found = round_interval(log_ratios, settings.interval_alpha)
+    enough = len(log_ratios) >= BLOCKS_MIN
+    spread = float(robust_spread(log_ratios)) if len(log_ratios) > 1 else None
+    stalls_a, stalls_b = stall_counts(log_ratios, np.asarray(found.estimate), larger_is_faster=False)
+    return Evidence(
+        blocks=rounds,
+        estimate=found.estimate,
+        low=found.low if enough else None,
+        high=found.high if enough else None,
+        p_value=found.p_value if enough else 1.0,
+        spread=None if spread is None else spread * math.sqrt(found.rounds_in_one * rounds / len(log_ratios)),
+        outliers=spread is not None and has_outliers(log_ratios, found.estimate, spread),
+        stalls_a=int(stalls_a),
+        stalls_b=int(stalls_b),
+        total=None,
+        guard=len(log_ratios) >= EQUIVALENCE_BLOCKS,
+    )
+
+
+def strict_level(rounds: int, settings: Settings) -> float:
+    """The level of an interval of so many rounds: as strict for few of them as `round_interval` is."""
+    return stretched_level(settings.interval_alpha, settings.stretch(rounds))
+
+
+def latencies_of_groups(a: Sequence[RoundGroup], b: Sequence[RoundGroup]) -> LatencyBlocks:
+    """What `round_quantile_evidence` takes of these groups, as blocks. Raises ValueError as that does."""
+    return _as_blocks(*_few_groups(a, b))
+
+
+def _as_blocks(a: Sequence[RoundGroup], b: Sequence[RoundGroup]) -> LatencyBlocks:
+    return latency_blocks(
+        [group.latencies for group in a],
+        [group.latencies for group in b],
+        [group.failed for group in a],
+        [group.failed for group in b],
     )
 
 
@@ -82,6 +138,16 @@ def paired_groups(a: Sequence[RoundGroup], b: Sequence[RoundGroup]) -> Groups:
                 paired[1].append(_merged(spans[1]))
         after = end
     return paired
+
+
+def _few_groups(a: Sequence[RoundGroup], b: Sequence[RoundGroup]) -> Groups:
+    """Paired, and neighbours merged until there are at most `GROUPS_MAX`."""
+    paired = paired_groups(a, b)
+    together = math.ceil(len(paired[0]) / GROUPS_MAX)
+    if together <= 1:
+        return paired
+    few_a, few_b = ([_merged(side[at : at + together]) for at in range(0, len(side), together)] for side in paired)
+    return few_a, few_b
 
 
 def _must_ascend(name: str, groups: Sequence[RoundGroup]) -> None:

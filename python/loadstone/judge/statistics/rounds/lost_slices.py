@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from loadstone.judge.statistics.drift_guard import STALL_RESIDUAL, stall_counts
-from loadstone.judge.statistics.rounds.pair_slices import PairSlices
+from loadstone.judge.statistics.rounds.pair_slices import Slices
 from loadstone.judge.statistics.signed_rank import Floats
 
 LOST_SPREADS = 4.0
@@ -30,10 +30,12 @@ class Total(NamedTuple):
     noise: float
 
 
-def lost_slices(log_ratios: Floats, estimate: float, spread: float) -> tuple[int, int]:
-    """Slices that A lost, and that B lost."""
+def lost_slices(
+    log_ratios: Floats, estimate: float, spread: float, *, larger_is_faster: bool = True
+) -> tuple[int, int]:
+    """Slices that A lost, and that B lost: of a rate those that are too low, of a latency those that are too high."""
     beyond = max(STALL_RESIDUAL, LOST_SPREADS * spread)
-    a, b = stall_counts(log_ratios, np.asarray(estimate), larger_is_faster=True, beyond=beyond)
+    a, b = stall_counts(log_ratios, np.asarray(estimate), larger_is_faster=larger_is_faster, beyond=beyond)
     return int(a), int(b)
 
 
@@ -44,18 +46,12 @@ def lost_alike(lost_a: int, lost_b: int) -> bool:
     return 2 * at_most >= UNEQUAL_BELOW
 
 
-def total_of(slices: PairSlices) -> Total:
+def total_of(slices: Slices) -> Total:
     """The ratio of the totals, with the standard error of a ratio of sums (Cochran 1977, 6.4-6.5, in logarithms).
 
     Raises ValueError if one side did nothing at all.
     """
-    sums = [values.sum() for values in (slices.done_a, slices.seconds_a, slices.done_b, slices.seconds_b)]
-    if not sums[0] or not sums[2]:
-        raise ValueError("a side without a single operation has no ratio")
-    log_ratio = math.log(sums[2] / sums[3]) - math.log(sums[0] / sums[1])
-    parts = (slices.done_b / sums[2] - slices.seconds_b / sums[3]) - (
-        slices.done_a / sums[0] - slices.seconds_a / sums[1]
-    )
+    log_ratio, parts = slices.total
     n = slices.rounds
     error = math.sqrt(n / (n - 1) * float(parts @ parts)) if n > 1 else math.inf
     return Total(log_ratio, NormalDist().inv_cdf(1 - OPPOSED_LEVEL) * error)

@@ -1,6 +1,9 @@
-"""The slices of two conditions in the same rounds, as arrays."""
+"""The slices of two conditions in the same rounds, as arrays; and what is read of slices of any number of them."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -10,6 +13,24 @@ NOTHING_DONE = 0.5
 """A slice without a single operation counts as half of one: a ratio needs more than zero, on either side alike."""
 ROUNDS_MAX = 1000
 """The exact distribution and all Walsh averages of more rounds take seconds: neighbours are merged before."""
+
+_FIELDS = ("done_a", "seconds_a", "done_b", "seconds_b")
+
+
+class Slices(Protocol):
+    """Rounds of slices, each with one log ratio: that of a pair of conditions, or of more with weights."""
+
+    @property
+    def rounds(self) -> int: ...
+    @property
+    def log_ratios(self) -> Floats: ...
+    @property
+    def typical(self) -> tuple[float, float]: ...
+    @property
+    def total(self) -> tuple[float, Floats]: ...
+    def merged(self, rounds: int) -> Self: ...
+    @classmethod
+    def joined(cls, blocks: Sequence[Self]) -> Self: ...
 
 
 @dataclass(frozen=True)
@@ -25,16 +46,13 @@ class PairSlices:
     seconds_b: Floats
 
     def __post_init__(self) -> None:
-        for name in ("done_a", "seconds_a", "done_b", "seconds_b"):
+        for name in _FIELDS:
             object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
         shapes = {self.done_a.shape, self.seconds_a.shape, self.done_b.shape, self.seconds_b.shape}
         if len(shapes) > 1 or self.done_a.ndim != 1:
             raise ValueError(f"slices of {shapes}: give one entry a round for A and for B")
         for done, seconds, name in ((self.done_a, self.seconds_a, "A"), (self.done_b, self.seconds_b, "B")):
-            bad = np.flatnonzero(~(np.isfinite(done) & (done >= 0) & np.isfinite(seconds) & (seconds > 0)))
-            if len(bad):
-                at = bad[0]
-                raise ValueError(f"{name}, round {at}: {done[at]} operations in {seconds[at]} s give no rate")
+            must_give_rates(done, seconds, name)
 
     @property
     def rounds(self) -> int:
@@ -46,6 +64,26 @@ class PairSlices:
         """ln of B's rate over A's rate, of each round."""
         return log_rates(self.done_b, self.seconds_b) - log_rates(self.done_a, self.seconds_a)
 
+    @property
+    def typical(self) -> tuple[float, float]:
+        """The rates of the typical slices of A and of B: their medians, in operations a second."""
+        return float(np.median(self.done_a / self.seconds_a)), float(np.median(self.done_b / self.seconds_b))
+
+    @property
+    def total(self) -> tuple[float, Floats]:
+        """ln of B's total rate over A's, and how much of it each round makes.
+
+        Raises ValueError if one side did nothing at all.
+        """
+        done_a, seconds_a, done_b, seconds_b = (getattr(self, name).sum() for name in _FIELDS)
+        if not done_a or not done_b:
+            raise ValueError("a side without a single operation has no ratio")
+        log_ratio = math.log(done_b / seconds_b) - math.log(done_a / seconds_a)
+        parts: Floats = (self.done_b / done_b - self.seconds_b / seconds_b) - (
+            self.done_a / done_a - self.seconds_a / seconds_a
+        )
+        return log_ratio, parts
+
     def merged(self, rounds: int) -> "PairSlices":
         """So many neighbouring rounds as one; the last ones are left out if they do not fill one."""
         kept = self.rounds // rounds * rounds
@@ -54,6 +92,19 @@ class PairSlices:
             for values in (self.done_a, self.seconds_a, self.done_b, self.seconds_b)
         )
         return PairSlices(*sums)
+
+    @classmethod
+    def joined(cls, blocks: Sequence["PairSlices"]) -> "PairSlices":
+        """Those of several blocks, one after the other; at least one."""
+        return cls(*(np.concatenate([getattr(one, name) for one in blocks]) for name in _FIELDS))
+
+
+def must_give_rates(done: Floats, seconds: Floats, name: str) -> None:
+    """Raises ValueError naming the first slice whose count is negative, or that took no time."""
+    bad = np.flatnonzero(~(np.isfinite(done) & (done >= 0) & np.isfinite(seconds) & (seconds > 0)))
+    if len(bad):
+        at = bad[0]
+        raise ValueError(f"{name}, round {at}: {done[at]} operations in {seconds[at]} s give no rate")
 
 
 def log_rates(done: Floats, seconds: Floats) -> Floats:

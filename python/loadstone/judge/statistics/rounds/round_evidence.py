@@ -2,18 +2,16 @@
 
 import math
 
-import numpy as np
-
 from loadstone.judge.statistics.effect import has_outliers, robust_spread
 from loadstone.judge.statistics.pair_evidence import NO_BLOCKS, Evidence
 from loadstone.judge.statistics.rounds.lost_slices import lost_slices, total_allows_equivalence, total_of
-from loadstone.judge.statistics.rounds.pair_slices import ROUNDS_MAX, PairSlices
+from loadstone.judge.statistics.rounds.pair_slices import ROUNDS_MAX, Slices
 from loadstone.judge.statistics.rounds.round_interval import round_interval
 from loadstone.judge.statistics.settings import Settings
 
 
-def round_evidence(slices: PairSlices, settings: Settings) -> Evidence:
-    """One rate of a pair (goodput, throughput), from its slices in the order of time.
+def round_evidence(slices: Slices, settings: Settings) -> Evidence:
+    """One rate of a pair (goodput, throughput), its mean latency, or an effect on it, from slices in the order of time.
 
     `blocks` is the number of rounds. `spread` is that of one round times sqrt(tau), so that what is computed from it
     for n rounds (the minimum detectable effect, the rounds still needed) holds for rounds that depend on each other.
@@ -28,7 +26,7 @@ def round_evidence(slices: PairSlices, settings: Settings) -> Evidence:
     found = round_interval(d, settings.interval_alpha)
     enough = rounds >= settings.blocks_min
     spread = float(robust_spread(d)) if len(d) > 1 else None
-    lost_a, lost_b = lost_slices(d, found.estimate, spread or 0.0)
+    lost_a, lost_b = lost_slices(d, found.estimate, spread or 0.0, larger_is_faster=settings.larger_is_faster)
     return Evidence(
         blocks=rounds,
         estimate=found.estimate,
@@ -42,10 +40,5 @@ def round_evidence(slices: PairSlices, settings: Settings) -> Evidence:
         total=total.log_ratio,
         total_noise=total.noise,
         guard=enough and total_allows_equivalence(total, lost_a, lost_b, settings.log_margin),
-        typical=_typical(slices),
+        typical=slices.typical,
     )
-
-
-def _typical(slices: PairSlices) -> tuple[float, float]:
-    """The rates of the typical slices: their medians, in operations a second."""
-    return float(np.median(slices.done_a / slices.seconds_a)), float(np.median(slices.done_b / slices.seconds_b))

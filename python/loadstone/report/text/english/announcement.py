@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Callable, Sequence
 
+from loadstone.figures import slice_text
 from loadstone.report.text.english.grammar import listed, several
 
 Levels = Sequence[tuple[str, Sequence[str]]]
@@ -40,6 +41,13 @@ def _pairs(pairs: int, between: str, sides: Sequence[tuple[str, str]], places: L
     return f"{several(pairs, 'pair')}: {between} {compared}{f', at {_levels(places)}' if places else ''}"
 
 
+def _effects(levels: Levels, conditions: int, mains: int, interactions: int, pairs: int) -> str:
+    """`6 combinations of redis local, remote x processes one, two: 2 main effects, 1 interaction, and 4 pairs`."""
+    combined = " x ".join(f"{factor} {', '.join(texts)}" for factor, texts in levels)
+    found = [several(mains, "main effect"), several(interactions, "interaction")] if mains else []
+    return f"{several(conditions, 'combination')} of {combined}: {', '.join([*found, several(pairs, 'pair')])}"
+
+
 def _levels(levels: Levels) -> str:
     return "; ".join(f"{factor} {', '.join(texts)}" for factor, texts in levels)
 
@@ -54,33 +62,70 @@ def _rules(
     overhead_s: float,
     slice_s: float | None = None,
     why_whole: str | None = None,
+    rounds_a_start: int | None = None,
+    rate_per_s: float | None = None,
+    rate_share: float | None = None,
 ) -> str:
     small = f"less than {100 * margin:g} % does not matter"
-    unit = "block" if slice_s is None else "round"
+    unit = "block" if slice_s is None or rounds_a_start is not None else "round"
     after = f"judged after {listed([str(look) for look in looks])} {unit if list(looks) == [1] else f'{unit}s'}"
     stop = ", until every pair is decided" if stops else ""
-    decides = f"{metric} decides, {small}; {after}{stop}"
+    decides = f"{metric} decides, {small}; {after}{stop}{_at_rate(rate_per_s, rate_share)}"
     if slice_s is not None:
-        return f"{decides}; a round is each of {several(trials, 'condition')} once for {1000 * slice_s:g} ms"
+        turn = f"a round is each of {several(trials, 'condition')} once for {slice_text(slice_s)}"
+        start = f"a block is {rounds_a_start} rounds on servers that are started for it; " if rounds_a_start else ""
+        return f"{decides}; {start}{turn}"
     why = f"; no rounds: {why_whole}" if why_whole else ""
     return (
         f"{decides}; a block is {several(trials, 'trial')} of {trial_s:g} s (plus {overhead_s:.2g} s of overhead){why}"
     )
 
 
-_WHOLE_TRIALS = {
+def _at_rate(rate_per_s: float | None, share: float | None) -> str:
+    """All at one rate, since at full speed a latency is users over throughput."""
+    if share is not None:
+        return f"; all are driven at one rate, {100 * share:g} % of what the slowest can do"
+    return "" if rate_per_s is None else f"; all are driven at {rate_per_s:,.0f} a second"
+
+
+def _too_slow(response_s: float, pause_s: float) -> str:
+    pause = f" and users pause {pause_s:.2g} s" if pause_s else ""
+    return f"responses take {response_s:.2g} s{pause}, too long for slices"
+
+
+_WHOLE_TRIALS: dict[str, str | Callable[..., str]] = {
     "whole_trials.as_written": "the experiment says so (design.rounds: never)",
+    "whole_trials.as_published": "the original's counts of operations are those of whole trials",
+    "whole_trials.alone": "no other row has the same servers and the same warm-up",
     "whole_trials.metric": "{metric} needs whole trials",
-    "whole_trials.subject": "an application's collections and compilations last longer than a slice",
+    "whole_trials.subject": "an application's collections and compilations last longer than a slice of a row",
     "whole_trials.counted": "what a condition stored is counted, which takes a server of its own",
-    "whole_trials.servers": (
-        "they differ in their servers: what one does in the background would fall into the slices of another"
+    "whole_trials.driver": "{driver} is a program of its own, which cannot be paused",
+    "whole_trials.writes_on": (
+        "server {server} goes on writing to the disk after it answered, and that would fall into the slices of others"
     ),
+    "whole_trials.memory": "they take about {needed_gb:.1f} GB of memory, and this machine has {memory_gb:.1f}",
     "whole_trials.ramp_up": "a ramp-up has a beginning of its own",
     "whole_trials.warm_up": "the conditions differ in their warm-up",
     "whole_trials.exactly_once": "each key is used once, and then there are no more",
     "whole_trials.schedule": "the rate changes by a schedule",
+    "whole_trials.recording": "a recording is sent again as a whole",
+    "whole_trials.slow": _too_slow,
+    "whole_trials.connections": "{connections:,} connections would be open at once",
+    "whole_trials.data": "{levels} levels, each with keys of its own, take too much memory together",
+    "whole_trials.carry_over": "what a condition does reaches into the next slice, however long that is",
 }
+
+
+def _rows_at_rate(rows: int, time_s: float, rate_per_s: float | None, share: float | None) -> str:
+    rate = f"{rate_per_s:,.0f}/s" if share is None else f"{share:.0%} of what each can do"
+    measured = "1 row is" if rows == 1 else f"{rows} rows are"
+    return f"{measured} measured at a fixed rate, too ({rate}): at most {duration(time_s)} of that"
+
+
+def _table_rounds(rows: int, rounds: int, slice_s: float, time_s: float) -> str:
+    each = f"{rounds} slices of {1000 * slice_s:g} ms each"
+    return f"{rows} of the tables' rows take turns in rounds: {each}, about {duration(time_s)}"
 
 
 def _size(
@@ -198,6 +243,16 @@ def _share(share: float) -> str:
     return f"{100 * share:.2g} %"
 
 
+def _saturation(conditions: int, time_s: float, objective: str | None, sweeps: int, ramp_s: float | None) -> str:
+    """What is going to happen, for who has not used it before."""
+    of = "" if conditions == 1 else f"s of {conditions} conditions"
+    levels = f"then all levels are measured at least {sweeps} times in random order"
+    rates = f"then rates are bisected for the highest that keeps {objective}"
+    ramp = "" if ramp_s is None else f"; {duration(ramp_s)} of that for {'the' if conditions == 1 else 'each'} ramp"
+    steps = f"users are doubled until they bring no more, {rates if objective else levels}"
+    return f"Saturation point{of}: {steps}; about {duration(time_s)} in all{ramp}"
+
+
 ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "plan_factors": "Factors (* the default, where a table or a comparison sets no other level)",
     "plan_off_by_default": _off_by_default,
@@ -208,6 +263,7 @@ ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "plan_as_published": "As published: {note}",
     "plan_table": _table,
     "plan_pairs": _pairs,
+    "plan_effects": _effects,
     "plan_rules": _rules,
     **_WHOLE_TRIALS,
     "plan_size": _size,
@@ -215,10 +271,14 @@ ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "plan_time_of_budget": _time_of_budget,
     "plan_time": _time,
     "plan_preparation": _preparation,
+    "plan_at_rate": _rows_at_rate,
     "plan_crashes": _crashes,
+    "plan_saturation": _saturation,
     "plan_scale": _scale,
     "plan_quick": "Quick: trials are short, and what they cannot answer is left out",
     "plan_nothing_compared": _nothing_compared,
+    "plan_table_rounds": _table_rounds,
+    "plan_table_trials": "{rows} of the tables' rows by whole trials of {trial_s:g} s: {why}",
     "plan_tables_once": "What is in tables only is measured once, without an interval or a verdict",
     "plan_server": _server,
     "plan_subject": _subject,

@@ -58,6 +58,15 @@ def _round_trips(users: int, response_ns: float, pause_ns: float, rate_per_s: fl
     return f"latency-bound, {formula}; {_nothing_full(shares)}"
 
 
+def _starved(part: str, name: str | None, needed_share: float, waited_share: float, shares: Sequence[str]) -> str:
+    thread = "hottest thread of the generator" if name is None else f"main thread of {name}"
+    needed = f"{thread} needed a CPU for {whole_percent(needed_share)} of the time"
+    others = f"; beside it {', '.join(shares)}" if shares else ""
+    return (
+        f"{part}-bound: {needed} and waited for it for {whole_percent(waited_share)}, as other programs had it{others}"
+    )
+
+
 def _nothing_full(shares: Sequence[str]) -> str:
     return f"nothing was saturated ({', '.join(shares)})"
 
@@ -84,6 +93,7 @@ BOTTLENECK: dict[str, str | Callable[..., str]] = {
     "bottleneck_other_programs": (
         "not known: other programs filled the CPUs; nothing of the measured system was saturated ({shares:list})"
     ),
+    "bottleneck_starved": _starved,
     "bottleneck_rate_set": (
         "paced: the rate of {rate_per_s:rounded} a second was set; nothing was saturated ({shares:list})"
     ),
@@ -92,4 +102,7 @@ BOTTLENECK: dict[str, str | Callable[..., str]] = {
     ),
     "bottleneck_pauses": _paced_by_pauses,
     "bottleneck_round_trips": _round_trips,
+    "bottleneck_round_trips_measured": lambda users, rate_per_s, shares: (
+        f"latency-bound: {users} users wait for round trips, {rounded(rate_per_s)} a second; {_nothing_full(shares)}"
+    ),
 }

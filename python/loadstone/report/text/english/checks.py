@@ -108,6 +108,21 @@ def _saved(fork_ms: float) -> str:
     return f"The server saved or rewrote its data during the trial: that takes CPU and disk{stopped}."
 
 
+def _link_delay(server: str, requested_ns: int, value_ns: float, low_ns: float, high_ns: float) -> str:
+    added = f"{value_ns / 1e6:.3f} [{low_ns / 1e6:.3f}, {high_ns / 1e6:.3f}] ms"
+    return (
+        f"The line to {server} added {added} to a round trip where {requested_ns / 1e6:g} ms were required: the "
+        "figures are those of that delay."
+    )
+
+
+def _link_busy(server: str, busy: float, value_ns: float, high_ns: float) -> str:
+    return (
+        f"The line to {server} was saturated ({busy:.0%} busy or waiting for its CPU): by its own record it added "
+        f"{value_ns / 1e6:.3g} ms (at most {high_ns / 1e6:.3g}) to a round trip."
+    )
+
+
 CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.failed_in": "{check} {verdict} in {trials} of {of} trials: {reason:clause}.",
     "check.no_counters": "The server's own counters could not be read.",
@@ -127,6 +142,9 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
         "last: a client opens them and does not close them."
     ),
     "check.connections.broken": "{lost:,} connections were lost and {failed:,} could not be made during the trial.",
+    "check.connections.beyond": (
+        "The driver had {connections} connections open, and its pool has {planned}: it drove another load than planned."
+    ),
     "check.connections.missing": "In {intervals} of {of} intervals there were not {planned} connections.",
     "check.connections.no_port": _no_port,
     "check.connections.ports": (
@@ -149,6 +167,10 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.finished.no_facts": "The trial cannot be judged: its record does not hold the facts that the checks need.",
     "check.finished.not_driven": "The trial could not be driven: {why:clause}.",
     "check.gain.bound": _gain,
+    "check.gain.client": lambda library, generator: (
+        f"{library} is part of what is measured and used {_share(generator)} of its CPUs' time: what a client that "
+        "costs nothing would bring is no error of this figure."
+    ),
     "check.gain.not_observed": "Neither the generator's CPU nor the server's could be observed.",
     "check.hit_rate.misses": (
         "{percent:.1f} % of the reads found no key, although every key had been stored: they were cheaper."
@@ -178,9 +200,20 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.limits.missing": "Not in force: {limits:phrases}. The figure is without it.",
     "check.limits.not_reported": "It is not known whether this limit is in force: {limits:list}.",
     "check.limits.of_one": _limit,
+    "check.link_busy.full": _link_busy,
+    "check.link_busy.not_bounded": (
+        "The line to {server} was saturated ({busy:.0%} busy or waiting for its CPU), and how much it delayed each "
+        "request is not known: use a lower rate, or a machine with more CPUs."
+    ),
+    "check.link_busy.not_observed": "How busy the line to {servers:list} was could not be observed.",
+    "check.link_delay.not_measured": (
+        "What the line to {servers:list} added is not known: the pings before the trial, or the line, gave no answer."
+    ),
+    "check.link_delay.off": _link_delay,
     "check.little.begun_earlier": (
         "{ratio:.0%} of the users' time is accounted for; {earlier:.0%} went to operations that had begun before "
-        "the measure phase, whose latency is in no figure. The warm-up was too short for them, or the trial."
+        "the measure phase, whose latency is in no figure: the rate stands, the latencies are too small. All users "
+        "together waited for {mean_s:.3g} s on average, by Little's law."
     ),
     "check.little.idle_users": (
         "{ratio:.0%} of the users' time is accounted for: the generator did not keep its users going."
@@ -206,6 +239,7 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.placement.not_known": "loadstone did not place the server: where it runs is not known.",
     "check.placement.shared": _shared_cpus,
     "check.pool_wait.bound": _pool_wait,
+    "check.pool_wait.not_reported": "{library} does not report how long an operation waits for its connection.",
     "check.replies.not_compared": "Replies were not compared with what was written.",
     "check.replies.not_read_back": "Nothing that was written was read back.",
     "check.replies.status_only": "Only the status of the replies was checked, not their content.",
@@ -296,6 +330,8 @@ CHECK_QUESTIONS: Mapping[str, str] = {
     "check.payload": "Did the server read the bytes that were sent, and no others?",
     "check.little": "Were the virtual users busy all the time, as they should be?",
     "check.pool_wait": "Did operations queue for a connection instead of for the server?",
+    "check.link_delay": "Did the line to a server add the delay that was required?",
+    "check.link_busy": "Did the line to a server keep up?",
     "check.connections": "Were all connections open all the time?",
     "check.temporary_files": "Did the statements fit into the memory that the store gives them?",
     "check.warm_up": "Had the rate settled before the measurement began?",

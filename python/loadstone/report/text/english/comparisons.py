@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from loadstone.figures import slice_text
 from loadstone.report.text.english.metrics import metric_text
 from loadstone.report.text.english.verdicts import blocks_text
 
@@ -17,6 +18,17 @@ def _invalid_in(check: str, trials: int) -> str:
 def _after_last_look(blocks: int) -> str:
     were = f"{blocks_text(blocks)} {'was' if blocks == 1 else 'were'}"
     return f"{were} measured after the last look and not used: the level allows for no further look."
+
+
+def _lengthened(slice_s: float | None, why: str) -> str:
+    longer = "" if slice_s is None else f"Slices were lengthened to {slice_text(slice_s)}"
+    to = longer or "Whole trials took the place of slices"
+    return f"{to}: {why}."
+
+
+def _goes_on_longer(slice_s: float | None, why: str) -> str:
+    what = "whole trials" if slice_s is None else f"slices of {slice_text(slice_s)}"
+    return f"{what} from now on: {why}"
 
 
 def _metrics(metrics: Sequence[str]) -> str:
@@ -37,6 +49,11 @@ COMPARISONS: dict[str, str | Callable[..., str]] = {
     "ended_spoiled": (
         "It stopped because something outside disturbed too many blocks, including those that were measured again."
     ),
+    "ended_carry_over": (
+        "It stopped because something reached from one slice into the next, and there was no time for longer ones."
+    ),
+    "slices_lengthened": _lengthened,
+    "goes_on_longer": _goes_on_longer,
     "ended_interrupted": "It stopped because the run was interrupted.",
     "ended_going_on": "It was still going on when the run ended.",
     "ended_two_runs": "two separate runs",

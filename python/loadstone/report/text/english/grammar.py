@@ -1,4 +1,4 @@
-"""Plural and lists in English."""
+"""Plural, lists and intervals in English."""
 
 from collections.abc import Sequence
 
@@ -21,3 +21,14 @@ def capitalised(sentence: str) -> str:
 def whole_percent(share: float) -> str:
     """A share: `98 %`."""
     return f"{100 * share:.0f} %"
+
+
+def figure(value: float) -> str:
+    """A rate or a number of users: three digits, whole from 100 on."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def interval(figures: Sequence[float]) -> str:
+    """`1,240 [1,190, 1,300]`."""
+    value, low, high = map(figure, figures)
+    return f"{value} [{low}, {high}]"

@@ -11,11 +11,18 @@ def _figures(place: str, figures: Sequence[str], metric: str, suspect: bool, qui
     return f"{at}{listed(figures)} {metric_text(metric)}{_remarks(quick, suspect=suspect)}."
 
 
-def _without_interval(conditions: int, times: int, rates_have_interval: bool, quick: bool) -> str:
+def _without_interval(
+    conditions: int, times: int, rates_have_interval: bool, quick: bool, in_rounds: int = 0, times_min: int = 0
+) -> str:
     were = "The one condition was" if conditions == 1 else f"{conditions} conditions were"
     if rates_have_interval:
         return f"{were} measured; the tables show how often, with the intervals of the rates{_remarks(quick)}."
-    often = "once" if times <= 1 else f"{times} times"
+    most = "once" if times <= 1 else f"{times} times" if times == times_min else f"up to {times} times"
+    often = most
+    if in_rounds:
+        often = "in rounds of slices"
+        if in_rounds < conditions:
+            often = f"{most}, and {in_rounds} of them in rounds of slices"
     return f"{were} measured {often}: the tables describe this run, and no figure has an interval{_remarks(quick)}."
 
 

@@ -42,6 +42,37 @@ def _sources(study: str, others: Sequence[str]) -> str:
     return f"{study}; also {listed}"
 
 
+def _link(
+    server: str,
+    requested_ns: int,
+    added_ns: Sequence[float],
+    cpu_share: float | None,
+    in_drives_ns: Sequence[float] = (),
+) -> str:
+    added = "what it added was not measured"
+    if added_ns:
+        added = f"it added {_milliseconds(added_ns)} to a round trip before the trials"
+    if added_ns and in_drives_ns:
+        added = f"{added} and {_milliseconds(in_drives_ns)} during them"
+    cpu = "" if cpu_share is None else f"; it used {cpu_share:.0%} of a core on the generator's CPUs"
+    return f"Link of {server}: {requested_ns / 1e6:.2f} ms were required, {added}{cpu}."
+
+
+def _milliseconds(interval_ns: Sequence[float]) -> str:
+    middle, low, high = (f"{ns / 1e6:.2f}" for ns in interval_ns)
+    return f"{middle} [{low}, {high}] ms"
+
+
+_WHY_NOT = {
+    "missing": "this system has none",
+    "disabled": "it is switched off here (kernel.io_uring_disabled)",
+    "forbidden": "this process may not use it (seccomp, as in containers)",
+    "too_old": "this kernel's is too old, it takes Linux 6.1",
+    "no_room": "the system had no memory or files left for it",
+    "unsuitable": "this system's does not do what is required",
+}
+
+
 NOTES: dict[str, str | Callable[..., str]] = {
     "note_cut_short": _cut_short,
     "note_beyond_budget": (
@@ -50,11 +81,13 @@ NOTES: dict[str, str | Callable[..., str]] = {
     ),
     "note_measured_again": _measured_again,
     "note_speed_varied": _speed_varied,
+    "note_link": _link,
     "note_speed_of_cpu": lambda cpu, spread_share: f"{cpu} by {spread_share:.0%}",
     "note_judged_otherwise": _judged_otherwise,
     "note_scaled": _scaled,
     "note_left_out_of_quick": _left_out,
     "note_engine_build": "The engine is a {profile} build: it measures itself.",
+    "note_back_end": lambda reason: f"The generator used epoll in place of io_uring: {_WHY_NOT[reason]}.",
     "note_huge_pages": (
         "Transparent huge pages are `always`: a server that forks then stalls longer; Redis advises `madvise`."
     ),

@@ -3,13 +3,15 @@
 from collections.abc import Callable, Sequence
 
 from loadstone.percents import ratio_text
+from loadstone.report.text.english.grammar import figure, interval
 from loadstone.report.text.english.metrics import figure_text, is_rate
 
+_WHAT = {"condition": "condition", "comparison": "comparison", "point": "search for a saturation point"}
 
-def _nothing(objective: str, compared: bool, where: Sequence[str]) -> str:
-    what = "comparison" if compared else "condition"
+
+def _nothing(objective: str, what: str, where: Sequence[str]) -> str:
     levels = f" where {', '.join(where)}" if where else ""
-    return f"'{objective}': cannot be decided: there is no {what}{levels}"
+    return f"'{objective}': cannot be decided: there is no {_WHAT[what]}{levels}"
 
 
 def _no_trial(name: str, objective: str, reasons: Sequence[str]) -> str:
@@ -27,9 +29,20 @@ def _joined(reasons: Sequence[str]) -> str:
 def _missed(
     name: str, objective: str, metric: str, value: float, low: float | None, high: float | None, suspect: bool
 ) -> str:
-    figure = figure_text(value, metric) + ("/s" if is_rate(metric) else "")
+    measured = figure_text(value, metric) + ("/s" if is_rate(metric) else "")
     ends = "" if low is None or high is None else f" [{figure_text(low, metric)}, {figure_text(high, metric)}]"
-    return f"{name}: '{objective}': missed: {figure}{ends}{_marked(suspect)}"
+    return f"{name}: '{objective}': missed: {measured}{ends}{_marked(suspect)}"
+
+
+def _missed_at_rate(
+    name: str, objective: str, metric: str, value: float, rate_per_s: float | None, suspect: bool
+) -> str:
+    rate = "a fixed rate" if rate_per_s is None else f"{rate_per_s:,.0f}/s"
+    return f"{name}: '{objective}': missed: {figure_text(value, metric)} at {rate}{_marked(suspect)}"
+
+
+def _not_at_rate(name: str, objective: str, reasons: Sequence[str]) -> str:
+    return f"{name}: '{objective}': cannot be decided at a fixed rate: {_joined(reasons)}"
 
 
 def _missed_errors(name: str, objective: str, failed_share: float, suspect: bool) -> str:
@@ -53,6 +66,22 @@ def _beyond(pair: str, objective: str, estimate: float, low: float, high: float)
     return f"{pair}: '{objective}': cannot be decided: {ratio} reaches beyond it"
 
 
+def _point(figures: Sequence[float] | None, least: float, of_users: bool) -> str:
+    """`16.2 [15.4, 17.3] users`, or `at least 5,000 a second`."""
+    what = "users" if of_users else "a second"
+    return f"at least {figure(least)} {what}" if figures is None else f"{interval(figures)} {what}"
+
+
+def _missed_point(name: str, objective: str, figures: Sequence[float] | None, least: float, of_users: bool) -> str:
+    return f"{name}: '{objective}': missed: {_point(figures, least, of_users)}"
+
+
+def _beyond_point(name: str, objective: str, figures: Sequence[float] | None, least: float, of_users: bool) -> str:
+    point = _point(figures, least, of_users)
+    reaches = "may be more" if figures is None else "reaches beyond it"
+    return f"{name}: '{objective}': cannot be decided: {point}, which {reaches}"
+
+
 OBJECTIVES: dict[str, str | Callable[..., str]] = {
     "objective_nothing": _nothing,
     "objective_no_trial": _no_trial,
@@ -60,7 +89,13 @@ OBJECTIVES: dict[str, str | Callable[..., str]] = {
     "objective_no_figure": "{name}: '{objective}': cannot be decided: there is no such figure",
     "objective_quantile_unmeasurable": "{name}: '{objective}': cannot be decided: {why}",
     "objective_missed": _missed,
+    "objective_missed_at_rate": _missed_at_rate,
+    "objective_not_at_rate": _not_at_rate,
     "objective_missed_errors": _missed_errors,
+    "objective_missed_point": _missed_point,
+    "objective_beyond_point": _beyond_point,
+    "objective_no_point": "{name}: '{objective}': cannot be decided: {why}",
+    "objective_of_users_at_rates": "rates were offered, not users; name the capacity instead",
     "objective_pair": _pair,
     "objective_not_compared": (
         "{pair}: '{objective}': cannot be decided: it was not compared; --metric {metric} gives the reason"

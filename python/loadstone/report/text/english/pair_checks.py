@@ -22,7 +22,11 @@ PAIR_CHECKS: Mapping[str, str | Callable[..., str]] = {
     "pair.carry_over.few": "Too few slices follow one of their own condition.",
     "pair.carry_over.shifts": (
         "Slices right after another condition's differ by {percent:.1f} % from those after their own: something is "
-        "carried over, and longer slices are needed (design.slice)."
+        "carried over, and longer slices are needed."
+    ),
+    "pair.carry_over.paused": (
+        "A condition's own servers or applications went on working while it was paused: {percent:.1f} % of the CPU "
+        "time that they use in its slices, taken from the slices of others."
     ),
     "pair.clock.coarse": (
         "The clock moves in steps of {step_ns:,.0f} ns, and the figures are around {figures_ns:,.0f} ns."

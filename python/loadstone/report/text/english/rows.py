@@ -9,6 +9,8 @@ def _other_speed(cpu: str, slower: float) -> str:
 
 
 ROWS: Mapping[str, str | Callable[..., str]] = {
+    "at_rate.no_capacity": "No trial at full speed counts, so that the rate is not known.",
+    "at_rate.no_time": "The budget ended before it.",
     "row.apart": "Its {trials} trials lie {share:.0%} apart, and are too few for an interval.",
     "row.not_merged": "The latencies cannot be merged: {error}.",
     "row.other_speed": _other_speed,

@@ -1,7 +1,7 @@
 """The verdicts of comparisons, in fixed terms. Ratios are logarithms; one without an end is None."""
 
 from collections.abc import Callable, Sequence
-from math import inf
+from math import expm1, inf
 
 from loadstone.figures import check_figure
 from loadstone.percents import is_times, percent_text, ratio_text, times_text
@@ -77,6 +77,10 @@ def _undecided(found: str, remarks: Sequence[str]) -> str:
     return f"UNDECIDED: {'; '.join([found, *remarks])}"
 
 
+def _up_to_text(share: float) -> str:
+    return "many times as high" if share >= 10 else f"up to {share:.0%} higher"
+
+
 def _invalid(check: str, measured: float, limit: float, unit: str) -> str:
     unit = f" {unit}" if unit else ""
     return f"INVALID: {check}, measured {check_figure(measured)}{unit}, limit {check_figure(limit)}{unit}"
@@ -107,6 +111,8 @@ def _forecast(blocks: int, spread: float, effect: float, unit: str = "block") ->
 
 VERDICTS: dict[str, str | Callable[..., str]] = {
     "verdict": _verdict,
+    "verdict_at_rate": lambda said, rate_per_s: f"{said} (at {rate_per_s:,.0f} a second)",
+    "verdict_started_once": "{said}, of these processes, started once",
     "verdict_ratio": _ratio,
     "verdict_equivalent": _equivalent,
     "verdict_faster": _faster,
@@ -117,6 +123,25 @@ VERDICTS: dict[str, str | Callable[..., str]] = {
     "verdict_undecided": _undecided,
     "verdict_no_interval": lambda blocks, blocks_min, unit="block": (
         f"no interval from {blocks_text(blocks, unit)}, at least {blocks_min} are needed"
+    ),
+    "carried_into_slices": lambda shift: (
+        f"what a condition did reached into the next slice by {check_figure(-100 * expm1(-abs(shift)))} %"
+    ),
+    "carried_by_cpu": lambda share: (
+        f"a condition went on working while it was paused, with {100 * share:.2g} % of the CPU of its slices"
+    ),
+    "verdict_doubted": "it may be due to what reaches from one slice into the next",
+    "verdict_still_rising": lambda name, rise: (
+        f"{name} still got {percent_text(rise)} faster from the first to the last round; warm it up for longer and run "
+        "it again, so that it is started again"
+    ),
+    "verdict_still_moving": lambda shift: (
+        f"the ratio still moved by {percent_text(shift)} from the first to the last round; warm up for longer and run "
+        "it again, so that all is started again"
+    ),
+    "verdict_others_had_cpus": lambda taken: (
+        f"other programs used the CPUs, without which the rates could be {_up_to_text(taken)}; run it again on a calm "
+        "machine"
     ),
     "verdict_all_failed": "both conditions fail so often that the quantile falls among the failures",
     "verdict_more_minutes": minutes_text,

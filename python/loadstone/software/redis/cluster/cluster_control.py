@@ -1,11 +1,15 @@
 """The control connections to a Redis Cluster: one a node, queried as if they were one server."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from redis.crc import key_slot
+from redis.exceptions import AskError, MovedError
 
 from loadstone.bounds.replies import read_as, whole
+from loadstone.deploy.ledger import Place, place_of
+from loadstone.errors import ServerGone
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.software.redis.cluster.cluster_info import merged_info
 from loadstone.software.redis.control import RedisControl
@@ -13,22 +17,39 @@ from loadstone.software.redis.control import RedisControl
 Key = str | bytes | int
 KEYLESS = frozenset({"CLIENT", "CLUSTER", "CONFIG", "INFO", "LATENCY", "MEMORY", "SLOWLOG"})
 """Commands whose arguments are no keys. Of these, and of commands without arguments, every node is queried."""
+REDIRECTIONS_MAX = 5
+"""How often a command is sent on."""
+CLUSTER = "cluster"
+"""The option of a URL that stands for the whole cluster of the server."""
+
+
+def place_of_cluster(server: str, named: Endpoint) -> Place:
+    """Where a cluster of the user's is, for the ledger: at the node that the URL names."""
+    found = place_of(server, named)
+    return replace(found, address=f"{found.address}?{CLUSTER}=yes")
 
 
 class ClusterControl(RedisControl):
     """Queries the node that has a command's key, or all of them; see `RedisControl`.
 
-    Numbers of all nodes are added up and lists joined; of other answers it is the first node's.
+    Numbers of all nodes are added up and lists joined; of other answers it is the first node's. A slot that moved to
+    another of these nodes is looked up there. No other address is ever connected to, whatever a node says.
     """
 
-    def __init__(self, endpoints: Sequence[Endpoint], timeout_s: float = 5.0) -> None:
-        super().__init__(endpoints[0], timeout_s)
-        self.nodes = tuple(NodeControl(endpoint, timeout_s) for endpoint in endpoints)
+    def __init__(self, endpoints: Sequence[Endpoint], timeout_s: float = 5.0, named: Endpoint | None = None) -> None:
+        """`named`: the node by which the user names the cluster; else the first."""
+        super().__init__(named or endpoints[0], timeout_s)
+        self.nodes = tuple(NodeControl(self, endpoint, timeout_s) for endpoint in endpoints)
+        self._moved: dict[int, NodeControl] = {}
 
     def close(self) -> None:
         """Close all connections. May be called more than once."""
         for node in self.nodes:
             node.close()
+
+    def place(self, server: str) -> Place:
+        """See `RedisControl.place`."""
+        return place_of_cluster(server, self.endpoint)
 
     def each_node(self) -> "Sequence[NodeControl]":
         """See `RedisSession.each_node`."""
@@ -37,6 +58,8 @@ class ClusterControl(RedisControl):
     def node_of(self, key: Key) -> "NodeControl":
         """The node that has a key."""
         slot = key_slot(key if isinstance(key, bytes) else str(key).encode())
+        if slot in self._moved:
+            return self._moved[slot]
         return next(node for node in self.nodes if any(first <= slot <= last for first, last in node.endpoint.slots))
 
     def call(self, *command: Any) -> Any:
@@ -52,7 +75,7 @@ class ClusterControl(RedisControl):
         if name == "UNLINK":
             replies = self.pipelined([(name, key) for key in command[1:]])
             return sum(whole(self.endpoint.label, name, reply) for reply in replies)
-        return self.node_of(command[1]).call(*command)
+        return self._followed(command)
 
     def pipelined(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """The replies to several commands, each of the node that has its key; see `RedisControl.pipelined`."""
@@ -61,8 +84,44 @@ class ClusterControl(RedisControl):
             places.setdefault(self.node_of(command[1]), []).append(place)
         found: dict[int, Any] = {}
         for node, own in places.items():
-            found |= dict(zip(own, node.pipelined([commands[place] for place in own]), strict=True))
+            found |= dict(zip(own, self._all_followed(node, [commands[place] for place in own]), strict=True))
         return [found[place] for place in range(len(commands))]
+
+    def _all_followed(self, node: "NodeControl", commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """The replies to commands for one node; of those that it sends on, each by itself."""
+        replies = node.each_reply(commands)
+        if not any(isinstance(reply, AskError) for reply in replies):
+            return node.without_errors(commands, replies)
+        return [
+            self._followed(command) if isinstance(reply, AskError) else node.without_errors([command], [reply])[0]
+            for command, reply in zip(commands, replies, strict=True)
+        ]
+
+    def _followed(self, command: Sequence[Any]) -> Any:
+        """The reply of the node that has a command's key by now. Raises ServerGone."""
+        node, asks = self.node_of(command[1]), False
+        for redirections in range(REDIRECTIONS_MAX + 1):
+            try:
+                return node.pipelined([("ASKING",), command])[1] if asks else node.call_here(*command)
+            except ServerGone as gone:
+                said = gone.__cause__  # MOVED is a kind of ASK there
+                if not isinstance(said, AskError) or redirections == REDIRECTIONS_MAX:
+                    raise
+                node, asks = self._node_at(node, said), not isinstance(said, MovedError)
+                if not asks:
+                    self._moved[said.slot_id] = node
+        raise AssertionError("the last attempt returns or raises")
+
+    def _node_at(self, node: "NodeControl", said: AskError) -> "NodeControl":
+        """The one of our nodes that another names. Raises ServerGone."""
+        host = said.host.strip("[]") or node.endpoint.host
+        found = next((one for one in self.nodes if (one.endpoint.host, one.endpoint.port) == (host, said.port)), None)
+        if found is None:
+            raise ServerGone(
+                f"server {node.endpoint.label}: a slot moved to {host}:{said.port}, which was no primary of the "
+                "cluster when the run began and is not connected to; begin again"
+            )
+        return found
 
     def present(self, keys: Sequence[str]) -> list[bool]:
         """See `RedisControl.present`; keys of several slots are looked up one by one."""
@@ -89,14 +148,19 @@ class ClusterControl(RedisControl):
 
 
 class NodeControl(RedisControl):
-    """One node of a cluster. UNLINK takes keys of different slots: they are sent one by one, all at once."""
+    """One node of a cluster. UNLINK takes keys of different slots, each where it is by now."""
+
+    def __init__(self, cluster: ClusterControl, endpoint: Endpoint, timeout_s: float) -> None:
+        super().__init__(endpoint, timeout_s)
+        self._cluster = cluster
 
     def call(self, *command: Any) -> Any:
         """See `RedisControl.call`."""
-        if command[0] != "UNLINK":
-            return super().call(*command)
-        replies = self.pipelined([("UNLINK", key) for key in command[1:]])
-        return sum(whole(self.endpoint.label, "UNLINK", reply) for reply in replies)
+        return self._cluster.call(*command) if command[0] == "UNLINK" else self.call_here(*command)
+
+    def call_here(self, *command: Any) -> Any:
+        """The reply of this node, whatever the command."""
+        return super().call(*command)
 
 
 def _together(replies: Sequence[Any]) -> Any:

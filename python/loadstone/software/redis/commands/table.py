@@ -138,6 +138,17 @@ DATA: Mapping[str, Keys] = {
 }
 """Commands that read and write the keys that they name, and no others."""
 
+
+def placed(name: str, arguments: int) -> range | None:
+    """The places of a command's keys among so many arguments, from 0 on; None where they depend on what these are."""
+    keys = DATA[name]
+    if not isinstance(keys, partial) or keys.func is not _placed:
+        return None
+    first, last, step = keys.args
+    end = arguments + last + 1 if last < 0 else min(last, arguments)
+    return range(first - 1, end, step)
+
+
 READING = frozenset(
     _names(
         "BITCOUNT BITFIELD_RO BITPOS DUMP EXISTS EXPIRETIME GEODIST GEOHASH GEOPOS GEORADIUSBYMEMBER_RO GEORADIUS_RO "
@@ -163,6 +174,9 @@ SUBCOMMANDS: Mapping[str, frozenset[str]] = {
 
 KEYLESS = frozenset({"DBSIZE", "DISCARD", "ECHO", "EXEC", "MULTI", "PING", "TIME", "UNWATCH", "WAIT", "WAITAOF"})
 """Commands without keys that change nothing but the state of their own connection."""
+
+BLOCKING = frozenset(_names("BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH BZMPOP BZPOPMAX BZPOPMIN WAIT WAITAOF"))
+"""Commands that may wait for what others do; so do XREAD and XREADGROUP with BLOCK."""
 
 _SERVER = "it acts on the whole server"
 _OTHER_KEYS = "it reaches keys that it does not name"

@@ -6,7 +6,8 @@ from statistics import median
 
 from pydantic import ValidationError
 
-from loadstone.analyse.model import Bottleneck, Part
+from loadstone.analyse.limiting.cpu_needed import CpuNeeded, needed_by_parts, typically_needed
+from loadstone.analyse.limiting.limiting_part import Bottleneck, Part
 from loadstone.judge.validity.cpus import CpuUse, server_cpus
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
 from loadstone.judge.validity.headroom import Disk, disk_of, free_cpu
@@ -31,6 +32,8 @@ FREE = 0.05
 """J: with less CPU time left on the machine than that, and nothing of ours full, others had it."""
 KEPT = 0.98
 """J: an open model that completes so much of what was due kept its rate; the rest ends in the drain."""
+APART = 0.2
+"""A rate by the users' round trips that is so far from the measured one is not said: a stall stands in their mean."""
 LOST_MIN = 0.03
 """Less than that share of the CPUs, taken by others, is not mentioned."""
 SHORTEST_S = 0.5
@@ -44,6 +47,8 @@ class Load:
     parts: dict[str, Busy]
     generator: float | None
     """The hottest thread's share of its core; None if it spins and so is always busy."""
+    needed: dict[str, CpuNeeded]
+    """By the driver and by parts whose main thread was observed."""
     disk: Disk | None
     """The server that waited for it, if one did."""
     use: CpuUse | None
@@ -75,17 +80,27 @@ def bottleneck_of(trials: Sequence[TrialRecord]) -> Bottleneck | None:
 
     None where nothing can show it: no trial that was driven and answered, or too short ones.
     """
-    loads = [load for trial in trials if (load := _load(trial)) is not None]
-    if not loads:
+    load = typical_load(trials)
+    if load is None:
         return None
-    load = _typical(loads)
     evidence = {**load.shares, "pool": load.pool, **({"disk": load.disk.share} if load.disk else {})}
-    part, said = _named(load)
-    return Bottleneck(part=part, message=said, evidence={name: round(share, 4) for name, share in evidence.items()})
+    part, said, names = _named(load)
+    rounded = {name: round(share, 4) for name, share in evidence.items()}
+    return Bottleneck(part=part, message=said, named=list(names), evidence=rounded)
 
 
-def _named(load: Load) -> tuple[Part, Message]:
-    """The part, and the line that says why. What is full comes first, then disk and pools, then the load itself."""
+def typical_load(trials: Sequence[TrialRecord]) -> Load | None:
+    """How full each part was, by the medians over these trials; None where nothing can show it."""
+    loads = [load for trial in trials if (load := _load(trial)) is not None]
+    return _typical(loads) if loads else None
+
+
+Named = tuple[Part, Message, Sequence[str]]
+"""The part, the line that says why, and the parts that stand in that."""
+
+
+def _named(load: Load) -> Named:
+    """What is full comes first, then disk and pools, then the load itself."""
     full = sorted((name for name in load.shares if _is_full(load, name)), key=lambda name: -load.shares[name])
     if full:
         return _full(load, full)
@@ -93,19 +108,22 @@ def _named(load: Load) -> tuple[Part, Message]:
         return _crowded(load, load.use)
     if load.disk is not None:
         disk = load.disk
-        return "server", message(
-            "bottleneck_disk", name=disk.server, fsyncs_per_s=disk.fsyncs_per_s, wait_share=disk.wait_share
-        )
+        waits = message("bottleneck_disk", name=disk.server, fsyncs_per_s=disk.fsyncs_per_s, wait_share=disk.wait_share)
+        return "server", waits, [disk.server]
     if load.pool > POOL:
-        return "pool", message(
-            "bottleneck_connections", waiting_share=load.pool, connections=load.connections, users=load.users
-        )
-    queue = _own_pool(load.parts)
-    if queue is not None:
-        return "pool", queue
+        small = {"connections": load.connections, "users": load.users}
+        return "pool", message("bottleneck_connections", waiting_share=load.pool, **small), []
+    if (queue := _own_pool(load.parts)) is not None:
+        return queue
     if not load.parts:
-        return "unknown", message("bottleneck_server_not_observed")
-    shares = _shares(load.shares)
+        return "unknown", message("bottleneck_server_not_observed"), []
+    return *_by_shares(load, _shares(load.shares)), list(load.shares)
+
+
+def _by_shares(load: Load, shares: Sequence[Message]) -> tuple[Part, Message]:
+    """What is said of all parts together, of which none is full."""
+    if (starved := _starved(load)) is not None:
+        return starved
     if load.unobserved:
         return "unknown", message("bottleneck_parts_not_observed", names=load.unobserved, shares=shares)
     if load.free < FREE:
@@ -119,20 +137,45 @@ def _is_full(load: Load, name: str) -> bool:
     return throttled or load.shares[name] >= FULL
 
 
-def _full(load: Load, full: Sequence[str]) -> tuple[Part, Message]:
+def _starved(load: Load) -> tuple[Part, Message] | None:
+    """The thread that needed most of its CPU, where others had that and nothing else set the load."""
+    if (not load.users and load.kept) or load.think_s > load.response_s:
+        return None
+    parts = [name for name, one in load.needed.items() if one.is_the_limit and (name == DRIVER or name in load.parts)]
+    if not parts:
+        return None
+    name = max(parts, key=lambda part: load.needed[part].needed)
+    others = {part: share for part, share in load.shares.items() if part != name}
+    part = _kind(load, name)
+    return part, message(
+        "bottleneck_starved",
+        part=part,
+        name=None if name == DRIVER else name,
+        needed_share=min(1.0, load.needed[name].needed),
+        waited_share=load.needed[name].waited,
+        shares=_shares(others),
+    )
+
+
+def _full(load: Load, full: Sequence[str]) -> Named:
     """The part that is named first, and all that are full; a server that has nothing left comes before others."""
     bound = [name for name in full if _kind(load, name) == "server" and load.shares[name] >= BOUND]
     first = (bound or full)[0]
     busy = [_busy(load, name) for name in (first, *(name for name in full if name != first))]
     part = _kind(load, first)
-    return part, message("bottleneck_full", part=part, busy=busy, stores=_stores(load, full))
+    stores = _stores(load, full)
+    said = message("bottleneck_full", part=part, busy=busy, stores=_beside(stores) if stores else None)
+    return part, said, [*full, *stores]
 
 
-def _stores(load: Load, full: Sequence[str]) -> Message | None:
+def _stores(load: Load, full: Sequence[str]) -> Mapping[str, float]:
     """How busy the stores were beside a subject that is full: that is what such a study is about."""
-    stores = {name: busy.share for name, busy in load.parts.items() if busy.kind.store and name not in full}
-    if not stores or all(_kind(load, name) != "subject" for name in full):
-        return None
+    if all(_kind(load, name) != "subject" for name in full):
+        return {}
+    return {name: busy.share for name, busy in load.parts.items() if busy.kind.store and name not in full}
+
+
+def _beside(stores: Mapping[str, float]) -> Message:
     shares = _shares(stores)
     if max(stores.values()) < IDLE:
         return message("bottleneck_stores_idle", stores=shares)
@@ -143,7 +186,7 @@ def _shares(shares: Mapping[str, float]) -> list[Message]:
     return [message("bottleneck_share", name=name, busy_share=share) for name, share in shares.items()]
 
 
-def _crowded(load: Load, use: CpuUse) -> tuple[Part, Message]:
+def _crowded(load: Load, use: CpuUse) -> Named:
     """CPUs that are full, though no part is alone: the largest user is named first, others among them."""
     by_size = sorted(load.parts, key=lambda name: -load.parts[name].cores)
     ours = sum(busy.cores for busy in load.parts.values())
@@ -155,17 +198,19 @@ def _crowded(load: Load, use: CpuUse) -> tuple[Part, Message]:
     used += [message("bottleneck_cores_of_machines", cores=machines)] if machines >= least else []
     part: Part = "unknown" if programs + machines > ours else _kind(load, by_size[0])
     named = None if part == "unknown" else part
-    return part, message("bottleneck_crowded", part=named, used=used, cpus=use.number, busy_share=use.busy or 0.0)
+    said = message("bottleneck_crowded", part=named, used=used, cpus=use.number, busy_share=use.busy or 0.0)
+    return part, said, by_size
 
 
-def _own_pool(parts: Mapping[str, Busy]) -> Message | None:
+def _own_pool(parts: Mapping[str, Busy]) -> Named | None:
     """The pool of an application for which most of its threads wait, if any do."""
     queues = [(waiting, name, pool) for name, busy in parts.items() for pool, waiting in busy.waiting.items()]
     waiting, name, pool = max(queues, default=(0.0, "", ""))
     if waiting < QUEUE:
         return None
     in_use = parts[name].pooled.get(pool)
-    return message("bottleneck_own_pool", threads=waiting, name=name, pool=pool, in_use=in_use)
+    said = message("bottleneck_own_pool", threads=waiting, name=name, pool=pool, in_use=in_use)
+    return "pool", said, [name]
 
 
 def _nothing_full(load: Load, shares: Sequence[Message]) -> tuple[Part, Message]:
@@ -178,6 +223,9 @@ def _nothing_full(load: Load, shares: Sequence[Message]) -> tuple[Part, Message]
     if load.think_s > load.response_s:
         return "paced", message("bottleneck_pauses", pause_ns=pause_ns, response_ns=response_ns, shares=shares)
     rate_per_s = load.users / (load.response_s + load.think_s)
+    if abs(rate_per_s - load.throughput_per_s) > APART * load.throughput_per_s:
+        rates = {"rate_per_s": load.throughput_per_s}
+        return "latency", message("bottleneck_round_trips_measured", users=load.users, **rates, shares=shares)
     return "latency", message(
         "bottleneck_round_trips",
         users=load.users,
@@ -222,6 +270,7 @@ def _load(trial: TrialRecord) -> Load | None:
     return Load(
         parts=busy_parts(found),
         generator=_generator(found),
+        needed=needed_by_parts(found),
         disk=disk_of(found),
         free=free_cpu(found),
         pool=found.queued_ns / mean_ns if mean_ns else 0.0,
@@ -244,18 +293,21 @@ def _generator(found: TrialEvidence) -> float | None:
 
 
 def _typical(loads: Sequence[Load]) -> Load:
-    """The medians over the trials."""
+    """The medians over the trials; of several numbers of users the round trip is that of the middle one."""
+    several = len({load.users for load in loads}) > 1
+    of_users = [sorted(loads, key=lambda load: load.users)[len(loads) // 2]] if several else loads
     generator = [load.generator for load in loads if load.generator is not None]
     disks = sorted((load.disk for load in loads if load.disk is not None), key=lambda disk: disk.share)
     return Load(
         parts=typical([load.parts for load in loads]),
         generator=median(generator) if generator else None,
+        needed=typically_needed([load.needed for load in loads]),
         disk=disks[len(disks) // 2] if 2 * len(disks) > len(loads) else None,
         free=median(load.free for load in loads),
         pool=median(load.pool for load in loads),
-        response_s=median(load.response_s for load in loads),
-        throughput_per_s=median(load.throughput_per_s for load in loads),
-        users=loads[0].users,
+        response_s=median(load.response_s for load in of_users),
+        throughput_per_s=median(load.throughput_per_s for load in of_users),
+        users=of_users[0].users,
         think_s=loads[0].think_s,
         connections=loads[0].connections,
         kept=2 * sum(load.kept for load in loads) > len(loads),

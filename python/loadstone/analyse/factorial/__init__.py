@@ -1,0 +1,1 @@
+"""The effects of factorials: what an analysis holds of them."""

@@ -1,0 +1,1 @@
+"""What limited a condition: which part, and the evidence."""

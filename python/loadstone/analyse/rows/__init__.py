@@ -1,0 +1,1 @@
+"""What stands in a table's row beside its rates."""

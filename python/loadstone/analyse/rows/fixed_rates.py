@@ -1,0 +1,105 @@
+"""What the conditions of tables did at a fixed rate, beside their own load."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from loadstone.analyse.model import AtRate
+from loadstone.analyse.rows.merged_latencies import merged_latencies, unmeasurable
+from loadstone.judge.compare.pairs import refusal_of
+from loadstone.judge.full_speed import capacity_of
+from loadstone.judge.validity.checks import BOUNDS, forbidding
+from loadstone.judge.validity.reasons import counted_reasons, failed_checks
+from loadstone.message import Message, message
+from loadstone.plan.at_rate import AT_RATE_GROUP, FixedRate
+from loadstone.plan.run_plan import Condition
+from loadstone.record.reading import Run
+from loadstone.record.trial import TrialRecord
+from loadstone.spec.levels import identity
+
+
+def own_load(run: Run, trials: Sequence[TrialRecord]) -> list[TrialRecord]:
+    """Those under the load that the experiment writes: what is in no table or answer of its own is beside it.
+
+    That is a fixed rate, and what is measured to find where a condition saturates.
+    """
+    beside = {AT_RATE_GROUP, *(group.name for group in run.plan.groups if group.fixed_rate is not None)}
+    return [trial for trial in trials if trial.group not in beside and trial.saturation is None]
+
+
+def at_fixed_rates(run: Run, trials: Sequence[TrialRecord]) -> dict[str, AtRate]:
+    """Of each condition that was to be measured at a fixed rate what came of it, by its identity.
+
+    `trials` are all of the run, judged.
+    """
+    own, found = own_load(run, trials), dict[str, list[TrialRecord]]()
+    for trial in trials:
+        if trial.group == AT_RATE_GROUP:
+            found.setdefault(identity(trial.condition), []).append(trial)
+    planned = run.plan.at_rate
+    lines = () if planned is None else planned.trials
+    missing = {identity(one.condition): one.condition for one in lines if identity(one.condition) not in found}
+    fixed = FixedRate() if planned is None else FixedRate(planned.rate_per_s, planned.share)
+    return {key: _measured(run, measured) for key, measured in found.items()} | {
+        key: _missing(fixed, condition, own) for key, condition in missing.items()
+    }
+
+
+def _missing(fixed: FixedRate, condition: Condition, own: Sequence[TrialRecord]) -> AtRate:
+    """Nothing was measured: the rate was not known, or there was no time."""
+    rate_per_s = fixed.of(capacity_of(condition, own))
+    why = message("at_rate.no_capacity") if rate_per_s is None else message("at_rate.no_time")
+    return _empty([], "missing", [why], rate_per_s, fixed.share)
+
+
+def _measured(run: Run, trials: list[TrialRecord]) -> AtRate:
+    """A rate that is set has no bound: checks that bound one do not count."""
+    rate_per_s, share = _rate_of(trials[-1])
+    used = [trial for trial in trials if not forbidding(trial)]
+    reasons = counted_reasons(trials, without=BOUNDS) if len(trials) > 1 else _reasons(trials[0])
+    if not used or refusal_of(trials) is not None:
+        return _empty(trials, "invalid", reasons, rate_per_s, share)
+    response, service, unread = merged_latencies(run, used)
+    doubted = any(failed_checks(trial, ("suspect",), without=BOUNDS) for trial in used)
+    measured_s = sum(trial.duration_s for trial in used)
+    replied = sum(trial.goodput_per_s * trial.duration_s for trial in used)
+    return AtRate(
+        verdict="suspect" if doubted else "valid",
+        reasons=[*reasons, *unread],
+        trials=[trial.trial for trial in trials],
+        rate_per_s=rate_per_s,
+        share=share,
+        achieved_per_s=replied / measured_s if measured_s else 0.0,
+        response_ns=response,
+        service_ns=service,
+        unmeasurable=unmeasurable(response, used),
+    )
+
+
+def _empty(
+    trials: Sequence[TrialRecord],
+    verdict: Literal["invalid", "missing"],
+    reasons: list[Message],
+    rate_per_s: float | None,
+    share: float | None,
+) -> AtRate:
+    return AtRate(
+        verdict=verdict,
+        reasons=reasons,
+        trials=[trial.trial for trial in trials],
+        rate_per_s=rate_per_s,
+        share=share,
+        achieved_per_s=None,
+        response_ns=None,
+        service_ns=None,
+        unmeasurable={},
+    )
+
+
+def _reasons(trial: TrialRecord) -> list[Message]:
+    return [check.reason for check in failed_checks(trial, without=BOUNDS) if check.reason is not None]
+
+
+def _rate_of(trial: TrialRecord) -> tuple[float | None, float | None]:
+    """The rate that a trial's plan has, and its share of the condition's capacity."""
+    rate = trial.facts.get("plan", {}).get("model", {}).get("rate_per_s")
+    return None if rate is None else float(rate), trial.facts.get("rate_share")

@@ -1,0 +1,40 @@
+"""Latencies of several trials together, and which of their quantiles say something."""
+
+from collections.abc import Sequence
+
+from loadstone.errors import DriveFailed
+from loadstone.message import Message, message
+from loadstone.record.histogram import PER_MILLE, SAMPLES_BEYOND, measurable
+from loadstone.record.reading import Run
+from loadstone.record.trial import Quantiles, TrialRecord
+
+
+def saturates(trials: Sequence[TrialRecord]) -> bool:
+    """Whether their load was a closed model without think time: latency is users / throughput then."""
+    models = [trial.facts.get("plan", {}).get("model", {}) for trial in trials]
+    return bool(models) and all(one.get("kind") == "closed" and not one.get("think_time_ms") for one in models)
+
+
+def merged_latencies(run: Run, trials: list[TrialRecord]) -> tuple[Quantiles | None, Quantiles | None, list[Message]]:
+    """Response and service time of all trials together, from their merged histograms."""
+    if len(trials) == 1:
+        return trials[0].response_ns, trials[0].service_ns, []
+    try:
+        return run.response_ns(trials), run.service_ns(trials), []
+    except DriveFailed as error:
+        return None, None, [message("row.not_merged", error=str(error))]
+
+
+def unmeasurable(response: Quantiles | None, trials: Sequence[TrialRecord]) -> dict[str, Message]:
+    """Quantiles that the data do not support, each with the reason."""
+    operations = sum(trial.counts.offered for trial in trials)
+    reasons: dict[str, Message] = {}
+    for name, per_mille in PER_MILLE.items():
+        if response is None or getattr(response, name) is not None:
+            continue
+        if measurable(per_mille, operations):
+            reasons[name] = message("quantile_failed")
+        else:
+            needed = SAMPLES_BEYOND * 1000 // (1000 - per_mille)
+            reasons[name] = message("quantile_needs", quantile=name, needed=needed, operations=operations)
+    return reasons

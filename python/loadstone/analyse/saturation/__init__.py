@@ -1,0 +1,1 @@
+"""Where each condition saturates, from the trials of a run."""

@@ -1,0 +1,54 @@
+"""`loadstone check driver`: one driver through the whole of its contract, part by part."""
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from loadstone.conduct.clients.contract.lab import lab_of
+from loadstone.conduct.clients.contract.parts import PARTS, named, tried
+from loadstone.conduct.clients.driver_manifests import chosen_driver
+from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.subjects.requirements import require_programs
+from loadstone.errors import UserError
+from loadstone.spec.drivers import NATIVE, resolved
+from loadstone.spec.problems import listed
+
+FAILED_STATUS = 3
+
+
+def check_driver(word: str, names: Collection[str], say: Callable[[str], None], progress: Callable[[str], None]) -> int:
+    """Try it out on a Redis of its own, and say a line a part; the exit status.
+
+    Args:
+        word: the driver's name or path, with its options.
+        names: of parts, or pieces of them; without any it is tried on all.
+        say: takes the lines of the table.
+        progress: takes what is being done before.
+
+    Raises:
+        UserError: there is no such driver or part, what it requires is missing, or it does not build.
+    """
+    parts = named(names)
+    if not parts:
+        raise UserError(f"--part: no part has {listed(names)} in its name; parts are: {listed(n for n, _ in PARTS)}")
+    try:
+        meant = resolved(word, Path())
+    except ValueError as problem:
+        raise UserError(f"check driver: {problem}") from None
+    if meant == NATIVE:
+        raise UserError("check driver: the native engine is no program; name one of a client library")
+    chosen = chosen_driver(meant)
+    require_programs(chosen.manifest.name, chosen.manifest, "driver")
+    outcomes = Counter[str]()
+    with tempfile.TemporaryDirectory(prefix="loadstone-check-") as work:
+        folder = Path(work)
+        context = DeployContext(work_root=folder, log_folder=folder / "logs", progress=progress)
+        say(f"{chosen.manifest.title}: {chosen.manifest.library} {chosen.manifest.version}")
+        with lab_of(chosen, folder, context) as lab:
+            for part in tried(lab, parts):
+                say(f"{part.outcome:<7} {part.name:<28} {part.said}")
+                outcomes[part.outcome] += 1
+    skipped = f", {outcomes['skipped']} skipped, which the manifest does not claim" if outcomes["skipped"] else ""
+    say(f"{outcomes['passed']} passed, {outcomes['FAILED']} failed{skipped}")
+    return FAILED_STATUS if outcomes["FAILED"] else 0

@@ -1,0 +1,85 @@
+"""What the commands that measure have in common: an experiment is checked, run, and its outcome shown."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from loadstone.output import terminal
+from loadstone.report.formats import DEFAULT_FORMATS
+
+if TYPE_CHECKING:
+    from loadstone.analyse.objectives import Objective
+    from loadstone.options import RunOptions
+    from loadstone.run import Outcome, Show
+
+
+def carried_out(
+    options: "RunOptions",
+    objectives: Sequence["Objective"],
+    *,
+    json_: bool,
+    formats: Sequence[str] = DEFAULT_FORMATS,
+    show_result: "Show | None" = None,
+) -> "Outcome":
+    """Check all that can be checked at once, and only then load what measures.
+
+    `formats` are those of the report; `show_result` shows the outcome in place of the usual ending.
+    """
+    from loadstone.prepare import prepare
+
+    prepared = prepare(options)
+    if objectives:
+        from loadstone.analyse.objectives import require_measured
+
+        planned = prepared.run_plan
+        require_measured(objectives, rows=bool(planned.trials), points=planned.saturation is not None)
+    from loadstone import console
+    from loadstone.run import run as run_experiment
+
+    results = console.results(beside_json=json_, quiet=options.quiet)
+    remarks = console.remarks(quiet=options.quiet)
+    return run_experiment(options, prepared, results, remarks, objectives, formats=formats, show_result=show_result)
+
+
+def objectives_of(texts: list[str] | None) -> list["Objective"]:
+    """What `--fail-if` states, before anything is measured. Raises UserError."""
+    if not texts:
+        return []
+    from loadstone.analyse.objectives import parse_objective, require_absolute
+
+    objectives = [parse_objective(text) for text in texts]
+    require_absolute(objectives)
+    return objectives
+
+
+def show_outcome(outcome: "Outcome", *, json_: bool, open_: bool) -> None:
+    """What follows the result: the JSON, what was missed, what is not written; and the exit status."""
+    if json_:
+        from loadstone.record.lines import dump_document
+        from loadstone.report.json_report import with_texts
+
+        terminal.result_json(dump_document(with_texts(outcome.analysis)).decode())
+    if outcome.missed:
+        from loadstone.report.text.sentences import text
+
+        for line in outcome.missed:
+            terminal.remark(f"--fail-if: {text(line)}")
+    if outcome.unwritten:
+        terminal.remark(f"loadstone: {outcome.unwritten}")
+    if open_:
+        _open(outcome.folder)
+    if outcome.status:
+        raise typer.Exit(outcome.status)
+
+
+def _open(folder: Path) -> None:
+    """Open the report in the browser; without one a line says where it is."""
+    import webbrowser
+
+    page = (folder / "report.html").resolve()
+    if not page.is_file() or not webbrowser.open(page.as_uri()):
+        terminal.remark(
+            f"--open: no browser was found; open {page}" if page.is_file() else f"--open: there is no {page}"
+        )

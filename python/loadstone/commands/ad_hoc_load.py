@@ -1,0 +1,283 @@
+"""How an ad-hoc load is made and measured: the parts of an experiment that both commands have in common."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from loadstone.commands.load_rows import LoadRow
+from loadstone.commands.rate_levels import RateLevel
+from loadstone.commands.targets import Fields
+from loadstone.errors import UserError
+from loadstone.secrecy.references import learn_environment
+from loadstone.spec.experiment import Experiment
+from loadstone.spec.load_settings import resolve
+from loadstone.spec.source import Source
+from loadstone.spec.units import NEVER
+from loadstone.spec.yaml_text import Path
+
+FACTOR, TARGET_FACTOR, RATE_FACTOR = "operation", "target", "rate"
+REPEATS = 6
+"""How often a row is measured: the fewest from which there is a 95 % interval."""
+LONGEST_S = 3600.0
+"""A trial that ends with its requests ends after this at the latest."""
+LEAST_S = 0.05
+BUDGET, COMPARED_BUDGET = "1 h", "55 s"
+"""A table ends when it is measured; a comparison when it is decided, and at the latest then."""
+CAPACITY_REPEATS, CAPACITY_S = 2, 0.5
+"""How often and how long full speed is measured of which rates are shares."""
+PRECISE_SPIN_US = 30.0
+"""With `--precise`, the time before a request is due that is spent polling instead of asleep."""
+Capacities = Mapping[tuple[str, str], float]
+"""Row and target -> requests a second at full speed; without `--against` the target is empty."""
+
+
+@dataclass(frozen=True)
+class AdHocLoad:
+    """The load and how it is measured, as the options say it."""
+
+    connections: int = 50
+    pipeline: int = 1
+    threads: int | None = None
+    measure_s: float | None = None
+    """Of each row, all its repeats together; None: as long as is usual."""
+    usual_s: float = 2.0
+    requests: int | None = None
+    """Of each row and repeat; then `measure_s` does not count."""
+    rate_per_s: float | None = None
+    """None: full speed."""
+    rates: tuple[RateLevel, ...] = ()
+    arrivals: str = "constant"
+    precise: bool = False
+    """Whether the generator does not sleep right before a request is due, which takes CPU."""
+    think_ms: float | None = None
+    warm_up_s: float = 0.3
+    repeat: int | None = None
+    at_rate: str | None = None
+    budget: str | None = None
+    timeout_ms: float | None = None
+    slice: str | None = None
+    """Of a comparison; None: as experiments have it."""
+
+    @property
+    def needs_capacity(self) -> bool:
+        """Whether full speed is measured first."""
+        return any(one.share is not None for one in self.rates)
+
+    @property
+    def blocks(self) -> int:
+        """How often each row is measured."""
+        return self.repeat or (1 if self.requests is not None else REPEATS)
+
+
+@dataclass(frozen=True)
+class Target:
+    """One server or service that gets the load."""
+
+    label: str
+    """As the table calls it."""
+    part: str
+    """Its name among the servers or services."""
+    settings: Fields
+    rows: tuple[LoadRow, ...] = ()
+    """What it gets, where that differs between the targets."""
+
+
+@dataclass(frozen=True)
+class AdHoc:
+    """Everything that makes an ad-hoc experiment."""
+
+    command: str
+    """`redis` or `http`."""
+    question: str
+    load: AdHocLoad
+    targets: tuple[Target, ...]
+    """One, or the two that are compared."""
+    rows: tuple[LoadRow, ...]
+    workload: Fields
+    """What only this protocol has: `protocol`, `keys`, `documents`..."""
+    columns: tuple[str, ...]
+    given: Mapping[Path, str] = field(default_factory=dict)
+    """Where each option stands in the experiment."""
+    description: str = ""
+
+    @property
+    def compares(self) -> bool:
+        """Whether two targets are compared."""
+        return len(self.targets) > 1
+
+
+def check_load(load: AdHocLoad, length: str, *, compares: bool) -> None:
+    """Raises UserError where options contradict each other. `length`: the option for how long is measured."""
+    _check_model(load)
+    ended_by = "-n" if load.requests is not None else "" if load.measure_s is None else length
+    if ended_by and compares:
+        raise UserError(f"{ended_by}: a comparison ends when it is decided; write --repeat or --budget")
+    if load.slice is not None and not compares:
+        raise UserError("--slice: turns of a comparison are so long; add --against, or leave it out")
+    if load.requests is not None and load.measure_s is not None:
+        raise UserError(f"-n, {length}: leave one of them out")
+    if load.requests is not None and load.rates:
+        raise UserError("-n: rates are measured for a time, not for a number of requests; leave it out")
+
+
+def _check_model(load: AdHocLoad) -> None:
+    paced = "--rates" if load.rates else "--rate" if load.rate_per_s is not None else ""
+    if load.rates and load.rate_per_s is not None:
+        raise UserError("--rate, --rates: leave one of them out")
+    if paced and load.think_ms is not None:
+        raise UserError(f"--think: users pause in the closed model alone; leave it or {paced} out")
+    if paced and load.at_rate is not None:
+        raise UserError(f"--at-rate: the load has a rate already; leave it or {paced} out")
+    for option, given in (("--arrivals", load.arrivals == "poisson"), ("--precise", load.precise)):
+        if given and not paced:
+            raise UserError(f"{option}: needs requests that come at a rate; add --rate")
+
+
+def experiment_of(ad_hoc: AdHoc, capacities: Capacities | None = None) -> Experiment:
+    """The experiment, held to all the rules of one from a file. Raises UserError that names the option.
+
+    `capacities`: what rates are shares of. None: the experiment that measures them, where some are.
+    """
+    learn_environment()
+    measures_capacity = ad_hoc.load.needs_capacity and capacities is None
+    found = _experiment(ad_hoc, {} if capacities is None else capacities, capacity=measures_capacity)
+    return resolve(Source(label=f"loadstone {ad_hoc.command}", data=found, given=ad_hoc.given))
+
+
+def _experiment(ad_hoc: AdHoc, capacities: Capacities, *, capacity: bool) -> Fields:
+    load = ad_hoc.load
+    rates = () if capacity else load.rates
+    names = [row.name for row in ad_hoc.rows]
+    factors: Fields = {FACTOR: {"title": "Operation", "levels": names}}
+    vary: Fields = {FACTOR: names}
+    if ad_hoc.compares:
+        labels = [target.label for target in ad_hoc.targets]
+        factors[TARGET_FACTOR] = {"title": "Target", "levels": labels}
+        vary = {TARGET_FACTOR: labels, **vary}
+    if rates:
+        labels = [rate.label for rate in rates]
+        factors[RATE_FACTOR] = {"title": "Rate", "levels": labels}
+        vary[RATE_FACTOR] = labels
+    table = {"name": "results", "title": "Results", "vary": vary, "columns": list(ad_hoc.columns)}
+    found: Fields = {
+        "format": 1,
+        "name": ad_hoc.command,
+        "question": ad_hoc.question,
+        "description": ad_hoc.description,
+        "factors": factors,
+        "tables": [table],
+        "workload": _workload(ad_hoc, rates, capacities, capacity=capacity),
+        "design": _design(load, compares=ad_hoc.compares and not capacity, capacity=capacity),
+        **_parts(ad_hoc),
+    }
+    return {**found, **_comparison(ad_hoc)} if ad_hoc.compares and not capacity else found
+
+
+def _workload(ad_hoc: AdHoc, rates: Sequence[RateLevel], capacities: Capacities, *, capacity: bool) -> Fields:
+    load = ad_hoc.load
+    paced = load.rate_per_s is not None and not capacity
+    closed: Fields = {"kind": "closed", "users": load.connections}
+    if load.think_ms is not None:
+        closed["think_time_ms"] = load.think_ms
+    found: Fields = {
+        "model": _open(load, load.rate_per_s or 0.0) if paced else closed,
+        "pool": {"connections": load.connections},
+        "pipeline_depth": load.pipeline,
+        "threads": load.threads or "auto",
+        "phases": _phases(load, capacity=capacity),
+        **_operations(ad_hoc),
+        **ad_hoc.workload,
+    }
+    if rates:
+        found["models"] = [
+            {"when": {**where, RATE_FACTOR: rate.label}, "model": _open(load, rate.of(capacities.get(key)))}
+            for key, where in _places(ad_hoc)
+            for rate in rates
+        ]
+    if load.timeout_ms is not None:
+        found["timeouts"] = {"request_ms": load.timeout_ms}
+    return found
+
+
+def _places(ad_hoc: AdHoc) -> list[tuple[tuple[str, str], Fields]]:
+    """Each row of each target: its key among the capacities, and its levels."""
+    if not ad_hoc.compares:
+        return [((row.name, ""), {FACTOR: row.name}) for row in ad_hoc.rows]
+    return [
+        ((row.name, target.label), {FACTOR: row.name, TARGET_FACTOR: target.label})
+        for row in ad_hoc.rows
+        for target in ad_hoc.targets
+    ]
+
+
+def _open(load: AdHocLoad, rate_per_s: float) -> Fields:
+    spin: Fields = {"spin_us": PRECISE_SPIN_US} if load.precise else {}
+    return {"kind": "open", "rate_per_s": rate_per_s, "arrivals": load.arrivals, **spin}
+
+
+def _phases(load: AdHocLoad, *, capacity: bool) -> Fields:
+    if capacity:
+        return {"warm_up_s": load.warm_up_s, "measure_s": CAPACITY_S}
+    if load.requests is not None:
+        ends = {"measure_operations": load.requests, "measure_max_s": LONGEST_S}
+        return {"warm_up_s": load.warm_up_s, "measure_s": LEAST_S, **ends}
+    measure_s = load.usual_s if load.measure_s is None else load.measure_s
+    return {"warm_up_s": load.warm_up_s, "measure_s": round(max(LEAST_S, measure_s / load.blocks), 3)}
+
+
+def _operations(ad_hoc: AdHoc) -> Fields:
+    """The operations of all rows, and those that store what they need."""
+    operations: list[Fields] = []
+    for target in ad_hoc.targets:
+        where = {TARGET_FACTOR: target.label} if target.rows else {}
+        for row in target.rows:
+            operations += [{**one, "when": {FACTOR: row.name, **where}} for one in row.operations]
+    loads: list[Fields] = []
+    for number, row in enumerate(ad_hoc.rows, start=1):
+        if not any(target.rows for target in ad_hoc.targets):
+            operations += [{**one, "when": {FACTOR: row.name}} for one in row.operations]
+        if row.load is not None:
+            name = f"load-{number}"
+            operations.append({**row.load, "name": name, "weight": 0})
+            loads.append({"operation": name, "when": {FACTOR: row.name}})
+    return {"operations": operations, "load": loads}
+
+
+def _parts(ad_hoc: AdHoc) -> Fields:
+    """The servers or services, each for its own conditions where there are two."""
+    parts: Fields = {}
+    for target in ad_hoc.targets:
+        when = {"when": {TARGET_FACTOR: target.label}} if ad_hoc.compares else {}
+        parts[target.part] = {**target.settings, **when}
+    return {"servers": parts} if ad_hoc.command == "redis" else {"servers": {}, "subjects": parts}
+
+
+def _design(load: AdHocLoad, *, compares: bool, capacity: bool) -> Fields:
+    """Requests are counted in whole trials: a slice ends by the clock."""
+    if capacity:
+        return {"budget": BUDGET, "table_blocks": CAPACITY_REPEATS, "at_rate": NEVER}
+    found: Fields = {
+        "budget": load.budget or (COMPARED_BUDGET if compares else BUDGET),
+        "table_blocks": load.blocks,
+        "at_rate": load.at_rate or NEVER,
+        "rounds": "never" if load.requests is not None else "auto",
+    }
+    return {**found, "slice": load.slice} if load.slice is not None and compares else found
+
+
+def _comparison(ad_hoc: AdHoc) -> Fields:
+    """The second target against the first: rates at full speed, P99 where both have the same rate."""
+    a, b = ad_hoc.targets
+    at: Fields = {FACTOR: [row.name for row in ad_hoc.rows]}
+    paced = ad_hoc.load.rate_per_s is not None or bool(ad_hoc.load.rates)
+    if ad_hoc.load.rates:
+        at[RATE_FACTOR] = [rate.label for rate in ad_hoc.load.rates]
+    one: Fields = {
+        "name": "against",
+        "question": f"Is {b.label} faster than {a.label}?",
+        "between": TARGET_FACTOR,
+        "levels": [b.label, a.label],
+        "baseline": a.label,
+        "at": at,
+        "metric": "response_ns.p99" if paced else "goodput_per_s",
+    }
+    return {"comparisons": [one], "primary_metric": one["metric"]}

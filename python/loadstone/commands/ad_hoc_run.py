@@ -1,0 +1,189 @@
+"""An ad-hoc load is carried out: the same way as any experiment, then printed in one of the usual forms."""
+
+import contextlib
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+from loadstone.cli_run import carried_out, objectives_of, show_outcome
+from loadstone.errors import UserError
+from loadstone.output import terminal
+from loadstone.report.formats import DEFAULT_FORMATS
+from loadstone.runs import RUNS, folder_to_resume
+from loadstone.secrecy.text import HIDDEN
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from loadstone.analyse.model import Analysis
+    from loadstone.commands.ad_hoc_load import AdHoc, Capacities
+    from loadstone.options import RunOptions
+    from loadstone.run import Outcome
+
+
+@dataclass(frozen=True)
+class AdHocOutput:
+    """How the run is kept and its outcome printed, as both commands take it."""
+
+    out: Path | None = None
+    """Where the run's folder is kept, with the usual reports; None: it is removed."""
+    resume: Path | None = None
+    secret_files: tuple[str, ...] = ()
+    allow_any_command: bool = False
+    seed: int | None = None
+    share_machine: bool = False
+    prometheus: int | None = None
+    fail_if: tuple[str, ...] = ()
+    quiet: bool = False
+    verbose: bool = False
+    json: bool = False
+    csv: bool = False
+    json_file: Path | None = None
+    hdr_prefix: str | None = None
+    open: bool = False
+    command: tuple[str, ...] = ()
+    """The arguments as they may be recorded."""
+
+
+def check_output(output: AdHocOutput) -> None:
+    """Before anything is started. Raises UserError."""
+    for one, other in (("quiet", "verbose"), ("json", "csv")):
+        if getattr(output, one) and getattr(output, other):
+            raise UserError(f"--{one}, --{other}: leave one of them out")
+    if output.open and output.out is None:
+        raise UserError("--open: needs a report to open; add --out DIR")
+    for option, path in (("--json-out-file", output.json_file), ("--hdr-file-prefix", output.hdr_prefix)):
+        if path is not None and not Path(path).absolute().parent.is_dir():
+            raise UserError(f"{option} {path}: there is no folder {Path(path).parent}; make it, or name another")
+
+
+def carry_out(ad_hoc: "AdHoc", output: AdHocOutput) -> None:
+    """Measure, print, and end with the status that the data deserve. Raises LoadstoneError."""
+    check_output(output)
+    objectives = objectives_of(list(output.fail_if))
+    from loadstone.commands.ad_hoc_load import experiment_of
+
+    if ad_hoc.load.needs_capacity and output.resume is not None:
+        raise UserError("--resume: rates that are shares of a capacity were measured then; begin again")
+    options = _options(ad_hoc, output)
+    capacities = _capacities(ad_hoc, options) if ad_hoc.load.needs_capacity else None
+    options = replace(options, built=experiment_of(ad_hoc, capacities))
+    formats = DEFAULT_FORMATS if output.out is not None else ()
+    outcome = carried_out(options, objectives, json_=output.json, formats=formats, show_result=_Shown(output).show)
+    _write_files(outcome, output)
+    if output.out is None:
+        _remove(outcome.folder)
+    show_outcome(outcome, json_=output.json, open_=output.open)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """Prints the outcome as requested."""
+
+    output: AdHocOutput
+
+    def show(self, analysis: "Analysis", report: Path | None, folder: Path, results: "Console") -> None:  # noqa: ARG002
+        from loadstone.commands import result_lines
+
+        if self.output.json and self.output.quiet:
+            return
+        if self.output.csv:
+            terminal.result(result_lines.csv_text(analysis))
+            for line in () if self.output.quiet else result_lines.verdict_lines(analysis):
+                terminal.remark(line)
+        elif self.output.quiet:
+            terminal.result("".join(f"{line}\n" for line in result_lines.quiet_lines(analysis)))
+        else:
+            self._table(analysis, report, results)
+
+    def _table(self, analysis: "Analysis", report: Path | None, results: "Console") -> None:
+        from loadstone.commands import result_lines
+        from loadstone.report.terminal.terminal_report import show
+
+        show(analysis, report, results, verbose=True)
+        for table in analysis.tables:
+            for line in result_lines.further_lines(analysis, table):
+                results.print(line, markup=False, soft_wrap=True)
+
+
+def _options(ad_hoc: "AdHoc", output: AdHocOutput) -> "RunOptions":
+    from loadstone.options import RunOptions
+
+    out = RUNS if output.out is None else output.out
+    return RunOptions(
+        experiment=ad_hoc.command,
+        secret_files=output.secret_files,
+        blocks=ad_hoc.load.repeat if ad_hoc.compares else None,
+        seed=output.seed,
+        out=out,
+        resume=None if output.resume is None else folder_to_resume(output.resume, out),
+        allow_any_command=output.allow_any_command,
+        prometheus=output.prometheus,
+        share_machine=output.share_machine,
+        quiet=output.quiet,
+        verbose=output.verbose,
+        command=output.command,
+    )
+
+
+def _capacities(ad_hoc: "AdHoc", options: "RunOptions") -> "Capacities":
+    """What each row of each target does at full speed, measured now. Raises UserError where one is not known."""
+    from loadstone.commands.ad_hoc_load import FACTOR, TARGET_FACTOR, experiment_of
+
+    if not options.quiet:
+        terminal.remark("measuring full speed, of which the rates are shares")
+    measured = replace(options, built=experiment_of(ad_hoc), quiet=True)
+    outcome = carried_out(measured, (), json_=False, formats=(), show_result=lambda *_: None)
+    _remove(outcome.folder)
+    found: dict[tuple[str, str], float] = {}
+    for row in (row for table in outcome.analysis.tables for row in table.rows):
+        trials = [one for one in outcome.analysis.trials if one.trial in row.trials]
+        rates = [one.goodput_per_s for one in trials if one.goodput_per_s]  # rates need no bound: also of doubtful ones
+        if not rates:
+            raise UserError(f"--rates: what {row.label} does at full speed is not known; write rates, as 1000..9000")
+        found[str(row.condition[FACTOR]), str(row.condition.get(TARGET_FACTOR, ""))] = median(rates)
+        if not options.quiet:
+            terminal.remark(f"full speed of {row.label}: {median(rates):,.0f} a second")
+    return found
+
+
+def _write_files(outcome: "Outcome", output: AdHocOutput) -> None:
+    """What is requested beside the report. Raises LoadstoneError where it cannot be written."""
+    if output.json_file is not None:
+        from loadstone.record.lines import dump_document, write_file
+        from loadstone.report.json_report import with_texts
+
+        write_file(output.json_file, dump_document(with_texts(outcome.analysis)))
+    if output.hdr_prefix is not None:
+        from loadstone.record.file_names import LATENCY
+
+        for log in sorted((outcome.folder / LATENCY).glob("*.hlog")):
+            shutil.copyfile(log, f"{output.hdr_prefix}_{log.name}")
+
+
+def _remove(folder: Path) -> None:
+    """A run that is not kept; unless its ledger names what is still on a server: `loadstone clean` needs it."""
+    from loadstone.record.ledger_reading import is_needed
+
+    if is_needed(folder):
+        terminal.remark(f"something is left on a server; remove it by: loadstone clean {folder}")
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):  # it holds other runs, or is not ours
+        if folder.parent == RUNS:
+            RUNS.rmdir()
+
+
+def without_password(arguments: tuple[str, ...], option: str) -> tuple[str, ...]:
+    """The arguments as they may be recorded: without the value of this short option, beside it or attached to it."""
+    found: list[str] = []
+    for word in arguments:
+        if found and found[-1] == option:
+            found.append(HIDDEN)
+        elif word.startswith(option) and word != option and not word.startswith("--"):
+            found.append(f"{option}{HIDDEN}")
+        else:
+            found.append(word)
+    return tuple(found)

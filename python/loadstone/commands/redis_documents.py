@@ -1,0 +1,122 @@
+"""`loadstone redis --documents`: values of the user's own in the place of generated ones."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO
+
+from loadstone.bounds.files import load_json, why
+from loadstone.commands.load_rows import LoadRow
+from loadstone.commands.targets import Fields
+from loadstone.errors import UserError
+
+OPTION = "--documents"
+DOCUMENT_MAX_BYTES = 16_000_000
+FILE_MAX_BYTES = 512_000_000
+"""The generator keeps all of them in memory."""
+_FORM = {"key", "value"}
+_WHOLE = ("value", "document")
+"""What a read expects that returns what was stored."""
+
+
+@dataclass(frozen=True)
+class OwnDocuments:
+    """What stands in the file."""
+
+    path: Path
+    count: int
+    mean_bytes: int
+    named: bool
+    """Whether each has the name of its key beside it."""
+    text_at: int | None = None
+    """The first line whose value is a text, and so stored as its characters: no JSON."""
+
+    @property
+    def data(self) -> Fields:
+        """The file as a workload has it: each key has a document of its own."""
+        return {"path": str(self.path.absolute()), "format": "documents", "order": "key"}
+
+
+def own_documents(path: Path) -> OwnDocuments:
+    """Reads the file once. Raises UserError that names the line."""
+    try:
+        if not path.is_file():
+            what = "is no regular file" if path.exists() else "cannot be read (No such file or directory)"
+            raise UserError(f"{OPTION} {path}: {what}; name a file with a JSON document a line")
+        if path.stat().st_size > FILE_MAX_BYTES:
+            most = f"{FILE_MAX_BYTES / 1e6:,.0f} MB"
+            raise UserError(f"{OPTION} {path}: larger than {most}; take a sample: shuf -n 10000 {path}")
+        with path.open("rb") as file:
+            return _read(path, file)
+    except OSError as error:
+        said = f"cannot be read ({error.strerror}); name a file with a JSON document a line"
+        raise UserError(f"{OPTION} {path}: {said}") from None
+
+
+def _read(path: Path, file: BinaryIO) -> OwnDocuments:
+    count, total, named = 0, 0, False
+    text_at: int | None = None
+    for number, line in _lines(path, file):
+        try:
+            value = load_json(line)
+        except ValueError as error:
+            raise UserError(
+                f"{OPTION} {path}, line {number}: is no JSON ({why(error)}); correct or remove it"
+            ) from None
+        is_named = isinstance(value, dict) and set(value) == _FORM and isinstance(value["key"], str)
+        if not count:
+            named = is_named
+        if named and not is_named:
+            form = '{"key": "...", "value": ...}'
+            raise UserError(f"{OPTION} {path}, line {number}: is not of the form {form} that the first line has")
+        if named and isinstance(value["value"], str) and text_at is None:
+            text_at = number
+        total += len(line)
+        count += 1
+    if not count:
+        raise UserError(f"{OPTION} {path}: holds no document; write a JSON document a line")
+    return OwnDocuments(path, count, max(2, round(total / count)), named, text_at)
+
+
+def _lines(path: Path, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not empty, without spaces around them. Raises UserError for one that is too long."""
+    number = 0
+    while line := file.readline(DOCUMENT_MAX_BYTES + 1):
+        number += 1
+        if len(line) > DOCUMENT_MAX_BYTES:
+            most = f"{DOCUMENT_MAX_BYTES / 1e6:,.0f} MB"
+            raise UserError(f"{OPTION} {path}, line {number}: a document of more than {most}; remove it")
+        if text := line.strip():
+            yield number, text
+
+
+def with_documents(rows: Sequence[LoadRow], documents: OwnDocuments, *, verify: bool) -> tuple[LoadRow, ...]:
+    """The same rows with these values; with `verify` each reply that returns one is held to it. Raises UserError."""
+    return tuple(_with_documents(row, documents, verify=verify) for row in rows)
+
+
+def _with_documents(row: LoadRow, documents: OwnDocuments, *, verify: bool) -> LoadRow:
+    operations = tuple(_own(fields, documents, verify=verify) for fields in row.operations)
+    used = [command for fields in operations for command in fields["commands"]]
+    if verify and not any("{data.document}" in command["args"] or command["expect"] == "row" for command in used):
+        raise UserError(f"--verify: '{row.name}' has no value that could be verified; write -t get,set or --ratio")
+    if "json" in row.modules and documents.text_at is not None:
+        line = f"line {documents.text_at} of {documents.path}"
+        raise UserError(f"{OPTION}: '{row.name}' stores JSON, and the value in {line} is a text; write -t get,set")
+    load = None if row.load is None else _own(row.load, documents, verify=verify)
+    return replace(row, operations=operations, load=load)
+
+
+def _own(fields: Fields, documents: OwnDocuments, *, verify: bool) -> Fields:
+    """An operation with the file's values, and with the names of its keys behind ours."""
+    kept = {name: value for name, value in fields.items() if name not in ("writes", "read_back")}
+    commands = []
+    for command in fields["commands"]:
+        args = command["args"].replace("{value}", "{data.document}").replace("{document}", "{data.document}")
+        if documents.named:
+            args = args.replace("{key}", "{key}:{data.key}")
+        expect = command["expect"]
+        if expect in _WHOLE:
+            expect = "row" if verify else "any"
+        commands.append({**command, "args": args, "expect": expect})
+    return {**kept, "commands": commands}

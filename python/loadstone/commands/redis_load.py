@@ -1,0 +1,179 @@
+"""`loadstone redis`: what its options make of an experiment."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from loadstone.commands.ad_hoc_load import AdHoc, AdHocLoad, Target, check_load
+from loadstone.commands.load_rows import LoadRow
+from loadstone.commands.redis_replay import Replay
+from loadstone.commands.redis_rows import RedisWork, payload_bytes, redis_rows, value_sizes
+from loadstone.commands.targets import OTHER, SERVER, Fields, Login, address, at, redis_server, with_cluster, with_login
+from loadstone.errors import UserError
+from loadstone.spec.yaml_text import Path
+
+COLUMNS: tuple[str, ...] = (
+    "goodput",
+    "interval",
+    "p50",
+    "p95",
+    "p99",
+    "p999",
+    "max",
+    "errors",
+    "redis_cpu",
+    "held_back",
+)
+RATES_COLUMNS = (
+    *("goodput", "p50", "p99", "p999", "errors", "redis_cpu", "server_wakeups", "generator_cpu", "wakeups"),
+    *("replies_a_wakeup", "requests_a_send", "held_back"),
+)
+"""Beside latency by rate: how much of the work is done at once, by the server and by the generator."""
+EMBEDDED = "embedded"
+PATTERNS = {"R": "uniform", "S": "sequential", "P": "sequential", "G": "gaussian", "Z": "zipf"}
+"""memtier_benchmark's letters of `--key-pattern`."""
+
+
+@dataclass(frozen=True)
+class RedisTarget:
+    """Where the load goes, as the options say it."""
+
+    url: str | None = None
+    against: str | None = None
+    login: Login = field(default_factory=Login)
+    cluster: bool = False
+    resp3: bool = False
+
+
+@dataclass(frozen=True)
+class KeySpace:
+    """Which keys are used, and how often each."""
+
+    count: int = 1000
+    distribution: str = "uniform"
+    zipf: float | None = None
+    """The exponent."""
+    sd: float | None = None
+    """Of the Gaussian, in keys."""
+
+
+def distribution_of(pattern: str) -> str:
+    """What `--key-pattern` stands for, SETs and GETs alike. Raises UserError."""
+    letters = pattern.strip().upper().split(":")
+    if not 1 <= len(letters) <= 2 or any(letter not in PATTERNS for letter in letters):
+        raise UserError(f"--key-pattern {pattern}: no pattern; write R:R, S:S, P:P, G:G or Z:Z")
+    found = {PATTERNS[letter] for letter in letters}
+    if len(found) > 1:
+        raise UserError(
+            f"--key-pattern {pattern}: SETs and GETs have one distribution; write {letters[0]}:{letters[0]}"
+        )
+    return found.pop()
+
+
+def redis_ad_hoc(
+    target: RedisTarget, work: RedisWork, keys: KeySpace, load: AdHocLoad, replay: Replay | None = None
+) -> AdHoc:
+    """Everything of the experiment. Raises UserError that names the option."""
+    check_load(load, "--test-time", compares=target.against is not None)
+    rows = redis_rows(work) if replay is None else (replay.row,)
+    if target.cluster and any(row.name == "mset" for row in rows):
+        raise UserError("-t mset: its keys are on several nodes of a cluster; leave it or --cluster out")
+    targets = _targets(target, rows)
+    workload: Fields = {
+        "protocol": "resp3" if target.resp3 else "resp2",
+        "keys": _keys(keys),
+        "documents": {"payload_bytes": _payload(work)},
+    }
+    if work.documents is not None:
+        workload["data"] = work.documents.data
+    if replay is not None:
+        workload |= replay.workload(load.warm_up_s)
+    return AdHoc(
+        command="redis",
+        question=_question(target, rows, targets),
+        load=load,
+        targets=targets,
+        rows=rows,
+        workload=workload,
+        columns=RATES_COLUMNS if load.rates else COLUMNS,
+        given=_GIVEN,
+        description="" if replay is None else "\n".join(replay.lines),
+    )
+
+
+def _payload(work: RedisWork) -> int:
+    sizes = value_sizes(work)
+    total = sum(weight for _, weight in sizes)
+    return max(2, round(sum(size * weight for size, weight in sizes) / total)) if sizes else payload_bytes(work)
+
+
+def _keys(keys: KeySpace) -> Fields:
+    found: Fields = {"count": keys.count, "distribution": keys.distribution}
+    if keys.zipf is not None:
+        found |= {"distribution": "zipf", "zipf_exponent": keys.zipf}
+    if keys.sd is not None:
+        if found["distribution"] != "gaussian":
+            raise UserError("--key-stddev: is for the pattern G:G alone; add --key-pattern G:G")
+        found["gaussian_sd"] = keys.sd / keys.count
+    return found
+
+
+def _targets(target: RedisTarget, rows: tuple[LoadRow, ...]) -> tuple[Target, ...]:
+    modules = list(dict.fromkeys(module for row in rows for module in row.modules))
+    needs: dict[str, Any] = {"modules": modules} if modules else {}
+    first = Target(_label(target.url), SERVER, {**_settings(target), **needs})
+    if target.against is None:
+        return (first,)
+    if target.cluster and target.url is None:
+        raise UserError("--cluster: with --against both are clusters of yours; add the URL of the first one, too")
+    label = _label(target.against)
+    against = redis_server(target.against, "--against")
+    against = redis_server(with_cluster(against["url"])) if target.cluster else against
+    other = Target(f"{label} (B)" if label == first.label else label, OTHER, against)
+    return first, Target(other.label, other.part, {**other.settings, **needs})
+
+
+def _settings(target: RedisTarget) -> Fields:
+    login = target.login.options
+    if target.url is None and login:
+        raise UserError(f"{login[0]}: is for a server of yours; add its URL, or leave it out")
+    if target.url is None:
+        return {"kind": "cluster" if target.cluster else EMBEDDED}
+    url = with_login(redis_server(target.url)["url"], target.login)
+    return redis_server(with_cluster(url) if target.cluster else url)
+
+
+def _label(url: str | None) -> str:
+    return EMBEDDED if url is None else address(url)
+
+
+def _question(target: RedisTarget, rows: tuple[LoadRow, ...], targets: tuple[Target, ...]) -> str:
+    under = ", ".join(row.name for row in rows)
+    if len(targets) > 1:
+        return f"Is {targets[1].label} faster than {targets[0].label} under {under}?"
+    kind = "Redis Cluster" if target.cluster else "Redis"
+    started = "a Redis Cluster" if target.cluster else "an embedded Redis"
+    return f"How fast is {f'the {kind} {at(target.url)}' if target.url else started} under {under}?"
+
+
+_GIVEN: dict[Path, str] = {
+    ("workload", "threads"): "--threads",
+    ("workload", "pipeline_depth"): "-P",
+    ("workload", "pool"): "-c",
+    ("workload", "keys", "count"): "-r",
+    ("workload", "keys", "zipf_exponent"): "--zipf",
+    ("workload", "keys", "gaussian_sd"): "--key-stddev",
+    ("workload", "documents"): "-d",
+    ("workload", "data"): "--documents",
+    ("workload", "recording"): "--replay, --speed",
+    ("workload", "operations"): "the commands",
+    ("workload", "phases"): "-n, --test-time, --warm-up",
+    ("workload", "model"): "-c, --rate",
+    ("workload", "models"): "--rates",
+    ("workload", "timeouts"): "--timeout",
+    ("design", "budget"): "--budget",
+    ("design", "at_rate"): "--at-rate",
+    ("design", "slice"): "--slice",
+    ("servers", SERVER): "URL",
+    ("servers", OTHER): "--against",
+}
+"""Where each option stands in the experiment."""

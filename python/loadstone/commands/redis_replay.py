@@ -1,0 +1,139 @@
+"""`loadstone redis --replay`: what was recorded of a Redis, sent again at its own speed, another or the highest."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from loadstone.commands.ad_hoc_load import LEAST_S, LONGEST_S, AdHocLoad
+from loadstone.commands.load_rows import LoadRow
+from loadstone.commands.targets import Fields
+from loadstone.errors import UserError
+from loadstone.plan.workload.recorded_load import RecordedLoad
+from loadstone.plan.workload.recording import SPEED_MAX
+from loadstone.plan.workload.recordings import recorded_load
+
+OPTION, SPEED = "--replay", "--speed"
+ROW = "replay"
+HIGHEST = "max"
+CONNECTIONS_MAX = 10_000
+"""Where none are given: one for each client, up to so many."""
+SLOWER, PATIENCE_S = 2.0, 60.0
+"""A server that cannot keep up is given so many times the recording's length, and so much more."""
+BUDGET_S = 3000.0
+"""What takes longer is given a budget of its own."""
+NAMES_SHOWN = 12
+_TIMES = re.compile(r"(\d{1,7}(?:\.\d{1,6})?)x?", re.ASCII | re.IGNORECASE)
+_NAME = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A recording, and how it is sent again."""
+
+    path: Path
+    recorded: RecordedLoad
+    speed: float | None
+    """How many times as fast as it was recorded; None: as fast as possible."""
+    connections: int
+    test_time_s: float | None
+    """It ends after so long at the latest."""
+
+    @property
+    def length_s(self) -> float:
+        """How long it takes where the server keeps up; 0 where that depends on the server alone."""
+        return 0.0 if self.speed is None else self.recorded.length_s / self.speed
+
+    @property
+    def row(self) -> LoadRow:
+        """One operation a command, in the recording's order."""
+        names = Counter[str]()
+        operations: list[Fields] = []
+        for command in self.recorded.commands:
+            name = _NAME.sub("-", command.lower()).strip("-")
+            names[name] += 1
+            number = f"-{names[name]}" if names[name] > 1 else ""
+            operations.append({"name": f"{name}{number}", "commands": [{"args": [command], "expect": "any"}]})
+        return LoadRow(ROW, tuple(operations), modules=("json",) if self._has_json else ())
+
+    @property
+    def _has_json(self) -> bool:
+        return any(command.startswith("JSON.") for command in self.recorded.commands)
+
+    def workload(self, warm_up_s: float) -> Fields:
+        """What of the workload is the recording's. Raises UserError."""
+        recording: Fields = {"path": str(self.path.resolve())}
+        if self.speed is None:
+            model: Fields = {"kind": "closed", "users": self.connections}
+        else:
+            rate_per_s = self.recorded.number / max(self.length_s, LEAST_S)
+            model = {"kind": "open", "rate_per_s": round(rate_per_s, 3), "arrivals": "recorded"}
+            recording["speed"] = self.speed
+        if warm_up_s >= self.length_s and warm_up_s and self.speed is not None:
+            raise UserError(f"--warm-up: as long as the recording ({self.length_s:.1f} s at this speed); write less")
+        longest_s = LONGEST_S if self.speed is None else SLOWER * self.length_s + PATIENCE_S
+        phases = {
+            "warm_up_s": warm_up_s,
+            "measure_s": round(max(LEAST_S, self.length_s - warm_up_s), 3) if self.test_time_s is None else LEAST_S,
+            "measure_max_s": round(longest_s, 3) if self.test_time_s is None else self.test_time_s,
+        }
+        pool = {"connections": self.connections}
+        return {"model": model, "pool": pool, "phases": phases, "recording": recording}
+
+    @property
+    def lines(self) -> list[str]:
+        """What is sent again, and what is not and why: a line each."""
+        found = self.recorded
+        how = "as fast as possible" if self.speed is None else f"at {self.speed:g} times its speed"
+        how = "at its own speed" if self.speed == 1 else how
+        head = f"{found.number:,} commands of {found.clients:,} clients in {found.length_s:,.1f} s"
+        lines = [f"replay of {self.path}: {head}, {how}, over {self.connections:,} connections"]
+        left = sorted(found.left_out.items(), key=lambda one: (-one[1], one[0]))
+        if left:
+            shown = [f"{count:,} {name} ({reason})" for (name, reason), count in left[:NAMES_SHOWN]]
+            more = [f"and {len(left) - NAMES_SHOWN} other kinds"] if len(left) > NAMES_SHOWN else []
+            lines.append(f"left out of it: {sum(found.left_out.values()):,}: {', '.join([*shown, *more])}")
+        if found.set_forward:
+            lines.append(f"times that go back a little, counted from the time before: {found.set_forward:,}")
+        if found.cut_off:
+            lines.append("its last line has no end, and is left out")
+        return lines
+
+
+def replay_of(path: Path, speed: str | None, connections: int | None, test_time_s: float | None) -> Replay:
+    """The recording as the options have it; reads it. Raises UserError that names the option."""
+    factor = _speed(speed)
+    try:
+        recorded = recorded_load(path.resolve())
+    except UserError as error:
+        raise UserError(f"{OPTION} {error}") from None
+    found = connections or min(recorded.clients, CONNECTIONS_MAX)
+    if recorded.transactions and found < recorded.clients:
+        why = f"the recording has transactions, and {recorded.clients:,} clients: each needs a connection of its own"
+        raise UserError(f"-c {found}: {why}; write -c {recorded.clients}, or take MULTI and EXEC out of the recording")
+    return Replay(path, recorded, factor, found, test_time_s)
+
+
+def _speed(text: str | None) -> float | None:
+    if text is not None and text.strip().lower() == HIGHEST:
+        return None
+    match = _TIMES.fullmatch("1" if text is None else text.strip())
+    factor = float(match[1]) if match else 0.0
+    if not 0 < factor <= SPEED_MAX:
+        raise UserError(f"{SPEED} {text}: no speed; write 2x, 0.5x, or {HIGHEST} for as fast as possible")
+    return factor
+
+
+def with_replay(load: AdHocLoad, replay: Replay) -> AdHocLoad:
+    """How it is measured: once, if nothing else is said, and with the time that it takes."""
+    blocks = load.repeat or 1
+    whole_s = blocks * (replay.length_s + PATIENCE_S)
+    budget = f"{SLOWER * whole_s:.0f} s" if load.budget is None and whole_s > BUDGET_S else load.budget
+    return replace(load, repeat=blocks, connections=replay.connections, budget=budget)
+
+
+def check_alone(given: dict[str, bool]) -> None:
+    """Raises UserError for the first option that has no meaning with a recording."""
+    for option, is_given in given.items():
+        if is_given:
+            raise UserError(f"{OPTION}, {option}: the recording says what is sent, and when; leave one of them out")

@@ -1,0 +1,297 @@
+"""The operations of `loadstone redis`: redis-benchmark's tests, memtier_benchmark's ratio and sizes, whole commands."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from loadstone.bounds.files import read_bytes
+from loadstone.commands.load_rows import LoadRow, mix, operation
+from loadstone.commands.redis_documents import OwnDocuments, with_documents
+from loadstone.commands.saturate_operations import KNOWN, redis_operation
+from loadstone.commands.targets import Fields, size_bytes
+from loadstone.errors import UserError
+from loadstone.spec.problems import listed, nearest
+
+DEFAULT_TESTS = "get,set"
+FILE_MAX_BYTES, LINES_MAX = 1_000_000, 500
+SIZES_MAX = 16
+"""A range of sizes is driven as so many sizes, evenly spread over it."""
+DOCUMENT_BYTES = 122
+"""What a value that names its own key and version takes beside its payload."""
+_RANGE_LENGTHS = (100, 300, 500, 600)
+_RATIO = re.compile(r"(\d{1,6}):(\d{1,6})", re.ASCII)
+_WEIGHTED = re.compile(r"(\d{1,6})\s+(\S.*)", re.ASCII)
+_SIZE_RANGE = re.compile(r"(\d{1,8})-(\d{1,8})", re.ASCII)
+_PLACES = (
+    (re.compile(r"\bkey:__rand_int__|__key__"), "{key}"),
+    (re.compile(r"__data__"), "{value}"),
+)
+"""What the peers write for a key and a value."""
+_RANDOM = "__rand_int__"
+_SET = KNOWN["set"].fields
+
+
+def _range(length: int) -> LoadRow:
+    load = {"name": "load", "commands": [{"args": "RPUSH {key} {value}", "expect": "integer", "repeat": length}]}
+    return LoadRow(f"lrange_{length}", (operation(f"lrange-{length}", f"LRANGE {{key}} 0 {length - 1}", "any"),), load)
+
+
+def _known(name: str) -> LoadRow:
+    found = KNOWN[name]
+    return LoadRow(name, (found.fields,), found.load or None, found.modules)
+
+
+TESTS: dict[str, LoadRow] = {
+    "ping": LoadRow("ping", (operation("ping", "PING", "any"),)),
+    **{name: _known(name) for name in KNOWN},
+    "lpush": LoadRow("lpush", (operation("lpush", "LPUSH {key} {value}", "integer"),)),
+    "rpush": LoadRow("rpush", (operation("rpush", "RPUSH {key} {value}", "integer"),)),
+    **{f"lrange_{length}": _range(length) for length in _RANGE_LENGTHS},
+    "mset": LoadRow(
+        "mset", (operation("mset", "MSET " + " ".join(f"{{key}}:{n} {{value}}" for n in range(10)), "ok"),)
+    ),
+}
+"""What `-t` takes, by redis-benchmark's names and ours."""
+_GROUPS = {"lrange": [f"lrange_{length}" for length in _RANGE_LENGTHS], "ping_mbulk": ["ping"]}
+_POPS = {"lpop": "LPUSH", "rpop": "RPUSH", "spop": "SADD", "zpopmin": "ZADD"}
+_REMEDIES = {
+    "ping_inline": "the inline form is not sent; write -t ping",
+    "xadd": "streams are not driven by name; write --command 'XADD {key} MAXLEN ~ 1000 * field {value}'",
+    **{
+        pop: f"it would soon find nothing; write a mix: --command '{push} {{key}} "
+        f"{'1 {value}' if push == 'ZADD' else '{value}'}' --command '{pop.upper()} {{key}}'"
+        for pop, push in _POPS.items()
+    },
+}
+"""Tests of redis-benchmark that are not driven under its name, and what to write."""
+
+
+@dataclass(frozen=True)
+class RedisWork:
+    """What the options say of the operations, as they are written; None: not given."""
+
+    tests: str | None = None
+    ratio: str | None = None
+    commands: tuple[str, ...] = ()
+    command_ratios: tuple[int, ...] = ()
+    file: Path | None = None
+    load: str | None = None
+    size: str = "3"
+    size_range: str | None = None
+    size_list: str | None = None
+    keys: int = 1000
+    verify: bool = False
+    stored: bool = True
+    """Whether keys are stored before they are read."""
+    documents: OwnDocuments | None = None
+
+
+def redis_rows(work: RedisWork) -> tuple[LoadRow, ...]:
+    """The rows that are driven. Raises UserError that names the option."""
+    rows = _rows(work)
+    if work.documents is not None:
+        rows = with_documents(rows, work.documents, verify=work.verify)
+    elif work.verify:
+        rows = tuple(_verified(row) for row in rows)
+    sizes = value_sizes(work)
+    if sizes:
+        rows = tuple(_sized(row, sizes, work) for row in rows)
+    return rows if work.stored else tuple(replace(row, load=None) for row in rows)
+
+
+def payload_bytes(work: RedisWork) -> int:
+    """Of `{value}`; of a value that is verified, what is left for its payload. Raises UserError."""
+    if work.documents is not None:
+        if work.size != RedisWork.size:
+            raise UserError(f"-d {work.size}: documents have their own sizes; leave it or --documents out")
+        return work.documents.mean_bytes
+    size = size_bytes("-d", work.size)
+    if not work.verify:
+        if size < 2:
+            raise UserError(f"-d {work.size}: too small; write at least 2")
+        return size
+    least = DOCUMENT_BYTES + 2
+    if work.size == RedisWork.size:
+        return 2
+    if size < least:
+        raise UserError(f"-d {work.size}: with --verify a value names its key and version; write at least {least}")
+    return size - DOCUMENT_BYTES
+
+
+def value_sizes(work: RedisWork) -> list[tuple[int, int]]:
+    """Sizes with their weights; empty: all values have the size of -d. Raises UserError."""
+    if work.size_range is None and work.size_list is None:
+        return []
+    if work.documents is not None:
+        option = "--data-size-range" if work.size_range is not None else "--data-size-list"
+        raise UserError(f"{option}: documents have their own sizes; leave it or --documents out")
+    if work.size_range is not None and work.size_list is not None:
+        raise UserError("--data-size-range, --data-size-list: leave one of them out")
+    if work.verify:
+        raise UserError("--verify: values that are verified have one size; write -d SIZE")
+    return _sizes_between(work.size_range) if work.size_range is not None else _sizes_listed(work.size_list or "")
+
+
+def _rows(work: RedisWork) -> tuple[LoadRow, ...]:
+    given = {
+        "-t": work.tests is not None,
+        "--ratio": work.ratio is not None,
+        "--command": bool(work.commands),
+        "--commands": work.file is not None,
+    }
+    options = [name for name, is_given in given.items() if is_given]
+    if len(options) > 1:
+        raise UserError(f"{', '.join(options)}: each says what is sent; leave all but one out")
+    if work.command_ratios and not work.commands:
+        raise UserError("--command-ratio: belongs to a --command; write one for each of them")
+    if work.load is not None and not (work.commands or work.file):
+        raise UserError("--load: -t and --ratio store what they need by themselves; leave it out")
+    if work.ratio is not None:
+        return (_of_ratio(work.ratio),)
+    if work.commands:
+        return (_of_commands(_weighted(work), work),)
+    if work.file is not None:
+        return (_of_commands(_in_file(work.file), work),)
+    return _of_tests(work.tests or DEFAULT_TESTS)
+
+
+def _of_tests(text: str) -> tuple[LoadRow, ...]:
+    rows: dict[str, LoadRow] = {}
+    for written in text.split(","):
+        name = written.strip().lower()
+        if name in _REMEDIES:
+            raise UserError(f"-t {name}: {_REMEDIES[name]}")
+        for one in _GROUPS.get(name, [name]):
+            if one not in TESTS:
+                hint = nearest(one, TESTS)
+                raise UserError(f"-t '{written}': no such test; {hint}known are: {listed(TESTS)}; or --command")
+            rows[one] = TESTS[one]
+    return tuple(rows.values())
+
+
+def _of_ratio(text: str) -> LoadRow:
+    """memtier_benchmark's SETs to GETs."""
+    match = _RATIO.fullmatch(text.strip())
+    if match is None or not any(map(int, match.groups())):
+        raise UserError(f"--ratio {text}: no ratio of SETs to GETs; write for example 1:10")
+    sets, gets = map(int, match.groups())
+    weighted = [(sets, _SET), (gets, KNOWN["get"].fields)]
+    name = f"set:get {sets}:{gets}"
+    return mix(name, [(weight, fields) for weight, fields in weighted if weight], _SET if gets else None)
+
+
+def _weighted(work: RedisWork) -> list[tuple[int, str]]:
+    if work.command_ratios and len(work.command_ratios) != len(work.commands):
+        counts = f"{len(work.command_ratios)} for {len(work.commands)} commands"
+        raise UserError(f"--command-ratio: {counts}; write one for each --command, or none")
+    return list(zip(work.command_ratios or (1,) * len(work.commands), work.commands, strict=True))
+
+
+def _in_file(path: Path) -> list[tuple[int, str]]:
+    """A line a command, perhaps with its weight before it; `#` begins a comment. Raises UserError."""
+    try:
+        text = read_bytes(path, FILE_MAX_BYTES).decode("utf-8-sig")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "not a text in UTF-8 of at most 1 MB"
+        raise UserError(f"--commands {path}: cannot be read ({why}); name a file with a command a line") from None
+    lines = [line.strip() for line in text.splitlines()]
+    found = [line for line in lines if line and not line.startswith("#")]
+    if not found or len(found) > LINES_MAX:
+        raise UserError(f"--commands {path}: {len(found)} commands; write 1 to {LINES_MAX}, one a line")
+    split = [(_WEIGHTED.fullmatch(line), line) for line in found]
+    weighted = [(int(match[1]), match[2]) if match else (1, line) for match, line in split]
+    if not all(weight for weight, _ in weighted):
+        raise UserError(f"--commands {path}: a command has the weight 0; remove its line, or write 1 and more")
+    return weighted
+
+
+def _of_commands(weighted: Sequence[tuple[int, str]], work: RedisWork) -> LoadRow:
+    """One row of all of them. Raises UserError."""
+    load = None if work.load is None else _ours(work.load, work.keys)
+    built = [(weight, _of_command(_ours(text, work.keys), load)) for weight, text in weighted]
+    stored = [one.load for _, one in built if one.load]
+    if any(one != stored[0] for one in stored):
+        raise UserError("--command: these need different things stored before; measure them apart by -t, or add --load")
+    name = ", ".join(dict.fromkeys(one.name for _, one in built))
+    row = mix(name[:60], [(weight, one.operations[0]) for weight, one in built], stored[0] if stored else None)
+    return replace(row, modules=tuple(dict.fromkeys(module for _, one in built for module in one.modules)))
+
+
+def _of_command(text: str, load: str | None) -> LoadRow:
+    """A command by a short name, or written out."""
+    known = TESTS.get(text.strip().lower())
+    if known is not None and load is None:
+        return known
+    if known is not None:
+        return replace(known, load=operation("load", load or "", "any"))
+    found = redis_operation(text, load)
+    return LoadRow(found.name, (found.fields,), found.load or None, found.modules)
+
+
+def _ours(text: str, keys: int) -> str:
+    """A command with the peers' placeholders as ours."""
+    for theirs, ours in _PLACES:
+        text = theirs.sub(ours, text)
+    return text.replace(_RANDOM, f"{{uniform 0..{keys - 1}}}")
+
+
+def _verified(row: LoadRow) -> LoadRow:
+    """The same with values that name their key and version, so that each reply is held to what was written."""
+    names = {fields["name"] for fields in row.operations}
+    if not names <= set(_VERIFIED):
+        wrong = next(fields["name"] for fields in row.operations if fields["name"] not in _VERIFIED)
+        raise UserError(f"--verify: '{wrong}' has no value that could be verified; write -t get,set or --ratio")
+    operations = tuple({**_VERIFIED[fields["name"]], "weight": fields.get("weight", 1)} for fields in row.operations)
+    return replace(row, operations=operations, load=_VERIFIED["set"] if row.load else None)
+
+
+_VERIFIED: dict[str, Fields] = {
+    "get": operation("get", "GET {key}", "document"),
+    "set": operation(
+        "set",
+        "SET {key} {document}",
+        "ok",
+        writes="document",
+        read_back={"args": "GET {key}", "expect": "document"},
+    ),
+}
+
+
+def _sized(row: LoadRow, sizes: Sequence[tuple[int, int]], work: RedisWork) -> LoadRow:
+    """The same with SETs of several sizes. Raises UserError."""
+    option = "--data-size-range" if work.size_range is not None else "--data-size-list"
+    names = [fields["name"] for fields in row.operations]
+    if "set" not in names or not set(names) <= {"set", "get"}:
+        raise UserError(f"{option}: '{row.name}' stores no values of several sizes; write -t set or --ratio 1:10")
+    total = sum(weight for _, weight in sizes)
+    weighted: list[tuple[float, Fields]] = []
+    for fields in row.operations:
+        share = fields.get("weight", 1)
+        if fields["name"] == "get":
+            weighted.append((share, operation("get", "GET {key}", "any")))
+            continue
+        for size, weight in sizes:
+            text = operation(f"set-{size}", f"SET {{key}} {{random {size} lowercase}}", "ok")
+            weighted.append((share * weight / total, text))
+    return replace(row, operations=tuple({**fields, "weight": weight} for weight, fields in weighted))
+
+
+def _sizes_between(text: str) -> list[tuple[int, int]]:
+    match = _SIZE_RANGE.fullmatch(text.strip())
+    low, high = map(int, match.groups()) if match else (0, 0)
+    if not 0 < low <= high:
+        raise UserError(f"--data-size-range {text}: no range of sizes in bytes; write for example 32-1024")
+    count = min(SIZES_MAX, high - low + 1)
+    step = (high - low) / max(1, count - 1)
+    return [(round(low + place * step), 1) for place in range(count)]
+
+
+def _sizes_listed(text: str) -> list[tuple[int, int]]:
+    """`32:80,1024:20`: 80 of 100 values have 32 bytes."""
+    found = [_RATIO.fullmatch(part.strip()) for part in text.split(",")]
+    sizes = [(int(match[1]), int(match[2])) for match in found if match is not None]
+    good = len(sizes) == len(found) and len(sizes) <= SIZES_MAX and all(size and weight for size, weight in sizes)
+    if not good or len({size for size, _ in sizes}) < len(sizes):
+        raise UserError(f"--data-size-list {text}: no sizes with weights; write at most {SIZES_MAX}, as 32:80,1024:20")
+    return sizes

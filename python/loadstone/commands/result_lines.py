@@ -1,0 +1,125 @@
+"""The outcome of an ad-hoc load as lines: one a row as redis-benchmark's `-q` prints it, or its CSV."""
+
+import csv
+import io
+from collections.abc import Iterator
+
+from loadstone.analyse.model import Analysis, ResultTable, Row
+from loadstone.record.trial import Quantiles
+from loadstone.report import format as fmt
+from loadstone.report import verdicts
+
+CSV_HEADER = (
+    "test",
+    "rps",
+    "avg_latency_ms",
+    "min_latency_ms",
+    "p50_latency_ms",
+    "p95_latency_ms",
+    "p99_latency_ms",
+    "max_latency_ms",
+    "rps_low",
+    "rps_high",
+    "errors",
+    "misses_percent",
+    "verdict",
+)
+"""redis-benchmark's columns, and ours behind them."""
+_FORMULA = ("=", "+", "-", "@")
+_HIT_RATE = "hit_rate"
+
+
+def quiet_lines(analysis: Analysis) -> list[str]:
+    """`get: 81234.00 requests per second [80100, 82400], p50=0.287 msec`; then a line a verdict."""
+    rows = [_quiet(analysis, row) for table in analysis.tables for row in table.rows]
+    return [*rows, *verdict_lines(analysis)]
+
+
+def verdict_lines(analysis: Analysis) -> list[str]:
+    """A line a comparison."""
+    compared = [one for family in analysis.families for one in family.comparisons]
+    return [f"{verdicts.title(one)}: {verdicts.verdict_text(one.primary, quick=False)}" for one in compared]
+
+
+def csv_text(analysis: Analysis) -> str:
+    """A line a row; a figure that is not known is an empty cell."""
+    text = io.StringIO()
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow(CSV_HEADER)
+    for table in analysis.tables:
+        writer.writerows(_cells(analysis, row) for row in table.rows)
+    return text.getvalue()
+
+
+def further_lines(analysis: Analysis, table: ResultTable) -> Iterator[str]:
+    """What a table's columns do not say: errors by their kinds, reads that found no key, what a cluster sent on."""
+    for row in table.rows:
+        kinds = ", ".join(f"{kind} {fmt.count(count)}" for kind, count in sorted(row.errors.items()) if count)
+        if kinds:
+            yield f"errors of {fmt.plain(row.label)}: {kinds}"
+        misses = misses_percent(analysis, row)
+        if misses:
+            yield f"misses of {fmt.plain(row.label)}: {misses:.2f} % of the reads found no key"
+        sent_on = ", ".join(f"{kind} {fmt.count(count)}" for kind, count in row.redirections.items() if count)
+        if sent_on:
+            yield f"redirections of {fmt.plain(row.label)}: {sent_on}"
+        for gap_s in row.failovers_s:
+            long = "until the end" if gap_s is None else f"for {gap_s:.3f} s, until another primary did"
+            yield f"failover of {fmt.plain(row.label)}: no server answered {long}"
+        if row.unknown_nodes:
+            nodes = ", ".join(map(fmt.plain, row.unknown_nodes))
+            yield f"not followed to {nodes}: no node of the cluster when the run began; begin again to load it, too"
+
+
+def misses_percent(analysis: Analysis, row: Row) -> float | None:
+    """Reads that found no key, in the worst of the row's trials, by the server's own count; None where not known."""
+    names = set(row.trials)
+    found = [
+        check.measured
+        for trial in analysis.trials
+        if trial.trial in names
+        for check in trial.checks
+        if check.name == _HIT_RATE and check.measured is not None
+    ]
+    return max(found, default=None)
+
+
+def _quiet(analysis: Analysis, row: Row) -> str:
+    if row.goodput_per_s is None:
+        why = next((fmt.sentence(reason) for reason in row.reasons), "not measured")
+        return f"{row.label}: {row.verdict.upper()}: {why}"
+    said = f"{row.label}: {row.goodput_per_s:.2f} requests per second"
+    if row.goodput_interval is not None:
+        said += f" [{row.goodput_interval[0]:.0f}, {row.goodput_interval[1]:.0f}]"
+    if row.response_ns is not None and row.response_ns.p50 is not None:
+        said += f", p50={row.response_ns.p50 / 1e6:.3f} msec"
+    counted = [f"{kind}={count}" for kind, count in sorted(row.errors.items()) if count]
+    misses = misses_percent(analysis, row)
+    counted += [f"misses={misses:.2f}%"] if misses else []
+    return ", ".join([said, *counted, *([row.verdict.upper()] if row.verdict != "valid" else [])])
+
+
+def _cells(analysis: Analysis, row: Row) -> list[str]:
+    label = f"'{row.label}" if row.label.startswith(_FORMULA) else row.label
+    low, high = row.goodput_interval or (None, None)
+    misses = misses_percent(analysis, row)
+    return [
+        label,
+        _number(row.goodput_per_s, 2),
+        *_latencies(row.response_ns),
+        _number(low, 2),
+        _number(high, 2),
+        str(sum(row.errors.values())),
+        _number(misses, 3),
+        row.verdict,
+    ]
+
+
+def _latencies(response: Quantiles | None) -> list[str]:
+    names = ("mean", "min", "p50", "p95", "p99", "max")
+    values = [None if response is None else getattr(response, name) for name in names]
+    return [_number(None if value is None else value / 1e6, 3) for value in values]
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:.{digits}f}"

@@ -1,0 +1,117 @@
+"""Where an ad-hoc load goes: servers and services by URL, as options give them. No password is shown."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from loadstone import registry
+from loadstone.errors import UserError
+from loadstone.secrecy.known_secrets import learn
+from loadstone.secrecy.references import learn_options
+from loadstone.secrecy.text import REFERENCE
+from loadstone.spec.units import BYTES, parse
+
+Fields = dict[str, Any]
+SERVER, SUBJECT = "redis", "service"
+"""What the target is called in reports, and in `--set`."""
+OTHER = "against"
+"""What `--against` names is called so."""
+
+
+@dataclass(frozen=True)
+class Login:
+    """What redis-benchmark takes beside the address. Everything of it can stand in the URL."""
+
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    tls: bool = False
+    tls_options: Mapping[str, str] = field(default_factory=dict)
+    """Options of our URLs: `ca_file`, `cert_file`, `key_file`, `server_name`, `verify`."""
+
+    @property
+    def options(self) -> list[str]:
+        """The options that are given, as they are written."""
+        given = {"--user": self.user, "-a": self.password, "--tls": self.tls or None}
+        names = {"ca_file": "--cacert", "cert_file": "--cert", "key_file": "--key", "server_name": "--sni"}
+        named = [names.get(name, "--insecure") for name in self.tls_options]
+        return [*(name for name, value in given.items() if value is not None), *named]
+
+
+def redis_server(url: str, option: str = "URL") -> Fields:
+    """The settings of a server by URL. Raises UserError, which begins with the option."""
+    learn_options((url,))
+    software = registry.SOFTWARE[SERVER]
+    if "://" not in url and not REFERENCE.search(url):
+        shown = "HOST:PORT" if "@" in url else url
+        raise UserError(f"{option} '{shown}': it begins with no scheme; write {software.schemes[0]}://{shown}")
+    if "://" in url and url.partition("://")[0] not in software.schemes:
+        raise UserError(f"{option}: '{url.partition('://')[0]}://' is no Redis; write {software.url_form}")
+    return {"kind": software.url_kind, "url": url}
+
+
+def with_login(url: str, login: Login) -> str:
+    """The URL with what other options say of the login and TLS. Raises UserError where both say it."""
+    if not login.options:
+        return url
+    learn(login.password or "")
+    first = login.options[0]
+    if "://" not in url:
+        raise UserError(f"{first}: needs a URL that can be read here, and this one is a reference; write it into it")
+    scheme, _, rest = url.partition("://")
+    if login.user is not None and login.password is None:
+        raise UserError("--user: a user logs in by a password; add -a PASSWORD, or write both into the URL")
+    if login.password is not None:
+        if "@" in rest:
+            raise UserError("-a: the URL has a login already; leave one of them out")
+        rest = f"{quote(login.user or '', safe='')}:{_escaped(login.password)}@{rest}"
+    if login.tls_options and not login.tls and not scheme.startswith("rediss"):
+        raise UserError(f"{first}: is for TLS alone; add --tls, or write rediss://")
+    if login.tls and scheme == "unix":
+        raise UserError("--tls: a Unix socket has no TLS; leave it out")
+    if login.tls_options:
+        rest = f"{rest}{'&' if '?' in rest else '?'}{urlencode(login.tls_options)}"
+    if login.tls:
+        scheme = "rediss+sentinel" if scheme.endswith("+sentinel") else "rediss"
+    return f"{scheme}://{rest}"
+
+
+def with_cluster(url: str) -> str:
+    """The URL as one of the whole cluster that its server is a node of. Raises UserError."""
+    if "://" not in url:
+        raise UserError("--cluster: needs a URL that can be read here; write cluster=yes into the one referred to")
+    scheme, _, rest = url.partition("://")
+    if scheme.endswith("+sentinel"):
+        raise UserError("--cluster: a cluster has no Sentinels; leave it out, or write redis://HOST:PORT of a node")
+    if scheme == "unix":
+        raise UserError("--cluster: its nodes are reached by TCP; write redis://HOST:PORT of one of them")
+    return f"{url}{'&' if '?' in rest else '?'}cluster=yes"
+
+
+def _escaped(password: str) -> str:
+    """As it stands in a URL; a reference to a secret stays one."""
+    return password if REFERENCE.fullmatch(password) else quote(password, safe="")
+
+
+def at(url: str) -> str:
+    """`at HOST:PORT`, without a login; what is known where the URL is a reference to a secret."""
+    return "of the URL given" if REFERENCE.search(url) else f"at {address(url)}"
+
+
+def address(url: str) -> str:
+    """`HOST:PORT` and a path that is not empty, without a login and options."""
+    if REFERENCE.search(url):
+        return "the URL given"
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "the URL given"
+    return f"{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+
+
+def size_bytes(option: str, text: str) -> int:
+    """Bytes that a size stands for: `100`, `1 kB`. Raises UserError."""
+    try:
+        return int(parse(text if not text.isdecimal() else f"{text} B", BYTES))
+    except ValueError as error:
+        raise UserError(f"{option} {text}: {error}") from None

@@ -1,0 +1,1 @@
+"""What is read of parts right before and right after a drive."""

@@ -1,0 +1,207 @@
+"""What a driver does with what goes wrong: plans that it cannot carry out, servers that are gone, a dead parent."""
+
+import contextlib
+import os
+import secrets
+import signal
+import socket
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from loadstone import registry
+from loadstone.conduct.clients.contract.lab import SET, Lab, of, require
+from loadstone.deploy.clients.guarded_program import GuardedProgram
+from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.subjects.build import built
+from loadstone.drive.programs.faults import DriverDied, DriverRefused
+from loadstone.drive.programs.message_lines import MessageLines
+from loadstone.drive.programs.messages import Failed, PlanMessage, Ready
+from loadstone.machine import process_table
+from loadstone.plan.drive_plan import Plan, Timeouts
+
+ANSWER_S = 20.0
+
+
+def bad_plans(lab: Lab) -> str:
+    """What is no plan, and placeholders that are none, are refused in one line; nothing hangs."""
+    good = PlanMessage(plan=lab.plan(SET), options=lab.chosen.options).model_dump_json()
+    unknown = good.replace("{document}", "{colour}")
+    lines = ("this is no JSON", '{"type":"plan","format":1}', '{"type":"start"}', unknown)
+    with ThreadPoolExecutor(len(lines)) as beside:  # most of it is the start of a program
+        answers = list(beside.map(partial(_answer, lab), lines))
+    for line, failed in zip(lines, answers, strict=True):
+        require(isinstance(failed, Failed), f"to {line[:40]!r} it wrote '{failed.type}', where 'failed' is expected")
+        require("\n" not in failed.message, "its message has several lines")  # type: ignore[union-attr]
+    require("colour" in failed.message, f"its message does not name the placeholder: {failed.message}")  # type: ignore[union-attr]
+    return failed.message[:80]  # type: ignore[union-attr]
+
+
+def _answer(lab: Lab, line: str) -> Failed | Ready:
+    program = _program(lab, lab.plan(SET))
+    try:
+        with contextlib.suppress(BrokenPipeError):  # its output says why
+            program.write(line.encode() + b"\n")
+        return MessageLines(lab.chosen.manifest.name, program).next(ANSWER_S, lambda: None, "answer")  # type: ignore[return-value]
+    finally:
+        program.end()
+
+
+def _program(lab: Lab, plan: Plan) -> GuardedProgram:
+    return GuardedProgram(lab.chosen.manifest, _place(lab), plan.cpus, lab.context)
+
+
+def no_server(lab: Lab) -> str:
+    """Where no one listens, and with a wrong password, it fails in one line with the server's message."""
+    nowhere = lab.endpoint.model_copy(update={"port": _free_port()})
+    stranger = lab.endpoint.model_copy(update={"password": secrets.token_hex(16)})
+    with ThreadPoolExecutor(2) as beside:
+        plans = [lab.plan(SET, endpoint=endpoint) for endpoint in (nowhere, stranger)]
+        refused, denied = beside.map(partial(_refusal, lab), plans)
+    known = any(word in denied.upper() for word in ("WRONGPASS", "NOAUTH", "INVALID"))
+    require(known, f"with a wrong password it does not say what the server said: {denied}")
+    return refused[:80]
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def _refusal(lab: Lab, plan: Plan) -> str:
+    try:
+        record = lab.client.driver.drive(plan, lambda _: None)
+    except DriverRefused as refused:
+        return str(refused).partition(": ")[2]
+    require(False, f"it drove {record.total.ok} operations, where it cannot connect")
+    return ""
+
+
+def secrets_are_kept(lab: Lab) -> str:
+    """The password is in no argument, no variable, no log and no file of it."""
+    password = lab.endpoint.password
+    require(bool(password), "the Redis has no password")
+    found: list[str] = []
+    secret = (password or "").encode()
+
+    def look(_: object) -> None:
+        for pid in process_table.tree(lab.guards) - lab.guards:
+            for name in ("cmdline", "environ"):
+                with contextlib.suppress(OSError):  # it ended
+                    if secret in Path(f"/proc/{pid}/{name}").read_bytes():
+                        found.append(f"{name} of {Path(f'/proc/{pid}/comm').read_text().strip()}")
+
+    began_s = time.time()
+    lab.client.driver.drive(lab.plan(SET), look)
+    lab.forget()
+    require(not found, f"it stands in {', '.join(sorted(set(found)))}")
+    logs = list((lab.context.log_folder or Path("/nonexistent")).glob("driver-*.log"))
+    files = [file for file in _place(lab).rglob("*") if file.is_file() and file.stat().st_mtime >= began_s - 1]
+    written = [file.name for file in (*logs, *files) if secret in file.read_bytes()]
+    require(not written, f"it stands in {', '.join(written)}")
+    return "in no argument, variable, log or file of its folder"
+
+
+def _place(lab: Lab) -> Path:
+    """Where it was built."""
+    return built(lab.chosen.manifest, lab.chosen.folder, lab.context, "driver")
+
+
+def parent_gone(lab: Lab) -> str:
+    """When its input ends it ends, too, in two seconds."""
+    program = _driving(lab)
+    pid = program.pid
+    began_s = time.monotonic()
+    program.close_input()
+    while pid is not None and process_table.cpu_ns(pid) is not None and time.monotonic() - began_s < ANSWER_S:
+        program.read(0.05)
+    took = time.monotonic() - began_s
+    program.end()
+    lab.forget()
+    require(took < 3.0, f"it went on for {took:.1f} s")
+    return f"{took:.2f} s after the end of its input"
+
+
+def _driving(lab: Lab) -> GuardedProgram:
+    """The program in the middle of a long plan."""
+    phases = lab.plan(SET).phases.model_copy(update={"measure_s": 100.0})
+    plan = lab.plan(SET, phases=phases)
+    program = _program(lab, plan)
+    try:
+        program.write(PlanMessage(plan=plan, options=lab.chosen.options).model_dump_json().encode() + b"\n")
+        lines = MessageLines(lab.chosen.manifest.name, program)
+        within_s = lab.chosen.manifest.run.ready_within_s
+        message = lines.next(within_s, lambda: None, "word that it is ready")
+        require(isinstance(message, Ready), f"it wrote '{message.type}' where 'ready' is expected")
+        lines.next(within_s, lambda: None, "interval")
+    except BaseException:
+        program.end()
+        raise
+    return program
+
+
+def killed(lab: Lab) -> str:
+    """Killed in the middle it is found to have died, and no process of it stays."""
+    killed: set[int] = set()
+
+    def kill(_: object) -> None:
+        for pid in process_table.tree(lab.guards) - lab.guards - killed:
+            os.kill(pid, signal.SIGKILL)
+            killed.add(pid)
+
+    phases = lab.plan(SET).phases.model_copy(update={"measure_s": 30.0})
+    try:
+        lab.client.driver.drive(lab.plan(SET, phases=phases), kill)
+    except DriverDied as died:
+        lab.forget()
+        require(bool(killed), f"it was not killed yet: {str(died).partition(': ')[2]}")
+        require(_waited(lambda: not killed & set(process_table.pids())), "processes of it stay")
+        return str(died).partition(": ")[2][:80]
+    lab.forget()
+    require(False, "it went on after it was killed")
+    return ""
+
+
+def _waited(is_so: Callable[[], bool]) -> bool:
+    deadline_s = time.monotonic() + 5.0
+    while not is_so() and time.monotonic() < deadline_s:
+        time.sleep(0.05)
+    return is_so()
+
+
+def server_gone(lab: Lab) -> str:
+    """A server that dies ends the drive in some seconds, with errors or with a reason; nothing hangs."""
+    server = registry.server("redis", {"kind": "embedded"})
+    endpoint = server.start(DeployContext(work_root=lab.context.work_root))
+    began_s = 0.0
+
+    def stop(_: object) -> None:
+        nonlocal began_s
+        if not began_s:
+            server.stop()
+            began_s = time.monotonic()
+
+    phases = lab.plan(SET).phases.model_copy(update={"measure_s": 60.0})
+    timeouts = Timeouts(gone_s=1.0)
+    plan = lab.plan(SET, endpoint=endpoint, phases=phases, timeouts=timeouts)
+    try:
+        record = lab.client.driver.drive(plan, stop)
+    except DriverRefused as refused:
+        return str(refused).partition(": ")[2][:80]
+    finally:
+        server.stop()
+    took = time.monotonic() - began_s
+    require(record.stopped is not None, f"it went on for {took:.0f} s, {record.total.errors}")
+    require(took < plan.timeouts.gone_s + 10, f"it took {took:.1f} s to give up")
+    return f"{record.stopped}"[:80]
+
+
+def refused_commands(lab: Lab) -> str:
+    """A command that the server refuses is an error of the operation, and the load goes on."""
+    record = lab.drive(lab.plan(of("bad", "LOADSTONE.NONE", "{key}", expect="ok")))
+    found = record.total.errors.get("server_err", 0)
+    require(found == record.total.sent > 0, f"{found} of {record.total.sent} are 'server_err': {record.total.errors}")
+    return f"{found} of {record.total.sent} operations are 'server_err'"

@@ -1,0 +1,107 @@
+"""The manifests of the drivers that a run names, held against its plans before anything starts."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadstone.deploy.clients.driver_manifest import DriverManifest, read_driver_manifest
+from loadstone.deploy.subjects.requirements import require_programs
+from loadstone.errors import UserError
+from loadstone.plan.drive_plan import Plan
+from loadstone.plan.run_plan import RunPlan
+from loadstone.plan.workload.driver_features import OPTIONAL, needed
+from loadstone.spec.drivers import NATIVE, DriverWord, driver_path
+from loadstone.spec.problems import listed, nearest
+
+
+@dataclass(frozen=True)
+class ChosenDriver:
+    """A driver as an experiment chose it."""
+
+    word: str
+    manifest: DriverManifest
+    folder: Path
+    options: dict[str, str]
+    """The value of every option of the manifest."""
+
+    def share(self, plan: Plan) -> Plan:
+        """The plan as this driver gets it: with its least warm-up, and without what it may leave out.
+
+        Work that ends by itself is not warmed up for longer: there might be nothing left of it to measure.
+        """
+        changed: dict[str, object] = {}
+        if self.manifest.warm_up_s > plan.phases.warm_up_s and not plan.ends_by_itself:
+            changed["phases"] = plan.phases.model_copy(update={"warm_up_s": self.manifest.warm_up_s})
+        if OPTIONAL not in self.manifest.can.features and plan.verify.read_back_max:
+            changed["verify"] = plan.verify.model_copy(update={"read_back_max": 0})
+        return plan.model_copy(update=changed) if changed else plan
+
+
+def chosen_driver(word: str) -> ChosenDriver:
+    """The driver that a resolved word means. Raises UserError: it is none, or has no such option."""
+    meant = DriverWord.of(word)
+    try:
+        path = driver_path(meant.place, Path())
+    except ValueError as problem:
+        raise UserError(f"driver: {problem}") from None
+    manifest, folder = read_driver_manifest(path)
+    options = {name: values[0] for name, values in manifest.options.items()}
+    for name, value in meant.options:
+        if name not in options:
+            known = listed(options) or "none"
+            raise UserError(f"driver {manifest.name}: '{name}' is no option; {nearest(name, options)}it has: {known}")
+        if value not in manifest.options[name]:
+            values = listed(manifest.options[name])
+            raise UserError(f"driver {manifest.name}: {name}: '{value}' is not known; write one of: {values}")
+        options[name] = value
+    return ChosenDriver(word, manifest, folder, options)
+
+
+def chosen_drivers(run_plan: RunPlan) -> dict[str, ChosenDriver]:
+    """Every driver of a run that is a program, by its word; what builds and runs it is there, and it can drive.
+
+    Raises:
+        UserError: one cannot; names the field and the value, and what can be measured without it.
+    """
+    found: dict[str, ChosenDriver] = {}
+    lacking: dict[str, str] = {}
+    for trial in run_plan.every_trial:
+        if trial.driver == NATIVE:
+            continue
+        if trial.driver not in found:
+            found[trial.driver] = chosen_driver(trial.driver)
+            try:
+                require_programs(found[trial.driver].manifest.name, found[trial.driver].manifest, "driver")
+            except UserError as problem:
+                lacking[trial.driver] = str(problem)
+        require_can(found[trial.driver].manifest, trial.plan)
+    if lacking:
+        raise UserError(next(iter(lacking.values())) + _without(run_plan, lacking))
+    return found
+
+
+def _without(run_plan: RunPlan, lacking: Collection[str]) -> str:
+    """How to measure what these drivers are not needed for, where a factor's levels tell them from the others."""
+    trials = run_plan.every_trial
+    for factor in trials[0].condition:
+        theirs = {trial.condition[factor] for trial in trials if trial.driver in lacking}
+        others = dict.fromkeys(trial.condition[factor] for trial in trials if trial.driver not in lacking)
+        if others and not theirs & others.keys():
+            return f"; or measure the others: --only {factor}={','.join(map(str, others))}"
+    return ""
+
+
+def require_can(manifest: DriverManifest, plan: Plan) -> None:
+    """Raises UserError where a driver cannot carry a plan out; names the field, the value and what helps."""
+    can, model, distribution = manifest.can, plan.model.kind, plan.keys.distribution
+    for field, value, known in (
+        ("protocol", plan.protocol, can.protocols),
+        ("model.kind", model, can.models),
+        ("keys.distribution", distribution, can.distributions),
+    ):
+        if value not in known:
+            raise UserError(f"driver {manifest.name}: {field}: it cannot drive '{value}'; it can: {listed(known)}")
+    for feature, place, requested in needed(plan):
+        if feature not in can.features:
+            what = f"driver {manifest.name}: {place}: it cannot drive '{requested}' (feature '{feature}')"
+            raise UserError(f"{what}; leave it out, or use driver {NATIVE}")

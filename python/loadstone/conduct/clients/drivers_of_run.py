@@ -1,0 +1,86 @@
+"""All drivers of one run: the native engine, and programs of client libraries, each built before its first trial."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from loadstone.conduct.clients.driver_manifests import ChosenDriver, chosen_drivers
+from loadstone.deploy.clients.guarded_program import GuardedProgram, Guards
+from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.subjects.build import built
+from loadstone.drive.driver import Driver
+from loadstone.drive.programs.program_driver import ProgramDriver
+from loadstone.plan.drive_plan import Plan
+from loadstone.plan.run_plan import RunPlan
+from loadstone.spec.drivers import NATIVE
+
+
+@dataclass
+class ClientDriver:
+    """One that is a program, ready to drive."""
+
+    chosen: ChosenDriver
+    driver: Driver
+    source: str
+    """The hash of what it was built from; empty where nothing is built."""
+
+
+@dataclass
+class Drivers:
+    """What makes the load of each trial."""
+
+    native: Driver
+    programs: Mapping[str, ClientDriver] = field(default_factory=dict)
+    pids: set[int] = field(default_factory=set)
+    """The guards of the programs that run now: what they started makes the load."""
+
+    def of(self, word: str) -> Driver:
+        """The driver of a trial, by `PlannedTrial.driver`."""
+        return self.native if word == NATIVE else self.programs[word].driver
+
+    def share(self, word: str, plan: Plan) -> Plan:
+        """The plan as the driver gets it."""
+        return plan if word == NATIVE else self.programs[word].chosen.share(plan)
+
+    def stop(self) -> None:
+        """End the drive of whichever drives, and later ones at once. From any thread, and more than once."""
+        self.native.stop()
+        for one in self.programs.values():
+            one.driver.stop()
+
+    def details(self) -> dict[str, dict[str, object]]:
+        """For the environment's record: what each program is, and what it was built from."""
+        return {
+            word: {
+                "name": one.chosen.manifest.name,
+                "library": one.chosen.manifest.library,
+                "version": one.chosen.manifest.version,
+                "options": one.chosen.options,
+                "source": one.source,
+            }
+            for word, one in self.programs.items()
+        }
+
+
+def add_programs(drivers: Drivers, run_plan: RunPlan, context: DeployContext) -> None:
+    """Build the programs that a run needs, those that are not in the cache.
+
+    Raises:
+        UserError: one does not build; with the compiler's first error and the log's place.
+        Interrupted: the user requested a stop.
+    """
+    drivers.programs = {
+        word: client_driver(chosen, context, drivers.pids) for word, chosen in chosen_drivers(run_plan).items()
+    }
+
+
+def client_driver(chosen: ChosenDriver, context: DeployContext, pids: Guards | None = None) -> ClientDriver:
+    """A driver that is a program, built. `pids`: where it is noted what runs. Raises as `add_programs`."""
+    manifest = chosen.manifest
+    place = built(manifest, chosen.folder, context, "driver")
+
+    def launch(share: Plan) -> GuardedProgram:
+        return GuardedProgram(manifest, place, share.cpus, context, pids)
+
+    library = f"{manifest.library} {manifest.version}"
+    driver = ProgramDriver(manifest.name, launch, chosen.options, manifest.run.ready_within_s, library)
+    return ClientDriver(chosen, driver, place.name if manifest.build is not None else "")

@@ -1,0 +1,1 @@
+"""Where conditions saturate, measured: which step comes next, and carried out."""

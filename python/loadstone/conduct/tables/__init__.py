@@ -1,0 +1,1 @@
+"""The rows of tables, measured: decks that take turns in rounds, and trials one by one."""

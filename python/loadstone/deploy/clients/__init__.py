@@ -1,0 +1,1 @@
+"""Client libraries' programs: built, started, and ended with everything that they started."""

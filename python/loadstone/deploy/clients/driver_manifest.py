@@ -1,0 +1,118 @@
+"""A driver's manifest: how its program is built and started, and what it can drive (`driver.yaml`, docs/drivers.md)."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from loadstone.deploy.manifest_reading import as_text, read_as
+from loadstone.deploy.subjects.manifest import Build, OldestVersion, Program, VariableName
+from loadstone.plan.protocols import ProtocolName
+from loadstone.plan.workload.driver_features import FEATURES
+from loadstone.secrecy.text import REFERENCE as SECRET_REFERENCE
+from loadstone.spec.units import LONGEST_S
+
+FILE = "driver.yaml"
+PLACES = frozenset({"output", "folder"})
+"""What a command may hold: the build's output, and the folder that it was built in."""
+_PLACE = re.compile(r"\{(\w*)\}")
+"""Other braces are the program's own."""
+Distribution = Literal["sequential", "uniform", "zipf", "gaussian", "exactly_once"]
+
+
+def _known_places(command: str) -> str:
+    unknown = set(_PLACE.findall(command)) - PLACES
+    if unknown:
+        raise ValueError(f"'{{{min(unknown)}}}' is not known; known are {', '.join(sorted(PLACES))}")
+    if SECRET_REFERENCE.search(command):
+        raise ValueError("every user of the machine can read a command; a driver gets its secrets with the plan")
+    try:
+        shlex.split(command)
+    except ValueError as error:
+        raise ValueError(f"'{command}' is not a command line ({str(error).lower()})") from None
+    return command
+
+
+def _known_feature(name: str) -> str:
+    if name not in FEATURES:
+        raise ValueError(f"'{name}' is no feature; features are: {', '.join(FEATURES)}")
+    return name
+
+
+def _quoted(version: Any) -> Any:
+    if isinstance(version, int | float):  # as which 1.10 would be 1.1
+        raise ValueError(f"{version} is a number; write it in quotes")  # noqa: TRY004 (pydantic reports these)
+    return version
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class RunProgram(_Part):
+    """How the program is started."""
+
+    command: Annotated[str, Field(min_length=1), AfterValidator(_known_places)]
+    environment: dict[VariableName, str] = Field(default_factory=dict)
+    ready_within_s: float = Field(default=30.0, gt=0, le=LONGEST_S)
+    """How long it may take until it has opened its pool."""
+
+    @field_validator("environment", mode="before")
+    @classmethod
+    def _as_text(cls, values: Any) -> Any:
+        return as_text(values)
+
+    def words(self, output: str, folder: str) -> list[str]:
+        """The command as it is run, with these places."""
+        places = {"output": output, "folder": folder}
+        return [_PLACE.sub(lambda found: places[found[1]], word) for word in shlex.split(self.command)]
+
+
+class Can(_Part):
+    """What the program can drive; a plan that needs more is refused."""
+
+    protocols: tuple[ProtocolName, ...] = Field(min_length=1)
+    models: tuple[Literal["closed", "open"], ...] = Field(min_length=1)
+    distributions: tuple[Distribution, ...] = Field(min_length=1)
+    features: tuple[Annotated[str, AfterValidator(_known_feature)], ...] = ()
+
+
+Option = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
+Value = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=40)]
+
+
+class DriverManifest(_Part):
+    """A driver."""
+
+    format: Literal[1] = 1
+    name: str = Field(pattern=r"^[a-z][a-z0-9-]*$", max_length=40)
+    title: str = Field(min_length=1, max_length=80)
+    library: str = Field(min_length=1, max_length=80)
+    version: Annotated[str, BeforeValidator(_quoted), Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z.+-]*$", max_length=40)]
+    """Of the library, as its lock file pins it."""
+    requires: dict[Program, OldestVersion] = Field(default_factory=dict)
+    """Programs that building and running it take, each with the oldest version that will do."""
+    build: Build | None = None
+    run: RunProgram
+    warm_up_s: float = Field(default=0.0, ge=0, le=LONGEST_S)
+    """The least warm-up phase of a trial."""
+    can: Can
+    options: dict[Option, Annotated[tuple[Value, ...], Field(min_length=1)]] = Field(default_factory=dict)
+    """Settings of its own: the values of each, the first of which is the default."""
+
+    @model_validator(mode="after")
+    def _has_its_output(self) -> Self:
+        if self.build is None and "{output}" in self.run.command:
+            raise ValueError("run.command: {output} is what a build makes, and there is none; write {folder}/NAME")
+        return self
+
+
+def read_driver_manifest(path: Path) -> tuple[DriverManifest, Path]:
+    """The manifest of a file, or of a folder that holds a `driver.yaml`; and its folder.
+
+    Raises:
+        UserError: there is none, or it is none; names the field.
+    """
+    return read_as("driver", path, FILE, DriverManifest, "docs/drivers.md")

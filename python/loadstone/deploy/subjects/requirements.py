@@ -1,0 +1,65 @@
+"""The programs that the build and start of a subject or a driver take: there, and new enough."""
+
+import functools
+import re
+import shutil
+from collections.abc import Iterable, Mapping
+from typing import Literal, Protocol
+
+from loadstone.deploy.program_output import output_of
+from loadstone.errors import UserError
+
+_VERSION = re.compile(r"\d+(?:\.\d+)*")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_ARGUMENTS = {"go": "version"}
+"""What has a program print its version, where that is not `--version`."""
+
+
+class Requiring(Protocol):
+    """A manifest of either kind."""
+
+    @property
+    def requires(self) -> Mapping[str, str]: ...
+
+
+def require_programs(name: str, manifest: Requiring, kind: Literal["subject", "driver"] = "subject") -> None:
+    """Look for each program of a manifest's `requires`.
+
+    Raises:
+        UserError: one is not installed, does not run, or is too old; names the version that is there.
+    """
+    for program, oldest in manifest.requires.items():
+        where = f"{kind} {name}: requires.{program}"
+        if shutil.which(program) is None:
+            raise UserError(f"{where}: it is not installed, or not on PATH; install {program} {oldest} or newer")
+        found = _version(program)
+        if not found:
+            argument = _argument(program)
+            raise UserError(f"{where}: `{program} {argument}` prints no version; install {program} {oldest} or newer")
+        if _numbers(found) < _numbers(oldest):
+            raise UserError(f"{where}: {found} is too old; install {program} {oldest} or newer")
+
+
+def versions(programs: Iterable[str]) -> dict[str, str]:
+    """The version of each program, as it prints it; empty where there is none."""
+    return {program: _version(program) for program in programs}
+
+
+def _version(program: str) -> str:
+    place = shutil.which(program)
+    return _version_of(place, _argument(program)) if place is not None else ""
+
+
+@functools.cache
+def _version_of(place: str, argument: str) -> str:
+    """Some take half a second to start, and each driver of a run is looked at."""
+    found = _VERSION.search(_COLOUR.sub("", output_of(place, argument) or ""))
+    return found[0] if found is not None else ""
+
+
+def _argument(program: str) -> str:
+    return _ARGUMENTS.get(program, "--version")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))

@@ -1,0 +1,1 @@
+"""Programs that drive with a client library: their manifests, their builds, their messages."""

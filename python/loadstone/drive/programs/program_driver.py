@@ -1,0 +1,148 @@
+"""A driver that is a program: started for each drive, listened to, and ended with everything that it started."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Mapping, Sequence
+
+from loadstone.drive.driver import OnInterval
+from loadstone.drive.outcome import DriveRecord
+from loadstone.drive.programs.cpu_of_program import CpuOfProgram
+from loadstone.drive.programs.faults import DriverBroken, DriverHung, DriverImplausible, DriverRefused
+from loadstone.drive.programs.message_lines import MessageLines
+from loadstone.drive.programs.messages import Failed, IntervalMessage, PlanMessage, Ready, RecordMessage, StopMessage
+from loadstone.drive.programs.plausible_record import Observed, require_plausible
+from loadstone.drive.programs.program import Launch, Program
+from loadstone.drive.programs.translation import Translation
+from loadstone.drive.rounds import OnIntervalOf, RoundsOptions
+from loadstone.errors import DriveFailed
+from loadstone.machine import steady_clock
+from loadstone.plan.drive_plan import Plan
+from loadstone.spec.drivers import MANIFEST
+
+SILENCE_S = 10.0
+"""A program writes something at least so often, and every three intervals."""
+STOP_S = 5.0
+"""How long the record may take after an order to stop."""
+LATE_S = 10.0
+"""How much later than planned a drive may end."""
+INTERVALS_MORE = 100
+"""So many intervals more than there was time for are none of a plan."""
+
+
+class ProgramDriver:
+    """Drives one share at a time with a client library's program; see `Driver`."""
+
+    def __init__(
+        self, name: str, launch: Launch, options: Mapping[str, str], ready_within_s: float, library: str = ""
+    ) -> None:
+        """A driver by its name.
+
+        Args:
+            name: of the driver.
+            launch: starts its program.
+            options: the chosen value of each.
+            ready_within_s: how long its pool may take to open.
+            library: with its version, as its manifest has it; empty: whichever it reports.
+        """
+        self.name = name
+        self._library = library
+        self._launch = launch
+        self._options = dict(options)
+        self._ready_within_s = ready_within_s
+        self._stopped = threading.Event()
+
+    def drive(self, share: Plan, on_interval: OnInterval) -> DriveRecord:
+        """See `Driver.drive`. What is wrong with the program is one of `programs.faults`."""
+        program = self._launch(share)
+        try:
+            with CpuOfProgram(program.guard_pid) as cpu:
+                return self._converse(program, cpu, share, on_interval)
+        finally:
+            program.end()
+
+    def drive_rounds(
+        self,
+        shares: Sequence[Plan],  # noqa: ARG002 (the seam's signature)
+        rounds: RoundsOptions,  # noqa: ARG002
+        on_interval: OnIntervalOf,  # noqa: ARG002
+    ) -> list[DriveRecord]:
+        """Raises DriveFailed: a program cannot be paused."""
+        raise DriveFailed(f"driver {self.name}: it cannot take turns in rounds; compare whole trials")
+
+    def stop(self) -> None:
+        """See `Driver.stop`; the order reaches the program within some 50 ms, and it may take 2 s."""
+        self._stopped.set()
+
+    def _converse(self, program: Program, cpu: CpuOfProgram, share: Plan, on_interval: OnInterval) -> DriveRecord:
+        ahead_ns, sent_ns = steady_clock.set_ahead_of_wall_ns(), steady_clock.unix_ns()
+        lines, order = MessageLines(self.name, program), _StopOrder(self.name, program, self._stopped)
+        try:
+            program.write(PlanMessage(plan=share, options=self._options).model_dump_json().encode() + b"\n")
+        except OSError:  # it says why, or it died
+            order.given = True
+        ready = lines.next(self._ready_within_s + _start_s(share), order.pass_on, "word that it is ready")
+        if not isinstance(ready, Ready):
+            raise self._unexpected(ready, "ready")
+        self._require_library(ready)
+        translation = Translation(self.name, share, self._options, cpu, ahead_ns)
+        end_s = _longest_s(share)
+        began_s = time.monotonic()
+        while True:
+            silence_s = STOP_S if order.given else max(SILENCE_S, 3 * share.interval_s)
+            message = lines.next(silence_s, order.pass_on, "message")
+            if isinstance(message, RecordMessage):
+                cpu.look()
+                observed = Observed(sent_ns - ahead_ns, steady_clock.unix_ns() - ahead_ns, translation.ok)
+                require_plausible(self.name, share, message, observed)
+                return translation.record(message, ready)
+            if not isinstance(message, IntervalMessage):
+                raise self._unexpected(message, "interval")
+            interval, passed_s = translation.interval(message), time.monotonic() - began_s
+            most = round(min(end_s, passed_s) / share.interval_s) + INTERVALS_MORE
+            if interval.index > most:
+                raise DriverBroken(f"driver {self.name}: it wrote {interval.index} intervals, and {most} are the most")
+            if passed_s > end_s + LATE_S:
+                raise DriverHung(f"driver {self.name}: it does not end: {end_s:.3g} s are planned")
+            on_interval(interval)
+
+    def _require_library(self, ready: Ready) -> None:
+        found = f"{ready.library} {ready.version}"
+        if self._library not in ("", found):
+            what = f"it drives with {found}, and its {MANIFEST} names {self._library}"
+            raise DriverImplausible(f"driver {self.name}: {what}; correct the one that is wrong")
+
+    def _unexpected(self, message: Ready | IntervalMessage | RecordMessage | Failed, expected: str) -> DriveFailed:
+        if isinstance(message, Failed):
+            return DriverRefused(f"driver {self.name}: {message.message}")
+        return DriverBroken(f"driver {self.name}: it wrote '{message.type}' where '{expected}' is expected")
+
+
+class _StopOrder:
+    """Passes an order to stop on to a program, once."""
+
+    def __init__(self, name: str, program: Program, stopped: threading.Event) -> None:
+        self._name = name
+        self._program = program
+        self._stopped = stopped
+        self.given = False
+
+    def pass_on(self) -> None:
+        if self._stopped.is_set() and not self.given:
+            self.given = True
+            with contextlib.suppress(OSError):  # it ended meanwhile, which its output shows
+                self._program.write(StopMessage().model_dump_json().encode() + b"\n")
+
+
+def _start_s(share: Plan) -> float:
+    """Until the load is to begin, and its connections are open."""
+    planned_s = 0.0 if share.start_at_unix_ns is None else share.start_at_unix_ns / 1e9 - time.time()
+    return max(0.0, planned_s) + share.timeouts.connect_ms / 1e3
+
+
+def _longest_s(share: Plan) -> float:
+    phases, most_s = share.phases, share.phases.measure_max_s
+    if most_s is None and share.ends_by_itself:
+        return float("inf")
+    measure_s = max(phases.measure_s, most_s or 0.0)
+    return phases.ramp_up_s + phases.warm_up_s + measure_s + phases.drain_s

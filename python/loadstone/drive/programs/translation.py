@@ -1,0 +1,171 @@
+"""What a program reports, as every driver hands it back: `Interval` and `DriveRecord`."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from hdrh.histogram import HdrHistogram
+
+from loadstone.bounds.histogram_text import decoded
+from loadstone.bounds.replies import shortened
+from loadstone.drive.outcome import (
+    CommandRecord,
+    Connections,
+    Counts,
+    DriveRecord,
+    EndpointRecord,
+    Interval,
+    IntervalOperation,
+    Latency,
+    OperationRecord,
+    PhaseTimes,
+    ProgramRecord,
+    ReadBack,
+    ThreadRecord,
+)
+from loadstone.drive.programs.cpu_of_program import CpuOfProgram
+from loadstone.drive.programs.faults import DriverBroken
+from loadstone.drive.programs.messages import IntervalMessage, ProgramCounts, Ready, RecordMessage
+from loadstone.plan.drive_plan import Plan
+
+_QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+_NOTHING = Latency(count=0, min=0, mean=0.0, p50=0, p90=0, p95=0, p99=0, p999=0, max=0)
+
+
+class Translation:
+    """Of one drive. `ahead_ns`: what is to be added to the program's times of day."""
+
+    def __init__(self, name: str, share: Plan, options: Mapping[str, str], cpu: CpuOfProgram, ahead_ns: int) -> None:
+        self._name = name
+        self._share = share
+        self._options = dict(options)
+        self._cpu = cpu
+        self._ahead_ns = ahead_ns
+        self._intervals = 0
+        self.ok = 0
+        """Correct replies in all intervals until now."""
+
+    @property
+    def cpus(self) -> int:
+        """How many CPUs the program has."""
+        return max(1, len(self._share.cpus), 0 if self._share.cpus else self._share.threads)
+
+    def interval(self, message: IntervalMessage) -> Interval:
+        """The next interval. Raises DriverBroken: a histogram cannot be read, an operation is not in the plan."""
+        for name in message.operations.keys() - {operation.name for operation in self._share.operations}:
+            raise DriverBroken(
+                f"driver {self._name}: an interval has operation {shortened(name)}, and the plan does not"
+            )
+        self.ok += sum(one.ok for one in message.operations.values())
+        started_ns = message.start_unix_ns + self._ahead_ns
+        spent_s = self._cpu.between_s(started_ns, started_ns + round(message.duration_s * 1e9))
+        index, self._intervals = self._intervals, self._intervals + 1
+        return Interval(
+            index=index,
+            phase=message.phase,
+            start_s=message.start_s,
+            duration_s=message.duration_s,
+            start_unix_ns=started_ns,
+            operations={
+                name: IntervalOperation(**one.model_dump(), response_ns=latency_of(self._read(one.response_histogram)))
+                for name, one in message.operations.items()
+            },
+            bytes_sent=message.bytes_sent or 0,
+            bytes_received=message.bytes_received or 0,
+            connections=message.connections,
+            users=message.users,
+            backlog=message.backlog,
+            cpu_s=[spent_s / self.cpus] * self.cpus,
+        )
+
+    def record(self, message: RecordMessage, ready: Ready) -> DriveRecord:
+        """The record. Raises DriverBroken: a histogram cannot be read, or has more or fewer times than replies."""
+        started_ns = message.started_unix_ns + self._ahead_ns
+        measure = message.phases["measure"]
+        waits, connections = message.pool_wait_histogram, message.connections
+        return DriveRecord(
+            format=1,
+            engine=" ".join(filter(None, (ready.library, ready.version, ready.runtime))),
+            started_unix_ns=started_ns,
+            phases={phase: PhaseTimes(start_s=t.start_s, end_s=t.end_s) for phase, t in message.phases.items()},
+            measure_s=measure.end_s - measure.start_s,
+            operations={
+                name: OperationRecord(
+                    counts=_counts(one.counts),
+                    window_completed=one.window_completed,
+                    window_ok=one.window_ok,
+                    response_ns=self._whole(name, one.counts.ok, one.response_histogram, message.overflowed),
+                    service_ns=self._whole(name, one.counts.ok, one.service_histogram, message.overflowed),
+                    response_sum_ns=one.response_sum_ns,
+                    earlier_ns=one.earlier_ns,
+                    response_histogram=one.response_histogram,
+                    service_histogram=one.service_histogram,
+                )
+                for name, one in message.operations.items()
+            },
+            total=_counts(message.total),
+            pool_wait_ns=_NOTHING if waits is None else latency_of(self._read(waits)),
+            schedule_lag_ns=latency_of(self._read(message.schedule_lag_histogram)),
+            commands={name: CommandRecord(**one.model_dump()) for name, one in message.commands.items()},
+            bytes_sent=message.bytes_sent or 0,
+            bytes_received=message.bytes_received or 0,
+            threads=self._threads(started_ns + round(measure.start_s * 1e9), started_ns + round(measure.end_s * 1e9)),
+            connections=Connections(planned=self._share.pool.connections, **connections.model_dump()),
+            endpoints=[EndpointRecord(sent=message.total.sent, ok=message.total.ok)]
+            if len(self._share.endpoints) == 1
+            else [],
+            read_back=ReadBack(**message.read_back.model_dump()),
+            overflowed=message.overflowed,
+            clock_quantum_ns=message.clock_quantum_ns,
+            stopped=message.stopped,
+            program=ProgramRecord(
+                name=self._name,
+                library=ready.library,
+                version=ready.version,
+                runtime=ready.runtime,
+                options=self._options,
+                reports_pool_wait=waits is not None,
+            ),
+        )
+
+    def _threads(self, start_ns: int, end_ns: int) -> list[ThreadRecord]:
+        """The program's CPU time in the measure phase, spread evenly over the CPUs that it had."""
+        spent_s, wall_s = self._cpu.between_s(start_ns, end_ns), (end_ns - start_ns) / 1e9
+        cpus: list[int | None] = [*self._share.cpus] or [None] * self.cpus
+        return [ThreadRecord(cpu=cpu, cpu_s=spent_s / len(cpus), wall_s=wall_s) for cpu in cpus]
+
+    def _whole(self, operation: str, ok: int, histogram: str, overflowed: int) -> Latency:
+        """Of a histogram that has a time for each correct reply, but for those that none can hold."""
+        latency = latency_of(self._read(histogram))
+        if not ok - overflowed <= latency.count <= ok:
+            what = f"operation {operation}: a histogram has {latency.count} times, and {ok} replies were correct"
+            raise DriverBroken(f"driver {self._name}: its record is wrong: {what}")
+        return latency
+
+    def _read(self, histogram: str) -> HdrHistogram:
+        try:
+            return decoded(histogram)
+        except ValueError as error:
+            raise DriverBroken(f"driver {self._name}: {error}") from None
+
+
+def latency_of(histogram: HdrHistogram) -> Latency:
+    """The summary of a histogram: a rank's value is the highest that its bucket stands for, as the engine has it."""
+    counts = np.frombuffer(histogram.counts, dtype=np.uint64).astype(np.int64)
+    places = np.flatnonzero(counts)
+    if not len(places):
+        return _NOTHING
+    cumulated = counts[places].cumsum()
+    total = int(cumulated[-1])
+    lowest = [int(histogram.get_value_from_index(int(place))) for place in places]
+    highest = [int(histogram.get_highest_equivalent_value(value)) for value in lowest]
+    middles = [(low + high + 1) // 2 for low, high in zip(lowest, highest, strict=True)]
+    quantiles = {
+        name: highest[int(np.searchsorted(cumulated, max(1, -(-total * round(share * 1000) // 1000))))]
+        for name, share in _QUANTILES.items()
+    }
+    mean = sum(middle * int(count) for middle, count in zip(middles, counts[places], strict=True)) / total
+    return Latency(count=total, min=lowest[0], mean=mean, max=highest[-1], **quantiles)
+
+
+def _counts(counts: ProgramCounts) -> Counts:
+    return Counts(**counts.model_dump())

@@ -1,0 +1,155 @@
+"""Whether something reaches from one slice of a group into the next; then its blocks give no verdict.
+
+Where nothing does, a difference of processes that were started once must be steady, too (`steadiness.py`).
+
+Three things are looked at: the slices after another condition's against those after their own, over all conditions; the
+same for a pair that is about to be called different, since that may be claimed long before the first is sure; and what
+a condition's own parts do while it is paused.
+
+What that does to the level of the verdicts: a look that warns takes verdicts away and gives none, so in equal
+conditions false ones become no more often where nothing carries over. The check warns by chance in `CARRY_ALPHA` of the
+runs, that of the pairs in as many of the claims; both go on with longer slices, from fresh rounds and with looks of
+their own. So of 100 runs whose stages each mislead at most 5 times, at most 5 + .01 x 5 + .01^2 x 5 + ... = 5.06 do
+(`bench/lengthening.py` simulates it).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from loadstone.judge.compare import pair_checks
+from loadstone.judge.compare.cases import GroupCase, JudgedPair
+from loadstone.judge.compare.contrasts import JudgedContrast
+from loadstone.judge.compare.pairs import EXACT
+from loadstone.judge.compare.paused_parts import PAUSED_MAX, busiest_while_paused
+from loadstone.judge.compare.round_figures import SlicesInTime, slices_in_time
+from loadstone.judge.compare.steadiness import unsteady
+from loadstone.judge.statistics.decision import doubted, not_steady, without_verdict
+from loadstone.judge.statistics.rounds.carried_bias import Bias, weighted_bias
+from loadstone.judge.statistics.rounds.carry_over import CARRY_ALPHA, CarryOver, carry_over
+from loadstone.judge.statistics.settings import Settings
+from loadstone.judge.verdict import Verdict
+from loadstone.message import Message, message
+from loadstone.record.trial import CheckResult
+from loadstone.spec.levels import identity
+
+NOT_OF_SLICES = (*EXACT, "errors")
+"""Checks that fail however long slices are. What others find may be due to what reaches over, such as operations that
+wait for its end."""
+
+
+class Findings(NamedTuple):
+    """The pairs and effects of a group with their verdicts, and what was found of its slices."""
+
+    judged: list[JudgedPair]
+    contrasts: list[JudgedContrast]
+    check: CheckResult | None = None
+    """None of a group in whole trials."""
+    carried: Message | None = None
+    """What reached from one slice into the next, and by how much; None where nothing did."""
+
+
+class _Claim(NamedTuple):
+    """A verdict, and how much each condition counts for it."""
+
+    verdict: Verdict
+    settings: Settings
+    weights: Mapping[str, float]
+    """Identity of a condition -> its weight."""
+
+
+def with_carry_over(
+    case: GroupCase, judged: Sequence[JudgedPair], contrasts: Sequence[JudgedContrast] = ()
+) -> Findings:
+    """Pairs and effects as judged; where something carries over, none has a verdict but INVALID by `NOT_OF_SLICES`."""
+    if case.design.rounds is None:
+        return Findings(list(judged), list(contrasts))
+    claims = [*map(_of_pair, judged), *(_Claim(one.verdict, one.settings, one.weights) for one in contrasts)]
+    verdicts, check, why = _verdicts(case, claims)
+    return Findings(
+        [(pair, evidence, found) for (pair, evidence, _), found in zip(judged, verdicts, strict=False)],
+        [replace(one, verdict=found) for one, found in zip(contrasts, verdicts[len(judged) :], strict=True)],
+        check,
+        why,
+    )
+
+
+def _of_pair(judged: JudgedPair) -> _Claim:
+    pair, _, verdict = judged
+    return _Claim(verdict, pair.settings, {identity(pair.design.a): -1.0, identity(pair.design.b): 1.0})
+
+
+def _verdicts(case: GroupCase, claims: Sequence[_Claim]) -> tuple[list[Verdict], CheckResult, Message | None]:
+    """The verdicts that hold beside what carries over, the check on that, and what it is."""
+    slices = slices_in_time(case.blocks, case.judged, case.design.metric)
+    found = _of_all(case, slices)
+    biases = [_of_claim(slices, one) for one in claims]
+    sure = [bias for bias in biases if bias is not None and bias.p_value < CARRY_ALPHA]
+    share = busiest_while_paused(case.blocks, case.judged)
+    if found is not None and found.warn:
+        check, shift = pair_checks.carry_over(found.p_value, found.alpha, found.largest), found.largest
+    elif sure:
+        likeliest = min(sure, key=lambda bias: bias.p_value)
+        check, shift = pair_checks.carry_over(likeliest.p_value, CARRY_ALPHA, likeliest.log_ratio), likeliest.log_ratio
+    elif share is not None and share > PAUSED_MAX:
+        check, shift = pair_checks.paused_parts(share, PAUSED_MAX), None
+    else:
+        check = pair_checks.no_carry_over(*(None, CARRY_ALPHA) if found is None else (found.p_value, found.alpha))
+        waiting = [_waiting(one, bias, case.carried_before) for one, bias in zip(claims, biases, strict=True)]
+        return [_steady(case, *both) for both in zip(claims, waiting, strict=True)], check, None
+    why = message("carried_into_slices", shift=shift) if shift is not None else message("carried_by_cpu", share=share)
+    return [_without(one, why, case.design.longer_s) for one in claims], check, why
+
+
+def _of_all(case: GroupCase, slices: SlicesInTime) -> CarryOver | None:
+    """Of all conditions, by the rates of slices and, where the driver counted those, by how they change within slices.
+
+    Both share the level, over all looks.
+    """
+    looks = len(case.design.looks) if case.design.sequential else 1
+    if slices.log_halves is None:
+        return carry_over(slices.conditions, slices.log_rates, checks=looks)
+    rates = carry_over(slices.conditions, slices.log_rates, checks=2 * looks)
+    halves = carry_over(slices.conditions, slices.log_halves, checks=2 * looks, drifting=False)
+    return halves if rates is None or (halves is not None and halves.warn and not rates.warn) else rates
+
+
+def _of_claim(slices: SlicesInTime, one: _Claim) -> Bias | None:
+    """What carries over for what is called different, in the direction of its claim; or for what is INVALID, which may
+    be due to that."""
+    verdict = one.verdict
+    if verdict.kind not in ("faster", "mixed", "invalid") or not one.weights or _is_not_of_slices(verdict):
+        return None
+    weights = {slices.names.index(condition): weight for condition, weight in one.weights.items()}
+    statistics = [slices.log_rates, *([] if slices.log_halves is None else [slices.log_halves])]
+    return weighted_bias(slices.conditions, statistics, weights, claim=verdict.estimate)
+
+
+def _waiting(one: _Claim, bias: Bias | None, before: float) -> Verdict:
+    """The verdict, undecided where its difference would not stand without what may carry over.
+
+    `before`: ln of what may still reach into slices of this length, by what shorter ones showed of a pair.
+    """
+    verdict, low, high = one.verdict, one.verdict.low, one.verdict.high
+    if verdict.kind not in ("faster", "mixed") or low is None or high is None:
+        return verdict
+    pairs = sum(map(abs, one.weights.values())) / 2
+    explained = max(low, -high) < pairs * before or (bias is not None and bias.explains(low, high))
+    return doubted(verdict, one.settings) if explained else verdict
+
+
+def _steady(case: GroupCase, one: _Claim, verdict: Verdict) -> Verdict:
+    """The verdict, undecided where processes that were started once were not steady yet, or had too little CPU."""
+    why = unsteady(case, verdict, one.weights)
+    return verdict if why is None else not_steady(verdict, why)
+
+
+def _is_not_of_slices(verdict: Verdict) -> bool:
+    return verdict.refusal is not None and verdict.refusal.name in NOT_OF_SLICES
+
+
+def _without(one: _Claim, why: Message, longer_s: float | None) -> Verdict:
+    if _is_not_of_slices(one.verdict):
+        return one.verdict
+    minutes = None if longer_s is None else longer_s / 60
+    return without_verdict(why, one.verdict.blocks, one.settings, minutes)

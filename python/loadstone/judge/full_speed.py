@@ -1,0 +1,28 @@
+"""What a condition can do at most, by its trials at full speed."""
+
+from collections.abc import Iterable
+
+from loadstone.judge.validity.checks import forbidding
+from loadstone.plan.run_plan import WARM_BLOCK, Condition
+from loadstone.record.trial import TrialRecord
+from loadstone.spec.levels import identity
+
+
+def capacity_of(condition: Condition, records: Iterable[TrialRecord]) -> float | None:
+    """Correct replies a second over the condition's trials that count: in the closed model, no check forbids them.
+
+    Trials of other conditions, those that warm the machine up, and those of the open model are left out. None where
+    there is none, or nothing was replied.
+    """
+    condition_id = identity(condition)
+    used = [
+        one for one in records if identity(one.condition) == condition_id and one.block != WARM_BLOCK and _counts(one)
+    ]
+    measured_s = sum(one.duration_s for one in used)
+    replied = sum(one.goodput_per_s * one.duration_s for one in used)
+    return replied / measured_s if measured_s > 0 and replied > 0 else None
+
+
+def _counts(trial: TrialRecord) -> bool:
+    closed = trial.facts.get("plan", {}).get("model", {}).get("kind") == "closed"
+    return closed and trial.saturation is None and not forbidding(trial)

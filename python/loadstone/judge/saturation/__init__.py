@@ -1,0 +1,1 @@
+"""From trials to what the saturation estimates take. Pure."""

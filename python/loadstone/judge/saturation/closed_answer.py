@@ -1,0 +1,111 @@
+"""The closed model's answer, from the trials of one condition: those of the search, and of the sweeps."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from loadstone.judge.saturation.level_probes import measured_again, search_probes, sweeps_of
+from loadstone.judge.statistics.saturation import TAIL_FROM, closed_saturation
+from loadstone.judge.statistics.saturation_model import Estimate, Probe, Saturation, Sweep, at_least, no_point
+from loadstone.judge.statistics.saturation_range import RangeSearch, search_range
+from loadstone.judge.validity.bounds import TAKEN, up_to
+from loadstone.judge.validity.gain import bound_over
+from loadstone.message import Message, message
+from loadstone.plan.saturation.saturation_settings import SaturationSettings
+from loadstone.record.trial import TrialRecord
+
+RISEN = 1.25
+"""A level that does so many times as much later shows that time had to do with it."""
+
+
+@dataclass(frozen=True)
+class ClosedAnswer:
+    """What was found, and what it rests on."""
+
+    saturation: Saturation
+    probes: tuple[Probe, ...]
+    why: Message | None
+    """Why the search ended; None where it did not."""
+    sweeps: tuple[Sweep, ...]
+    think_s: float
+    unloaded_s: float | None
+
+
+def closed_answer(trials: Sequence[TrialRecord], settings: SaturationSettings) -> ClosedAnswer:
+    """The answer of one condition's trials, of every attempt or the last ones."""
+    pause_s, probes = think_s_of(trials), search_probes(trials)
+    search, sweeps = search_range(probes, pause_s, settings.users_max), sweeps_of(trials)
+    unloaded = [probe.response_s for sweep in sweeps for probe in sweep if probe.users == 1 and probe.response_s > 0]
+    unloaded = unloaded or [probe.response_s for probe in probes[:1] if probe.response_s > 0]
+    return ClosedAnswer(
+        saturation=_saturation(trials, probes, search, sweeps, pause_s),
+        probes=tuple(probes),
+        why=search.why,
+        sweeps=tuple(sweeps),
+        think_s=pause_s,
+        unloaded_s=sorted(unloaded)[len(unloaded) // 2] if unloaded else None,
+    )
+
+
+def think_s_of(trials: Sequence[TrialRecord]) -> float:
+    """The users' think time, as the plans of the trials have it."""
+    models = (trial.facts.get("plan", {}).get("model", {}) for trial in trials)
+    return max((float(one.get("think_time_ms", 0.0)) / 1e3 for one in models), default=0.0)
+
+
+def _saturation(
+    trials: Sequence[TrialRecord],
+    probes: Sequence[Probe],
+    search: RangeSearch,
+    sweeps: Sequence[Sweep],
+    pause_s: float,
+) -> Saturation:
+    if not trials:
+        return no_point(message("saturation_not_measured"))
+    best = max((probe.goodput_per_s for probe in probes), default=0.0)
+    if search.answer is not None:
+        return _still_warming(trials, search.answer)
+    if not search.levels:
+        return at_least(best, message("search_not_ended", users=probes[-1].users if probes else 0))
+    if not sweeps:
+        return at_least(best, message("sweeps_not_measured"))
+    return _widened(closed_saturation(sweeps, pause_s), trials)
+
+
+def _still_warming(trials: Sequence[TrialRecord], found: Saturation) -> Saturation:
+    """The same bound, with the reason where one level did much more later than before."""
+    both = measured_again(trials)
+    if both is None or found.at_least_per_s is None:
+        return found
+    before, after = both
+    if after.goodput_per_s < RISEN * before.goodput_per_s or after.saturation is None:
+        return found
+    rates = {"before_per_s": before.goodput_per_s, "after_per_s": after.goodput_per_s}
+    return at_least(found.at_least_per_s, message("still_warming", users=after.saturation.users, **rates))
+
+
+def _widened(found: Saturation, trials: Sequence[TrialRecord]) -> Saturation:
+    """The intervals reach as far as the levels that they rest on could come without the generator and other programs.
+
+    Where others took so much that no row would have a figure, only what was reached is known.
+    """
+    if found.users is None or found.per_s is None:
+        return found
+    from_users = TAIL_FROM * found.users.value if found.kind == "plateau" else found.users.value
+    tail = [
+        one
+        for one in trials
+        if one.saturation is not None and one.saturation.phase == "sweep" and (one.saturation.users or 0) >= from_users
+    ]
+    bound = bound_over(tail)
+    if bound is None or not bound.total:
+        return found
+    if bound.taken is not None and 100 * bound.taken > TAKEN.invalid:
+        return at_least(found.per_s.value, message("others_took", bound=up_to(bound.taken)))
+    gain = bound.total
+    users, per_s = _higher(found.users, gain), _higher(found.per_s, gain)
+    figures = {**found.message.figures, "users": users.figures, "per_s": per_s.figures}
+    return replace(found, users=users, per_s=per_s, message=found.message.model_copy(update={"figures": figures}))
+
+
+def _higher(one: Estimate, gain: float) -> Estimate:
+    return replace(one, high=one.high * (1 + gain))

@@ -1,0 +1,80 @@
+"""Trials of the open model as the estimates take them: the bisection that locates the rate, and those of the blocks."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from hdrh.histogram import HdrHistogram
+
+from loadstone.judge.saturation.level_probes import generator_limit
+from loadstone.judge.statistics.saturation_open import Bisection, Objective, OpenTrial, failing
+from loadstone.message import Message, message
+from loadstone.record.trial import TrialRecord
+from loadstone.spec.latency_objective import LatencyObjective
+
+Histogram = Callable[[str], HdrHistogram]
+"""All response times of a trial, by its name. Raises DriveFailed."""
+SENT_MIN = 0.99
+"""Of what was due: what the generator could not send is no failure of the system."""
+LATE_NS = 1_000_000
+"""J: a generator whose own delay is more than that at P99, or a tenth of the objective, keeps no schedule."""
+
+
+@dataclass(frozen=True)
+class RateStep:
+    """One step of a bisection."""
+
+    trial: TrialRecord
+    why: Message | None
+    """Which part of the objective it missed; None if it kept it."""
+    by_generator: bool
+    """Whether the generator did not keep the schedule: then the system was not asked for the rate."""
+
+
+def objective_of(required: LatencyObjective) -> Objective:
+    """As the estimates take it."""
+    return Objective(required.latency_s, required.quantile)
+
+
+def rate_steps(
+    trials: Iterable[TrialRecord], phase: str, required: LatencyObjective, histogram: Histogram
+) -> list[RateStep]:
+    """The finished steps of a phase in their order; of several attempts at one the last counts."""
+    last = {one.trial: one for one in trials if one.saturation is not None and one.saturation.phase == phase}
+    return [step_of(one, required, histogram) for one in last.values()]
+
+
+def step_of(trial: TrialRecord, required: LatencyObjective, histogram: Histogram) -> RateStep:
+    """What one trial shows."""
+    late_ns = trial.schedule_lag_ns.p99 or 0
+    counts = trial.counts
+    unsent = counts.offered > 0 and counts.sent + counts.dropped < SENT_MIN * counts.offered
+    late = late_ns > max(LATE_NS, 1e8 * required.latency_s)
+    by_generator = bool(counts.offered) and (late or (unsent and generator_limit([trial]) is not None))
+    if not counts.offered:
+        return RateStep(trial, message("no_correct_reply"), by_generator=False)
+    series = trial.facts.get("series", [])
+    measured = OpenTrial(
+        rate_per_s=trial.saturation.rate_per_s if trial.saturation and trial.saturation.rate_per_s else 0.0,
+        offered=counts.offered,
+        ok=counts.ok,
+        latency_s=_latency_s(trial, required.quantile, histogram),
+        backlogs=tuple(int(point.get("backlog", 0)) for point in series),
+    )
+    return RateStep(trial, failing(measured, objective_of(required)), by_generator)
+
+
+def replayed(start: Bisection, steps: Sequence[RateStep]) -> Bisection:
+    """A bisection after these of its steps."""
+    for step in steps[: start.steps_left]:
+        start = start.after(keeps=step.why is None)
+    return start
+
+
+def _latency_s(trial: TrialRecord, quantile: float, histogram: Histogram) -> float | None:
+    """The quantile of all that was due, what failed counted as infinite, from however few operations."""
+    found = histogram(trial.trial)
+    recorded = found.get_total_count()
+    rank = quantile * trial.counts.offered
+    if not recorded or rank > recorded:
+        return None
+    return float(found.get_value_at_percentile(100 * rank / recorded)) / 1e9

@@ -1,0 +1,93 @@
+"""Whether the lines to servers added what they were to add, and what a rate may have lost to those that added more."""
+
+from math import inf
+
+from loadstone.judge.validity.evidence import TrialEvidence
+from loadstone.judge.validity.limits import Limit
+from loadstone.judge.validity.result import share, unknown, within
+from loadstone.judge.verdict import UNBOUNDED
+from loadstone.message import message
+from loadstone.record.facts import LinkFacts
+from loadstone.record.trial import CheckResult
+
+LINK_DELAY = Limit(5, inf, "%", "J: half of the margin of a latency; what it really added is known and printed")
+LINK_BUSY = Limit(90, inf, "%", "J: as any other part; what then waits in front of it is bounded by its own record")
+
+
+def link_delay(evidence: TrialEvidence) -> CheckResult | None:
+    """How far what a line added to a round trip is from what was required."""
+    lines = {name: link for name, link in evidence.facts.links.items() if link.requested_ns}
+    if not lines:
+        return None
+    off = {name: _off_percent(link) for name, link in lines.items()}
+    if missing := sorted(name for name, percent in off.items() if percent is None):
+        return unknown("link_delay", LINK_DELAY, message("check.link_delay.not_measured", servers=missing))
+    percent, name = max((percent, name) for name, percent in off.items() if percent is not None)
+    value_ns, low_ns, high_ns = lines[name].added_in_drive_ns or (0.0, 0.0, 0.0)
+    reason = message(
+        "check.link_delay.off",
+        server=name,
+        requested_ns=lines[name].requested_ns,
+        value_ns=value_ns,
+        low_ns=low_ns,
+        high_ns=high_ns,
+    )
+    return within("link_delay", percent, LINK_DELAY, reason)
+
+
+def link_busy(evidence: TrialEvidence) -> CheckResult | None:
+    """How busy a line was: of the time, that for which it ran or waited for a CPU.
+
+    What waits in front of one that is saturated is in its own record of how late it was, so the delay is known all the
+    same. Where it is not, there is no bound: without that record, and where an application sends several requests at a
+    time over one connection, of which the line knows the last alone.
+    """
+    busy = {name: _busy(evidence, link) for name, link in evidence.facts.links.items()}
+    if not busy:
+        return None
+    known = [(share_of_time, name) for name, share_of_time in busy.items() if share_of_time is not None]
+    if not known:
+        return unknown("link_busy", LINK_BUSY, message("check.link_busy.not_observed", servers=sorted(busy)))
+    most, name = max(known)
+    added = evidence.facts.links[name].added_in_drive_ns
+    if 100 * most > LINK_BUSY.valid and (added is None or evidence.http):
+        return CheckResult(
+            name="link_busy",
+            verdict="invalid",
+            measured=round(100 * most, 6),
+            limit=LINK_BUSY.valid,
+            unit=LINK_BUSY.unit,
+            reason=message("check.link_busy.not_bounded", server=name, busy=most),
+        )
+    value_ns, _, high_ns = added or (0.0, 0.0, 0.0)
+    reason = message("check.link_busy.full", server=name, busy=most, value_ns=value_ns, high_ns=high_ns)
+    return within("link_busy", 100 * most, LINK_BUSY, reason)
+
+
+def lost_to_links(found: TrialEvidence) -> float:
+    """By what share the rate would rise at most had each line added no more than was required (closed model).
+
+    N users whose cycle of N / X would be shorter by what the lines added to it in excess.
+    """
+    closed, drive = found.closed, found.drive
+    sent, completed = drive.total.sent, found.completed
+    if closed is None or not sent or not completed or drive.measure_s <= 0:
+        return 0.0
+    excess_ns = 0.0
+    for link in found.facts.links.values():
+        high_ns = link.excess_ns[2] if link.excess_ns is not None else 0.0
+        excess_ns += max(0.0, high_ns) * link.pieces / 2 / sent
+    cycle_ns = 1e9 * closed.users * found.plan.pipeline_depth * drive.measure_s / completed
+    return min(UNBOUNDED, excess_ns / (cycle_ns - excess_ns)) if excess_ns < cycle_ns else UNBOUNDED
+
+
+def _off_percent(link: LinkFacts) -> float | None:
+    excess = link.excess_ns
+    return None if excess is None else share(abs(excess[0]), link.requested_ns)
+
+
+def _busy(evidence: TrialEvidence, link: LinkFacts) -> float | None:
+    """By its own record and by its CPU in the measure phase, whichever is more."""
+    part = evidence.facts.parts.get(link.part)
+    known = [link.busy_share, None if part is None else part.mean_share]
+    return max((one for one in known if one is not None), default=None)

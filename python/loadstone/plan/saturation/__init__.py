@@ -1,0 +1,1 @@
+"""Where conditions saturate: what is planned of it, before and while it is measured."""

@@ -1,0 +1,199 @@
+"""Throughput, response time and CPU of each part against the load, on one axis, with the point and its interval."""
+
+from typing import Any
+
+import altair as alt
+
+from loadstone.analyse.saturation.saturation_answer import SaturationAnswer
+from loadstone.report import format as fmt
+from loadstone.report import saturation_view as view
+from loadstone.report.charts import theme
+from loadstone.report.charts.chart import TIP, Chart, Picture, either, fixed, layer, make, named
+from loadstone.report.charts.durations import duration_axis, duration_scale
+from loadstone.report.charts.saturation_values import LATENCIES, SaturationValues, values_of
+from loadstone.report.text.sentences import text
+
+_TOP, _MIDDLE, _BOTTOM = 270, 130, 140
+"""Heights of the panels."""
+_NARROW_HEIGHTS = (190, 110, 110)
+_AXIS_NARROW = 52
+"""Pixels on a narrow screen: of the axis to the left."""
+_POINT, _POINT_NARROW = 50, 30
+_KNEE, _RATE = theme.SERIES[1], theme.SERIES[0]
+_PARTS = (theme.SERIES[4], theme.SERIES[2], theme.SERIES[3], theme.SERIES[5], theme.SERIES[6], theme.SERIES[7])
+_LABEL_EDGE = 0.62
+"""From here on across the picture a label stands to the left of its line."""
+
+
+def saturation_chart(answer: SaturationAnswer) -> Chart | None:
+    """The picture of one condition; None where no point was measured."""
+    values = values_of(answer)
+    if values is None:
+        return None
+    return make(
+        "saturation",
+        "Throughput, response time and CPU against " + ("users" if values.of_users else "the offered rate"),
+        _caption(answer, values),
+        f"{text(answer.message)}. {view.spoken(answer)}",
+        _picture(values, theme.WIDTH, (_TOP, _MIDDLE, _BOTTOM)),
+        values.datasets,
+        condition=answer.label,
+        narrow=_picture(values, theme.WIDTH_NARROW - _AXIS_NARROW, _NARROW_HEIGHTS, narrow=True),
+    )
+
+
+def _picture(values: SaturationValues, width: int, heights: tuple[int, int, int], *, narrow: bool = False) -> Picture:
+    """The panels below each other; the last one prints the axis."""
+    panels = [_rates(values, width, heights[0], narrow)]
+    if values.datasets["latencies"]:
+        panels.append(_latencies(values, width, heights[1], narrow))
+    if values.parts:
+        panels.append(_cpu(values, width, heights[2], narrow))
+    for place, panel in enumerate(panels):
+        if place < len(panels) - 1:
+            _without_axis(panel)
+    return {"vconcat": panels, "spacing": 14, "resolve": {"scale": {"x": "shared", "color": "independent"}}}
+
+
+def _without_axis(panel: dict[str, Any]) -> None:
+    """Only the lowest panel says what runs along the axis; the grid of all of them stands below each other."""
+    for part in panel["layer"]:
+        axis = part["encoding"].get("x", {}).get("axis")
+        if axis:
+            axis |= {"title": None, "labels": False, "ticks": False}
+
+
+def _x(values: SaturationValues, narrow: bool, field: str = "x") -> alt.X:
+    axis = alt.Axis(
+        title=values.axis_title,
+        values=values.ticks,
+        labelExpr="format(datum.value, ',')" if values.of_users else "format(datum.value, '~s')",
+        labelOverlap=True,
+        grid=not narrow,
+        gridDash=[1, 4],
+    )
+    base: dict[str, Any] = {"base": 2} if values.of_users else {}
+    return alt.X(f"{field}:Q", axis=axis, scale=alt.Scale(type="log", nice=False, domain=list(values.domain), **base))
+
+
+def _rates(values: SaturationValues, width: int, height: int, narrow: bool) -> dict[str, Any]:
+    """Throughput with intervals, what it would be if no one waited, the most there is, and the point."""
+    x = _x(values, narrow)
+    axis = alt.Axis(title="replies a second", labelExpr="format(datum.value, '~s')", tickCount=4 if narrow else 6)
+    y = alt.Y("per_s:Q", axis=axis, scale=alt.Scale(zero=True, nice=False, domain=[0, values.top_per_s]))
+    points = named("points").encode(x=x, y=y)
+    sure = points.transform_filter("datum.verdict !== 'invalid'")
+    spans = points.transform_filter("isValid(datum.low)")
+    marks = [
+        *_knee(values, x, height, label=True, narrow=narrow),
+        *_bounds(values, x, y, width, narrow),
+        sure.mark_line(color=_RATE, strokeWidth=2, strokeJoin="round"),
+        spans.mark_rule(color=_RATE, strokeWidth=1.5).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
+        _dots(points, _RATE, narrow),
+    ]
+    return layer(*marks, width=width, height=height)
+
+
+def _dots(points: alt.Chart, colour: str, narrow: bool) -> Any:
+    """Filled where the point is valid, a ring where it is not."""
+    dots = points.mark_point(size=_POINT_NARROW if narrow else _POINT, strokeWidth=1.6, color=colour, aria=True)
+    return dots.encode(fill=either(alt.FillValue, "datum.verdict === 'valid'", colour, "transparent"), description=TIP)
+
+
+def _bounds(values: SaturationValues, x: alt.X, y: alt.Y, width: int, narrow: bool) -> list[alt.Chart]:
+    """The ideal line, and the highest throughput."""
+    ideal = named("ideal").encode(x=x, y=y).mark_line(color=theme.NEUTRAL, strokeDash=[6, 4], strokeWidth=1.4)
+    most = named("most").mark_rule(color=theme.NEUTRAL, strokeDash=[2, 3], strokeWidth=1.4).encode(y=y)
+    found = [ideal, most]
+    if not narrow:
+        label = named("ideal_label").mark_text(align="right", dx=-8, fontSize=11, color=theme.SOFT)
+        found.append(label.encode(x=x, y=y, text=alt.Text("label:N")))
+    at_left = values.knee_place is None or values.knee_place > 1 - _LABEL_EDGE
+    name = named("most").mark_text(
+        align="left" if at_left else "right", baseline="bottom", dy=-4, fontSize=11, color=theme.SOFT
+    )
+    place = fixed(alt.XValue, 6 if at_left else width - 6)
+    return [*found, name.encode(x=place, y=y, text=alt.Text("short:N" if narrow else "label:N"))]
+
+
+def _knee(values: SaturationValues, x: alt.X, height: int, *, label: bool, narrow: bool) -> list[alt.Chart]:
+    """The point as a line and its interval as a band, through the height of a panel."""
+    knee = named("knee").encode(x=_x(values, narrow, "low"))
+    band = knee.mark_rect(color=_KNEE, opacity=0.16, clip=True).encode(x2=alt.X2("high:Q"))
+    line = named("knee").encode(x=x).mark_rule(color=_KNEE, strokeWidth=2, clip=True)
+    if not label:
+        return [band, line]
+    to_left = (values.knee_place or 0.0) > _LABEL_EDGE
+    name = named("knee").mark_text(
+        align="right" if to_left else "left", dx=-8 if to_left else 8, baseline="middle",
+        fontSize=11.5 if narrow else 12.5, fontWeight=600, color=_KNEE,
+    )  # fmt: skip
+    low = fixed(alt.YValue, height * 0.55 if to_left else height - 14)
+    return [band, line, name.encode(x=x, y=low, text=alt.Text("short:N" if narrow else "label:N"))]
+
+
+def _latencies(values: SaturationValues, width: int, height: int, narrow: bool) -> dict[str, Any]:
+    x = _x(values, narrow)
+    lengths = [point["ns"] for point in values.datasets["latencies"]]
+    lengths += [line["ns"] for line in values.datasets["objective"]]
+    y = alt.Y("ns:Q", axis=duration_axis("response time", lengths), scale=duration_scale(lengths))
+    domain, colours = list(LATENCIES), [theme.SERIES[2], theme.SERIES[3]]
+    colour = alt.Color(
+        "quantile:N",
+        scale=alt.Scale(domain=domain, range=colours),
+        legend=alt.Legend(title=None, symbolType="stroke", symbolStrokeWidth=2),
+    )
+    points = named("latencies").encode(x=x, y=y)
+    ideal = named("ideal_ns").encode(x=x, y=y).mark_line(color=theme.NEUTRAL, strokeDash=[6, 4], clip=True)
+    rule = named("objective").mark_rule(color=theme.SERIES[3], strokeDash=[2, 3], strokeWidth=1.4).encode(y=y)
+    name = named("objective").mark_text(align="left", baseline="bottom", dy=-3, fontSize=11, color=theme.SOFT)
+    marks = [
+        *_knee(values, x, height, label=False, narrow=narrow),
+        ideal,
+        rule,
+        name.encode(x=fixed(alt.XValue, 6), y=y, text=alt.Text("label:N")),
+        points.mark_line(strokeWidth=2, strokeJoin="round").encode(color=colour),
+        points.mark_point(filled=True, size=24, opacity=1, aria=True).encode(color=colour, description=TIP),
+    ]
+    return layer(*marks, width=width, height=height)
+
+
+def _cpu(values: SaturationValues, width: int, height: int, narrow: bool) -> dict[str, Any]:
+    """CPU of each part; a line at one full core, where a single thread can go no further."""
+    x = _x(values, narrow)
+    axis = alt.Axis(title="CPU, share of a core", format="%", tickCount=4)
+    y = alt.Y("share:Q", axis=axis, scale=alt.Scale(zero=True, nice=False, domain=[0, values.top_share]))
+    colour = alt.Color(
+        "part:N",
+        scale=alt.Scale(domain=values.parts, range=[_PARTS[place % len(_PARTS)] for place in range(len(values.parts))]),
+        legend=alt.Legend(title="CPU of", symbolType="stroke", symbolStrokeWidth=2),
+    )
+    width_of = alt.Scale(domain=[False, True], range=[1.5, 3.6])
+    points = named("cpu").encode(x=x, y=y)
+    full = named("one").mark_rule(color=theme.NEUTRAL, strokeDash=[4, 4]).encode(y=y)
+    marks = [
+        *_knee(values, x, height, label=False, narrow=narrow),
+        full,
+        points.mark_line(strokeJoin="round").encode(
+            color=colour, strokeWidth=alt.StrokeWidth("limit:N", scale=width_of, legend=None)
+        ),
+        points.mark_point(filled=True, size=24, opacity=1, aria=True).encode(color=colour, description=TIP),
+    ]
+    return layer(*marks, width=width, height=height)
+
+
+def _caption(answer: SaturationAnswer, values: SaturationValues) -> str:
+    sentences = []
+    if values.datasets["knee"]:
+        sentences.append("The orange line is the answer, the band its 95 % interval.")
+    if values.datasets["ideal"]:
+        ideal = "N / (response time of one user + pause)" if values.of_users else "all that is offered is answered"
+        sentences.append(f"Dashed: what would be if no one waited ({ideal}).")
+    if values.datasets["most"]:
+        sentences.append("Dotted: the highest throughput." if answer.per_s else "Dotted: the most that was observed.")
+    sentences.append("Vertical lines go from the lowest sweep to the highest one.")
+    if any(point["verdict"] != "valid" for point in values.datasets["points"]):
+        sentences.append("Rings are suspect or invalid.")
+    if answer.limiting is not None and values.limit:
+        sentences.append(f"The thick line is the CPU of what was the limit: {fmt.plain(values.limit)}.")
+    return " ".join(sentences)

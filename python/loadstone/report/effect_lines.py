@@ -1,0 +1,62 @@
+"""Effects in sentences and figures, the same in every format."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from loadstone.analyse.factorial.effects_answer import EffectCell, EffectsAnswer, EffectTerm
+from loadstone.record.trial import CheckResult
+from loadstone.report import format as fmt
+from loadstone.report import verdicts
+from loadstone.report.text.english.metrics import metric_text
+
+
+class TermLine(NamedTuple):
+    """A line of an effect."""
+
+    mark: str
+    kind: str
+    """`main effect` or `interaction`."""
+    name: str
+    over: str
+    ratio: str
+    said: str
+    rounds: str
+
+
+def lines(answer: EffectsAnswer) -> Iterator[TermLine]:
+    """Every effect, the main ones first."""
+    for term in answer.terms:
+        kind = "main effect" if term.kind == "main" else "interaction"
+        counted = f"{term.verdict.blocks} {term.verdict.unit}s" if term.verdict.blocks else fmt.NONE
+        over, ratio = fmt.plain(", ".join(term.over)), verdicts.ratio(term.verdict)
+        yield TermLine(verdicts.MARKS[term.verdict.kind], kind, fmt.plain(term.name), over, ratio, said(term), counted)
+
+
+def said(term: EffectTerm) -> str:
+    """Its sentence, with a large letter."""
+    sentence = fmt.sentence(term.message)
+    return sentence[:1].upper() + sentence[1:]
+
+
+def cell_text(answer: EffectsAnswer, cell: EffectCell) -> str:
+    """`12,400 [12,100, 12,700]`; what forbids a figure in place of it."""
+    if cell.figure is None:
+        return fmt.NONE if cell.refusal is None else _refused(cell.refusal)
+    value = verdicts.metric_figure(answer.metric, cell.figure)
+    if cell.low is None or cell.high is None:
+        return value
+    low, high = (verdicts.metric_figure(answer.metric, end) for end in (cell.low, cell.high))
+    return f"{value} [{low}, {high}]"
+
+
+def _refused(check: CheckResult) -> str:
+    reason = "" if check.reason is None else fmt.sentence(check.reason).rstrip(".")
+    return f"INVALID: {check.name}{f', {reason}' if reason else ''}"
+
+
+def basis(answer: EffectsAnswer) -> str:
+    """How to read the figures of the combinations."""
+    return (
+        f"Typical {metric_text(answer.metric)}; in brackets the 95 % interval beside the mean of all combinations, "
+        "which were measured in the same rounds or blocks. Main effects are averages on the log scale."
+    )

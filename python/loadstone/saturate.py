@@ -1,0 +1,151 @@
+"""`loadstone saturate`: the experiment that its options stand for. It goes the same way as one from a file.
+
+The command line is its text: what is wrong in it is reported by the option.
+"""
+
+from dataclasses import dataclass
+
+from loadstone.commands.saturate_operations import Fields, RedisOperation, http_target
+from loadstone.commands.targets import SERVER, SUBJECT, at, redis_server, size_bytes
+from loadstone.errors import UserError
+from loadstone.secrecy.references import learn_environment, learn_options
+from loadstone.spec.experiment import Experiment
+from loadstone.spec.load_settings import resolve
+from loadstone.spec.source import Source
+from loadstone.spec.units import MILLISECONDS, parse
+from loadstone.spec.yaml_text import Path
+
+FACTOR = "operation"
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How the saturation point is searched for, as both commands take it; None: as `load: saturate` has it."""
+
+    model: str = "closed"
+    users_max: int | None = None
+    think: str | None = None
+    objective: str | None = None
+    sweeps: int | None = None
+    ramp: str | None = None
+    connections: int | None = None
+    threads: int | None = None
+
+
+def redis_experiment(
+    url: str | None,
+    operation: RedisOperation,
+    search: SearchOptions,
+    *,
+    value_size: str,
+    keys: int,
+    pipeline: int,
+) -> Experiment:
+    """Where a Redis saturates: one of the user's by URL, or one that is started for it. Raises UserError."""
+    workload: Fields = {
+        "target": SERVER,
+        "pipeline_depth": pipeline,
+        "keys": {"count": keys},
+        "documents": {"payload_bytes": size_bytes("--value-size", value_size)},
+        "operations": [operation.fields],
+    }
+    if operation.load:
+        workload["load"] = [{"operation": operation.load["name"]}]
+        if operation.load["name"] != operation.name:
+            workload["operations"] = [operation.fields, {**operation.load, "weight": 0}]
+    server: Fields = {"kind": "embedded"} if url is None else redis_server(url)
+    if operation.modules:
+        server["modules"] = list(operation.modules)
+    what = "an embedded Redis" if url is None else f"the Redis {at(url)}"
+    data = _experiment("saturate-redis", f"Where does {what} saturate under {_shown(operation)}", search, workload)
+    return _resolved({**data, "servers": {SERVER: server}}, search)
+
+
+def http_experiment(
+    url: str, paths: tuple[str, ...], operations: list[Fields], search: SearchOptions, *, keys: int
+) -> Experiment:
+    """Where an HTTP service of the user's saturates. Raises UserError."""
+    learn_options((url,))
+    target = http_target(url, paths)
+    workload: Fields = {"target": SUBJECT, "protocol": "http1", "keys": {"count": keys}, "operations": operations}
+    first = operations[0]["requests"][0]
+    under = f"{first['method']} {first['path']}{' and other requests' if len(operations) > 1 else ''}"
+    question = f"Where does the service {at(target.base)} saturate under {under}"
+    data = _experiment("saturate-http", question, search, workload)
+    return _resolved({**data, "servers": {}, "subjects": {SUBJECT: {"url": target.base}}}, search)
+
+
+def _experiment(name: str, question: str, search: SearchOptions, workload: Fields) -> Fields:
+    """What both have in common. The one condition is named by its operation."""
+    level = "+".join(one["name"] for one in workload["operations"] if one.get("weight", 1))
+    return {
+        "format": 1,
+        "name": name,
+        "question": f"{' '.join(question.split())}, and which part is the limit?",
+        "factors": {FACTOR: {"title": "Operation", "levels": [level]}},
+        "tables": [{"name": "saturation", "title": "Saturation", "vary": {FACTOR: [level]}}],
+        "workload": {**_load(search), **workload, "threads": search.threads or "auto"},
+    }
+
+
+def _load(search: SearchOptions) -> Fields:
+    """The model and the pool: a connection for each user, unless their number is given.
+
+    A pool that is smaller than the users stays as it is at every level (`plan/saturation/level_plans.py`).
+    """
+    pause = {} if search.think is None else {"think_time_ms": _think_ms(search.think)}
+    users = 1 if search.connections is None else search.connections + 1
+    connections = 1 if search.connections is None else search.connections
+    return {"model": {"kind": "closed", "users": users, **pause}, "pool": {"connections": connections}}
+
+
+def _saturate(search: SearchOptions) -> Fields:
+    """What `load` of the experiment says; what is not given is left to it."""
+    given: Fields = {
+        "model": search.model,
+        "users_max": search.users_max,
+        "sweeps": search.sweeps,
+        "objective": search.objective,
+        "ramp": search.ramp,
+    }
+    found = {name: value for name, value in given.items() if value is not None}
+    if search.sweeps is not None:
+        found["sweeps_max"] = search.sweeps
+    return found
+
+
+def _think_ms(text: str) -> float:
+    try:
+        return float(parse(text, MILLISECONDS))
+    except ValueError as error:
+        raise UserError(f"--think {text}: {error}") from None
+
+
+def _shown(operation: RedisOperation) -> str:
+    return str(operation.fields["commands"][0]["args"])
+
+
+def _resolved(data: Fields, search: SearchOptions) -> Experiment:
+    """The experiment, held to all the rules of one from a file. Raises UserError that names the option."""
+    learn_environment()
+    whole = {**data, "load": _saturate(search)}
+    return resolve(Source(label=f"loadstone saturate {data['name'].partition('-')[2]}", data=whole, given=_GIVEN))
+
+
+_GIVEN: dict[Path, str] = {
+    ("load",): "--model",
+    ("load", "users_max"): "--users-max",
+    ("load", "sweeps"): "--sweeps",
+    ("load", "sweeps_max"): "--sweeps",
+    ("load", "objective"): "--objective",
+    ("load", "ramp"): "--ramp",
+    ("workload", "threads"): "--threads",
+    ("workload", "pipeline_depth"): "--pipeline",
+    ("workload", "pool", "connections"): "--connections",
+    ("workload", "keys", "count"): "--keys",
+    ("workload", "documents"): "--value-size",
+    ("workload", "operations"): "the operation",
+    ("servers", SERVER, "url"): "URL",
+    ("subjects", SUBJECT, "url"): "URL",
+}
+"""Where each option stands in the experiment."""

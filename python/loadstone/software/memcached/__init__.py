@@ -1,0 +1,1 @@
+"""memcached, by its meta protocol."""

@@ -1,0 +1,98 @@
+"""How much room a memcached has, and whether what a run stores fits beside the keys of others."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import psutil
+
+from loadstone.deploy.capacity import size_text
+from loadstone.plan.drive_plan import Plan
+from loadstone.plan.footprint import Footprint, largest_command
+from loadstone.plan.run_plan import PlannedTrial
+from loadstone.software.memcached.session import MemcachedSession
+
+LESS = "store less (workload.keys.count, workload.documents.payload_bytes)"
+ITEM_BYTES = 64
+"""Header, flags and CAS of an item at most, beside its key and its data with their line end: 48 to 60 measured."""
+WHOLE_MAX = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class MemoryUse:
+    """A memcached's memory at one moment, as `stats` has it."""
+
+    limit_bytes: int
+    used_bytes: int
+    items: int
+    evictions: int
+    refused: int
+    """Items that it refused because memory was full, and it may not evict."""
+    start: str
+    """Another text for each start."""
+
+    @classmethod
+    def of(cls, stats: Mapping[str, str]) -> "MemoryUse":
+        """By what it reports; what it does not report, or not as a number, is 0."""
+        return cls(
+            limit_bytes=whole(stats, "limit_maxbytes"),
+            used_bytes=whole(stats, "bytes"),
+            items=whole(stats, "curr_items"),
+            evictions=whole(stats, "evictions"),
+            refused=whole(stats, "store_no_memory"),
+            start=start_of(stats),
+        )
+
+    @property
+    def free_bytes(self) -> int:
+        """Below its limit, as if no memory were lost between items."""
+        return max(0, self.limit_bytes - self.used_bytes)
+
+
+def start_of(stats: Mapping[str, str]) -> str:
+    """Which start of the server answered: its process, and when it began. Both clocks tick together."""
+    return f"{stats.get('pid', '')}-{whole(stats, 'time') - whole(stats, 'uptime')}"
+
+
+def memory_use(session: MemcachedSession) -> MemoryUse:
+    """One `stats`. Raises ServerGone."""
+    return MemoryUse.of(session.stats())
+
+
+def shortage(session: MemcachedSession, planned: Footprint, *, here: bool) -> str:
+    """Why what is planned may not fit, and what helps; empty if it does. `here`: it runs on this machine."""
+    use = memory_use(session)
+    if planned.bytes > use.free_bytes and use.items:
+        evicts = session.settings(["disable-evictions"]).get("disable-evictions") != "yes"
+        then = f"evict keys of others ({use.items:,} keys there)" if evicts else "refuse the writes of others"
+        return (
+            f"the run may store {size_text(planned.bytes)} there, and {size_text(use.free_bytes)} are free "
+            f"(limit_maxbytes {size_text(use.limit_bytes)}): it would {then}; raise its memory limit (-m), {LESS}, or "
+            "give a server of its own"
+        )
+    free = int(psutil.virtual_memory().available) if here else None
+    needed = min(planned.bytes, use.free_bytes)
+    if free is not None and needed > free:
+        return f"the run may store {size_text(needed)} there, and its machine has {size_text(free)} free; {LESS}"
+    return ""
+
+
+def too_large(session: MemcachedSession, trials: Sequence[PlannedTrial], server: str) -> str:
+    """Why an item of these trials is larger than the server takes, and what helps; empty if none is."""
+    plans: list[Plan] = []
+    for trial in trials:
+        if trial.target in (None, server) and not trial.subjects:
+            plans += [trial.plan, *([trial.load] if trial.load is not None else [])]
+    largest = max(map(largest_command, plans), default=0) + ITEM_BYTES
+    limit = whole(session.stats("settings"), "item_size_max")
+    if not limit or largest <= limit:
+        return ""
+    return (
+        f"an item of the run takes {size_text(largest)}, and it takes items of at most {size_text(limit)}: raise that "
+        "(max-item-size, -I), or store smaller ones (workload.documents.payload_bytes)"
+    )
+
+
+def whole(stats: Mapping[str, str], name: str) -> int:
+    """A whole number of `stats`; 0 where there is none."""
+    text = stats.get(name, "")
+    return min(int(text), WHOLE_MAX) if text.isdecimal() and len(text) < 25 else 0

@@ -1,0 +1,59 @@
+"""What of a run may be sent to a memcached of the user's: meta commands on keys of ours, and nothing else.
+
+memcached cannot list its keys without looking at all of them, so only keys can be removed whose names are known:
+`{key}` itself, and keys that are always the same.
+"""
+
+from collections.abc import Sequence
+
+from loadstone.deploy.control import Refusal
+from loadstone.software.memcached.declared import COUNTING
+from loadstone.spec.experiment import OUR_PREFIX
+
+WITH_KEY = frozenset({"mg", "ms", "md", "ma"})
+KEY = "{key}"
+OTHER_KEY = f"write {{key}}, or a key that begins with '{OUR_PREFIX}' and is always the same"
+REFUSED_FLAGS = {
+    "q": "a quiet command is not always answered",
+    "b": "keys are sent as they are written",
+}
+
+
+class ConfinedMeta:
+    """See `deploy.control.Confinement`."""
+
+    def command(self, command: Sequence[str], prefix: str) -> None:
+        """See `deploy.control.Confinement.command`."""
+        name, *arguments = command
+        if name == "mn":
+            return
+        if name not in WITH_KEY:
+            raise Refusal("it is no meta command", "use mg, ms, md, ma or mn")
+        if not prefix.startswith(OUR_PREFIX):
+            raise Refusal(f"{{key}} begins with '{prefix}'", f"let it begin with '{OUR_PREFIX}'")
+        key = arguments[0] if arguments else ""
+        if key != KEY and (not key.startswith(OUR_PREFIX) or set(key) & set("{} \t\r\n")):
+            raise Refusal(f"its key '{key}' is not {{key}}, and not one of loadstone's that can be removed", OTHER_KEY)
+        for flag in arguments[2 if name == "ms" else 1 :]:
+            if flag[:1] in REFUSED_FLAGS:
+                raise Refusal(f"flag '{flag}': {REFUSED_FLAGS[flag[:1]]}", "leave it out")
+            if set(flag) & set(" \t\r\n"):
+                raise Refusal(f"flag '{flag}' holds a space or a line end", "write it without")
+
+    def row_command(self, text: str) -> None:  # noqa: ARG002 (the seam's signature)
+        """It takes no rows."""
+        raise Refusal("memcached takes no rows of data", "store its keys by an operation (workload.load)")
+
+    def count(self, text: str, *, of_application: bool) -> None:
+        """A figure of `stats`, or a key of ours; of an application any key."""
+        words = text.split()
+        if len(words) < 2 or words[0].upper() not in COUNTING:
+            raise Refusal("it counts nothing", "write 'stats curr_items', or 'mg KEY v'")
+        if words[0].upper() == COUNTING[0]:
+            return
+        if not of_application and not words[1].startswith(OUR_PREFIX):
+            raise Refusal(f"its key '{words[1]}' is not loadstone's", OTHER_KEY)
+
+    def statement(self, text: str) -> None:  # noqa: ARG002 (the seam's signature)
+        """It has no tables."""
+        raise Refusal("it accepts no statements", "leave it out")

@@ -1,0 +1,103 @@
+"""The control of a memcached: the session of the room, and what the common code needs of it (`deploy.control`)."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
+
+from loadstone.deploy.control import WriteRows
+from loadstone.deploy.ledger import Kind, Made, Outcome, Place, describe, place_of
+from loadstone.deploy.row_files import Rows
+from loadstone.deploy.traces import Traces
+from loadstone.errors import UserError
+from loadstone.plan.footprint import memory_of
+from loadstone.plan.required import RequiredData
+from loadstone.plan.run_plan import PlannedTrial
+from loadstone.software.memcached import capacity
+from loadstone.software.memcached.confinement import KEY, WITH_KEY, ConfinedMeta
+from loadstone.software.memcached.declared import MEMCACHED
+from loadstone.software.memcached.losses import EvictionWatch
+from loadstone.software.memcached.monitor import MemcachedSnapshot, snapshot
+from loadstone.software.memcached.session import MemcachedSession, is_one_word
+from loadstone.spec.experiment import OUR_PREFIX
+
+LEAVES_NOTHING = frozenset({"mg", "md"})
+_NAMED = re.compile(rf"{OUR_PREFIX}[^:]+:")
+
+
+class MemcachedControl(MemcachedSession):
+    """See `deploy.control.Control` and `deploy.control.KeyStore`, whose methods these are."""
+
+    removable: ClassVar[tuple[Kind, ...]] = ("numbered_keys", "key")
+
+    def snapshot(self) -> MemcachedSnapshot:
+        """All that is counted."""
+        return snapshot(self)
+
+    def start(self) -> None:
+        """None: its counters say which start it is."""
+
+    def row_writing(self, data: RequiredData, rows: Rows, traces: Traces, *, ours: bool) -> WriteRows:  # noqa: ARG002
+        """None: keys are stored by operations."""
+        raise UserError(f"'{data.server}' is a memcached, which takes no rows; store its keys by workload.load")
+
+    def is_full(self, error: BaseException) -> bool:
+        """Whether it refuses writes because memory is full."""
+        return "out of memory" in str(error)
+
+    def place(self, server: str) -> Place:
+        """Where it is; it has one key space."""
+        return place_of(server, self.endpoint, (MEMCACHED.schemes[0], ""))
+
+    def left_by_load(self, commands: Iterable[Sequence[str]], prefix: str) -> list[Made]:  # noqa: ARG002
+        """Keys that are always the same; `{key}` is removed after each trial."""
+        stored = {one[1] for one in commands if len(one) > 1 and one[0] in WITH_KEY - LEAVES_NOTHING}
+        return [Made("key", key) for key in sorted(stored) if key != KEY and key.startswith(OUR_PREFIX)]
+
+    def left_by_subjects(self) -> list[Made]:
+        """None: no application of ours has a memcached."""
+        return []
+
+    def remove_traces(self, traces: Traces) -> None:
+        """Remove the keys that were noted, and forget each as soon as it is gone."""
+        for thing in sorted(traces.things):
+            self._remove(thing)
+            traces.gone(thing)
+
+    def remove_left(self, run_id: str, things: Sequence[Made]) -> Iterator[Outcome]:  # noqa: ARG002 (keys name no run)
+        """Remove keys that only ours can be."""
+        for thing in things:
+            begins = f"{OUR_PREFIX}NAME:" if thing.kind == "numbered_keys" else OUR_PREFIX
+            is_ours = _NAMED.match(thing.name) if thing.kind == "numbered_keys" else thing.name.startswith(OUR_PREFIX)
+            if not is_ours or not is_one_word(thing.name):
+                yield Outcome(
+                    thing, f"{describe(thing)}: only keys that begin with {begins} are ever removed", left=True
+                )
+                continue
+            removed = self._remove(thing)
+            said = f"{removed:,} removed" if removed else "there were none"
+            yield Outcome(thing, f"{describe(thing)}: {said}", left=False)
+
+    def _remove(self, thing: Made) -> int:
+        if thing.kind == "numbered_keys":
+            return self.remove_numbered(thing.name, thing.count)
+        return self.remove_keys([thing.name]) if thing.kind == "key" else 0
+
+    def confinement(self, *, ask: bool) -> ConfinedMeta:  # noqa: ARG002 (the server has nothing to add)
+        """Meta commands on keys of ours."""
+        return ConfinedMeta()
+
+    def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> str:
+        """By its memory, and by that of its machine."""
+        return capacity.shortage(self, memory_of(trials, server), here=pid is not None)
+
+    def too_large(self, trials: Sequence[PlannedTrial], server: str) -> str:
+        """See `deploy.control.LimitsValues`."""
+        return capacity.too_large(self, trials, server)
+
+    def loss_watch(self, server: str) -> EvictionWatch:
+        """Its evictions, from now on."""
+        return EvictionWatch.begin(server, self)
+
+    def evicting_policy(self) -> str:
+        """Its LRU, unless it may not evict."""
+        return "" if self.settings(["disable-evictions"]).get("disable-evictions") == "yes" else "LRU"

@@ -1,0 +1,59 @@
+"""Whether a memcached can serve an experiment: queried once before the first trial, answered in one line."""
+
+import secrets
+
+from loadstone.bounds.replies import shortened
+from loadstone.deploy.provider import ServerFacts
+from loadstone.errors import ServerGone, UserError
+from loadstone.plan.drive_plan import Endpoint
+from loadstone.software.memcached.capacity import whole
+from loadstone.software.memcached.declared import MEMCACHED
+from loadstone.software.memcached.session import TOO_OLD, MemcachedSession, is_gone
+from loadstone.spec.experiment import OUR_PREFIX
+
+PROCESS_ID_END = 2**31
+DETAILS = ("libevent", "pointer_size", "threads", "limit_maxbytes", "max_connections")
+
+
+def inspect_server(endpoint: Endpoint, timeout_s: float = 5.0) -> ServerFacts:
+    """What the server at `endpoint` is, once it is sure that it can be loaded.
+
+    Writes and removes one key under our prefix.
+
+    Raises:
+        UserError: it cannot be loaded; one line with what it said and the remedy.
+    """
+    with MemcachedSession(endpoint, timeout_s) as session:
+        try:
+            session.ping()
+            _require_meta(session)
+            stats = session.stats()
+        except ServerGone as gone:
+            hint = "; is it a memcached, and does a firewall let us through?" if is_gone(gone) else ""
+            raise UserError(f"{gone}{hint}") from None
+    pid = whole(stats, "pid")
+    return ServerFacts(
+        software=MEMCACHED.name,
+        version=stats.get("version", "unknown"),
+        mode="standalone",
+        role="primary",
+        process_id=pid if 0 < pid < PROCESS_ID_END else None,
+        details={name: stats[name] for name in DETAILS if name in stats},
+    )
+
+
+def _require_meta(session: MemcachedSession) -> None:
+    """Writes in the meta protocol as it is today; of earlier 1.6 another syntax is known."""
+    key = f"{OUR_PREFIX}probe:{secrets.token_hex(8)}"
+    try:
+        stored = session.call("ms", key, b"x", "T10")
+        said, removed = stored.decode(errors="replace"), session.call("md", key)
+    except ServerGone as gone:
+        if is_gone(gone):
+            raise
+        said, removed = str(gone).partition(": ")[2], b""
+    if said.startswith("SERVER_ERROR"):
+        problem = f"it takes no writes ({shortened(said, 60)}); free some of its memory, or raise its limit (-m)"
+        raise ServerGone(f"server {session.endpoint.label}: {problem}")
+    if said != "HD" or removed != b"HD":
+        raise ServerGone(f"server {session.endpoint.label}: {TOO_OLD.format(said=shortened(said, 60))}")

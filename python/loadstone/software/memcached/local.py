@@ -1,0 +1,128 @@
+"""Kind `memcached`: a memcached that we start on a free loopback port, with a password, under a guard."""
+
+import dataclasses
+import os
+import pwd
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from loadstone.deploy.processes.first_answer import await_answer
+from loadstone.deploy.processes.guarded import GuardedProcess
+from loadstone.deploy.processes.local_server import OwnServer, PortTaken
+from loadstone.deploy.processes.ports import free_port
+from loadstone.deploy.processes.resource_limits import Limits, limits_in_force
+from loadstone.deploy.provider import ConfigValue, DeployContext, Remark, ServerFacts, ServerSettings
+from loadstone.deploy.settings_in_force import differences
+from loadstone.errors import UserError
+from loadstone.plan.drive_plan import Endpoint
+from loadstone.secrecy.known_secrets import new_password
+from loadstone.software.memcached.control import MemcachedControl
+from loadstone.software.memcached.declared import MEMCACHED
+from loadstone.software.memcached.facts import inspect_server
+from loadstone.software.memcached.installed import HOW_TO_GET, LEAST, find, is_too_old, version_of
+from loadstone.software.memcached.settings import READ_BACK, SPELLING, arguments_of, check_settings, why_it_ended
+
+READY_S = 20.0
+USER = "loadstone"
+PASSWORDS = "passwords"
+
+
+class MemcachedSettings(ServerSettings):
+    """`settings` are memcached's own long options (`memory-limit: 1024`, `threads: 4`), read back after the start.
+
+    `binary` is a path or a name on PATH.
+    """
+
+    kind: Literal["memcached"] = "memcached"
+    binary: str | None = None
+    settings: Annotated[dict[str, ConfigValue], AfterValidator(check_settings)] = Field(default_factory=dict)
+    limits: Limits = Limits()
+
+    def server(self, name: str) -> "LocalMemcached":
+        """The server, not started."""
+        if self.modules:
+            raise UserError(f"servers.{name}.modules: a memcached has none; leave the key out")
+        return LocalMemcached(name, self)
+
+
+class LocalMemcached(OwnServer):
+    """One memcached process of ours; see `provider.Server`. It keeps nothing over a restart."""
+
+    def __init__(self, name: str, settings: MemcachedSettings) -> None:
+        super().__init__(name)
+        self.facts = ServerFacts(software=MEMCACHED.name, version="", mode="", role="")
+        self.settings_read_back: Mapping[str, str] = {}
+        self._settings = settings
+        self._binary = Path()
+
+    def control(self, timeout_s: float = 5.0) -> MemcachedControl:
+        """See `provider.Server.control`."""
+        return MemcachedControl(self._endpoint, timeout_s)
+
+    def start(self, context: DeployContext) -> Endpoint:
+        """See `provider.Server.start`."""
+        self.stop()
+        self._context = context
+        self._binary = self._need()
+        context.progress(f"starting {self.name} ({self._binary.name})")
+        self._endpoint = Endpoint(port=free_port(), username=USER, password=new_password())
+        try:
+            self._process = self._guarded(context, self._settings.limits)
+            return self._run(self._process)
+        except OSError as error:
+            self.stop()
+            raise UserError(
+                f"server {self.name}: cannot be started ({error}); check {self._binary} and the free room"
+            ) from None
+        except BaseException:
+            self.stop()
+            raise
+
+    def _need(self) -> Path:
+        binary = self._settings.binary
+        found = find(binary)
+        if found is None:
+            problem = f"binary '{binary}' is not an executable file" if binary else "no memcached on PATH"
+            raise UserError(f"server {self.name}: {problem}; {HOW_TO_GET}")
+        version = version_of(found)
+        if version is not None and is_too_old(version):
+            least = ".".join(map(str, LEAST))
+            problem = f"{found} is version {version}, whose meta commands are missing or others"
+            raise UserError(f"server {self.name}: {problem}; install {least} or newer, or name another with 'binary'")
+        return found.absolute()
+
+    def _write_files(self, folder: Path) -> None:
+        """The passwords, for our eyes only; and the command, which has the port."""
+        passwords = folder / PASSWORDS
+        passwords.touch(mode=0o600)
+        passwords.write_text(f"{USER}:{self._endpoint.password}\n")
+        arguments = ["-l", "127.0.0.1", "-p", str(self._endpoint.port), "-U", "0", "-Y", str(passwords)]
+        if self._process is not None:
+            options = [*arguments_of(self._settings.settings), *_own_user()]
+            self._process.become([str(self._binary), *arguments, *options])
+
+    def _read_back(self) -> None:
+        limits = limits_in_force(self._settings.limits, self.limited)
+        self.facts = dataclasses.replace(inspect_server(self._endpoint), limits=limits)
+        requested = self._settings.settings
+        with self.control() as control:
+            self.settings_read_back = control.settings(sorted({*READ_BACK, *requested}))
+        for line in differences(requested, self.settings_read_back, SPELLING):
+            self._context.progress(Remark(f"{self.name}: {line}"))
+
+    def _await_ready(self, process: GuardedProcess) -> None:
+        control = MemcachedControl(self._endpoint, timeout_s=1.0)
+        await_answer(self.name, control, process, self._context, READY_S, self._why_it_ended)
+
+    def _why_it_ended(self, lines: Sequence[str]) -> Exception:
+        if any("Address already in use" in line for line in lines):
+            return PortTaken()
+        return UserError(f"server {self.name}: {why_it_ended(lines)}")
+
+
+def _own_user() -> list[str]:
+    """memcached refuses to be root unless root is named."""
+    return ["-u", pwd.getpwuid(0).pw_name] if os.geteuid() == 0 else []

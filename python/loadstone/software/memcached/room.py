@@ -1,0 +1,26 @@
+"""All that the registry offers of memcached beside its declaration."""
+
+from collections.abc import Callable
+
+from loadstone.deploy.ledger import Place, place_of
+from loadstone.observe.sample import Monitor
+from loadstone.observe.watch import Watch
+from loadstone.software.memcached import installed
+from loadstone.software.memcached.declared import MEMCACHED
+from loadstone.software.memcached.local import MemcachedSettings
+from loadstone.software.memcached.monitor import MemcachedMonitor
+from loadstone.software.memcached.url import MemcachedUrlSettings, parse_memcached_url
+from loadstone.software.room import Room
+
+
+def place(server: str, url: str) -> Place:
+    """Where a URL leads. Raises UserError if it is none of a memcached."""
+    return place_of(server, parse_memcached_url(url), (MEMCACHED.schemes[0], ""))
+
+
+MONITORS: tuple[Callable[[Watch], list[Monitor]], ...] = (MemcachedMonitor.watching,)
+ROOM = Room(
+    kinds={"memcached": MemcachedSettings, "memcached-url": MemcachedUrlSettings},
+    place=place,
+    facts=(installed.server,),
+)

@@ -1,0 +1,284 @@
+"""A connection to one memcached for loadstone's own questions, apart from the load.
+
+Commands sent: `mn`, `version`, `stats`, `stats settings`; `mg`, `ms` and `md` on keys of ours; `set` as the login.
+While a trial runs only `stats` is sent, so the server's counts of the load's commands stay exact.
+"""
+
+import contextlib
+import re
+import socket
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, BinaryIO, ClassVar, Self
+
+from loadstone.bounds.replies import bad_reply, read_as, shortened
+from loadstone.deploy.settings_in_force import Spelling
+from loadstone.deploy.transport import error_text
+from loadstone.errors import LoadstoneError, ServerGone, UserError
+from loadstone.plan.drive_plan import Endpoint, numbered_key
+from loadstone.software.memcached.declared import COUNTING, MEMCACHED
+from loadstone.software.memcached.settings import SPELLING, reported
+from loadstone.spec.experiment import OUR_PREFIX
+
+BATCH = 1000
+LINE_MAX_BYTES = 8192
+VALUE_MAX_BYTES = 1024 * 1024
+"""Of a value that loadstone itself reads: it counts."""
+PARTING = re.compile(rb"[\x00-\x20\x7f]")
+"""What ends a word or a line."""
+LINES_MAX = 10_000
+"""Of one reply to `stats`."""
+ERRORS = (b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR")
+UNAUTHENTICATED = b"CLIENT_ERROR unauthenticated"
+TOO_OLD = "it does not know the meta commands (it said '{said}'); run memcached 1.6.12 or newer (tried with 1.6.18)"
+
+
+class MemcachedSession:
+    """One connection to `endpoint`, made when first needed; safe to use from several threads.
+
+    Raises:
+        ServerGone: the server does not answer, or answers with an error; one line with its text.
+    """
+
+    software: ClassVar[str] = MEMCACHED.name
+    spelling: ClassVar[Spelling] = SPELLING
+
+    def __init__(self, endpoint: Endpoint, timeout_s: float = 5.0) -> None:
+        self.endpoint = endpoint
+        self._timeout_s = timeout_s
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+        self._replies: BinaryIO | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection. May be called more than once."""
+        with self._lock:
+            self._drop()
+
+    def by_way_of(self, endpoint: Endpoint) -> Self:
+        """See `deploy.control.Questions`."""
+        return type(self)(endpoint, self._timeout_s)
+
+    def ping(self) -> None:
+        """Returns if the server answers, by a command that changes nothing."""
+        self.call("mn")
+
+    def call(self, *command: str | bytes) -> bytes:
+        """The reply to one meta command: the value of one that returns a value, else its line."""
+        return bytes(self.pipelined([command])[0])
+
+    def pipelined(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """The replies to several meta commands that are sent all at once; the first error as ServerGone.
+
+        Of `ms` the data stand behind the key, as in an experiment: their length is written in their place.
+        """
+        request = b"".join(_framed(command) for command in commands)
+        with self._connected(str(commands[0][0]) if commands else "") as replies:
+            self._send(request)
+            found = [self._reply(replies) for _ in commands]
+        for reply in found:
+            if reply.startswith(ERRORS):
+                raise ServerGone(f"server {self.endpoint.label}: {shortened(reply.decode(errors='replace'))}")
+        return found
+
+    def version(self) -> str:
+        """As it says itself: `1.6.18`."""
+        with self._connected("version") as replies:
+            self._send(b"version\r\n")
+            line = self._line(replies)
+        with read_as(self.endpoint.label, "version", "VERSION and a number"):
+            word, _, number = line.decode().partition(" ")
+            if word != "VERSION":
+                raise ValueError(shortened(line))
+            return number
+
+    def stats(self, what: str = "") -> dict[str, str]:
+        """The names and values of `stats`, or of `stats settings`."""
+        command = f"stats {what}".strip()
+        found: dict[str, str] = {}
+        with self._connected(command) as replies, read_as(self.endpoint.label, command, "names and values"):
+            self._send(f"{command}\r\n".encode())
+            for _ in range(LINES_MAX):
+                line = self._line(replies).decode(errors="replace")
+                if line == "END":
+                    return found
+                word, name, *value = line.split(" ", 2)
+                if word != "STAT":
+                    raise ValueError(shortened(line))
+                found[name] = value[0] if value else ""
+            raise ValueError("lines without end")
+
+    def settings(self, names: Iterable[str]) -> dict[str, str]:
+        """The server's settings under the names that they are requested by; without those that it does not report."""
+        return reported(self.stats("settings"), names)
+
+    def keys(self) -> int:
+        """How many items the server holds."""
+        with read_as(self.endpoint.label, "stats", "the number of items"):
+            return self._whole("curr_items")
+
+    def present(self, keys: Sequence[str]) -> list[bool]:
+        """Whether the server holds each of these keys."""
+        return [reply.startswith(b"HD") for reply in self.pipelined([("mg", key) for key in keys])] if keys else []
+
+    def count(self, text: str) -> int:
+        """The number that `stats NAME` or `mg KEY v` answers; 0 of a key that is not there.
+
+        Raises:
+            UserError: it is none of these, or the answer is no number.
+        """
+        words = text.split()
+        if len(words) < 2 or words[0].upper() not in COUNTING:
+            raise UserError(f"count '{text}': {MEMCACHED.how_to_count}")
+        try:
+            if words[0].upper() == COUNTING[0]:
+                return self._whole(words[1])
+            value = self.call("mg", words[1], "v")
+            return 0 if value == b"EN" else int(value)
+        except ValueError:
+            raise UserError(f"count '{text}': the answer is no number; name a key that holds one") from None
+        except KeyError:
+            raise UserError(f"count '{text}': memcached reports no '{words[1]}'; name a line of stats") from None
+
+    def remove_numbered(self, prefix: str, count: int) -> int:
+        """Remove the keys of a plan, `prefix` and a 12-digit number below `count`; how many there were.
+
+        Raises:
+            UserError: `prefix` does not begin with `loadstone:`.
+        """
+        removed = 0
+        for start in range(0, count, BATCH):
+            removed += self.remove_keys(
+                [numbered_key(prefix, number) for number in range(start, min(start + BATCH, count))]
+            )
+        return removed
+
+    def remove_keys(self, keys: Sequence[str]) -> int:
+        """Remove these keys of ours; how many there were. Raises UserError if one is none of ours."""
+        for key in keys:
+            if not key.startswith(OUR_PREFIX):
+                problem = f"only keys that begin with '{OUR_PREFIX}' are removed; use such a key"
+                raise UserError(f"key '{key}': {problem}")
+        return sum(reply.startswith(b"HD") for reply in self.pipelined([("md", key) for key in keys])) if keys else 0
+
+    def _whole(self, name: str) -> int:
+        """A whole number of `stats`. Raises KeyError, ValueError."""
+        return int(self.stats()[name])
+
+    @contextlib.contextmanager
+    def _connected(self, command: str) -> Iterator[BinaryIO]:
+        """The replies of a connection that is logged in; after any error it is made anew."""
+        with self._lock:
+            try:
+                yield self._replies or self._connect()
+            except BaseException as error:
+                self._drop()
+                if isinstance(error, OSError | EOFError):
+                    raise ServerGone(f"server {self.endpoint.label}: {command}: {error_text(error)}") from error
+                raise
+
+    def _connect(self) -> BinaryIO:
+        self._socket = dialled(self.endpoint, self._timeout_s)
+        self._replies = replies = self._socket.makefile("rb")
+        # A server that requires no login would store one as a value: so it is found out first whether it does.
+        self._send(b"mn\r\n")
+        line = self._line(replies)
+        if line == UNAUTHENTICATED:
+            self._log_in(replies)
+        elif line == b"ERROR":
+            raise ServerGone(f"server {self.endpoint.label}: {TOO_OLD.format(said='ERROR')}")
+        elif line != b"MN":
+            said = shortened(line.decode(errors="replace"), 60)
+            problem = f"what listens there is not memcached (it said '{said}'); give the address of a memcached server"
+            raise ServerGone(f"server {self.endpoint.label}: {problem}")
+        elif self.endpoint.password is not None:
+            problem = "it requires no password, and one was given; leave it out"
+            raise ServerGone(f"server {self.endpoint.label}: {problem}")
+        return replies
+
+    def _log_in(self, replies: BinaryIO) -> None:
+        where, user = f"server {self.endpoint.label}", self.endpoint.username or ""
+        if self.endpoint.password is None:
+            raise ServerGone(f"{where}: it requires a password; give it as memcached://USER:PASSWORD@HOST:PORT")
+        login = f"{user} {self.endpoint.password}".encode()
+        self._send(b"set %sprobe:login 0 0 %d\r\n%s\r\n" % (OUR_PREFIX.encode(), len(login), login))
+        line = self._line(replies)
+        if line != b"STORED":
+            said = shortened(line.decode(errors="replace"), 60)
+            problem = f"it refuses the password of user '{user}' ({said}); check the name and the password"
+            raise ServerGone(f"{where}: {problem}")
+
+    def _drop(self) -> None:
+        for part in (self._replies, self._socket):
+            if part is not None:
+                with contextlib.suppress(OSError):
+                    part.close()
+        self._replies = self._socket = None
+
+    def _send(self, data: bytes) -> None:
+        if self._socket is None:
+            raise EOFError("the connection is closed")
+        self._socket.sendall(data)
+
+    def _line(self, replies: BinaryIO) -> bytes:
+        line = replies.readline(LINE_MAX_BYTES)
+        if not line:
+            raise EOFError("it closed the connection")
+        if not line.endswith(b"\r\n"):
+            raise bad_reply(self.endpoint.label, "a command", "a line", line)
+        return line[:-2]
+
+    def _reply(self, replies: BinaryIO) -> bytes:
+        line = self._line(replies)
+        if not line.startswith(b"VA "):
+            return line
+        with read_as(self.endpoint.label, "mg", "the length of a value"):
+            length = int(line.split()[1])
+            if not 0 <= length <= VALUE_MAX_BYTES:
+                raise ValueError(f"{length} bytes")
+        value = replies.read(length + 2)
+        if len(value) < length + 2:
+            raise EOFError("it closed the connection within a value")
+        return value[:-2]
+
+
+def dialled(endpoint: Endpoint, timeout_s: float) -> socket.socket:
+    """A connection to an endpoint, on which every step may take so long."""
+    if endpoint.unix_path is None:
+        return socket.create_connection((endpoint.host, endpoint.port), timeout=timeout_s)
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.settimeout(timeout_s)
+        connection.connect(endpoint.unix_path)
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def is_one_word(text: str | bytes) -> bool:
+    """Whether a text may stand on a line of the protocol: nothing in it ends a word or the line."""
+    return PARTING.search(text.encode() if isinstance(text, str) else text) is None and len(text) > 0
+
+
+def _framed(command: Sequence[str | bytes]) -> bytes:
+    """Raises UserError where a word would be two, or a command another one: names of keys come from files, too."""
+    words = [word.encode() if isinstance(word, str) else word for word in command]
+    data = words.pop(2) if words[0] == b"ms" else None
+    for word in words:
+        if not is_one_word(word):
+            raise UserError(f"'{shortened(word)}' is no word of memcached's protocol; write it without spaces")
+    if data is None:
+        return b" ".join(words) + b"\r\n"
+    return b" ".join([*words[:2], b"%d" % len(data), *words[2:]]) + b"\r\n" + data + b"\r\n"
+
+
+def is_gone(error: LoadstoneError) -> bool:
+    """Whether it is an end of the connection, rather than an answer that says why the server cannot be used."""
+    return isinstance(error, ServerGone) and isinstance(error.__cause__, OSError | EOFError)

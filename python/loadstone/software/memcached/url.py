@@ -1,0 +1,114 @@
+"""Kind `memcached-url`: a server of the user's. Never started or stopped; only keys under our prefix change."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+from urllib.parse import unquote, urlsplit
+
+from pydantic import ConfigDict, Field, ValidationError
+
+from loadstone.deploy.provider import DeployContext, ServerFacts, ServerSettings
+from loadstone.deploy.transport import remark_on_exposure
+from loadstone.deploy.urls import options_of, password_of, valid_by
+from loadstone.deploy.users_parts import PING_TIMEOUT_S, answering_again, listening_pid
+from loadstone.errors import LoadstoneError, ServerGone, UserError
+from loadstone.plan.drive_plan import Endpoint
+from loadstone.secrecy.text import hide_url
+from loadstone.software.memcached.control import MemcachedControl
+from loadstone.software.memcached.declared import MEMCACHED
+from loadstone.software.memcached.facts import inspect_server
+from loadstone.software.memcached.settings import READ_BACK
+
+OPTIONS = ("password_env",)
+PORT = 11211
+
+
+def parse_memcached_url(url: str) -> Endpoint:
+    """`memcached://user:password@host:port` as an endpoint; option `password_env`.
+
+    Raises:
+        UserError: it is no such URL; the message never holds the password.
+    """
+    shown = hide_url(url)
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise UserError(f"url '{shown}': {error}; write {MEMCACHED.url_form}") from None
+    if parts.scheme not in MEMCACHED.schemes or parts.path.strip("/") or parts.fragment:
+        raise UserError(f"url '{shown}': write {MEMCACHED.url_form}")
+    options = options_of(parts, OPTIONS, shown)
+    try:
+        return Endpoint(
+            host=host or "127.0.0.1",
+            port=PORT if port is None else port,
+            username=unquote(parts.username) if parts.username else None,
+            password=password_of(parts, options, shown),
+        )
+    except ValidationError as error:
+        raise UserError(f"url '{shown}': {error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}") from None
+
+
+class MemcachedUrlSettings(ServerSettings):
+    """`url` as `parse_memcached_url` takes it."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+    kind: Literal["memcached-url"] = "memcached-url"
+    url: Annotated[str, valid_by(parse_memcached_url), Field(repr=False)]
+
+    def server(self, name: str) -> "MemcachedUrlServer":
+        """The server, not queried yet."""
+        if self.modules:
+            raise UserError(f"servers.{name}.modules: a memcached has none; leave the key out")
+        return MemcachedUrlServer(name, self)
+
+
+class MemcachedUrlServer:
+    """A server of the user's; see `provider.Server`."""
+
+    ours = False
+
+    def __init__(self, name: str, settings: MemcachedUrlSettings) -> None:
+        self.name = name
+        self.facts = ServerFacts(software=MEMCACHED.name, version="", mode="", role="")
+        self.settings_read_back: Mapping[str, str] = {}
+        self.pids: Mapping[str, int] = {}
+        self._endpoint = parse_memcached_url(settings.url)
+
+    def control(self, timeout_s: float = 5.0) -> MemcachedControl:
+        """See `provider.Server.control`."""
+        return MemcachedControl(self._endpoint, timeout_s)
+
+    def start(self, context: DeployContext) -> Endpoint:
+        """Ask the server whether it can be loaded; see `provider.Server.start`."""
+        context.progress(f"connecting to {self.name} ({self._endpoint.label})")
+        remark_on_exposure(context, self.name, self._endpoint)
+        self.facts = inspect_server(self._endpoint)
+        try:
+            with self.control() as control:
+                self.settings_read_back = control.settings(READ_BACK)
+        except ServerGone as gone:
+            raise UserError(str(gone)) from None
+        pid = listening_pid(self._endpoint)
+        self.pids = {} if pid is None else {self.name: pid}
+        return self._endpoint
+
+    def restart(self) -> Endpoint:
+        """Go on if it answers again.
+
+        Raises:
+            ServerGone: it does not.
+        """
+        return answering_again(self.start)
+
+    def alive(self) -> bool:
+        """Whether it answers."""
+        try:
+            with self.control(PING_TIMEOUT_S) as control:
+                control.ping()
+        except LoadstoneError:
+            return False
+        return True
+
+    def stop(self) -> None:
+        """Nothing: the server is the user's."""

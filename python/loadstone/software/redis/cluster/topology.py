@@ -1,0 +1,162 @@
+"""What a node of the user's says of its cluster: which nodes there are, and which slots each has.
+
+It is what decides where the load, and a password, are sent to. So it is read once, when a run begins, and an address
+that a node of somewhere else cannot have is refused; see `announced.require_plausible`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loadstone.bounds.replies import read_as, shortened
+from loadstone.errors import UserError
+from loadstone.plan.drive_plan import Endpoint
+from loadstone.plan.slots import SLOTS
+from loadstone.software.redis.cluster.announced import Address, require_address, require_plausible
+from loadstone.software.redis.session import RedisSession
+
+NODES_MAX = 1000
+OUT_OF_USE = frozenset({"fail", "handshake", "noaddr"})
+"""Flags of nodes that nothing can be sent to."""
+
+
+@dataclass(frozen=True)
+class ClusterNode:
+    """One node, by the address that redirections name."""
+
+    id: str
+    host: str
+    port: int
+    is_primary: bool
+    slots: tuple[tuple[int, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raises ValueError if it is no address that can be connected to and printed."""
+        require_address(self.host, self.port)
+        if not all(0 <= first <= last < SLOTS for first, last in self.slots):
+            raise ValueError("slots that no cluster has")
+
+    @property
+    def address(self) -> Address:
+        """Host and port."""
+        return self.host, self.port
+
+    @property
+    def label(self) -> str:
+        """As printed for people."""
+        return f"{self.host}:{self.port}"
+
+
+def read_topology(session: RedisSession) -> list[ClusterNode]:
+    """The nodes of a cluster, as one of them announces them: those with slots first, then the others.
+
+    Raises:
+        UserError: its cluster cannot be loaded; one line with what it says, and the remedy.
+        ServerGone: it does not answer, or not as a node of a cluster.
+    """
+    where = session.endpoint.label
+    with read_as(where, "CLUSTER INFO", "its state"):
+        state = _state(session.call(b"CLUSTER", "INFO"))
+    _require_state(where, state)
+    with read_as(where, "CLUSTER NODES", "a line a node"):
+        described = _described(_text(session.call(b"CLUSTER", "NODES")))
+    with read_as(where, "CLUSTER SLOTS", "slots, and the nodes that have them"):
+        holders = _holders(session.call(b"CLUSTER", "SLOTS"), session.endpoint.host)
+        nodes = [*holders.values(), *_without_slots(described, holders)]
+    _require_covered(where, [one for node in nodes for one in node.slots])
+    if len(nodes) > NODES_MAX:
+        raise UserError(f"server {where}: it announces {len(nodes):,} nodes; at most {NODES_MAX:,} are loaded")
+    for node in nodes:
+        require_plausible(session.endpoint, node.host, node.port, "a node of its cluster", "cluster-announce-ip")
+    return nodes
+
+
+def endpoints_of(named: Endpoint, nodes: Sequence[ClusterNode]) -> tuple[Endpoint, ...]:
+    """The nodes as endpoints, with the login and the TLS of the node that the user named."""
+    return tuple(named.model_copy(update={"host": node.host, "port": node.port, "slots": node.slots}) for node in nodes)
+
+
+@dataclass(frozen=True)
+class _Described:
+    """One line of CLUSTER NODES."""
+
+    id: str
+    host: str
+    port: int
+    name: str
+    """Its host name, where it announces one."""
+    flags: frozenset[str]
+
+
+def _described(text: str) -> list[_Described]:
+    """`<id> <host>:<port>@<bus>[,<name>] <flags> ...`, a line each."""
+    found = []
+    for line in text.splitlines():
+        number, address, flags, *_ = line.split(" ")
+        place, _, names = address.partition(",")
+        host, _, port = place.partition("@")[0].rpartition(":")
+        name = next((one for one in names.split(",")[:1] if one and "=" not in one), "")
+        found.append(_Described(number, host, int(port), name, frozenset(flags.split(","))))
+    return found
+
+
+def _holders(reply: Any, own_host: str) -> dict[str, ClusterNode]:
+    """The primaries with slots, by their ids."""
+    ranges: dict[str, list[tuple[int, int]]] = {}
+    places: dict[str, Address] = {}
+    for first, last, primary, *_ in reply:
+        host, port, number = primary[0], int(primary[1]), _text(primary[2])
+        ranges.setdefault(number, []).append((int(first), int(last)))
+        places[number] = (_text(host) if host else own_host, port)  # without a host it is where the node was reached
+    return {
+        number: ClusterNode(number, *places[number], is_primary=True, slots=tuple(sorted(own)))
+        for number, own in ranges.items()
+    }
+
+
+def _without_slots(described: Sequence[_Described], holders: Mapping[str, ClusterNode]) -> list[ClusterNode]:
+    """Nodes that slots may move to, primaries first: by their names, where nodes with slots are announced by theirs."""
+    by_name = any(one.name and one.id in holders and holders[one.id].host == one.name for one in described)
+    found = [
+        ClusterNode(one.id, (one.name if by_name else "") or one.host, one.port, is_primary="master" in one.flags)
+        for one in described
+        if one.id not in holders and not one.flags & OUT_OF_USE and one.host and one.port
+    ]
+    return sorted(found, key=lambda node: not node.is_primary)
+
+
+def _state(reply: Any) -> dict[str, str]:
+    """The lines of CLUSTER INFO, `name:value`."""
+    lines = (line.partition(":") for line in _text(reply).splitlines())
+    return {name: value.strip() for name, _, value in lines}
+
+
+def _require_state(where: str, state: Mapping[str, str]) -> None:
+    if state.get("cluster_state") == "ok":
+        return
+    said = ", ".join(
+        f"{name} {shortened(state[name], 12)}"
+        for name in ("cluster_state", "cluster_slots_assigned", "cluster_slots_ok", "cluster_slots_fail")
+        if name in state
+    )
+    raise UserError(
+        f"server {where}: its cluster does not serve ({said or 'no state'}); repair it first: "
+        f"redis-cli --cluster check {where}"
+    )
+
+
+def _require_covered(where: str, ranges: Sequence[tuple[int, int]]) -> None:
+    following = 0
+    for first, last in sorted(ranges):
+        if first > following:
+            break
+        following = max(following, last + 1)
+    if following < SLOTS:
+        raise UserError(
+            f"server {where}: no node of its cluster has slot {following}; give it to one: "
+            f"redis-cli --cluster fix {where}"
+        )
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,220 @@
+"""A recording of `MONITOR` is read from its beginning to its end, and what is sent again is written for drivers.
+
+Only one line is in memory at a time; what grows with the file are the clients, and the keys up to a number.
+"""
+
+import os
+import shutil
+import stat
+import struct
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from loadstone.errors import UserError
+from loadstone.plan.workload.recorded_load import RecordedLoad
+from loadstone.software.redis.commands.table import READING
+from loadstone.software.redis.recording.monitor_line import MonitorLine, read_line
+from loadstone.software.redis.recording.sendable import LeftOut, keys_of_command, name_of
+
+MAGIC = b"recorded"
+_HEAD, _SIZE = struct.Struct("<QIIII"), struct.Struct("<I")
+LINE_MAX_BYTES = 64 << 20
+"""Of a line: a value of 16 MB may stand there with four letters for each byte."""
+COMMANDS_MAX = 100_000_000
+CLIENTS_MAX = 1_000_000
+NAMES_MAX = 500
+"""Names of commands that are counted apart."""
+BACK_MAX_NS = 1_000_000_000
+"""Clocks are set back by less than this; more is the beginning of another recording."""
+KEYS_FOLLOWED = 200_000
+"""Keys of which it is known whether they were stored before; each beyond is taken for a new one."""
+PER_KEY_BYTES, GROWTH = 224, 1.25
+"""What a server takes for a key, or an element, beside its text."""
+EXAMPLES, EXAMPLE_ARGUMENTS, EXAMPLE_LETTERS = 4, 100, 64
+"""Of each command, with different numbers of arguments; the most arguments of one, and the letters that are kept."""
+_REPLACES = frozenset({"SET", "SETEX", "PSETEX", "SETNX", "GETSET", "INCR", "DECR", "INCRBY", "DECRBY", "MSET"})
+_OPENS, _CLOSES = "MULTI", ("EXEC", "DISCARD")
+NOT_BEGUN = "its MULTI was not recorded"
+TOO_MANY_NAMES = "(others)"
+
+
+def recorded_load(path: Path, folder: Path) -> RecordedLoad:
+    """What the recording holds, and in `folder` a file of it for drivers.
+
+    Raises:
+        UserError: it cannot be read, holds nothing that can be sent, or a line of it is none of MONITOR.
+    """
+    prepared = folder / f"{len(list(folder.iterdir()))}.recorded"
+    try:
+        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(number, "rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise UserError(f"{path}: is no regular file; name what `redis-cli MONITOR` printed into")
+            _require_room(path, found.st_size, folder)
+            with prepared.open("xb") as out:
+                return _Reading(path, out, prepared).read(file)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); name a recording of `redis-cli MONITOR`") from None
+
+
+def _require_room(path: Path, needed: int, folder: Path) -> None:
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        sizes = f"{needed / 1e6:,.0f} MB, and {folder} has {free / 1e6:,.0f} MB left"
+        raise UserError(f"{path}: a copy for the generator takes up to {sizes}; set TMPDIR to a folder with more room")
+
+
+class _Reading:
+    """Goes through a recording once."""
+
+    def __init__(self, path: Path, out: BinaryIO, prepared: Path) -> None:
+        self._path = path
+        self._out = out
+        self._prepared = prepared
+        self._operations: dict[str, int] = {}
+        self._clients: dict[bytes, int] = {}
+        self._transacting: set[bytes] = set()
+        self._sent: Counter[str] = Counter()
+        self._number = 0
+        self._left_out: Counter[tuple[str, str]] = Counter()
+        self._examples: dict[tuple[str, int], tuple[tuple[str, bool], ...]] = {}
+        self._stored: set[int] = set()
+        self._stored_bytes = 0.0
+        self._begin_ns: int | None = None
+        self._last_ns = 0
+        self._set_forward = 0
+        self._cut_off = False
+
+    def read(self, file: BinaryIO) -> RecordedLoad:
+        """See `recorded_load`."""
+        self._out.write(MAGIC)
+        number = 0
+        for number, line in self._lines(file):
+            self._take(line, number)
+        if not self._sent:
+            why = "holds no command" if not self._left_out else "holds no command that is sent again"
+            raise UserError(f"{self._path}: {why} ({number:,} lines); {self._remedy()}")
+        return RecordedLoad(
+            prepared=self._prepared,
+            commands=tuple(self._operations),
+            sent=dict(self._sent),
+            left_out=dict(self._left_out),
+            clients=len(self._clients),
+            length_s=(self._last_ns - (self._begin_ns or 0)) / 1e9,
+            stored_bytes=int(self._stored_bytes),
+            examples=tuple(self._examples.values()),
+            transactions=_OPENS in self._sent,
+            set_forward=self._set_forward,
+            cut_off=self._cut_off,
+        )
+
+    def _remedy(self) -> str:
+        if not self._left_out:
+            return "record with: redis-cli MONITOR > FILE"
+        (name, reason), count = self._left_out.most_common(1)[0]
+        return f"most of all {count:,} {name}: {reason}"
+
+    def _lines(self, file: BinaryIO) -> Iterator[tuple[int, MonitorLine]]:
+        """The commands with the numbers of their lines. Raises UserError."""
+        number = 0
+        while line := file.readline(LINE_MAX_BYTES + 1):
+            number += 1
+            if len(line) > LINE_MAX_BYTES:
+                raise UserError(f"{self._path}, line {number}: is longer than {LINE_MAX_BYTES >> 20} MB; remove it")
+            text = line.rstrip(b"\r\n")
+            if text in (b"", b"OK"):
+                continue
+            if not line.endswith(b"\n"):
+                self._cut_off = True  # perhaps behind an argument: what is left would be another command
+                return
+            found = read_line(text)
+            if found is None:
+                form = '1700000000.123456 [0 127.0.0.1:5000] "GET" "key"'
+                raise UserError(f"{self._path}, line {number}: is no line of MONITOR; such a line is: {form}")
+            yield number, found
+
+    def _take(self, line: MonitorLine, number: int) -> None:
+        """One command: written, or counted as left out."""
+        name = name_of(line.arguments)
+        arguments = line.arguments[1:]
+        try:
+            keys = keys_of_command(name, arguments)
+            self._follow_transaction(name, line.client)
+        except LeftOut as reason:
+            apart = name if len(self._left_out) < NAMES_MAX else TOO_MANY_NAMES
+            self._left_out[apart, str(reason)] += 1
+            return
+        at_ns = self._at_ns(line, number)
+        client = self._clients.setdefault(line.client, len(self._clients))
+        if client >= CLIENTS_MAX:
+            raise UserError(f"{self._path}, line {number}: more than {CLIENTS_MAX:,} clients; take a part of the file")
+        operation = self._operations.setdefault(name, len(self._operations))
+        placed = frozenset(place + 1 for place in keys)
+        texts = line.arguments if line.database == 0 else _named(line, placed)
+        self._write(at_ns, client, operation, texts, placed)
+        self._sent[name] += 1
+        self._number += 1
+        if self._number > COMMANDS_MAX:
+            raise UserError(f"{self._path}: more than {COMMANDS_MAX:,} commands; take a part: head -n {COMMANDS_MAX}")
+        self._note_stored(name, texts, placed)
+        self._note_example(name, texts, placed)
+
+    def _follow_transaction(self, name: str, client: bytes) -> None:
+        """Raises LeftOut for the end of a transaction that began before the recording."""
+        if name == _OPENS:
+            self._transacting.add(client)
+        elif name in _CLOSES:
+            if client not in self._transacting:
+                raise LeftOut(NOT_BEGUN)
+            self._transacting.discard(client)
+
+    def _at_ns(self, line: MonitorLine, number: int) -> int:
+        """When it is sent, since the first one. Raises UserError where the time goes back by more than clocks do."""
+        if self._begin_ns is None:
+            self._begin_ns = self._last_ns = line.at_ns
+        back_ns = self._last_ns - line.at_ns
+        if back_ns > BACK_MAX_NS:
+            why = f"is {back_ns / 1e9:,.3f} s before the line before it"
+            raise UserError(f"{self._path}, line {number}: {why}; replay one recording at a time, or sort the lines")
+        self._set_forward += back_ns > 0
+        self._last_ns = max(self._last_ns, line.at_ns)
+        return self._last_ns - self._begin_ns
+
+    def _write(self, at_ns: int, client: int, operation: int, texts: Sequence[bytes], keys: frozenset[int]) -> None:
+        parts = []
+        for place, text in enumerate(texts):
+            parts.append(_SIZE.pack(len(text) << 1 | (place in keys)))
+            parts.append(text)
+        body = b"".join(parts)
+        self._out.write(_HEAD.pack(at_ns, client, operation, len(texts), len(body)))
+        self._out.write(body)
+
+    def _note_stored(self, name: str, texts: Sequence[bytes], keys: frozenset[int]) -> None:
+        if name in READING:
+            return
+        new = 0
+        for place in keys:
+            key = hash(texts[place])
+            if key not in self._stored:
+                new += 1
+                if len(self._stored) < KEYS_FOLLOWED:
+                    self._stored.add(key)
+        if new or name not in _REPLACES:
+            self._stored_bytes += PER_KEY_BYTES * max(1, new) + GROWTH * sum(map(len, texts[1:]))
+
+    def _note_example(self, name: str, texts: Sequence[bytes], keys: frozenset[int]) -> None:
+        of_name = (name, len(texts))
+        if of_name in self._examples or len(texts) > EXAMPLE_ARGUMENTS:
+            return
+        if sum(known == name for known, _ in self._examples) < EXAMPLES:
+            self._examples[of_name] = tuple(
+                (text[:EXAMPLE_LETTERS].decode(errors="replace"), place in keys) for place, text in enumerate(texts)
+            )
+
+
+def _named(line: MonitorLine, keys: frozenset[int]) -> list[bytes]:
+    """The arguments of a command on another database than 0: all go to one, where its keys keep apart."""
+    return [b"db%d:%b" % (line.database, text) if at in keys else text for at, text in enumerate(line.arguments)]

@@ -1,0 +1,1 @@
+"""A primary of the user's that Sentinels watch."""

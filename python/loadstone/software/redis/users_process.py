@@ -1,0 +1,50 @@
+"""Which process of this machine serves a Redis of the user's, so that its CPU can be observed."""
+
+import ipaddress
+import socket
+
+import psutil
+
+from loadstone.plan.drive_plan import Endpoint
+
+
+def local_pid(endpoint: Endpoint, reported: int | None) -> int | None:
+    """The process that serves `endpoint`, if it is one of this machine and can be observed; else None.
+
+    `reported` is the id that the server itself gives: a forwarder or a container that listens in its
+    place has another.
+    """
+    if reported is None or not psutil.pid_exists(reported) or not _is_here(endpoint):
+        return None
+    try:
+        listeners = _listeners(endpoint)
+    except (psutil.Error, OSError):
+        listeners = set()
+    listeners.discard(None)
+    if listeners:
+        return reported if reported in listeners else None
+    try:  # no right to see whose socket it is; servers write their address into their title
+        title = " ".join(psutil.Process(reported).cmdline())
+    except psutil.Error:
+        return None
+    return reported if (endpoint.unix_path or f":{endpoint.port}") in title else None
+
+
+def _listeners(endpoint: Endpoint) -> set[int | None]:
+    if endpoint.unix_path is not None:
+        return {c.pid for c in psutil.net_connections("unix") if str(c.laddr) == endpoint.unix_path}
+    listening = (c for c in psutil.net_connections("tcp") if c.status == psutil.CONN_LISTEN)
+    return {c.pid for c in listening if c.laddr and c.laddr.port == endpoint.port}
+
+
+def _is_here(endpoint: Endpoint) -> bool:
+    if endpoint.unix_path is not None:
+        return True
+    mine = {address.address.split("%")[0] for addresses in psutil.net_if_addrs().values() for address in addresses}
+    try:
+        theirs = {
+            str(found[4][0]) for found in socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
+        }
+    except OSError:
+        return False
+    return any(address in mine or ipaddress.ip_address(address).is_loopback for address in theirs)

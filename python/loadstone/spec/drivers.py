@@ -1,0 +1,71 @@
+"""The driver that a word of an experiment means: the native engine, or a client library's program with its options."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadstone.spec.problems import listed, nearest
+
+NATIVE = "native"
+MANIFEST = "driver.yaml"
+_FOLDER = Path(__file__).parents[1] / "clients"
+"""Package data; in a checkout a link to the repository's `clients/`."""
+_OPTIONS = re.compile(r"(?P<place>.+?)(?::(?P<options>[a-z][a-z0-9_]*=[^,=]*(?:,[a-z][a-z0-9_]*=[^,=]*)*))?", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class DriverWord:
+    """`NAME`, `PATH`, `NAME:option=value,option=value`."""
+
+    place: str
+    options: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, word: str) -> "DriverWord":
+        """A word taken apart."""
+        found = _OPTIONS.fullmatch(word)
+        written = found["options"] if found is not None else None
+        options = tuple((one.split("=")[0], one.split("=")[1]) for one in written.split(",")) if written else ()
+        return cls(found["place"] if found is not None else word, options)
+
+    def __str__(self) -> str:
+        options = ",".join(f"{name}={value}" for name, value in self.options)
+        return f"{self.place}:{options}" if options else self.place
+
+
+def names() -> list[str]:
+    """The names of the built-in drivers that are programs, sorted."""
+    return sorted(path.parent.name for path in _FOLDER.glob(f"*/{MANIFEST}"))
+
+
+def driver_path(place: str, folder: Path) -> Path:
+    """The built-in driver of this name, or the file or folder at this path, which counts from `folder`.
+
+    Raises:
+        ValueError: there is none; with the nearest name.
+    """
+    if place in names():
+        return _FOLDER / place
+    path = folder / place
+    if path.is_file() or (path / MANIFEST).is_file():
+        return path.absolute()
+    problem = f"folder '{path}' has no {MANIFEST}" if path.is_dir() else f"'{place}' is no driver"
+    known = [NATIVE, *names()]
+    raise ValueError(
+        f"{problem}; {nearest(place, known)}drivers are: {listed(known)}; or give the path of a {MANIFEST}"
+    )
+
+
+def resolved(word: str, folder: Path) -> str:
+    """The word with an absolute path where it is one; names stay.
+
+    Raises:
+        ValueError: it means no driver, or `native` with options.
+    """
+    meant = DriverWord.of(word)
+    if meant.place != NATIVE:
+        path = driver_path(meant.place, folder)
+        return word if meant.place in names() else str(DriverWord(str(path), meant.options))
+    if meant.options:
+        raise ValueError(f"'{word}': the native engine has no options; leave them out")
+    return NATIVE

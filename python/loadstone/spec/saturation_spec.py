@@ -1,0 +1,86 @@
+"""Where each condition saturates: how that is looked for."""
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from loadstone.spec.latency_objective import latency_objective
+from loadstone.spec.levels import Level
+from loadstone.spec.ramp_text import ramp_of
+from loadstone.spec.spec_part import Duration, Margin, SpecPart, readable_by
+
+SATURATE = "saturate"
+USERS_MAX = 65_536
+SWEEPS_MIN, SWEEPS_MAX = 6, 100
+"""Fewer sweeps have no 95 % interval."""
+
+ObjectiveText = Annotated[str, readable_by(latency_objective)]
+"""A quantile of the response time and its limit (`p99 < 10 ms`); `latency_objective.latency_objective` reads it."""
+
+RampText = Annotated[str, readable_by(ramp_of)]
+"""Users and a time (`1000 over 10 min`); `ramp_text.ramp_of` reads it."""
+
+
+class Saturate(SpecPart):
+    """How a condition's saturation point is looked for.
+
+    closed: users are doubled until more of them bring no more; then a grid of numbers of users is measured in sweeps,
+    each of which has every number once, in random order. Think time is that of the workload's model. open: the highest
+    rate that keeps the objective is located by bisection, then bracketed again and again around it.
+    """
+
+    model: Literal["closed", "open"] = "closed"
+    users_max: int = Field(default=4096, ge=1, le=USERS_MAX)
+    """The most users that are tried."""
+    sweeps: int = Field(default=SWEEPS_MIN, ge=SWEEPS_MIN, le=SWEEPS_MAX)
+    """The fewest sweeps. More follow, within the budget, until the interval is narrow enough."""
+    sweeps_max: int = Field(default=24, ge=SWEEPS_MIN, le=SWEEPS_MAX)
+    """The most sweeps."""
+    precision: Margin = "10 %"
+    """The interval of the saturation point is to be no wider than so much to either side."""
+    objective: ObjectiveText | None = None
+    """What the load must keep, e.g. `p99 < 10 ms`. The open model needs one; the closed one says how far it is met."""
+    slice: Duration | None = None
+    """How long a slice is; None: 100 ms, behind an application 1.2 s, and longer where responses are slow."""
+    trial: Duration | None = None
+    """How long a trial is measured: each step of the search, each level where slices would not do, and each rate of
+    the open model. None: 1 s and 2 s of a server, 2 s and 5 s behind an application, of a rate as long as its queue
+    takes to settle."""
+    rounds: Literal["auto", "never"] = "auto"
+    """auto: the levels take turns in rounds of slices where they can; never: each is a whole trial."""
+
+    ramp: RampText | None = None
+    """A classical ramp beside it, as `1000 over 10 min`: users are added step by step, once, and never taken away."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Saturate":
+        if self.model == "open" and self.objective is None:
+            raise ValueError("the open model needs an objective that a rate must keep; write objective: 'p99 < 10 ms'")
+        if self.sweeps_max < self.sweeps:
+            raise ValueError(f"sweeps_max {self.sweeps_max} is less than sweeps {self.sweeps}; write at least as many")
+        return self
+
+
+class SaturationSpec(Saturate):
+    """The saturation point of some conditions, beside all that the experiment measures otherwise."""
+
+    vary: dict[str, tuple[Level, ...]]
+    """As a table's: the product, other factors at default."""
+    quick: bool = True
+    """Whether `--quick` looks for it too."""
+
+
+def _in_short(value: object) -> object:
+    """The word alone stands for all defaults."""
+    if value == SATURATE:
+        return {}
+    if isinstance(value, str):
+        problem = f"'{value}' is no load; write saturate, or a mapping as {{model: closed, users_max: 1000}}"
+        raise ValueError(problem)  # noqa: TRY004 (what pydantic reports)
+    return value
+
+
+Load = Annotated[
+    Saturate | None, BeforeValidator(_in_short, json_schema_input_type=Literal["saturate"] | Saturate | None)
+]
+"""`saturate`, or how that is done; None: the load that the workload describes."""
