@@ -2,9 +2,10 @@
 
     python bench/calibration_page.py [--into docs/calibration.md] [--date 2026-11-22] FILE...
 
-A file is what a part of `make calibrate` left in `runs/calibration/`: `replay.json`, `rounds.txt`, `carry-over.txt`,
-`quantiles.json`, `saturation.json`, `stalls.txt`, `aa/aa.md` or `ab/ab.md`. Prints the section of each; with `--into`
-it replaces what stands there between the section's two comments, or is added at the end.
+A file is what a part of `make calibrate` left in `runs/calibration/`: `replay.json`, `rounds.txt`, `starts.txt`,
+`effects.txt`, `carry-over.txt`, `lengthening.txt`, `carried.txt`, `quantiles.json`, `saturation.json`,
+`saturation-live.txt`, `limits-live.txt`, `stalls.txt`, `aa/aa.md` or `ab/ab.md`. Prints the section of each; with
+`--into` it replaces what stands there between the section's two comments, or is added at the end.
 """
 
 import argparse
@@ -138,7 +139,13 @@ SECTIONS: dict[str, tuple[str, Callable[[str, str], str]]] = {
     "quantiles": ("## P95, P99 and P99.9 on simulated latencies", quantiles),
     "saturation": ("", saturation),
     "rounds": ("## Rounds of slices, simulated", printed),
+    "starts": ("## Servers that are started again for each block, simulated", printed),
+    "effects": ("## Effects of several factors, simulated", printed),
     "carry-over": ("## What carries over from slice to slice", printed),
+    "lengthening": ("## Slices that get longer by themselves", printed),
+    "carried": ("", printed),
+    "saturation-live": ("## Saturation of queues behind a TCP port", printed),
+    "limits-live": ("## The limiting part, where it was put there", printed),
     "stalls": ("", printed),
     "aa": ("## Equal conditions on a real Redis", ready),
     "ab": ("## A server that is slower by a known time", ready),

@@ -1,0 +1,1 @@
+"""loadstone beside other load generators: what `make bench` runs."""

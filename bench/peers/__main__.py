@@ -1,0 +1,155 @@
+"""loadstone beside redis-benchmark, memtier_benchmark, wrk, oha, hey and k6, those that are installed.
+
+Every generator runs on one CPU and every server on another; all that stand in one row of a table were measured in
+turn, in random order. Each figure goes into a file of lines at once; the tables are made from the file.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from loadstone.deploy.placement import Placement, place
+from loadstone.drive.native import engine_build
+from loadstone.errors import LoadstoneError
+from loadstone.record.machine import kernel, machine
+from peers import freezes, page, punctual, throughput
+from peers.generators import PEERS, Peer, installed
+from peers.load import UnreadableOutput
+from peers.own import OwnDriver
+from peers.results import Machine, Result, add, read
+from peers.servers import nginx_program
+
+PARTS = ("throughput", "freezes", "users", "delay")
+ROUNDS, QUICK_ROUNDS = 8, 3
+SECONDS, QUICK_SECONDS = 2.0, 1.0
+FREEZE_S, QUICK_FREEZE_S = freezes.SECONDS, 20.0
+DELAY_S, QUICK_DELAY_S = 5.0, 2.0
+FILE = Path("runs/bench.jsonl")
+Took = Callable[[Result], None]
+
+
+def main() -> None:
+    """Measure what is requested, print the tables, and put them into a page."""
+    options = _options()
+    parts, placement = options.parts or PARTS, place()
+    try:
+        if not options.tables:
+            options.file.parent.mkdir(parents=True, exist_ok=True)
+            if not options.more:
+                options.file.unlink(missing_ok=True)
+            _measure(options, parts, placement)
+        results = read(options.file)
+        print(page.document(results))
+        if options.page is not None:
+            page.put(options.page, results)
+    except (LoadstoneError, UnreadableOutput, ValueError, OSError) as error:
+        sys.exit(f"bench: {error}")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", choices=(*PARTS, []), help="all of them if none is named")
+    parser.add_argument("--quick", action="store_true", help="3 rounds of a second each, 20 s of freezes")
+    parser.add_argument("--rounds", type=int, help=f"of `throughput` ({ROUNDS})")
+    parser.add_argument("--seconds", type=float, help="of each measurement")
+    parser.add_argument("--generators", default="", help="names, with commas; all that are installed without it")
+    parser.add_argument("--loads", default="", help="of `throughput`: GET, SET, HTTP, with commas")
+    parser.add_argument("--connections", default="", help="of `throughput`: 1, 50, with commas")
+    parser.add_argument("--file", type=Path, default=FILE, help=f"where the figures go ({FILE})")
+    parser.add_argument("--more", action="store_true", help="add to the file; without it, it begins anew")
+    parser.add_argument("--tables", action="store_true", help="measure nothing: only the tables, from the file")
+    parser.add_argument("--page", type=Path, help="put the tables into this page, as docs/performance.md")
+    return parser.parse_args()
+
+
+def _measure(options: argparse.Namespace, parts: Sequence[str], placement: Placement) -> None:
+    names = tuple(filter(None, options.generators.split(",")))
+    peers = installed(names)
+    for peer in PEERS:
+        if peer not in peers and (not names or peer.name in names):
+            _say(f"{peer.name} is not installed; scripts/peers installs what there are packages of")
+    cpus = placement.server_cpus, placement.generator_cpus
+    with OwnDriver(placement.generator_cpus) as driver:
+        add(options.file, _machine(peers, driver))
+        took = _Shown(options.file).took
+        for part in parts:
+            _part(part, options, peers, driver, cpus, took)
+
+
+def _part(
+    part: str,
+    options: argparse.Namespace,
+    peers: Sequence[Peer],
+    driver: OwnDriver,
+    cpus: tuple[Sequence[int], Sequence[int]],
+    took: Took,
+) -> None:
+    quick = options.quick
+
+    def seconds(usual: float, short: float) -> float:
+        return options.seconds or (short if quick else usual)
+
+    if part == "throughput":
+        count = options.rounds or (QUICK_ROUNDS if quick else ROUNDS)
+        rounds = [f"{time.time():.0f}-{number}" for number in range(count)]
+        throughput.measure(peers, driver, cpus, rounds, seconds(SECONDS, QUICK_SECONDS), took, _cases(options))
+    elif part == "freezes":
+        own = not options.generators or "loadstone" in options.generators.split(",")
+        freezes.measure(peers, driver, cpus, took, seconds(FREEZE_S, QUICK_FREEZE_S), own=own)
+    elif part == "users":
+        punctual.users(cpus, took, seconds(DELAY_S, QUICK_DELAY_S))
+    else:
+        for _ in range(options.rounds or (QUICK_ROUNDS if quick else ROUNDS)):
+            punctual.delays(driver, cpus, took, seconds(DELAY_S, QUICK_DELAY_S))
+
+
+def _cases(options: argparse.Namespace) -> list[throughput.Case]:
+    loads, connections = options.loads.split(","), options.connections.split(",")
+    return [
+        case
+        for case in throughput.CASES
+        if (not options.loads or case.kind in loads)
+        and (not options.connections or str(case.connections) in connections)
+    ]
+
+
+def _machine(peers: Sequence[Peer], driver: OwnDriver) -> Machine:
+    found = machine()
+    nginx = nginx_program()
+    return Machine(
+        datetime.now(UTC).date().isoformat(),
+        found["cpu_model"] or found["architecture"],
+        found["cpu_count"],
+        kernel()["release"],
+        {peer.name: peer.version_text() for peer in peers},
+        engine_build(),
+        "nginx, one worker" if nginx else "the null server of the engine (no nginx is installed)",
+        driver.start_cpu_s,
+    )
+
+
+class _Shown:
+    """Writes each result into the file, and a line of it for who waits."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def took(self, result: Result) -> None:
+        """A result."""
+        add(self._file, result)
+        _say(", ".join(f"{name} {_short(value)}" for name, value in vars(result).items()))
+
+
+def _short(value: object) -> str:
+    return f"{value:.5g}" if isinstance(value, float) else str(value)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

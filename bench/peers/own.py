@@ -1,0 +1,128 @@
+"""loadstone itself: its plans, and the process that drives them."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from loadstone.drive.outcome import DriveRecord
+from loadstone.plan.drive_plan import (
+    Closed,
+    Command,
+    Documents,
+    Keys,
+    Open,
+    Operation,
+    Phases,
+    Plan,
+    Pool,
+    Timeouts,
+    Verify,
+)
+from loadstone.plan.workload.http import HttpRequest
+from peers.child import pinned_to
+from peers.load import KEYS, VALUE_BYTES, Case, Reading, Target
+
+NAME = "loadstone"
+PREFIX = "loadstone:peers:"
+_REDIS = {
+    "GET": Command(args=("GET", "{key}"), expect="value"),
+    "SET": Command(args=("SET", "{key}", "{value}"), expect="ok"),
+}
+
+
+def plan_of(
+    case: Case,
+    target: Target,
+    cpus: Sequence[int],
+    seconds: float,
+    model: Closed | Open | None = None,
+    warm_up_s: float = 0.0,
+    ramp_up_s: float = 0.0,
+) -> Plan:
+    """A case as a plan: every reply is decoded and checked, every request has both of its times recorded.
+
+    `model`: None is a user a connection at full speed.
+    """
+    if case.kind == "HTTP":
+        operation = Operation(name="load", requests=(HttpRequest(path="/"),))
+    else:
+        operation = Operation(name="load", commands=(_REDIS[case.kind],))
+    return Plan(
+        protocol="http1" if case.kind == "HTTP" else "resp2",
+        endpoints=(target.endpoint,),
+        cpus=tuple(cpus[:1]),
+        model=model or Closed(users=case.connections),
+        pool=Pool(connections=case.connections),
+        pipeline_depth=case.pipeline,
+        phases=Phases(ramp_up_s=ramp_up_s, warm_up_s=warm_up_s, measure_s=seconds, drain_s=5),
+        operations=(operation,),
+        keys=Keys(prefix=PREFIX, count=KEYS),
+        documents=Documents(payload_bytes=VALUE_BYTES, field_bytes=1),
+        timeouts=Timeouts(request_ms=5000, gone_s=10),
+        verify=Verify(read_back_max=0),
+    )
+
+
+@dataclass(frozen=True)
+class Driven:
+    """One drive of the engine."""
+
+    record: DriveRecord
+    cpu_s: float
+    memory_kib: int
+
+    @property
+    def cpu_us(self) -> float:
+        """Microseconds of CPU a request, of all that were sent."""
+        return 1e6 * self.cpu_s / self.record.total.sent
+
+    @property
+    def reading(self) -> Reading:
+        """As a peer would print it. Quantiles count from the intended time."""
+        done = self.record.operations["load"]
+        times = done.response_ns
+        rate = done.window_completed / self.record.measure_s
+        return Reading(done.window_completed, rate, times.p50 / 1e6, times.p99 / 1e6, times.p999 / 1e6)
+
+
+class OwnDriver:
+    """The process; a context."""
+
+    def __init__(self, cpus: Sequence[int]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "peers.driven"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            preexec_fn=pinned_to(cpus),
+        )
+        self.start_cpu_s: float = self._line()["ready"]
+        """What Python and its libraries took to start; it is in no figure."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate()
+
+    def drive(self, plan: Plan) -> Driven:
+        """Drive it to its end. Raises ValueError where requests failed, and where it does not end in order."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{plan.model_dump_json()}\n")
+        self._process.stdin.flush()
+        found = self._line()
+        driven = Driven(DriveRecord.model_validate(found["record"]), found["cpu_s"], found["memory_kib"])
+        if driven.record.stopped is not None or driven.record.total.ok != driven.record.total.sent:
+            raise ValueError(f"loadstone: {driven.record.stopped or driven.record.total}")
+        return driven
+
+    def _line(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise ValueError("loadstone: its process ended; what it printed stands above")
+        found: dict[str, Any] = json.loads(line)
+        return found

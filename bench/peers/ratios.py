@@ -1,0 +1,106 @@
+"""The arithmetic of the tables: ratios within a round, their medians and ranges, and the targets."""
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from peers.own import NAME
+from peers.results import Quantiles, Throughput
+
+Key = tuple[str, int, int]
+"""Load, connections, pipeline."""
+TARGET_CONNECTIONS = 50
+TARGETS: Mapping[tuple[str, int], float] = {
+    ("redis-benchmark", 1): 0.50,
+    ("redis-benchmark", 16): 0.55,
+    ("memtier_benchmark", 1): 0.55,
+    ("memtier_benchmark", 16): 0.45,
+    ("wrk", 1): 0.85,
+    ("oha", 1): 0.60,
+    ("k6", 1): 0.11,
+}
+"""Peer and pipeline -> loadstone's CPU a request over the peer's, at the most, with 50 connections."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The median of several figures, and their range."""
+
+    median: float
+    least: float
+    greatest: float
+
+    @classmethod
+    def of(cls, figures: Sequence[float]) -> "Spread":
+        """Of one figure or more."""
+        return cls(statistics.median(figures), min(figures), max(figures))
+
+
+@dataclass(frozen=True)
+class Row:
+    """loadstone beside one peer on one load."""
+
+    load: str
+    connections: int
+    pipeline: int
+    peer: str
+    rounds: int
+    own_us: Spread
+    peer_us: Spread
+    cpu: Spread
+    """loadstone's CPU a request over the peer's, within a round."""
+    rate: Spread
+    """The same of the rates."""
+    own_rate: float
+    peer_rate: float
+
+    @property
+    def target(self) -> float | None:
+        """What `cpu` is to be at the most; None where nothing is required."""
+        return TARGETS.get((self.peer, self.pipeline)) if self.connections == TARGET_CONNECTIONS else None
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether the median is as required; None where nothing is."""
+        return None if self.target is None else self.cpu.median <= self.target
+
+
+def rows(results: Iterable[Throughput]) -> list[Row]:
+    """A row for each load and peer that were measured in the same rounds, in the order in which loads are listed."""
+    rounds: dict[Key, dict[str, dict[str, Throughput]]] = defaultdict(lambda: defaultdict(dict))
+    for one in results:
+        rounds[one.load, one.connections, one.pipeline][one.round][one.generator] = one
+    found = []
+    for key in sorted(rounds, key=_order):
+        peers = dict.fromkeys(name for turn in rounds[key].values() for name in turn if name != NAME)
+        for peer in sorted(peers, key=lambda name: (name not in {peer for peer, _ in TARGETS}, name)):
+            pairs = [(turn[NAME], turn[peer]) for turn in rounds[key].values() if {NAME, peer} <= turn.keys()]
+            if pairs:
+                found.append(_row(key, peer, pairs))
+    return found
+
+
+def _order(key: Key) -> tuple[bool, int, int, str]:
+    load, connections, pipeline = key
+    return load == "HTTP", -connections, pipeline, load
+
+
+def _row(key: Key, peer: str, pairs: Sequence[tuple[Throughput, Throughput]]) -> Row:
+    return Row(
+        *key,
+        peer,
+        len(pairs),
+        Spread.of([own.cpu_us for own, _ in pairs]),
+        Spread.of([other.cpu_us for _, other in pairs]),
+        Spread.of([own.cpu_us / other.cpu_us for own, other in pairs]),
+        Spread.of([own.rate_per_s / other.rate_per_s for own, other in pairs]),
+        statistics.median([own.rate_per_s for own, _ in pairs]),
+        statistics.median([other.rate_per_s for _, other in pairs]),
+    )
+
+
+def errors(found: Quantiles, truth_ms: Sequence[float]) -> list[float | None]:
+    """How far P50, P99 and P99.9 are from the truth, as shares of it; None where one is not printed."""
+    printed = (found.p50_ms, found.p99_ms, found.p999_ms)
+    return [None if ms is None else ms / true - 1 for ms, true in zip(printed, truth_ms, strict=True)]

@@ -1,0 +1,62 @@
+"""redis-benchmark and memtier_benchmark: their command lines, and what they print."""
+
+import json
+import re
+
+from peers.load import KEYS, VALUE_BYTES, Case, Length, Reading, Target, UnreadableOutput
+
+
+def redis_benchmark(program: str, case: Case, target: Target, length: Length) -> list[str]:
+    """It ends by requests; its own keys."""
+    return [
+        program, "-h", target.endpoint.host, "-p", str(target.endpoint.port), "-c", str(case.connections),
+        "-P", str(case.pipeline), "-n", str(length.requests), "-r", str(KEYS), "-d", str(VALUE_BYTES),
+        "-t", case.kind.lower(), "--precision", "3",
+        *(["-a", target.endpoint.password] if target.endpoint.password else []),
+    ]  # fmt: skip
+
+
+def read_redis_benchmark(text: str) -> Reading:
+    """Its report of one test. Raises UnreadableOutput."""
+    text = text.replace("\r", "\n")
+    done = re.search(r"(\d+) requests completed in", text)
+    rate = re.search(r"throughput summary: ([\d.]+) requests per second", text)
+    if done is None or rate is None:
+        raise UnreadableOutput(f"redis-benchmark printed no summary: {text[-500:]}")
+    summary = re.search(r"avg +min +p50 +p95 +p99 +max\n((?: +[\d.]+){6})", text)
+    if summary is None:
+        raise UnreadableOutput(f"redis-benchmark printed no latencies: {text[-500:]}")
+    _, _, p50, _, p99, _ = map(float, summary[1].split())
+    listed = [(float(share), float(ms)) for share, ms in re.findall(r"([\d.]+)% <= ([\d.]+) milliseconds", text)]
+    p999 = next((ms for share, ms in listed if share >= 99.9), None)
+    return Reading(int(done[1]), float(rate[1]), p50, p99, p999)
+
+
+def memtier(program: str, case: Case, target: Target, length: Length) -> list[str]:
+    """One thread; a time in whole seconds, which is all it takes."""
+    return [
+        program, "-h", target.endpoint.host, "-p", str(target.endpoint.port), "-t", "1", "-c", str(case.connections),
+        "--pipeline", str(case.pipeline), "--ratio", "1:0" if case.kind == "SET" else "0:1",
+        "--key-maximum", str(KEYS), "--key-minimum", "1", "--key-pattern", "R:R", "-d", str(VALUE_BYTES),
+        "--test-time", str(max(1, round(length.seconds))), "--hide-histogram", "--print-percentiles", "50,99,99.9",
+        "--out-file", "/dev/null", "--json-out-file", "/dev/stdout",
+        *(["-a", target.endpoint.password] if target.endpoint.password else []),
+    ]  # fmt: skip
+
+
+def memtier_paced(program: str, case: Case, target: Target, length: Length, rate_per_s: float) -> list[str]:
+    """The same at a rate, which it has of each connection."""
+    of_each = str(max(1, round(rate_per_s / case.connections)))
+    return [*memtier(program, case, target, length), "--rate-limiting", of_each]
+
+
+def read_memtier(text: str) -> Reading:
+    """Its JSON. Raises UnreadableOutput."""
+    try:
+        totals = json.loads(text[text.index("{") :])["ALL STATS"]["Totals"]
+        quantiles = {
+            float(name[1:]): float(ms) for name, ms in totals["Percentile Latencies"].items() if name[0] == "p"
+        }
+        return Reading(int(totals["Count"]), totals["Ops/sec"], quantiles[50], quantiles[99], quantiles[99.9])
+    except (ValueError, KeyError) as error:
+        raise UnreadableOutput(f"memtier_benchmark printed other JSON than expected ({error}): {text[:500]}") from None

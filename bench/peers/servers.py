@@ -1,0 +1,134 @@
+"""The servers of the bench: a Redis, an nginx, and servers that freeze. Each in a process of its own, on its CPU."""
+
+import contextlib
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Self
+
+from loadstone.deploy.null_server import NullServerProcess
+from loadstone.deploy.processes.ports import free_port
+from loadstone.deploy.provider import DeployContext
+from loadstone.errors import UserError
+from loadstone.plan.drive_plan import Endpoint
+from loadstone.software.redis.embedded import EmbeddedSettings
+from peers.child import pinned_to
+from peers.load import Target
+
+BODY_BYTES = 100
+START_S = 10.0
+REPLIES: dict[str, object] = {"replies": {"GET": "value"}}
+"""Of a null server that answers GET with a value."""
+SERVICE_S, EVERY_S, FREEZE_S = 0.001, 10.0, 1.0
+"""Of the server that freezes."""
+NGINX = """
+daemon off;
+worker_processes 1;
+pid {folder}/pid;
+error_log {folder}/log;
+events {{ worker_connections 1024; }}
+http {{
+  access_log off;
+  keepalive_requests 1000000000;
+  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
+  uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
+  server {{ listen 127.0.0.1:{port}; default_type text/plain; location / {{ return 200 "{body}"; }} }}
+}}
+"""
+
+
+@contextlib.contextmanager
+def redis(cpus: Sequence[int]) -> Iterator[Target]:
+    """The embedded Redis."""
+    server = EmbeddedSettings().server("redis")
+    try:
+        yield Target(server.start(DeployContext(cpus=tuple(cpus))))
+    finally:
+        server.stop()
+
+
+def nginx_program() -> str | None:
+    """Where nginx is; None where it is not installed."""
+    return shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+
+
+@contextlib.contextmanager
+def service(cpus: Sequence[int]) -> Iterator[Target]:
+    """An nginx of one worker, or the null server where there is no nginx. Raises UserError where it does not start."""
+    program = nginx_program()
+    if program is None:
+        with null_server(cpus, {"protocol": "http1", "body_bytes": BODY_BYTES}) as target:
+            yield target
+        return
+    port = free_port()
+    with tempfile.TemporaryDirectory(prefix="loadstone-nginx-") as folder:
+        config = Path(folder) / "conf"
+        config.write_text(NGINX.format(folder=folder, port=port, body="x" * BODY_BYTES))
+        command = [program, "-p", folder, "-e", f"{folder}/log", "-c", str(config)]
+        process = subprocess.Popen(command, preexec_fn=pinned_to(cpus))
+        try:
+            await_listener(process, port)
+            yield Target(Endpoint(host="127.0.0.1", port=port))
+        finally:
+            process.terminate()
+            process.wait()
+
+
+@contextlib.contextmanager
+def null_server(cpus: Sequence[int], options: dict[str, object]) -> Iterator[Target]:
+    """The engine's null server."""
+    server = NullServerProcess(options)
+    try:
+        yield Target(server.start(DeployContext(cpus=tuple(cpus))))
+    finally:
+        server.stop()
+
+
+class Freezing:
+    """A null server that answers after 1 ms, and not at all in the last second of every ten; a context.
+
+    `left_unix_ns`, once it ended: when each of its replies left.
+    """
+
+    def __init__(self, cpus: Sequence[int], *, http: bool) -> None:
+        self.left_unix_ns: list[int] = []
+        options = {
+            "delay_us": SERVICE_S * 1e6, "freeze_every_s": EVERY_S, "freeze_s": FREEZE_S,
+            "protocol": "http1" if http else "resp", "body_bytes": BODY_BYTES, "record": True, **REPLIES,
+        }  # fmt: skip
+        self._request = json.dumps({"cpus": list(cpus), "options": options})
+
+    def __enter__(self) -> Self:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "loadstone.deploy.null_program"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{self._request}\n")
+        self._process.stdin.flush()
+        port = json.loads(self._process.stdout.readline())["port"]
+        self.target = Target(Endpoint(host="127.0.0.1", port=port))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        last = self._process.communicate()[0]
+        self.left_unix_ns = json.loads(last)["left_unix_ns"]
+
+
+def await_listener(process: "subprocess.Popen[bytes]", port: int) -> None:
+    """Return once something listens at the port. Raises UserError if the process ends before, or does not get there."""
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline and process.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.02)
+    raise UserError("nginx: it does not start; run it by hand to read why")

@@ -1,0 +1,82 @@
+"""Rate and CPU a request of all generators on the same loads: every generator once a round, in random order."""
+
+import random
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+
+from peers import own, servers
+from peers.generators import Peer, run_peer
+from peers.load import Case, Length, Target
+from peers.own import OwnDriver, plan_of
+from peers.results import Result, Throughput
+
+CASES = (
+    *(Case(kind, connections, pipeline) for kind in ("GET", "SET") for connections in (50, 1) for pipeline in (1, 16)),
+    *(Case("HTTP", connections) for connections in (50, 1)),
+)
+WARM_UP_S = 0.5
+SHARE = 0.8
+"""Of the requests that loadstone makes in the time, those that a peer is to make that ends by requests."""
+
+
+def measure(
+    peers: Sequence[Peer],
+    driver: OwnDriver,
+    cpus: tuple[Sequence[int], Sequence[int]],
+    rounds: Sequence[str],
+    seconds: float,
+    took: Callable[[Result], None],
+    cases: Sequence[Case] = CASES,
+) -> None:
+    """Measure `cases` in so many rounds. `cpus`: of the servers, and of the generators."""
+    of_servers, of_generators = cpus
+    with ExitStack() as held:
+        targets = {}
+        if any(case.kind != "HTTP" for case in cases):
+            redis = held.enter_context(servers.redis(of_servers))
+            targets |= {"GET": redis, "SET": redis}
+        if any(case.kind == "HTTP" for case in cases):
+            targets["HTTP"] = held.enter_context(servers.service(of_servers))
+        rates = {}
+        for case in sorted(cases, key=lambda one: one.kind != "SET"):  # SETs first: they store the keys of each
+            rates[case] = _warm_up(case, targets[case.kind], peers, driver, of_generators)
+        for number in rounds:
+            for case in random.sample(cases, len(cases)):
+                length = Length(seconds, max(1000, int(SHARE * seconds * rates[case])))
+                _round(case, targets[case.kind], length, peers, driver, of_generators, number, took)
+
+
+def _warm_up(case: Case, target: Target, peers: Sequence[Peer], driver: OwnDriver, cpus: Sequence[int]) -> float:
+    """Every generator once, and short; loadstone's rate."""
+    rate = driver.drive(plan_of(case, target, cpus, WARM_UP_S)).reading.rate_per_s
+    if case.kind == "SET":
+        for peer in _of(case, peers):
+            length = Length(1, max(1000, int(rate * WARM_UP_S)))
+            run_peer(peer, peer.command(peer.path or "", case, target, length), cpus, 1)
+    return rate
+
+
+def _of(case: Case, peers: Sequence[Peer]) -> list[Peer]:
+    return [peer for peer in peers if case.kind in peer.kinds]
+
+
+def _round(
+    case: Case,
+    target: Target,
+    length: Length,
+    peers: Sequence[Peer],
+    driver: OwnDriver,
+    cpus: Sequence[int],
+    number: str,
+    took: Callable[[Result], None],
+) -> None:
+    """Every generator once, in random order."""
+    everyone: list[Peer | None] = [None, *_of(case, peers)]
+    for peer in random.sample(everyone, len(everyone)):
+        if peer is None:
+            driven = driver.drive(plan_of(case, target, cpus, length.seconds))
+            name, rate, cpu_us = own.NAME, driven.reading.rate_per_s, driven.cpu_us
+        else:
+            done, reading = run_peer(peer, peer.command(peer.path or "", case, target, length), cpus, length.seconds)
+            name, rate, cpu_us = peer.name, reading.rate_per_s, 1e6 * done.cpu_s / reading.requests
+        took(Throughput(name, case.kind, case.connections, case.pipeline, number, rate, cpu_us))
