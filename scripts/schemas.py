@@ -18,8 +18,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 Schema = dict[str, Any]
 
 PARTS = (
-    *("model", "pool", "phases", "keys", "documents", "verify", "timeouts", "data"),
-    *("pipeline_depth", "protocol", "threads"),
+    *("model", "pool", "phases", "keys", "documents", "verify", "timeouts", "data", "recording"),
+    *("pipeline_depth", "protocol", "threads", "back_end"),
 )
 GIVEN_BY_LOADSTONE = ("Endpoint", "Tls", "Operation")
 REFERENCE = {"type": "string", "pattern": r"\$\{[^{}]+\}"}
@@ -55,6 +55,7 @@ def experiment_schema() -> Schema:
         name: part for name, part in words["Keys"]["properties"].items() if name not in ("prefix", "loaded")
     }
     words["Documents"]["properties"]["field_share"] = SHARE
+    del words["Recording"]["properties"]["stored_bytes"]
     words["Keys"]["properties"]["count_of"] = COUNT_OF
     words["Command"]["properties"]["repeat"] = REPEAT
     words["Command"]["properties"]["args"] = {"anyOf": [{"type": "string"}, words["Command"]["properties"]["args"]]}
@@ -63,6 +64,7 @@ def experiment_schema() -> Schema:
     for part in PARTS:
         workload[part] = loosened(part, plan["properties"][part])
     workload["threads"] = AUTO_THREADS | {"anyOf": [{"const": "auto"}, *workload["threads"]["anyOf"]]}
+    workload["driver"] |= {"type": "string"}
     for replaced in ("Quick", "AsPublished"):
         definitions[replaced]["properties"]["phases"] = workload["phases"]
     definitions["AsPublished"]["properties"]["model"] = {"type": "object"}

@@ -10,8 +10,17 @@ import pytest
 
 from loadstone.secrecy import known_secrets
 
-from .podman import image_elsewhere, mariadb_image, podman, podman_found  # noqa: F401 (fixtures)
-from .servers import certificates, context, debian_redis, scripted, user_redis  # noqa: F401 (fixtures)
+from .podman import image_elsewhere, mariadb_image, podman, podman_found, relatives  # noqa: F401 (fixtures)
+from .servers import (  # noqa: F401 (fixtures)
+    certificates,
+    context,
+    debian_redis,
+    odd_certificates,
+    scripted,
+    tls_redis,
+    user_redis,
+)
+from .users_cluster import their_cluster  # noqa: F401 (a fixture)
 
 SMALL = Path(__file__).parent / "examples" / "experiment" / "small.yaml"
 COMPARISONS = """\
@@ -40,7 +49,14 @@ design:
 """
 
 
-LONG_FIRST = ("tests/subjects/", "tests/end_to_end/", "tests/contract/", "tests/deploy/", "tests/software/")
+LONG_FIRST = (
+    "tests/subjects/",
+    "tests/clients/",
+    "tests/end_to_end/",
+    "tests/contract/",
+    "tests/deploy/",
+    "tests/software/",
+)
 """Where tests take long, the longest first: begun in this order, so that no process is left with one at the end."""
 
 

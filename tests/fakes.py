@@ -12,6 +12,7 @@ from loadstone.deploy.deployed import Deployed, DeployedSubject, Ready
 from loadstone.deploy.limit_in_force import PartLimits
 from loadstone.deploy.processes.resource_limits import Throttling
 from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.subjects.workers import Worker
 from loadstone.drive.driver import OnInterval
 from loadstone.drive.outcome import (
     Acknowledged,
@@ -226,6 +227,8 @@ class FakeSubject:
     details: ClassVar[Mapping[str, str]] = {}
     limits: ClassVar[PartLimits] = {}
     metrics: ClassVar[Mapping[str, str]] = {}
+    runtime = ""
+    workers: ClassVar[Mapping[str, tuple[Worker, ...]]] = {}
     pids: ClassVar[Mapping[str, int]] = {}
 
     def __init__(self, name: str, warm_up_s: float = 0.0) -> None:
@@ -272,8 +275,11 @@ class FakeParts:
         self.needed.append(planned.name)
         return self._ready()
 
-    def need_all(self, planned: Sequence[PlannedTrial]) -> list[Ready]:
+    def need_all(self, planned: Sequence[PlannedTrial], *, restarted: bool = False) -> list[Ready]:
         self.needed += [one.name for one in planned]
+        for name, server in self.servers.items():
+            if restarted and name in self._running:
+                server.restart()
         return [self._ready() for _ in planned]
 
     def _ready(self) -> Ready:
@@ -310,6 +316,9 @@ class FakeProgress:
 
     def note(self, text: str) -> None:
         self.notes.append(text)
+
+    def sample(self, samples: Sequence[Sample]) -> None:
+        """Passed over."""
 
 
 @dataclass

@@ -169,6 +169,13 @@ def redis_rootfs() -> bytes:
     return rootfs.archive()
 
 
+def relative_rootfs(binary: Path, name: str) -> bytes:
+    """Another server of Redis's family by its own program, without an entry point."""
+    rootfs = Rootfs()
+    rootfs.program(binary, f"usr/local/bin/{name}")
+    return rootfs.archive()
+
+
 def mariadb_rootfs(binary: Path, folder: Path) -> bytes:
     """This machine's MariaDB, with a data folder made beforehand."""
     data = folder / "mariadb-data"
@@ -235,6 +242,16 @@ def mariadb_image(podman: Podman) -> str:
         pytest.skip("no mariadbd on PATH: scripts/apt installs it where it can")
     podman.import_image("localhost/mariadb:10.11", mariadb_rootfs(binary, podman.folder))
     return "localhost/mariadb:10.11"
+
+
+@pytest.fixture(scope="session")
+def relatives(podman: Podman) -> dict[str, str]:
+    """The program of each relative -> the name of an image that has it and nothing else."""
+    found = {"valkey-server": packages.need_valkey(), "redis-server": Path("/usr/bin/redis-server")}
+    there = {name: binary for name, binary in found.items() if binary.is_file()}
+    for name, binary in there.items():
+        podman.import_image(f"localhost/only-{name}:1", relative_rootfs(binary, name))
+    return {name: f"localhost/only-{name}:1" for name in there}
 
 
 @pytest.fixture

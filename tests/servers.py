@@ -17,6 +17,8 @@ from loadstone.deploy.processes.ports import PORT_TRIES, free_port
 from loadstone.deploy.provider import DeployContext
 from loadstone.plan.drive_plan import Closed, Command, Endpoint, Operation, Plan, Pool
 from loadstone.software.redis import packages
+from loadstone.software.redis.session import RedisSession
+from loadstone.software.redis.url import parse_url
 
 PATIENCE_S = 100.0
 """How long a busy machine may take for what is sure to come."""
@@ -202,3 +204,58 @@ def debian_redis() -> Path:
     if found is None:
         pytest.skip("no redis-server on PATH: scripts/apt installs it where it can")
     return found
+
+
+TLS_PASSWORD = "a-password-of-its-own"
+_NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+
+
+@pytest.fixture(scope="session")
+def odd_certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Certificates by a CA: one for localhost, one that expired, one for another name; and a self-signed one."""
+    folder = tmp_path_factory.mktemp("odd-certificates")
+
+    def openssl(*arguments: str) -> None:
+        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+    openssl("req", "-x509", *_NEW_KEY, "-days", "2", "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=ca")
+    for name, host, days in (("good", "localhost", "2"), ("old", "localhost", "-1"), ("other", "db.example", "2")):
+        openssl("req", "-new", *_NEW_KEY, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={host}")
+        (folder / "names").write_text(f"subjectAltName=DNS:{host}\n")
+        openssl(
+            *("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial"),
+            *("-days", days, "-extfile", "names", "-out", f"{name}.pem"),
+        )
+    names = ("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost")
+    openssl("req", "-x509", *_NEW_KEY, "-days", "2", "-keyout", "self.key", "-out", "self.pem", *names)
+    return folder
+
+
+@pytest.fixture
+def tls_redis(debian_redis: Path, odd_certificates: Path) -> Iterator[Callable[[str], int]]:
+    """Starts a Redis with the certificate of that name; its port."""
+    running: list[subprocess.Popen[bytes]] = []
+
+    def start(name: str) -> int:
+        port = free_port()
+        files = ("--tls-cert-file", f"{name}.pem", "--tls-key-file", f"{name}.key", "--tls-ca-cert-file", "ca.pem")
+        options = ("--port", "0", "--tls-port", str(port), "--tls-auth-clients", "no", "--save", "")
+        command = [str(debian_redis), *options, *files, "--requirepass", TLS_PASSWORD]
+        running.append(subprocess.Popen(command, cwd=odd_certificates, stdout=subprocess.DEVNULL))
+        url = f"rediss://:{TLS_PASSWORD}@localhost:{port}?verify=no"
+        wait_until(lambda: _answers(url))
+        return port
+
+    yield start
+    for process in running:
+        process.kill()
+        process.wait()
+
+
+def _answers(url: str) -> bool:
+    try:
+        with RedisSession(parse_url(url)) as session:
+            session.ping()
+    except Exception:
+        return False
+    return True

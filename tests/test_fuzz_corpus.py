@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 FUZZ = Path(__file__).parents[1] / "fuzz"
-ENGINES = {"resp", "http", "chunks", "null_commands", "null_requests"}
+ENGINES = {"resp", "http", "chunks", "memcached", "null_commands", "null_requests", "null_lines"}
 """Targets of the engine, which replays them itself (`engine/src/fuzzing.rs`)."""
 INPUTS = sorted(path for path in FUZZ.glob("corpus/*/*") if path.parent.name not in ENGINES)
 

@@ -109,7 +109,7 @@ def test_a_run_announces_its_question_and_its_time_and_forecasts_nothing() -> No
     lines = announce(run_plan, experiment)
     text = " ".join(" ".join(lines).split())
     assert text.startswith(experiment.question)
-    assert "Time: about 2 min to the first look at every comparison; the budget ends it after 3 min" in text
+    assert "Time: about 69 s to the first look at every comparison; the budget ends it after 3 min" in text
     assert "8 times in 10" not in text, "a forecast before anything was measured"
     assert max(map(len, lines)) <= 110
 

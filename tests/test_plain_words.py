@@ -68,6 +68,7 @@ def test_a_message_is_in_plain_words(path: Path) -> None:
 def test_every_help_text_is_in_plain_words() -> None:
     group = typer.main.get_command(app)
     commands = list(getattr(group, "commands").values())  # noqa: B009
+    commands += [inner for one in commands for inner in getattr(one, "commands", {}).values()]
     assert len(commands) > 5
     for command in commands:
         shown = [command.help or "", *(getattr(option, "help", None) or "" for option in command.params)]

@@ -24,12 +24,14 @@ LOADING = {
     "deploy.containers.container": {"room"},
     "deploy.diagnosis.doctor": {"doctor"},
     "deploy.subjects.placeholders": {"room"},
+    "plan.workload.recordings": {"read_recording"},
 }
 """The modules of stages that load a room beside, and what by."""
 STAGES = {"spec", "plan", "deploy", "drive", "observe", "record", "judge", "analyse", "report", "live"}
 NAMES = tuple(registry.SOFTWARE)[1:]
 """The names that no other file may know. Not of the first one: the whole laboratory is for Redis, and speaks of it."""
 MENTIONS = {
+    "plan.protocols": "the wire protocol that has the name of its software",
     "record.parts.before_kinds": "a part of a record of before is known by its metrics",
     "report.text.english.glossary": "the terms of the reports",
     "secrecy.known_secrets": "words that are too common to be hidden as a secret",

@@ -66,16 +66,24 @@ def test_a_run_that_goes_on_is_running(tmp_path: Path) -> None:
 
 def test_how_a_run_was_started_without_how_it_was_shown(tmp_path: Path) -> None:
     path = run(tmp_path, "a", "loadstone run json-documents --quick --json --only 'payload=1 kB' --quiet --open")
-    assert command_of(path) == ["json-documents", "--quick", "--only", "payload=1 kB"]
+    assert command_of(path) == ["run", "json-documents", "--quick", "--only", "payload=1 kB"]
     gone = run(tmp_path, "b", "loadstone run gone/tiny.yaml --blocks 3")
-    assert command_of(gone) == [str(gone / "experiment.yaml"), "--blocks", "3"]
+    assert command_of(gone) == ["run", str(gone / "experiment.yaml"), "--blocks", "3"]
+
+
+def test_a_search_for_saturation_goes_on_by_its_own_command(tmp_path: Path) -> None:
+    path = run(tmp_path, "a", "loadstone saturate redis --command set --json")
+    assert command_of(path) == ["saturate", "redis", "--command", "set"]
+    path = run(tmp_path, "b", "loadstone saturate http http://***@h/")
+    with pytest.raises(UserError, match="is not kept; add the whole command that started the run"):
+        command_of(path)
 
 
 def test_a_password_is_requested_again(tmp_path: Path) -> None:
     path = run(tmp_path, "a", "loadstone run tiny --server 'redis=redis://***@host:1/0' --quick")
     with pytest.raises(UserError, match="the password of redis is not kept; add --server redis=URL"):
         command_of(path, ["--resume", str(path)])
-    assert command_of(path, ["--server", "redis=redis://:secret@host:1/0"]) == ["tiny", "--quick"]
+    assert command_of(path, ["--server", "redis=redis://:secret@host:1/0"]) == ["run", "tiny", "--quick"]
 
 
 def test_a_setting_that_is_not_kept_is_requested_by_its_own_option(tmp_path: Path) -> None:
@@ -83,13 +91,13 @@ def test_a_setting_that_is_not_kept_is_requested_by_its_own_option(tmp_path: Pat
         path = run(tmp_path, str(number), f"loadstone run tiny {option} --quick")
         with pytest.raises(UserError, match=r"secret in --set a.environment.PW is not kept; add --set .*PW=VALUE"):
             command_of(path, ["--resume", str(path)])
-        assert command_of(path, ["--set", "a.environment.PW=x"]) == ["tiny", "--quick"]
+        assert command_of(path, ["--set", "a.environment.PW=x"]) == ["run", "tiny", "--quick"]
     path = run(tmp_path, "b", "loadstone run tiny --subject http://***@h/")
     with pytest.raises(UserError, match="the password of the subject is not kept; add --subject URL"):
         command_of(path)
-    assert command_of(path, ["--subject", "http://u:p@h/"]) == ["tiny"]
+    assert command_of(path, ["--subject", "http://u:p@h/"]) == ["run", "tiny"]
     kept = "loadstone run tiny --secret-file A=a --set 'x=${env:PW}'"
-    assert command_of(run(tmp_path, "c", kept)) == ["tiny", "--secret-file", "A=a", "--set", "x=${env:PW}"]
+    assert command_of(run(tmp_path, "c", kept)) == ["run", "tiny", "--secret-file", "A=a", "--set", "x=${env:PW}"]
 
 
 def test_what_is_no_run_and_what_does_not_say_how_it_was_started(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.bottleneck import bottleneck_of
+from loadstone.analyse.limiting.bottleneck import bottleneck_of
 from loadstone.analyse.model import Bottleneck
 from loadstone.record.trial import TrialRecord
 from loadstone.report.text.sentences import text
@@ -164,6 +164,77 @@ def test_a_thread_that_others_keep_from_its_cpu_is_full_earlier(limited: Callabl
     assert limited(lambda line: line["facts"]["drive"]["threads"][0].update(waits)).part == "generator"
 
 
+def starved(ran: float, lost: float) -> Change:
+    """A generator that ran for this share of the time, and waited for its CPU while other programs had it."""
+
+    def change(line: Line) -> None:
+        line["facts"]["drive"]["threads"][0].update(cpu_s=ran * 6, wall_s=6.0, waited_s=lost * 6)
+        line["facts"]["parts"]["generator"].update(mean_share=ran, wait_share=lost)
+        others = {"busy": 100 * (ran + lost), "stolen": 0, "others": 100 * lost}
+        each_cpu(cpu0={"busy": 58, "stolen": 0, "others": 3}, cpu1=others)(line)
+
+    return change
+
+
+def test_a_generator_whose_cpu_others_have_is_the_limit(limited: Callable[..., Bottleneck]) -> None:
+    """Neither it nor the server is full of the time that it had: they took turns with the other programs."""
+    found = limited(busy("redis", 0.55), starved(0.43, 0.44))
+    assert found.part == "generator"
+    assert text(found.message) == (
+        "generator-bound: hottest thread of the generator needed a CPU for 87 % of the time and waited for it for "
+        "44 %, as other programs had it; beside it redis 55 %"
+    )
+    assert limited(busy("redis", 0.55), starved(0.8, 0.05)).part == "latency", "they had little of it"
+    assert limited(busy("redis", 0.55), starved(0.2, 0.3)).part == "latency", "it waited for replies most of the time"
+    assert limited(busy("redis", 0.95), starved(0.43, 0.44)).part == "server"
+    assert limited(waiting(0.5), starved(0.43, 0.44)).part == "pool"
+    assert limited(at_a_rate(1.0), starved(0.43, 0.44)).part == "paced"
+
+
+def test_a_server_whose_cpu_others_have_is_the_limit(limited: Callable[..., Bottleneck]) -> None:
+    def kept(waited: float, others: float) -> Change:
+        def change(line: Line) -> None:
+            line["facts"]["parts"]["redis"].update(main_thread_share=0.55, mean_share=0.55, wait_share=waited)
+            shares = {"busy": 100 * (0.55 + waited), "stolen": 0, "others": 100 * others}
+            each_cpu(cpu0=shares, cpu1={"busy": 10, "stolen": 0, "others": 0})(line)
+
+        return change
+
+    found = limited(kept(0.3, 0.3))
+    assert found.part == "server"
+    assert text(found.message).startswith(
+        "server-bound: main thread of redis needed a CPU for 85 % of the time and waited for it for 30 %"
+    )
+    assert limited(kept(0.3, 0.02)).part == "latency", "it waited for parts of its own system"
+
+
+def test_a_rate_that_the_round_trips_do_not_give_is_not_said(limited: Callable[..., Bottleneck]) -> None:
+    """One stall stands in the mean of the responses."""
+
+    def stalled(line: Line) -> None:
+        operation = line["facts"]["drive"]["operations"]["set"]
+        operation["response_sum_ns"] *= 5
+
+    found = limited(stalled)
+    assert found.part == "latency"
+    assert text(found.message).startswith("latency-bound: 32 users wait for round trips, ")
+    assert "X = N" not in text(found.message)
+
+
+def test_of_several_numbers_of_users_one_round_trip_is_said(clean: Line) -> None:
+    def users(number: int) -> Change:
+        def change(line: Line) -> None:
+            line["facts"]["plan"]["model"]["users"] = number
+            operation = line["facts"]["drive"]["operations"]["set"]
+            operation["response_sum_ns"] = operation["response_sum_ns"] * number // 32
+
+        return change
+
+    found = bottleneck_of([changed(clean, users(number)) for number in (16, 32, 64)])
+    assert found is not None
+    assert text(found.message).startswith("latency-bound, X = N/(R+Z) = 32 users / 1")
+
+
 def test_a_full_driver(limited: Callable[..., Bottleneck]) -> None:
     found = limited(busy("generator", 0.97))
     assert (found.part, text(found.message)) == (
@@ -178,6 +249,14 @@ def test_of_two_that_are_full_both_are_named(limited: Callable[..., Bottleneck])
     assert "main thread of redis 96 %" in text(found.message)
     assert "generator 99 %" in text(found.message)
     assert limited(busy("generator", 0.99), busy("redis", 0.92)).part == "generator"
+
+
+def test_the_parts_that_its_line_names_are_known_by_their_names(limited: Callable[..., Bottleneck]) -> None:
+    assert limited(busy("redis", 0.96)).named == ["redis"]
+    assert limited(busy("generator", 0.99), busy("redis", 0.96)).named == ["generator", "redis"]
+    assert limited().named == ["redis", "generator"], "nothing is full, and how full all are is said"
+    assert limited(with_app(1.9)).named == ["app", "redis"], "the store behind it, too"
+    assert limited(waiting(0.875)).named == []
 
 
 def test_a_driver_that_spins_is_not_full(limited: Callable[..., Bottleneck]) -> None:

@@ -258,6 +258,20 @@ def test_what_was_not_planned_was_left_out(studies: ModuleType, synthetic: Modul
     assert len(beside.evidence) == 1
 
 
+def test_what_only_left_out_is_not_said_to_be_left_out_by_quick(studies: ModuleType, synthetic: ModuleType) -> None:
+    experiment = synthetic.make_experiment(conclusions=[claim("more")])
+    of_quick = Planned([studies.condition(), studies.condition(operation="get")], ("kinds",), quick=True)
+    by_only = Planned([studies.condition()], (), quick=True, of_quick=of_quick)
+    (found,) = answer_conclusions(experiment, [], [], by_only)
+    assert (found.verdict, text(found.answer)) == ("left_out", "This run leaves out these conditions.")
+    rows = tables(row(1000.0, None), row(1100.0, None, operation="get"))
+    (beside,) = answer_conclusions(
+        experiment, rows, [], Planned(of_quick.conditions, (), quick=True, of_quick=of_quick)
+    )
+    assert (beside.verdict, len(beside.evidence)) == ("left_out", 1)
+    assert "--quick" not in text(beside.answer)
+
+
 def of_metric(metric: str, claims: str) -> dict[str, Any]:
     return claim(claims, metric=metric)
 

@@ -8,6 +8,7 @@ import pytest
 from loadstone.analyse.headline import answer_question, headline
 from loadstone.analyse.model import ResultTable, Row
 from loadstone.judge.verdict import UNBOUNDED, Bound
+from loadstone.message import message
 from loadstone.record.trial import Quantiles
 from loadstone.report.text.sentences import text
 
@@ -105,3 +106,14 @@ def test_without_a_usable_figure_there_is_none(synthetic: ModuleType) -> None:
     found = text(answer_question(synthetic.make_experiment(), [table(row(1.0, None, "invalid"))], [], quick=False))
     assert found == "No trial gave a usable figure; the checks give the reasons."
     assert of(synthetic).startswith("Nothing was measured")
+
+
+def test_where_conditions_saturate_is_said_after_the_figures_or_in_their_place(synthetic: ModuleType) -> None:
+    points = message("saturations", answers=["local: SATURATES at 4 users", "remote: SATURATES at 9 users"])
+    said = "local: SATURATES at 4 users. remote: SATURATES at 9 users"
+    refused, measured = table(row(200.0, verdict="invalid")), table(row(200.0), row(400.0, operation="get"))
+    of_refused = answer_question(synthetic.make_experiment(), [refused], [], (), points, quick=False)
+    assert text(of_refused) == said
+    of_measured = text(answer_question(synthetic.make_experiment(), [measured], [], (), points, quick=False))
+    assert of_measured.startswith("At 1 kB, 32 workers: set 200")
+    assert said in of_measured

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.analyse.model import Analysis, Comparison, ResultTable, Row
+from loadstone.analyse.model import Analysis, AtRate, Comparison, ResultTable, Row
 from loadstone.analyse.objectives import Objective, metric_of, missed, missed_ratios, parse_objective
 from loadstone.errors import UserError
 from loadstone.judge.verdict import Side, Verdict
@@ -271,3 +271,33 @@ def test_a_ratio_of_another_metric_or_condition_cannot_be_determined() -> None:
 def test_an_objective_is_compared_as_it_was_written() -> None:
     at_limit = Objective("", "goodput_per_s", "<", 5.0, relative=False, where=())
     assert [at_limit.broken(value) for value in (4.9, 5.0, 5.1)] == [True, False, False]
+
+
+def at_rate(**changes: Any) -> AtRate:
+    given: dict[str, Any] = {"verdict": "valid", "reasons": [], "trials": ["at-rate-b01-001"], "rate_per_s": 500.0}
+    given |= {"share": 0.5, "achieved_per_s": 500.0, "response_ns": quantiles(p99=MS), "unmeasurable": {}}
+    return AtRate(**(given | {"service_ns": quantiles(p99=MS // 2)} | changes))
+
+
+def test_an_objective_on_latency_means_the_fixed_rate_where_there_is_one() -> None:
+    row = make_row(at_rate=at_rate(), saturated=True)
+    assert lines("p99 > 5ms", row) == [], "at full speed it would be missed"
+    assert lines("p99 > 500us", row) == ["set, 1 kB: 'p99 > 500us': missed: 1.00 ms at 500/s"]
+    assert lines("service p99 > 500us", row) == []
+    assert lines("goodput < 1000", row) != [], "a rate is that of the row"
+
+
+def test_it_holds_where_only_the_rate_at_full_speed_is_refused() -> None:
+    row = make_row(at_rate=at_rate(verdict="suspect"), verdict="invalid", response_ns=None)
+    assert lines("p99 > 500us", row) == ["set, 1 kB: 'p99 > 500us': missed: 1.00 ms at 500/s (suspect)"]
+    assert lines("p99 > 5ms", row) == []
+
+
+def test_what_was_not_measured_at_the_rate_cannot_be_decided() -> None:
+    missing = at_rate(verdict="missing", response_ns=None, service_ns=None, reasons=[as_written("No time.")])
+    (line,) = lines("p99 > 5ms", make_row(at_rate=missing))
+    assert line == "set, 1 kB: 'p99 > 5ms': cannot be decided at a fixed rate: No time"
+    (line,) = lines("p99 > 5ms", make_row(at_rate=missing, verdict="missing", reasons=[as_written("No row.")]))
+    assert line == "set, 1 kB: 'p99 > 5ms': cannot be decided: No row"
+    few = at_rate(response_ns=quantiles(p99=None), unmeasurable={"p99": as_written("too few")})
+    assert lines("p99 > 5ms", make_row(at_rate=few)) == ["set, 1 kB: 'p99 > 5ms': cannot be decided: too few"]

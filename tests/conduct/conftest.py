@@ -14,6 +14,7 @@ import redis
 
 from loadstone import registry
 from loadstone.conduct.ceiling import CeilingGauge
+from loadstone.conduct.clients.drivers_of_run import Drivers
 from loadstone.conduct.conductor import Conductor
 from loadstone.conduct.measurement import Measurement
 from loadstone.deploy.deployments import Deployments
@@ -164,7 +165,7 @@ def rig(tmp_path: Path, synthetic: object) -> Iterator[Callable[[str], Rig]]:
             stack.callback(folder.close)
             driver = NativeDriver()
             placement = Placement((), (), shared=True, note="not placed")
-            measurement = Measurement(servers, driver, placement, threading.Event(), FakeProgress())
+            measurement = Measurement(servers, Drivers(driver), placement, threading.Event(), FakeProgress())
             conductor = Conductor(measurement, CeilingGauge(driver, context), folder)
             return Rig(conductor, servers, run_plan, folder)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.conduct.clients.drivers_of_run import Drivers
 from loadstone.conduct.conductor import Conductor
 from loadstone.conduct.measurement import Measurement
 from loadstone.deploy.placement import Placement
@@ -44,7 +45,7 @@ workload:
     - {name: get, when: {operation: [get]}, commands: [{args: "GET {key}", expect: value}]}
   load:
     - {operation: set, when: {operation: [get]}}
-design: {table_blocks: 1}
+design: {table_blocks: 1, rounds: never, at_rate: never}
 """
 
 
@@ -55,7 +56,7 @@ def planned_run(text: str = EXPERIMENT) -> tuple[Experiment, RunPlan]:
     return experiment, make_run_plan(experiment, blocks=1, seed=7)
 
 
-def ignored(_: Interval) -> None:
+def ignored(*_: object) -> None:
     """No one looks at the intervals."""
 
 
@@ -109,7 +110,7 @@ def fake_rig(tmp_path: Path) -> Iterator[Callable[..., FakeRig]]:
             parts = FakeParts({"redis": server}, {} if subject is None else {subject.name: subject})
             placement = Placement((), (), shared=True, note="not placed")
             stopping = threading.Event()
-            measurement = Measurement(parts, driver, placement, stopping, progress, live, fake_monitors)
+            measurement = Measurement(parts, Drivers(driver), placement, stopping, progress, live, fake_monitors)
             conductor = Conductor(measurement, gauge, folder)
             return FakeRig(server, driver, parts, measurement, conductor, folder, progress, live, gauge)
 

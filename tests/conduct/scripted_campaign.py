@@ -3,6 +3,7 @@
 import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,14 +12,15 @@ from rich.console import Console
 from tests.verdicts import verdict
 
 from loadstone.conduct.campaign import Campaign
+from loadstone.conduct.rounds import RoundsBlock
 from loadstone.errors import LoadstoneError
 from loadstone.judge.verdict import Verdict
 from loadstone.live.progress import RunProgress
 from loadstone.message import Message, message
-from loadstone.plan.run_plan import TABLE_GROUP, Group, Pair, PlannedTrial, RunPlan
+from loadstone.plan.run_plan import TABLE_GROUP, Group, Pair, PlannedTrial, RunPlan, Stage
 from loadstone.record.folder import RunFolder
 from loadstone.record.plan_summary import summarise_plan
-from loadstone.record.reading import read_run
+from loadstone.record.reading import read_looks, read_run
 from loadstone.record.trial import CheckResult, TrialRecord
 
 TRIAL_S = 10.0
@@ -27,6 +29,7 @@ START_S = 1_790_000_000.0
 LOOKS = (8, 12, 18, 27, 40)
 FASTER = verdict("faster", -10.7, -13, -8.3, names=("A", "B"))
 EQUIVALENT = verdict("equivalent", 0, -2, 2)
+CARRIED = verdict("undecided", carried=message("carried_into_slices", shift=-0.0408), more_minutes=1.0, unit="round")
 NOT_DECIDABLE = verdict("not_decidable", 3, -20, 30, noise_floor=0.26)
 
 
@@ -45,6 +48,7 @@ class Outcome:
     verdicts: list[Verdict]
     decided: bool
     forecast: Message | None = None
+    carried: float | None = None
 
 
 @dataclass
@@ -52,6 +56,8 @@ class ScriptedJudge:
     """Decides each group at the number of blocks that `decides` names, and remembers what it was called with."""
 
     decides: dict[str, int] = field(default_factory=dict)
+    carries: dict[str, int] = field(default_factory=dict)
+    """In how many of its stages each group finds that something reaches from one slice into the next."""
     verdict: Verdict = FASTER
     requested: list[tuple[str, int]] = field(default_factory=list)
 
@@ -64,8 +70,10 @@ class ScriptedJudge:
     ) -> Outcome:
         blocks = len({trial.block for trial in trials} - {0})
         assert len(trials) == len({trial.trial for trial in trials})
-        assert {trial.group for trial in trials} <= {group.name}
+        assert {(trial.group, trial.stage) for trial in trials} <= {(group.name, group.stage)}
         self.requested.append((group.name, blocks))
+        if group.stage < self.carries.get(group.name, 0):
+            return Outcome([CARRIED] * len(group.pairs), False, carried=CARRIED.carried)
         decided = blocks >= self.decides.get(group.name, 10**6)
         found = self.verdict if decided else verdict("undecided", 3, -1, 7)
         return Outcome([found] * len(group.pairs), decided, message("forecast", blocks=12, spread=0.1133, effect=0.1))
@@ -88,6 +96,14 @@ class ScriptedConductor:
     template: TrialRecord
     script: Script = quiet
     ran: list[str] = field(default_factory=list)
+    rounds: list[int] = field(default_factory=list)
+    """How many each block in rounds had."""
+    rates: Callable[[PlannedTrial, int], float] | None = None
+    """Correct replies a second of a trial at its nth attempt; None: the template's."""
+
+    def run_rounds(self, block: RoundsBlock, on_interval: Any) -> list[TrialRecord]:
+        self.rounds.append(len(block.orders))
+        return [self.run(planned, partial(on_interval, place)) for place, planned in enumerate(block.trials)]
 
     def run(self, planned: PlannedTrial, on_interval: Any) -> TrialRecord:  # noqa: ARG002 (the conductor's signature)
         writer = self.folder.begin_trial(planned.name)
@@ -103,6 +119,7 @@ class ScriptedConductor:
                 "trial": planned.name,
                 "condition": planned.condition,
                 "group": planned.group,
+                "stage": planned.stage,
                 "block": planned.block,
                 "order": planned.order,
                 "started_unix_ns": int(started_s * 1e9),
@@ -110,6 +127,7 @@ class ScriptedConductor:
                 "checks": checks,
                 "verdict": "invalid" if checks else "valid",
                 "facts": {},
+                **({} if self.rates is None else {"goodput_per_s": self.rates(planned, writer.attempt)}),
             }
         )
         return writer.finish(record)
@@ -129,29 +147,38 @@ class Bench:
     judge: ScriptedJudge = field(default_factory=ScriptedJudge)
     out: io.StringIO = field(default_factory=io.StringIO)
     ran: list[str] = field(default_factory=list)
+    rounds: list[int] = field(default_factory=list)
+    rates: Callable[[PlannedTrial, int], float] | None = None
+    others_take_s: float | None = None
+    """What comes after the campaign takes so long; then it uses the time that is left. None: it ends."""
 
-    def plan(self, *groups: Group, budget_s: float = 1e6) -> RunPlan:
-        """A plan with a budget that leaves `budget_s` for trials; the rest is kept for the report."""
+    def plan(self, *groups: Group, budget_s: float = 1e6, stages: Sequence[Group] = ()) -> RunPlan:
+        """A plan with a budget that leaves `budget_s` for trials; the rest is kept for the report.
+
+        `stages`: the later ones of these groups.
+        """
         trials = tuple(trial for group in groups for trial in self._trials(group))
+        longer = [Stage(group, tuple(self._trials(group))) for group in stages]
         plan = self.synthetic.make_run_plan(groups=groups, trials=trials, budget_s=budget_s)
+        plan = replace(plan, longer=tuple(longer))
         for _ in range(40):
             plan = replace(plan, budget_s=budget_s + plan.ending_s() + 1e-6)
         return plan
 
     def _trials(self, group: Group) -> Iterator[PlannedTrial]:
         plan = self.synthetic.make_plan()
-        prefix = "" if group.name == TABLE_GROUP else f"{group.name}-"
+        prefix = "" if group.name == TABLE_GROUP else f"{group.key}-"
         for block in range(0 if group.warm_block else 1, group.looks[-1] + 1):
             for order, condition in enumerate(group.conditions, start=1):
                 name = f"{prefix}b{block:02d}-{order:03d}"
-                yield PlannedTrial(name, condition, block, order, {}, plan, None, group.name)
+                yield PlannedTrial(name, condition, block, order, {}, plan, None, group.name, stage=group.stage)
 
     def run(self, plan: RunPlan, script: Script = quiet, began_s: float | None = None) -> LoadstoneError | None:
         """Run the plan in the folder, or go on with it; the error that it ended with."""
         template = self.synthetic.make_trial()
         experiment = self.synthetic.make_experiment()
         with self._folder(plan, experiment) as folder:
-            conductor = ScriptedConductor(folder, self.clock, template, script)
+            conductor = ScriptedConductor(folder, self.clock, template, script, rates=self.rates)
             console = Console(file=self.out, width=200, color_system=None)
             progress = RunProgress(console, self.clock, verbose=True)
             campaign = Campaign(
@@ -159,10 +186,13 @@ class Bench:
             )
             try:
                 campaign.run()
+                if self.others_take_s is not None:
+                    self.clock.now += self.others_take_s
+                    campaign.use_time_left()
             except LoadstoneError as error:
                 return error
             finally:
-                self.ran = conductor.ran
+                self.ran, self.rounds = conductor.ran, conductor.rounds
         return None
 
     def _folder(self, plan: RunPlan, experiment: Any) -> RunFolder:
@@ -176,7 +206,7 @@ class Bench:
 
     def looks(self) -> list[tuple[str, int, str]]:
         (path,) = self.root.glob("*")
-        return [(look.group, look.blocks, look.reason) for look in read_run(path).looks]
+        return [(look.group, look.blocks, look.reason) for look in read_looks(path)[0]]
 
     def recorded(self) -> Any:
         (path,) = self.root.glob("*")

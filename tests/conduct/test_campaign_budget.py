@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
+import pytest
 from tests.verdicts import refused_by
 
 from loadstone.analyse.analysis import analyse_run
 from loadstone.plan.required import RequiredSubject
-from loadstone.plan.run_plan import REPORT_S, Group
+from loadstone.plan.run_plan import REPORT_S, Group, RunPlan
 from loadstone.report.text.sentences import text
 
 from .scripted_campaign import (
@@ -98,3 +99,15 @@ def test_what_must_be_started_first_is_in_the_budget(bench: Bench) -> None:
     app = {"app": RequiredSubject(manifest="app", warm_up_s=5)}
     bench.run(replace(plan, trials=tuple(replace(trial, subjects=app) for trial in plan.trials)))
     assert bench.ran == [], "its start and warm-up take longer than there is time"
+
+
+@pytest.mark.parametrize(("others_took", "goes_on"), [(2, True), (19, False)])
+def test_time_that_saturation_points_did_not_need_is_used(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, others_took: int, goes_on: bool
+) -> None:
+    monkeypatch.setattr(RunPlan, "saturation_s", lambda _: 20 * BLOCK_S)
+    bench.judge.decides = {"storage": 8}
+    bench.others_take_s = others_took * BLOCK_S
+    bench.run(bench.plan(compared(), budget_s=5 * BLOCK_S))
+    assert bench.looks()[0] == ("storage", 4, "out of budget")
+    assert bench.looks()[-1] == (("storage", 8, "decided") if goes_on else ("storage", 5, "out of budget"))

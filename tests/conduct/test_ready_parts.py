@@ -23,6 +23,7 @@ from loadstone.deploy.deployed import DeployedSubject, Ready
 from loadstone.deploy.limit_in_force import LimitInForce, LimitName
 from loadstone.deploy.processes.resource_limits import Throttling
 from loadstone.deploy.provider import ServerFacts
+from loadstone.observe.watch import Page
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.plan.required import StoredCount
 from loadstone.plan.run_plan import PlannedTrial
@@ -43,6 +44,7 @@ class Throttled(FakeSubject):
         self.parked_s = parked_s
         self.pids = {"app-1": 11, "app-2": 12}
         self.metrics = {"app-1": "http://127.0.0.1:1/metrics"}
+        self.runtime = "jvm"
         self.limits = ONE_CPU
 
     def throttling(self) -> dict[str, Throttling]:
@@ -79,7 +81,8 @@ def test_monitors_get_every_process_and_a_connection_of_their_own(ready: Ready, 
     assert watch.controls == {"redis": {"redis": ready.servers["redis"].monitor}}
     assert watch.controls["redis"]["redis"] is not ready.servers["redis"].control
     assert (watch.cpus, watch.parked, watch.complete) == ((3,), {"old": (7, 8)}, True)
-    assert watch.jvm == {"app-1": "http://127.0.0.1:1/metrics"}
+    assert watch.pages_of("jvm") == {"app-1": Page("http://127.0.0.1:1/metrics")}
+    assert watch.workers == {}
     server.end()
     assert not watch_of(ready, []).complete, "a part without a process may be anything"
 

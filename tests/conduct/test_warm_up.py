@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.busy_loops import TESTS_RUN
 
 from loadstone.conduct.warm_up import LONGEST, QUIET_CORES, WINDOWS, warm_up
 from loadstone.deploy.deployed import DeployedSubject, Ready
@@ -95,11 +96,12 @@ def test_nothing_but_the_load_of_the_trial_is_driven(synthetic: ModuleType, read
     assert all(one.phases.warm_up_s == 0 and one.phases.measure_operations is None for one in driver.driven)
 
 
-COMPUTING = """
-import pathlib, sys, time
-while not pathlib.Path(sys.argv[1]).exists():
+COMPUTING = f"""
+import os, pathlib, sys, time
+while not pathlib.Path(sys.argv[1]).exists() and {TESTS_RUN}:
     sum(range(10000))
-time.sleep(600)
+while {TESTS_RUN}:
+    time.sleep(1)
 """
 PARENT = "import subprocess, sys; subprocess.call([sys.executable, '-c', *sys.argv[1:]])"
 

@@ -1,4 +1,4 @@
-"""Both controls answer the same questions (`deploy/control.py`), and change nothing by being queried."""
+"""All controls answer the same questions (`deploy/control.py`), and change nothing by being queried."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +10,8 @@ from loadstone.deploy.control import Control, KeyStore, Refusal, TableStore
 from loadstone.deploy.provider import DeployContext
 from loadstone.errors import ServerGone, UserError
 from loadstone.software.mariadb.local import find as find_mariadb
+from loadstone.software.memcached.control import MemcachedControl
+from loadstone.software.memcached.installed import find as find_memcached
 from loadstone.software.postgresql.programs import find as find_postgresql
 from loadstone.software.redis.control import RedisControl
 
@@ -17,11 +19,12 @@ ASKED = {
     "redis": "appendonly",
     "mariadb": "innodb-flush-log-at-trx-commit",
     "postgresql": "Synchronous_Commit",
+    "memcached": "Disable-Evictions",
 }
 """A setting of each software, as a user may write it."""
 
 
-ANY_COUNT = {"table": "SELECT 1", "commands": registry.SOFTWARE["redis"].counts_by[0]}
+ANY_COUNT = {"redis": "DBSIZE", "mariadb": "SELECT 1", "postgresql": "SELECT 1", "memcached": "stats curr_items"}
 
 
 def fill_redis(control: Control) -> dict[str, int]:
@@ -34,7 +37,15 @@ def fill_redis(control: Control) -> dict[str, int]:
     return counts | {'LLEN "loadstone:\'l"': 1, "EXISTS loadstone:a loadstone:n": 2}
 
 
-FILL = {"redis": fill_redis}
+def fill_memcached(control: Control) -> dict[str, int]:
+    """Four keys, and what counts them."""
+    assert isinstance(control, MemcachedControl)
+    control.pipelined([("ms", f"loadstone:{name}", value) for name, value in (("a", "2"), ("n", "7"), ("b", "1"))])
+    control.call("ms", "loadstone:text", "x")
+    return {"MG loadstone:n v": 7, "mg loadstone:none v": 0, "STATS curr_items": 4}
+
+
+FILL = {"redis": fill_redis, "memcached": fill_memcached}
 """How a software without tables is given keys."""
 
 
@@ -44,6 +55,8 @@ def control(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Control]
         pytest.skip("no MariaDB: scripts/apt installs it where it can")
     if request.param == "postgresql" and find_postgresql("initdb") is None:
         pytest.skip("no PostgreSQL: scripts/apt installs it where it can")
+    if request.param == "memcached" and find_memcached() is None:
+        pytest.skip("no memcached: scripts/apt installs it where it can")
     server = registry.server("store", {"kind": registry.SOFTWARE[request.param].kinds[0]})
     server.start(DeployContext(work_root=tmp_path))
     with server.control() as control:
@@ -98,7 +111,7 @@ def test_what_is_no_count_is_refused(control: Control, redis_text: str, sql: str
 def test_a_server_that_is_gone_is_no_wrong_count(control: Control) -> None:
     endpoint = control.endpoint.model_copy(update={"port": 1})
     with type(control)(endpoint) as lost, pytest.raises(ServerGone):
-        lost.count(ANY_COUNT[registry.SOFTWARE[control.software].rows])
+        lost.count(ANY_COUNT[control.software])
 
 
 def test_a_control_is_what_its_software_declares(control: Control) -> None:

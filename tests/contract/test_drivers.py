@@ -9,17 +9,20 @@ from pathlib import Path
 import pytest
 
 from loadstone import registry
+from loadstone.conduct.clients.driver_manifests import chosen_driver
+from loadstone.conduct.clients.drivers_of_run import client_driver
 from loadstone.deploy.provider import DeployContext, Server
 from loadstone.drive.driver import Driver
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import Interval
 from loadstone.errors import DriveFailed
 from loadstone.plan.drive_plan import Closed, Command, Endpoint, Keys, Operation, Phases, Plan, Pool
+from loadstone.spec.drivers import names
 
 from ..fake_redis import FakeServer
 from ..fakes import FakeDriver
 
-DRIVERS = ("native", "fake")
+DRIVERS = ("native", "fake", *names())
 
 
 @dataclass
@@ -44,12 +47,20 @@ class Lab:
 
 @pytest.fixture(params=DRIVERS)
 def lab(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lab]:
-    native = request.param == "native"
-    server = registry.server("redis", {"kind": "embedded"}) if native else FakeServer("redis")
-    endpoint = server.start(DeployContext(work_root=tmp_path))
-    driver: Driver = NativeDriver() if native else FakeDriver([server])  # type: ignore[list-item]
-    yield Lab(driver, server, endpoint)
-    server.stop()
+    context = DeployContext(work_root=tmp_path)
+    if request.param == "fake":
+        store = FakeServer("redis")
+        yield Lab(FakeDriver([store]), store, store.start(context))
+        store.stop()
+    else:
+        server = registry.server("redis", {"kind": "embedded"})
+        yield Lab(driver_of(request.param, context), server, server.start(context))
+        server.stop()
+
+
+def driver_of(name: str, context: DeployContext) -> Driver:
+    """The engine, or the program of a client library."""
+    return NativeDriver() if name == "native" else client_driver(chosen_driver(name), context).driver
 
 
 def test_every_interval_is_passed_on_in_its_order_and_they_add_up(lab: Lab) -> None:
@@ -93,7 +104,7 @@ def test_what_the_server_counted_is_what_was_sent(lab: Lab) -> None:
 
 def test_where_no_one_listens_it_fails_in_one_line(lab: Lab) -> None:
     lab.server.stop()
-    with pytest.raises(DriveFailed, match=r"^driver: ") as failed:
+    with pytest.raises(DriveFailed, match=r"^driver( [a-z-]+)?: ") as failed:
         lab.driver.drive(lab.plan(), lambda _: None)
     assert "\n" not in str(failed.value)
 

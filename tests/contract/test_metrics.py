@@ -16,7 +16,9 @@ from loadstone.software.host.others import OthersMonitor
 from loadstone.software.host.processes import ProcessMonitor
 from loadstone.software.jvm.monitor import JvmMonitor
 from loadstone.software.mariadb.monitor import MariaDbMonitor
+from loadstone.software.memcached.monitor import MemcachedMonitor
 from loadstone.software.metric import Metric, Series
+from loadstone.software.node.monitor import NodeMonitor
 from loadstone.software.postgresql.monitor import PostgresqlMonitor
 from loadstone.software.redis.monitor import RedisMonitor
 
@@ -24,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 ROOMS = ROOT / "python" / "loadstone" / "software"
 MONITORS: tuple[type[Monitor], ...] = (
     *(HostMonitor, OthersMonitor, ProcessMonitor, GeneratorMonitor),
-    *(MariaDbMonitor, PostgresqlMonitor, RedisMonitor, JvmMonitor),
+    *(MariaDbMonitor, PostgresqlMonitor, RedisMonitor, MemcachedMonitor, JvmMonitor, NodeMonitor),
 )
 METRICS = list(registry.METRICS.values())
 REPORTED = {name: metric for monitor in MONITORS for name, metric in monitor.METRICS.items()}

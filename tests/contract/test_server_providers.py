@@ -23,15 +23,18 @@ READ_BACK = {
     "mariadb": ("innodb_flush_log_at_trx_commit", "1"),
     "postgresql": ("synchronous_commit", "on"),
     "redis": ("maxmemory-policy", "noeviction"),
+    "memcached": ("memory-limit", "64"),
 }
 """A setting of each software that is read back, and its default."""
-LAST_COMMANDS = {"mariadb": "SHUTDOWN", "postgresql": None, "redis": ("SHUTDOWN", "NOSAVE")}
+LAST_COMMANDS = {"mariadb": "SHUTDOWN", "postgresql": None, "redis": ("SHUTDOWN", "NOSAVE"), "memcached": None}
 """What ends each software from within; None: it has no statement for it."""
 OWN_KEYS: dict[str, dict[str, Any]] = {
     "container": {"image": "localhost/redis:8"},
     "replicated": {"replicas": 1},
 }
 """What a kind needs beside its name."""
+FLAVOURS = {"valkey": "valkey"}
+"""What a kind says that it is, where it is a relative of its software."""
 
 
 MODULES = {"modules": ["json"]}
@@ -103,7 +106,7 @@ def test_a_started_server_serves_and_says_what_it_is(server: Server, kind: str, 
     assert server.alive()
     assert server.facts.version
     software = registry.software_of({"kind": kind})
-    assert server.facts.software == software.name
+    assert server.facts.software == FLAVOURS.get(kind, software.name)
     name, default = READ_BACK[software.name]
     assert server.settings_read_back[name] == default
     if has_modules(kind):

@@ -444,3 +444,45 @@ def test_no_two_starts_of_a_subject_share_a_folder_of_logs(
     run.need(trial(colours[2]))
     found = sorted(path.relative_to(tmp_path / "logs").as_posix() for path in (tmp_path / "logs").rglob("app.log"))
     assert found == ["2/app.log", "3/app.log", "app.log"]
+
+
+def test_trials_that_are_measured_together_have_all_their_servers_up_and_the_rest_stands_still(
+    run: Deployments, shop: RequiredSubject
+) -> None:
+    other = {**REDIS, "settings": {"hz": 50}}
+    parked = run.need(trial(servers={"redis": {**REDIS, "settings": {"hz": 20}}})).servers["redis"]
+    planned = [trial(shop), trial(shop, servers={"redis": other})]
+    first, second = run.need_all(planned)
+    assert first.servers["redis"].endpoint != second.servers["redis"].endpoint
+    assert first.subjects["app"] is not second.subjects["app"]
+    assert first.parked == second.parked == {"redis": tuple(parked.server.pids.values())}
+    for ready in (first, second):
+        ready.servers["redis"].control.ping()
+        assert environment_of(ready.subjects["app"].endpoints[0])["STORE"].endswith(
+            ready.servers["redis"].endpoint.label
+        )
+    again = run.need_all(planned)
+    assert [one.servers["redis"] for one in again] == [first.servers["redis"], second.servers["redis"]]
+
+
+def test_servers_of_ours_are_started_again_where_that_is_required(run: Deployments) -> None:
+    other = {**REDIS, "settings": {"hz": 50}}
+    planned = [trial(), trial(servers={"redis": other}), trial()]
+    before = run.need_all(planned, restarted=True)
+    control = before[0].servers["redis"].control
+    assert isinstance(control, RedisControl)
+    control.call("SET", "loadstone:left", "1")
+    after = run.need_all(planned, restarted=True)
+    pids = [{pid for one in found for pid in one.servers["redis"].server.pids.values()} for found in (before, after)]
+    assert after[0].servers["redis"] is after[2].servers["redis"]
+    assert before[0].servers["redis"].pids != after[0].servers["redis"].pids
+    assert before[1].servers["redis"].pids != after[1].servers["redis"].pids
+    assert len(pids[1]) == 2
+    assert after[0].servers["redis"].control.keys() == 0, "nothing is left of the start before"
+
+
+def test_a_server_of_the_users_is_never_started_again(run: Deployments, user_redis: Callable[..., UserRedis]) -> None:
+    planned = [trial(servers={"redis": {"kind": "url", "url": user_redis().url}})]
+    (before,) = run.need_all(planned)
+    (after,) = run.need_all(planned, restarted=True)
+    assert after.servers["redis"] is before.servers["redis"]

@@ -3,7 +3,7 @@
 import contextlib
 import ssl
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from tests.software.mariadb.rogue_mariadb import rogue, switch_to
 from loadstone.deploy import transport
 from loadstone.deploy.provider import DeployContext, Remark
 from loadstone.deploy.subjects.manifest import Manifest, read_manifest
-from loadstone.deploy.subjects.placeholders import Address, resolved, unencrypted
+from loadstone.deploy.subjects.placeholders import Address, require_verifiable, resolved, unencrypted
 from loadstone.deploy.subjects.url import UrlSubject
 from loadstone.deploy.transport import exposure, is_loopback
 from loadstone.errors import UserError
@@ -228,6 +228,53 @@ def test_the_spring_application_is_given_tls() -> None:
     assert "sslmode=verify-full" in environment["POSTGRESQL_URL"]
     assert environment["SPRING_DATA_REDIS_SSL_ENABLED"] == "true"
     assert unencrypted(manifest.environment, servers) == []
+
+
+BEHIND_LINE = {"db": Address("127.0.0.1", "4", encryption=Tls(server_name="db.example"), behind_line=True)}
+
+
+@pytest.mark.parametrize(
+    ("given", "remedy"),
+    [
+        ({"TLS": "${db.tls}"}, "give it ${db.tls_name}, or leave out link for this server"),
+        ({"CA": "${db.ca_file}"}, "give it ${db.tls_name}, or leave out link for this server"),
+        ({"URL": "jdbc:x://${db.address}/?${db.jdbc_options}"}, "by JDBC no other name can be given: leave out link"),
+        ({"URL": "${db.jdbc_options}", "NAME": "${db.tls_name}"}, "by JDBC no other name can be given: leave out link"),
+    ],
+)
+def test_behind_a_line_an_application_must_be_given_the_name_of_the_certificate(
+    given: dict[str, str], remedy: str
+) -> None:
+    with pytest.raises(UserError) as refused:
+        require_verifiable(given, BEHIND_LINE, "app")
+    assert str(refused.value).startswith("subject app: servers.db.link: ")
+    assert f"for 127.0.0.1 instead of db.example; {remedy}" in str(refused.value)
+
+
+def test_what_can_be_verified_behind_a_line_and_what_needs_no_name() -> None:
+    (behind,) = BEHIND_LINE.values()
+    unverified = Tls(server_name="db.example", verify=False)
+    for given, address in (
+        ({"TLS": "${db.tls}", "NAME": "${db.tls_name}"}, behind),
+        ({"AT": "${db.address}"}, behind),
+        ({"TLS": "${db.tls}"}, replace(behind, encryption=None)),
+        ({"URL": "${db.jdbc_options}"}, replace(behind, encryption=unverified)),
+        ({"URL": "${db.jdbc_options}"}, replace(behind, encryption=Tls(server_name="127.0.0.1"))),
+        ({"TLS": "${db.tls}"}, replace(behind, behind_line=False)),
+    ):
+        require_verifiable(given, {"db": address}, "app")
+    options = replace(behind, encryption=unverified, software="mariadb").jdbc_options
+    assert "sslMode=trust" in options
+    assert resolved({"NAME": "${db.tls_name}"}, BEHIND_LINE, (), "app") == {"NAME": "db.example"}
+
+
+def test_the_nest_application_verifies_a_redis_behind_a_line_and_refuses_a_mariadb() -> None:
+    manifest, _ = read_manifest(Path(__file__).parents[2] / "subjects" / "nest")
+    (behind,) = BEHIND_LINE.values()
+    require_verifiable(manifest.environment, {"redis": behind}, "nest")
+    assert resolved({"X": manifest.environment["REDIS_TLS_NAME"]}, {"redis": behind}, (), "nest") == {"X": "db.example"}
+    with pytest.raises(UserError, match=r"servers\.mariadb\.link"):
+        require_verifiable(manifest.environment, {"mariadb": behind}, "nest")
 
 
 def test_an_application_that_is_not_given_tls_is_a_remark() -> None:

@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import redis
 
 from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord, Interval, read_record
@@ -183,6 +184,44 @@ def test_the_cpu_of_parts_is_what_the_kernel_counts_elsewhere(stores: Stores) ->
         waited_s = sum(one.parts["redis"].main_wait_s or 0.0 for one in record.slices)
         assert 0 <= waited_s <= record.measure_s
         assert set(record.cpus) >= {"0"}
+
+
+def test_what_parts_do_while_their_drive_is_paused_is_counted_apart(stores: Stores) -> None:
+    """Someone else keeps the first server busy all the time."""
+    stat = Path(f"/proc/{stores[0].pid}/schedstat")
+    done = threading.Event()
+
+    def keep_busy() -> None:
+        at = stores[0].endpoint
+        client = redis.Redis(port=at.port, username=at.username, password=at.password)
+        while not done.is_set():
+            client.ping()
+
+    other = threading.Thread(target=keep_busy)
+    rounds = options(8, slice_s=0.1, settle_s=0, parts=tuple({"redis": (store.pid,)} for store in stores))
+    other.start()
+    try:
+        before_s = runtime_s(stat)
+        records = drive([plan(store.endpoint) for store in stores], rounds)
+        spent_s = runtime_s(stat) - before_s
+    finally:
+        done.set()
+        other.join()
+    busy, idle = (record.slices for record in records)
+    assert (busy[0].paused_s, busy[0].parts["redis"].paused_cpu_s) == (None, None)
+    paused_s = [sum(one.parts["redis"].paused_cpu_s or 0.0 for one in slices) for slices in (busy, idle)]
+    assert 2 * paused_s[1] < paused_s[0] <= spent_s
+    within_s = sum(one.parts["redis"].cpu_s or 0.0 for one in busy)
+    assert within_s + paused_s[0] <= spent_s * 1.02 + 0.01
+    for slices in (busy, idle):
+        for earlier, later in pairwise(slices):
+            assert later.paused_s == pytest.approx(later.begin_s - earlier.drained_s, abs=0.005)
+
+
+def test_a_part_that_other_drives_use_says_nothing_of_pauses(stores: Stores) -> None:
+    rounds = options(3, parts=({"redis": (stores[0].pid,)}, {"redis": (stores[0].pid, stores[1].pid)}))
+    for record in drive([plan(store.endpoint) for store in stores], rounds):
+        assert {one.parts["redis"].paused_cpu_s for one in record.slices} == {None}
 
 
 def test_the_cpu_of_a_part_that_is_not_there_is_unknown(stores: Stores) -> None:

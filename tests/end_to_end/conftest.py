@@ -63,7 +63,7 @@ workload:
       read_back: {args: "JSON.GET {key} $.field", expect: field_array}
   load:
     - {operation: set, when: {operation: [get, update]}}
-design: {table_blocks: 1}
+design: {table_blocks: 1, at_rate: never, rounds: never}
 """
 
 

@@ -221,12 +221,18 @@ def left(lab: Lab, done: Done, generated: str = "") -> dict[str, list[str]]:
 
 
 def arguments(pid: int) -> bytes:
-    """The command lines of all that a process started: everybody may read them."""
+    """The command lines of all that a process started: everybody may read them.
+
+    Until it is another program, a child has those words with which the user started the command.
+    """
     words: list[str] = []
     with contextlib.suppress(psutil.Error):
-        for child in psutil.Process(pid).children(recursive=True):
+        command = psutil.Process(pid)
+        own = command.cmdline()
+        for child in command.children(recursive=True):
             with contextlib.suppress(psutil.Error):
-                words += child.cmdline()
+                found = child.cmdline()
+                words += [] if found == own else found
     return "\n".join(words).encode()
 
 

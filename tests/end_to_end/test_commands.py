@@ -63,7 +63,9 @@ def test_an_experiment_to_start_from_is_written_and_runs_as_it_is(lab: Lab) -> N
     assert again.status == 2
     assert "there is such a file already" in again.error_line
     run = lab.loadstone("run", "experiment.yaml", "--quick", "--blocks", "1")
-    assert len(lab.trials()) == 4, run.err  # one block, and the warm one
+    groups = [trial["group"] for trial in lab.trials()]
+    assert groups.count("depth") == 4, run.err  # one block, and the warm one
+    assert groups.count("at-rate") == 2
     assert "What does a pipeline of 16 bring" in run.out
     assert "Report: " in run.out
     assert "Report: " not in run.err

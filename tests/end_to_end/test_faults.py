@@ -13,6 +13,7 @@ import redis
 
 from loadstone.deploy.placement import place
 from loadstone.software.redis.local import LocalRedis
+from tests.busy_loops import SHELL_LOOP
 from tests.end_to_end.conftest import MANY, Lab, lab_in, reason_of
 
 pytestmark = pytest.mark.timeout(600)  # several commands in a row, which take long on a busy machine
@@ -165,7 +166,7 @@ def _trials(small: Path) -> str:
 @pytest.mark.skipif(shutil.which("taskset") is None, reason="needs taskset")
 def test_a_hot_loop_on_the_generators_core_is_observed(lab: Lab) -> None:
     cpu = place().generator_cpus[0]
-    hog = subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
+    hog = subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", SHELL_LOOP])
     try:
         done = lab.loadstone("run", lab.experiment(), "--only", "operation=get")
     finally:

@@ -74,7 +74,8 @@ def test_json_is_needed_only_where_a_condition_needs_it(lab: Lab, plain_redis: t
 
 
 def test_the_budget_cuts_the_table_short(lab: Lab) -> None:
-    done = lab.loadstone("run", lab.experiment(measure="3 s"), "--budget", "12 s")
+    options = ["--budget", "12 s", "--set", "design.rounds=never"]
+    done = lab.loadstone("run", lab.experiment(measure="3 s"), *options)
     assert done.status in (0, 3), done.err
     assert "Time: 12 s, the budget; about " in done.err
     assert 0 < len(lab.trials()) < 6
@@ -83,6 +84,16 @@ def test_the_budget_cuts_the_table_short(lab: Lab) -> None:
     assert any(
         "conditions of the tables were not measured: budget." in text(Message.model_validate(note)) for note in notes
     ), notes
+
+
+def test_the_budget_gives_every_row_of_a_table_in_rounds_some(lab: Lab) -> None:
+    done = lab.loadstone("run", lab.experiment(measure="3 s"), "--set", "design.rounds=auto", "--budget", "20 s")
+    assert done.status in (0, 3), done.err
+    rows = [trial for trial in lab.trials() if trial["group"] == "table" and trial["block"] == 1]
+    assert len(rows) == 6
+    slices = {len(trial["facts"]["drive"]["slices"]) for trial in rows}
+    assert len(slices) == 1
+    assert 2 <= slices.pop() < 35, "35 are planned"
 
 
 def test_nothing_is_queried_of_a_folder_that_is_no_run(lab: Lab) -> None:

@@ -62,7 +62,7 @@ workload:
         - {method: POST, path: /item, body: "{random 10 lowercase}", expect: {status: 201, json_fields: [stored]}}
   stored:
     - {operation: add, server: redis, count: "LLEN loadstone:app:items"}
-design: {table_blocks: 1}
+design: {table_blocks: 1, at_rate: never, rounds: never}
 """
 
 
@@ -227,7 +227,7 @@ workload:
   keys: {count: 1000000, distribution: "${keys}"}
   operations:
     - {name: set, commands: [{args: "SET {key} {value}", expect: ok}]}
-design: {table_blocks: 1}
+design: {table_blocks: 1, at_rate: never, rounds: never}
 """
         + CRASH
     )

@@ -41,7 +41,7 @@ workload:
     - name: get
       when: {operation: get}
       commands: [{args: "SET {key} {value}"}, {args: "GET {key}"}]
-design: {table_blocks: 1}
+design: {table_blocks: 1, at_rate: never, rounds: never}
 """
 
 

@@ -6,6 +6,7 @@ from rich.console import Console
 from tests.verdicts import refused_by, verdict
 
 from loadstone.deploy.provider import Remark, Step
+from loadstone.live.live_figures import LiveFigures
 from loadstone.live.progress import RunProgress
 from loadstone.message import Message, as_written, message
 
@@ -30,6 +31,14 @@ def on(
     return RunProgress(console, clock, verbose=verbose, quiet=quiet)
 
 
+FIGURES = "P99 1.20 ms, P50 600 µs, 0 errors, CPU: generator 62 %"
+
+
+def in_second(tps: float, p99_ns: int | None, phase: str) -> LiveFigures:
+    """What an interval showed: P50 is half of P99, and the generator takes .62 CPUs."""
+    return LiveFigures(phase, tps, p99_ns and p99_ns // 2, p99_ns, generator_cpu=0.62)
+
+
 def failed(percent: float) -> Message:
     return message("check.errors.failed", percent=percent, kinds={"timeout": int(10 * percent)})
 
@@ -46,15 +55,15 @@ def test_elsewhere_than_on_a_terminal_it_prints_a_line_now_and_then(clock: Clock
             progress.left(60 - n, False)
             progress.decided(0, 2)
             progress.trial(f"b01-{n:03d}", f"set, {n} kB", f"trial {n} of 60")
-            progress.live(100, None, "warm_up")
-            progress.live(18_432, 1_200_000, "measure")
+            progress.live(in_second(100, None, "warm_up"))
+            progress.live(in_second(18_432, 1_200_000, "measure"))
             clock.now += 1
             progress.finished("suspect" if n % 2 else "valid", [evicted(n)] if n % 2 else [])
     assert out.getvalue().splitlines() == [
         "trial 1 of 60; set, 1 kB: warm-up; 0 of 2 decided; about 59 s left",
-        "trial 16 of 60; set, 16 kB: 18,432 a second, P99 1.20 ms; 0 of 2 decided; about 44 s left",
-        "trial 31 of 60; set, 31 kB: 18,432 a second, P99 1.20 ms; 0 of 2 decided; about 29 s left",
-        "trial 46 of 60; set, 46 kB: 18,432 a second, P99 1.20 ms; 0 of 2 decided; about 14 s left",
+        f"trial 16 of 60; set, 16 kB: 18,432 a second, {FIGURES}; 0 of 2 decided; about 44 s left",
+        f"trial 31 of 60; set, 31 kB: 18,432 a second, {FIGURES}; 0 of 2 decided; about 29 s left",
+        f"trial 46 of 60; set, 46 kB: 18,432 a second, {FIGURES}; 0 of 2 decided; about 14 s left",
     ]
 
 
@@ -65,7 +74,7 @@ def test_a_long_run_has_no_long_log(clock: Clock) -> None:
         for second in range(45 * 60):
             clock.now = second
             progress.trial("b01-001", "set", "trial 1 of 2")
-            progress.live(18_432, 1_200_000, "measure")
+            progress.live(in_second(18_432, 1_200_000, "measure"))
     assert len(out.getvalue().splitlines()) <= 10 + 45
 
 
@@ -126,6 +135,25 @@ def test_a_verdict_that_turns_is_printed_again(clock: Clock) -> None:
     ]
 
 
+def test_rounds_are_named_once_and_the_last_step_has_no_time_left(clock: Clock) -> None:
+    out = io.StringIO()
+    with on(out, clock, terminal=False) as progress:
+        progress.start()
+        progress.left(80, True)
+        progress.decided(1, 2)
+        progress.trial("storage", "storage", "storage: rounds 1 to 32")
+        progress.live(in_second(31_155, 3_890_000, "measure"))
+        progress.look("storage", 32, "decided", [verdict("faster", 43, 31, 58)], ["string against json"])
+        clock.now += 60
+        progress.last_step("writing the report")
+    assert out.getvalue().splitlines() == [
+        "storage: rounds 1 to 32; 31,155 a second, P99 3.89 ms, P50 1.95 ms, 0 errors, CPU: generator 62 %;"
+        " 1 of 2 decided; at most 80 s left",
+        "string against json: string FASTER by 43 % [31, 58] (after 32 blocks)",
+        "writing the report",
+    ]
+
+
 def test_what_is_done_outside_of_trials_goes_by_and_a_remark_stays(clock: Clock) -> None:
     shown = {}
     for terminal in (True, False):
@@ -170,13 +198,30 @@ def test_steps_with_newer_figures_come_after_a_pause_only(clock: Clock) -> None:
     assert out.getvalue().splitlines() == [f"building: {second} s" for second in (0, 5, 20, 35, 50)]
 
 
+def test_a_trial_has_its_own_name_after_the_steps_before_it(clock: Clock) -> None:
+    out = io.StringIO()
+    with on(out, clock, terminal=False) as progress:
+        progress.start()
+        progress.trial("t", "remote, one", "sweep 1")
+        progress.step("bids: writing 1,000 rows to mariadb")
+        clock.now = 100
+        progress.live(in_second(850, 1_000_000, "measure"))
+        clock.now = 200
+        progress.step("bids: writing 1,000 rows to mariadb")
+        progress.finished("invalid", [message("check.no_correct_reply")])
+    lines = out.getvalue().splitlines()
+    assert any("remote, one: 850 a second" in line for line in lines)
+    assert "remote, one: " in lines[-1]
+    assert not any("rows to mariadb: 850" in line for line in lines)
+
+
 def test_quiet_prints_nothing(clock: Clock) -> None:
     out = io.StringIO()
     with on(out, clock, terminal=True, quiet=True) as progress:
         progress.step("starting redis")
         progress.start()
         progress.trial("t", "set", "trial 1 of 1")
-        progress.live(1, 1, "measure")
+        progress.live(in_second(1, 1, "measure"))
         progress.finished("invalid", [as_written("bad")])
         progress.look("storage", 8, "decided", [verdict("faster", 12, 9, 15)])
     assert out.getvalue() == ""
@@ -189,7 +234,7 @@ def test_verbose_prints_one_line_a_trial_of_a_table(clock: Clock) -> None:
         for n, verdict in enumerate(("valid", "invalid", "valid"), 1):
             progress.left(20 * (4 - n), False)
             progress.trial(f"b01-00{n}", f"set, {n} kB", f"trial {n} of 3")
-            progress.live(18_432, 1_200_000, "measure")
+            progress.live(in_second(18_432, 1_200_000, "measure"))
             clock.now += 20
             progress.finished(verdict, [as_written("generator CPU 93.4 %")] if verdict == "invalid" else [])
         progress.note("done\n")
@@ -248,10 +293,8 @@ def test_on_a_terminal_it_shows_what_happens_now(clock: Clock) -> None:
     progress.decided(2, 5)
     progress.trial("storage-b03-002", "get, 1 kB, 8 workers", "storage: block 3, look at 8")
     assert "storage-b03-002: preparing" in out.getvalue()
-    progress.live(18_432, 1_200_000, "measure")
+    progress.live(in_second(18_432, 1_200_000, "measure"))
     shown = out.getvalue()
-    progress.live(3, 4, "drain")
-    assert "drain" not in out.getvalue()
     for words in (
         "storage: block 3, look at 8",
         "get, 1 kB, 8 workers",
@@ -311,7 +354,7 @@ def test_by_itself_it_writes_to_stderr_only(capfd: pytest.CaptureFixture[str]) -
     with RunProgress() as progress:
         progress.start()
         progress.trial("t", "set", "trial 1 of 1")
-        progress.live(18_432, None, "measure")
+        progress.live(in_second(18_432, None, "measure"))
     captured = capfd.readouterr()
     assert captured.out == ""
     assert "trial 1 of 1; set: 18,432 a second" in captured.err
@@ -329,7 +372,7 @@ def test_long_names_never_hide_the_time_left_nor_the_figures(clock: Clock, width
         progress.left(600, True)
         progress.decided(1, 12)
         progress.trial("memory-vs-disk-write-b01-002", LONG, "block 12, look at 18, of the comparison memory-vs-disk")
-        progress.live(3210, 123_456_789, "warm_up")
+        progress.live(in_second(3210, 123_456_789, "warm_up"))
     shown = out.getvalue().rpartition("block 12")[2]
     for whole in ("at most 10 min left", "1 of 12 decided", "warm-up     3,210 TPS   P99  123 ms", "write, Redis"):
         assert whole in shown

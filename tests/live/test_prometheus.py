@@ -32,6 +32,8 @@ from loadstone.software.host.others import OthersMonitor
 from loadstone.software.host.processes import ProcessMonitor
 from loadstone.software.jvm.monitor import JvmMonitor
 from loadstone.software.mariadb.monitor import MariaDbMonitor
+from loadstone.software.memcached.monitor import MemcachedMonitor
+from loadstone.software.node.monitor import NodeMonitor
 from loadstone.software.postgresql.monitor import PostgresqlMonitor
 from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.software.redis.monitor import RedisMonitor
@@ -39,7 +41,7 @@ from loadstone.software.redis.monitor import RedisMonitor
 DASHBOARD = Path(__file__).parents[2] / "docs" / "grafana-dashboard.json"
 MONITORS = (
     *(HostMonitor, OthersMonitor, ProcessMonitor, GeneratorMonitor),
-    *(RedisMonitor, MariaDbMonitor, PostgresqlMonitor, JvmMonitor),
+    *(RedisMonitor, MemcachedMonitor, MariaDbMonitor, PostgresqlMonitor, JvmMonitor, NodeMonitor),
 )
 SHOWN = ("mariadb_", "postgresql_", "jvm_", "pool_", "tomcat_")
 TOLD = {metric for monitor in MONITORS for metric in monitor.METRICS}

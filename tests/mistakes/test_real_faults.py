@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 import redis
+from tests.busy_loops import LOOP
 
 from loadstone import registry
-from loadstone.analyse.bottleneck import bottleneck_of
+from loadstone.analyse.limiting.bottleneck import bottleneck_of
 from loadstone.deploy.placement import place
 from loadstone.deploy.provider import DeployContext
 from loadstone.drive.native import NativeDriver
@@ -309,7 +310,7 @@ def test_a_hot_loop_on_the_servers_core(bench: Bench) -> None:
             [
                 sys.executable,
                 "-c",
-                f"import os\nos.sched_setaffinity(0, {{{cpu}}})\nprint(flush=True)\nwhile True: pass",
+                f"import os\nos.sched_setaffinity(0, {{{cpu}}})\nprint(flush=True)\n{LOOP}",
             ],
             stdout=subprocess.PIPE,
         )

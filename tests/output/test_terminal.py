@@ -22,7 +22,12 @@ HOSTILE = "a\x1b[31mb\x1b]52;c;AAAA\x07c\rd\u202ee\x9b2Jf\x00g\u2066h"
 OBEYED = set("\x1b\x07\r\u202e\x9b\x00\u2066")
 PACKAGE = Path(__file__).parents[2] / "python" / "loadstone"
 WRITERS = {"output/terminal.py"}
-PROGRAMS = {"deploy/null_program.py", "deploy/processes/guard.py", "deploy/containers/container_guard.py"}
+PROGRAMS = {
+    "deploy/null_program.py",
+    "deploy/link/link_program.py",
+    "deploy/processes/guard.py",
+    "deploy/containers/container_guard.py",
+}
 """Programs of their own: their stdout is a pipe to loadstone, or the log of what they run."""
 
 

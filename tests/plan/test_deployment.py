@@ -107,7 +107,7 @@ def test_the_users_own_subject_has_nothing_of_ours(app: str) -> None:
         ("SUBJECT_CACHE: false", "SUBJECT_CACHE: [1]", "75: subjects.app.environment.SUBJECT_CACHE: '[1]' is not a "
          "text; put it in quotes"),
         ("manifest: spring #", "manifest: ${store} #", "69: subjects.app.manifest: 'mariadb' is no subject; built-in "
-         "subjects: spring; or give the path of a subject.yaml, which counts from the experiment's file"),
+         "subjects: nest, spring; or give the path of a subject.yaml, which counts from the experiment's file"),
         ("manifest: spring #", "url: localhost:80 #", "69: subjects.app.url: the URL of a subject begins with http:// "
          "or https://; separate several by commas"),
         ("rows: 10000", "rows: 10 kB", "80: data.posts.rows: '10 kB' is not a number of rows; write a whole number "

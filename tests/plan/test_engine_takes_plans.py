@@ -17,6 +17,8 @@ from loadstone.spec.study_catalogue import find
 @pytest.mark.parametrize("mode", ["full", "quick", "as_published"])
 def test_the_engine_takes_every_plan_of_the_built_in_experiments(name: str, mode: str) -> None:
     experiment = find(name)
+    if mode == "as_published" and experiment.as_published is None:
+        pytest.skip("it repeats no published study")
     every = {factor: one.levels for factor, one in experiment.factors.items()}  # those that are off by default, too
     run_plan = make_run_plan(experiment, only=every, quick=mode == "quick", as_published=mode == "as_published")
     planned = [*run_plan.conditions, *(crash.trial.condition for crash in run_plan.crashes)]

@@ -23,7 +23,9 @@ def test_what_a_run_will_do_as_text(small: str) -> None:
         "  by-users: By users: 4 rows (workers 2 x idle 2, operation set)",
         "",
         "7 conditions; 2 blocks; in random order (seed 1): 14 trials",
-        "Time: about 56 s; starting the servers comes on top",
+        "Time: about 43 s, at most 74 s; starting the servers comes on top",
+        "7 rows are measured at a fixed rate, too (50% of what each can do): at most 32 s of that",
+        "7 of the tables' rows take turns in rounds: 48 slices of 100 ms each, about 37 s",
         "2 blocks: the figures describe, nothing is compared",
         "Server redis: embedded",
     ]
@@ -57,12 +59,15 @@ def test_comparisons_as_text(compared: str) -> None:
         "  kinds: Does the kind matter?",
         "    1 pair: operation set against get, at idle few",
         "    response_ns.p99 decides, less than 20 % does not matter; judged after 8, 12, 18, 27 and 40 blocks, until",
-        "    every pair is decided; a block is 2 trials of 4 s (plus 1.6 s of overhead)",
+        "    every pair is decided; all are driven at one rate, 50 % of what the slowest can do; a block is 2 trials "
+        "of",
+        "    4 s (plus 1.6 s of overhead)",
         "    it can show 100 %",
         "",
-        "9 conditions; 3 of them for tables, 3 blocks; 2 comparisons; in random order (seed 1): 79 to 255 trials",
-        "Time: about 7 min to the first look at every comparison; the budget ends it after 20 min, with starts "
+        "9 conditions; 5 of them for tables, 3 blocks; 2 comparisons; in random order (seed 1): 85 to 261 trials",
+        "Time: about 8 min to the first look at every comparison; the budget ends it after 20 min, with starts "
         "and report",
+        "7 rows are measured at a fixed rate, too (50% of what each can do): at most 70 s of that",
         "Server redis: embedded",
     ]
 
@@ -88,23 +93,21 @@ def test_a_table_that_quick_leaves_out_is_left_out_though_a_comparison_measures_
 def test_a_budget_that_is_too_small_is_said(compared: str) -> None:
     experiment = load_experiment(compared)
     text = description(outline(make_run_plan(experiment, budget_s=60), experiment), experiment)
-    assert "Time: 60 s, the budget; about 7 min would be needed: what the budget does not reach stays" in text
+    assert "Time: 60 s, the budget; about 8 min would be needed: what the budget does not reach stays" in text
 
 
 def test_fixed_blocks_have_one_end(compared: str) -> None:
     experiment = load_experiment(compared)
     text = description(outline(make_run_plan(experiment, blocks=9), experiment), experiment)
     assert "judged after 9 blocks; a block is" in text.replace("\n    ", " ")
-    assert "Time: about 7 min; starting the servers comes on top" in text
+    assert "Time: about 8 min, at most 10 min; starting the servers comes on top" in text
 
 
 def test_the_json_study_says_how_long_it_takes() -> None:
     experiment = find("json-documents")
     text = description(outline(make_run_plan(experiment), experiment), experiment)
     assert "83 conditions; 67 of them for tables, 6 blocks; 4 comparisons; in random order (seed 1):" in text
-    assert (
-        "Time: about 25 min to the first look at every comparison; the budget ends it after 45 min, with starts" in text
-    )
+    assert "Time: about 19 min to the first look at every comparison, at most 43 min; starting the servers" in text
     words = text[: text.index("83 conditions")].splitlines()
     assert max(map(len, words)) <= 110
 
@@ -122,8 +125,11 @@ def test_what_is_started_filled_and_killed_as_text(app: str) -> None:
         "Time: about 13 min to the first look at every comparison; the budget ends it after 20 min, with starts "
         "and report; a first build of app is included",
         "Of that about 4 min for starting and warming up app and writing posts",
+        "10 rows are measured at a fixed rate, too (50% of what each can do): at most 2 min of that",
         "9 crashes after all trials, about 45 s of that",
         "Scale 50 %: users and rows are 50 % of those written",
+        "7 of the tables' rows by whole trials of 5 s: an application's collections and compilations last longer than "
+        "a slice of a row",
         "Server mariadb: mariadb (work write, read; store mariadb)",
         "Server redis: embedded (store redis-hash, redis-json)",
         "Subject app: spring (work write, read); restarted for each store and replicas",

@@ -28,7 +28,6 @@ def test_both_take_slots() -> None:
 @pytest.mark.parametrize(
     ("endpoints", "expected"),
     [
-        ([{"slots": ALL}, {}], "endpoints.1.slots: other endpoints have slots; give this one its own"),
         ([{"slots": [[0, 16_384]]}], "[0, 16384] must be two slots from 0 to 16383, the smaller first"),
         ([{"slots": [[7, 6]]}], "[7, 6] must be two slots from 0 to 16383, the smaller first"),
         ([{"slots": ALL}, {"slots": [[3, 3]]}], "endpoints.1.slots: slot 3 belongs to endpoints.0 too; give it to one"),
@@ -43,6 +42,12 @@ def test_both_refuse_the_same(endpoints: list[dict[str, Any]], expected: str) ->
     assert expected in str(refused.value)
     with pytest.raises(ValueError, match="endpoints"):
         Engine(json.dumps(wrong))
+
+
+def test_a_node_may_have_no_slots_yet() -> None:
+    spare = BASE | {"endpoints": [{}, {"slots": ALL}]}
+    assert Plan.model_validate(spare).endpoints[0].slots == ()
+    Engine(json.dumps(spare))
 
 
 def test_http_has_no_slots() -> None:

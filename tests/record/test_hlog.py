@@ -7,8 +7,9 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 
+from loadstone.errors import DriveFailed
 from loadstone.record.histogram import decode
-from loadstone.record.hlog import log_lines, measured, read_log
+from loadstone.record.hlog import log_lines, measured, measured_by_rounds, read_log
 
 
 @pytest.fixture
@@ -103,3 +104,22 @@ def test_a_log_without_intervals_has_its_header_only(tmp_path: Path) -> None:
     file.write_text("".join(f"{line}\n" for line in log_lines([], 1_790_000_000_000_000_000)))
     assert by_tag(file) == {}
     assert measured(file, "response").get_total_count() == 0
+
+
+def test_rounds_stand_in_comments_that_other_readers_pass_over(drive, tmp_path: Path) -> None:
+    """Two intervals of two rounds each, then the drain, which belongs to the last ones."""
+    rounds = {2: (0, 1), 3: (0, 1), 4: (2, 3), 5: (2, 3), 6: (4, 5), 7: (4, 5)}
+    stamped = [
+        one.model_copy(update=dict(zip(("first_round", "last_round"), rounds.get(one.index, (0, 1)), strict=True)))
+        for one in drive.intervals
+    ]
+    plain, path = tmp_path / "plain.hlog", tmp_path / "rounds.hlog"
+    for file, intervals in ((plain, drive.intervals), (path, stamped)):
+        file.write_text("".join(f"{line}\n" for line in log_lines(intervals, drive.record.started_unix_ns)))
+    whole = {tag: sum(one.get_total_count() for one in histograms) for tag, histograms in by_tag(plain).items()}
+    assert {tag: sum(one.get_total_count() for one in histograms) for tag, histograms in by_tag(path).items()} == whole
+    found = measured_by_rounds(path, "response")
+    assert list(found) == [(0, 1), (2, 3), (4, 5)]
+    assert sum(one.get_total_count() for one in found.values()) == whole["set.response"]
+    with pytest.raises(DriveFailed, match="which rounds"):
+        measured_by_rounds(plain, "response")

@@ -350,6 +350,19 @@ def judged(analysis: Analysis, families: ModuleType) -> Analysis:
 
 
 @pytest.fixture(scope="session")
+def fixed_rates(load_module: Callable[[Path], ModuleType]) -> ModuleType:
+    """The module `fixed_rates.py` beside this file."""
+    return load_module(Path(__file__).with_name("fixed_rates.py"))
+
+
+@pytest.fixture(scope="session")
+def paced(judged: Analysis, fixed_rates: ModuleType) -> Analysis:
+    """The sample with comparisons and intervals, and its rows measured at half of their capacity, too."""
+    found: Analysis = fixed_rates.with_fixed_rates(judged)
+    return found
+
+
+@pytest.fixture(scope="session")
 def applications(load_module: Callable[[Path], ModuleType]) -> ModuleType:
     """The module `applications.py` beside this file."""
     return load_module(Path(__file__).with_name("applications.py"))

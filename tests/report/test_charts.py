@@ -9,6 +9,8 @@ import pytest
 from loadstone.analyse.model import Analysis
 from loadstone.report.charts.chart import Chart
 from loadstone.report.charts.chart_list import charts_of
+from loadstone.report.charts.drawing import draw
+from loadstone.report.charts.latency import latency_chart
 from loadstone.report.charts.rate import rate_chart
 
 
@@ -33,6 +35,65 @@ def test_a_specification_keeps_to_the_schema(charts: dict[str, Chart], name: str
     chart = charts[name]
     assert chart.spec["datasets"]
     alt.Chart.from_dict({**chart.spec, "datasets": {}})
+
+
+@pytest.mark.parametrize("name", ["by-concurrency-rps", "storage-latency", "two-rps"])
+def test_a_form_for_phones_keeps_to_the_schema_and_is_as_narrow(charts: dict[str, Chart], name: str) -> None:
+    narrow = charts[name].narrow
+    assert narrow is not None
+    alt.Chart.from_dict({**narrow, "datasets": {}, "config": {}})
+    drawing = draw(narrow)
+    width = float(drawing.split('width="')[1].split('"')[0])
+    assert width < 350
+
+
+def test_bars_are_there_to_be_seen(application: Analysis) -> None:
+    table = application.tables[0]
+    chart = rate_chart(table, application)
+    assert chart is not None
+    for spec in (chart.spec, chart.narrow or {}):
+        drawing = draw(spec)
+        assert "></clipPath>" not in drawing, "what is clipped to nothing is not seen"
+        assert drawing.count('fill-opacity="0.9"') == len(table.rows)
+
+
+def test_latencies_at_a_fixed_rate_are_drawn_and_full_load_is_not(paced: Analysis) -> None:
+    table = paced.tables[1]
+    chart = latency_chart(table, paced)
+    assert chart is not None
+    assert chart.heading == "Response time at half rate by condition"
+    at_rates = {row.label: row.at_rate.response_ns for row in table.rows if row.at_rate and row.at_rate.response_ns}
+    points = values_of(chart, "percentiles")
+    assert {point["condition"] for point in points} == set(at_rates)
+    for point in points:
+        quantile = {"P50": "p50", "P95": "p95", "P99": "p99", "P99.9": "p999"}[point["quantile"]]
+        assert point["ns"] == getattr(at_rates[point["condition"]], quantile)
+    assert "6 of 36 conditions have no valid figure" in chart.caption
+
+
+def test_latencies_under_full_load_are_called_what_they_are(paced: Analysis) -> None:
+    table = paced.tables[1]
+    without = [row.model_copy(update={"at_rate": None}) for row in table.rows]
+    chart = latency_chart(table.model_copy(update={"rows": without}), paced)
+    assert chart is not None
+    assert chart.heading == "Response time by condition"
+    assert "users / throughput" in chart.caption
+
+
+def test_an_interval_is_a_line_and_one_that_dwarfs_all_others_is_cut(judged: Analysis) -> None:
+    table = judged.tables[1]
+    chart = rate_chart(table, judged)
+    assert chart is not None
+    first = values_of(chart, "conditions")[0]
+    assert (first["low"], first["high"]) == table.rows[0].goodput_interval
+    assert "its interval" in chart.caption
+    assert "is cut" not in chart.caption
+    wild = table.rows[0].model_copy(update={"goodput_interval": (1.0, 1e9)})
+    cut = rate_chart(table.model_copy(update={"rows": [wild, *table.rows[1:]]}), judged)
+    assert cut is not None
+    highest = max(row.goodput_per_s or 0.0 for row in table.rows)
+    assert values_of(cut, "conditions")[0]["high"] <= 1.25 * highest
+    assert "is cut" in cut.caption
 
 
 def test_every_picture_becomes_svg_and_png(charts: dict[str, Chart]) -> None:

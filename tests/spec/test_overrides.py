@@ -93,8 +93,8 @@ def test_a_setting_by_hand_wins_over_quick_and_as_published(experiment: Experime
         (
             "workload.pol.connections=3",
             "--set workload.pol.connections: workload.pol: unknown key; did you mean 'pool'? known here: target, "
-            "scaled, model, models, pool, pipeline_depth, protocol, threads, phases, keys, documents, verify, "
-            "timeouts, data, operations, load, stored",
+            "scaled, model, models, pool, pipeline_depth, protocol, driver, threads, back_end, phases, keys, "
+            "documents, verify, timeouts, data, recording, operations, load, stored",
         ),
         (
             "tables.0.quick=perhaps",
@@ -216,18 +216,18 @@ def test_a_manifest_counts_from_the_current_folder(
         (
             "absent/subject.yaml",
             "--subject absent/subject.yaml: neither a URL nor a manifest; write http://HOST:PORT, or the path of a "
-            "subject.yaml, which counts from the current folder; built-in subjects: spring",
+            "subject.yaml, which counts from the current folder; built-in subjects: nest, spring",
         ),
         (
             "app=localhost:8080",
             "--subject app=localhost:8080: neither a URL nor a manifest; did you mean http://localhost:8080? write "
             "http://HOST:PORT, or the path of a subject.yaml, which counts from the current folder; built-in "
-            "subjects: spring",
+            "subjects: nest, spring",
         ),
         (
             "user:secret@host:8080",
             "--subject ...: neither a URL nor a manifest; write http://HOST:PORT, or the path of a subject.yaml, "
-            "which counts from the current folder; built-in subjects: spring",
+            "which counts from the current folder; built-in subjects: nest, spring",
         ),
         ("shop=http://:secret@host", "--subject shop=...: write URL, PATH or NAME=URL; subjects of app are: app"),
         ("app=", "--subject app=...: write URL, PATH or NAME=URL; subjects of app are: app"),

@@ -32,8 +32,8 @@ def test_the_example_is_right(app: str) -> None:
         (
             "manifest: spring #",
             "manifest: sprong #",
-            "69: subjects.app.manifest: 'sprong' is no subject; did you mean 'spring'? built-in subjects: spring; "
-            "or give the path of a subject.yaml, which counts from the experiment's file",
+            "69: subjects.app.manifest: 'sprong' is no subject; did you mean 'spring'? built-in subjects: nest, "
+            "spring; or give the path of a subject.yaml, which counts from the experiment's file",
         ),
         (
             "manifest: spring #",

@@ -18,7 +18,7 @@ from loadstone.spec.experiment import Experiment
 from loadstone.spec.study_catalogue import find
 
 ROOT = Path(__file__).parents[2]
-STUDIES = ["aof-modes", "jedis-vs-lettuce", "memory-vs-disk"]
+STUDIES = ["aof-modes", "jedis-vs-lettuce", "local-vs-cloud", "memory-vs-disk"]
 """Those with an application."""
 MODES = {"full": {}, "quick": {"quick": True}, "published": {"as_published": True}, "scaled": {"scale": 0.3}}
 LONGEST_S = 12 * 60
@@ -78,7 +78,7 @@ def test_a_quick_run_ends_in_twelve_minutes_and_judges_every_comparison(name: st
     building_s = 60.0
     assert run_plan.budget_s + building_s + run_plan.crashes_s() <= LONGEST_S
     assert run_plan.expected_s() <= run_plan.budget_s
-    warm_up_s = 10 if name == "aof-modes" else 20
+    warm_up_s = {"aof-modes": 10, "local-vs-cloud": 8}.get(name, 20)
     assert {required.warm_up_s for trial in run_plan.trials for required in trial.subjects.values()} == {warm_up_s}
 
 
@@ -87,7 +87,7 @@ def test_the_full_run_has_a_look_at_every_comparison_in_its_time(name: str) -> N
     run_plan = planned(name)
     assert run_plan.budget_s <= 45 * 60
     assert run_plan.expected_s() <= run_plan.budget_s
-    assert all(group.looks[0] >= 8 for group in run_plan.groups if group.pairs)
+    assert all(group.replicates(group.looks[0]) >= 8 for group in run_plan.groups if group.pairs)
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -182,21 +182,40 @@ class TestAofModes:
 
 
 class TestJedisVsLettuce:
+    @staticmethod
+    def of_application(mode: str = "full") -> list[PlannedTrial]:
+        return [trial for trial in planned("jedis-vs-lettuce", mode).trials if trial.condition["library"] == "none"]
+
     def test_each_client_has_a_redis_of_its_own_and_the_same_mariadb(self) -> None:
-        trials = planned("jedis-vs-lettuce").trials
+        trials = self.of_application()
         clients = {trial.condition["client"] for trial in trials}
         assert len({str(trial.servers["redis"]) for trial in trials}) == len(clients) == 3
         assert len({str(trial.servers["mariadb"]) for trial in trials}) == 1
 
     def test_the_load_is_the_originals(self) -> None:
-        for trial in planned("jedis-vs-lettuce").trials:
+        for trial in self.of_application():
             assert isinstance(trial.plan.model, Closed)
-            assert trial.plan.model.users == 600
+            assert (trial.plan.model.users, trial.plan.pool.connections) == (600, 600)
             assert [data.rows for data in trial.data] == [1_000_000]
             assert trial.plan.operations[0].requests[0].path == "/api/feed?page={uniform 1..1000}"
 
     def test_every_page_is_full_at_the_quick_scale(self) -> None:
-        assert {data.rows for trial in planned("jedis-vs-lettuce", "quick").trials for data in trial.data} == {100_000}
+        assert {data.rows for trial in self.of_application("quick") for data in trial.data} == {100_000}
+
+    @pytest.mark.parametrize("mode", ["full", "quick"])
+    def test_without_an_application_the_libraries_have_the_same_pools_straight_on_redis(self, mode: str) -> None:
+        found = {}
+        for trial in planned("jedis-vs-lettuce", mode).trials:
+            if trial.condition["library"] != "none":
+                assert isinstance(trial.plan.model, Closed)
+                assert (trial.target, trial.subjects, list(trial.servers), trial.data) == ("redis", {}, ["redis"], ())
+                pool = trial.plan.pool
+                found[trial.driver] = (trial.plan.model.users, pool.connections, pool.min_idle, pool.max_idle)
+        assert found == {
+            "jedis": (200, 8, 0, 8),
+            "jedis:test_on_borrow=on,test_on_return=on": (200, 128, 36, 128),
+            "lettuce": (200, 1, 1, 1),
+        }
 
     @pytest.mark.parametrize(("client", "most", "idle"), [("jedis-8", "8", "0"), ("jedis-128", "128", "36")])
     def test_a_pool_is_a_level(self, client: str, most: str, idle: str) -> None:

@@ -2,7 +2,7 @@ import pytest
 
 from loadstone.errors import UserError
 from loadstone.spec import units
-from loadstone.spec.units import UnitKind, kind_of, parse, parse_any, parse_scale
+from loadstone.spec.units import UnitKind, check_at_rate, kind_of, parse, parse_any, parse_scale, rate_or_share
 
 
 @pytest.mark.parametrize(
@@ -161,3 +161,29 @@ def test_what_is_no_scale_is_refused(text: str) -> None:
     with pytest.raises(UserError) as caught:
         parse_scale(text)
     assert str(caught.value) == f"--scale {text}: must be more than 0 and at most 1; write for example 0.1 or 10 %"
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("50 %", (None, 0.5)),
+        ("50%", (None, 0.5)),
+        ("99.5 %", (None, 0.995)),
+        ("5000/s", (5000.0, None)),
+        ("60/min", (1.0, None)),
+        ("never", (None, None)),
+    ],
+)
+def test_a_fixed_rate_is_a_share_or_a_rate(written: str, read: tuple[float | None, float | None]) -> None:
+    assert rate_or_share(written) == read
+
+
+@pytest.mark.parametrize(
+    "wrong", ["0", "0 %", "100 %", "150%", "abc", "0/s", "2000000000/s", "5000", "5 ms", "-5 %", ""]
+)
+def test_what_is_no_fixed_rate_is_quoted_with_examples(wrong: str) -> None:
+    with pytest.raises(UserError) as error:
+        check_at_rate(wrong)
+    assert str(error.value).startswith(f"--at-rate {wrong}: ")
+    assert "50 %, 5000/s, or never" in str(error.value)
+    assert "\n" not in str(error.value)

@@ -9,6 +9,7 @@ import pytest
 import redis
 
 from loadstone import registry
+from loadstone.conduct.clients.drivers_of_run import Drivers
 from loadstone.conduct.crash import look_up
 from loadstone.conduct.crash.crashes import Crashes
 from loadstone.conduct.measurement import Measurement
@@ -90,7 +91,7 @@ def crash(tmp_path: Path) -> Iterator[Crash]:
 
         with Deployments(make, context) as servers:
             placement = Placement((), (), shared=True, note="not placed")
-            measurement = Measurement(servers, NativeDriver(), placement, threading.Event(), FakeProgress())
+            measurement = Measurement(servers, Drivers(NativeDriver()), placement, threading.Event(), FakeProgress())
             Crashes(measurement, folder).run(run_plan.crashes)  # type: ignore[arg-type]
         (record,) = folder.added
         assert record.failure is None

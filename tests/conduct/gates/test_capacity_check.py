@@ -63,7 +63,7 @@ def test_an_evicting_policy_meets_foreign_keys(users_redis: Start) -> None:
         "policy allkeys-lru",
         f"evict keys of others ({FOREIGN:,} keys there)",
         " MB are free (maxmemory ",
-        "13 MB there",
+        "26 MB there",  # both conditions take turns, so that their keys are there together
         "raise maxmemory",
     ):
         assert word in said, word

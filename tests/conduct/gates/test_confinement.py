@@ -14,11 +14,15 @@ from loadstone.options import RunOptions, requested_experiment, requested_plan
 from loadstone.plan.run_plan import RunPlan
 from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.spec.built_in import names
+from loadstone.spec.study_catalogue import find
 
 DATABASES = {
     "mariadb": "mariadb://me:it@127.0.0.1:1/loadstone",
     "postgresql": "postgresql://u:p@127.0.0.1:1/",
+    "memcached": "memcached://127.0.0.1:1",
 }
+SCRIPTS = ("update-ways",)
+"""What a script does with keys cannot be known: whoever wants it on a server of theirs says so."""
 PlanOf = Callable[..., RunPlan]
 
 
@@ -48,6 +52,12 @@ def plan_on(url: str, experiment: str | Path, **changes: object) -> RunPlan:
 @pytest.mark.parametrize("mode", [{}, {"quick": True}, {"as_published": True}])
 @pytest.mark.parametrize("name", names())
 def test_the_built_in_experiments_pass(users_url: str, name: str, mode: dict[str, bool]) -> None:
+    if mode.get("as_published") and find(name).as_published is None:
+        pytest.skip("it repeats no published study")
+    if name in SCRIPTS:
+        assert "EVAL" in refusal(plan_on(users_url, name, **mode))
+        assert confined(plan_on(users_url, name, **mode), ask=True, allow=True)
+        return
     assert confined(plan_on(users_url, name, **mode), ask=False, allow=False) == ()
     assert confined(plan_on(users_url, name, **mode), ask=True, allow=False) == ()
 

@@ -37,9 +37,9 @@ def of_trials() -> Callable[..., RunPlan]:
             for number, (servers, subjects) in enumerate(parts, 1)
         ]
         if not crash:
-            return replace(run_plan, trials=tuple(trials))
+            return replace(run_plan, trials=tuple(trials), at_rate=None)
         tried = PlannedCrash("kept", trials[-1].name, "redis", None, 1.0, 1)
-        return replace(run_plan, trials=tuple(trials[:-1]), crashes=(CrashTrial(trials[-1], tried),))
+        return replace(run_plan, trials=tuple(trials[:-1]), at_rate=None, crashes=(CrashTrial(trials[-1], tried),))
 
     return made
 

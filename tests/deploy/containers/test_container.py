@@ -335,3 +335,27 @@ def test_the_usual_sockets_are_tried_where_none_is_named(monkeypatch: pytest.Mon
 def test_what_cannot_be_is_refused_beforehand(given: dict[str, object], words: str) -> None:
     with pytest.raises(ValidationError, match=words):
         ContainerSettings.model_validate({"image": IMAGE} | given)
+
+
+@pytest.mark.parametrize(
+    ("program", "software", "version"), [("valkey-server", "valkey", "9."), ("redis-server", "redis", "7.")]
+)
+def test_a_relative_runs_by_its_own_program(
+    podman_found: Podman,  # noqa: ARG001 (the engine that is found)
+    relatives: dict[str, str],
+    context: DeployContext,
+    program: str,
+    software: str,
+    version: str,
+) -> None:
+    if program not in relatives:
+        pytest.skip(f"no {program}: scripts/apt installs it where it can")
+    settings = ContainerSettings(image=relatives[program], program=program, settings={"maxmemory": "32mb"})
+    server = settings.server("cache")
+    try:
+        server.start(context)
+        assert (server.facts.software, server.facts.mode) == (software, "standalone")
+        assert server.facts.version.startswith(version)
+        assert server.settings_read_back["maxmemory"] == str(32 * 2**20)
+    finally:
+        server.stop()

@@ -96,6 +96,7 @@ def test_the_parts_of_an_application_are_described() -> None:
     found = {fact.name: fact for fact in doctor.facts()}
     assert re.match(r"\d+", found["java"].value)
     assert re.match(r"\d+", found["maven"].value)
+    assert re.match(r"\d+", found["node"].value)
     assert found["mariadb"].verdict == "ok"
     assert {"container engine", "CPU and memory limits"} <= set(found)
 
@@ -103,6 +104,6 @@ def test_the_parts_of_an_application_are_described() -> None:
 def test_what_an_application_lacks_is_named_with_a_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("loadstone.software.mariadb.local.OTHER_PLACES", ())
-    for ask in (doctor_applications.java, doctor_applications.maven, installed.server):
+    for ask in (doctor_applications.java, doctor_applications.maven, doctor_applications.node, installed.server):
         assert (ask().verdict, ask().value) == ("warn", "not installed")
         assert "apt-get install" in ask().remedy

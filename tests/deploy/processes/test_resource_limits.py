@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 from pydantic import ValidationError
+from tests.busy_loops import LOOP
 from tests.servers import is_gone, wait_until
 
 from loadstone.deploy.limit_in_force import LimitInForce
@@ -20,7 +21,7 @@ from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings
 from loadstone.deploy.processes.resource_limits import Limited, Limits, limit, limits_in_force
 from loadstone.deploy.processes.workspace import Workspace, sweep
 
-BUSY = [sys.executable, "-c", "while True: pass"]
+BUSY = [sys.executable, "-c", LOOP]
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import os
 import re
 import subprocess
 import sys
@@ -10,14 +11,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 from ruamel.yaml import YAML
 from tests.servers import is_gone, wait_until
 
 from loadstone.deploy.processes.cache import cache_folder
 from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.subjects import build as build_module
 from loadstone.deploy.subjects.build import built, source_hash
 from loadstone.deploy.subjects.manifest import Manifest, read_manifest
 from loadstone.errors import UserError
+from loadstone.secrecy import references
+from loadstone.secrecy.references import resolve
 from loadstone.software.mariadb.local import MariaDbSettings
 from loadstone.software.postgresql.local import PostgresqlSettings
 from loadstone.spec.experiment import DataSpec, Experiment, StoredSpec, SubjectSpec
@@ -58,6 +63,87 @@ def test_the_hash_follows_what_the_build_is_made_of(folder: Path) -> None:
     assert executable != first
     (folder / "a.txt").rename(folder / "c.txt")
     assert digest(manifest("cp a.txt b")) != executable
+
+
+def test_a_build_of_another_tool_is_another_one(
+    folder: Path, context: DeployContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    required = manifest("cp a.txt b").model_copy(update={"requires": {"tool": "1.0"}})
+    places = set()
+    for version in ("1.0", "1.1"):
+        tool = tmp_path / version / "tool"
+        tool.parent.mkdir()
+        tool.write_text(f"#!/bin/sh\necho tool {version}\n")
+        tool.chmod(0o755)
+        monkeypatch.setenv("PATH", str(tool.parent), prepend=os.pathsep)
+        places.add(built(required, folder, context))
+    assert len(places) == 2
+
+
+def test_a_build_whose_output_is_gone_is_made_again(folder: Path, context: DeployContext) -> None:
+    """The output may be a link, as that of a virtual environment is to the Python which made it."""
+    (folder.parent / "python").write_text("x")
+    required = manifest(f"ln -s {folder.parent / 'python'} b")
+    place = built(required, folder, context)
+    (folder.parent / "python").unlink()
+    with pytest.raises(UserError, match=r"build\.output: the build made no 'b'"):
+        built(required, folder, context)
+    (folder.parent / "python").write_text("y")
+    assert (built(required, folder, context) / "b").read_text() == "y"
+    assert place == built(required, folder, context)
+
+
+def test_sources_that_change_meanwhile_are_not_cached(folder: Path, context: DeployContext) -> None:
+    required = manifest(f"sh -c 'cp a.txt b; echo more >> {folder / 'a.txt'}'")
+    with pytest.raises(UserError, match="its sources changed while it was built; run it again"):
+        built(required, folder, context)
+    assert not list((cache_folder() / "subjects").glob("app-*/.built"))
+
+
+def test_too_many_sources_are_refused(folder: Path, context: DeployContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build_module, "SOURCES_MAX", 2)
+    for name in "bcd":
+        (folder / f"{name}.txt").write_text("x")
+    with pytest.raises(UserError, match=r"'\*\.txt' names more than 2 files; name the sources alone"):
+        built(manifest("cp a.txt b"), folder, context)
+
+
+@pytest.mark.parametrize("pattern", ["**x", "."])
+def test_what_is_no_pattern_is_one_line(folder: Path, context: DeployContext, pattern: str) -> None:
+    with pytest.raises(UserError, match=r"build\.inputs: '.*' (is no pattern|matches no file)"):
+        built(manifest("cp a.txt b", inputs=[pattern]), folder, context)
+
+
+def test_a_build_gets_no_secret_that_a_server_was_given(
+    folder: Path, context: DeployContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(references, "_VARIABLES", set())
+    monkeypatch.setenv("REDIS_PASSWORD", "hunter2hunter2")
+    monkeypatch.setenv("REGISTRY", "elsewhere")
+    assert resolve("${env:REDIS_PASSWORD}") == "hunter2hunter2"
+    text = (built(manifest("sh -c 'env > b'"), folder, context) / "b").read_text()
+    assert "REGISTRY=elsewhere" in text
+    assert "REDIS_PASSWORD" not in text
+
+
+def test_what_is_built_together_is_built_in_the_folder_that_holds_it(folder: Path, context: DeployContext) -> None:
+    shared = folder.parent / "shared"
+    shared.mkdir()
+    (shared / "b.txt").write_text("b")
+    required = manifest(
+        "sh -c 'cat source/a.txt shared/b.txt > source/c'", root="..", inputs=["*/*.txt"], output="source/c"
+    )
+    first = built(required, folder, context)
+    assert (first / "source/c").read_text() == "ab"
+    assert {path.name for path in (first / "source").iterdir()} == {"a.txt", "c"}
+    (shared / "b.txt").write_text("other")
+    assert (built(required, folder, context) / "source/c").read_text() == "aother"
+
+
+@pytest.mark.parametrize("root", ["/", "...", "src", "../src", "~"])
+def test_it_is_built_in_its_own_folder_or_one_that_holds_it(root: str) -> None:
+    with pytest.raises(ValidationError, match="root"):
+        manifest("true", root=root)
 
 
 def test_one_run_builds_and_the_other_waits_for_it(folder: Path, context: DeployContext) -> None:

@@ -172,6 +172,8 @@ def test_a_check_that_failed_leaves_no_ratio() -> None:
         "metric",
         "quick",
         "unit",
+        "rate_per_s",
+        "started_once",
     }
     assert (found.kind, found.blocks, found.refusal) == ("invalid", 12, check)
     assert (found.a, found.b) == (Side(name="jedis"), Side(name="lettuce"))

@@ -64,6 +64,29 @@ def test_a_plateau_gives_the_point_where_the_asymptotes_meet() -> None:
     assert text(found.message).startswith("SATURATES at ")
 
 
+def batches(users: int) -> float:
+    """Full from the second user on, and twice as fast with requests in batches of 32."""
+    return min(users, 2) * 400.0 * (1 + min(math.log2(users) / 5, 1))
+
+
+def test_what_goes_on_rising_beyond_the_point_levels_off_later() -> None:
+    found = closed_saturation(sweeps_of(batches, grid(128), noise=0.05))
+    assert found.kind == "plateau"
+    assert found.users is not None
+    assert found.per_s is not None
+    assert found.per_s.value == pytest.approx(1600, rel=0.05)
+    assert found.users.value == pytest.approx(4, rel=0.06), "at 2.5 ms without load"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_rises_to_the_end_has_no_point(seed: int) -> None:
+    def slowly(users: int) -> float:
+        return 400.0 * users**0.15
+
+    found = closed_saturation(sweeps_of(slowly, grid(128), noise=0.02, seed=seed))
+    assert text(found.message) == f"CAPACITY >= {found.at_least_per_s:,.0f} a second: it still rose at 128 users"
+
+
 def test_users_who_think_saturate_later() -> None:
     def thinking(users: int) -> float:
         return min(users / 0.021, 1000.0)
@@ -108,10 +131,13 @@ def test_a_ramp_gives_no_point_and_says_why() -> None:
 
 def test_too_few_sweeps_give_no_point() -> None:
     found = closed_saturation(sweeps_of(eight_servers, grid(64), count=5))
-    assert text(found.message) == "NO POINT: sweeps that hold every level: 5 of 5; measure 6"
+    assert text(found.message) == "NO POINT: 5 sweeps; an interval needs at least 6"
     cut = sweeps_of(eight_servers, grid(64))
     cut[2] = cut[2][:-1]
-    assert text(closed_saturation(cut).message) == "NO POINT: sweeps that hold every level: 5 of 6; measure 6"
+    assert (
+        text(closed_saturation(cut).message)
+        == "NO POINT: only 5 of 6 sweeps hold every level; an interval needs at least 6"
+    )
     assert closed_saturation([]).kind == "none"
 
 

@@ -7,8 +7,11 @@ from typing import Any
 Line = dict[str, Any]
 OPEN_MODEL = {"schedule_sent", "schedule_lag", "dropped_arrivals"}
 """Checks of a schedule: the clean trial is of the closed model."""
-NOT_IN_CLEAN = {"hit_rate", "stored_rows", "settings", "limits", "subject_throttled", "temporary_files"}
-"""Of what else the clean trial has none: reads, and what an experiment counts, sets or limits."""
+NOT_IN_CLEAN = {
+    *("hit_rate", "stored_rows", "settings", "limits", "subject_throttled", "temporary_files"),
+    *("link_delay", "link_busy"),
+}
+"""Of what else the clean trial has none: reads, lines, and what an experiment counts, sets or limits."""
 LOOKS_AT_MORE = {"connections"}
 """Checks that look at what their fault in `TWICE` leaves as it is: the server's own count of connections."""
 
@@ -239,6 +242,16 @@ def throttled(share: float) -> Callable[[Line], None]:
     return inject
 
 
+def behind_line(**changed: Any) -> Callable[[Line], None]:
+    """A line of 1 ms to the server, exact and with time left, but for what is changed."""
+    exact = {
+        **{"requested_ns": 1_000_000, "part": "redis.link", "pings": 60, "pieces": 2928, "busy_share": 0.2},
+        **{"added_ns": [1_005_000.0, 1_003_000.0, 1_008_000.0], "unrecorded_ns": [4_000.0, 2_000.0, 7_000.0]},
+        "late_ns": [1_000.0, 30_000.0],
+    }
+    return lambda line: line["facts"].update(links={"redis": exact | changed})
+
+
 def of_redis(line: Line, side: str) -> Line:
     return line["facts"]["servers"]["redis"][side]
 
@@ -291,6 +304,8 @@ TWICE: dict[str, tuple[Callable[[Line], None], str]] = {
     "little": (little_of(1 - 2 * 0.2), "invalid"),
     "pool_wait": (waits(2 * 0.10), "suspect"),
     "connections": (setting("facts.drive.connections.lost", 2), "suspect"),
+    "link_delay": (behind_line(late_ns=[2 * 0.051e6, 200_000.0]), "suspect"),
+    "link_busy": (behind_line(busy_share=0.95), "suspect"),
     "warm_up": (cold_start(2 * 0.101), "suspect"),
     "samples": (setting("counts.ok", 0), "invalid"),
     "restarted": (setting("facts.servers.redis.after.run_id", "b" * 40), "invalid"),

@@ -304,6 +304,15 @@ def test_a_redis_loses_to_others_no_more_than_it_waited(limits: LimitsOf) -> Non
     assert found.taken == pytest.approx(more(DISPLACED * 0.02), abs=1e-3)
 
 
+def test_a_cpu_that_others_use_while_the_server_idles_is_not_full_to_it(limits: LimitsOf) -> None:
+    """Neighbours of a low priority fill what a Redis leaves, which waits for a driver without a CPU."""
+    fills = each_cpu(cpu0=(98, 0, 45), cpu1=(100, 0, 50))
+    found = limits(server(0.5, waited=0.03), driver(0.46, waited=0.48), fills)
+    assert found.server == pytest.approx(0.56, abs=0.005)
+    assert found.taken is not None
+    assert found.taken > 0.9, "the driver lost half of the time"
+
+
 def more(lost: float) -> float:
     """What was lost of the time as a share of what was had."""
     return lost / (1 - lost)

@@ -121,7 +121,8 @@ def test_only_leaves_pairs_whole_or_out(compared: str) -> None:
 def test_the_table_has_what_no_comparison_has(compared: str) -> None:
     run_plan = make_run_plan(load_experiment(compared))
     table = {identity(condition) for condition in groups(run_plan)["table"].conditions}
-    compared_too = {identity(c) for group in run_plan.groups if group.pairs for c in group.conditions}
+    under_own_load = [group for group in run_plan.groups if group.pairs and group.fixed_rate is None]
+    compared_too = {identity(c) for group in under_own_load for c in group.conditions}
     assert not table & compared_too
     assert table | compared_too == {identity(condition) for condition in run_plan.conditions}
 
@@ -130,5 +131,7 @@ def test_a_comparison_needs_no_table(compared: str) -> None:
     """A condition that no table prints is measured all the same, under `--only` as well."""
     run_plan = make_run_plan(load_experiment(compared), only={"idle": ("many",)}, quick=True)
     found = groups(run_plan)
-    assert set(found) == {"kinds"}
+    assert set(found) == {"table", "kinds"}, "at full speed its latencies would say nothing: it has a rate of its own"
     assert len(run_plan.conditions) == 2
+    by_rate = load_experiment(compared.replace("metric: response_ns.p99", "metric: goodput_per_s"))
+    assert set(groups(make_run_plan(by_rate, only={"idle": ("many",)}, quick=True))) == {"kinds"}

@@ -1,5 +1,6 @@
 """What is compared takes turns in rounds of slices, where it can; and where not, the plan says why."""
 
+import math
 from collections import Counter
 
 import pytest
@@ -85,16 +86,25 @@ def test_what_cannot_take_turns_is_measured_by_whole_trials(in_rounds: str, old:
     assert (found.kind if found else "") == reason
 
 
-def test_latencies_are_compared_by_whole_trials(in_rounds: str) -> None:
-    assert why(in_rounds, "kinds") == message("whole_trials.metric", metric="response_ns.p99")
+def test_latencies_take_turns_with_a_histogram_every_few_rounds(in_rounds: str) -> None:
+    run_plan = make_run_plan(load_experiment(in_rounds))
+    rounds = group(run_plan, "kinds").rounds
+    assert rounds is not None
+    for trial in (one for one in run_plan.trials if one.group == "kinds"):
+        slices = trial.plan.interval_s / rounds.measured_s
+        assert math.ceil(slices) == max(1, rounds.of(trial.block) // 16)
+    assert {one.plan.interval_s for one in run_plan.trials if one.group == "users"} == {1.0}
+
+
+def test_what_no_slice_and_no_histogram_has_is_compared_by_whole_trials(in_rounds: str) -> None:
+    text = in_rounds.replace("metric: response_ns.p99", "metric: response_ns.max")
+    assert why(text, "kinds") == message("whole_trials.metric", metric="response_ns.max")
 
 
 def test_of_the_studies_what_redis_alone_does_takes_turns() -> None:
     found = {one.name: one.whole_trials for one in make_run_plan(find("json-documents")).groups}
     assert found["storage"] is found["partial-update"] is found["small-pool"] is None
     assert found["warm-up"] == message("whole_trials.warm_up")
-    groups = [one for one in make_run_plan(find("jedis-vs-lettuce")).groups if one.pairs]
-    assert all(one.whole_trials == message("whole_trials.subject") for one in groups)
 
 
 def test_a_slice_has_the_length_that_is_written(in_rounds: str) -> None:
@@ -124,7 +134,8 @@ def test_every_round_has_every_condition_and_which_is_first_is_a_fair_coin(in_ro
 
 
 def test_keys_of_conditions_that_take_turns_are_there_together(in_rounds: str) -> None:
-    trials = make_run_plan(load_experiment(in_rounds)).trials
+    text = in_rounds.replace("metric: response_ns.p99", "metric: response_ns.max")
+    trials = make_run_plan(load_experiment(text)).trials
     block = [trial for trial in trials if trial.group == "users" and trial.block == 1]
     each = [memory_of([trial], "redis").bytes for trial in block]
     assert memory_of(block, "redis").bytes == sum(each)

@@ -46,7 +46,10 @@ COMMAND = {"args": ["GET", "{key}"]}
             {"protocol": "resp2", "operations": [{"name": "get", "commands": []}]},
             "operation 'get' has no commands; name at least one",
         ),
-        ({"protocol": "resp3", "data": {"path": "a.csv"}}, "a data file needs protocol http1; leave it out"),
+        (
+            {"protocol": "memcached", "data": {"path": "a.csv"}},
+            "a data file needs protocol resp2 or resp3 or http1; leave it out",
+        ),
         (
             {"protocol": "resp3", "endpoints": [{"base_path": "/api"}]},
             "base_path and secret_headers need protocol http1; leave them out",

@@ -19,7 +19,7 @@ def test_a_row_a_condition_a_table_with_units_in_the_header(analysis: Analysis) 
     assert list(rows[0]) == [
         "table", "condition", "factor_operation", "factor_payload", "factor_workers", "factor_storage",
         "verdict", "trials", "operations", "elapsed_s", "throughput_per_s", "goodput_per_s",
-        "goodput_low_per_s", "goodput_high_per_s", "bound_generator", "bound_taken", "blocks", "peak_per_s",
+        "goodput_low_per_s", "goodput_high_per_s", "bound_generator", "bound_taken", "blocks", "slices", "peak_per_s",
         "published",
         *(
             f"{kind}_{name}_ns"
@@ -47,6 +47,24 @@ def test_what_is_not_known_is_empty(analysis: Analysis) -> None:
     cannot = rows_of(analysis)[0]
     assert cannot["response_p999_ns"] == ""
     assert cannot["unmeasurable"].startswith("p999: ")
+
+
+def test_figures_at_a_fixed_rate_have_columns_of_their_own(paced: Analysis, judged: Analysis) -> None:
+    assert not any(name.startswith("at_rate") for name in rows_of(judged)[0])
+    rows = {row["condition"]: row for row in rows_of(paced) if row["table"] == "by-concurrency"}
+    written = rows["set, 100 B, 4 workers"]
+    row = paced.tables[1].rows[0]
+    assert row.at_rate is not None
+    assert row.at_rate.response_ns is not None
+    assert row.response_ns is not None
+    assert float(written["at_rate_per_s"]) == row.at_rate.rate_per_s
+    assert (written["at_rate_share_of_capacity"], written["saturated"]) == ("0.5", "yes")
+    assert int(written["at_rate_response_p99_ns"]) == row.at_rate.response_ns.p99
+    assert int(written["response_p99_ns"]) == row.response_ns.p99
+    refused = rows["set, 1 kB, 8 workers"]
+    assert refused["at_rate_response_p99_ns"] == ""
+    assert refused["at_rate_verdict"] == "invalid"
+    assert refused["at_rate_reasons"].startswith("The generator sent requests up to 3.4 ms late")
 
 
 def test_no_cell_is_a_formula(analysis: Analysis) -> None:

@@ -33,6 +33,12 @@ FIXED = {
 """Keys whose values are not free text, or shown where the test does not look."""
 
 
+SHOWN = "[...document.querySelectorAll('figure svg.marks')].filter((s) => s.checkVisibility())"
+OVER_THE_EDGE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+PAPER_PX = 718
+"""A4 between its margins."""
+
+
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
     binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
@@ -107,8 +113,8 @@ def test_every_picture_is_drawn_without_an_error_or_a_request(
     browser: webdriver.Chrome, report: Path, scheme: str
 ) -> None:
     open_page(browser, report, scheme=scheme)
-    assert ask(browser, "document.querySelectorAll('figure svg.marks').length") == 10
-    assert ask(browser, "Math.min(...[...document.querySelectorAll('svg.marks')].map(s => s.clientHeight))") > 60
+    assert ask(browser, f"{SHOWN}.length") == 10
+    assert ask(browser, f"Math.min(...{SHOWN}.map(s => s.clientHeight))") > 60
     labels = "getComputedStyle(document.querySelector('svg.marks text')).fill"
     assert ask(browser, labels) == {"light": "rgb(86, 96, 109)", "dark": "rgb(169, 177, 188)"}[scheme]
     assert browser.get_log("browser") == []
@@ -126,7 +132,7 @@ def test_the_pictures_of_comparisons_are_drawn_too(
         assert all(height > 60 for height in ask(browser, heights.format(shown)))
         assert len(ask(browser, heights.format(shown))) == 2
         assert ask(browser, heights.format("narrow" if shown == "wide" else "wide")) == [0, 0]
-        assert ask(browser, "document.querySelectorAll('#comparisons figure svg.marks').length") == 2
+        assert ask(browser, f"{SHOWN}.filter((s) => s.closest('#comparisons')).length") == 2
         assert browser.get_log("browser") == []
         assert ask(browser, "document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
 
@@ -142,7 +148,7 @@ def test_a_study_of_an_application_opens_whole(browser: webdriver.Chrome, study:
     open_page(browser, study, width, scheme)
     assert browser.get_log("browser") == []
     assert requests_of(browser) == [study.as_uri()]
-    assert ask(browser, "document.querySelectorAll('figure svg.marks').length") == 5
+    assert ask(browser, f"{SHOWN}.length") == 5
     browser.execute_script("document.querySelectorAll('details.observed').forEach((d) => { d.open = true; })")
     assert ask(browser, "document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
     for section in ("crashes", "lessons"):
@@ -200,6 +206,60 @@ def test_the_page_never_scrolls_sideways(browser: webdriver.Chrome, report: Path
     assert ask(browser, "document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
 
 
+@pytest.fixture(scope="module")
+def at_rates(paced: Analysis, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    [path] = write_report(paced, tmp_path_factory.mktemp("paced"), ["html"])
+    return path
+
+
+def test_on_a_phone_pictures_have_a_form_of_their_own(browser: webdriver.Chrome, at_rates: Path) -> None:
+    open_page(browser, at_rates, 360)
+    assert ask(browser, OVER_THE_EDGE) == 0
+    forms = f"{SHOWN}.filter((s) => !s.closest('#timeline, #checks')).map((s) => s.classList.contains('narrow'))"
+    assert set(ask(browser, forms)) == {True}
+    smaller = f"{SHOWN}.filter((s) => s.matches('.narrow')).map((s) => s.clientWidth / s.viewBox.baseVal.width)"
+    assert min(ask(browser, smaller)) > 0.85, "letters stay as large as they are meant"
+
+
+def test_what_opens_the_page_is_the_answer_then_the_verdicts_then_one_table(
+    browser: webdriver.Chrome, at_rates: Path
+) -> None:
+    for width in (360, 768, 1280):
+        open_page(browser, at_rates, width, unfolded=False)
+        tops = ask(
+            browser,
+            "['h1', '.answer', '#verdicts .frame', '#figures table', '#details']"
+            ".map((s) => document.querySelector(s).getBoundingClientRect().top)",
+        )
+        assert tops == sorted(tops)
+        assert tops[1] < 700, "without scrolling"
+        assert ask(browser, "document.querySelectorAll('details.fold[open]').length") == 0
+        heads = ask(browser, "[...document.querySelectorAll('#figures thead th')].map((h) => h.textContent.trim())")
+        assert [head for head in heads if "rate" in head] == [
+            "half rate", "P50 at half rate", "P99 at half rate", "P99.9 at half rate",
+        ]  # fmt: skip
+
+
+def test_latency_under_full_load_is_folded_and_called_what_it_is(browser: webdriver.Chrome, at_rates: Path) -> None:
+    open_page(browser, at_rates)
+    fold = "document.getElementById('full-load-2').closest('details')"
+    assert "users / throughput" in ask(browser, f"{fold}.querySelector('summary').textContent")
+    assert not ask(browser, f"{fold}.open")
+    heads = ask(browser, f"[...{fold}.querySelectorAll('thead th')].map((h) => h.textContent.trim())")
+    assert {"P50", "P99", "P99.9"} <= set(heads)
+
+
+def test_on_paper_nothing_is_over_the_edge(browser: webdriver.Chrome, at_rates: Path, study: Path) -> None:
+    for path in (at_rates, study):
+        open_page(browser, path, PAPER_PX)
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        try:
+            browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+            assert ask(browser, OVER_THE_EDGE) == 0
+        finally:
+            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
 def test_at_1280_pixels_every_table_shows_all_its_columns(browser: webdriver.Chrome, report: Path) -> None:
     open_page(browser, report)
     assert (
@@ -253,8 +313,7 @@ def test_without_scripts_tables_and_pictures_are_there(browser: webdriver.Chrome
         browser.get(report.as_uri())
         for fold in browser.find_elements(By.CSS_SELECTOR, "details.fold > summary"):
             fold.send_keys(Keys.ENTER)
-        shown = "(s) => s.clientWidth > 200 && s.clientHeight > 60"
-        assert ask(browser, f"[...document.querySelectorAll('svg.marks')].filter({shown}).length") == 10
+        assert ask(browser, f"{SHOWN}.filter((s) => s.clientWidth > 200 && s.clientHeight > 60).length") == 10
         assert len(browser.find_elements(By.CSS_SELECTOR, "#results table.figures tbody th")) == 83
         assert browser.find_elements(By.CSS_SELECTOR, "thead button") == []
     finally:
@@ -265,7 +324,7 @@ def test_on_paper_the_folded_parts_are_open_and_light_but_for_the_trials(
     browser: webdriver.Chrome, report: Path
 ) -> None:
     open_page(browser, report, scheme="dark", unfolded=False)
-    seen = "[...document.querySelectorAll('#details svg.marks')].map((s) => s.checkVisibility())"
+    seen = "[...document.querySelectorAll('#details svg.marks:not(.narrow)')].map((s) => s.checkVisibility())"
     assert set(ask(browser, seen)) == {False}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:

@@ -1,6 +1,6 @@
 from loadstone.analyse.model import Analysis, Row
 from loadstone.message import as_written
-from loadstone.report.tables.column import Column, unmeasurable
+from loadstone.report.tables.column import Column
 from loadstone.report.tables.columns import COLUMNS, columns_for
 
 
@@ -37,8 +37,8 @@ def test_a_missing_figure_says_why(analysis: Analysis) -> None:
 
 def test_a_quantile_without_a_reason_says_so(analysis: Analysis) -> None:
     row = analysis.tables[0].rows[0]
+    p99, p999 = (column for column in COLUMNS if column.key in ("p99", "p999"))
     few = row.model_copy(update={"unmeasurable": {"p999": as_written("too few")}})
-    assert unmeasurable(few) == [("p999", "too few")]
-    assert unmeasurable(row.model_copy(update={"unmeasurable": {"p99": as_written("")}})) == [
-        ("p99", "the data do not support it")
-    ]
+    assert (p999.unmeasurable(few), p99.unmeasurable(few)) == ("too few", "")
+    unsaid = row.model_copy(update={"unmeasurable": {"p99": as_written("")}})
+    assert p99.unmeasurable(unsaid) == "the data do not support it"

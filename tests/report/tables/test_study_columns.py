@@ -55,6 +55,13 @@ def test_columns_stand_in_the_order_of_the_experiment_with_the_published_ones_be
     ]  # fmt: skip
 
 
+def test_the_generators_cpu_stands_for_each_operation(application: Analysis) -> None:
+    table = one(application.tables[1], 0)
+    for share, rate, cell in ((0.5, 2000.0, "250 µs"), (0.9, 0.0, "—"), (None, 2000.0, "—")):
+        shares = {} if share is None else {"generator": share, "redis": 1.0}
+        assert cells(with_columns(table, "driver_cpu", cpu_share=shares, throughput_per_s=rate), "driver_cpu") == [cell]
+
+
 def test_a_table_without_columns_of_its_own_is_as_every_table(analysis: Analysis) -> None:
     assert headers(analysis.tables[1])[:3] == ["operations", "elapsed", "RPS"]
 

@@ -9,8 +9,10 @@ from rich.cells import cell_len
 from rich.console import Console
 from tests.verdicts import verdict
 
+from loadstone.analyse.factorial.effects_answer import EffectsAnswer, EffectTerm
 from loadstone.analyse.model import Analysis, CrashRow, CrashTable, Row
 from loadstone.judge.verdict import Bound
+from loadstone.live.live_figures import LiveFigures
 from loadstone.live.progress import RunProgress
 from loadstone.message import as_written, message
 from loadstone.options import RunOptions, requested_experiment, requested_plan
@@ -105,6 +107,30 @@ def test_each_verdict_has_a_line_and_what_is_decided_comes_first(bounded: Analys
     assert any(line.startswith("▲ string against json, 1 kB, 8 workers  string FASTER by 13 %") for line in lines)
 
 
+@pytest.mark.parametrize("width", [80, 120])
+def test_effects_stand_in_the_place_of_the_pairs_that_they_rest_on(bounded: Analysis, width: int) -> None:
+    name = bounded.families[0].comparisons[0].name
+    said = as_written("remote against local on average: remote FASTER by 10 % [2, 19].")
+    term = EffectTerm(
+        kind="main",
+        factors=["redis"],
+        levels={"redis": "remote"},
+        references={"redis": "local"},
+        name="remote against local",
+        message=said,
+        verdict=verdict("faster", 10, 2, 19),
+        over=[],
+        left_out=[],
+    )
+    answer = EffectsAnswer(
+        name=name, question="?", note="", metric="goodput_per_s", factors=["redis"], answer=said, terms=[term], cells=[]
+    )
+    text = printed(bounded.model_copy(update={"families": bounded.families[:1], "effects": [answer]}), width)
+    assert "Remote against local on average: remote FASTER by 10 % [2, 19]." in " ".join(text.split())
+    assert " against " not in text.replace("Remote against local", "")
+    assert lines_of(text, width) <= LINES_MAX
+
+
 def test_compared_rows_and_intervals_come_before_single_trials(bounded: Analysis) -> None:
     rows = bounded.tables[0].rows
     for row in most_telling(bounded, 5):
@@ -175,7 +201,7 @@ def test_a_whole_run_has_at_most_60_lines_where_there_is_no_terminal(bounded: An
         for number, trial in enumerate(trials):
             progress.left(180 - now[0], True)
             progress.trial(trial.name, f"set, {number} kB", f"trial {number} of {len(trials)}")
-            progress.live(100_000.0 + number, 1_000_000, "measure")
+            progress.live(LiveFigures("measure", 100_000.0 + number, 500_000, 1_000_000))
             now[0] += 180 / len(trials)
             reasons = [
                 message("check.warm_up.changed", first=number, last=2 * number + 1),

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.busy_loops import LOOP, SHELL_LOOP, TESTS_RUN
 
 from loadstone.machine import process_table
 from loadstone.observe.sample import Sample
@@ -21,24 +22,23 @@ from loadstone.software.host.metrics import HELPERS, PROGRAMS
 from loadstone.software.host.others import OthersMonitor
 
 pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")]
-LOOP = "while True: pass"
-HALF = """
-import time
-while True:
+HALF = f"""
+import os, time
+while {TESTS_RUN}:
     until = time.thread_time() + .01
     while time.thread_time() < until:
         pass
     time.sleep(.01)
 """
-THREADS = """
-import hashlib, threading
+THREADS = f"""
+import hashlib, os, threading
 def work():
-    while True:
+    while {TESTS_RUN}:
         hashlib.sha256(bytes(10**6))
 threading.Thread(target=work).start()
 work()
 """
-SHORT = "while true; do /bin/true; done"
+SHORT = SHELL_LOOP.replace(":;", "/bin/true;")
 WORK = """
 import subprocess, sys, time
 text, path, *more = sys.argv[1:]

@@ -11,8 +11,8 @@ from tests.monitors import values
 
 from loadstone.observe.counter_rates import SHORTEST_S
 from loadstone.observe.sample import Monitor
-from loadstone.observe.watch import Watch
-from loadstone.software.jvm.monitor import GC_RATES, GIVE_UP_S, WAIT_S, JvmMonitor, figures
+from loadstone.observe.watch import Page, Watch
+from loadstone.software.jvm.monitor import BY_THE_CLOCK, GC_RATES, GIVE_UP_S, WAIT_S, JvmMonitor, figures
 
 DATA = Path(__file__).parent / "data"
 SAID = (DATA / "spring-lettuce.txt").read_text()
@@ -112,7 +112,7 @@ def test_what_is_not_exposed_is_left_out() -> None:
 
 
 def test_a_sample_has_all_of_them_and_rates_from_the_second_on(subject: Subject) -> None:
-    [monitor] = JvmMonitor.watching(Watch(jvm={"spring": subject.url}))
+    [monitor] = JvmMonitor.watching(Watch(pages={"jvm": {"spring": Page(subject.url)}}))
     assert isinstance(monitor, JvmMonitor)
     first = await_answer(monitor)
     assert {name: first[name] for name in TOLD} == TOLD
@@ -144,7 +144,7 @@ def test_several_slow_replicas_are_waited_for_together_and_an_idle_one_is_report
     try:
         subject.free.clear()
         urls = {f"spring-{number}": subject.url for number in range(1, 9)} | {"spring-9": quick.url}
-        monitors = JvmMonitor.watching(Watch(jvm=urls))
+        monitors = JvmMonitor.watching(Watch(pages={"jvm": {part: Page(url) for part, url in urls.items()}}))
         answered = 0.0
         for _ in range(200):
             observed = {part: values(monitor, part) for part, monitor in zip(urls, monitors, strict=True)}
@@ -187,3 +187,11 @@ def test_an_answer_that_is_no_text_of_prometheus_is_none(subject: Subject, line:
 def test_no_proxy_of_the_environment_is_queried(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     assert await_answer(JvmMonitor("spring", subject.url))["jvm_threads"] == 26
+
+
+def test_a_jvm_that_stands_still_at_times_reports_nothing_that_the_time_is_in(subject: Subject) -> None:
+    steady = await_answer(JvmMonitor("spring", subject.url))
+    at_times = await_answer(JvmMonitor("spring", subject.url, in_turns=True))
+    assert steady.keys() - at_times.keys() >= {"gc_pause_count", "gc_pause_max_s"}
+    assert not at_times.keys() & BY_THE_CLOCK
+    assert at_times["jvm_threads"] == 26

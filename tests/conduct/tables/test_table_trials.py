@@ -4,7 +4,7 @@ from types import ModuleType
 
 import pytest
 
-from loadstone.conduct.table_trials import TableTrials
+from loadstone.conduct.tables.table_trials import TableTrials
 from loadstone.plan.run_plan import Group, PlannedTrial
 from loadstone.record.trial import TrialRecord
 

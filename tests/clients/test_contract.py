@@ -1,0 +1,18 @@
+"""Every client library keeps the parts of the contract that do not depend on what runs beside it."""
+
+import pytest
+
+from loadstone.conduct.clients.contract.lab import Lab
+from loadstone.conduct.clients.contract.parts import PARTS, TIMED, Try
+
+pytestmark = pytest.mark.timeout(600)  # the first build downloads its libraries
+UNTIMED = [pytest.param(part, id=name) for name, part in PARTS if name not in TIMED]
+
+
+@pytest.mark.parametrize("part", UNTIMED)
+def test_it_keeps_its_part_of_the_contract(lab: Lab, part: Try) -> None:
+    assert part(lab)
+
+
+def test_every_timed_part_is_one() -> None:
+    assert {name for name, _ in PARTS} >= TIMED

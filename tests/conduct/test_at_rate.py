@@ -1,0 +1,116 @@
+"""Rows at a fixed rate: which are next, at which rate, and when in a campaign."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from types import ModuleType
+
+import pytest
+
+from loadstone.conduct.at_rate import AtRateBlock, FixedRates
+from loadstone.plan.at_rate import RATE_NOT_KNOWN_PER_S, FixedRate, with_rate
+from loadstone.plan.drive_plan import Open
+from loadstone.plan.run_plan import AtRatePlan, PlannedTrial
+from loadstone.record.trial import CheckResult, TrialRecord
+
+from .scripted_campaign import Bench, compared, table
+
+SLOW, FAST = {"operation": "set"}, {"operation": "get"}
+ROOM_S = 30.0
+
+
+def planned(synthetic: ModuleType, *conditions: dict[str, str], in_rounds: bool = True) -> AtRatePlan:
+    plan = with_rate(synthetic.make_plan(), RATE_NOT_KNOWN_PER_S)
+    return AtRatePlan(
+        FixedRate(),
+        tuple(
+            PlannedTrial(
+                f"at-rate-b01-{order:03d}", dict(condition), 1, order, {}, plan, None, "at-rate", in_rounds=in_rounds
+            )
+            for order, condition in enumerate(conditions, start=1)
+        ),
+    )
+
+
+def at_full_speed(synthetic: ModuleType, condition: dict[str, str], rate_per_s: float) -> TrialRecord:
+    made: TrialRecord = synthetic.make_trial()
+    return made.model_copy(
+        update={"trial": f"b01-{condition['operation']}", "condition": condition, "goodput_per_s": rate_per_s,
+                "checks": [], "block": 1}
+    )  # fmt: skip
+
+
+def newest(*records: TrialRecord) -> dict[str, TrialRecord]:
+    return {one.trial: one for one in records}
+
+
+def rates(blocks: Iterable[AtRateBlock]) -> dict[str, float]:
+    models = {str(one.condition["operation"]): one.plan.model for block in blocks for one in block.trials}
+    return {name: model.rate_per_s for name, model in models.items() if isinstance(model, Open)}
+
+
+def test_each_row_has_half_of_its_own_capacity(synthetic: ModuleType) -> None:
+    records = newest(at_full_speed(synthetic, SLOW, 200), at_full_speed(synthetic, FAST, 50_000))
+    blocks = FixedRates(planned(synthetic, SLOW, FAST)).blocks(records, 6.0)
+    assert rates(blocks) == {"set": 100, "get": 25_000}
+    assert [len(block.trials) for block in blocks] == [1, 1], "their slices are not equally long"
+    assert blocks[0].trials[0].condition == FAST, "the short ones first"
+
+
+def test_rows_alike_take_turns_in_a_new_order_each_round(synthetic: ModuleType) -> None:
+    records = newest(at_full_speed(synthetic, SLOW, 40_000), at_full_speed(synthetic, FAST, 50_000))
+    (block,) = FixedRates(planned(synthetic, SLOW, FAST)).blocks(records, ROOM_S)
+    found = block.in_rounds(seed=7)
+    assert found.rounds == block.rounds
+    assert found.orders == block.in_rounds(seed=7).orders
+    assert all(sorted(order) == [0, 1] for order in found.orders)
+    assert block.rounds is not None
+    assert len(found.orders) == block.rounds.of(1)
+    assert block.trials[0].plan.phases.warm_up_s == block.rounds.warm_up_s
+
+
+def test_a_row_without_a_trial_that_counts_is_left_out(synthetic: ModuleType) -> None:
+    refused = CheckResult(name="replies", verdict="invalid", measured=1, limit=0, unit="")
+    broken = at_full_speed(synthetic, SLOW, 200).model_copy(update={"checks": [refused]})
+    fixed = FixedRates(planned(synthetic, SLOW, FAST))
+    assert fixed.blocks(newest(broken), ROOM_S) == []
+    assert rates(fixed.blocks(newest(broken, at_full_speed(synthetic, FAST, 1000)), ROOM_S)) == {"get": 500}
+
+
+def test_what_was_measured_is_not_measured_again(synthetic: ModuleType) -> None:
+    records = newest(at_full_speed(synthetic, SLOW, 200), at_full_speed(synthetic, FAST, 1000))
+    done = at_full_speed(synthetic, SLOW, 100).model_copy(update={"trial": "at-rate-b01-001", "group": "at-rate"})
+    fixed = FixedRates(planned(synthetic, SLOW, FAST))
+    assert rates(fixed.blocks(records | newest(done), ROOM_S)) == {"get": 500}
+    assert FixedRates(None).blocks(records, ROOM_S) == []
+
+
+def test_where_openings_take_long_there_is_time_for_fewer_rows(synthetic: ModuleType) -> None:
+    records = newest(at_full_speed(synthetic, SLOW, 2000), at_full_speed(synthetic, FAST, 2000))
+    fixed = FixedRates(planned(synthetic, SLOW, FAST))
+    (before,) = fixed.blocks(records, 8.0)
+    fixed.took(before, before.expected_s + 6.0)
+    (after,) = fixed.blocks(records, 8.0)
+    assert (len(before.trials), len(after.trials)) == (2, 1)
+
+
+def test_rows_that_cannot_take_turns_are_whole_trials(synthetic: ModuleType) -> None:
+    records = newest(at_full_speed(synthetic, SLOW, 200), at_full_speed(synthetic, FAST, 50_000))
+    blocks = FixedRates(planned(synthetic, SLOW, FAST, in_rounds=False)).blocks(records, ROOM_S)
+    assert rates(blocks) == {"set": 100, "get": 25_000}
+    assert [block.rounds for block in blocks] == [None, None]
+    assert all(block.trials[0].plan.phases.measure_s >= 2.0 for block in blocks)
+    with pytest.raises(ValueError, match="not measured in rounds"):
+        blocks[0].in_rounds(seed=1)
+
+
+def test_fixed_rates_come_after_the_first_looks_and_before_further_ones(bench: Bench) -> None:
+    one, other = compared(), table(blocks=2, conditions=1)
+    rows = planned(bench.synthetic, *[dict(condition) for condition in other.conditions], in_rounds=False)
+    absolute = replace(rows, fixed=FixedRate(1000, None))
+    bench.run(replace(bench.plan(other, one), at_rate=absolute))
+    place = bench.ran.index("at-rate-b01-001")
+    assert bench.ran[place - 1] == "storage-b08-002", "the first look is after block 8"
+    assert bench.ran[place + 1] == "b02-001"
+    assert bench.ran.count("at-rate-b01-001") == 1
+    bench.run(replace(bench.plan(other, one), at_rate=absolute))
+    assert "at-rate-b01-001" not in bench.ran, "gone on with, it is there"

@@ -1,0 +1,120 @@
+"""Whose processes a condition needs, who stands still while another is warmed up, and what is watched apart."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from loadstone.conduct.rounds import _watched
+from loadstone.conduct.turns import alike, in_turn_with, paused_of, warm_up_each
+from loadstone.deploy.deployed import DeployedSubject, Ready
+from loadstone.machine.process_identity import started
+from loadstone.plan.drive_plan import Endpoint
+
+from ..fake_redis import FakeServer
+from ..fakes import FakeSubject, deployed
+from .fake_rig import FakeRig
+from .test_rounds import Open
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are identified on Linux only")
+
+
+class Application(FakeSubject):
+    """One with a process, which notes when it is held and released."""
+
+    def __init__(self, name: str, pid: int, log: list[str] | None = None) -> None:
+        super().__init__(name, warm_up_s=0.1)
+        self.pids = {name: pid}
+        self.held = False
+        self.log = [] if log is None else log
+
+    def hold(self) -> None:
+        self.held = True
+        self.log.append(f"hold {self.name}")
+
+    def release(self) -> None:
+        self.held = False
+        self.log.append(f"release {self.name}")
+
+
+@pytest.fixture
+def sleeping() -> Iterator[list[int]]:
+    """Two processes in sessions of their own, as those under a guard are."""
+    some = [subprocess.Popen(["sleep", "60"], start_new_session=True) for _ in range(2)]
+    yield [one.pid for one in some]
+    for one in some:
+        one.kill()
+        one.wait()
+
+
+def of(application: FakeSubject) -> DeployedSubject:
+    return DeployedSubject(application, (Endpoint(),), dict(application.pids), application.warm_up_s)
+
+
+def test_a_process_is_named_by_its_start_and_belongs_to_those_who_need_it(sleeping: list[int]) -> None:
+    first, second = (of(Application("app", pid)) for pid in sleeping)
+    found = paused_of([Ready({}, {"app": first}), Ready({}, {"app": second}), Ready({}, {"app": first})])
+    named = [[(one.pid, one.started_ticks) for one in processes] for processes in found]
+    assert named == [[(pid, started(pid))] for pid in (*sleeping, sleeping[0])]
+
+
+def test_nothing_is_paused_where_all_need_the_same(sleeping: list[int]) -> None:
+    one = of(Application("app", sleeping[0]))
+    assert paused_of([Ready({}, {"app": one}), Ready({}, {"app": one})]) == ()
+    assert paused_of([Ready({}, {}), Ready({}, {})]) == ()
+
+
+def test_an_application_of_the_users_is_never_paused(sleeping: list[int]) -> None:
+    some = [Application("app", pid) for pid in sleeping]
+    some[0].ours = False
+    found = paused_of([Ready({}, {"app": of(one)}) for one in some])
+    assert [len(processes) for processes in found] == [0, 1]
+
+
+def test_a_process_that_is_gone_is_not_named() -> None:
+    with subprocess.Popen(["true"], start_new_session=True) as gone:
+        gone.wait()
+    one, other = of(Application("app", gone.pid)), of(Application("app", os.getpid()))
+    assert paused_of([Ready({}, {"app": one}), Ready({}, {"app": other})])[0] == ()
+
+
+def test_parts_that_differ_are_watched_apart_and_know_who_takes_turns_with_them() -> None:
+    servers = [deployed(FakeServer("redis")), deployed(FakeServer("redis"))]
+    shared = deployed(FakeServer("database"))
+    app = of(Application("app", 77))
+    every = [
+        Ready({"redis": servers[0], "database": shared}, {"app": app}),
+        Ready({"redis": servers[1], "database": shared}, {}),
+        Ready({"redis": servers[0], "database": shared}, {"app": app}),
+    ]
+    assert alike(every[0], every[2])
+    assert not alike(every[0], every[1])
+    watched = _watched(every)
+    assert [ready for ready, _ in watched] == every[:2]
+    own = [set(server.server.pids.values()) for server in servers]
+    assert [in_turn for _, in_turn in watched] == [own[1] - own[0], (own[0] | {77}) - own[1]]
+    assert in_turn_with(every[1], every) == watched[1][1]
+
+
+def test_each_application_is_warmed_up_once_while_the_others_stand_still(fake_rig: Open) -> None:
+    rig: FakeRig = fake_rig(subject=Application("app", os.getpid()))
+    log: list[str] = []
+    applications = [Application(name, os.getpid(), log) for name in ("one", "other")]
+    up = rig.parts.need(rig.planned("set"))
+    at = up.servers["redis"].endpoints
+    ready = [replace(up, subjects={one.name: replace(of(one), endpoints=at)}) for one in applications]
+    driven = len(rig.driver.shares)
+    with (
+        rig.measurement.prepare(replace(rig.planned("set"), target=None), ready[0]) as first,
+        rig.measurement.prepare(replace(rig.planned("get"), target=None), ready[1]) as second,
+    ):
+        warm_up_each(rig.measurement, [first, second])
+        once = len(rig.driver.shares)
+        assert once > driven
+        assert log == ["hold other", "release other", "hold one", "release one"]
+        warm_up_each(rig.measurement, [first, second])
+        assert (len(rig.driver.shares), len(log)) == (once, 4)
+    assert not any(one.held for one in applications)

@@ -1,0 +1,220 @@
+"""`loadstone redis` and `loadstone http` on real servers: from options to what is printed, and what is left."""
+
+import contextlib
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from loadstone.deploy.null_server import NullServerProcess
+from loadstone.deploy.provider import DeployContext
+from tests.servers import UserRedis
+from tests.users_cluster import PASSWORD, TheirCluster, resharded
+
+FIGURES = r"\d+\.\d\d requests per second(?: \[\d+, \d+\])?, p50=\d+\.\d{3} msec"
+"""Of a row that other programs on the machine did not spoil."""
+VERDICT = "FASTER|EQUIVALENT|UNDECIDED|MIXED|NOT DECIDABLE|INVALID"
+DONE = (0, 3)
+"""Measured; on a machine that others keep busy the checks may refuse the figures."""
+
+
+def loadstone(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command in a folder of its own."""
+    command = [sys.executable, "-m", "loadstone", *words, "--share-machine"]
+    folder.mkdir(exist_ok=True)
+    wide = {**os.environ, "COLUMNS": "160"}
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=150, env=wide)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """Where commands are given: nothing else is there."""
+    return tmp_path / "here"
+
+
+def trials_of(folder: Path) -> list[dict[str, Any]]:
+    """What was measured, whatever the checks say of it."""
+    (run,) = (folder / "kept").iterdir()
+    return [json.loads(line) for line in (run / "trials.jsonl").read_text().splitlines() if '"trial"' in line]
+
+
+def test_requests_are_counted_and_written_as_the_peers_do(here: Path) -> None:
+    done = loadstone(
+        "redis", "-q", "-n", "3000", "-c", "8", "-P", "4", "-t", "get,lrange_100", "--json-out-file", "out.json",
+        "--hdr-file-prefix", "hdr", folder=here,
+    )  # fmt: skip
+    assert done.returncode in DONE, done.stderr
+    get, lrange = done.stdout.splitlines()
+    assert re.fullmatch(rf"get: (?:{FIGURES}|INVALID: |MISSING: ).*", get)
+    assert re.fullmatch(rf"lrange_100: (?:{FIGURES}|INVALID: |MISSING: ).*", lrange)
+    assert len(json.loads((here / "out.json").read_text())["tables"][0]["rows"]) == 2
+    assert {path.name for path in here.iterdir()} == {"out.json", "hdr_b01-001.hlog", "hdr_b01-002.hlog"}
+
+
+def test_rows_take_turns_and_are_a_line_of_csv_each(here: Path) -> None:
+    done = loadstone("redis", "--csv", "--test-time", "1", "-c", "8", "--quiet", folder=here)
+    assert done.returncode in DONE, done.stderr
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [row["test"] for row in rows] == ["get", "set"]
+    for row in (row for row in rows if row["verdict"] != "invalid"):
+        assert float(row["rps"]) > 0
+        assert row["errors"] == "0"
+    assert not list(here.iterdir()), "nothing is kept"
+
+
+def test_a_redis_of_the_users_keeps_its_keys_and_gets_none(user_redis: Callable[..., UserRedis], here: Path) -> None:
+    server = user_redis()
+    client = server.client()
+    client.set("theirs", "1")
+    done = loadstone(
+        "redis", server.url, "-n", "3000", "--ratio", "1:4", "--verify", "--zipf", "1.1", "-r", "100", "--out", "kept",
+        folder=here,
+    )  # fmt: skip
+    assert done.returncode in DONE, done.stderr
+    assert client.keys("*") == ["theirs"]
+    stats = client.info("commandstats")
+    assert stats["cmdstat_get"]["calls"] > stats["cmdstat_set"]["calls"] > 100
+    assert "set:get 1:4" in done.stdout
+    (trial,) = trials_of(here)
+    assert trial["counts"]["ok"] >= 3000
+    assert not trial["counts"]["errors"], "every reply was what had been written"
+    (run,) = (here / "kept").iterdir()
+    assert {"report.html", "report.md", "tables.csv"} <= {path.name for path in run.iterdir()}
+
+
+def test_reads_of_keys_that_are_not_there_are_misses_and_no_errors(here: Path) -> None:
+    done = loadstone("redis", "--csv", "-n", "2000", "-t", "get", "--no-load", "-c", "4", folder=here)
+    assert done.returncode in DONE, done.stderr
+    (row,) = csv.DictReader(io.StringIO(done.stdout))
+    assert (row["errors"], row["misses_percent"]) == ("0", "100.000")
+
+
+def test_what_is_not_ours_to_send_is_refused(user_redis: Callable[..., UserRedis], here: Path) -> None:
+    server = user_redis()
+    server.client().set("theirs", "1")
+    done = loadstone("redis", server.url, "--command", "SET theirs {value}", folder=here)
+    assert done.returncode == 2
+    assert "'SET theirs {value}' is not sent to redis" in done.stderr
+    assert server.client().get("theirs") == "1"
+    assert not list(here.iterdir())
+
+
+def test_two_servers_get_a_verdict(user_redis: Callable[..., UserRedis], here: Path) -> None:
+    servers = [user_redis(), user_redis()]
+    done = loadstone(
+        "redis", servers[0].url, "--against", servers[1].url, "-t", "get", "-c", "8", "--budget", "25s", "-q",
+        folder=here,
+    )  # fmt: skip
+    assert done.returncode in DONE, done.stderr
+    *_, verdict = done.stdout.splitlines()
+    assert re.search(VERDICT, verdict), done.stdout
+    for server in servers:
+        assert server.client().keys("*") == []
+        assert server.client().info("commandstats")["cmdstat_get"]["calls"] > 1000
+
+
+def test_latency_by_rate_is_of_the_full_speed_just_measured(here: Path) -> None:
+    done = loadstone(
+        "redis", "--rates", "1%,3%", "-t", "get", "--test-time", "600ms", "-c", "8", "--out", "kept", folder=here
+    )
+    assert done.returncode in DONE, done.stderr
+    full = re.search(r"full speed of get: ([\d,]+) a second", done.stderr)
+    assert full is not None
+    planned = {trial["condition"]["rate"]: trial["facts"]["plan"]["model"]["rate_per_s"] for trial in trials_of(here)}
+    per_s = float(full[1].replace(",", ""))
+    assert planned == {"1 %": pytest.approx(0.01 * per_s, rel=1e-3), "3 %": pytest.approx(0.03 * per_s, rel=1e-3)}
+
+
+def test_a_password_on_the_command_line_is_kept_nowhere(user_redis: Callable[..., UserRedis], here: Path) -> None:
+    server = user_redis()
+    server.client().config_set("requirepass", "s3cr3t-pw-here")
+    done = loadstone(
+        "redis", server.url, "-a", "s3cr3t-pw-here", "-n", "500", "-t", "set", "--out", "kept", folder=here
+    )
+    assert done.returncode in DONE, done.stderr
+    assert "-a: the password stands in the command line" in done.stderr
+    assert "s3cr3t-pw-here" not in done.stdout + done.stderr
+    for path in here.rglob("*"):
+        assert not path.is_file() or b"s3cr3t-pw-here" not in path.read_bytes(), path
+
+
+@pytest.fixture
+def services() -> Iterator[list[str]]:
+    """Two HTTP servers that answer at once."""
+    servers = [NullServerProcess({"protocol": "http1", "status": 200, "body_bytes": 100}) for _ in range(2)]
+    try:
+        ports = [server.start(DeployContext()).port for server in servers]
+        yield [f"http://127.0.0.1:{port}" for port in ports]
+    finally:
+        for server in servers:
+            server.stop()
+
+
+def test_a_service_is_loaded_by_wrks_options(services: list[str], here: Path) -> None:
+    options = ("-c", "4", "-t", "1", "-d", "1s", "--latency", "--csv", "--repeat", "2", "--out", "kept")
+    done = loadstone("http", f"{services[0]}/x", *options, folder=here)
+    assert done.returncode in DONE, done.stderr
+    (row,) = csv.DictReader(io.StringIO(done.stdout))
+    assert row["test"] == "GET /x"
+    assert len(trials_of(here)) == 2
+    assert all(trial["counts"]["ok"] > 100 and not trial["counts"]["errors"] for trial in trials_of(here))
+
+
+def test_a_rate_of_each_connection_is_that_of_all(services: list[str], here: Path) -> None:
+    done = loadstone("http", services[0], "-c", "4", "-q", "50", "-n", "200", "--out", "kept", folder=here)
+    assert done.returncode in DONE, done.stderr
+    (trial,) = trials_of(here)
+    assert trial["counts"]["ok"] >= 200
+    assert trial["facts"]["plan"]["model"]["rate_per_s"] == 200
+
+
+def test_what_is_not_expected_is_an_error_by_its_kind(services: list[str], here: Path) -> None:
+    done = loadstone("http", services[0], "-n", "300", "-c", "2", "--expect", "404", "--out", "kept", folder=here)
+    assert done.returncode == 3
+    assert "status_2xx" in done.stderr
+    (trial,) = trials_of(here)
+    assert (trial["counts"]["ok"], list(trial["counts"]["errors"])) == (0, ["status_2xx"])
+
+
+def test_two_services_get_a_verdict(services: list[str], here: Path) -> None:
+    options = ("-c", "4", "--slice", "50 ms", "--budget", "25s", "--quiet")
+    done = loadstone("http", services[0], "--against", services[1], *options, folder=here)
+    assert done.returncode in DONE, done.stderr
+    assert re.search(VERDICT, done.stdout), done.stdout
+
+
+def test_a_cluster_of_the_users_is_resharded_under_load_without_an_error(
+    their_cluster: Callable[..., TheirCluster], here: Path
+) -> None:
+    cluster = their_cluster(3)
+    theirs = ("loadstone-of-theirs", "their")
+    for key in theirs:
+        for number in range(3):
+            with contextlib.suppress(redis.ResponseError):
+                cluster.client(number).set(key, "1")
+    with resharded(cluster, range(40), 0, 1):
+        done = loadstone(
+            "redis", cluster.url, "--cluster", "--ratio", "1:1", "--verify", "-c", "5", "-n", "30000", "--out", "kept",
+            folder=here,
+        )  # fmt: skip
+    assert done.returncode in DONE, done.stderr
+    assert PASSWORD not in done.stdout + done.stderr
+    (trial,) = trials_of(here)
+    drive = trial["facts"]["drive"]
+    assert (drive["total"]["errors"], drive["total"]["timeouts"]) == ({}, 0)
+    assert drive["redirections"]["moved"] > 0
+    if "✕ set:get" not in done.stdout:  # other programs may have spoiled the row
+        assert re.search(r"redirections of .*: moved [\d,]+", done.stdout)
+    checks = {check["name"]: check["verdict"] for check in trial["checks"]}
+    assert (checks["server_counter"], checks["replies"]) == ("valid", "valid")
+    assert sorted(set(cluster.keys())) == sorted(theirs)
+    assert PASSWORD not in "".join(path.read_text(errors="replace") for path in here.rglob("*") if path.is_file())

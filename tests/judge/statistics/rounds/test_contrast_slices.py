@@ -1,0 +1,89 @@
+"""Effects of a factorial from slices: known truths come back, and nothing is found where there is nothing."""
+
+from math import exp, log
+
+import numpy as np
+import pytest
+
+from loadstone.judge.statistics.decision import verdict_of
+from loadstone.judge.statistics.rounds.contrast_slices import ContrastSlices
+from loadstone.judge.statistics.rounds.pair_slices import PairSlices
+from loadstone.judge.statistics.rounds.round_evidence import round_evidence
+from loadstone.judge.statistics.rounds.start_evidence import start_evidence
+from loadstone.judge.statistics.settings import Settings
+from loadstone.judge.statistics.signed_rank import Floats
+
+MAIN, INTERACTION = (-0.5, 0.5, -0.5, 0.5), (1.0, -1.0, -1.0, 1.0)
+"""Of two factors, conditions in the order (0, 0), (0, 1), (1, 0), (1, 1): the second factor's effect, and both's."""
+SETTINGS = Settings(unit="round", alpha=0.015, pairs=3)
+
+
+def slices(effects: tuple[float, ...], rounds: int, seed: int, noise: float = 0.08) -> tuple[Floats, Floats]:
+    """Rounds of four conditions whose ln rates are these, on a machine whose speed wanders for all of them alike."""
+    rng = np.random.default_rng(seed)
+    machine = np.cumsum(rng.normal(0, 0.1, rounds))
+    done = 5000 * np.exp(np.array(effects)[:, None] + machine + rng.normal(0, noise, (4, rounds)))
+    return done, np.full((4, rounds), 0.1)
+
+
+def test_an_effect_is_the_mean_of_its_log_ratios_and_an_interaction_their_difference() -> None:
+    done, seconds = slices((0.0, 0.2, 0.1, 0.6), 400, seed=1, noise=0.01)
+    main = round_evidence(ContrastSlices(done, seconds, np.array(MAIN)), SETTINGS)
+    both = round_evidence(ContrastSlices(done, seconds, np.array(INTERACTION)), SETTINGS)
+    assert main.estimate == pytest.approx(0.35, abs=0.01)  # (0.2 + 0.5) / 2
+    assert both.estimate == pytest.approx(0.3, abs=0.01)  # 0.5 - 0.2
+    assert main.total == pytest.approx(0.35, abs=0.01)
+    assert both.low is not None
+    assert both.low > 0.25
+
+
+def test_two_conditions_are_a_pair() -> None:
+    done, seconds = slices((0.0, 0.2, 0.0, 0.0), 64, seed=2)
+    pair = round_evidence(PairSlices(done[0], seconds[0], done[1], seconds[1]), SETTINGS)
+    same = round_evidence(ContrastSlices(done[:2], seconds[:2], np.array([-1.0, 1.0])), SETTINGS)
+    for name in ("estimate", "low", "high", "p_value", "spread", "total", "total_noise", "stalls_a", "stalls_b"):
+        assert getattr(same, name) == pytest.approx(getattr(pair, name)), name
+    assert same.typical == pytest.approx(pair.typical)
+
+
+@pytest.mark.parametrize("weights", [MAIN, INTERACTION])
+def test_nothing_is_rarely_called_an_effect(weights: tuple[float, ...]) -> None:
+    found = 0
+    for seed in range(200):
+        done, seconds = slices((0.0, 0.0, 0.0, 0.0), 32, seed)
+        verdict = verdict_of(round_evidence(ContrastSlices(done, seconds, np.array(weights)), SETTINGS), SETTINGS)
+        found += verdict.kind in ("faster", "mixed")
+    assert found <= 5
+
+
+def test_the_typical_figures_are_geometric_means_of_either_side() -> None:
+    done = np.array([[100.0], [400.0], [200.0], [100.0]])
+    found = ContrastSlices(done, np.ones((4, 1)), np.array(MAIN))
+    assert found.typical == pytest.approx((exp((log(100) + log(200)) / 2), exp((log(400) + log(100)) / 2)))
+
+
+def test_blocks_of_starts_are_the_unit_where_servers_start_again() -> None:
+    blocks = []
+    for number in range(12):
+        start = np.random.default_rng(number).normal(0, 0.02, 4)
+        done, seconds = slices(tuple(np.array((0.0, 0.3, 0.0, 0.3)) + start), 8, number, noise=0.02)
+        blocks.append(ContrastSlices(done, seconds, np.array(MAIN)))
+    found = start_evidence(blocks, Settings(unit="block", pairs=3))
+    assert found.blocks == 12
+    assert found.estimate == pytest.approx(0.3, abs=0.03)
+
+
+def test_neighbouring_rounds_are_merged_by_their_sums() -> None:
+    done, seconds = slices((0.0, 0.2, 0.0, 0.0), 10, seed=3)
+    merged = ContrastSlices(done, seconds, np.array(MAIN)).merged(4)
+    assert merged.rounds == 2
+    assert merged.done[1, 0] == pytest.approx(done[1, :4].sum())
+
+
+def test_arrays_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match="give a row and a weight a condition"):
+        ContrastSlices(np.ones((2, 3)), np.ones((2, 3)), np.ones(3))
+    with pytest.raises(ValueError, match=r"condition 1, round 0: -1\.0 operations"):
+        ContrastSlices(np.array([[1.0], [-1.0]]), np.ones((2, 1)), np.ones(2))
+    with pytest.raises(ValueError, match="without a single operation"):
+        _ = ContrastSlices(np.array([[1.0], [0.0]]), np.ones((2, 1)), np.array([-1.0, 1.0])).total

@@ -1,0 +1,98 @@
+"""The arithmetic of the bench's tables, and the page that they are put into."""
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def module(name: str) -> Any:
+    return importlib.import_module(f"peers.{name}")
+
+
+def taken(generator: str, turn: str, cpu_us: float, rate: float, load: str = "GET", connections: int = 50) -> Any:
+    return module("results").Throughput(generator, load, connections, 1, turn, rate, cpu_us)
+
+
+def test_a_ratio_is_that_of_one_round_and_has_a_median_and_a_range() -> None:
+    found = [
+        *(taken("loadstone", f"{n}", us, 100_000) for n, us in enumerate((4, 5, 9))),
+        *(taken("redis-benchmark", f"{n}", us, 80_000) for n, us in enumerate((10, 10, 10))),
+        taken("redis-benchmark", "of a round without loadstone", 1, 1),
+    ]
+    (row,) = module("ratios").rows(found)
+    assert (row.cpu.median, row.cpu.least, row.cpu.greatest) == (0.5, 0.4, 0.9)
+    assert (row.rate.median, row.rounds, row.own_us.median, row.peer_us.median) == (1.25, 3, 5, 10)
+    assert (row.target, row.reached) == (0.5, True)
+
+
+@pytest.mark.parametrize(
+    ("peer", "load", "connections", "target"),
+    [("wrk", "HTTP", 50, 0.85), ("wrk", "HTTP", 1, None), ("hey", "HTTP", 50, None), ("k6", "HTTP", 50, 0.11)],
+)
+def test_a_target_holds_for_50_connections(peer: str, load: str, connections: int, target: float | None) -> None:
+    both = [taken("loadstone", "1", 9, 1, load, connections), taken(peer, "1", 10, 1, load, connections)]
+    (row,) = module("ratios").rows(both)
+    assert row.target == target
+    assert row.reached is (None if target is None else False)
+
+
+def test_the_truth_of_the_server_that_freezes_follows_from_its_rule() -> None:
+    p50, p99, p999 = module("freezes").truth_ms(60)
+    assert p50 == pytest.approx(1.0)
+    # Of 10 s a request in 100 is intended in the first (1 s - P99)/.9 of a freeze: behind 10 connections its wait
+    # shrinks by .9 ms with each ms that passes.
+    assert p99 == pytest.approx(1000 - 0.9 * 100, abs=2)
+    assert p999 == pytest.approx(1000 - 0.9 * 10, abs=2)
+
+
+def test_what_the_server_recorded_counts_from_the_intended_time() -> None:
+    """1 ms each, and of 2,000 after the warm-up 100 wait for the end of a freeze of 100 ms."""
+    left_ms = [2100 if 2000 <= number < 2100 else number + 1 for number in range(4000)]
+    left_ns = [10**9 + ms * 10**6 for ms in left_ms]
+    assert module("freezes").recorded(left_ns, 10**9, 2) == pytest.approx([1, 81, 99], abs=1.5)
+
+
+def test_the_tables_come_from_the_file_and_say_what_is_missed(tmp_path: Path) -> None:
+    results, page = module("results"), module("page")
+    file, document = tmp_path / "bench.jsonl", tmp_path / "performance.md"
+    kept = [
+        results.Machine("2026-11-23", "a CPU", 2, "6.18", {"wrk": "4.1.0"}, {"version": "0.1.0"}, "nginx", 0.7),
+        taken("loadstone", "1", 6, 90_000, "HTTP"),
+        taken("wrk", "1", 6.5, 91_000, "HTTP"),
+        results.Quantiles("loadstone", "--rate 1000", "Redis", 1000, 1.0, 910, 991, [1.0, 909, 1000]),
+        results.Quantiles("wrk", "no rate", "HTTP", 9000, 1.0, 2.0, None),
+        results.Users(10_000, 50, 50_000, 49_990, 12, 340, 9.1, 512),
+        results.Delay("default", 20_000, 50, 8, 55, 31),
+        results.Delay("--precise", 20_000, 50, 2, 21, 41),
+    ]
+    for one in kept:
+        results.add(file, one)
+    assert results.read(file) == kept
+    document.write_text(f"# Before\n\n{page.BEGIN}\nold\n{page.END}\n\nAfter.\n")
+    page.put(document, results.read(file))
+    text = document.read_text()
+    assert text.startswith("# Before")
+    assert text.endswith("After.\n")
+    assert "old" not in text
+    assert (
+        "| HTTP, 50 | wrk | 6.00 | 6.50 | 0.92 [0.92, 0.92] | 0.85 **missed** | 90 | 91 | 0.99 [0.99, 0.99] | 1 |"
+        in text
+    )
+    assert "0 of 1 targets are reached." in text
+    assert "- HTTP, 50: 0.92 of wrk, 0.85 is the target." in text
+    assert "- HTTP, 50: its rate is below that of wrk in every round." in text
+    assert "| wrk, HTTP | `no rate` | 9000 | 1.00 | 2.00 | - | +0.0, -99.8, - |  |" in text
+    assert "| 1.00 | 910.00 | 991.00 | +0.0, -0.1, -0.1 | +0.0, +0.1, -0.9 |" in text
+    assert "| 10,000 | 50 | 50,000 | 49,990 | 12 | 340 | 9.1 | 512 |" in text
+    assert text.index("| default |") < text.index("| `--precise` |")
+    page.put(document, results.read(file))
+    assert document.read_text() == text
+
+
+def test_a_page_without_a_place_is_refused(tmp_path: Path) -> None:
+    page = module("page")
+    (tmp_path / "page.md").write_text("# Nothing\n")
+    with pytest.raises(ValueError, match="has no place for the tables; put <!-- measured"):
+        page.put(tmp_path / "page.md", [])

@@ -1,0 +1,134 @@
+"""A saturation in every report: the answer first, with its limit, and nothing drawn that was not measured."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import altair as alt
+import pytest
+from rich.console import Console
+from tests.report.saturations import KINDS, plateau
+
+from loadstone.analyse.model import Analysis
+from loadstone.analyse.saturation.saturation_answer import SaturationAnswer
+from loadstone.report import saturation_view as view
+from loadstone.report.charts.chart_list import charts_of
+from loadstone.report.charts.drawing import draw
+from loadstone.report.charts.ramp_chart import ramp_chart
+from loadstone.report.charts.saturation_chart import saturation_chart
+from loadstone.report.charts.saturation_values import values_of
+from loadstone.report.terminal.terminal_report import show
+from loadstone.report.write import write_report
+
+
+@pytest.fixture(params=list(KINDS))
+def answer(request: pytest.FixtureRequest) -> SaturationAnswer:
+    return KINDS[request.param]()
+
+
+@pytest.fixture(scope="module")
+def saturated(analysis: Analysis) -> Analysis:
+    """A run that did nothing but look for saturation points, of all kinds."""
+    answers = [make() for make in KINDS.values()]
+    return analysis.model_copy(update={"saturations": answers, "tables": [], "families": [], "timeline": []})
+
+
+def test_every_kind_says_what_was_asked(answer: SaturationAnswer) -> None:
+    said = dict(view.facts(answer))
+    assert "[" not in "".join(name for name in said), "no message without its sentence"
+    assert not any(value.startswith("[") for value in said.values()), said
+    assert (
+        said["The limit"] == "not known" if answer.limiting is None else "the next fullest part is" in said["The limit"]
+    )
+    if answer.model == "closed":
+        assert (
+            said["Saturation point"]
+            == {
+                "plateau": "10.8 [10.5, 11.1] users",
+                "peak": "17.6 [16.2, 19] users",
+                "at_least": "beyond what could be driven",
+                "none": "not found",
+            }[answer.kind]
+        )
+        assert ("retrograde" in said["Beyond it"]) == (answer.kind == "peak")
+
+
+def test_every_kind_is_drawn_or_left_out(answer: SaturationAnswer) -> None:
+    chart = saturation_chart(answer)
+    if not answer.points:
+        assert chart is None
+        return
+    assert chart is not None
+    for spec in (chart.spec, chart.narrow or {}):
+        alt.Chart.from_dict({**spec, "datasets": {}, "config": {}})
+        drawing = draw(spec)
+        assert '"></clipPath>' not in drawing
+        assert "NaN" not in drawing
+    values = values_of(answer)
+    assert values is not None
+    assert bool(values.datasets["knee"]) == (answer.kind in ("plateau", "peak", "limit"))
+    assert [one["per_s"] for one in values.datasets["points"]] == [point.per_s for point in answer.points]
+    low, high = values.domain
+    assert all(low <= one["x"] <= high for name in ("points", "ideal", "ideal_ns") for one in values.datasets[name])
+
+
+def test_a_narrow_picture_fits_a_telephone() -> None:
+    for chart in (saturation_chart(plateau()), ramp_chart(plateau())):
+        assert chart is not None
+        assert chart.narrow is not None
+        assert float(draw(chart.narrow).split('width="')[1].split('"')[0]) < 350
+
+
+def test_the_ideal_line_meets_the_highest_throughput_at_the_point() -> None:
+    answer = plateau()
+    values = values_of(answer)
+    assert values is not None
+    assert answer.per_s is not None
+    assert answer.users is not None
+    above = min(one["x"] for one in values.datasets["ideal"] if one["per_s"] >= answer.per_s.value)
+    assert above == pytest.approx(answer.users.value, rel=0.1)
+
+
+def test_the_ramp_stands_beside_the_point() -> None:
+    answer = plateau()
+    lines = " ".join(view.ramp_lines(answer))
+    assert "Read off its chart by eye: " in lines
+    assert "Kneedle (Satopaa et al. 2011)" in lines
+    assert "time and load cannot be separated" in lines
+    assert ramp_chart(answer.model_copy(update={"ramp": None})) is None
+
+
+def test_two_conditions_have_pictures_of_their_own(saturated: Analysis) -> None:
+    pair = saturated.model_copy(update={"saturations": [plateau("get"), plateau("set")]})
+    names = [chart.name for chart in charts_of(pair) if chart.kind in ("saturation", "ramp")]
+    assert names == ["get-saturation", "get-ramp", "set-saturation", "set-ramp"]
+
+
+def test_every_format_has_it(saturated: Analysis, tmp_path: Path) -> None:
+    write_report(saturated, tmp_path, ("html", "md", "csv", "json", "svg"))
+    page = (tmp_path / "report.html").read_text()
+    assert page.index('id="saturation"') < page.index('id="details"')
+    assert "SATURATES at 10.8 [10.4, 11.1] users" in page
+    text = (tmp_path / "report.md").read_text()
+    assert "## Saturation" in text
+    assert "charts/get-saturation.svg" in text
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "saturation.csv").read_text())))
+    assert {row["kind"] for row in rows} == set(KINDS)
+    first = rows[0]
+    assert (first["users"], first["point_users"], first["limit"]) == ("1", "10.8", "server")
+    assert len(list(csv.DictReader(io.StringIO((tmp_path / "ramp.csv").read_text())))) == 64
+    found = json.loads((tmp_path / "analysis.json").read_text())["saturations"]
+    assert found[0]["message"]["text"].startswith("SATURATES at")
+    assert (tmp_path / "charts" / "get-saturation.svg").is_file()
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+@pytest.mark.parametrize("width", [60, 100])
+def test_a_terminal_has_the_answer_first(saturated: Analysis, width: int, *, verbose: bool) -> None:
+    console = Console(width=width, record=True, file=io.StringIO())
+    show(saturated.model_copy(update={"saturations": [plateau()]}), console=console, verbose=verbose)
+    said = console.export_text()
+    assert "SATURATES at 10.8" in said
+    assert "The limit" in said
+    assert verbose or len(said.splitlines()) <= 26

@@ -1,0 +1,163 @@
+"""A memcached of the user's: its URL, what may be sent to it, how much room it has, and that nothing of ours stays."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadstone import registry
+from loadstone.conduct.gates.capacity_check import require_room
+from loadstone.deploy.control import Refusal
+from loadstone.deploy.ledger import Made
+from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.traces import Traces
+from loadstone.errors import UserError
+from loadstone.plan.design.run_design import make_run_plan
+from loadstone.plan.run_plan import PlannedTrial
+from loadstone.software.memcached.confinement import ConfinedMeta
+from loadstone.software.memcached.control import MemcachedControl
+from loadstone.software.memcached.url import parse_memcached_url
+from loadstone.spec.load_settings import load_experiment
+
+PREFIX = "loadstone:00000001:001:"
+EXPERIMENT = """\
+format: 1
+name: small-cache
+question: How fast?
+factors:
+  payload: {title: Payload, levels: [100 B, PAYLOAD]}
+tables:
+  - {name: all, title: All, vary: {payload: [PAYLOAD]}}
+servers:
+  cache: {kind: memcached-url, url: "URL"}
+workload:
+  protocol: memcached
+  model: {kind: closed, users: 2}
+  pool: {connections: 2}
+  keys: {count: KEYS}
+  documents: {payload_bytes: "${payload}"}
+  operations:
+    - name: set
+      commands: [{args: "ms {key} {value}", expect: ok}]
+"""
+
+
+def trials(tmp_path: Path, url: str, payload: str, keys: int) -> list[PlannedTrial]:
+    file = tmp_path / "small-cache.yaml"
+    file.write_text(EXPERIMENT.replace("PAYLOAD", payload).replace("URL", url).replace("KEYS", str(keys)))
+    return list(make_run_plan(load_experiment(file)).every_trial)
+
+
+def test_a_url_names_host_port_and_login(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert parse_memcached_url("memcached://cache.local").label == "cache.local:11211"
+    monkeypatch.setenv("CACHE_PASSWORD", "hunter2-hunter2")
+    found = parse_memcached_url("memcached://ann@[::1]:5000/?password_env=CACHE_PASSWORD")
+    assert (found.host, found.port, found.username, found.password) == ("::1", 5000, "ann", "hunter2-hunter2")
+    assert registry.software_by_url("memcached://x").name == "memcached"
+
+
+@pytest.mark.parametrize(
+    "url", ["memcache://h", "memcached://h/1", "memcached://h:port", "memcached://h:99999", "memcached://h?db=1", "h"]
+)
+def test_what_is_no_url_is_refused_in_one_line(url: str) -> None:
+    with pytest.raises(UserError, match=r"^url '") as refused:
+        parse_memcached_url(url)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("mg", "{key}", "v"), ("ms", "{key}", "{value}", "T60"), ("md", "{key}"), ("ma", "loadstone:hits", "N0", "v"),
+        ("mn",), ("ms", "{key}", "q b flush_all"),
+    ],
+)  # fmt: skip
+def test_meta_commands_on_keys_of_ours_pass(command: tuple[str, ...]) -> None:
+    ConfinedMeta().command(command, PREFIX)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("flush_all",), ("set", "{key}", "0", "0", "1"), ("stats",), ("me", "{key}"), ("mg",), ("mg", "theirs", "v"),
+        ("mg", "loadstone:{uniform 1..9}", "v"), ("mg", "{key}:x", "v"), ("ms", "{key}", "x", "q"),
+        ("mg", "{key}", "b"), ("mg", "{key}", "v\r\nflush_all"),
+        ("mg", "loadstone:a b"), ("MG", "{key}"), ("lru_crawler", "metadump", "all"),
+    ],
+)  # fmt: skip
+def test_everything_else_is_refused(command: tuple[str, ...]) -> None:
+    with pytest.raises(Refusal):
+        ConfinedMeta().command(command, PREFIX)
+    with pytest.raises(Refusal):
+        ConfinedMeta().row_command(" ".join(command))
+
+
+def test_counts_are_confined() -> None:
+    confinement = ConfinedMeta()
+    confinement.count("stats curr_items", of_application=False)
+    confinement.count("mg loadstone:n v", of_application=False)
+    confinement.count("mg theirs v", of_application=True)
+    for text in ("mg theirs v", "flush_all", "stats", ""):
+        with pytest.raises(Refusal):
+            confinement.count(text, of_application=False)
+
+
+def test_what_a_run_left_is_removed_and_nothing_of_theirs(users_memcached: Callable[..., Any]) -> None:
+    with MemcachedControl(users_memcached().endpoint) as control:
+        ours = [f"{PREFIX}{number:012d}" for number in range(20)]
+        control.pipelined([("ms", key, "x") for key in (*ours, "loadstone:hits", "theirs")])
+        commands = [("ms", "{key}", "{value}"), ("ma", "loadstone:hits", "v"), ("mg", "loadstone:read", "v")]
+        assert control.left_by_load(commands, PREFIX) == [Made("key", "loadstone:hits")]
+        traces = Traces()
+        traces.note(Made("numbered_keys", PREFIX, 20), *control.left_by_load(commands, PREFIX))
+        control.remove_traces(traces)
+        assert not traces.things
+        assert control.keys() == 1
+        things = [Made("numbered_keys", "loadstone:", 5), Made("key", "theirs"), Made("key", "loadstone:hits")]
+        assert [outcome.left for outcome in control.remove_left("run", things)] == [True, True, False]
+        hostile = [Made("key", "loadstone:a\r\nflush_all"), Made("numbered_keys", "loadstone:a:\r\nflush_all ", 1)]
+        assert all(outcome.left for outcome in control.remove_left("run", hostile))
+        for name in ("loadstone:a\r\nflush_all", "loadstone:a b"):
+            with pytest.raises(UserError, match="no word of memcached's protocol"):
+                control.remove_keys([name])
+        assert control.present(["theirs"]) == [True]
+
+
+def test_a_run_that_does_not_fit_beside_keys_of_others_is_refused(
+    users_memcached: Callable[..., Any], tmp_path: Path
+) -> None:
+    theirs = users_memcached("-m", "16")
+    planned = trials(tmp_path, theirs.url, "1 kB", 100_000)
+    server = registry.server("cache", {"kind": "memcached-url", "url": theirs.url})
+    server.start(DeployContext(work_root=tmp_path))
+    require_room(server, planned)  # what evicts nothing of others may overflow
+    with server.control() as control:
+        control.pipelined([("ms", "theirs", "x")])  # type: ignore[attr-defined]
+    with pytest.raises(UserError, match="evict keys of others") as refused:
+        require_room(server, planned)
+    assert "\n" not in str(refused.value)
+
+
+def test_an_item_that_is_too_large_is_one_line_before_anything_is_sent(
+    users_memcached: Callable[..., Any], tmp_path: Path
+) -> None:
+    theirs = users_memcached()
+    server = registry.server("cache", {"kind": "memcached-url", "url": theirs.url})
+    server.start(DeployContext(work_root=tmp_path))
+    require_room(server, trials(tmp_path, theirs.url, "100 kB", 10))
+    with pytest.raises(UserError, match=r"it takes items of at most .* raise that \(max-item-size, -I\)"):
+        require_room(server, trials(tmp_path, theirs.url, "2 MB", 10))
+
+
+def test_evictions_are_noticed(users_memcached: Callable[..., Any]) -> None:
+    theirs = users_memcached("-m", "16")
+    with MemcachedControl(theirs.endpoint) as control:
+        watch = control.loss_watch("cache")
+        assert watch.lost() is None
+        for start in range(0, 20_000, 1000):
+            control.pipelined([("ms", f"loadstone:e:{start + n}", "x" * 2000) for n in range(1000)])
+        lost = watch.lost()
+        assert lost is not None
+        assert "it evicted" in lost
+        assert "\n" not in lost

@@ -1,0 +1,350 @@
+"""The Nest application on real servers: its own tests, and run by PM2 as one process and as a cluster."""
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+from tests.servers import is_gone, wait_until
+
+from loadstone import registry
+from loadstone.conduct.ready_parts import watch_of
+from loadstone.deploy.control import TableStore
+from loadstone.deploy.deployed import DeployedSubject, Ready
+from loadstone.deploy.deployments import Deployments
+from loadstone.deploy.placement import place
+from loadstone.deploy.provider import DeployContext, Server
+from loadstone.deploy.subjects.manifest import read_manifest
+from loadstone.deploy.subjects.placeholders import Address, address_of, resolved
+from loadstone.deploy.subjects.subject import LocalSubject, SubjectSettings, local_subject
+from loadstone.errors import UserError
+from loadstone.plan.design.run_design import make_run_plan
+from loadstone.plan.drive_plan import Endpoint
+from loadstone.software.host.process_trees import ProcessTreeMonitor
+from loadstone.software.mariadb.control import MariaDbControl
+from loadstone.software.mariadb.local import MariaDbSettings, find
+from loadstone.software.node.monitor import NodeMonitor
+from loadstone.software.redis.control import RedisControl
+from loadstone.software.redis.embedded import EmbeddedSettings
+from loadstone.spec.study_catalogue import find as find_experiment
+
+NEST = Path(__file__).parents[2] / "subjects" / "nest"
+KEY = "loadstone:subject:raffles"
+CLUSTER = {"EXEC_MODE": "cluster", "INSTANCES": "2"}
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("npm") is None, reason="no Node: scripts/node installs it"),
+    pytest.mark.skipif(find("mariadbd") is None, reason="no MariaDB: scripts/apt installs it where it can"),
+    pytest.mark.timeout(600),  # the first build downloads its libraries
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@dataclass
+class Servers:
+    """Redis and MariaDB, with the application's tables and twelve raffles."""
+
+    addresses: dict[str, Address]
+    redis: RedisControl
+    mariadb: MariaDbControl
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    with started_servers(tmp_path_factory.mktemp("servers")) as found:
+        yield found
+
+
+@contextmanager
+def started_servers(folder: Path) -> Iterator[Servers]:
+    context = DeployContext(work_root=folder)
+    started: dict[str, Server] = {
+        "redis": EmbeddedSettings().server("redis"),
+        "mariadb": MariaDbSettings().server("mariadb"),
+    }
+    try:
+        at = {name: server.start(context) for name, server in started.items()}
+        with started["redis"].control() as redis, started["mariadb"].control() as mariadb:
+            assert isinstance(redis, RedisControl)
+            assert isinstance(mariadb, MariaDbControl)
+            assert isinstance(mariadb, TableStore)
+            mariadb.run_script((NEST / "schema.sql").read_text())
+            for number in range(1, 13):
+                mariadb.query("INSERT INTO product VALUES (%s, %s, 'good', %s)", number, f"p{number}", 10 * number)
+                mariadb.query("INSERT INTO raffle VALUES (%s, %s, %s)", number, 13 - number, f"r{number}")
+                mariadb.query("INSERT INTO bid (raffle_id, bidder, amount) VALUES (%s, 'ann', 5)", number)
+                mariadb.query("INSERT INTO bid (raffle_id, bidder, amount) VALUES (%s, 'bob', 6)", number)
+            addresses = {name: address_of(at[name], one.facts, one.facts.software) for name, one in started.items()}
+            yield Servers(addresses, redis, mariadb)
+    finally:
+        for server in started.values():
+            server.stop()
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Iterator[Path]:
+    """Where the subject has its folder, of which nothing is left."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    yield folder
+    wait_until(lambda: list(folder.iterdir()) == [])
+
+
+def nest(servers: Servers, **environment: str) -> LocalSubject:
+    return local_subject(NEST, SubjectSettings(environment=environment, servers=servers.addresses))
+
+
+def answer(endpoint: Endpoint, method: str, path: str, body: object = None) -> tuple[int, str]:
+    connection = http.client.HTTPConnection(endpoint.host, endpoint.port, timeout=60)
+    try:
+        if body is None:
+            connection.request(method, path)
+        else:
+            connection.request(method, path, json.dumps(body), {"Content-Type": "application/json"})
+        reply = connection.getresponse()
+        return reply.status, reply.read().decode()
+    finally:
+        connection.close()
+
+
+def test_its_own_tests(tmp_path: Path) -> None:
+    """On servers of their own: they put rows of theirs in the place of all others."""
+    work = tmp_path / "nest"
+    shutil.copytree(NEST, work, ignore=shutil.ignore_patterns("node_modules", "dist", "build-test"))
+    (tmp_path / "servers").mkdir()
+    with started_servers(tmp_path / "servers") as servers:
+        environment = resolved(read_manifest(NEST)[0].environment, servers.addresses, (), "nest")
+        environment |= {"PORT": "1", "WORKER_PORTS": ""}
+        for command in ("npm ci --include=dev --prefer-offline --no-audit --no-fund", "npm run lint", "npm test"):
+            ran = subprocess.run(
+                command.split(),
+                cwd=work,
+                env={**os.environ, **environment},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert ran.returncode == 0, (ran.stdout + ran.stderr)[-4000:]
+    assert "# fail 0" in ran.stdout
+
+
+@pytest.mark.parametrize("environment", [{}, CLUSTER], ids=["fork", "cluster-2"])
+def test_run_by_pm2(environment: dict[str, str], servers: Servers, work: Path, tmp_path: Path) -> None:
+    """The list is that of the database, expires in Redis, and knows nothing of a bid meanwhile, which is stored."""
+    home = set(Path.home().iterdir())
+    count = int(environment.get("INSTANCES", "1"))
+    servers.redis.call("DEL", KEY)
+    subject = nest(servers, **environment)
+    (endpoint,) = subject.start(DeployContext(work_root=work, log_folder=tmp_path / "logs"))
+    try:
+        workers = subject.workers["nest"]
+        pids = [one.pid for one in workers]
+        assert len(set(pids)) == count
+        assert None not in pids
+        below = {child.pid for child in psutil.Process(subject.pids["nest"]).children(recursive=True)}
+        assert below >= set(pids)
+
+        status, text = answer(endpoint, "GET", "/raffles")
+        assert status == 200
+        raffles = json.loads(text)
+        assert [one["id"] for one in raffles] == list(range(12, 2, -1))
+        for one in raffles:
+            product = servers.mariadb.query("SELECT id, name, price FROM product WHERE id = %s", 13 - one["id"])[0]
+            assert [one["product"][name] for name in ("id", "name", "price")] == list(product)
+            bids = servers.mariadb.query("SELECT id, bidder, amount FROM bid WHERE raffle_id = %s", one["id"])
+            assert sorted([bid["id"], bid["bidder"], bid["amount"]] for bid in one["bids"]) == sorted(map(list, bids))
+        assert servers.redis.call("GET", KEY).decode() == text
+        assert 0 < servers.redis.call("PTTL", KEY) <= 10_000
+
+        counted = servers.mariadb.query("SELECT COUNT(*) FROM bid")[0][0]
+        status, placed = answer(endpoint, "POST", "/raffles/12/bids", {"bidder": "cleo", "amount": 7})
+        assert status == 201
+        assert json.loads(placed)["raffleId"] == 12
+        assert servers.mariadb.query("SELECT COUNT(*) FROM bid")[0][0] == counted + 1
+        assert answer(endpoint, "GET", "/raffles") == (200, text), "it is still the cached one"
+        servers.redis.call("DEL", KEY)
+        assert "cleo" in answer(endpoint, "GET", "/raffles")[1]
+
+        watched(subject, endpoint, count)
+    finally:
+        subject.stop()
+    assert all(is_gone(pid) for pid in pids if pid is not None)
+    assert set(Path.home().iterdir()) == home
+
+
+def watched(subject: LocalSubject, endpoint: Endpoint, count: int) -> None:
+    """Each worker reports its figures, and the CPU of all together is that of the part."""
+    deployed = DeployedSubject(subject, (endpoint,), dict(subject.pids), 0)
+    watch = watch_of(Ready({}, {"nest": deployed}), ())
+    (monitor,) = NodeMonitor.watching(watch)
+    (tree,) = ProcessTreeMonitor.watching(watch)
+    parts = [f"nest-worker-{number}" for number in range(1, count + 1)]
+    found: dict[str, dict[str, float]] = {}
+    whole: dict[str, float] = {}
+    for _ in range(3):
+        for _ in range(40):
+            answer(endpoint, "GET", "/raffles")
+        time.sleep(0.25)
+        for sample in monitor.sample(0.0):
+            found.setdefault(sample.part, {})[sample.metric] = sample.value
+        whole |= {sample.metric: sample.value for sample in tree.sample(0.0)}
+    assert sorted(found) == parts
+    for figures in found.values():
+        assert set(figures) == set(NodeMonitor.METRICS)
+        assert figures["node_answers"] == 1
+        assert figures["node_heap_used_bytes"] > 1e6
+        assert figures["node_cpu_share"] > 0
+        assert 0 < figures["event_loop_busy_share"] <= 1
+    assert whole["workers"] == count
+    assert 0 < whole["main_thread_share"] <= whole["cpu_share"] + 0.2
+
+
+def test_a_worker_that_is_lost_is_reported_and_it_starts_again(servers: Servers, work: Path) -> None:
+    subject = nest(servers, **CLUSTER)
+    subject.start(DeployContext(work_root=work))
+    try:
+        lost = subject.workers["nest"][1]
+        assert lost.pid is not None
+        os.kill(lost.pid, signal.SIGKILL)
+        wait_until(lambda: not subject.alive())
+        assert subject.how_it_ended() == f"worker 2 (process {lost.pid}) of its 2 workers ended"
+        subject.restart()
+        assert subject.alive()
+        assert lost.pid not in [one.pid for one in subject.workers["nest"]]
+    finally:
+        subject.stop()
+
+
+PROGRAM = """
+import json, sys, time
+from pathlib import Path
+from loadstone.deploy.provider import DeployContext
+from loadstone.deploy.subjects.placeholders import Address
+from loadstone.deploy.subjects.subject import SubjectSettings, local_subject
+
+addresses = {name: Address(**fields) for name, fields in json.loads(sys.stdin.read()).items()}
+settings = SubjectSettings(environment={"EXEC_MODE": "cluster", "INSTANCES": "2"}, servers=addresses)
+subject = local_subject(Path(sys.argv[1]), settings)
+subject.start(DeployContext(work_root=Path(sys.argv[2])))
+print(json.dumps([subject.pids["nest"], *(one.pid for one in subject.workers["nest"])]), flush=True)
+time.sleep(600)
+"""
+
+
+def test_kill_9_of_loadstone_leaves_nothing(servers: Servers, work: Path) -> None:
+    fields = {
+        name: {"host": at.host, "port": at.port, "user": at.user, "password": at.password, "database": at.database}
+        for name, at in servers.addresses.items()
+    }
+    program = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(NEST), str(work)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        program.stdin.write(json.dumps(fields))
+        program.stdin.close()
+        pids = json.loads(program.stdout.readline())
+        program.kill()
+    assert len(pids) == 3
+    wait_until(lambda: all(is_gone(pid) for pid in pids))
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({"EXEC_MODE": "cloud"}, "EXEC_MODE: 'cloud' is neither fork nor cluster"),
+        ({"INSTANCES": "2"}, "only EXEC_MODE=cluster lets several processes share a port"),
+        ({"INSTANCES": "many"}, "environment.INSTANCES: 'many' is no number of workers; write one from 1 to 64"),
+        ({"MARIADB_PORT": "1"}, "ECONNREFUSED 127.0.0.1:1"),
+    ],
+)
+def test_what_does_not_start_is_one_line(environment: dict[str, str], said: str, servers: Servers, work: Path) -> None:
+    subject = nest(servers, **environment)
+    with pytest.raises(UserError) as refused:
+        subject.start(DeployContext(work_root=work))
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@contextmanager
+def study(folder: Path, **levels: str) -> Iterator[Ready]:
+    """A trial of `local-vs-cloud` at these levels, running: a tenth of its rows. Nothing but logs is left of it."""
+    only = {name: (level,) for name, level in levels.items()}
+    run_plan = make_run_plan(find_experiment("local-vs-cloud"), only=only, scale=0.1)
+    trial = next(one for one in run_plan.every_trial if levels.items() <= one.condition.items())
+    work, placement = folder / "work", place()
+    work.mkdir()
+    context = DeployContext(placement.server_cpus, placement.generator_cpus, work_root=work, log_folder=folder / "logs")
+    with Deployments(registry.server, context) as deployments:
+        yield deployments.need(trial)
+    wait_until(lambda: list(work.iterdir()) == [])
+
+
+def raffles_of(endpoint: Endpoint, ready: Ready) -> str:
+    """The list, held against the study's own rows and against what Redis then keeps."""
+    redis, mariadb = ready.servers["redis"].control, ready.servers["mariadb"].control
+    assert isinstance(redis, RedisControl)
+    assert isinstance(mariadb, MariaDbControl)
+    redis.call("DEL", KEY)
+    status, text = answer(endpoint, "GET", "/raffles")
+    assert status == 200
+    raffles = json.loads(text)
+    newest = [id for (id,) in mariadb.query("SELECT id FROM raffle ORDER BY id DESC LIMIT 10")]
+    assert [one["id"] for one in raffles] == newest
+    assert all(one["product"]["name"] for one in raffles)
+    bids = mariadb.query("SELECT COUNT(*) FROM bid WHERE raffle_id >= %s", newest[-1])[0][0]
+    assert sum(len(one["bids"]) for one in raffles) == bids > 0
+    assert redis.call("GET", KEY).decode() == text
+    return text
+
+
+@pytest.mark.parametrize("level", ["local", "local-own"])
+def test_local_vs_cloud_with_a_redis_beside_one_process(level: str, tmp_path: Path) -> None:
+    """The application reaches the Redis itself, which has CPUs of its own where the condition says so."""
+    with study(tmp_path, redis=level, processes="one") as ready:
+        (endpoint,) = ready.endpoints("nest")
+        assert len(ready.subjects["nest"].subject.workers["nest"]) == 1
+        raffles_of(endpoint, ready)
+        redis = ready.servers["redis"]
+        assert redis.line is None
+        if sys.platform == "linux" and len(os.sched_getaffinity(0)) > 1:
+            (server,) = (os.sched_getaffinity(pid) for pid in redis.server.pids.values())
+            application = os.sched_getaffinity(ready.subjects["nest"].pids["nest"])
+            assert bool(server & application) == (level == "local")
+
+
+def test_local_vs_cloud_with_a_remote_redis_and_a_cluster(tmp_path: Path) -> None:
+    """What the workers say to Redis goes through the line, and they find it again when the line lost them."""
+    with study(tmp_path, redis="remote", processes="cluster-2") as ready:
+        (endpoint,) = ready.endpoints("nest")
+        workers = ready.subjects["nest"].subject.workers["nest"]
+        assert len({one.pid for one in workers}) == 2
+        line = ready.servers["redis"].line
+        assert line is not None
+        assert line.settings.requested_ns == 1_000_000
+        line.report()
+        text = raffles_of(endpoint, ready)
+        said = line.report()
+        assert said is not None
+        assert said["to_server"]["pieces"] > 0
+        assert said["to_client"]["pieces"] > 0
+        assert line.drop() >= 2, "a connection of each worker"
+        wait_until(lambda: answer(endpoint, "GET", "/raffles") == (200, text))
+        assert len({one.pid for one in workers if one.pid is not None and not is_gone(one.pid)}) == 2
