@@ -12,7 +12,7 @@ PHASES = ("ramp_up", "warm_up", "measure", "drain")
 SHORT = 0.98
 """A measure phase may be so much shorter than planned."""
 LATE_S = 0.1
-"""And so much more: a program that gets its CPU late notes the phase's begin late. Its rate holds for the time that it noted."""
+"""And so much more: a program that gets its CPU late notes the begin late, and its rate is of that time."""
 ARRIVALS_OFF = 0.01
 """So large a share of the arrivals of an open model may be missing, or too many."""
 POISSON_OFF = 6
