@@ -94,6 +94,12 @@ def behind_app(
     return change
 
 
+def behind_line(busy_share: float) -> Change:
+    return lambda line: line["facts"].update(
+        links={"redis": {"requested_ns": 1_000_000, "part": "redis.link", "busy_share": busy_share}}
+    )
+
+
 def waits_for_disk(wa: float, **rates: float) -> Change:
     def change(line: Line) -> None:
         observed = line["facts"]["seen"]
@@ -241,6 +247,16 @@ def test_a_full_driver(limited: Callable[..., Bottleneck]) -> None:
         "generator",
         "generator-bound: hottest thread of the generator 97 % busy",
     )
+
+
+def test_a_line_that_is_full_is_named_before_what_is_less_so(limited: Callable[..., Bottleneck]) -> None:
+    found = limited(busy("redis", 0.6), behind_line(0.97))
+    assert found.part == "network"
+    assert text(found.message).startswith("network-bound: the line to redis 97 % busy; beside it redis 60 %")
+    assert found.evidence["redis.link"] == 0.97
+    assert limited(busy("redis", 0.96), behind_line(0.95)).part == "server"
+    assert limited(busy("redis", 0.92), behind_line(0.95)).part == "network"
+    assert limited(busy("redis", 0.6), behind_line(0.85)).part == "latency"
 
 
 def test_of_two_that_are_full_both_are_named(limited: Callable[..., Bottleneck]) -> None:

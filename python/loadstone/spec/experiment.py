@@ -31,7 +31,8 @@ COLUMNS = (
     *("tps", "tps_store", "goodput", "interval", "blocks", "peak_tps", "mtt", "executed", "errors", "error_share"),
     *("p50", "p95", "p99", "p999", "min", "max", "stored", "store_cpu", "app_cpu", "redis_cpu", "connections"),
     *("wakeups", "replies_a_wakeup", "requests_a_send", "server_wakeups", "generator_cpu", "driver_cpu"),
-    *("mariadb_reads", "cache_hits", "cache_misses", "cache_hit_rate", "pool_wait", "held_back", "published"),
+    *("mariadb_reads", "cache_hits", "cache_misses", "cache_hit_rate", "event_loop_delay"),
+    *("pool_wait", "held_back", "published"),
 )
 """What a table may print, see `Table.columns`."""
 OUR_PREFIX = "loadstone:"

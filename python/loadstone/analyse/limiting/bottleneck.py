@@ -11,6 +11,7 @@ from loadstone.analyse.limiting.limiting_part import Bottleneck, Part
 from loadstone.judge.validity.cpus import CpuUse, server_cpus
 from loadstone.judge.validity.evidence import TrialEvidence, evidence_of
 from loadstone.judge.validity.headroom import Disk, disk_of, free_cpu
+from loadstone.judge.validity.link_delay import busy_lines
 from loadstone.judge.validity.utilisation import Busy, busy_parts, of_its_time, typical, unobserved_servers
 from loadstone.message import Message, message
 from loadstone.record.facts import DRIVER
@@ -67,6 +68,8 @@ class Load:
     """Whether the required rate was reached; of no meaning in the closed model."""
     unobserved: list[str]
     """Servers and subjects of whose CPU nothing is known."""
+    lines: dict[str, float]
+    """Server -> how busy the line to it was, of the time."""
 
     @property
     def shares(self) -> dict[str, float]:
@@ -84,6 +87,7 @@ def bottleneck_of(trials: Sequence[TrialRecord]) -> Bottleneck | None:
     if load is None:
         return None
     evidence = {**load.shares, "pool": load.pool, **({"disk": load.disk.share} if load.disk else {})}
+    evidence |= {f"{name}.link": busy for name, busy in load.lines.items()}
     part, said, names = _named(load)
     rounded = {name: round(share, 4) for name, share in evidence.items()}
     return Bottleneck(part=part, message=said, named=list(names), evidence=rounded)
@@ -102,6 +106,10 @@ Named = tuple[Part, Message, Sequence[str]]
 def _named(load: Load) -> Named:
     """What is full comes first, then disk and pools, then the load itself."""
     full = sorted((name for name in load.shares if _is_full(load, name)), key=lambda name: -load.shares[name])
+    line, busy = max(load.lines.items(), key=lambda item: item[1], default=("", 0.0))
+    if busy >= FULL and all(busy > load.shares[name] for name in full):
+        shares = _shares(load.shares)
+        return "network", message("bottleneck_line", server=line, busy_share=busy, shares=shares), []
     if full:
         return _full(load, full)
     if load.parts and load.use is not None and (load.use.busy or 0.0) >= FULL:
@@ -282,6 +290,7 @@ def _load(trial: TrialRecord) -> Load | None:
         kept=found.completed >= KEPT * trial.counts.offered,
         use=server_cpus(found),
         unobserved=unobserved_servers(found),
+        lines=busy_lines(found),
     )
 
 
@@ -313,6 +322,7 @@ def _typical(loads: Sequence[Load]) -> Load:
         kept=2 * sum(load.kept for load in loads) > len(loads),
         use=_typical_use([load.use for load in loads if load.use is not None]),
         unobserved=loads[0].unobserved,
+        lines={name: median(load.lines.get(name, 0.0) for load in loads) for name in loads[0].lines},
     )
 
 

@@ -42,13 +42,13 @@ def link_busy(evidence: TrialEvidence) -> CheckResult | None:
     same. Where it is not, there is no bound: without that record, and where an application sends several requests at a
     time over one connection, of which the line knows the last alone.
     """
-    busy = {name: _busy(evidence, link) for name, link in evidence.facts.links.items()}
-    if not busy:
+    if not evidence.facts.links:
         return None
-    known = [(share_of_time, name) for name, share_of_time in busy.items() if share_of_time is not None]
-    if not known:
-        return unknown("link_busy", LINK_BUSY, message("check.link_busy.not_observed", servers=sorted(busy)))
-    most, name = max(known)
+    busy = busy_lines(evidence)
+    if not busy:
+        servers = sorted(evidence.facts.links)
+        return unknown("link_busy", LINK_BUSY, message("check.link_busy.not_observed", servers=servers))
+    most, name = max((share_of_time, name) for name, share_of_time in busy.items())
     added = evidence.facts.links[name].added_in_drive_ns
     if 100 * most > LINK_BUSY.valid and (added is None or evidence.http):
         return CheckResult(
@@ -79,6 +79,12 @@ def lost_to_links(found: TrialEvidence) -> float:
         excess_ns += max(0.0, high_ns) * link.pieces / 2 / sent
     cycle_ns = 1e9 * closed.users * found.plan.pipeline_depth * drive.measure_s / completed
     return min(UNBOUNDED, excess_ns / (cycle_ns - excess_ns)) if excess_ns < cycle_ns else UNBOUNDED
+
+
+def busy_lines(evidence: TrialEvidence) -> dict[str, float]:
+    """Server -> how busy the line to it was, as a share of the time; without those of which nothing is known."""
+    busy = {name: _busy(evidence, link) for name, link in evidence.facts.links.items()}
+    return {name: share_of_time for name, share_of_time in busy.items() if share_of_time is not None}
 
 
 def _off_percent(link: LinkFacts) -> float | None:

@@ -74,5 +74,10 @@ STUDY_COLUMNS = (
         "Reads a second that the application's cache could not answer.",
         "subject", "cache_misses_per_s", "average", "plain", drop=4,
     ),
+    StudyColumn(
+        "event_loop_delay", "event loop delay",
+        "How late timers fired in the application's processes, on average: so long what is due waits for the thread.",
+        "subject", "event_loop_delay_mean_s", "mean", "seconds", drop=4,
+    ),
 )  # fmt: skip
 OBSERVED = Observed(METRICS, study_columns=STUDY_COLUMNS)

@@ -80,6 +80,9 @@ BOTTLENECK: dict[str, str | Callable[..., str]] = {
     "bottleneck_stores_idle": _idle_stores,
     "bottleneck_stores": _other_stores,
     "bottleneck_crowded": _crowded,
+    "bottleneck_line": lambda server, busy_share, shares: (
+        f"network-bound: the line to {server} {whole_percent(busy_share)} busy; beside it {', '.join(shares)}"
+    ),
     "bottleneck_cores": lambda name, cores: f"{name} {cores:.2f}",
     "bottleneck_cores_of_programs": lambda cores: f"other programs {cores:.2f}",
     "bottleneck_cores_of_machines": lambda cores: f"other machines {cores:.2f}",
