@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+
 import { ConsoleLogger, StandardSchemaValidationPipe } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -16,4 +19,16 @@ export async function createApp(settings: Settings): Promise<NestExpressApplicat
   app.disable('x-powered-by');
   app.useGlobalPipes(new StandardSchemaValidationPipe());
   return app;
+}
+
+/**
+ * Listens, and returns when it does. Who wants to connect while the queue is full is not answered, and tries again after
+ * 1, 3 and 7 s.
+ */
+export async function listen(app: NestExpressApplication, settings: Settings): Promise<void> {
+  await app.init();
+  const server: Server = app.getHttpServer();
+  server.keepAliveTimeout = 1000 * settings.KEEP_ALIVE_SECONDS;
+  server.listen({ port: settings.PORT, host: settings.HOST, backlog: settings.BACKLOG });
+  await once(server, 'listening');
 }

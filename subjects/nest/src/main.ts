@@ -3,7 +3,7 @@ import 'reflect-metadata';
 import { createServer } from 'node:http';
 import type { RequestListener } from 'node:http';
 
-import { createApp } from './app.js';
+import { createApp, listen } from './app.js';
 import { readSettings } from './settings.js';
 
 try {
@@ -20,7 +20,7 @@ try {
     own.on('error', (error) => fail(error));
     own.listen({ host: settings.HOST, port: ownPort, exclusive: true });
   }
-  await app.listen(settings.PORT, settings.HOST);
+  await listen(app, settings);
 } catch (error) {
   fail(error);
 }

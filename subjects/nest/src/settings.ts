@@ -37,6 +37,8 @@ const schema = z.object({
   REDIS_AUTO_PIPELINING: flag.default(false),
   CACHE_SECONDS: count.default(10),
   SINGLE_FLIGHT: flag.default(false),
+  KEEP_ALIVE_SECONDS: count.default(5),
+  BACKLOG: count.default(511),
 });
 
 export type Settings = z.infer<typeof schema>;

@@ -3,6 +3,7 @@ import 'reflect-metadata';
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, before, beforeEach, mock, test } from 'node:test';
 
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -59,6 +60,14 @@ const post = (path: string, body: unknown): Promise<Response> =>
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
   });
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+};
 
 const metric = async (line: string): Promise<number> => {
   const page = await (await fetch(`${url}/metrics`)).text();
@@ -216,6 +225,26 @@ for (const [name, said] of [
     assert.match(written, said);
   });
 }
+
+test('a thousand clients may connect while it is busy, and stay connected while they pause', async () => {
+  const main = new URL('../src/main.js', import.meta.url).pathname;
+  const port = await freePort();
+  const env = { ...process.env, PORT: String(port), KEEP_ALIVE_SECONDS: '75', BACKLOG: '1024' };
+  const started = spawn(process.execPath, [main], { env, stdio: 'ignore' });
+  const own = `http://127.0.0.1:${String(port)}/health/live`;
+  let sockets: Socket[] = [];
+  try {
+    while (!(await fetch(own).catch(() => undefined))?.ok);
+    assert.equal((await fetch(own)).headers.get('keep-alive'), 'timeout=75');
+    started.kill('SIGSTOP');
+    sockets = Array.from({ length: 1000 }, () => connect({ port, host: '127.0.0.1' }));
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    started.kill('SIGKILL');
+    await once(started, 'close');
+  }
+});
 
 test('a variable that is wrong or missing is named', () => {
   assert.throws(() => readSettings({ ...process.env, CACHE_SECONDS: 'soon' }), /^Error: CACHE_SECONDS: /);
