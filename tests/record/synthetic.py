@@ -274,7 +274,7 @@ def samples(record: DriveRecord) -> list[Sample]:
     found: list[Sample] = []
     for second in range(-1, int(record.phases["drain"].end_s) + 3):
         now = start_s + second
-        for metric, value in {"st": 0.0, "id": 65.0, "si": 0.0, "so": 0.0, "us": 30.0}.items():
+        for metric, value in {"st": 0.0, "id": 65.0, "si": 0.0, "so": 0.0, "listen_drops": 0.0, "us": 30.0}.items():
             found.append(Sample(now, "host", metric, value))
         found.append(Sample(now, "kernel", "huge_pages_always", 0.0))
         found.append(Sample(now, "kernel", "overcommit_memory", 1.0))

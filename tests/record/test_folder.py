@@ -147,7 +147,7 @@ def test_samples_of_a_moment_and_part_share_a_line(synthetic: ModuleType, tmp_pa
     path = synthetic.write_run(tmp_path, until=1)
     lines = [json.loads(line) for line in (path / "samples.jsonl").read_text().splitlines()]
     assert lines[0]["part"] == "host"
-    assert lines[0]["values"] == {"st": 0.0, "id": 65.0, "si": 0.0, "so": 0.0, "us": 30.0}
+    assert lines[0]["values"] == {"st": 0.0, "id": 65.0, "si": 0.0, "so": 0.0, "listen_drops": 0.0, "us": 30.0}
     assert [s for s in read_run(path).samples["b01-001"] if s.part == "redis" and s.metric == "cpu_s"]
 
 

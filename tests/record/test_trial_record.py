@@ -119,6 +119,7 @@ def test_cpu_is_that_of_the_measure_phase(trial: TrialRecord) -> None:
     assert facts.host.steal_share == 0.0
     assert facts.host.idle_share == pytest.approx(0.65)
     assert facts.host.swapped_bytes == 0.0
+    assert facts.host.listen_drops == 0.0
 
 
 def test_without_monitors_nothing_is_made_up(synthetic: ModuleType, drive) -> None:

@@ -141,6 +141,8 @@ class HostFacts(Facts):
     idle_share: float | None = None
     swapped_bytes: float | None = None
     """Moved in from and out to swap."""
+    listen_drops: float | None = None
+    """Connections that servers on this machine did not accept since too many waited for that."""
     throttled_s: float | None = None
     """How long the driver's control group was throttled."""
     huge_pages_always: bool | None = None

@@ -223,12 +223,14 @@ def _host(window: Window) -> HostFacts:
     steal, idle = window.mean(HOST, "st"), window.mean(HOST, "id")
     huge, overcommit = window.highest(_KERNEL, "huge_pages_always"), window.highest(_KERNEL, "overcommit_memory")
     swapped = [window.mean(HOST, column) for column in ("si", "so")]
+    dropped = window.mean(HOST, "listen_drops")
     return HostFacts(
         steal_share=None if steal is None else steal / 100,
         idle_share=None if idle is None else idle / 100,
         swapped_bytes=None
         if None in swapped
         else sum(kib for kib in swapped if kib is not None) * 1024 * window.length_s,
+        listen_drops=None if dropped is None else dropped * window.length_s,
         throttled_s=window.increase(DRIVER, "throttled_s"),
         huge_pages_always=None if huge is None else huge > 0,
         overcommit_memory=None if overcommit is None else int(overcommit),

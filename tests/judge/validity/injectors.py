@@ -309,6 +309,7 @@ TWICE: dict[str, tuple[Callable[[Line], None], str]] = {
     "warm_up": (cold_start(2 * 0.101), "suspect"),
     "samples": (setting("counts.ok", 0), "invalid"),
     "restarted": (setting("facts.servers.redis.after.run_id", "b" * 40), "invalid"),
+    "accept_queue": (setting("facts.host.listen_drops", 2.0), "suspect"),
     "swap": (setting("facts.host.swapped_bytes", 4096.0), "suspect"),
     "placement": (lambda line: (put(line, "facts.placement.shared", True), put(line, "facts.host.idle_share", 0.05))[0],
                   "suspect"),

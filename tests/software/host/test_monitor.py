@@ -1,7 +1,9 @@
 """The host's columns: exact on a /proc of our own, and beside vmstat on the real one."""
 
+import contextlib
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.monitors import values
+from tests.servers import wait_until
 
 from loadstone.software.host import monitor as host_monitor
 from loadstone.software.host.monitor import HostMonitor
@@ -33,6 +36,11 @@ SwapTotal:      2000 kB
 SwapFree:       1500 kB
 """
 VMSTAT = "pgpgin {pgpgin}\npgpgout {pgpgout}\npswpin {pswpin}\npswpout 3\n"
+NETSTAT = """TcpExt: SyncookiesSent ListenOverflows ListenDrops
+TcpExt: 7 {drops} {drops}
+IpExt: InNoRoutes ListenDrops
+IpExt: 1 99
+"""
 BEFORE = {"user": 100, "idle": 1000, "steal": 0, "intr": 1000, "ctxt": 5000}
 AFTER = {"user": 160, "idle": 1030, "steal": 10, "intr": 3000, "ctxt": 6000}
 
@@ -48,6 +56,8 @@ def proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "sys" / "vm").mkdir(parents=True)
     (tmp_path / "sys" / "vm" / "overcommit_memory").write_text("2\n")
     (tmp_path / "meminfo").write_text(MEMINFO)
+    (tmp_path / "net").mkdir()
+    (tmp_path / "net" / "netstat").write_text(NETSTAT.format(drops=100))
     return tmp_path
 
 
@@ -62,12 +72,13 @@ def test_the_columns_are_vmstat_s(proc: Path, monkeypatch: pytest.MonkeyPatch) -
     tell(proc, BEFORE, {"pgpgin": 0, "pgpgout": 100, "pswpin": 0}, 10.0, monkeypatch)
     monitor = HostMonitor(cpus=(0, 7))
     tell(proc, AFTER, {"pgpgin": 80, "pgpgout": 7904, "pswpin": 8}, 12.0, monkeypatch)
+    (proc / "net" / "netstat").write_text(NETSTAT.format(drops=130))
     samples = list(monitor.sample(77.0))
     assert {(sample.part, sample.metric): sample.value for sample in samples} == {
         **{("host", "r"): 3, ("host", "b"): 2},
         **{("host", "swpd"): 500, ("host", "free"): 2553, ("host", "buff"): 113, ("host", "cache"): 1104},
         **{("host", "si"): 16, ("host", "so"): 0, ("host", "bi"): 40, ("host", "bo"): 3902},
-        **{("host", "in"): 1000, ("host", "cs"): 500},
+        **{("host", "in"): 1000, ("host", "cs"): 500, ("host", "listen_drops"): 15},
         **{("host", "us"): 60, ("host", "sy"): 0, ("host", "id"): 30, ("host", "wa"): 0, ("host", "st"): 10},
         **{("cpu0", "busy"): 70, ("cpu0", "stolen"): 10},
         **{("kernel", "huge_pages_always"): 1, ("kernel", "overcommit_memory"): 2},
@@ -107,7 +118,13 @@ def test_vmstat_says_the_same() -> None:
     reading = host_monitor._read_proc()
     since_s = sum(reading.cpu_times["cpu"]) / os.sysconf("SC_CLK_TCK")  # of all CPUs, as this line of vmstat has it
     shares = host_monitor._shares("cpu", reading.growing())
-    assert set(HostMonitor.METRICS) - {"busy", "stolen", "huge_pages_always", "overcommit_memory"} <= set(theirs)
+    assert set(HostMonitor.METRICS) - {
+        "busy",
+        "stolen",
+        "huge_pages_always",
+        "overcommit_memory",
+        "listen_drops",
+    } <= set(theirs)
     for name in ("us", "sy", "id", "wa", "st"):
         assert theirs[name] == pytest.approx(shares[name], abs=1.6), name
     for name in ("in", "cs", "bi", "bo", "si", "so"):
@@ -129,7 +146,7 @@ def test_vmstat_beside_it_says_the_same_of_the_same_seconds() -> None:
     names, seconds = lines[1], [[float(value) for value in line] for line in lines[3:]]
     last = dict(zip(names, seconds[-1], strict=True))
     mean = {name: sum(column) / len(seconds) for name, column in zip(names, zip(*seconds, strict=True), strict=True)}
-    assert set(ours) == set(names) - {"gu"}
+    assert set(ours) == (set(names) - {"gu"}) | {"listen_drops"}
     memory_kib = host_monitor._table(host_monitor.PROC / "meminfo")["MemTotal:"]
     for name in ("swpd", "free", "buff", "cache"):  # procps 4.0 keeps the memory of its start, others use it since
         low, high = sorted((before[name], ours[name]))
@@ -138,6 +155,29 @@ def test_vmstat_beside_it_says_the_same_of_the_same_seconds() -> None:
         assert mean[name] / 4 < ours[name] < mean[name] * 4, name
     for name in ("us", "sy", "id", "wa", "st"):
         assert ours[name] == pytest.approx(mean[name], abs=30), name
+
+
+@linux
+def test_a_queue_that_is_full_is_counted_by_the_real_kernel() -> None:
+    """Of three connections to a queue of one, which no one accepts from, at least one finds no room."""
+    before = host_monitor._read_proc().counters["listen_drops"]
+    with contextlib.ExitStack() as sockets:
+        server = sockets.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(3):
+            client = sockets.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(server.getsockname())
+        wait_until(lambda: host_monitor._read_proc().counters["listen_drops"] > before)
+
+
+@linux
+def test_a_network_without_counters_is_passed_over(proc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = {"pgpgin": 0, "pgpgout": 0, "pswpin": 0}
+    for broken in ("TcpExt: ListenDrops\n", "TcpExt: Other\nTcpExt: 3\n", None):
+        path = proc / "net" / "netstat"
+        path.unlink() if broken is None else path.write_text(broken)
+        tell(proc, BEFORE, pages, 10.0, monkeypatch)
+        assert "listen_drops" not in host_monitor._read_proc().counters
 
 
 @linux

@@ -53,6 +53,7 @@ CHECKS: tuple[Check, ...] = (
     *stores.CHECKS,
     Check(surroundings.evicted_keys, surroundings.EVICTED, message("check.evicted_keys")),
     Check(surroundings.swap, surroundings.SWAP, message("check.swap")),
+    Check(surroundings.accept_queue, surroundings.ACCEPT_QUEUE, message("check.accept_queue")),
     Check(surroundings.placement, surroundings.PLACEMENT, message("check.placement")),
     Check(surroundings.background, surroundings.BACKGROUND, message("check.background")),
     Check(server.monitor_clients, server.MONITOR_CLIENTS, message("check.monitor_clients")),

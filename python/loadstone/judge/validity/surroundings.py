@@ -10,6 +10,9 @@ from loadstone.record.facts import owner_of
 from loadstone.record.trial import CheckResult
 
 SWAP = Limit(0, inf, "bytes", "J: memory that had to come back from the disk")
+ACCEPT_QUEUE = Limit(
+    0, inf, "connections", "J: who finds the queue full is not answered, and tries again after 1, 3, 7 s"
+)
 BACKGROUND = Limit(0, inf, "forks", "J: a fork or a rewrite of the append-only file takes CPU, memory and disk")
 EVICTED = Limit(0, 0, "keys", "J: what was evicted can no longer be read or counted")
 PLACEMENT = Limit(0, inf, "", "J: parts on one CPU slow each other down, unless a tenth of all CPU time is idle")
@@ -27,6 +30,16 @@ def swap(evidence: TrialEvidence) -> CheckResult:
     if moved is None:
         return unknown("swap", SWAP, message("check.swap.not_reported"))
     return within("swap", moved, SWAP, message("check.swap.moved", megabytes=moved / 1e6))
+
+
+def accept_queue(evidence: TrialEvidence) -> CheckResult | None:
+    """Connections that were not accepted, since too many waited for that: their users wait for seconds, and seldom
+    say so, as what they wait for ends after the measure phase. None where the system does not count them."""
+    dropped = evidence.facts.host.listen_drops
+    if dropped is None:
+        return None
+    # By samples of a second: of what was counted at its border a part.
+    return within("accept_queue", round(dropped), ACCEPT_QUEUE, message("check.accept_queue.full", connections=dropped))
 
 
 def placement(evidence: TrialEvidence) -> CheckResult:

@@ -128,7 +128,14 @@ _KERNEL = (
         "a setting of the kernel, in environment.json", kept=False,
     ),
 )  # fmt: skip
-OF_HOST = (*_VMSTAT, *_CPUS, *_KERNEL)
+_TCP = (
+    Metric(
+        "listen_drops", HOST, "rate", "connections/s",
+        "connections that servers did not accept, because too many waited for that already",
+        Series("host_listen_drops_per_second", "Connections that a full queue refused"), kept=False,
+    ),
+)  # fmt: skip
+OF_HOST = (*_VMSTAT, *_CPUS, *_KERNEL, *_TCP)
 
 
 def _of_process(name: str, kind: MetricKind, unit: str, text: str, series: Series, column: Column | None) -> Metric:

@@ -120,8 +120,23 @@ def _read_proc() -> Reading:
         "bo": pages["pgpgout"],
         "in": counts["intr"],
         "cs": counts["ctxt"],
+        **_tcp_counters(),
     }
     return Reading(gauges, counters, cpu_times)
+
+
+def _tcp_counters() -> dict[str, float]:
+    """Those of the network that this process is in; nothing where the kernel has none.
+
+    /proc/net/netstat has lines in pairs: names, and their values.
+    """
+    try:
+        rows = [line.split() for line in (PROC / "net" / "netstat").read_text().splitlines()]
+    except OSError:
+        return {}
+    tcp = [row[1:] for row in rows if row and row[0] == "TcpExt:"]
+    counters = dict(zip(*tcp, strict=False)) if len(tcp) == 2 else {}
+    return {"listen_drops": float(counters["ListenDrops"])} if "ListenDrops" in counters else {}
 
 
 def _table(path: Path) -> dict[str, float]:

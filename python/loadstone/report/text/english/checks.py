@@ -296,6 +296,11 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.subject_throttled.limit": (
         "The CPU limit of {subject} throttled its threads for {percent:.0f} % of the time: it is the bottleneck."
     ),
+    "check.accept_queue.full": (
+        "A server on this machine had no room for {connections:,.0f} connections: who wants one waits for 1, 3 or 7 s "
+        "and tries again. Let more of them wait (its backlog, net.core.somaxconn), or keep them open for longer than "
+        "they pause."
+    ),
     "check.swap.moved": "{megabytes:,.1f} MB of memory were moved to or from the disk.",
     "check.swap.not_reported": "This system does not report whether memory was swapped.",
     "check.taken.bound": _taken,
@@ -342,6 +347,7 @@ CHECK_QUESTIONS: Mapping[str, str] = {
     "check.limits": "Were the requested CPU and memory limits in force?",
     "check.connection_leak": "Did the application open more and more connections without closing them?",
     "check.evicted_keys": "Did the server evict data?",
+    "check.accept_queue": "Did servers accept all connections?",
     "check.swap": "Was memory moved to the disk and back?",
     "check.placement": "Did the generator and the server take CPU time from each other?",
     "check.background": "Did the server save its data while it was measured?",
