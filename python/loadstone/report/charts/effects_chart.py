@@ -12,6 +12,8 @@ from loadstone.report.charts.chart import TIP, Chart, Values, layer, make, named
 from loadstone.report.text.english.metrics import metric_text
 
 _WIDTH, _HEIGHT = 520, 260
+_LOG_FROM = 3.0
+"""Figures that are so many times apart stand on a logarithmic scale."""
 _APART = 0.08
 """Of a level's width: so far apart stand the marks of neighbouring lines, so that intervals do not hide each other."""
 
@@ -44,7 +46,10 @@ def effects_chart(answer: EffectsAnswer, family: Family) -> Chart | None:
         ),
         xOffset=alt.XOffset("line:N", sort=names, scale=alt.Scale(paddingInner=1, paddingOuter=1 / _APART / 4)),
     )
-    height = alt.Y("value:Q", title=title, scale=alt.Scale(type="log", nice=True, padding=12))
+    most, least = max(float(one["high"]) for one in values), min(float(one["low"]) for one in values)
+    logarithmic = most >= _LOG_FROM * least > 0
+    heights = alt.Scale(type="log" if logarithmic else "linear", zero=False, nice=True, padding=12)
+    height = alt.Y("value:Q", title=title, scale=heights)
     picture = layer(
         base.mark_line(opacity=0.6).encode(y=height, strokeDash=alt.StrokeDash("line:N", legend=None)),
         base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", title=title), y2="high:Q"),
@@ -57,7 +62,7 @@ def effects_chart(answer: EffectsAnswer, family: Family) -> Chart | None:
         "effects",
         "Every combination",
         "Bars are 95 % intervals beside the mean of all combinations. Where lines run parallel, no factor depends on "
-        "another. The scale is logarithmic.",
+        f"another. The scale {'is logarithmic' if logarithmic else 'does not begin at 0'}.",
         f"{metric_text(answer.metric)} of {len(values)} combinations. {fmt.plain(ratios)}.",
         picture,
         {"cells": values},

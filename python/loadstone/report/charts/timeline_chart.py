@@ -21,6 +21,8 @@ _POINTS_MAX = 600
 """More seconds than this are averaged, so that a long run still makes a picture of one screen."""
 _BOUNDARIES_MAX = 120
 """With more trials than this, only blocks are parted by lines."""
+_MARKS_MAX = 400
+"""With more stretches than this, only those that are not valid are marked; with more of these, the invalid ones."""
 _CLOCK = "floor(datum.value / 60) + ':' + format(datum.value % 60, '02')"
 _TICK_STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400)
 _TICKS_MAX = 12
@@ -52,7 +54,7 @@ def timeline_chart(analysis: Analysis) -> Chart | None:
         _caption(step, trials),
         f"{rate.unit}, P99 and CPU of each part over {fmt.rough_time(length_s)} and {len(trials)} trials.",
         {"vconcat": panels, "spacing": 16, "resolve": {"scale": {"x": "shared", "color": "independent"}}},
-        {"seconds": seconds, "cpu": cpu, "trials": trials, "one": [{"share": 1}]},
+        {"seconds": seconds, "cpu": cpu, "trials": _marked(trials), "one": [{"share": 1}]},
     )
 
 
@@ -118,6 +120,15 @@ def _trials(analysis: Analysis, start: float) -> Values:
         )
         block = view.block if view else block
     return trials
+
+
+def _marked(trials: Values) -> Values:
+    """As many of them as a picture can show: conditions that take turns have thousands of slices."""
+    for without in ((), ("valid",), ("valid", "suspect")):
+        kept = [one for one in trials if one["edge"] or one["verdict"] not in without]
+        if len(kept) <= _MARKS_MAX:
+            return kept
+    return kept[:: ceil(len(kept) / _MARKS_MAX)]
 
 
 def _x(length_s: float | None) -> alt.X:

@@ -7,6 +7,7 @@ from loadstone.analyse.model import Analysis, Answer, CheckSummary, TrialView
 from loadstone.report import crashes, glossary, lessons, saturation_view, summary, verdicts
 from loadstone.report import format as fmt
 from loadstone.report.anchors import Anchors
+from loadstone.report.answer_lines import answer_lines
 from loadstone.report.answers import answer_verdict
 from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.html.page_effects import effects_view
@@ -34,6 +35,7 @@ def page(analysis: Analysis) -> dict[str, Any]:
     folded = [chart for chart in charts if chart is not first]
     return {
         "analysis": analysis,
+        "answer_lines": answer_lines(analysis.answer),
         "headline": trust_text(analysis),
         "trials_line": summary.trials(analysis),
         "badges": summary.badges(analysis),

@@ -55,16 +55,16 @@ def ending(console: Console, analysis: Analysis, report: Path | None, folder: Pa
     most = min(room - 3, max(_CRASH_LINES_MIN, room - VERDICT_LINES_MIN))
     crashed = _fitting(list(crashes(analysis.crashes, width, short=True)), console, most)
     room -= sum(_height(console, part) for part in crashed)
-    saturated = _fitting(list(saturations(analysis.saturations, short=True)), console, room)
-    room -= sum(_height(console, part) for part in saturated)
     effects = _fitting(_effects(analysis), console, room - _table_lines_min(analysis))
     room -= sum(_height(console, part) for part in effects)
+    saturated = _fitting(list(saturations(analysis.saturations, short=True)), console, room)
+    room -= sum(_height(console, part) for part in saturated)
     # The pairs that effects rest on stand in the report.
     pairs = (one for one in verdicts.all_comparisons(analysis) if one.name not in {e.name for e in analysis.effects})
     judged = sorted(pairs, key=_says_little)
     compared = _verdicts(judged, width, max(3, min(room, VERDICT_LINES_MIN), room - _table_lines_min(analysis)))
     room -= len(compared)
-    return [*head, *saturated, *effects, *compared, *crashed, *_figures(analysis, width, room), *foot]
+    return [*head, *effects, *saturated, *compared, *crashed, *_figures(analysis, width, room), *foot]
 
 
 def _table_lines_min(analysis: Analysis) -> int:

@@ -17,11 +17,13 @@ _STYLES: dict[PointKind, str] = {
     "at_least": "yellow",
     "none": "yellow",
 }
+_WITH_LIMIT_MAX = 3
+"""Of more conditions than that each has one line."""
 _INDENT = 2
 
 
 def saturations(answers: Sequence[SaturationAnswer], *, short: bool = False) -> Iterator[RenderableType]:
-    """Every condition; `short`, and of several: a line a condition, and the limit."""
+    """Every condition; `short`, and of several: a line a condition, and the limit; of many: that line alone."""
     if not answers:
         return
     yield Text()
@@ -30,6 +32,8 @@ def saturations(answers: Sequence[SaturationAnswer], *, short: bool = False) -> 
         style = _STYLES[answer.kind]
         name = Text(f"{view.title(answer)}  ") if answer.label and (brief or not short) else Text()
         yield Text.assemble((f"{view.MARKS[answer.kind]} ", style), name, (view.verdict(answer), style))
+        if brief and len(answers) > _WITH_LIMIT_MAX:
+            continue
         if brief:
             yield Padding(Text(view.limit_line(answer), style="dim"), (0, 0, 0, _INDENT))
         else:

@@ -76,6 +76,11 @@ def text(message: Message | None, language: str = "en") -> str:
         return f"[{message.kind}: {figures}]" if figures else f"[{message.kind}]"
 
 
+def figures_of(message: Message) -> dict[str, Any]:
+    """A message's figures, messages among them as such."""
+    return _plain(message.figures)
+
+
 def _sentence(message: Message, language: str) -> str:
     sentence = LANGUAGES[language][message.kind]
     if callable(sentence):
