@@ -12,6 +12,7 @@ from loadstone.report.charts.chart_list import charts_of
 from loadstone.report.charts.drawing import draw
 from loadstone.report.charts.latency import latency_chart
 from loadstone.report.charts.rate import rate_chart
+from loadstone.report.charts.timeline_chart import _marked
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +160,23 @@ def test_the_time_line_parts_trials_and_drops_the_drain(analysis: Analysis, char
     assert sum(point["rps"] is None for point in seconds) == len(analysis.trials)
     assert sum(point["rps"] is not None for point in seconds) == sum(p.phase != "drain" for p in analysis.timeline)
     assert {point["part"] for point in values_of(charts["timeline"], "cpu")} == {"generator", "redis", "host"}
+
+
+@pytest.mark.parametrize(
+    ("suspect", "invalid", "kept"),
+    [(0, 0, {"valid"}), (300, 10, {"valid", "suspect", "invalid"}), (380, 10, {"valid", "suspect", "invalid"}),
+     (395, 400, {"valid", "invalid"}), (900, 800, {"valid", "invalid"})],
+)  # fmt: skip
+def test_of_thousands_of_slices_as_many_are_marked_as_a_picture_can_show(
+    suspect: int, invalid: int, kept: set[str]
+) -> None:
+    """The first one begins a block, whose line stays."""
+    kinds = ["valid"] * 1000 + ["suspect"] * suspect + ["invalid"] * invalid
+    marked = _marked([{"verdict": kind, "edge": not place} for place, kind in enumerate(kinds)])
+    assert len(marked) <= 402
+    assert marked[0]["edge"]
+    assert {one["verdict"] for one in marked} == kept
+    assert _marked(marked) == marked
 
 
 def test_a_long_run_is_thinned_and_keeps_its_largest_p99(analysis: Analysis) -> None:

@@ -7,9 +7,13 @@ from typing import Any
 import altair as alt
 import pytest
 
+from loadstone.analyse.factorial.effects_answer import EffectCell, EffectsAnswer
 from loadstone.analyse.model import Analysis, Comparison, Family
+from loadstone.message import as_written
 from loadstone.report.charts.chart import Chart
 from loadstone.report.charts.chart_list import charts_of
+from loadstone.report.charts.drawing import draw
+from loadstone.report.charts.effects_chart import effects_chart
 from loadstone.report.charts.forest import forest_chart
 from loadstone.report.charts.percent_axis import reach, ticks
 from loadstone.report.verdicts import verdict_text
@@ -153,3 +157,25 @@ def test_pictures_name_things_and_no_letters(charts: dict[str, Chart]) -> None:
         for word in ("first against second", "B against A", "A first", "trial of A"):
             assert word not in drawn, (chart.name, word)
     assert "trial of json" in json.dumps(charts["storage-blocks"].spec)
+
+
+@pytest.mark.parametrize(("apart", "kind"), [(1.2, "linear"), (10.0, "log")])
+def test_combinations_that_are_close_are_not_flattened_by_their_scale(
+    judged: Analysis, apart: float, kind: str
+) -> None:
+    cells = [
+        EffectCell(condition={"redis": level}, label=level, levels=[level, "one"], figure=figure, low=0.99 * figure,
+                   high=1.01 * figure)
+        for level, figure in (("local", 1000.0), ("remote", apart * 1000.0))
+    ]  # fmt: skip
+    answer = EffectsAnswer(
+        name="redis", question="?", note="", metric="goodput_per_s", factors=["redis", "processes"],
+        answer=as_written("so"), terms=[], cells=cells,
+    )  # fmt: skip
+    with alt.utils.schemapi.debug_mode(False):  # as all pictures of a report are made
+        chart = effects_chart(answer, judged.families[0])
+    assert chart is not None
+    scale = chart.spec["layer"][0]["encoding"]["y"]["scale"]
+    assert (scale["type"], scale["zero"]) == (kind, False)
+    assert ("logarithmic" in chart.caption) == (kind == "log")
+    assert "<svg" in draw(chart.spec)
