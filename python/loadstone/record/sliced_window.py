@@ -1,16 +1,23 @@
 """What was observed within the slices of a drive: CPU by the clocks that the driver read at each change of slice.
 
-Monitors look once a second, and a slice is shorter: of what they alone observe, the mean over the whole stretch stands
-for the slices, which are spread evenly over it.
+Monitors look once a second, and a slice may be shorter: of gauges, and of what the machine does, the mean over the
+whole stretch stands for the slices, which are spread evenly over it. The rates of a part do not: it stands still while
+others have their turn, or works for them.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from loadstone import registry
 from loadstone.drive.outcome import CpuTimes, PartSlice, Slice
 from loadstone.observe.sample import Sample
 from loadstone.record.window import Window
 
 _PERCENT = 100.0
+_LONG_S = 0.99
+"""The shortest time of which a part's CPU is called a maximum, as monitors look once a second."""
+_ALONE = 0.8
+"""From this share of the whole stretch on, the slices are nearly all of it."""
+_OF_THE_MACHINE = ("host", "cpu<number>", "others", "kernel")
 
 
 class SlicedWindow(Window):
@@ -58,14 +65,46 @@ class SlicedWindow(Window):
         return sum(one for one in found if one is not None) if found and None not in found else None
 
     def mean(self, part: str, metric: str) -> float | None:
-        """See `Window.mean`."""
+        """See `Window.mean`. None of a rate of what stood still between the slices."""
         known = self._of_cpu(part, metric)
+        if known is None and metric == "cpu_share":
+            known = self._share(self._sum(part, lambda used: used.cpu_s))
+        if known is None and metric == "main_thread_share":
+            known = self._share(self._sum(part, lambda used: used.main_s))
+        if known is None and not self._holds(metric):
+            return None
         return super().mean(part, metric) if known is None else known
 
     def highest(self, part: str, metric: str) -> float | None:
-        """See `Window.highest`."""
+        """See `Window.highest`; of a part's CPU that of its busiest slices that make up a second."""
+        if metric == "cpu_share" and (most := max(self._shares(part), default=None)) is not None:
+            return most
+        if not self._holds(metric):
+            return self.mean(part, metric)
         found, known = super().highest(part, metric), self._of_cpu(part, metric)
         return found if known is None else max(known, found or 0.0)
+
+    def _holds(self, metric: str) -> bool:
+        """Whether what the monitors saw of a metric over the whole stretch holds for the slices, too."""
+        declared = registry.METRICS.get(metric)
+        if declared is None or declared.kind != "rate" or declared.part in _OF_THE_MACHINE:
+            return True
+        return self._measured_s >= _ALONE * (self.end_s - self.start_s)
+
+    def _share(self, seconds: float | None) -> float | None:
+        return None if seconds is None or self._measured_s <= 0 else seconds / self._measured_s
+
+    def _shares(self, part: str) -> Iterator[float]:
+        """The part's CPU, as a share of one core, in every second of slices that follow each other."""
+        used_s, length_s = 0.0, 0.0
+        for one in self._slices:
+            seconds = one.parts[part].cpu_s if part in one.parts else None
+            if seconds is None:
+                return
+            used_s, length_s = used_s + seconds, length_s + one.end_s - one.begin_s
+            if length_s >= _LONG_S:
+                yield used_s / length_s
+                used_s, length_s = 0.0, 0.0
 
     def _of_cpu(self, part: str, metric: str) -> float | None:
         """A share of one CPU in per cent; None where the driver did not read it."""
