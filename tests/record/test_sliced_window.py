@@ -50,11 +50,13 @@ def test_rates_of_a_part_are_not_known_where_it_stood_still_and_gauges_are() -> 
             Sample(100 + at, "redis", "instantaneous_ops_per_sec", 50.0),
             Sample(100 + at, "redis", "voluntary_per_s", 50.0),
             Sample(100 + at, "host", "cs", 50.0),
+            Sample(100 + at, "nest", "cache_hit_share", 0.8),
         )
     ]
     apart = window(*seen)
     assert [apart.mean("redis", "voluntary_per_s"), apart.highest("redis", "voluntary_per_s")] == [None, None]
     assert (apart.mean("host", "cs"), apart.highest("host", "cs")) == (50.0, 50.0)
+    assert apart.mean("nest", "cache_hit_share") == pytest.approx(0.8), "of its reads, and it reads in its slices alone"
     alone = window(*seen, slices=tuple(one.model_copy(update={"end_s": one.begin_s + 0.95}) for one in SLICES))
     assert alone.mean("redis", "voluntary_per_s") == 50.0
 

@@ -17,6 +17,8 @@ _LONG_S = 0.99
 """The shortest time of which a part's CPU is called a maximum, as monitors look once a second."""
 _ALONE = 0.8
 """From this share of the whole stretch on, the slices are nearly all of it."""
+_OF_EVENTS = "of the reads"
+"""In the unit of what is a share of events, of which there are none while a part stands still, and not of time."""
 _OF_THE_MACHINE = ("host", "cpu<number>", "others", "kernel")
 
 
@@ -88,6 +90,8 @@ class SlicedWindow(Window):
         """Whether what the monitors saw of a metric over the whole stretch holds for the slices, too."""
         declared = registry.METRICS.get(metric)
         if declared is None or declared.kind != "rate" or declared.part in _OF_THE_MACHINE:
+            return True
+        if _OF_EVENTS in declared.unit:
             return True
         return self._measured_s >= _ALONE * (self.end_s - self.start_s)
 
