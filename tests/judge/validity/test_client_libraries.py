@@ -65,3 +65,18 @@ def test_more_connections_than_its_pool_are_found(
     assert (found.verdict, found.measured) == ("invalid", 2)
     assert "it drove another load than planned" in text(found.reason)
     assert result_of("connections", observed(2)).verdict == "valid", "the engine's own connections are known"
+
+
+def test_a_server_may_still_count_what_a_pool_closed(
+    result_of: ResultOf,
+    injectors: ModuleType,
+    by_program: Callable[[dict[str, Any]], Any],
+    observed: Callable[[int], Callable[[dict[str, Any]], Any]],
+    clean: dict[str, Any],
+) -> None:
+    planned = clean["facts"]["plan"]["pool"]["connections"]
+    opens_and_closes = injectors.setting("facts.plan.pool.max_idle", planned // 2)
+    few, many = planned // 10, planned // 10 + 1
+    assert few >= 1
+    assert result_of("connections", by_program, opens_and_closes, observed(1 + few)).verdict == "suspect"
+    assert result_of("connections", by_program, opens_and_closes, observed(1 + many)).verdict == "invalid"

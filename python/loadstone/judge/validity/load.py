@@ -1,6 +1,7 @@
 """Whether the load was the one that was planned."""
 
 import math
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -10,6 +11,7 @@ from loadstone.judge.validity.evidence import TrialEvidence
 from loadstone.judge.validity.limits import Limit
 from loadstone.judge.validity.result import share, unknown, within
 from loadstone.message import Message, message
+from loadstone.plan.drive_plan import Pool
 from loadstone.record.facts import SeriesPoint
 from loadstone.record.histogram import measurable, rank_of
 from loadstone.record.trial import CheckResult, CheckVerdict
@@ -21,6 +23,8 @@ POOL_WAIT = Limit(10, inf, "%", "J: beyond a tenth the pool is what is measured;
 CONNECTIONS = Limit(1, 10, "%", "J: the planned number in 99 % of the seconds; beyond a tenth it is another experiment")
 RECONNECTS = Limit(0, inf, "connections", "J: a connection that was lost had to be made again within the measurement")
 BEYOND_THE_POOL = Limit(0, 0, "connections", "X: a driver with more connections than its pool drives another load")
+CLOSING_SHARE = 0.1
+"""J: of a pool that closes connections and opens others; beyond a tenth it is another experiment."""
 LOCAL_PORTS = Limit(0, 0, "connections", "X: waiting for a local port of the generator is not the server's time")
 WARM_UP = Limit(10, inf, "%", "S: first and last third differ by more than 10 %: not settled. At most suspect")
 WARM_UP_SHORTEST_S = 10.0
@@ -154,8 +158,7 @@ def connections(evidence: TrialEvidence) -> CheckResult:
     if broken:
         reason = message("check.connections.broken", lost=found.lost, failed=found.failed)
         return within("connections", broken, RECONNECTS, reason)
-    fixed = plan.max_idle is None and (plan.min_idle is None or plan.min_idle >= plan.connections)
-    if not fixed:
+    if not _is_fixed(plan):
         return within("connections", 0, RECONNECTS)
     series = evidence.facts.series
     if not series:
@@ -185,9 +188,20 @@ def _beyond_the_pool(evidence: TrialEvidence) -> CheckResult | None:
     beyond = int(most - before) - planned - len(evidence.targets)
     if beyond <= 0:
         return None
-    limit = BEYOND_THE_POOL if evidence.ours else Limit(0, inf, BEYOND_THE_POOL.unit, BEYOND_THE_POOL.source)
     reason = message("check.connections.beyond", connections=planned + beyond, planned=planned)
-    return within("connections", beyond, limit, reason)
+    return within("connections", beyond, _beyond_limit(evidence), reason)
+
+
+def _beyond_limit(evidence: TrialEvidence) -> Limit:
+    """Of a pool that closes connections and opens others meanwhile, a server still counts some that were closed."""
+    pool = evidence.plan.pool
+    let_pass = BEYOND_THE_POOL.invalid if _is_fixed(pool) else CLOSING_SHARE * pool.connections
+    return replace(BEYOND_THE_POOL, invalid=let_pass if evidence.ours else inf)
+
+
+def _is_fixed(pool: Pool) -> bool:
+    """Whether all connections of a pool are open all the time."""
+    return pool.max_idle is None and (pool.min_idle is None or pool.min_idle >= pool.connections)
 
 
 def _ports(evidence: TrialEvidence) -> Message | None:
