@@ -8,9 +8,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol, Self, runtime_checkable
+from typing import ClassVar, Literal, Protocol, Self, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from loadstone.deploy.control import Control
 from loadstone.deploy.ledger import NO_LEDGER, Ledger
@@ -19,6 +19,7 @@ from loadstone.deploy.link.link_settings import Link
 from loadstone.errors import Interrupted
 from loadstone.plan.drive_plan import Endpoint
 
+OWN_HOST = "own"
 ConfigValue = str | int | float | bool
 Module = Literal["json"]
 
@@ -72,6 +73,8 @@ class DeployContext:
     """Whether the user requested a stop."""
     ledger: Ledger = NO_LEDGER
     """Where it is noted what is made on servers that are not ours, before it is made."""
+    own_host: bool = False
+    """Whether the server is to have a host of its own (`processes.own_host`)."""
     only_asking: bool = False
     """Whether a server that is not ours is only queried whether it can serve: nothing is made on it."""
 
@@ -168,6 +171,18 @@ class ServerSettings(BaseModel, ABC):
     shares that of the generator (`deploy.placement.own_cpus`)."""
     link: Link = None
     """The line between the server and what loads it; None: there is none."""
+    host: Literal["this machine", "own"] = "this machine"
+    """Of one of ours: on loopback, or on a host of its own: a network namespace with an address of its own."""
+
+    may_have_own_host: ClassVar[bool] = False
+
+    @field_validator("host")
+    @classmethod
+    def _host_can_be_made(cls, value: str) -> str:
+        if value == OWN_HOST and not cls.may_have_own_host:
+            kind = cls.model_fields["kind"].default
+            raise ValueError(f"a server of kind '{kind}' has no host of its own; leave out host")
+        return value
 
     @abstractmethod
     def server(self, name: str) -> Server:

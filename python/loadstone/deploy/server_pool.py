@@ -15,7 +15,7 @@ from loadstone.deploy.link.line import Line
 from loadstone.deploy.link.link_settings import link_of
 from loadstone.deploy.placement import OWN_CPUS, own_cpus
 from loadstone.deploy.processes.paused import hold, release
-from loadstone.deploy.provider import DeployContext, ManyEndpoints, Remark, Server
+from loadstone.deploy.provider import OWN_HOST, DeployContext, ManyEndpoints, Remark, Server
 from loadstone.deploy.traces import Traces
 from loadstone.errors import LoadstoneError, ServerGone, UserError
 from loadstone.plan.drive_plan import Endpoint
@@ -86,10 +86,11 @@ class ServerPool:
             raise
 
     def _placed(self, settings: Mapping[str, Any]) -> DeployContext:
-        """With the CPUs that these settings give the server."""
+        """With the CPUs and the host that these settings give the server."""
         shared, beside = self._context.cpus, self._context.generator_cpus
         own = settings.get("cpus") == OWN_CPUS and bool(shared)
-        return replace(self._context, cpus=own_cpus(shared, beside)) if own else self._context
+        cpus = own_cpus(shared, beside) if own else shared
+        return replace(self._context, cpus=cpus, own_host=settings.get("host") == OWN_HOST)
 
     def _one(self, key: str, server: Server, settings: Mapping[str, Any]) -> Deployed:
         found = self._running.get(key)

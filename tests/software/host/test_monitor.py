@@ -115,7 +115,7 @@ def test_vmstat_says_the_same() -> None:
     """vmstat's first line holds averages since the machine started, which can be held against exactly."""
     said = subprocess.run(["vmstat"], capture_output=True, text=True, check=True).stdout.splitlines()
     theirs = dict(zip(said[1].split(), map(float, said[2].split()), strict=True))
-    reading = host_monitor._read_proc()
+    reading = host_monitor._read_proc([host_monitor.PROC / "net"])
     since_s = sum(reading.cpu_times["cpu"]) / os.sysconf("SC_CLK_TCK")  # of all CPUs, as this line of vmstat has it
     shares = host_monitor._shares("cpu", reading.growing())
     assert set(HostMonitor.METRICS) - {
@@ -136,7 +136,7 @@ def test_vmstat_says_the_same() -> None:
 @linux
 @pytest.mark.skipif(shutil.which("vmstat") is None, reason="no vmstat here")
 def test_vmstat_beside_it_says_the_same_of_the_same_seconds() -> None:
-    before = host_monitor._read_proc().gauges
+    before = host_monitor._read_proc([host_monitor.PROC / "net"]).gauges
     with subprocess.Popen(["vmstat", "1", "3"], stdout=subprocess.PIPE, text=True) as vmstat:
         assert vmstat.stdout is not None
         lines = [vmstat.stdout.readline().split() for _ in range(3)]
@@ -160,14 +160,14 @@ def test_vmstat_beside_it_says_the_same_of_the_same_seconds() -> None:
 @linux
 def test_a_queue_that_is_full_is_counted_by_the_real_kernel() -> None:
     """Of three connections to a queue of one, which no one accepts from, at least one finds no room."""
-    before = host_monitor._read_proc().counters["listen_drops"]
+    before = host_monitor._read_proc([host_monitor.PROC / "net"]).counters["listen_drops"]
     with contextlib.ExitStack() as sockets:
         server = sockets.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
         for _ in range(3):
             client = sockets.enter_context(socket.socket())
             client.setblocking(False)
             client.connect_ex(server.getsockname())
-        wait_until(lambda: host_monitor._read_proc().counters["listen_drops"] > before)
+        wait_until(lambda: host_monitor._read_proc([host_monitor.PROC / "net"]).counters["listen_drops"] > before)
 
 
 @linux
@@ -177,7 +177,7 @@ def test_a_network_without_counters_is_passed_over(proc: Path, monkeypatch: pyte
         path = proc / "net" / "netstat"
         path.unlink() if broken is None else path.write_text(broken)
         tell(proc, BEFORE, pages, 10.0, monkeypatch)
-        assert "listen_drops" not in host_monitor._read_proc().counters
+        assert "listen_drops" not in host_monitor._read_proc([host_monitor.PROC / "net"]).counters
 
 
 @linux

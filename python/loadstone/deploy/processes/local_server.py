@@ -1,11 +1,12 @@
 """What every server process of ours does alike: it runs under a guard, starts again in its folder, and ends."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from loadstone.deploy.processes.endings import ending_of_process
 from loadstone.deploy.processes.guarded import GuardedProcess, Surroundings, guarded
+from loadstone.deploy.processes.own_host import OwnHost
 from loadstone.deploy.processes.paused import OneProcess
 from loadstone.deploy.processes.ports import PORT_TRIES, free_port
 from loadstone.deploy.processes.resource_limits import Limited, Limits
@@ -29,6 +30,7 @@ class OwnServer(OneProcess, ABC):
         self._context = DeployContext()
         self._process: GuardedProcess | None = None
         self._endpoint = Endpoint()
+        self._host: OwnHost | None = None
 
     @property
     def pids(self) -> Mapping[str, int]:
@@ -51,6 +53,21 @@ class OwnServer(OneProcess, ABC):
     @abstractmethod
     def start(self, context: DeployContext) -> Endpoint:
         """See `provider.Server.start`."""
+
+    def _make_host(self, context: DeployContext) -> str:
+        """Where it is to listen: on loopback, or on a host of its own, which is made. Raises UserError."""
+        if not context.own_host:
+            return Endpoint().host
+        self._host = OwnHost(self.name)
+        return self._host.address
+
+    def _host_details(self) -> dict[str, str]:
+        """For `ServerFacts.details`: empty on this machine's own network."""
+        return {"host": f"own, {self._host.address}"} if self._host else {}
+
+    def _on_its_host(self, command: Sequence[str]) -> list[str]:
+        """The command as it is run on the server's host."""
+        return [*(self._host.enter if self._host else ()), *command]
 
     def _guarded(self, context: DeployContext, limits: Limits, around: Surroundings = Surroundings()) -> GuardedProcess:
         """See `guarded`; what it runs is set later."""
@@ -99,3 +116,6 @@ class OwnServer(OneProcess, ABC):
         process, self._process = self._process, None
         if process is not None:
             process.close()
+        host, self._host = self._host, None
+        if host is not None:
+            host.close()

@@ -3,7 +3,8 @@
 import contextlib
 import resource
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,16 +45,17 @@ class HostMonitor:
 
     METRICS = by_name(OF_HOST)
 
-    def __init__(self, cpus: Iterable[int] = ()) -> None:
+    def __init__(self, cpus: Iterable[int] = (), pids: Iterable[int] = ()) -> None:
+        """`pids`: of all parts; some may be on hosts of their own."""
         self._cpus = tuple(cpus)
-        self._read = _read_proc if sys.platform == "linux" else _read_psutil
+        self._read = partial(_read_proc, _networks(pids)) if sys.platform == "linux" else _read_psutil
         self._rates = Rates(self._read().growing())
         self._settings = _memory_settings()
 
     @classmethod
     def watching(cls, watch: Watch) -> list[Monitor]:
         """One for the host."""
-        return [cls(watch.cpus)]
+        return [cls(watch.cpus, watch.pids.values())]
 
     def sample(self, unix_s: float) -> Iterator[Sample]:
         """Gauges now, rates and shares since they were last reported."""
@@ -98,7 +100,7 @@ def _memory_settings() -> dict[str, float]:
     return found
 
 
-def _read_proc() -> Reading:
+def _read_proc(networks: Collection[Path]) -> Reading:
     """From /proc, as vmstat reads it."""
     stat = [line.split() for line in (PROC / "stat").read_text().splitlines()]
     cpu_times = {row[0]: tuple(float(n) for n in row[1:9]) for row in stat if row[0].startswith("cpu")}
@@ -120,23 +122,36 @@ def _read_proc() -> Reading:
         "bo": pages["pgpgout"],
         "in": counts["intr"],
         "cs": counts["ctxt"],
-        **_tcp_counters(),
+        **_tcp_counters(networks),
     }
     return Reading(gauges, counters, cpu_times)
 
 
-def _tcp_counters() -> dict[str, float]:
-    """Those of the network that this process is in; nothing where the kernel has none.
+def _networks(pids: Iterable[int]) -> list[Path]:
+    """The figures of this process's network, and of the other ones that these processes are in."""
+    found: dict[int, Path] = {}
+    for process in ("self", *map(str, pids)):
+        with contextlib.suppress(OSError):
+            found.setdefault((PROC / process / "ns" / "net").stat().st_ino, PROC / process / "net")
+    return [PROC / "net", *list(found.values())[1:]]
 
-    /proc/net/netstat has lines in pairs: names, and their values.
-    """
+
+def _tcp_counters(networks: Iterable[Path]) -> dict[str, float]:
+    """Those of all these networks together; nothing where the kernel has none, or one of them is gone."""
+    drops = [_listen_drops(network) for network in networks]
+    known = [dropped for dropped in drops if dropped is not None]
+    return {"listen_drops": sum(known)} if known and len(known) == len(drops) else {}
+
+
+def _listen_drops(network: Path) -> float | None:
+    """netstat has lines in pairs: names, and their values."""
     try:
-        rows = [line.split() for line in (PROC / "net" / "netstat").read_text().splitlines()]
+        rows = [line.split() for line in (network / "netstat").read_text().splitlines()]
     except OSError:
-        return {}
+        return None
     tcp = [row[1:] for row in rows if row and row[0] == "TcpExt:"]
     counters = dict(zip(*tcp, strict=False)) if len(tcp) == 2 else {}
-    return {"listen_drops": float(counters["ListenDrops"])} if "ListenDrops" in counters else {}
+    return float(counters["ListenDrops"]) if "ListenDrops" in counters else None
 
 
 def _table(path: Path) -> dict[str, float]:

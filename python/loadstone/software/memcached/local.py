@@ -37,6 +37,7 @@ class MemcachedSettings(ServerSettings):
     """
 
     kind: Literal["memcached"] = "memcached"
+    may_have_own_host = True
     binary: str | None = None
     settings: Annotated[dict[str, ConfigValue], AfterValidator(check_settings)] = Field(default_factory=dict)
     limits: Limits = Limits()
@@ -68,7 +69,8 @@ class LocalMemcached(OwnServer):
         self._context = context
         self._binary = self._need()
         context.progress(f"starting {self.name} ({self._binary.name})")
-        self._endpoint = Endpoint(port=free_port(), username=USER, password=new_password())
+        host = self._make_host(context)
+        self._endpoint = Endpoint(host=host, port=free_port(), username=USER, password=new_password())
         try:
             self._process = self._guarded(context, self._settings.limits)
             return self._run(self._process)
@@ -99,14 +101,15 @@ class LocalMemcached(OwnServer):
         passwords = folder / PASSWORDS
         passwords.touch(mode=0o600)
         passwords.write_text(f"{USER}:{self._endpoint.password}\n")
-        arguments = ["-l", "127.0.0.1", "-p", str(self._endpoint.port), "-U", "0", "-Y", str(passwords)]
+        arguments = ["-l", self._endpoint.host, "-p", str(self._endpoint.port), "-U", "0", "-Y", str(passwords)]
         if self._process is not None:
             options = [*arguments_of(self._settings.settings), *_own_user()]
-            self._process.become([str(self._binary), *arguments, *options])
+            self._process.become(self._on_its_host([str(self._binary), *arguments, *options]))
 
     def _read_back(self) -> None:
         limits = limits_in_force(self._settings.limits, self.limited)
-        self.facts = dataclasses.replace(inspect_server(self._endpoint), limits=limits)
+        facts = inspect_server(self._endpoint)
+        self.facts = dataclasses.replace(facts, limits=limits, details={**facts.details, **self._host_details()})
         requested = self._settings.settings
         with self.control() as control:
             self.settings_read_back = control.settings(sorted({*READ_BACK, *requested}))

@@ -15,6 +15,7 @@ from loadstone.software.redis.local import LocalRedis, Parts, check_config
 class _FromPackage(ServerSettings):
     """`settings` are the server's own (`appendonly: yes`), written to its configuration and read back."""
 
+    may_have_own_host = True
     settings: Annotated[dict[str, ConfigValue], AfterValidator(check_config)] = Field(default_factory=dict)
 
     limits: Limits = Limits()

@@ -92,10 +92,11 @@ class LocalRedis(OwnServer):
         self._context = context
         self._parts = self._find()
         context.progress(f"starting {self.name} ({self._parts.binary.name})")
-        self._endpoint = Endpoint(port=free_port(), password=new_password())
+        self._endpoint = Endpoint(host=self._make_host(context), port=free_port(), password=new_password())
         try:
             self._process = self._guarded(context, self._limits)
-            self._process.become([str(self._parts.binary), str(self._process.workspace.path / CONFIG)])
+            command = [str(self._parts.binary), str(self._process.workspace.path / CONFIG)]
+            self._process.become(self._on_its_host(command))
             return self._run(self._process)
         except OSError as error:
             self.stop()
@@ -110,7 +111,7 @@ class LocalRedis(OwnServer):
     def _write_files(self, folder: Path) -> None:
         """The configuration file, for our eyes only: what the experiment sets, then ours."""
         ours: dict[str, ConfigValue] = {
-            "bind": "127.0.0.1",
+            "bind": self._endpoint.host,
             "port": self._endpoint.port,
             "cluster-enabled": "yes" if self._in_cluster else "no",
             "requirepass": self._endpoint.password or "",
@@ -125,7 +126,8 @@ class LocalRedis(OwnServer):
     def _read_back(self) -> None:
         """Of a node of a cluster that is still to be formed, its settings only."""
         facts = self.facts if self._in_cluster else inspect_server(self._endpoint, self._modules)
-        self.facts = dataclasses.replace(facts, limits=limits_in_force(self._limits, self.limited))
+        limits = limits_in_force(self._limits, self.limited)
+        self.facts = dataclasses.replace(facts, limits=limits, details={**facts.details, **self._host_details()})
         with self.control() as control:
             self.settings_read_back = control.config_get(sorted({*READ_BACK, *self._settings}))
         for line in differences(self._settings, self.settings_read_back, SPELLING):

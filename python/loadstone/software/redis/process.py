@@ -17,6 +17,7 @@ class ProcessSettings(ServerSettings):
     """`binary` is a path or a name on PATH; `json_module` a rejson.so, or the embedded one where there is one."""
 
     kind: Literal["process"] = "process"
+    may_have_own_host = True
     binary: str | None = None
     json_module: str | None = None
     settings: Annotated[dict[str, ConfigValue], AfterValidator(check_config)] = Field(default_factory=dict)
