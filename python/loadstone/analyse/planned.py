@@ -20,7 +20,7 @@ def planned_by(run: Run) -> Planned:
 def _of_quick(run: Run) -> Planned:
     """What `--quick` leaves in of the whole experiment, whatever `--only` names."""
     compared = [one for one in run.experiment.comparisons if one.quick]
-    conditions = [one for table in tables_of_mode(run) for one in _conditions(run.experiment, table.vary)]
+    conditions = [one for table in tables_of_mode(run) for one in _conditions(run.experiment, table.varied(quick=True))]
     for one in compared:
         places = one.at if one.quick_at is None else one.quick_at
         conditions += _conditions(run.experiment, {**places, one.between: one.levels})

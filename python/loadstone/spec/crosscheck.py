@@ -10,7 +10,7 @@ from loadstone.spec.crosscheck_effects import check_effects
 from loadstone.spec.crosscheck_levels import check_levels, check_levels_once, check_when, no_level
 from loadstone.spec.crosscheck_parts import check_parts
 from loadstone.spec.experiment import Comparison, Conclusion, Experiment, Factor
-from loadstone.spec.levels import REFERENCE, is_level, level_text
+from loadstone.spec.levels import REFERENCE, Level, is_level, level_text
 from loadstone.spec.problems import listed, nearest, shown
 from loadstone.spec.units import duration_s
 from loadstone.spec.yaml_text import Path
@@ -118,6 +118,19 @@ def _tables(experiment: Experiment) -> None:
         names.append(table.name)
         for factor, levels in table.vary.items():
             check_levels_once(experiment, (*at, "vary", factor), factor, levels)
+        for factor, levels in table.quick_only.items():
+            _left_in(experiment, (*at, "quick_only", factor), levels, table.vary.get(factor, ()))
+
+
+def _left_in(experiment: Experiment, at: Path, levels: tuple[Level, ...], varied: tuple[Level, ...]) -> None:
+    """`--quick` leaves levels in that the table has, and some at least."""
+    if not levels:
+        raise experiment.source.error(at, "leaves nothing in; name a level, or write 'quick: false'")
+    for level in levels:
+        if not is_level(level, varied):
+            known = listed(level_text(one) for one in varied) or "none"
+            problem = f"'{level_text(level)}' is not varied here; of {at[-1]} there are: {known}"
+            raise experiment.source.error(at, problem)
 
 
 def _comparisons(experiment: Experiment) -> None:

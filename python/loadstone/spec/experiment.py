@@ -93,8 +93,14 @@ class Table(SpecPart):
     note: str = ""
     quick: bool = True
     """Whether `--quick` runs it too."""
+    quick_only: dict[str, tuple[Level, ...]] = {}
+    """The levels that `--quick` leaves in, of those factors of `vary` that are named here."""
     columns: tuple[Column, ...] = ()
     """The study's own columns by their keys; empty: those of every table."""
+
+    def varied(self, *, quick: bool) -> dict[str, tuple[Level, ...]]:
+        """What it varies, as `--quick` has it or in full."""
+        return {**self.vary, **self.quick_only} if quick else self.vary
 
 
 class Comparison(SpecPart):

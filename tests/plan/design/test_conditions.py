@@ -47,6 +47,28 @@ def test_quick_and_only_leave_conditions_out_and_keep_their_numbers(experiment: 
     assert [one.number for one in published] == [1, 2, 3, 4]
 
 
+def test_quick_may_leave_some_levels_of_a_table_in(small: str) -> None:
+    text = small.replace("name: by-size\n", "name: by-size\n    quick_only: {payload: [1 kB]}\n", 1)
+    experiment = load_experiment(text)
+    assert [one.number for one in select(experiment, only={}, quick=True)] == [2, 4]
+    assert select(experiment, only={}) == all_conditions(experiment)
+
+
+@pytest.mark.parametrize(
+    ("left_in", "words"),
+    [
+        ("{payload: [2 kB]}", "'2 kB' is not varied here; of payload there are: "),
+        ("{idle: [few]}", "'few' is not varied here; of idle there are: none"),
+        ("{payload: []}", "leaves nothing in; name a level, or write 'quick: false'"),
+    ],
+)
+def test_what_quick_leaves_in_is_varied_by_the_table(small: str, left_in: str, words: str) -> None:
+    with pytest.raises(UserError) as refused:
+        load_experiment(small.replace("name: by-size\n", f"name: by-size\n    quick_only: {left_in}\n", 1))
+    assert "tables.0.quick_only" in str(refused.value)
+    assert words in str(refused.value)
+
+
 def test_conditions_of_comparisons_come_after_those_of_tables(small: str, compared: str) -> None:
     printed, found = all_conditions(load_experiment(small)), all_conditions(load_experiment(compared))
     assert found[:7] == printed

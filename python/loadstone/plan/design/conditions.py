@@ -68,11 +68,11 @@ def select(
 
     Raises UserError if nothing is left.
     """
-    printed = tables_of_mode(experiment, quick=quick, as_published=as_published)
+    rows = rows_of_mode(experiment, quick=quick, as_published=as_published)
     pairs = pairs_of_mode(experiment, only=only, quick=quick, as_published=as_published)
     compared = {identity(condition) for several in pairs.values() for condition in conditions_of(several)}
     meant = [one for one in all_conditions(experiment) if has_levels(one.condition, only)]
-    chosen = tuple(one for one in meant if printed & set(one.tables) or one.identity in compared)
+    chosen = tuple(one for one in meant if one.identity in rows or one.identity in compared)
     if not chosen:
         raise UserError(_nothing_left(only, len(meant), quick=quick, as_published=as_published))
     return chosen
@@ -84,6 +84,17 @@ def tables_of_mode(experiment: Experiment, *, quick: bool, as_published: bool) -
     if as_published and experiment.as_published is not None and experiment.as_published.tables:
         names &= set(experiment.as_published.tables)
     return names
+
+
+def rows_of_mode(experiment: Experiment, *, quick: bool, as_published: bool) -> dict[str, tuple[str, ...]]:
+    """The tables that print a condition in this mode, by its identity: of each table the levels that are left in."""
+    printed = tables_of_mode(experiment, quick=quick, as_published=as_published)
+    found: dict[str, tuple[str, ...]] = {}
+    for table in experiment.tables:
+        for condition in conditions_varied(experiment, table.varied(quick=quick)) if table.name in printed else ():
+            key = identity(condition)
+            found[key] = (*found.get(key, ()), table.name)
+    return found
 
 
 def _nothing_left(only: Only, meant: int, *, quick: bool, as_published: bool) -> str:
