@@ -14,7 +14,7 @@ from loadstone.plan.drive_plan import Closed, Plan
 from loadstone.plan.look_up import look_up_of
 from loadstone.plan.mode import Mode, condition_text
 from loadstone.plan.required import PlannedCrash
-from loadstone.plan.run_plan import CrashTrial, PlannedTrial
+from loadstone.plan.run_plan import CrashTrial, PlannedTrial, Studied
 from loadstone.plan.workload.substitute import Path, substitute
 from loadstone.plan.workload.trial_plans import with_fixed_length
 from loadstone.spec.experiment import Crash, Experiment
@@ -35,6 +35,7 @@ class Parts:
     plan: Plan
     load: Plan | None
     deployment: Deployment
+    studied: tuple[Studied, ...] = ()
 
 
 def plan_crashes(

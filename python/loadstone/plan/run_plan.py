@@ -20,6 +20,8 @@ from loadstone.spec.drivers import NATIVE
 
 Level = str | int | float | bool
 Condition = dict[str, Level]
+Studied = Literal["driver", "pool"]
+"""What makes the load, and differs between the conditions that stand together: it is part of what is measured."""
 
 ASSUMED_RATE_PER_S = 10_000
 """What a closed model is taken to reach as long as nothing has been measured."""
@@ -164,6 +166,8 @@ class PlannedTrial:
     """The server or subject that gets the load; None: every server."""
     driver: str = NATIVE
     """What makes the load, as `spec.drivers.resolved` has it."""
+    studied: tuple[Studied, ...] = ()
+    """What of that the tables and comparisons of its condition vary."""
     in_rounds: bool = False
     """Whether it is measured in rounds, with all trials of its block: then they all hold their keys at one time."""
     rate_share: float | None = None

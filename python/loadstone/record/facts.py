@@ -11,6 +11,7 @@ from loadstone.deploy.limit_in_force import LimitInForce, LimitName, PartLimits
 from loadstone.deploy.placement import Placement
 from loadstone.drive.outcome import CommandRecord, DriveRecord
 from loadstone.plan.drive_plan import Closed, Plan
+from loadstone.plan.run_plan import Studied
 
 DRIVER = "generator"
 """The part that makes the load: the driver's own threads."""
@@ -343,6 +344,8 @@ class TrialFacts(Facts):
     """None: no other drive was on the servers."""
     links: dict[str, LinkFacts] = {}
     """Server -> its line, of those that have one."""
+    studied: tuple[Studied, ...] = ()
+    """What of the generator differs between the conditions that this one stands with in a table or comparison."""
     rate_share: float | None = None
     """The share of the condition's own capacity that the rate of the plan is; None: it is no share of it."""
 

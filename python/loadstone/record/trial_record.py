@@ -107,6 +107,7 @@ def _facts(
         placement=observation.placement,
         company=observation.company,
         rate_share=planned.rate_share,
+        studied=planned.studied,
     )
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from loadstone.judge.validity.gain import bound_of
+from loadstone.record.trial import TrialRecord
 from loadstone.report.text.sentences import text
 
 ResultOf = Callable[..., Any]
@@ -40,6 +42,31 @@ def test_what_a_client_that_costs_nothing_would_bring_is_not_held_against_it(
     found = result_of("gain", by_program)
     assert found.verdict == "unknown"
     assert text(found.reason).startswith("go-redis is part of what is measured and used ")
+
+
+def test_the_engine_beside_client_libraries_is_one_of_them(
+    result_of: ResultOf, injectors: ModuleType, clean: dict[str, Any]
+) -> None:
+    """With one connection neither it nor the server is busy, and without its cost the rate would be far higher."""
+    compared = injectors.setting("facts.studied", ["driver", "pool"])
+
+    def costly(line: dict[str, Any]) -> None:
+        drive = line["facts"]["drive"]
+        drive["threads"] = [{**one, "cpu_s": 0.6 * one["wall_s"], "waited_s": 0.0} for one in drive["threads"]]
+        injectors.put(line, "facts.parts.redis.main_thread_share", 0.3)
+        injectors.put(line, "facts.parts.redis.mean_share", 0.3)
+
+    assert result_of("gain", costly).verdict == "invalid", "it hides what the server can do"
+    found = result_of("gain", compared, costly)
+    assert found.verdict == "unknown"
+    assert text(found.reason).startswith("native is part of what is measured and used ")
+    for change, gain in (([costly], False), ([costly, compared], True)):
+        line = clean
+        for inject in change:
+            line = injectors.injected(line, inject)
+        bound = bound_of(TrialRecord.model_validate(line))
+        assert bound is not None
+        assert (bound.generator == 0.0) is gain
 
 
 def test_a_wait_that_the_library_does_not_report_is_not_known(

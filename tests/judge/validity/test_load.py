@@ -115,6 +115,28 @@ def test_waiting_for_a_connection_is_named(
         assert "64 connections for 32 users" in text(found.reason)
 
 
+def test_users_who_are_planned_to_share_connections_wait_by_design(result_of: ResultOf, injectors: ModuleType) -> None:
+    fewer = injectors.setting("facts.plan.pool.connections", 1)
+    found = result_of("pool_wait", fewer, injectors.waits(0.97))
+    assert (found.verdict, found.measured) == ("valid", pytest.approx(97))
+    assert text(found.reason) == (
+        "Pool-bound: 97 % of the response time is waiting for a connection (1 connection for 32 users). "
+        "The plan has it so: it is the condition."
+    )
+    assert result_of("pool_wait", fewer, injectors.waits(0.05)).reason is None
+
+
+def test_a_pool_too_small_for_a_rate_is_suspect_unless_pools_are_compared(
+    result_of: ResultOf, injectors: ModuleType
+) -> None:
+    at_rate = injectors.setting("facts.plan.model", {"kind": "open", "rate_per_s": 1000.0})
+    assert result_of("pool_wait", at_rate, injectors.waits(0.3)).verdict == "suspect"
+    compared = injectors.setting("facts.studied", ["pool"])
+    assert result_of("pool_wait", at_rate, compared, injectors.waits(0.3)).verdict == "valid"
+    drivers = injectors.setting("facts.studied", ["driver"])
+    assert result_of("pool_wait", at_rate, drivers, injectors.waits(0.3)).verdict == "suspect"
+
+
 def test_a_late_driver_is_no_queue_for_a_connection(result_of: ResultOf, injectors: ModuleType) -> None:
     def late(line: dict[str, Any]) -> None:
         drive = line["facts"]["drive"]

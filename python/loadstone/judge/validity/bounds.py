@@ -21,16 +21,16 @@ NAMED = 0.02
 def gain(evidence: TrialEvidence) -> CheckResult | None:
     """How much more the same system would do at most with a generator that costs nothing.
 
-    A client library that makes the load is part of what is measured: its cost is no error of the figure.
+    A client library that makes the load is part of what is measured, and so is any driver that is compared with another
+    one: its cost is no error of the figure.
     """
     if evidence.open is not None:
         return None
     found = limits_of(evidence)
     if found.round_trip:
         return None
-    program = evidence.drive.program
-    if program is not None:
-        why = message("check.gain.client", library=program.library, generator=found.generator)
+    if evidence.client is not None:
+        why = message("check.gain.client", library=evidence.client, generator=found.generator)
         return unknown("gain", GAIN, why, None if found.gain is None else round(100 * found.gain, 6))
     if found.gain is None:
         return unknown("gain", GAIN, message("check.gain.not_observed"))

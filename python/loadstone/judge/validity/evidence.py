@@ -11,6 +11,7 @@ from loadstone.record.facts import DRIVER, LINK, OWN, PartCpu, ServerCounters, S
 from loadstone.record.parts.part_kinds import declared, has_counters, stores_of
 from loadstone.record.trial import TrialRecord
 from loadstone.software.part_kind import PartKind
+from loadstone.spec.drivers import NATIVE
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,14 @@ class TrialEvidence:
     def open(self) -> Open | None:
         """The open model, if that is the trial's."""
         return self.plan.model if isinstance(self.plan.model, Open) else None
+
+    @property
+    def client(self) -> str | None:
+        """What makes the load where that is part of what is measured: a client library's program, or any driver that
+        stands beside another one. None where it is a mere means."""
+        if self.drive.program is not None:
+            return self.drive.program.library
+        return NATIVE if "driver" in self.facts.studied else None
 
     @property
     def http(self) -> bool:

@@ -85,8 +85,8 @@ def bound_of(trial: TrialRecord) -> Bound | None:
     if found is None:
         return None
     limited = limits_of(found)
-    # The rate was set, and is held to its schedule; or a client library is part of what is measured.
-    gain = 0.0 if found.open is not None or found.drive.program is not None else limited.gain
+    # The rate was set, and is held to its schedule; or the driver is part of what is measured.
+    gain = 0.0 if found.open is not None or found.client is not None else limited.gain
     return Bound(generator=gain, taken=limited.taken, round_trip=limited.round_trip)
 
 

@@ -39,6 +39,7 @@ def planned_trial(
         stored=deployment.stored,
         target=deployment.target,
         driver=deployment.driver,
+        studied=parts.studied,
         in_rounds=in_rounds,
         stage=stage,
     )

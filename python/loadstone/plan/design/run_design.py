@@ -1,19 +1,20 @@
 """The design of a run: its groups, randomised complete blocks, and the plan of every trial."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from loadstone.errors import UserError
 from loadstone.plan.crashes import Parts, plan_crashes
-from loadstone.plan.design.conditions import NumberedCondition, all_conditions, select, tables_of_mode
+from loadstone.plan.design.conditions import NumberedCondition, all_conditions, rows_of_mode, select
 from loadstone.plan.design.fixed_rates import plan_at_rate
 from loadstone.plan.design.groups import blocks_of, design_of_mode, longer_groups, make_groups
 from loadstone.plan.design.order import block_order
 from loadstone.plan.design.pairs import chosen_levels, pairs_of_mode
 from loadstone.plan.design.planned_trial import planned_trial
+from loadstone.plan.design.studied import with_studied
 from loadstone.plan.drive_plan import Plan
 from loadstone.plan.mode import Mode
 from loadstone.plan.modules import with_needed_modules
-from loadstone.plan.run_plan import TABLE_GROUP, Group, PlannedTrial, RunPlan, Stage, in_tables
+from loadstone.plan.run_plan import TABLE_GROUP, Condition, Group, PlannedTrial, RunPlan, Stage, in_tables
 from loadstone.plan.saturation.saturated_conditions import plan_saturation
 from loadstone.plan.started_by_user import check_started_by_user
 from loadstone.plan.workload.trial_plans import WorkloadPlanner, in_slices, interval_of_rows_s, with_fixed_length
@@ -55,6 +56,8 @@ def make_run_plan(
     crashes = plan_crashes(experiment, mode, seed, levels, made.__getitem__)
     chosen = select(experiment, only=levels, quick=quick, as_published=as_published)
     pairs = pairs_of_mode(experiment, only=levels, quick=quick, as_published=as_published)
+    printed = rows_of_mode(experiment, quick=quick, as_published=as_published)
+    made = with_studied(made, _tables(chosen, printed), pairs)
     design = design_of_mode(
         experiment,
         quick=quick,
@@ -67,8 +70,7 @@ def make_run_plan(
     groups = make_groups(experiment, design, measured_by_rate, pairs, made)
     saturation = plan_saturation(experiment, mode, seed, levels, chosen, planner, made)
     _check_trials(groups, blocks)
-    printed = tables_of_mode(experiment, quick=quick, as_published=as_published)
-    rows = [one.condition for one in measured_by_rate if printed & set(one.tables)]
+    rows = [one.condition for one in measured_by_rate if one.identity in printed]
     measured = [one.condition for one in chosen] + [one.trial.condition for one in crashes]
     measured += [] if saturation is None else [one.condition for one in saturation.trials]
     check_started_by_user(experiment, measured)
@@ -90,6 +92,15 @@ def make_run_plan(
         at_rate=plan_at_rate(design.fixed_rate, rows, made, seed, rounds=design.rounds, own_s=_own_s(groups)),
     )
     return with_needed_modules(run_plan)
+
+
+def _tables(chosen: Iterable[NumberedCondition], printed: Mapping[str, Sequence[str]]) -> Collection[list[Condition]]:
+    """The chosen conditions of each table, by the tables that print a condition."""
+    found: dict[str, list[Condition]] = {}
+    for one in chosen:
+        for table in printed.get(one.identity, ()):
+            found.setdefault(table, []).append(one.condition)
+    return found.values()
 
 
 def _own_s(groups: Sequence[Group]) -> float:

@@ -72,8 +72,13 @@ def _samples(operations: int, highest: str | None) -> str:
 
 
 def _pool_wait(percent: float, connections: int, users: int | None) -> str:
-    sizes = f"{connections} connections for {users} users" if users else f"{connections} connections"
+    of = f"{connections} connection{'' if connections == 1 else 's'}"
+    sizes = f"{of} for {users} users" if users else of
     return f"Pool-bound: {percent:.0f} % of the response time is waiting for a connection ({sizes})."
+
+
+def _pool_wait_planned(percent: float, connections: int, users: int | None) -> str:
+    return f"{_pool_wait(percent, connections, users)} The plan has it so: it is the condition."
 
 
 def _no_port(connections: int, ports: str | None) -> str:
@@ -240,6 +245,7 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.placement.shared": _shared_cpus,
     "check.pool_wait.bound": _pool_wait,
     "check.pool_wait.not_reported": "{library} does not report how long an operation waits for its connection.",
+    "check.pool_wait.planned": _pool_wait_planned,
     "check.replies.not_compared": "Replies were not compared with what was written.",
     "check.replies.not_read_back": "Nothing that was written was read back.",
     "check.replies.status_only": "Only the status of the replies was checked, not their content.",
