@@ -13,6 +13,7 @@ from loadstone.analyse.model import MachineSpeed, ResultTable, Row
 from loadstone.analyse.rows.at_once import at_once
 from loadstone.analyse.rows.fixed_rates import at_fixed_rates, own_load
 from loadstone.analyse.rows.merged_latencies import merged_latencies, saturates, unmeasurable
+from loadstone.analyse.rows.waiting_users import is_of_latency, no_quantiles, some_waited, time_of_all_users
 from loadstone.analyse.server_side import server_side, users_of
 from loadstone.judge.compare.pairs import refusal_of
 from loadstone.judge.compare.round_figures import row_slices
@@ -101,6 +102,8 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
     if not used or refusal_of(trials) is not None or is_too_far(bound):
         return _empty_row({**head, "bound": bound}, "invalid" if trials else "missing")
     response, service, unread = merged_latencies(run, used)
+    waited = some_waited(used)
+    response = time_of_all_users(used) if waited else response
     goodput = _rate([trial.goodput_per_s for trial in used], used)
     throughput = _rate([trial.throughput_per_s for trial in used], used)
     interval = _around(goodput, rate_interval(used, "goodput_per_s"))
@@ -117,10 +120,10 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         peak_per_s=max(trial.peak_per_s for trial in used),
         response_ns=response,
         service_ns=service,
-        pool_wait_ns=_pool_wait(used),
+        pool_wait_ns=None if waited else _pool_wait(used),
         errors=_errors(used),
         cpu_share=_cpu_share(used, elapsed_s),
-        unmeasurable=unmeasurable(response, used),
+        unmeasurable=no_quantiles() if waited else unmeasurable(response, used),
         blocks=len(used),
         slices=_slices(used),
         goodput_interval=interval,
@@ -141,8 +144,9 @@ def _slices(used: Sequence[TrialRecord]) -> int:
 def _verdict(
     used: Sequence[TrialRecord], bound: Bound | None, doubts: Sequence[Message]
 ) -> Literal["valid", "suspect"]:
-    """What bounds single trials counts by the bound of the row alone."""
-    failed = any(failed_checks(trial, ("suspect",), without=BOUNDS) for trial in used)
+    """What bounds single trials counts by the bound of the row alone; what doubts latencies takes these away."""
+    checks = (check for trial in used for check in failed_checks(trial, ("suspect",), without=BOUNDS))
+    failed = not all(map(is_of_latency, checks))
     wide = bound is not None and 100 * bound.total > GAIN.valid
     return "suspect" if doubts or failed or wide else "valid"
 

@@ -9,4 +9,8 @@ QUANTILES: dict[str, str | Callable[..., str]] = {
     "quantile_needs": lambda quantile, needed, operations: (
         f"{_NAMES[quantile]} needs {needed:,} operations, {operations:,} were measured"
     ),
+    "quantile_users_waited": (
+        "some users waited all through the measure phase for operations that had begun before it; the mean is that of "
+        "all users, by Little's law"
+    ),
 }

@@ -1,0 +1,38 @@
+"""Rows of which some users waited all through the measure phase: their rate stands, and of their latency the mean.
+
+A pool that is not fair gives a connection to who comes while others wait, and an application may answer some of its
+connections alone. What the others' operations took is in no histogram then; how long all of them waited on average
+follows from the rate by Little's law.
+"""
+
+from collections.abc import Sequence
+
+from loadstone.message import Message, message
+from loadstone.record.histogram import PER_MILLE
+from loadstone.record.trial import CheckResult, Quantiles, TrialRecord
+
+_LITTLE, _BEGUN_EARLIER = "little", "check.little.begun_earlier"
+
+
+def is_of_latency(check: CheckResult) -> bool:
+    """Whether it doubts the latencies alone: users are missing from them, and not from the rate."""
+    return check.name == _LITTLE and check.reason is not None and check.reason.kind == _BEGUN_EARLIER
+
+
+def some_waited(trials: Sequence[TrialRecord]) -> bool:
+    """Whether any of the trials has users whose operations ended in none of its histograms."""
+    return any(check.verdict == "suspect" and is_of_latency(check) for trial in trials for check in trial.checks)
+
+
+def time_of_all_users(trials: Sequence[TrialRecord]) -> Quantiles:
+    """The mean response time in ns by Little's law, N / X less the think time; no quantile."""
+    models = [trial.facts["plan"]["model"] for trial in trials]
+    users_s = sum(model["users"] * trial.duration_s for model, trial in zip(models, trials, strict=True))
+    ended = sum(trial.throughput_per_s * trial.duration_s for trial in trials)
+    mean_s = users_s / ended - models[0].get("think_time_ms", 0.0) / 1e3 if ended else None
+    return Quantiles(min=None, mean=None if mean_s is None else 1e9 * mean_s, max=None, **dict.fromkeys(PER_MILLE))
+
+
+def no_quantiles() -> dict[str, Message]:
+    """The reason for which such a row has none, by quantile."""
+    return {name: message("quantile_users_waited") for name in PER_MILLE}
