@@ -12,27 +12,27 @@ from types import ModuleType
 import pytest
 from tests.busy_loops import TESTS_RUN
 
-from loadstone.conduct.warm_up import LONGEST, QUIET_CORES, WINDOWS, warm_up
+from loadstone.conduct.warm_up import FEW_USERS, GENTLY, LONGEST, QUIET_CORES, WINDOWS, warm_up
 from loadstone.deploy.deployed import DeployedSubject, Ready
 from loadstone.deploy.subjects.url import UrlSubject
 from loadstone.drive.outcome import DriveRecord, Interval
 from loadstone.errors import DriveFailed, Interrupted
 from loadstone.machine import process_table
-from loadstone.plan.drive_plan import Plan
+from loadstone.plan.drive_plan import Closed, Open, Plan
 
 LENGTH_S = 4.0
 
 
 @dataclass
 class Rates:
-    """Drives at these rates, the last one for ever; 0 is a failure."""
+    """Drives at these rates, the last one for ever; 0 is a failure. A few users are answered at the next one."""
 
     template: DriveRecord
     rates: Sequence[int]
     driven: list[Plan] = field(default_factory=list)
 
     def drive(self, share: Plan, on_interval: Callable[[Interval], None]) -> DriveRecord:  # noqa: ARG002 (the seam's)
-        rate = self.rates[min(len(self.driven), len(self.rates) - 1)]
+        rate = self.rates[min(len(self.of_all_users), len(self.rates) - 1)]
         self.driven.append(share)
         if not rate:
             raise DriveFailed("driver: nobody answers")
@@ -43,6 +43,10 @@ class Rates:
 
     def stop(self) -> None:
         """Nothing runs."""
+
+    @property
+    def of_all_users(self) -> list[Plan]:
+        return [plan for plan in self.driven if isinstance(plan.model, Closed) and plan.model.users > FEW_USERS]
 
 
 @pytest.fixture
@@ -74,15 +78,34 @@ def test_a_rising_rate_has_it_go_on_but_not_for_ever(synthetic: ModuleType, read
     assert warmed_s(synthetic, ready, [2**power for power in range(10, 40)]) == LONGEST * LENGTH_S
 
 
+def test_each_stretch_begins_with_a_few_users_who_leave_the_compiler_its_cpu(
+    synthetic: ModuleType, ready: Ready
+) -> None:
+    driver = Rates(drive_of(synthetic), [1000])
+    plan = synthetic.make_plan("set")
+    warm_up(driver, ready, None, plan, lambda _: None)
+    users = [one.model.users for one in driver.driven if isinstance(one.model, Closed)]
+    assert users == [FEW_USERS, plan.model.users] * 2
+    assert all(one.pool.connections >= 1 and one.threads <= FEW_USERS for one in driver.driven[::2])
+
+
+def test_a_rate_that_is_set_leaves_it_as_it_is(synthetic: ModuleType, ready: Ready) -> None:
+    driver = Rates(drive_of(synthetic), [1000])
+    plan = synthetic.make_plan("set").model_copy(update={"model": Open(rate_per_s=100)})
+    warm_up(driver, ready, None, plan, lambda _: None)
+    assert {one.model for one in driver.driven} == {plan.model}
+    assert sum(one.phases.measure_s for one in driver.driven) == LENGTH_S
+
+
 def test_another_kind_of_load_is_another_warm_up(synthetic: ModuleType, ready: Ready) -> None:
     assert warmed_s(synthetic, ready, [1000]) == LENGTH_S
     driver = Rates(drive_of(synthetic), [1000])
     warm_up(driver, ready, None, synthetic.make_plan("get"), lambda _: None)
-    assert len(driver.driven) == 2
+    assert len(driver.of_all_users) == 2
 
 
 def test_what_fails_is_tried_again_by_the_next_trial(synthetic: ModuleType, ready: Ready) -> None:
-    assert warmed_s(synthetic, ready, [0]) == LENGTH_S / 2
+    assert warmed_s(synthetic, ready, [0]) == GENTLY * LENGTH_S / 2
     assert warmed_s(synthetic, ready, [1000]) == LENGTH_S
 
 
@@ -146,7 +169,7 @@ def test_it_is_waited_for_until_it_falls_quiet(synthetic: ModuleType, computing:
     assert len(looks) >= 5 + WINDOWS, "and until it was quiet for some time"
     assert deployed.restless_cores is None
     warm_up(driver, Ready({}, {"app": deployed}), None, plan, lambda _: None, going_on)
-    assert len(driver.driven) == 2, "once for each kind of load"
+    assert len(driver.of_all_users) == 2, "once for each kind of load"
 
 
 @linux
