@@ -6,12 +6,14 @@ import loadstone.driver.load.Phase;
 /** What happened in one interval, by operation. The histograms hold correct replies of its own phase. */
 final class IntervalData {
   final Phase phase;
+  final long startNs;
   final Tally[] tallies;
   final Latencies[] response;
   final Latencies[] service;
 
-  IntervalData(Phase phase, int operations) {
+  IntervalData(Phase phase, long startNs, int operations) {
     this.phase = phase;
+    this.startNs = startNs;
     tallies = new Tally[operations];
     Arrays.setAll(tallies, operation -> new Tally());
     response = Latencies.empty(operations);

@@ -3,6 +3,7 @@ package loadstone.driver.record;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
+import loadstone.driver.load.Clock;
 import loadstone.driver.load.Phase;
 import loadstone.driver.load.Timeline;
 import loadstone.driver.plan.Plan;
@@ -27,8 +28,9 @@ public final class Recording {
     this.commands = commands;
     Enough enough = new Enough(timeline, plan.phases().measureOperations());
     int count = operations.size();
+    long intervalNs = Clock.fromS(plan.intervalS());
     stripes = IntStream.range(0, STRIPES)
-        .mapToObj(stripe -> new Stripe(timeline, count, commands.size(), enough)).toArray(Stripe[]::new);
+        .mapToObj(stripe -> new Stripe(timeline, intervalNs, count, commands.size(), enough)).toArray(Stripe[]::new);
     response = Latencies.empty(count);
     service = Latencies.empty(count);
   }
@@ -48,11 +50,11 @@ public final class Recording {
     return Arrays.stream(stripes).mapToLong(Stripe::lastReplyNs).max().orElseThrow();
   }
 
-  /** Ends an interval of that phase and begins the next one, of {@code next}. */
-  public Interval endInterval(Phase phase, Phase next) {
-    IntervalData sum = new IntervalData(phase, operations.size());
+  /** The next interval, of that phase, which ended then: each call is for the one after that of the call before. */
+  public Interval endInterval(Phase phase, long endNs) {
+    IntervalData sum = new IntervalData(phase, endNs, operations.size());
     for (Stripe stripe : stripes) {
-      sum.add(stripe.take(phase, new IntervalData(next, operations.size())));
+      sum.add(stripe.take(endNs));
     }
     if (phase.compareTo(Phase.MEASURE) >= 0) {
       for (int operation = 0; operation < response.length; operation++) {

@@ -15,10 +15,14 @@ import loadstone.driver.load.Timeline;
  * is closed nothing more is recorded, and nothing more may be sent.
  */
 public final class Stripe {
+  /** So many intervals with something in them are kept until they are taken: their histograms take memory. */
+  private static final int AHEAD_MAX = 16;
+
   private final Timeline timeline;
+  private final long intervalNs;
   private final Enough enough;
   private IntervalData current;
-  /** Of phases that have ended, and that were not taken yet. */
+  /** Intervals that have ended, and that were not taken yet. */
   private final Deque<IntervalData> ended = new ArrayDeque<>();
   private boolean isClosed;
   private final Set<Task> earlier = Collections.newSetFromMap(new IdentityHashMap<>());
@@ -32,10 +36,11 @@ public final class Stripe {
   /** When a reply came last, whatever it was. */
   private volatile long lastReplyNs;
 
-  Stripe(Timeline timeline, int operations, int commands, Enough enough) {
+  Stripe(Timeline timeline, long intervalNs, int operations, int commands, Enough enough) {
     this.timeline = timeline;
+    this.intervalNs = intervalNs;
     this.enough = enough;
-    current = new IntervalData(Phase.RAMP_UP, operations);
+    current = new IntervalData(Phase.RAMP_UP, timeline.originNs(), operations);
     measured = new Measured[operations];
     Arrays.setAll(measured, operation -> new Measured());
     commandsSent = new long[commands];
@@ -173,26 +178,36 @@ public final class Stripe {
     return lastReplyNs;
   }
 
-  /** The interval of what happens at a time: a phase ends when it ends, however late that is noticed elsewhere. */
+  /**
+   * The interval of what happens at a time: it ends when it ends, however late that is noticed elsewhere. On a CPU that
+   * callers keep busy, who takes the intervals may come seconds later. Where too many are not taken yet, what happens is
+   * of the last of them, but for its phase.
+   */
   private IntervalData at(long ns) {
-    while (ns >= timeline.endNs(current.phase)) {
-      ended.addLast(current);
-      current = new IntervalData(current.phase.next(), measured.length);
+    while (ns >= endNs() && (ended.size() < AHEAD_MAX || ns >= timeline.endNs(current.phase))) {
+      advance();
     }
     return current;
   }
 
-  /** Takes what an interval of that phase had; what comes from now on is of the next one, in {@code next}. */
-  synchronized IntervalData take(Phase phase, IntervalData next) {
-    if (!ended.isEmpty() && ended.peekFirst().phase == phase) {
-      return ended.removeFirst();
+  /** When the current interval ends, which may not be before it began: the end of the measure phase may come closer. */
+  private long endNs() {
+    return Math.max(current.startNs, Math.min(timeline.endNs(current.phase), current.startNs + intervalNs));
+  }
+
+  private void advance() {
+    long endNs = endNs();
+    Phase phase = endNs >= timeline.endNs(current.phase) ? current.phase.next() : current.phase;
+    ended.addLast(current);
+    current = new IntervalData(phase, endNs, measured.length);
+  }
+
+  /** Takes the oldest interval, which ended then. */
+  synchronized IntervalData take(long endNs) {
+    if (ended.isEmpty() && endNs >= endNs()) {
+      advance();
     }
-    if (current.phase != phase) {
-      return new IntervalData(phase, measured.length);
-    }
-    IntervalData taken = current;
-    current = next;
-    return taken;
+    return ended.isEmpty() ? current : ended.removeFirst();
   }
 
   /** The drive is over. */

@@ -146,7 +146,7 @@ public final class Drive {
     Timeline timeline = session.timeline();
     long endNs = Math.max(borderNs, intervalStartNs);
     boolean endsPhase = endNs >= timeline.endNs(phase);
-    Interval interval = session.recording().endInterval(phase, endsPhase ? phase.next() : phase);
+    Interval interval = session.recording().endInterval(phase, endNs);
     JsonObject message = new JsonObject();
     message.addProperty("type", "interval");
     interval.writeTo(message);
