@@ -16,8 +16,8 @@ final class IntervalData {
     this.startNs = startNs;
     tallies = new Tally[operations];
     Arrays.setAll(tallies, operation -> new Tally());
-    response = Latencies.empty(operations);
-    service = Latencies.empty(operations);
+    response = Latencies.ofInterval(operations);
+    service = Latencies.ofInterval(operations);
   }
 
   void add(IntervalData other) {

@@ -3,7 +3,9 @@ package loadstone.driver.record;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Base64;
+import org.HdrHistogram.AbstractHistogram;
 import org.HdrHistogram.Histogram;
+import org.HdrHistogram.IntCountsHistogram;
 
 /**
  * A histogram of times in nanoseconds: 1 ns to 1 hour, 3 significant digits. It takes no memory until something is
@@ -12,11 +14,21 @@ import org.HdrHistogram.Histogram;
 final class Latencies {
   private static final long LONGEST_NS = 3_600_000_000_000L;
 
-  private Histogram histogram;
+  private final boolean isSmall;
+  private AbstractHistogram histogram;
 
-  private Histogram there() {
+  Latencies() {
+    this(false);
+  }
+
+  /** {@code isSmall}: a quarter of the memory, for what a few seconds hold. */
+  private Latencies(boolean isSmall) {
+    this.isSmall = isSmall;
+  }
+
+  private AbstractHistogram there() {
     if (histogram == null) {
-      histogram = new Histogram(1, LONGEST_NS, 3);
+      histogram = isSmall ? new IntCountsHistogram(3) : new Histogram(1, LONGEST_NS, 3);
     }
     return histogram;
   }
@@ -45,8 +57,17 @@ final class Latencies {
 
   /** So many that nothing was recorded in. */
   static Latencies[] empty(int count) {
+    return all(count, false);
+  }
+
+  /** So many for one interval. */
+  static Latencies[] ofInterval(int count) {
+    return all(count, true);
+  }
+
+  private static Latencies[] all(int count, boolean isSmall) {
     Latencies[] all = new Latencies[count];
-    Arrays.setAll(all, number -> new Latencies());
+    Arrays.setAll(all, number -> new Latencies(isSmall));
     return all;
   }
 }

@@ -15,8 +15,8 @@ import loadstone.driver.load.Timeline;
  * is closed nothing more is recorded, and nothing more may be sent.
  */
 public final class Stripe {
-  /** So many intervals with something in them are kept until they are taken: their histograms take memory. */
-  private static final int AHEAD_MAX = 16;
+  /** So many intervals are kept until they are taken: with some 2 MB of histograms each, for two operations. */
+  private static final int AHEAD_MAX = 64;
 
   private final Timeline timeline;
   private final long intervalNs;
