@@ -8,7 +8,7 @@ use crate::machine::clock::{Clock, SECOND_NS, from_s};
 use crate::net::back_end::{self, Choice};
 use crate::net::resolve;
 use crate::net::tls::TlsConnector;
-use crate::plan::{Distribution, Model, Plan, PlanError};
+use crate::plan::{Distribution, Endpoint, Model, Plan, PlanError};
 use crate::record::collector::Collector;
 use crate::record::outbox::Outbox;
 use crate::record::outcome::{DriveError, DriveRecord};
@@ -76,11 +76,9 @@ impl Drive {
     }
 
     fn make(mut plan: Plan, control: impl FnOnce(&Plan) -> Control, outbox: Outbox) -> Result<Self, PlanError> {
-        let is_cluster = plan.endpoints.iter().any(|endpoint| !endpoint.slots.is_empty());
-        if is_cluster {
-            plan.pool.connections = plan.pool.connections.max(plan.endpoints.len() as u32);
-        }
-        plan.threads = useful_threads(&plan, is_cluster);
+        let least = endpoints_apart(&plan);
+        plan.pool.connections = plan.pool.connections.max(least as u32);
+        plan.threads = useful_threads(&plan, least);
         let shared = Arc::new(Shared::new(&plan)?);
         let workloads: Vec<Workload> =
             (0..plan.threads).map(|thread| Workload::new(&plan, shared.clone(), thread)).collect::<Result<_, _>>()?;
@@ -270,10 +268,15 @@ fn work(mut setup: Setup, opened: &Sender<Result<(), String>>) {
     }
 }
 
-/// Threads that have a connection, of a cluster one to each endpoint, and in the closed model a user: others
-/// would idle.
-fn useful_threads(plan: &Plan, is_cluster: bool) -> usize {
-    let least = if is_cluster { plan.endpoints.len() } else { 1 };
+/// Endpoints of which each thread has a connection to each, where an operation decides on its endpoint; else 1.
+fn endpoints_apart(plan: &Plan) -> usize {
+    let decides = |endpoint: &Endpoint| !endpoint.slots.is_empty() || endpoint.replica_of.is_some();
+    let in_service = plan.endpoints.iter().filter(|endpoint| endpoint.in_service()).count();
+    if plan.endpoints.iter().any(decides) { in_service } else { 1 }
+}
+
+/// Threads that have a connection to each of the `least` endpoints, and in the closed model a user: others would idle.
+fn useful_threads(plan: &Plan, least: usize) -> usize {
     let users = match &plan.model {
         Model::Closed(closed) => closed.users as usize,
         Model::Open(_) => usize::MAX,

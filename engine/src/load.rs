@@ -7,6 +7,7 @@ pub mod keys;
 mod operations;
 mod read_back;
 mod recorded;
+mod replicas;
 pub mod rng;
 mod routes;
 mod shared;

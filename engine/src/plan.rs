@@ -5,6 +5,7 @@
 mod http;
 mod reading;
 mod recording;
+mod replicas;
 
 pub use http::{DataFile, DataFormat, DataOrder, HttpExpect, HttpRequest, Method, Status, Statuses};
 pub use recording::Recording;
@@ -66,6 +67,10 @@ pub struct Endpoint {
     pub standby: bool,
     /// It is a Sentinel, and this is the name by which it knows the primary.
     pub sentinel_of: Option<String>,
+    /// It is a replica of the endpoint with this number, and gets what only reads that one's keys.
+    pub replica_of: Option<usize>,
+    /// Its replicas get all that only reads.
+    pub writes_only: bool,
 }
 
 impl Default for Endpoint {
@@ -83,6 +88,8 @@ impl Default for Endpoint {
             slots: Vec::new(),
             standby: false,
             sentinel_of: None,
+            replica_of: None,
+            writes_only: false,
         }
     }
 }
@@ -90,7 +97,7 @@ impl Default for Endpoint {
 impl Endpoint {
     /// Whether the load goes there from the beginning.
     pub fn in_service(&self) -> bool {
-        !self.standby && self.sentinel_of.is_none()
+        self.sentinel_of.is_none() && (!self.standby || self.replica_of.is_some())
     }
 
     /// The address as printed for people; never holds a secret.
@@ -278,6 +285,9 @@ pub struct Operation {
     pub writes: Writes,
     #[serde(default)]
     pub read_back: Option<Command>,
+    /// All its commands only read: it may go to a replica.
+    #[serde(default)]
+    pub reads_only: bool,
 }
 
 fn default_weight() -> f64 {

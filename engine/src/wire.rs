@@ -271,6 +271,15 @@ impl Wire {
         }
     }
 
+    /// Whether the `reply` of a replica lacks the key, or its newest version, of what was there when the request was
+    /// drawn. `alone`: no write of the key was in flight then.
+    pub fn is_stale(&self, number: usize, expected: &Expected, alone: bool, reply: &[u8]) -> bool {
+        match self {
+            Self::Resp(resp) => resp.is_stale(number, expected, alone, reply),
+            Self::Http1(_) | Self::Memcached(_) => false,
+        }
+    }
+
     /// Where the cluster's node says a request is to be sent instead, if `reply` says so.
     pub fn redirection<'a>(&self, reply: &'a [u8]) -> Option<resp::Redirection<'a>> {
         match self {

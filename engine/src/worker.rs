@@ -3,7 +3,7 @@
 //! A worker has a [`Schedule`] (what is due, and what waits), [`Connections`] and a [`Recording`]; its own part is what
 //! happens between them: `opening.rs` opens connections and gives them up, `dispatch.rs` brings operations to
 //! connections, `receive.rs` takes their replies, `redirecting.rs` those of a
-//! cluster that send a request on, `slices.rs` pauses it, `ending.rs` reads back and reports.
+//! cluster that send a request on, `replicas.rs` leaves replicas that are gone, `slices.rs` pauses it, `ending.rs` reads back and reports.
 
 mod connections;
 mod dispatch;
@@ -15,6 +15,7 @@ mod queues;
 mod receive;
 mod recording;
 mod redirecting;
+mod replicas;
 mod schedule;
 mod slices;
 
@@ -110,7 +111,7 @@ impl Worker {
             wire: plan.protocol.capabilities(),
             follows_redirections: workload.slots().is_some(),
             deposed: vec![false; shards],
-            watches_replies: workload.slots().is_some() || failover.is_some(),
+            watches_replies: workload.slots().is_some() || workload.replicas.is_some() || failover.is_some(),
             failover,
             drain_ns: from_s(plan.phases.drain_s),
             schedule,

@@ -30,6 +30,7 @@ pub(super) struct Operation {
     pub last: u32,
     pub read_back: Option<u32>,
     pub writes: Writes,
+    pub reads_only: bool,
     /// The operation is drawn by random numbers up to this one, beyond those of the operations before it.
     pub threshold: u64,
 }
@@ -72,7 +73,8 @@ impl Operations {
                 steps: count,
                 weight: operation.weight,
             });
-            operations.all.push(Operation { first, last, read_back, writes: operation.writes, threshold });
+            let (writes, reads_only) = (operation.writes, operation.reads_only);
+            operations.all.push(Operation { first, last, read_back, writes, reads_only, threshold });
         }
         Ok(operations)
     }

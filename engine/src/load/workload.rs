@@ -8,6 +8,7 @@ use super::keys::KeyPicker;
 use super::operations::{Operation, OperationInfo, Operations};
 use super::read_back::{ReadBackCounts, RecentWrites, Write};
 use super::recorded::Recorded;
+use super::replicas::Replicas;
 use super::rng::Rng;
 use super::slots::Slots;
 use super::{Shared, routes};
@@ -42,6 +43,13 @@ pub struct Request {
 }
 
 impl Request {
+    /// That there is no such key is no error.
+    pub fn may_miss(&mut self) {
+        self.known = false;
+    }
+}
+
+impl Request {
     /// What the placeholders stand for.
     #[inline]
     fn filling<'a>(&self, shared: &'a Shared) -> Filling<'a> {
@@ -59,6 +67,10 @@ pub struct Workload {
     operations: Operations,
     /// What decides on the slot of each operation; empty where there are none.
     routes: Vec<Vec<Part>>,
+    /// Where operations that only read go to replicas.
+    pub replicas: Option<Replicas>,
+    /// Endpoints, or connections of a recording, are shards of their own.
+    is_sharded: bool,
     keys: KeyPicker,
     /// In the place of operations and keys that are drawn.
     recorded: Option<Recorded>,
@@ -81,7 +93,10 @@ impl Workload {
         let operations = Operations::new(plan, requests)?;
         let routes = routes::routes(plan, &shared, keys)?;
         let reads_back = if plan.verify.replies { plan.verify.read_back_max } else { 0 };
+        let replicas = Replicas::new(plan, thread);
         Ok(Self {
+            is_sharded: shared.slots.is_some() || replicas.is_some(),
+            replicas,
             shared,
             wire,
             follows_versions: plan.protocol.capabilities().follows_versions,
@@ -133,7 +148,11 @@ impl Workload {
         if let Some(recorded) = &self.recorded {
             return recorded.own_connections();
         }
-        self.shared.slots.as_ref().map_or(1, |slots| slots.endpoints())
+        match (&self.shared.slots, &self.replicas) {
+            (_, Some(replicas)) => replicas.endpoints(),
+            (Some(slots), None) => slots.endpoints(),
+            (None, None) => 1,
+        }
     }
 
     /// The shard of an operation. All its requests go there.
@@ -141,8 +160,18 @@ impl Workload {
     pub fn shard(&mut self, request: &Request) -> usize {
         match &self.recorded {
             Some(recorded) => recorded.connection(request.key as usize),
-            None if self.shared.slots.is_none() => 0,
-            None => self.shard_by_slot(request),
+            None if !self.is_sharded => 0,
+            None => self.shard_of_key(request),
+        }
+    }
+
+    fn shard_of_key(&mut self, request: &Request) -> usize {
+        let primary = self.shard_by_slot(request);
+        match &mut self.replicas {
+            Some(replicas) if !request.read_back && self.operations.all[usize::from(request.operation)].reads_only => {
+                replicas.reader_of(primary)
+            }
+            _ => primary,
         }
     }
 
@@ -306,6 +335,13 @@ impl Workload {
             self.after_reply(request, verdict.is_ok());
         }
         verdict
+    }
+
+    /// Whether the `reply` of a replica lacks what was there when the request was drawn: the key, or its newest version.
+    pub fn is_stale(&self, request: &Request, reply: &[u8]) -> bool {
+        let number = self.operations.current(request).number;
+        let expected = Expected { filling: request.filling(&self.shared), known: request.known };
+        self.wire.is_stale(number, &expected, request.alone, reply)
     }
 
     /// Gives up a request none of whose bytes was sent: its write will never happen. (A write that was sent and not

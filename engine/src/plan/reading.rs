@@ -1,6 +1,6 @@
 //! Reading a plan, and the limits of its values: the mirror of the `Field(...)` limits in `plan/drive_plan.py`.
 
-use super::{Closed, Distribution, Model, Open, Plan, PlanError, Writes, recording};
+use super::{Closed, Distribution, Model, Open, Plan, PlanError, Writes, recording, replicas};
 use crate::load::slots::Slots;
 use crate::wire;
 
@@ -39,6 +39,7 @@ fn check(plan: &Plan) -> Result<(), PlanError> {
     wire::check(plan)?;
     Slots::new(&plan.endpoints, plan.protocol)?;
     check_sentinel(plan)?;
+    replicas::check(plan)?;
     check_data(plan)?;
     check_acknowledged(plan)?;
     check_reply_max(plan.verify.reply_max_bytes)?;
@@ -100,7 +101,8 @@ fn check_operations(plan: &Plan) -> Result<(), PlanError> {
 
 /// Sentinel watches one primary, which stands first.
 fn check_sentinel(plan: &Plan) -> Result<(), PlanError> {
-    let Some(other) = plan.endpoints.iter().position(|endpoint| !endpoint.in_service()) else {
+    let Some(other) = plan.endpoints.iter().position(|endpoint| endpoint.standby || endpoint.sentinel_of.is_some())
+    else {
         return Ok(());
     };
     let place = |index: usize| format!("endpoints[{index}]");
@@ -110,8 +112,8 @@ fn check_sentinel(plan: &Plan) -> Result<(), PlanError> {
         let message = "a server that Sentinel watches has no slots and no Unix socket; leave them out";
         return Err(PlanError::new(place(index), message));
     }
-    let in_service = plan.endpoints.iter().filter(|endpoint| endpoint.in_service()).count();
-    require(in_service == 1 && other == 1, "endpoints", in_service, "must begin with the one primary, with Sentinel")?;
+    let primaries = plan.endpoints.iter().filter(|one| one.in_service() && one.replica_of.is_none()).count();
+    require(primaries == 1 && other == 1, "endpoints", primaries, "must begin with the one primary, with Sentinel")?;
     let has_sentinel = plan.endpoints.iter().any(|endpoint| endpoint.sentinel_of.is_some());
     require(has_sentinel, &place(other), "standby", "needs a Sentinel that says when it takes over")
 }

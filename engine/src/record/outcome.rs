@@ -241,6 +241,8 @@ pub struct FailoverRecord {
 pub struct EndpointRecord {
     pub sent: u64,
     pub ok: u64,
+    /// Of a replica: replies without a key, or with an older version, than what was acknowledged before.
+    pub stale: u64,
 }
 
 impl EndpointRecord {
@@ -248,6 +250,7 @@ impl EndpointRecord {
     pub fn add(&mut self, other: &EndpointRecord) {
         self.sent += other.sent;
         self.ok += other.ok;
+        self.stale += other.stale;
     }
 }
 

@@ -3,7 +3,7 @@
 use super::exchange::{Compiler, Exchange, Frame};
 use super::judge::{Judge, Strict};
 use super::reply::Reply;
-use super::{WireOperation, limits, reply_max};
+use super::{Expected, WireOperation, limits, reply_max};
 use crate::content::template::Filling;
 use crate::plan::{Expect, Plan, PlanError, Writes};
 
@@ -50,6 +50,11 @@ impl Commands {
         let exchange = &mut self.exchanges[number];
         exchange.missed += u64::from(matches!(reply, Some(Reply::Nothing)));
         (exchange.expect, exchange.strict)
+    }
+
+    /// Whether `reply`, of a replica, to command `number` lacks what was there before; see `judge::stale`.
+    pub fn is_stale(&self, number: usize, expected: &Expected, alone: bool, reply: Option<Reply>) -> bool {
+        self.judge.is_stale(self.exchanges[number].expect, expected, alone, reply)
     }
 
     /// Whether command `number` holds what was in the reply to the one before it.

@@ -1,5 +1,7 @@
 //! Whether a reply is correct: compared with the text that its key and version generate.
 
+mod stale;
+
 use super::reply::Reply;
 use super::resp::Items;
 use super::{ErrorKind, Expected, Verdict};

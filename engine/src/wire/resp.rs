@@ -42,18 +42,21 @@ pub(super) const fn capabilities(name: &'static str) -> Capabilities {
 pub struct Resp {
     kind: WireKind,
     commands: Commands,
+    /// A replica of its nodes serves nothing before READONLY.
+    is_cluster: bool,
     last: LastText,
 }
 
 impl Resp {
     pub(super) fn new(plan: &Plan, filling: &Filling) -> Result<(Self, Vec<WireOperation>), PlanError> {
         let (commands, operations) = Commands::new(plan, filling, framed)?;
-        Ok((Self { kind: plan.protocol, commands, last: LastText::default() }, operations))
+        let is_cluster = plan.endpoints.iter().any(|endpoint| !endpoint.slots.is_empty());
+        Ok((Self { kind: plan.protocol, commands, is_cluster, last: LastText::default() }, operations))
     }
 
     /// The last reply is that to CLIENT SETNAME, without which a connection works as well.
     pub(super) fn hello(&self, endpoint: &Endpoint, out: &mut Vec<u8>) -> usize {
-        write_hello(self.kind, endpoint, out)
+        write_hello(self.kind, endpoint, self.is_cluster && endpoint.replica_of.is_some(), out)
     }
 
     #[inline]
@@ -87,6 +90,11 @@ impl Resp {
         };
         let (expect, strict) = self.commands.replied(number, found);
         self.commands.judge.judge(expect, strict, expected, newest, found)
+    }
+
+    /// See `Wire::is_stale`.
+    pub(super) fn is_stale(&self, number: usize, expected: &Expected, alone: bool, bytes: &[u8]) -> bool {
+        self.commands.is_stale(number, expected, alone, reply(bytes))
     }
 
     /// Whether command `number` holds what was in the reply to the one before it.

@@ -100,9 +100,10 @@ impl Connections {
         };
         let all = target_of.iter().map(|&target| Connection::new(target, plan.pipeline_depth)).collect();
         let mut pool = Pool::new(shard_of, shards, holders, max_idle, plan.pool.order);
-        if shards > 1 && plan.recording.is_none() {
-            // Of a cluster; nothing goes to a node without slots before a redirection does.
-            let empty = (0..shards).filter(|&shard| plan.endpoints[shard].slots.is_empty());
+        if plan.endpoints.iter().any(|endpoint| !endpoint.slots.is_empty()) {
+            // Of a cluster; nothing goes to a node without slots, and without reads, before a redirection does.
+            let is_spare = |endpoint: &Endpoint| endpoint.slots.is_empty() && endpoint.replica_of.is_none();
+            let empty = (0..shards).filter(|&shard| is_spare(&plan.endpoints[shard]));
             empty.for_each(|shard| pool.open_by_need(shard));
         }
         Self {

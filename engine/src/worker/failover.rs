@@ -44,15 +44,22 @@ impl Worker {
     /// A connection could not be opened, or was lost: it asks a Sentinel before it goes anywhere else.
     #[cold]
     pub(super) fn ask_sentinel(&mut self, number: usize) {
-        if let Some(failover) = &mut self.failover {
+        let is_of_the_primary = self.is_of_the_primary(number);
+        if let Some(failover) = self.failover.as_mut().filter(|_| is_of_the_primary) {
             self.connections[number].target = failover.next_sentinel();
         }
+    }
+
+    /// Whether a connection is for what the primary gets: a replica that is read from is gone to where it is.
+    fn is_of_the_primary(&self, number: usize) -> bool {
+        self.connections.pool.shard_of(number) == 0
     }
 
     /// Requests failed with their connection.
     #[cold]
     pub(super) fn note_lost(&mut self, number: usize) {
-        let Some(failover) = &mut self.failover else {
+        let is_of_the_primary = self.is_of_the_primary(number);
+        let Some(failover) = self.failover.as_mut().filter(|_| is_of_the_primary) else {
             return;
         };
         if failover.open_gap().is_none() {
@@ -64,7 +71,8 @@ impl Worker {
     /// A connection takes operations again.
     #[cold]
     pub(super) fn note_ready(&mut self, number: usize) {
-        let Some(failover) = &mut self.failover else {
+        let is_of_the_primary = self.is_of_the_primary(number);
+        let Some(failover) = self.failover.as_mut().filter(|_| is_of_the_primary) else {
             return;
         };
         self.connections[number].is_first_since = failover.open_gap().is_some();

@@ -76,11 +76,13 @@ impl Worker {
         if self.failover.is_some() {
             self.ask_sentinel(number);
         }
+        let shard = self.connections.pool.shard_of(number);
+        self.leave_replica(shard);
         if self.follows_redirections {
-            self.go_to_another_node(self.connections.pool.shard_of(number));
+            self.go_to_another_node(shard);
         }
         if self.wire.fails_without_connection {
-            self.connections.refused.push((self.connections.pool.shard_of(number), kind));
+            self.connections.refused.push((shard, kind));
         }
     }
 
@@ -138,10 +140,12 @@ impl Worker {
         if self.failover.is_some() {
             self.note_ready(number);
         }
-        self.deposed[self.connections.pool.shard_of(number)] = false;
+        let shard = self.connections.pool.shard_of(number);
+        self.deposed[shard] = false;
+        self.return_to_replica(shard);
         self.recording.connections.opened += 1;
         self.control.connection_ready();
-        self.serve_waiting(self.connections.pool.shard_of(number));
+        self.serve_waiting(shard);
     }
 
     /// A connection that is open, or being opened, does not answer any more.
@@ -164,6 +168,7 @@ impl Worker {
             self.ask_sentinel(number);
         }
         self.control.connection_closed();
+        self.leave_replica(self.connections.pool.shard_of(number));
         self.end_all_in_flight(number, end);
     }
 

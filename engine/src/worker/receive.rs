@@ -167,6 +167,7 @@ impl Worker {
             } else if self.take_from_the_cluster(number, reply)? {
                 return Ok(());
             }
+            self.note_stale(number, reply);
         }
         let connection = &mut self.connections[number];
         let Some(mut task) = requested.then(|| connection.in_flight.pop_front()).flatten() else {

@@ -16,6 +16,7 @@ mod open;
 mod pool;
 mod recorded;
 mod redirections;
+mod replicas;
 mod resp_server;
 mod rounds;
 mod rounds_ending;

@@ -45,6 +45,18 @@ class AtOnce(Piece):
     """How often the servers began to run, after a wait or because others had had the CPU; None: not observed."""
 
 
+class EndpointCounts(Piece):
+    """One server of those that reads are spread over, over whole drives."""
+
+    name: str
+    """`primary`, `replica 1`; of a cluster `primary 2`, `replica 1`."""
+    replica: bool
+    sent: int
+    ok: int
+    stale: int
+    """Replies that lacked a key, or its newest version, that was acknowledged before. No errors."""
+
+
 class Row(Piece):
     """One condition of a table: the study's columns, over its valid (or else suspect) trials."""
 
@@ -104,6 +116,8 @@ class Row(Piece):
     """Addresses that a cluster's nodes sent requests on to, and that were none of its nodes when the run began."""
     failovers_s: list[float | None] = []
     """How long no primary answered, of each time that Sentinel found another; None: until the end."""
+    endpoints: list[EndpointCounts] = []
+    """Where replicas are read from: what each server got."""
     at_once: AtOnce | None = None
     """None where the generator does not count it."""
     at_rate: AtRate | None = None

@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from loadstone.analyse.rows.endpoint_counts import endpoint_counts
 from loadstone.drive.outcome import DriveRecord
 from loadstone.record.facts import AvgMax, StoredFacts, TrialFacts
 from loadstone.record.trial import TrialRecord
@@ -19,6 +20,7 @@ def server_side(trials: Sequence[TrialRecord]) -> dict[str, Any]:
         "ours": all(facts.placement is not None for _, facts in known),
         "stored_keys": _sum([stored_keys(facts) for _, facts in known]),
         "seen": _averages([(facts, trial.duration_s) for trial, facts in known]),
+        "endpoints": endpoint_counts({trial.drive: facts for trial, facts in known}.values()),
         **_sent_on({trial.drive: facts.drive for trial, facts in known if facts.drive is not None}),
         "kinds": {part: kind for _, facts in known for part in facts.seen if (kind := facts.kind_of(part)) is not None},
     }

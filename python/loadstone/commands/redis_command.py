@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -170,6 +170,10 @@ Cluster = Annotated[
         "--cluster", help="Load all nodes of the cluster that URL is one of; without URL one of three is started."
     ),
 ]
+ReadFrom = Annotated[
+    Literal["primary", "replica", "any"],
+    typer.Option("--read-from", help="Who gets what only reads; replicas and, with any, their primary take turns."),
+]
 Resp3 = Annotated[bool, typer.Option("-3", "--resp3", help="Speak RESP3.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="A line a row, as redis-benchmark -q; no progress.")]
 
@@ -224,6 +228,7 @@ def redis_command(
     sni: Sni = None,
     insecure: Insecure = False,
     cluster: Cluster = False,
+    read_from: ReadFrom = "primary",
     resp3: Resp3 = False,
     secret_file: opt.SecretFile = None,
     allow_any_command: opt.AllowAnyCommand = False,
@@ -272,7 +277,8 @@ def redis_command(
                 "-n": requests is not None, "--rate": rate is not None, "--rates": rates is not None,
                 "--rate-limiting": rate_limiting is not None, "--arrivals": arrivals != "constant",
                 "--think": think is not None, "--at-rate": at_rate is not None, "--against": against is not None,
-                "--cluster": cluster, "--verify": verify, "--zipf": zipf is not None, "-r": keys is not None,
+                "--cluster": cluster, "--read-from": read_from != "primary",
+                "--verify": verify, "--zipf": zipf is not None, "-r": keys is not None,
                 "--key-pattern": key_pattern is not None, "--data-size-range": size_range is not None,
                 "--data-size-list": size_list is not None, "-d": size != RedisWork.size,
                 "--precise": precise,
@@ -306,7 +312,7 @@ def redis_command(
         slice=slice_,
     )
     ad_hoc = redis_ad_hoc(
-        RedisTarget(url or uri, against, login, cluster, resp3),
+        RedisTarget(url or uri, against, login, cluster, resp3, read_from),
         RedisWork(
             tests, ratio, tuple(command or ()), tuple(command_ratio or ()), commands, load, size, size_range, size_list,
             key_count, verify, stored=not no_load, documents=own,

@@ -7,7 +7,19 @@ from loadstone.commands.ad_hoc_load import AdHoc, AdHocLoad, Target, check_load
 from loadstone.commands.load_rows import LoadRow
 from loadstone.commands.redis_replay import Replay
 from loadstone.commands.redis_rows import RedisWork, payload_bytes, redis_rows, value_sizes
-from loadstone.commands.targets import OTHER, SERVER, Fields, Login, address, at, redis_server, with_cluster, with_login
+from loadstone.commands.targets import (
+    OTHER,
+    READ_FROM,
+    SERVER,
+    Fields,
+    Login,
+    address,
+    at,
+    redis_server,
+    with_cluster,
+    with_login,
+    with_read_from,
+)
 from loadstone.errors import UserError
 from loadstone.spec.yaml_text import Path
 
@@ -29,6 +41,8 @@ RATES_COLUMNS = (
 )
 """Beside latency by rate: how much of the work is done at once, by the server and by the generator."""
 EMBEDDED = "embedded"
+PRIMARY = "primary"
+"""Who is read from by default."""
 PATTERNS = {"R": "uniform", "S": "sequential", "P": "sequential", "G": "gaussian", "Z": "zipf"}
 """memtier_benchmark's letters of `--key-pattern`."""
 
@@ -42,6 +56,7 @@ class RedisTarget:
     login: Login = field(default_factory=Login)
     cluster: bool = False
     resp3: bool = False
+    read_from: str = PRIMARY
 
 
 @dataclass(frozen=True)
@@ -127,7 +142,7 @@ def _targets(target: RedisTarget, rows: tuple[LoadRow, ...]) -> tuple[Target, ..
         raise UserError("--cluster: with --against both are clusters of yours; add the URL of the first one, too")
     label = _label(target.against)
     against = redis_server(target.against, "--against")
-    against = redis_server(with_cluster(against["url"])) if target.cluster else against
+    against = redis_server(_by_options(against["url"], target))
     other = Target(f"{label} (B)" if label == first.label else label, OTHER, against)
     return first, Target(other.label, other.part, {**other.settings, **needs})
 
@@ -136,10 +151,18 @@ def _settings(target: RedisTarget) -> Fields:
     login = target.login.options
     if target.url is None and login:
         raise UserError(f"{login[0]}: is for a server of yours; add its URL, or leave it out")
+    if target.url is None and target.read_from != PRIMARY:
+        if target.cluster:
+            raise UserError("--read-from: a cluster that is started here has no replicas; add the URL of yours")
+        return {"kind": "replicated", READ_FROM: target.read_from}
     if target.url is None:
         return {"kind": "cluster" if target.cluster else EMBEDDED}
-    url = with_login(redis_server(target.url)["url"], target.login)
-    return redis_server(with_cluster(url) if target.cluster else url)
+    return redis_server(_by_options(with_login(redis_server(target.url)["url"], target.login), target))
+
+
+def _by_options(url: str, target: RedisTarget) -> str:
+    url = with_cluster(url) if target.cluster else url
+    return url if target.read_from == PRIMARY else with_read_from(url, target.read_from)
 
 
 def _label(url: str | None) -> str:

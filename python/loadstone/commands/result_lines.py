@@ -52,7 +52,8 @@ def csv_text(analysis: Analysis) -> str:
 
 
 def further_lines(analysis: Analysis, table: ResultTable) -> Iterator[str]:
-    """What a table's columns do not say: errors by their kinds, reads that found no key, what a cluster sent on."""
+    """What a table's columns do not say: errors by their kinds, reads that found no key, what a cluster sent on, which
+    server got what."""
     for row in table.rows:
         kinds = ", ".join(f"{kind} {fmt.count(count)}" for kind, count in sorted(row.errors.items()) if count)
         if kinds:
@@ -63,12 +64,24 @@ def further_lines(analysis: Analysis, table: ResultTable) -> Iterator[str]:
         sent_on = ", ".join(f"{kind} {fmt.count(count)}" for kind, count in row.redirections.items() if count)
         if sent_on:
             yield f"redirections of {fmt.plain(row.label)}: {sent_on}"
+        yield from _endpoint_lines(row)
         for gap_s in row.failovers_s:
             long = "until the end" if gap_s is None else f"for {gap_s:.3f} s, until another primary did"
             yield f"failover of {fmt.plain(row.label)}: no server answered {long}"
         if row.unknown_nodes:
             nodes = ", ".join(map(fmt.plain, row.unknown_nodes))
             yield f"not followed to {nodes}: no node of the cluster when the run began; begin again to load it, too"
+
+
+def _endpoint_lines(row: Row) -> Iterator[str]:
+    """What each server got where replicas are read from, and what they answered late."""
+    if not row.endpoints:
+        return
+    got = ", ".join(f"{one.name} {fmt.count(one.sent)}" for one in row.endpoints)
+    yield f"requests of {fmt.plain(row.label)}: {got}"
+    stale = ", ".join(f"{one.name} {fmt.count(one.stale)}" for one in row.endpoints if one.stale)
+    if stale:
+        yield f"stale replies of {fmt.plain(row.label)}: {stale}"
 
 
 def misses_percent(analysis: Analysis, row: Row) -> float | None:

@@ -13,6 +13,8 @@ from loadstone.secrecy.text import REFERENCE
 from loadstone.spec.units import BYTES, parse
 
 Fields = dict[str, Any]
+READ_FROM = "read_from"
+"""The option of a URL that says who is read from."""
 SERVER, SUBJECT = "redis", "service"
 """What the target is called in reports, and in `--set`."""
 OTHER = "against"
@@ -86,6 +88,19 @@ def with_cluster(url: str) -> str:
     if scheme == "unix":
         raise UserError("--cluster: its nodes are reached by TCP; write redis://HOST:PORT of one of them")
     return f"{url}{'&' if '?' in rest else '?'}cluster=yes"
+
+
+def with_read_from(url: str, chosen: str) -> str:
+    """The URL with who is read from. Raises UserError."""
+    if "://" not in url:
+        raise UserError(
+            f"--read-from: needs a URL that can be read here; write {READ_FROM}={chosen} into the one referred to"
+        )
+    if f"{READ_FROM}=" in url.partition("?")[2]:
+        raise UserError(f"--read-from: the URL says {READ_FROM} already; leave one of them out")
+    if url.startswith("unix:"):
+        raise UserError("--read-from: replicas are reached by TCP; write redis://HOST:PORT of their primary")
+    return f"{url}{'&' if '?' in url else '?'}{READ_FROM}={chosen}"
 
 
 def _escaped(password: str) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from loadstone import registry
 from loadstone.conduct.clients.drivers_of_run import Drivers
 from loadstone.conduct.display import Live, NoLive, Progress
+from loadstone.conduct.load_endpoints import on_endpoints
 from loadstone.conduct.memory_ends import OomKills, count_oom_kills
 from loadstone.conduct.ready_parts import failure, targets_of, watch_of
 from loadstone.conduct.snapshots import After, Before, read_after, read_before, readings
@@ -30,9 +31,6 @@ from loadstone.plan.protocols import PROTOCOLS
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.record.facts import Ceiling
 from loadstone.record.observation import Drive, Observation, measure_phase
-
-FAILOVER_S = 120.0
-"""For how long no server may answer where Sentinel is to find another primary: its own default is 30 s and more."""
 
 
 @dataclass
@@ -156,18 +154,6 @@ class Measurement:
             placement=self.placement_of(prepared.ready),
             failure=prepared.room.reason or failure(drive.record, prepared.ready, prepared.oom_before),
         )
-
-
-def on_endpoints(plan: Plan, ready: Ready, target: str | None) -> Plan:
-    """The plan on the endpoints of its target. Each node of a cluster has a pool of the planned size, as in clients."""
-    endpoints = ready.endpoints(target)
-    if not all(endpoint.in_service for endpoint in endpoints):  # a failover takes long, and no server answers meanwhile
-        timeouts = plan.timeouts.model_copy(update={"gone_s": max(plan.timeouts.gone_s, FAILOVER_S)})
-        return plan.model_copy(update={"endpoints": endpoints, "timeouts": timeouts})
-    if not any(endpoint.slots for endpoint in endpoints):
-        return plan.model_copy(update={"endpoints": endpoints})
-    pool = plan.pool.model_copy(update={"connections": plan.pool.connections * len(endpoints)})
-    return plan.model_copy(update={"endpoints": endpoints, "pool": pool})
 
 
 def refused(interval: Interval) -> int:

@@ -1,6 +1,7 @@
 """The keys that a trial reads or changes: stored before it, by the driver itself."""
 
-from loadstone.conduct.measurement import Measurement, PreparedTrial, on_endpoints, refused
+from loadstone.conduct.load_endpoints import on_endpoints
+from loadstone.conduct.measurement import Measurement, PreparedTrial, refused
 from loadstone.errors import DriveFailed
 
 

@@ -1,7 +1,8 @@
 """The control seam: what the common code needs from any server software, whatever it is.
 
 `Control` is what every software offers; each of its four parts is a protocol of its own. What only some offer stands
-behind it (`KeyStore`, `LimitsValues`, `TableStore`) and is looked up by `isinstance`, never by the name of a class.
+behind it (`KeyStore`, `KnowsReads`, `LimitsValues`, `TableStore`) and is looked up by `isinstance`, never by the name
+of a class.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -221,6 +222,14 @@ class KeyStore(Protocol):
 
     def evicting_policy(self) -> str:
         """By which policy the server may throw keys away; empty where it does not."""
+
+
+@runtime_checkable
+class KnowsReads(Protocol):
+    """A control of software whose replicas may be read from."""
+
+    def only_reads(self, command: Sequence[str]) -> bool:
+        """Whether a command of the load only reads, so that a replica serves it. Raises ServerGone."""
 
 
 @runtime_checkable

@@ -209,6 +209,9 @@ class EndpointRecord(Part):
 
     sent: int
     ok: int
+    stale: int = 0
+    """Of a replica: those without a key, or with an older version, than what was acknowledged when they were begun. No
+    errors."""
 
 
 class ReadBack(Part):

@@ -13,6 +13,7 @@ from loadstone.plan.part import PlanPart
 from loadstone.plan.protocols import PROTOCOLS, ProtocolName, for_requests, with_data
 from loadstone.plan.slots import wrong_in_slots
 from loadstone.plan.workload.http import DataFile, Headers, HttpRequest
+from loadstone.plan.workload.readers import wrong_in_replicas
 from loadstone.plan.workload.recording import Recording
 from loadstone.plan.workload.sentinels import wrong_in_sentinels
 
@@ -30,6 +31,10 @@ _FOR_REQUESTS = " or ".join(for_requests())
 def _is_left_out(value: object) -> bool:
     """Drivers that know nothing of Sentinel need not read of it."""
     return not value
+
+
+def _is_none(value: object) -> bool:
+    return value is None
 
 
 class Tls(PlanPart):
@@ -71,11 +76,20 @@ class Endpoint(PlanPart):
         description="it is a Sentinel, and this is the name by which it knows the primary",
         exclude_if=_is_left_out,
     )
+    replica_of: int | None = Field(
+        default=None,
+        ge=0,
+        description="the number of the endpoint that it is a replica of: it gets what only reads that one's keys",
+        exclude_if=_is_none,
+    )
+    writes_only: bool = Field(
+        default=False, description="its replicas get all that only reads", exclude_if=_is_left_out
+    )
 
     @property
     def in_service(self) -> bool:
         """Whether the load goes there from the beginning."""
-        return not self.standby and self.sentinel_of is None
+        return self.sentinel_of is None and (not self.standby or self.replica_of is not None)
 
     @property
     def label(self) -> str:
@@ -199,6 +213,9 @@ class Operation(PlanPart):
     requests: tuple[HttpRequest, ...] = ()
     writes: Literal["nothing", "document", "field"] = "nothing"
     read_back: Command | None = None
+    reads_only: bool = Field(
+        default=False, description="all its commands only read: it may go to a replica", exclude_if=_is_left_out
+    )
 
 
 class Keys(PlanPart):
@@ -274,6 +291,11 @@ class Plan(PlanPart):
 
     With a Sentinel among them the first endpoint is the primary, and gets all of the load. When a connection to it
     ends, or it says that it is a replica, a Sentinel is queried where the primary is now; only standbys are gone to.
+
+    Endpoints with `replica_of` are read from: they take turns over the operations with `reads_only` that would go to
+    their primary, which is among them unless it is `writes_only`. Everything else goes to the primary, as do reads when
+    no replica of it can be reached. What a replica answers late is no error; it is counted as `stale`. In a cluster a
+    connection to a replica begins with READONLY.
     """
 
     format: Literal[1] = 1
@@ -345,10 +367,17 @@ class Plan(PlanPart):
             return "only a Redis Cluster has slots; leave them out"
         if not all(endpoint.in_service for endpoint in self.endpoints):
             return "only a Redis has Sentinels; leave them out"
+        if any(endpoint.replica_of is not None or endpoint.writes_only for endpoint in self.endpoints):
+            return "only a Redis has replicas to read from; leave replica_of and writes_only out"
         if any(endpoint.database for endpoint in self.endpoints):
             return "an HTTP endpoint has no database; leave it out"
         for operation in self.operations:
-            if operation.commands or operation.read_back is not None or operation.writes != "nothing":
+            if (
+                operation.commands
+                or operation.read_back is not None
+                or operation.writes != "nothing"
+                or operation.reads_only
+            ):
                 problem = f"operation '{operation.name}' has parts of Redis"
                 return f"{problem}; with protocol {self.protocol} it has only requests"
             if not operation.requests:
@@ -364,6 +393,7 @@ class Plan(PlanPart):
         if not protocol.slots and any(endpoint.slots for endpoint in self.endpoints):
             return f"only a Redis Cluster has slots; leave them out with protocol {self.protocol}"
         wrong = wrong_in_sentinels(self.endpoints, of_redis=protocol.slots)
+        wrong = wrong or wrong_in_replicas(self.endpoints, of_redis=protocol.slots and self.recording is None)
         if wrong is not None:
             return wrong
         if not protocol.databases and any(endpoint.database for endpoint in self.endpoints):
@@ -375,6 +405,8 @@ class Plan(PlanPart):
             if loose:
                 return f"acknowledged needs exactly_once keys, or documents; operation '{loose[0]}' writes none"
         for operation in self.operations:
+            if operation.reads_only and operation.writes != "nothing":
+                return f"operation '{operation.name}' writes a {operation.writes}; set reads_only to false"
             if operation.requests:
                 return f"operation '{operation.name}' has HTTP requests; set protocol to {_FOR_REQUESTS}"
             if not operation.commands:

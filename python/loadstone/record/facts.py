@@ -340,6 +340,8 @@ class TrialFacts(Facts):
     """None where the system does not tell."""
     placement: Placement | None = None
     """Which CPUs servers and driver were given; None: no one placed them."""
+    replica_of: tuple[int | None, ...] = ()
+    """Where replicas are read from: the number of its primary of each of `drive.endpoints`; None: it is one."""
     company: CompanyFacts | None = None
     """None: no other drive was on the servers."""
     links: dict[str, LinkFacts] = {}

@@ -105,10 +105,16 @@ def _facts(
         server_connections=connections_by_third(window, observation.drive.samples, kinds),
         ports=readings.ports,
         placement=observation.placement,
+        replica_of=_replica_of(observation.drive.plan),
         company=observation.company,
         rate_share=planned.rate_share,
         studied=planned.studied,
     )
+
+
+def _replica_of(plan: Plan) -> tuple[int | None, ...]:
+    found = tuple(endpoint.replica_of for endpoint in plan.endpoints)
+    return found if any(primary is not None for primary in found) else ()
 
 
 def failed_trial_record(planned: PlannedTrial, plan: Plan, failure: str, started_unix_ns: int) -> TrialRecord:

@@ -34,8 +34,9 @@ fn write_command(arguments: &[&str], out: &mut Vec<u8>) {
 }
 
 /// Appends what a new connection says first: HELLO 3 (RESP3), AUTH, SELECT, and last CLIENT SETNAME.
-/// Of a Sentinel AUTH, and the question where the primary is. Returns the number of replies to expect.
-pub(super) fn write_hello(kind: WireKind, endpoint: &Endpoint, out: &mut Vec<u8>) -> usize {
+/// Of a Sentinel AUTH, and the question where the primary is. `reads_only`: of a cluster's replica, READONLY before the
+/// last. Returns the number of replies to expect.
+pub(super) fn write_hello(kind: WireKind, endpoint: &Endpoint, reads_only: bool, out: &mut Vec<u8>) -> usize {
     let user = endpoint.username.as_deref();
     if let Some(name) = &endpoint.sentinel_of {
         return write_question(name, user, endpoint.password.as_deref(), out);
@@ -54,6 +55,9 @@ pub(super) fn write_hello(kind: WireKind, endpoint: &Endpoint, out: &mut Vec<u8>
     let database = endpoint.database.to_string();
     if endpoint.database != 0 {
         commands.push(vec!["SELECT", &database]);
+    }
+    if reads_only {
+        commands.push(vec!["READONLY"]);
     }
     commands.push(vec!["CLIENT", "SETNAME", "loadstone"]);
     commands.iter().for_each(|command| write_command(command, out));
@@ -130,7 +134,7 @@ mod tests {
 
     fn hello(kind: WireKind, endpoint: &Endpoint) -> (usize, String) {
         let mut out = vec![];
-        let replies = write_hello(kind, endpoint, &mut out);
+        let replies = write_hello(kind, endpoint, endpoint.replica_of.is_some(), &mut out);
         (replies, String::from_utf8(out).unwrap().replace("\r\n", " "))
     }
 
@@ -148,6 +152,8 @@ mod tests {
         let user = Endpoint { username: Some("ann".into()), database: 0, ..secret };
         assert_eq!(hello(WireKind::Resp2, &user), (2, format!("*3 $4 AUTH $3 ann $3 p w {name}")));
         assert_eq!(hello(WireKind::Resp3, &user).0, 2);
+        let replica = Endpoint { replica_of: Some(0), ..Endpoint::default() };
+        assert_eq!(hello(WireKind::Resp2, &replica), (2, format!("*1 $8 READONLY {name}")));
         let question = "*3 $8 SENTINEL $23 GET-MASTER-ADDR-BY-NAME $2 my ";
         let sentinel = Endpoint { sentinel_of: Some("my".into()), ..user };
         for kind in [WireKind::Resp2, WireKind::Resp3] {

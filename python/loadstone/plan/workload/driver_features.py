@@ -7,9 +7,9 @@ from loadstone.plan.drive_plan import Closed, Open, Plan
 OPTIONAL = "read_back"
 """A driver without it gets a plan without it; every other one that is missing refuses the plan."""
 FEATURES = (
-    "tls", "client_certificates", "unix_sockets", "endpoints", "slots", "sentinel", "pipelining", "idle_limits", "lifo",
-    "fifo", "operations_per_user", "ramp_up_steps", "rate_schedule", "measure_operations", "acknowledged", "start_at",
-    "data_file", "recording",
+    "tls", "client_certificates", "unix_sockets", "endpoints", "slots", "sentinel", "replicas", "pipelining",
+    "idle_limits", "lifo", "fifo", "operations_per_user", "ramp_up_steps", "rate_schedule", "measure_operations",
+    "acknowledged", "start_at", "data_file", "recording",
     OPTIONAL,
 )  # fmt: skip
 Needed = tuple[str, str, object]
@@ -52,8 +52,10 @@ def _of_endpoints(plan: Plan) -> Iterator[Needed]:
             yield "unix_sockets", "endpoints.unix_path", endpoint.unix_path
         if endpoint.slots:
             yield "slots", "endpoints.slots", "a cluster"
-    if not all(endpoint.in_service for endpoint in plan.endpoints):
+    if any(endpoint.standby or endpoint.sentinel_of is not None for endpoint in plan.endpoints):
         yield "sentinel", "endpoints.sentinel_of", "given"
+    if any(endpoint.replica_of is not None for endpoint in plan.endpoints):
+        yield "replicas", "endpoints.replica_of", "given"
 
 
 def _of_model(plan: Plan) -> Iterator[Needed]:

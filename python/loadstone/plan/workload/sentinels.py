@@ -6,7 +6,7 @@ from typing import Protocol
 
 class _Endpoint(Protocol):
     @property
-    def in_service(self) -> bool: ...
+    def standby(self) -> bool: ...
     @property
     def sentinel_of(self) -> str | None: ...
     @property
@@ -17,7 +17,7 @@ class _Endpoint(Protocol):
 
 def wrong_in_sentinels(endpoints: Sequence[_Endpoint], *, of_redis: bool) -> str | None:
     """What is wrong with them; None if nothing is, or if all endpoints get load from the beginning."""
-    others = [number for number, endpoint in enumerate(endpoints) if not endpoint.in_service]
+    others = [number for number, one in enumerate(endpoints) if one.standby or one.sentinel_of is not None]
     if not others:
         return None
     if not of_redis:

@@ -1,7 +1,7 @@
 """The control of a Redis: the session of the room, and what the common code needs of it (`deploy.control`)."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from loadstone.deploy.capacity import says_full
 from loadstone.deploy.control import WriteRows
@@ -9,16 +9,19 @@ from loadstone.deploy.ledger import Kind, Made, Outcome, Place, place_of
 from loadstone.deploy.row_files import Rows
 from loadstone.deploy.settings_in_force import Spelling
 from loadstone.deploy.traces import Traces
+from loadstone.plan.drive_plan import Endpoint
 from loadstone.plan.footprint import memory_of
 from loadstone.plan.required import RequiredData
 from loadstone.plan.run_plan import PlannedTrial
 from loadstone.software.redis import capacity, row_writing
 from loadstone.software.redis import traces as redis_traces
 from loadstone.software.redis.commands.info import ServerCommands
+from loadstone.software.redis.commands.reading import only_reads
 from loadstone.software.redis.confined import ConfinedCommands
 from loadstone.software.redis.declared import REDIS
 from loadstone.software.redis.losses import MemoryWatch
 from loadstone.software.redis.monitor import RedisSnapshot, snapshot
+from loadstone.software.redis.reads.read_counts import ReplicaReads
 from loadstone.software.redis.session import RedisSession
 from loadstone.software.redis.settings import SPELLING
 
@@ -30,9 +33,28 @@ class RedisControl(RedisSession):
     spelling: ClassVar[Spelling] = SPELLING
     removable: ClassVar[tuple[Kind, ...]] = redis_traces.REMOVABLE
 
+    reads: ReplicaReads | None = None
+    """Of the replicas that the load reads from."""
+
+    def reading_from(self, endpoints: Sequence[Endpoint]) -> Self:
+        """The same control, which counts what these replicas are read, too."""
+        self.reads = ReplicaReads(endpoints, self._timeout_s) if endpoints else None
+        return self
+
+    def close(self) -> None:
+        """Close the connections. May be called more than once."""
+        if self.reads is not None:
+            self.reads.close()
+        super().close()
+
+    def only_reads(self, command: Sequence[str]) -> bool:
+        """See `deploy.control.KnowsReads`."""
+        return only_reads(ServerCommands(self), command)
+
     def snapshot(self) -> RedisSnapshot:
         """All that is counted, and what may spoil a figure."""
-        return snapshot(self)
+        found = snapshot(self)
+        return found if self.reads is None else self.reads.added_to(found)
 
     def start(self) -> None:
         """None: its counters say which start it is."""

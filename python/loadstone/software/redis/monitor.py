@@ -65,6 +65,14 @@ class CommandStat:
     rejected_calls: int
     failed_calls: int
 
+    def __add__(self, other: "CommandStat") -> "CommandStat":
+        return CommandStat(
+            self.calls + other.calls,
+            self.usec + other.usec,
+            self.rejected_calls + other.rejected_calls,
+            self.failed_calls + other.failed_calls,
+        )
+
 
 @dataclass(frozen=True)
 class RedisSnapshot:
@@ -132,9 +140,6 @@ def _snapshot(control: SnapshotControl) -> RedisSnapshot:
     slow = _reply_to(control, "SLOWLOG LEN")
     events = _reply_to(control, "LATENCY LATEST")
     info = control.info("all")
-    commands = {
-        name.removeprefix("cmdstat_"): _command(values) for name, values in info.items() if name.startswith("cmdstat_")
-    }
     errors = {
         name.removeprefix("errorstat_"): int(values["count"])
         for name, values in info.items()
@@ -145,13 +150,19 @@ def _snapshot(control: SnapshotControl) -> RedisSnapshot:
         run_id=str(info.get("run_id", "")),
         uptime_s=int(info.get("uptime_in_seconds", 0)),
         figures=_figures(info),
-        commands=commands,
+        commands=command_stats(info),
         errors=errors,
         settings=dict(settings),
         monitor_clients=monitors,
         slow_log_entries=int(slow) if slow is not None else None,
         latency_events={_text(event[0]): int(event[3]) for event in events or ()},
     )
+
+
+def command_stats(info: Mapping[str, Any]) -> dict[str, CommandStat]:
+    """The commands of an INFO."""
+    found = ((name, values) for name, values in info.items() if name.startswith("cmdstat_"))
+    return {name.removeprefix("cmdstat_"): _command(values) for name, values in found}
 
 
 def _monitor_clients(control: SnapshotControl) -> int | None:

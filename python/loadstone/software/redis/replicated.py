@@ -16,6 +16,7 @@ from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.embedded import EmbeddedSettings
 from loadstone.software.redis.local import READY_S, LocalRedis, check_config
 from loadstone.software.redis.process import ProcessSettings
+from loadstone.software.redis.reads.read_from import ReadFrom, with_readers
 from loadstone.software.redis.settings import SPELLING
 
 POLL_S = 0.02
@@ -31,6 +32,7 @@ class ReplicatedSettings(ServerSettings):
     kind: Literal["replicated"] = "replicated"
     of: Literal["embedded", "process"] = "embedded"
     replicas: int = Field(default=1, ge=1, le=16)
+    read_from: ReadFrom = "primary"
     binary: str | None = None
     json_module: str | None = None
     settings: Annotated[dict[str, ConfigValue], AfterValidator(check_config)] = Field(default_factory=dict)
@@ -56,15 +58,24 @@ class ReplicatedSettings(ServerSettings):
             else ProcessSettings(**given, binary=self.binary, json_module=self.json_module)
         )
         replicas = [each.server(f"{name}-replica-{number}") for number in range(1, self.replicas + 1)]
-        return ReplicatedRedis(each.server(name), replicas, late)
+        return ReplicatedRedis(each.server(name), replicas, late, self.read_from)
 
 
 class ReplicatedRedis:
-    """A primary and its replicas, as one server whose endpoint is the primary's; see `provider.Server`."""
+    """A primary and its replicas, as one server whose endpoint is the primary's; see `provider.Server`.
+
+    Those that are read from are endpoints, too; see `provider.ManyEndpoints`.
+    """
 
     ours = True
 
-    def __init__(self, primary: LocalRedis, replicas: Sequence[LocalRedis], late: Mapping[str, ConfigValue]) -> None:
+    def __init__(
+        self,
+        primary: LocalRedis,
+        replicas: Sequence[LocalRedis],
+        late: Mapping[str, ConfigValue],
+        read_from: ReadFrom = "primary",
+    ) -> None:
         """`late`: settings of the primary, given to it when all replicas are in sync."""
         self.name = primary.name
         self.facts = primary.facts
@@ -72,6 +83,7 @@ class ReplicatedRedis:
         self._primary = primary
         self._replicas = replicas
         self._late = late
+        self._read_from: ReadFrom = read_from
         self._context = DeployContext()
         self._endpoints: dict[str, Endpoint] = {}
 
@@ -79,6 +91,14 @@ class ReplicatedRedis:
     def pids(self) -> Mapping[str, int]:
         """The processes that run: the primary under the server's name, the replicas as `NAME-replica-1`..."""
         return {part: pid for server in self._all() for part, pid in server.pids.items()}
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """The primary, and who is read from."""
+        found = [self._endpoints[self.name]]
+        if self._read_from != "primary":
+            found += [self._endpoints[one.name].model_copy(update={"replica_of": 0}) for one in self._replicas]
+        return with_readers(found, self._read_from)
 
     def alive(self) -> bool:
         """Whether all of them run."""
@@ -94,7 +114,7 @@ class ReplicatedRedis:
 
     def control(self, timeout_s: float = 5.0) -> RedisControl:
         """Queries the primary; see `provider.Server.control`."""
-        return self._primary.control(timeout_s)
+        return self._primary.control(timeout_s).reading_from(self.endpoints[1:])
 
     def start(self, context: DeployContext) -> Endpoint:
         """See `provider.Server.start`."""

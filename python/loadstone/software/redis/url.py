@@ -20,12 +20,20 @@ from loadstone.software.redis.cluster.cluster_control import CLUSTER
 from loadstone.software.redis.cluster.users_cluster import UsersCluster
 from loadstone.software.redis.control import RedisControl
 from loadstone.software.redis.declared import REDIS
+from loadstone.software.redis.reads.following import follows, replicas_of
+from loadstone.software.redis.reads.read_from import (
+    READ_FROM,
+    read_from,
+    require_read_from,
+    require_replicas,
+    with_readers,
+)
 from loadstone.software.redis.requirements import NODE_OF_A_CLUSTER, READ_BACK, inspect_server
 from loadstone.software.redis.sentinel.sentinel_url import Watched, is_sentinel_url, parse_sentinel_url
 from loadstone.software.redis.sentinel.users_primary import UsersPrimary
-from loadstone.software.redis.users_process import local_pid
+from loadstone.software.redis.users_process import local_pid, local_pids, parts_of
 
-OPTIONS = ("password_env", "db", CLUSTER, *TLS_OPTIONS)
+OPTIONS = ("password_env", "db", CLUSTER, READ_FROM, *TLS_OPTIONS)
 TLS_SCHEMES = ("rediss", "valkeys")
 _DIGITS_MAX = 9
 
@@ -36,7 +44,8 @@ def parse_url(url: str) -> Endpoint:
     valkey:// and valkeys:// are the same as redis:// and rediss://.
 
     Options: `password_env` (a variable that holds the password), `db`, `cluster` (load the whole cluster that the
-    server is a node of), and for rediss `ca_file`, `verify`, `server_name`, `cert_file`, `key_file`.
+    server is a node of), `read_from` (primary, replica or any), and for rediss `ca_file`, `verify`, `server_name`,
+    `cert_file`, `key_file`.
 
     Raises:
         UserError: it is no such URL; the message never holds the password.
@@ -62,7 +71,10 @@ def parse_url(url: str) -> Endpoint:
             "database": _database(parts, options, shown),
         }
         _require_cluster(options, parts, login["database"], shown)
+        require_read_from(options, shown)
         if parts.scheme == "unix":
+            if READ_FROM in options:
+                raise UserError(f"url '{shown}': replicas are reached by TCP; write redis://HOST:PORT of their primary")
             if not parts.path:
                 raise UserError(f"url '{shown}': names no socket; write unix:///path/to/redis.sock")
             return Endpoint(unix_path=unquote(parts.path), **login)
@@ -92,14 +104,14 @@ class UrlSettings(ServerSettings):
     def server(self, name: str) -> "UrlServer | UsersCluster | UsersPrimary":
         """The server, not queried yet."""
         if is_sentinel_url(self.url):
-            return UsersPrimary(name, parse_sentinel_url(self.url), self.modules)
+            return UsersPrimary(name, parse_sentinel_url(self.url), self.modules, read_from(self.url))
         if names_cluster(self.url):
-            return UsersCluster(name, parse_url(self.url), self.modules)
+            return UsersCluster(name, parse_url(self.url), self.modules, read_from(self.url))
         return UrlServer(name, self)
 
 
 class UrlServer:
-    """A server of the user's; see `provider.Server`."""
+    """A server of the user's, and its replicas where they are read from; see `provider.Server`, `ManyEndpoints`."""
 
     ours = False
 
@@ -110,10 +122,18 @@ class UrlServer:
         self.pids: Mapping[str, int] = {}
         self._settings = settings
         self._endpoint = parse_url(settings.url)
+        self._read_from = read_from(settings.url)
+        self._replicas: tuple[Endpoint, ...] = ()
+        self._known: tuple[Endpoint, ...] = ()
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """Itself, and who is read from."""
+        return with_readers([self._endpoint, *self._replicas], self._read_from)
 
     def control(self, timeout_s: float = 5.0) -> RedisControl:
         """See `provider.Server.control`."""
-        return RedisControl(self._endpoint, timeout_s)
+        return RedisControl(self._endpoint, timeout_s).reading_from(self._replicas)
 
     def start(self, context: DeployContext) -> Endpoint:
         """Ask the server whether it can be loaded; see `provider.Server.start`."""
@@ -122,13 +142,18 @@ class UrlServer:
         self.facts = inspect_server(self._endpoint, self._settings.modules)
         if self.facts.mode == "cluster":
             raise UserError(f"server {self.name} ({self._endpoint.label}): {NODE_OF_A_CLUSTER}")
+        if self._read_from != "primary":
+            found = replicas_of(self._endpoint)
+            self._known = self._known or found
+            self._replicas = tuple(replica for replica in found if replica in self._known)
+            require_replicas(self._endpoint.label, self.endpoints, self._read_from)
         try:
             with self.control() as control:
                 self.settings_read_back = control.config_get(READ_BACK)
+            pids = [local_pid(self._endpoint, self.facts.process_id), *local_pids(self._replicas)]
         except ServerGone as gone:
             raise UserError(str(gone)) from None
-        pid = local_pid(self._endpoint, self.facts.process_id)
-        self.pids = {} if pid is None else {self.name: pid}
+        self.pids = parts_of(self.name, pids)
         return self._endpoint
 
     def restart(self) -> Endpoint:
@@ -140,12 +165,13 @@ class UrlServer:
         return answering_again(self.start)
 
     def alive(self) -> bool:
-        """Whether it answers a PING."""
+        """Whether it answers a PING; replicas that do not follow it by now are not read from."""
         try:
             with self.control(PING_TIMEOUT_S) as control:
                 control.ping()
         except ServerGone:
             return False
+        self._replicas = tuple(replica for replica in self._known if follows(replica))
         return True
 
     def stop(self) -> None:

@@ -2,10 +2,12 @@
 
 import ipaddress
 import socket
+from collections.abc import Iterable, Sequence
 
 import psutil
 
 from loadstone.plan.drive_plan import Endpoint
+from loadstone.software.redis.session import RedisSession
 
 
 def local_pid(endpoint: Endpoint, reported: int | None) -> int | None:
@@ -28,6 +30,28 @@ def local_pid(endpoint: Endpoint, reported: int | None) -> int | None:
     except psutil.Error:
         return None
     return reported if (endpoint.unix_path or f":{endpoint.port}") in title else None
+
+
+def process_id(session: RedisSession) -> int | None:
+    """The id that a server gives of itself, where it gives one. Raises ServerGone."""
+    number = session.info("server").get("process_id")
+    return number if isinstance(number, int) and number > 0 else None
+
+
+def local_pids(endpoints: Iterable[Endpoint]) -> list[int | None]:
+    """The processes that serve these; None of one that is not here. Raises ServerGone."""
+    found = []
+    for endpoint in endpoints:
+        with RedisSession(endpoint) as session:
+            found.append(local_pid(endpoint, process_id(session)))
+    return found
+
+
+def parts_of(name: str, pids: Sequence[int | None]) -> dict[str, int]:
+    """The processes of a server and of its replicas by part, where all are known; else nothing."""
+    parts = {f"{name}-replica-{number}" if number else name: pid for number, pid in enumerate(pids)}
+    known = {part: pid for part, pid in parts.items() if pid is not None}
+    return known if len(known) == len(parts) else {}
 
 
 def _listeners(endpoint: Endpoint) -> set[int | None]:

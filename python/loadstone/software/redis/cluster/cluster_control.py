@@ -44,6 +44,8 @@ class ClusterControl(RedisControl):
 
     def close(self) -> None:
         """Close all connections. May be called more than once."""
+        if self.reads is not None:
+            self.reads.close()
         for node in self.nodes:
             node.close()
 

@@ -13,6 +13,7 @@ from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.plan.slots import SLOTS
 from loadstone.software.redis.cluster.announced import Address, require_address, require_plausible
+from loadstone.software.redis.reads.read_from import ReadFrom, with_readers
 from loadstone.software.redis.session import RedisSession
 
 NODES_MAX = 1000
@@ -29,6 +30,8 @@ class ClusterNode:
     port: int
     is_primary: bool
     slots: tuple[tuple[int, int], ...] = ()
+    primary_id: str = ""
+    """Of a replica, of the node that it follows."""
 
     def __post_init__(self) -> None:
         """Raises ValueError if it is no address that can be connected to and printed."""
@@ -71,9 +74,24 @@ def read_topology(session: RedisSession) -> list[ClusterNode]:
     return nodes
 
 
-def endpoints_of(named: Endpoint, nodes: Sequence[ClusterNode]) -> tuple[Endpoint, ...]:
+def endpoints_of(
+    named: Endpoint, nodes: Sequence[ClusterNode], read_from: ReadFrom = "primary"
+) -> tuple[Endpoint, ...]:
     """The nodes as endpoints, with the login and the TLS of the node that the user named."""
-    return tuple(named.model_copy(update={"host": node.host, "port": node.port, "slots": node.slots}) for node in nodes)
+    holders = {node.id: number for number, node in enumerate(nodes) if node.slots}
+    followed = holders if read_from != "primary" else {}
+    endpoints = [
+        named.model_copy(
+            update={
+                "host": node.host,
+                "port": node.port,
+                "slots": node.slots,
+                "replica_of": followed.get(node.primary_id),
+            }
+        )
+        for node in nodes
+    ]
+    return with_readers(endpoints, read_from)
 
 
 @dataclass(frozen=True)
@@ -85,18 +103,19 @@ class _Described:
     port: int
     name: str
     """Its host name, where it announces one."""
+    primary_id: str
     flags: frozenset[str]
 
 
 def _described(text: str) -> list[_Described]:
-    """`<id> <host>:<port>@<bus>[,<name>] <flags> ...`, a line each."""
+    """`<id> <host>:<port>@<bus>[,<name>] <flags> <id of its primary, or -> ...`, a line each."""
     found = []
     for line in text.splitlines():
-        number, address, flags, *_ = line.split(" ")
+        number, address, flags, primary, *_ = line.split(" ")
         place, _, names = address.partition(",")
         host, _, port = place.partition("@")[0].rpartition(":")
         name = next((one for one in names.split(",")[:1] if one and "=" not in one), "")
-        found.append(_Described(number, host, int(port), name, frozenset(flags.split(","))))
+        found.append(_Described(number, host, int(port), name, primary, frozenset(flags.split(","))))
     return found
 
 
@@ -118,7 +137,13 @@ def _without_slots(described: Sequence[_Described], holders: Mapping[str, Cluste
     """Nodes that slots may move to, primaries first: by their names, where nodes with slots are announced by theirs."""
     by_name = any(one.name and one.id in holders and holders[one.id].host == one.name for one in described)
     found = [
-        ClusterNode(one.id, (one.name if by_name else "") or one.host, one.port, is_primary="master" in one.flags)
+        ClusterNode(
+            one.id,
+            (one.name if by_name else "") or one.host,
+            one.port,
+            is_primary="master" in one.flags,
+            primary_id=one.primary_id if "slave" in one.flags else "",
+        )
         for one in described
         if one.id not in holders and not one.flags & OUT_OF_USE and one.host and one.port
     ]

@@ -16,9 +16,10 @@ from loadstone.software.redis.cluster.announced import Address
 from loadstone.software.redis.cluster.cluster_control import ClusterControl
 from loadstone.software.redis.cluster.topology import ClusterNode, endpoints_of, read_topology
 from loadstone.software.redis.probe import probe
+from loadstone.software.redis.reads.read_from import ReadFrom, require_replicas
 from loadstone.software.redis.requirements import READ_BACK, ask, explain
 from loadstone.software.redis.session import RedisSession
-from loadstone.software.redis.users_process import local_pid
+from loadstone.software.redis.users_process import local_pid, local_pids, process_id
 
 
 class UsersCluster:
@@ -26,7 +27,7 @@ class UsersCluster:
 
     ours = False
 
-    def __init__(self, name: str, named: Endpoint, modules: Sequence[Module]) -> None:
+    def __init__(self, name: str, named: Endpoint, modules: Sequence[Module], read_from: ReadFrom = "primary") -> None:
         """`named`: the node that the URL names."""
         self.name = name
         self.facts = ServerFacts(software="redis", version="", mode="cluster", role="")
@@ -34,36 +35,47 @@ class UsersCluster:
         self.pids: Mapping[str, int] = {}
         self._named = named
         self._modules = modules
+        self._read_from: ReadFrom = read_from
         self._nodes: tuple[ClusterNode, ...] = ()
         self._known: frozenset[Address] = frozenset()
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
         """Where the load goes, and where it may go if slots move."""
-        return endpoints_of(self._named, self._nodes)
+        return endpoints_of(self._named, self._nodes, self._read_from)
+
+    @property
+    def _replicas(self) -> list[Endpoint]:
+        """Those that are read from."""
+        return [endpoint for endpoint in self.endpoints if endpoint.replica_of is not None]
 
     def control(self, timeout_s: float = 5.0) -> ClusterControl:
         """Queries every primary; see `provider.Server.control`. Raises UserError where the nodes are not known yet."""
         if not self._nodes:
             self._read()
         primaries = [node for node in self._nodes if node.is_primary]
-        return ClusterControl(endpoints_of(self._named, primaries), timeout_s, self._named)
+        control = ClusterControl(endpoints_of(self._named, primaries), timeout_s, self._named)
+        return control.reading_from(self._replicas)
 
     def start(self, context: DeployContext) -> Endpoint:
         """Ask every primary whether it can be loaded; see `provider.Server.start`."""
         context.progress(f"connecting to the cluster of {self.name} ({self._named.label})")
         remark_on_exposure(context, self.name, self._named)
         self._read()
+        require_replicas(self._named.label, self.endpoints, self._read_from)
         try:
             with self.control() as control:
                 facts = ask(control, self._modules)
                 self.settings_read_back = control.config_get(READ_BACK)
-                pids = [local_pid(node.endpoint, _process_id(node)) for node in control.nodes]
+                pids = [local_pid(node.endpoint, process_id(node)) for node in control.nodes]
+            of_replicas = local_pids(self._replicas)
         except ServerGone as gone:
             raise UserError(str(gone)) from None
         self.facts = replace(facts, details={**facts.details, "nodes": str(len(pids))})
-        known = {f"{self.name}-{number}": pid for number, pid in enumerate(pids, start=1) if pid is not None}
-        self.pids = known if len(known) == len(pids) else {}
+        parts = {f"{self.name}-{number}": pid for number, pid in enumerate(pids, start=1)}
+        parts |= {f"{self.name}-replica-{number}": pid for number, pid in enumerate(of_replicas, start=1)}
+        known = {part: pid for part, pid in parts.items() if pid is not None}
+        self.pids = known if len(known) == len(parts) else {}
         return self._named
 
     def restart(self) -> Endpoint:
@@ -115,8 +127,8 @@ class UsersCluster:
                 raise UserError(explain(session, gone)) from None
 
     def _require_reached(self, node: ClusterNode) -> None:
-        """A primary answers at the address that is announced for it, and is that node. Raises UserError."""
-        if not node.is_primary:
+        """Who gets load answers at the address that is announced for it, and is that node. Raises UserError."""
+        if not node.is_primary and (self._read_from == "primary" or not node.primary_id):
             return
         (endpoint,) = endpoints_of(self._named, [node])
         announced = f"server {self.name} ({self._named.label}): it announces a node of its cluster at {node.label}"
@@ -132,8 +144,3 @@ class UsersCluster:
                 raise UserError(explain(session, gone)) from None
         if not isinstance(found, bytes) or found.decode(errors="replace") != node.id:
             raise UserError(f"{announced}, and another one answers there; {remedy}")
-
-
-def _process_id(node: RedisSession) -> int | None:
-    number = node.info("server").get("process_id")
-    return number if isinstance(number, int) and number > 0 else None

@@ -1,6 +1,6 @@
 """What Sentinels say: where the primary is, and which replicas it has."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,8 @@ class Answer:
 
     primary: Address
     replicas: tuple[Address, ...]
+    in_sync: tuple[Address, ...]
+    """Those of them that answer, and follow the primary."""
 
 
 def ask(watched: Watched) -> Answer:
@@ -56,9 +58,14 @@ def _answer(session: RedisSession, name: str) -> Answer:
     with read_as(where, "SENTINEL REPLICAS", "the replicas of the primary"):
         described = [_fields(one) for one in session.call(b"SENTINEL", "REPLICAS", name)]
         replicas = tuple(_address(one["ip"], one["port"]) for one in described)
+        in_sync = tuple(address for address, one in zip(replicas, described, strict=True) if _is_in_sync(one))
     for replica in replicas:
         _require_plausible(session, name, replica)
-    return Answer(primary, replicas)
+    return Answer(primary, replicas, in_sync)
+
+
+def _is_in_sync(described: Mapping[str, str]) -> bool:
+    return described.get("flags") == "slave" and described.get("master-link-status") == "ok"
 
 
 def _require_plausible(session: RedisSession, name: str, address: Address) -> None:

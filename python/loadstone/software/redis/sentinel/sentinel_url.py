@@ -11,11 +11,12 @@ from loadstone.deploy.urls import TLS_OPTIONS, options_of, password_of, tls_of
 from loadstone.errors import UserError
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.secrecy.text import hide_url
+from loadstone.software.redis.reads.read_from import READ_FROM, require_read_from
 
 SCHEMES = ("redis+sentinel", "rediss+sentinel")
 TLS_SCHEME = "rediss+sentinel"
 LOGIN = ("sentinel_user", "sentinel_password_env")
-OPTIONS = ("password_env", *LOGIN, *TLS_OPTIONS)
+OPTIONS = ("password_env", READ_FROM, *LOGIN, *TLS_OPTIONS)
 FORM = "write redis+sentinel://HOST:26379/NAME, with the name by which Sentinel knows the primary"
 PORT = 26_379
 NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
@@ -54,7 +55,7 @@ def is_sentinel_url(url: str) -> bool:
 def parse_sentinel_url(url: str) -> Watched:
     """Who watches which primary.
 
-    Options: `password_env` (a variable that holds the password of the primary), `sentinel_user` and
+    Options: `password_env` (a variable that holds the password of the primary), `read_from`, `sentinel_user` and
     `sentinel_password_env` (the login of the Sentinels, where they have one), and for rediss+sentinel, which encrypts
     both, `ca_file`, `verify`, `server_name`, `cert_file`, `key_file`.
 
@@ -69,6 +70,7 @@ def parse_sentinel_url(url: str) -> Watched:
     except ValueError as error:
         raise UserError(f"url '{shown}': {error}; {FORM}") from None
     options = options_of(parts, OPTIONS, shown)
+    require_read_from(options, shown)
     for option in (option for option in TLS_OPTIONS if option in options and parts.scheme != TLS_SCHEME):
         raise UserError(f"url '{shown}': '{option}' is for TLS only; write {TLS_SCHEME}://")
     name, _, database = unquote(parts.path.strip("/")).partition("/")

@@ -1,0 +1,1 @@
+"""Reads from replicas of the user's, and of ours."""
