@@ -175,6 +175,7 @@ def _question(target: RedisTarget, rows: tuple[LoadRow, ...], targets: tuple[Tar
         return f"Is {targets[1].label} faster than {targets[0].label} under {under}?"
     kind = "Redis Cluster" if target.cluster else "Redis"
     started = "a Redis Cluster" if target.cluster else "an embedded Redis"
+    started = started if target.read_from == PRIMARY else "an embedded Redis with a replica"
     return f"How fast is {f'the {kind} {at(target.url)}' if target.url else started} under {under}?"
 
 

@@ -123,6 +123,7 @@ NEEDS: dict[str, dict[str, Any]] = {
     "endpoints": {"endpoints": [{}, {}]},
     "slots": {"endpoints": [{"slots": [[0, 16383]]}]},
     "sentinel": {"endpoints": [{}, {"sentinel_of": "primary"}]},
+    "replicas": {"endpoints": [{}, {"replica_of": 0}]},
     "pipelining": {"pipeline_depth": 2},
     "idle_limits": {"pool": {"connections": 1, "max_idle": 1}},
     "lifo": {"pool": {"connections": 2}},

@@ -143,10 +143,7 @@ class UrlServer:
         if self.facts.mode == "cluster":
             raise UserError(f"server {self.name} ({self._endpoint.label}): {NODE_OF_A_CLUSTER}")
         if self._read_from != "primary":
-            found = replicas_of(self._endpoint)
-            self._known = self._known or found
-            self._replicas = tuple(replica for replica in found if replica in self._known)
-            require_replicas(self._endpoint.label, self.endpoints, self._read_from)
+            self._find_replicas()
         try:
             with self.control() as control:
                 self.settings_read_back = control.config_get(READ_BACK)
@@ -155,6 +152,13 @@ class UrlServer:
             raise UserError(str(gone)) from None
         self.pids = parts_of(self.name, pids)
         return self._endpoint
+
+    def _find_replicas(self) -> None:
+        """Who is read from; later on, those of them that still follow it. Raises UserError."""
+        self._replicas = replicas_of(self._endpoint, self._known)
+        if not self._known:
+            require_replicas(self._endpoint.label, self.endpoints, self._read_from)
+            self._known = self._replicas
 
     def restart(self) -> Endpoint:
         """Go on if it answers again.

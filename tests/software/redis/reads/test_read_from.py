@@ -200,6 +200,20 @@ def test_a_replica_that_is_killed_leaves_its_reads_to_the_others(
     assert [one.port for one in server.endpoints] == [servers[0].port, servers[2].port]
 
 
+def test_a_replica_that_joins_later_is_never_read(
+    followed: Callable[[int], list[UserRedis]], user_redis: Make, context: DeployContext
+) -> None:
+    primary, replica = followed(1)
+    server = UrlSettings(url=url(primary, "any")).server("redis")
+    server.start(context)
+    joined = user_redis("--replicaof", f"127.0.0.1 {primary.port}")
+    wait_until(lambda: in_sync(primary) == 2)
+    server.restart()
+    assert isinstance(server, ManyEndpoints)
+    assert [one.port for one in server.endpoints] == [primary.port, replica.port]
+    assert joined.client().info("stats")["total_connections_received"] == 1, "the test's own"
+
+
 def test_replicas_that_cannot_be_read_are_named_in_one_line(
     followed: Callable[[int], list[UserRedis]], user_redis: Make, context: DeployContext
 ) -> None:

@@ -14,6 +14,7 @@ import pytest
 import redis
 from tests.servers import UserRedis, wait_until
 
+from loadstone.conduct.load_endpoints import with_reads
 from loadstone.deploy.processes.ports import free_port
 from loadstone.deploy.provider import DeployContext, ManyEndpoints
 from loadstone.drive.native import NativeDriver
@@ -175,6 +176,48 @@ def test_a_failover_on_demand_ends_the_writes_to_the_old_primary(theirs: Theirs,
     assert record.failovers
     assert record.failovers[-1].answered_s is not None
     assert record.endpoints[1].ok > 0
+
+
+def test_the_replica_is_read_before_and_after_a_failover(theirs: Theirs, context: DeployContext) -> None:
+    server = server_of(f"{theirs.url}?read_from=replica")
+    server.start(context)
+    primary, replica, sentinel = server.endpoints
+    assert (primary.writes_only, replica.replica_of, replica.standby, sentinel.in_service) == (True, 0, True, False)
+    assert set(server.pids) == {"redis", "redis-replica-1"}
+    records: list[DriveRecord] = []
+
+    def calls(number: int, command: str) -> int:
+        return int(theirs.client(number).info("commandstats").get(f"cmdstat_{command}", {}).get("calls", 0))
+
+    with server.control() as control:
+        plan = Plan(
+            endpoints=server.endpoints,
+            model=Closed(users=4),
+            pool=Pool(connections=8),
+            phases=Phases(warm_up_s=0, measure_s=5, drain_s=20),
+            operations=(
+                Operation(name="set", commands=(Command(args=("SET", "{key}", "{value}"), expect="ok"),)),
+                Operation(name="get", commands=(Command(args=("GET", "{key}"), expect="value"),)),
+            ),
+            keys=Keys(prefix=PREFIX, count=100),
+            timeouts=Timeouts(gone_s=60),
+        )
+        thread = threading.Thread(
+            target=lambda: records.append(NativeDriver().drive(with_reads(plan, [control]), lambda _: None))
+        )
+        thread.start()
+        wait_until(lambda: calls(0, "set") > 200)
+        assert calls(0, "get") == 0, "reads go to the replica alone"
+        os.kill(theirs.servers[0].pid, signal.SIGKILL)
+        thread.join()
+        (record,) = records
+        assert set(record.total.errors) <= {"connection_reset", "connection_closed"}
+        assert sum(record.total.errors.values()) <= 4, "what was on its way"
+        (gap,) = record.failovers
+        assert (gap.answered_s is not None, gap.primary) == (True, 1)
+        assert record.endpoints[1].ok == record.endpoints[1].sent > 0
+        assert control.remove_numbered(PREFIX, 100) > 0
+    assert server.restart().port == theirs.servers[1].port
 
 
 def test_what_is_wrong_is_one_line(theirs: Theirs, user_redis: Callable[..., UserRedis]) -> None:

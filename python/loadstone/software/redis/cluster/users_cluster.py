@@ -62,7 +62,8 @@ class UsersCluster:
         context.progress(f"connecting to the cluster of {self.name} ({self._named.label})")
         remark_on_exposure(context, self.name, self._named)
         self._read()
-        require_replicas(self._named.label, self.endpoints, self._read_from)
+        if not self.facts.version:  # later on replicas may have become primaries
+            require_replicas(self._named.label, self.endpoints, self._read_from)
         try:
             with self.control() as control:
                 facts = ask(control, self._modules)

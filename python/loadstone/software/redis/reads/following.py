@@ -1,7 +1,7 @@
 """The replicas of a primary of the user's, as the primary itself announces them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from loadstone.bounds.replies import read_as, shortened
@@ -18,8 +18,12 @@ IN_SYNC = frozenset({"online", "stable_sync"})
 _REPLICA = re.compile(r"slave[0-9]+")
 
 
-def replicas_of(primary: Endpoint) -> tuple[Endpoint, ...]:
+def replicas_of(primary: Endpoint, known: Collection[Endpoint] = ()) -> tuple[Endpoint, ...]:
     """Those in sync, with the primary's login and TLS; each was reached, and follows this primary.
+
+    Args:
+        primary: of the user's.
+        known: those of when the run began, where it has begun: no other one is connected to.
 
     Raises:
         UserError: it is no primary, or one of them cannot be reached; one line with the remedy.
@@ -34,6 +38,8 @@ def replicas_of(primary: Endpoint) -> tuple[Endpoint, ...]:
         announced = [_address(value) for name, value in said.items() if _REPLICA.fullmatch(name) and _in_sync(value)]
     found = []
     for host, port in announced:
+        if known and (host, port) not in {(one.host, one.port) for one in known}:
+            continue
         require_plausible(primary, host, port, "a replica", "replica-announce-ip")
         replica = primary.model_copy(update={"host": host, "port": port, "replica_of": 0})
         require_following(primary, replica, said.get("master_replid"))

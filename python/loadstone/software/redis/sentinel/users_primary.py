@@ -67,7 +67,8 @@ class UsersPrimary:
         primary = self._find()
         remark_on_exposure(context, self.name, primary)
         self.facts = inspect_server(primary, self._modules)
-        require_replicas(self._watched.label, self.endpoints, self._read_from)
+        if not self._inspected:  # later on a replica may have become the primary
+            require_replicas(self._watched.label, self.endpoints, self._read_from)
         self._require_reached(primary)
         try:
             with self.control() as control:
