@@ -17,7 +17,7 @@ import redis
 
 from loadstone.deploy.null_server import NullServerProcess
 from loadstone.deploy.provider import DeployContext
-from tests.servers import UserRedis
+from tests.servers import UserRedis, wait_until
 from tests.users_cluster import PASSWORD, TheirCluster, resharded
 
 FIGURES = r"\d+\.\d\d requests per second(?: \[\d+, \d+\])?, p50=\d+\.\d{3} msec"
@@ -218,3 +218,26 @@ def test_a_cluster_of_the_users_is_resharded_under_load_without_an_error(
     assert (checks["server_counter"], checks["replies"]) == ("valid", "valid")
     assert sorted(set(cluster.keys())) == sorted(theirs)
     assert PASSWORD not in "".join(path.read_text(errors="replace") for path in here.rglob("*") if path.is_file())
+
+
+def test_replicas_are_read_and_each_server_is_counted(user_redis: Callable[..., UserRedis], here: Path) -> None:
+    primary = user_redis("--repl-diskless-sync-delay", "0")
+    replica = user_redis("--replicaof", f"127.0.0.1 {primary.port}")
+    wait_until(lambda: "online" in str(primary.client().info("replication")))
+    done = loadstone(
+        "redis", f"redis://127.0.0.1:{primary.port}", "--read-from", "replica", "--ratio", "1:4", "--verify",
+        "-c", "4", "-n", "8000", "--out", "kept", folder=here,
+    )  # fmt: skip
+    assert done.returncode in DONE, done.stderr
+    (trial,) = trials_of(here)
+    drive, commands = trial["facts"]["drive"], trial["facts"]["drive"]["commands"]
+    assert (drive["total"]["errors"], trial["facts"]["replica_of"]) == ({}, [None, 0])
+    read_back = commands["GET"]["sent"] - drive["endpoints"][1]["sent"]
+    assert 0 <= drive["read_back"]["checked"] <= read_back <= 64, "these go to the primary"
+    assert drive["endpoints"][0]["sent"] == commands["SET"]["sent"]
+    checks = {check["name"]: check["verdict"] for check in trial["checks"]}
+    assert (checks["server_counter"], checks["replies"]) == ("valid", "valid")
+    if "✕ set:get" not in done.stdout:  # other programs may have spoiled the row
+        assert re.search(r"requests of set:get 1:4: primary [\d,]+, replica 1 [\d,]+", done.stdout)
+    assert (primary.client().keys("*"), set(trial["cpu_s"]) >= {"redis", "redis-replica-1"}) == ([], True)
+    wait_until(lambda: replica.client().keys("*") == [])

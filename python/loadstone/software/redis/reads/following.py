@@ -56,7 +56,7 @@ def require_following(primary: Endpoint, replica: Endpoint, data_set: object) ->
         said = replication(replica)
     except UserError as error:
         raise UserError(f"{announced}, which cannot be used ({error}); {remedy}") from None
-    if said.get("role") == "master" or said.get("master_replid") != data_set:
+    if said.get("role") == "master" or said.get("master_replid", data_set) != data_set:
         raise UserError(f"{announced}, and another one answers there; {remedy}")
 
 
