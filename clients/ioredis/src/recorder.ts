@@ -80,6 +80,17 @@ export class Measured {
   earlierNs = 0;
 }
 
+/** The members of one phase, or of several. */
+class Members {
+  readonly measured: Map<string, Measured>;
+  readonly poolWait = new Histogram();
+  readonly scheduleLag = new Histogram();
+
+  constructor(plan: Plan) {
+    this.measured = new Map(plan.operations.map(({ name }) => [name, new Measured()]));
+  }
+}
+
 /** Of one operation that ended, since the load began. */
 export interface Times {
   intendedNs: number;
@@ -90,13 +101,14 @@ export interface Times {
 /** Counts each event in the interval in which it happened, and operations by the phase that they were intended in. */
 export class Recorder {
   readonly total = new Tally();
-  readonly measured: Map<string, Measured>;
   readonly commands = new Map<string, { sent: number; replied: number }>();
-  readonly poolWait = new Histogram();
-  readonly scheduleLag = new Histogram();
   overflowed = 0;
   users = 0;
   openConnections: () => number = () => 0;
+  private readonly counted: Members;
+  /** By phase. Members of others than the measure phase are recorded in the same way and never reported, so that V8 has
+   * run all of that code before. */
+  private readonly members: readonly Members[];
   private measuredEnded = 0;
   private readonly intervalNs: number;
   private readonly required: number;
@@ -110,7 +122,9 @@ export class Recorder {
     private readonly timeline: Timeline,
     private readonly deliver: (interval: Interval) => void,
   ) {
-    this.measured = new Map(plan.operations.map(({ name }) => [name, new Measured()]));
+    this.counted = new Members(plan);
+    const others = new Members(plan);
+    this.members = PHASES.map((phase) => (phase === 'measure' ? this.counted : others));
     plan.operations.forEach(({ commands }) => commands.forEach(({ args }) => this.command(args[0]!.toUpperCase())));
     this.intervalNs = Math.max(1, ns(plan.interval_s));
     this.required = plan.phases.measure_operations ?? Infinity;
@@ -118,10 +132,23 @@ export class Recorder {
     this.borderNs = this.border();
   }
 
+  /** Of the measure phase, by operation. */
+  get measured(): Map<string, Measured> {
+    return this.counted.measured;
+  }
+
+  get poolWait(): Histogram {
+    return this.counted.poolWait;
+  }
+
+  get scheduleLag(): Histogram {
+    return this.counted.scheduleLag;
+  }
+
   /** An operation was picked up, so long after it was intended. */
   offered(name: string, member: Phase, lagNs: number, nowNs: number): void {
     for (const tally of this.tallies(name, member, nowNs)) tally.offered += 1;
-    if (member === 'measure' && !this.scheduleLag.record(lagNs)) this.overflowed += 1;
+    if (!this.of(member).scheduleLag.record(lagNs)) this.overflowed += 1;
   }
 
   /** Too many others wait for a connection. */
@@ -132,7 +159,7 @@ export class Recorder {
   /** An operation got its connection, after this wait. False if the load is over: it is not to be sent. */
   sent(name: string, member: Phase, waitNs: number, nowNs: number): boolean {
     for (const tally of this.tallies(name, member, nowNs)) tally.sent += 1;
-    if (!this.isClosed && member === 'measure' && !this.poolWait.record(waitNs)) this.overflowed += 1;
+    if (!this.isClosed && !this.of(member).poolWait.record(waitNs)) this.overflowed += 1;
     return !this.isClosed;
   }
 
@@ -149,15 +176,15 @@ export class Recorder {
     if (this.isClosed) return;
     const { intendedNs, sentNs, completedNs } = times;
     for (const tally of this.tallies(name, member, completedNs)) tally.end(outcome);
-    const measured = this.measured.get(name)!;
-    if (this.timeline.phaseOf(completedNs) === 'measure') {
-      measured.windowCompleted += Number(outcome.replied);
-      measured.windowOk += Number(outcome.error === undefined);
-    }
-    if (member === 'measure') this.countMeasured(measured, times);
-    else this.wentOn(name, intendedNs, completedNs);
+    const ofWindow = this.of(this.timeline.phaseOf(completedNs)).measured.get(name)!;
+    ofWindow.windowCompleted += Number(outcome.replied);
+    ofWindow.windowOk += Number(outcome.error === undefined);
+    this.of(member).measured.get(name)!.responseSumNs += completedNs - intendedNs;
+    this.measuredEnded += Number(member === 'measure');
+    if (this.measuredEnded >= this.required) this.endWhenEnough(completedNs);
+    this.wentOn(name, intendedNs, completedNs);
     const { phase } = this.current;
-    const isOfPhase = member === phase || (phase === 'drain' && member === 'measure');
+    const isOfPhase = Number(member === phase) + Number(phase === 'drain') * Number(member === 'measure') > 0;
     if (outcome.error !== undefined || !isOfPhase) return;
     const { latencies } = this.operation(name);
     const fits = latencies.response.record(completedNs - intendedNs);
@@ -202,8 +229,11 @@ export class Recorder {
   private tallies(name: string, member: Phase, nowNs: number): Tally[] {
     if (this.isClosed) return [];
     if (nowNs >= this.borderNs) this.tick(nowNs);
-    const both = [this.total, this.operation(name).tally];
-    return member === 'measure' ? [...both, this.measured.get(name)!.tally] : both;
+    return [this.total, this.operation(name).tally, this.of(member).measured.get(name)!.tally];
+  }
+
+  private of(phase: Phase): Members {
+    return this.members[PHASES.indexOf(phase)]!;
   }
 
   private operation(name: string): IntervalOperation {
@@ -218,13 +248,9 @@ export class Recorder {
     return command;
   }
 
-  private countMeasured(measured: Measured, { intendedNs, completedNs }: Times): void {
-    measured.responseSumNs += completedNs - intendedNs;
-    this.measuredEnded += 1;
-    if (this.measuredEnded >= this.required) {
-      this.timeline.enoughMeasured(completedNs);
-      this.borderNs = this.border();
-    }
+  private endWhenEnough(completedNs: number): void {
+    this.timeline.enoughMeasured(completedNs);
+    this.borderNs = this.border();
   }
 
   private interval(phase: Phase, startNs: number): Interval {

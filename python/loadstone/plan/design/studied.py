@@ -4,7 +4,7 @@ A client library that costs a quarter of the rate, and a pool that users queue f
 server, and the answer where one row has this library, or pool, and the next one another.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from loadstone.plan.crashes import Parts
@@ -32,6 +32,10 @@ def with_studied(
     return {name: replace(parts, studied=tuple(sorted(studied.get(name, ())))) for name, parts in made.items()}
 
 
-def _differing(together: Iterable[Parts]) -> set[Studied]:
-    drivers, pools = {one.deployment.driver for one in together}, {one.plan.pool.connections for one in together}
-    return {name for name, levels in (("driver", drivers), ("pool", pools)) if len(levels) > 1}
+def _differing(together: Sequence[Parts]) -> set[Studied]:
+    found: set[Studied] = set()
+    if len({one.deployment.driver for one in together}) > 1:
+        found.add("driver")
+    if len({one.plan.pool.connections for one in together}) > 1:
+        found.add("pool")
+    return found
