@@ -254,7 +254,9 @@ impl Worker {
         let mut oldest_ns = polled_ns;
         for number in 0..self.connections.len() {
             let connection = &self.connections[number];
-            let Some(task) = connection.in_flight.front().filter(|_| connection.state == State::Ready) else {
+            // What is sent together with others may not have been sent yet: it has no time from which it could be late.
+            let is_sent = connection.unsent_tasks < connection.in_flight.len();
+            let Some(task) = connection.in_flight.front().filter(|_| is_sent && connection.state == State::Ready) else {
                 continue;
             };
             if task.step_sent_ns + limit_ns <= polled_ns {
