@@ -7,9 +7,9 @@ pub mod inbox;
 pub mod poller;
 pub mod pool;
 pub mod resolve;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "without_io_uring")))]
 pub mod ring;
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), feature = "without_io_uring"))]
 #[path = "net/no_ring.rs"]
 pub mod ring;
 pub mod tls;

@@ -77,6 +77,8 @@ pub struct Ring {
     is_woken_again: bool,
     /// Connections whose receive is to be armed again, with the generations of their sockets.
     unarmed: Vec<(usize, u32)>,
+    /// Whether the last wait found fewer buffers than had come in.
+    left_some: bool,
     /// What was completed, and not yet handed out.
     ready: Vec<Event>,
     /// Why the ring can be used no longer.
@@ -120,6 +122,7 @@ impl Ring {
             eventfd: Arc::new(eventfd()?),
             is_woken_again: false,
             unarmed: Vec::with_capacity(connections),
+            left_some: false,
             ready: Vec::with_capacity(completions),
             failure: None,
         };
@@ -141,6 +144,12 @@ impl Ring {
     #[inline]
     pub fn failure(&self) -> Option<&io::Error> {
         self.failure.as_ref()
+    }
+
+    /// Whether the last wait left some of what had come in to the next one.
+    #[inline]
+    pub fn left_some(&self) -> bool {
+        self.left_some
     }
 
     /// Takes a socket that is being connected; an event says when it can be written to.

@@ -343,9 +343,13 @@ impl Connections {
 
     /// All events of a poll that did not wait were handled; it began at `begun_ns`.
     pub fn note_polled(&mut self, begun_ns: u64, events: usize) {
-        let of_a_source = if matches!(self.waiter, Waiter::Ring(_)) { EVENTS_OF_A_SOURCE } else { 1 };
+        let (of_a_source, left_some) = match &self.waiter {
+            Waiter::Poll(_) => (1, false),
+            Waiter::Ring(ring) => (EVENTS_OF_A_SOURCE, ring.left_some()),
+        };
+        let is_whole = events < EVENTS_AT_ONCE && !left_some;
         // Each connection and the waker.
-        self.polled.note(begun_ns, events, EVENTS_AT_ONCE, (self.all.len() + 1) * of_a_source);
+        self.polled.note(begun_ns, events, is_whole, (self.all.len() + 1) * of_a_source);
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A thread that had no CPU for a while finds its deadlines passed, and before it the answers that came in time.
 
-/// Events come in batches; a full one may leave some of them for the next, first come first served.
+/// Events come in batches; one that is not whole leaves some of them for the next, first come first served.
 #[derive(Debug, Default)]
 pub(super) struct Polled {
     done_ns: u64,
@@ -18,14 +18,14 @@ impl Polled {
         self.done_ns
     }
 
-    /// A batch of at most `full` events was requested at `now_ns` or later and handled; of `sources` each has one at
-    /// a time.
-    pub fn note(&mut self, now_ns: u64, batch: usize, full: usize, sources: usize) {
+    /// A batch of so many events was requested at `now_ns` or later and handled, and whether that was all there is; of
+    /// `sources` each has one at a time.
+    pub fn note(&mut self, now_ns: u64, batch: usize, is_whole: bool, sources: usize) {
         if self.events == 0 {
             self.begun_ns = now_ns;
         }
         self.events += batch;
-        if batch < full || self.events >= sources {
+        if is_whole || self.events >= sources {
             self.done_ns = self.begun_ns;
             self.events = 0;
         }
@@ -37,10 +37,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_round_is_done_with_a_batch_that_is_not_full_or_when_every_source_had_its_turn() {
+    fn a_round_is_done_with_a_batch_that_is_whole_or_when_every_source_had_its_turn() {
         let mut polled = Polled::default();
         let mut done_after = |now_ns, batch| {
-            polled.note(now_ns, batch, 10, 25);
+            polled.note(now_ns, batch, batch < 10, 25);
             polled.done_ns()
         };
         assert_eq!([done_after(1, 0), done_after(2, 9)], [1, 2]);

@@ -48,13 +48,20 @@ impl Tag {
 }
 
 impl Ring {
-    /// Takes all completions that are there.
-    pub(super) fn collect(&mut self) {
-        loop {
-            // Each is taken by itself, since handling one may queue another request.
-            let Some(entry) = self.ring.completion().next() else { return };
+    /// Takes all completions that are there, and says how many these were.
+    pub(super) fn collect(&mut self) -> usize {
+        let mut taken = 0;
+        // Each is taken by itself, since handling one may queue another request.
+        while let Some(entry) = self.take_completion() {
             self.complete(&entry);
+            taken += 1;
         }
+        taken
+    }
+
+    #[inline]
+    fn take_completion(&mut self) -> Option<Entry> {
+        self.ring.completion().next()
     }
 
     #[inline]

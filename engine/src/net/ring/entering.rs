@@ -56,14 +56,11 @@ impl Ring {
         }
         if left_ns == 0 {
             // The kernel may go on saying that it has more although a call brings nothing, as where it has no buffer left.
-            let mut before = usize::MAX;
-            while self.ready.len() != before && self.ready.len() < TAKEN_AT_ONCE && self.has_more() {
-                before = self.ready.len();
-                self.submit_and(Wait::Poll);
-            }
+            while self.ready.len() < TAKEN_AT_ONCE && self.has_more() && self.submit_and(Wait::Poll) > 0 {}
         } else if self.spin_ns > 0 {
             self.spin(until_ns);
         }
+        self.left_some = !self.unarmed.is_empty();
         self.take_ready(events);
     }
 
@@ -144,21 +141,26 @@ impl Ring {
         }
     }
 
-    /// Submits what is queued and waits, but not if something came before.
-    pub(super) fn submit_and(&mut self, wait: Wait) {
+    /// Submits what is queued and waits, but not if something came before; says how many completions came.
+    pub(super) fn submit_and(&mut self, wait: Wait) -> usize {
+        let mut taken = 0;
         for _ in 0..ATTEMPTS {
             if self.failure.is_some() {
-                return;
+                return taken;
             }
             let entered = self.call(if self.ready.is_empty() || wait == Wait::No { wait } else { Wait::Poll });
-            self.collect();
+            taken += self.collect();
             match entered {
-                Err(error) if !is_passing(&error) => return self.fail(error),
-                _ if self.ring.submission().is_empty() => return,
+                Err(error) if !is_passing(&error) => {
+                    self.fail(error);
+                    return taken;
+                }
+                _ if self.ring.submission().is_empty() => return taken,
                 _ => {}
             }
         }
         self.fail(io::Error::other("the system has no memory for what is submitted"));
+        taken
     }
 
     fn fail(&mut self, error: io::Error) {

@@ -101,6 +101,36 @@ mod tests {
     }
 
     #[test]
+    fn what_had_no_buffer_is_left_to_the_next_waits() {
+        const SOCKETS: usize = 8;
+        let Ok(mut ring) = Ring::new(SOCKETS, Clock::new(), 0) else { return };
+        let (mut others, mut sent) = (Vec::new(), 0);
+        for number in 0..SOCKETS {
+            let (ours, mut other) = UnixStream::pair().unwrap();
+            other.set_nonblocking(true).unwrap();
+            while let Ok(count) = other.write(&[0; 4096]) {
+                sent += count;
+            }
+            ring.open(number, ours.as_raw_fd()).unwrap();
+            ring.arm(number);
+            others.push(other);
+        }
+        let (mut events, mut room, mut received, mut waits_that_left_some) = (Vec::new(), [0; 4096], 0, 0);
+        while received < sent {
+            ring.wait(&mut events, (0, 0), std::iter::empty());
+            waits_that_left_some += usize::from(ring.left_some());
+            for number in 0..SOCKETS {
+                while let Received::Bytes { count: count @ 1.., .. } = ring.receive(number, &mut room).unwrap() {
+                    received += count;
+                }
+            }
+        }
+        assert!(waits_that_left_some > 0, "{sent} bytes fit into the buffers");
+        ring.wait(&mut events, (0, 0), std::iter::empty());
+        assert!(received == sent && !ring.left_some());
+    }
+
+    #[test]
     fn a_ring_that_there_is_does_what_is_required() {
         if let Ok(does_it) = try_it() {
             assert!(does_it);
