@@ -3,8 +3,8 @@
     python bench/back_ends.py [--rounds 8] [--seconds 2] [--cases get-1,...] [--json FILE]
 
 Each round runs every case with both, in random order. A case's figures are medians over rounds, with their ranges:
-CPU of the engine's thread a request, its ratio io_uring / epoll within a round, rate, and of the open load how late a
-request was picked up (P99) and its response time (P99). The server has one CPU, the engine's thread another.
+CPU of the engine's thread a request and rate, with their ratios io_uring / epoll within a round, and of the open load
+how late a request was picked up (P99) and its response time (P99). The server has one CPU, the engine's thread another.
 """
 
 import argparse
@@ -56,6 +56,7 @@ class Case:
 
     operation: Operation
     pipeline: int = 1
+    connections: int = CONNECTIONS
     rate_per_s: float | None = None
     spin_us: float = 0.0
 
@@ -65,6 +66,10 @@ CASES = {
     "get-1": Case(GET),
     "set-16": Case(SET, 16),
     "get-16": Case(GET, 16),
+    "set-1-alone": Case(SET, connections=1),
+    "get-1-alone": Case(GET, connections=1),
+    "set-16-alone": Case(SET, 16, connections=1),
+    "get-16-alone": Case(GET, 16, connections=1),
     "http": Case(HTTP),
     "open": Case(GET, rate_per_s=RATE_PER_S),
     "open-precise": Case(GET, rate_per_s=RATE_PER_S, spin_us=30.0),
@@ -84,14 +89,14 @@ class Figure:
 
 def drive(case: Case, endpoint: Endpoint, cpus: tuple[int, ...], seconds: float, back_end: BackEnd) -> Figure:
     """Drive a case once; every reply is decoded and checked."""
-    closed, rate = Closed(users=CONNECTIONS), case.rate_per_s
+    closed, rate = Closed(users=case.connections), case.rate_per_s
     plan = Plan(
         protocol="http1" if case.operation.requests else "resp2",
         endpoints=(endpoint,),
         cpus=cpus[:1],
         back_end=back_end,
         model=closed if rate is None else Open(kind="open", rate_per_s=rate, spin_us=case.spin_us),
-        pool=Pool(connections=CONNECTIONS),
+        pool=Pool(connections=case.connections),
         pipeline_depth=case.pipeline,
         phases=Phases(warm_up_s=0.2, measure_s=seconds, drain_s=2),
         operations=(case.operation,),
@@ -118,14 +123,20 @@ def spread(values: Sequence[float], digits: int = 2) -> str:
 
 def tell(figures: Mapping[str, Sequence[Mapping[str, Figure]]]) -> None:
     """Print a row a case and back end, and the ratio."""
-    print(f"\n{'case':<14}{'back end':<10}{'CPU us':<22}{'ratio':<20}{'rate':<10}{'lag P99 us':<22}response P99 us")
+    print(
+        f"\n{'case':<14}{'back end':<10}{'CPU us':<22}{'ratio':<20}{'rate':<10}{'ratio':<20}{'lag P99 us':<22}"
+        "response P99 us"
+    )
     for name, rounds in figures.items():
         for back_end in BACK_ENDS:
             of = [one[back_end] for one in rounds]
-            ratio = [one["io_uring"].cpu_us / one["epoll"].cpu_us for one in rounds] if back_end == "io_uring" else []
+            ratio, rates = [], []
+            if back_end == "io_uring":
+                ratio = [one["io_uring"].cpu_us / one["epoll"].cpu_us for one in rounds]
+                rates = [one["io_uring"].rate_per_s / one["epoll"].rate_per_s for one in rounds]
             print(
                 f"{name:<14}{back_end:<10}{spread([one.cpu_us for one in of]):<22}{spread(ratio) if ratio else '':<20}"
-                f"{statistics.median(one.rate_per_s for one in of):<10.0f}"
+                f"{statistics.median(one.rate_per_s for one in of):<10.0f}{spread(rates) if rates else '':<20}"
                 f"{spread([one.lag_p99_us for one in of], 0):<22}{spread([one.response_p99_us for one in of], 0)}"
             )
 

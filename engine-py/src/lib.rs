@@ -3,6 +3,7 @@
 
 use loadstone_engine::drive::Drive;
 use loadstone_engine::link::LinkOptions;
+use loadstone_engine::net::back_end;
 use loadstone_engine::null_server::NullOptions;
 use loadstone_engine::plan::{Plan, PlanError};
 use loadstone_engine::record::outcome::DriveError;
@@ -201,11 +202,12 @@ impl Link {
     }
 }
 
-/// `version`, `profile` (release or debug), `backend` (epoll, kqueue).
+/// `version`, `profile` (release or debug), `backend` (io_uring, epoll, kqueue): what is used here where nothing else is
+/// requested.
 #[pyfunction]
 fn build() -> BTreeMap<&'static str, &'static str> {
     let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
-    let backend = if cfg!(target_os = "linux") { "epoll" } else { "kqueue" };
+    let backend = back_end::by_itself().name;
     BTreeMap::from([("version", env!("CARGO_PKG_VERSION")), ("profile", profile), ("backend", backend)])
 }
 

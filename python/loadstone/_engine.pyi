@@ -79,4 +79,5 @@ class Link:
     def stop(self) -> None: ...
 
 def build() -> dict[str, str]:
-    """`version`, `profile` (release or debug), `backend`: what polls (epoll, kqueue)."""
+    """`version`, `profile` (release or debug), `backend` (io_uring, epoll, kqueue): what is used here where
+    nothing else is requested."""

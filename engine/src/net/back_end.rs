@@ -12,7 +12,7 @@ const POLLING: &str = if cfg!(target_os = "linux") { "epoll" } else { "kqueue" }
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhyNot {
-    /// Neither the plan nor the environment requests it.
+    /// The plan or the environment requests epoll.
     NotRequested,
     /// Connections have TLS.
     Tls,
@@ -56,7 +56,7 @@ impl WhyNot {
     /// For the one who required it.
     fn text(self) -> &'static str {
         match self {
-            Self::NotRequested => "it was not requested",
+            Self::NotRequested => "epoll was requested",
             Self::Tls => "connections with TLS are driven by epoll alone",
             Self::Missing => "this system has none",
             Self::Disabled => "it is switched off here (kernel.io_uring_disabled)",
@@ -66,6 +66,12 @@ impl WhyNot {
             Self::Unsuitable => "this system's does not do what is required",
         }
     }
+}
+
+/// What is used where a plan leaves it open, and its connections have no TLS.
+pub fn by_itself() -> BackEndRecord {
+    let requested = from_variable(std::env::var(VARIABLE).ok().as_deref()).unwrap_or_default();
+    BackEndRecord::of(if requested == BackEnd::Epoll { Some(WhyNot::NotRequested) } else { ring::why_not() })
 }
 
 /// Chooses for a plan. The error says that io_uring is required and cannot be had, and why.
@@ -104,9 +110,8 @@ pub fn required(field: &str, why_not: &str) -> PlanError {
 
 fn from_variable(text: Option<&str>) -> Result<BackEnd, PlanError> {
     match text {
-        // By io_uring replies were late in crowded runs of the tests, for reasons not yet known: it is there for who wants it.
-        None | Some("" | "epoll") => Ok(BackEnd::Epoll),
-        Some("auto") => Ok(BackEnd::Auto),
+        None | Some("" | "auto") => Ok(BackEnd::Auto),
+        Some("epoll") => Ok(BackEnd::Epoll),
         Some("io_uring") => Ok(BackEnd::IoUring),
         Some(other) => Err(PlanError::new(VARIABLE, format!("{other}: write auto, epoll or io_uring"))),
     }
@@ -125,9 +130,10 @@ mod tests {
     }
 
     #[test]
-    fn it_is_epoll_unless_something_else_is_requested() {
+    fn it_is_io_uring_where_that_can_be_had_unless_epoll_is_requested() {
         let why_not = |back_end, variable, here| chosen(back_end, "{}", variable, here).unwrap().why_not;
-        assert_eq!(why_not("auto", None, None), Some(WhyNot::NotRequested));
+        assert_eq!(why_not("auto", None, None), None);
+        assert_eq!(why_not("auto", None, Some(WhyNot::Forbidden)), Some(WhyNot::Forbidden));
         assert_eq!(why_not("auto", Some("auto"), None), None);
         assert_eq!(why_not("auto", Some("auto"), Some(WhyNot::Disabled)), Some(WhyNot::Disabled));
         assert_eq!(why_not("auto", Some("epoll"), None), Some(WhyNot::NotRequested));

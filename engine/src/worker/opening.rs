@@ -256,7 +256,8 @@ impl Worker {
             let connection = &self.connections[number];
             // What is sent together with others may not have been sent yet: it has no time from which it could be late.
             let is_sent = connection.unsent_tasks < connection.in_flight.len();
-            let Some(task) = connection.in_flight.front().filter(|_| is_sent && connection.state == State::Ready) else {
+            let Some(task) = connection.in_flight.front().filter(|_| is_sent && connection.state == State::Ready)
+            else {
                 continue;
             };
             if task.step_sent_ns + limit_ns <= polled_ns {

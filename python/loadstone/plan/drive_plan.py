@@ -306,8 +306,8 @@ class Plan(PlanPart):
     cpus: tuple[int, ...] = Field(default=(), description="thread i is pinned to cpus[i mod n]; empty: not pinned")
     back_end: Literal["auto", "epoll", "io_uring"] = Field(
         default="auto",
-        description="by which interface of the system the native engine sends, receives and waits; auto: epoll, or as "
-        "LOADSTONE_BACK_END says",
+        description="by which interface of the system the native engine sends, receives and waits; auto: as "
+        "LOADSTONE_BACK_END says, or io_uring where the kernel has what it takes and connections have no TLS",
     )
     model: Annotated[Closed | Open, Field(discriminator="kind")]
     pool: Pool

@@ -371,7 +371,7 @@ class Workload(SpecPart):
     threads: Any = "auto"
     """Of the generator. `auto`: as many as the CPUs allow and the load needs, see `plan.threads`."""
     back_end: Any = "auto"
-    """Of the native engine: `io_uring`, `epoll`, or `auto`: epoll, or as LOADSTONE_BACK_END says."""
+    """Of the native engine: `io_uring`, `epoll`, or `auto`: io_uring where the kernel has what it takes."""
     phases: dict[str, Any] = {}
     keys: dict[str, Any] = {}
     documents: dict[str, Any] = {}
