@@ -313,10 +313,10 @@ class BackEndRecord(Part):
 
     name: Literal["epoll", "kqueue", "io_uring"]
     why_not_io_uring: WhyNot | None
-    """`not_requested`: the plan or the environment requires epoll; `tls`: connections have TLS; `missing`: the kernel has
-    none; `disabled`: it is switched off; `forbidden`: this process may not use it (seccomp, as in containers);
-    `too_old`: it lacks what is required; `no_room`: too little memory or too few files; `unsuitable`: it failed when it
-    was tried."""
+    """`not_requested`: the plan or the environment requires epoll; `tls`: connections have TLS; `missing`: the kernel
+    has none; `disabled`: it is switched off; `forbidden`: this process may not use it (seccomp, as in containers);
+    `too_old`: it lacks what is required; `no_room`: too little memory or too few files; `unsuitable`: it failed when
+    it was tried."""
 
 
 class ProgramRecord(Part):
