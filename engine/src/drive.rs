@@ -6,9 +6,11 @@ use crate::load::{Shared, Workload};
 use crate::machine::affinity;
 use crate::machine::clock::{Clock, SECOND_NS, from_s};
 use crate::net::back_end::{self, Choice};
+use crate::net::connection::Target;
 use crate::net::resolve;
 use crate::net::tls::TlsConnector;
 use crate::plan::{Distribution, Endpoint, Model, Plan, PlanError};
+use crate::receivers::Receivers;
 use crate::record::collector::Collector;
 use crate::record::outbox::Outbox;
 use crate::record::outcome::{DriveError, DriveRecord};
@@ -46,6 +48,7 @@ pub struct Opened {
     /// To each thread, from the collector.
     spares: Vec<Sender<Box<IntervalData>>>,
     messages: Receiver<Message>,
+    receivers: Option<Receivers>,
 }
 
 /// What is made from the plan before anything is opened.
@@ -71,6 +74,9 @@ impl Drive {
         if plan.recording.is_some() {
             return Err(PlanError::new("recording", "is sent again as a whole, not in slices"));
         }
+        if plan.receivers.is_some() {
+            return Err(PlanError::new("receivers", "receive in whole drives, not in slices"));
+        }
         let control = |plan: &Plan| Control::new(clock, plan.threads, plan.timeouts.gone_s).in_turns(paused);
         Self::make(plan, control, Outbox::ringing(delivered))
     }
@@ -84,7 +90,8 @@ impl Drive {
             (0..plan.threads).map(|thread| Workload::new(&plan, shared.clone(), thread)).collect::<Result<_, _>>()?;
         let tls = resolve::tls_of(&plan)?;
         let back_end = back_end::choose(&plan)?;
-        require_files(u64::from(plan.pool.connections))?;
+        let receivers = plan.receivers.as_ref().map_or(0, |receivers| receivers.connections);
+        require_files(u64::from(plan.pool.connections) + u64::from(receivers))?;
         Ok(Self {
             control: Arc::new(control(&plan)),
             plan: Arc::new(plan),
@@ -135,8 +142,9 @@ impl Drive {
             })?;
         }
         drop((to_collector, opened));
-        self.wait_for_the_pool(&openings)?;
-        Ok(Opened { spares, messages })
+        self.wait_for(&openings, self.plan.threads)?;
+        let receivers = self.open_receivers(&targets)?;
+        Ok(Opened { spares, messages, receivers })
     }
 
     fn spawn(&self, name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), DriveError> {
@@ -151,9 +159,28 @@ impl Drive {
         Ok(())
     }
 
-    /// Waits until every thread has opened its part of the pool, or one could not.
-    fn wait_for_the_pool(&self, openings: &Receiver<Result<(), String>>) -> Result<(), DriveError> {
-        for _ in 0..self.plan.threads {
+    /// Has the plan's receivers ready for all that the load sends.
+    fn open_receivers(&self, targets: &Arc<[Target]>) -> Result<Option<Receivers>, DriveError> {
+        let (opened, openings) = channel();
+        let Some((receivers, threads)) = Receivers::prepare(&self.plan, targets, &self.control, &opened) else {
+            return Ok(None);
+        };
+        drop(opened);
+        let number = threads.len();
+        for thread in threads {
+            let control = self.control.clone();
+            self.spawn(&thread.name(), move || {
+                let _watched = Watched(control);
+                thread.run();
+            })?;
+        }
+        self.wait_for(&openings, number)?;
+        Ok(Some(receivers))
+    }
+
+    /// Waits until so many threads have opened their connections, or one could not.
+    fn wait_for(&self, openings: &Receiver<Result<(), String>>, threads: usize) -> Result<(), DriveError> {
+        for _ in 0..threads {
             let opening = openings.recv().unwrap_or_else(|_| Err("an engine thread ended unexpectedly".into()));
             if let Err(why) = opening {
                 self.give_up("not started");
@@ -165,10 +192,10 @@ impl Drive {
 
     /// Lets the load of an open drive begin at `origin_ns`; in slices, the first of which may be given from now on.
     pub fn begin(&self, opened: Opened, origin_ns: u64) -> Result<(), DriveError> {
-        let Opened { spares, messages } = opened;
+        let Opened { spares, messages, receivers } = opened;
         let collector = Collector::new(&self.plan, self.control.clone(), spares, self.outbox.clone());
         let shared = self.shared.clone();
-        self.spawn("collector", move || collector.run(origin_ns, &messages, &shared))?;
+        self.spawn("collector", move || collector.run(origin_ns, &messages, receivers, &shared))?;
         let phases = &self.plan.phases;
         let before_s = phases.ramp_up_s + phases.warm_up_s;
         let measure_end_ns = match self.control.turns {

@@ -2,7 +2,7 @@
 //!
 //! The way of an operation: [`load`] says when it is intended and which one it is, [`net`] gives it a connection,
 //! [`wire`] writes its bytes and judges its reply, and [`record`] keeps its times. [`worker`] is the loop of one
-//! thread; [`drive`] starts the threads and merges their reports; [`rounds`] has several drives that take turns.
+//! thread, [`receivers`] get what it sends; [`drive`] starts the threads and merges their reports; [`rounds`] has several drives that take turns.
 
 pub mod content;
 pub mod control;
@@ -16,6 +16,7 @@ pub mod machine;
 pub mod net;
 pub mod null_server;
 pub mod plan;
+pub mod receivers;
 pub mod record;
 pub mod rounds;
 #[cfg(feature = "slowed")]

@@ -4,10 +4,12 @@
 
 mod http;
 mod reading;
+mod receivers;
 mod recording;
 mod replicas;
 
 pub use http::{DataFile, DataFormat, DataOrder, HttpExpect, HttpRequest, Method, Status, Statuses};
+pub use receivers::{ReceiverKind, Receivers};
 pub use recording::Recording;
 
 use crate::wire::WireKind;
@@ -414,6 +416,8 @@ pub struct Plan {
     pub data: Option<DataFile>,
     #[serde(default)]
     pub recording: Option<Recording>,
+    #[serde(default)]
+    pub receivers: Option<Receivers>,
     #[serde(default)]
     pub keys: Keys,
     #[serde(default)]

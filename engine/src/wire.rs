@@ -20,6 +20,7 @@ pub mod resp;
 
 pub use decoded::Decoded;
 pub use error_kind::ErrorKind;
+pub use resp::{Receiving, Taken};
 
 use crate::content::template::{Filling, Part};
 use crate::plan::{Endpoint, Plan, PlanError};
@@ -51,6 +52,8 @@ pub struct Capabilities {
     pub data_file: bool,
     /// Commands of a recording may be sent again.
     pub recordings: bool,
+    /// Connections may receive what others send: messages of channels, entries of streams.
+    pub receivers: bool,
     /// A reply may close its connection in good order: its operation, or its user, goes on with another one.
     pub reconnects_after_reply: bool,
     /// Bytes of a reply are released as they come; else a reply stays in the inbox until it is complete.

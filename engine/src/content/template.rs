@@ -8,6 +8,7 @@
 //! | `{field_json}` | the field as a JSON string |
 //! | `{changed}` | the document in the last reply with its field replaced |
 //! | `{value}` | `payload_bytes` of text |
+//! | `{message}` | `payload_bytes` that name the time that the operation was intended, and its number |
 //! | `{seq}` | the operation's number in the drive, from 0; the same in all its commands |
 //! | `{uniform A..B}` | a random integer from A to B, both included |
 //! | `{random N lowercase}` | N random small letters |
@@ -17,6 +18,7 @@
 //! `{{` and `}}` are literal braces. Random text depends on the seed and the operation's number alone.
 
 use crate::content::data::Data;
+use crate::content::message::{self, Stamp};
 use crate::content::values::{
     AFTER_BODY, BEFORE_BODY, BEFORE_FIELD, BEFORE_ID, BEFORE_VERSION, ID_DIGITS, VERSION_DIGITS, Values, digits,
     eight_digits,
@@ -37,6 +39,7 @@ pub enum Part {
     Body,
     Value,
     Changed,
+    Message,
     Seq,
     Number,
     /// A field of the operation's row, by its place.
@@ -59,6 +62,8 @@ pub struct Filling<'a> {
     pub key: u64,
     pub version: u32,
     pub seq: u64,
+    /// When the operation was intended.
+    pub intended_ns: u64,
     /// The text of the last reply of the same operation.
     pub previous: &'a [u8],
     pub data: Option<&'a Data>,
@@ -71,6 +76,8 @@ pub struct Placeholders {
     pub changed: bool,
     /// `{number}`.
     pub number: bool,
+    /// `{message}`.
+    pub message: bool,
     /// Every placeholder, as a person reads it in an error.
     pub list: &'static str,
 }
@@ -137,6 +144,7 @@ impl<'a> Parser<'a> {
             ("changed", "") if self.placeholders.changed => parts.push(Part::Changed),
             ("number", "") if self.placeholders.number => parts.push(Part::Number),
             (name, "") if name.starts_with("data.") => parts.push(self.data_field(name)?),
+            ("message", "") if self.placeholders.message => parts.push(Part::Message),
             ("value", "") => parts.push(Part::Value),
             ("seq", "") => parts.push(Part::Seq),
             ("uniform", range) => parts.push(self.uniform(range)?),
@@ -209,7 +217,7 @@ impl Part {
             Part::Version => Some(VERSION_DIGITS),
             Part::Field => Some(values.field_bytes()),
             Part::Body => Some(values.payload_bytes() - values.field_bytes()),
-            Part::Value => Some(values.payload_bytes()),
+            Part::Value | Part::Message => Some(values.payload_bytes()),
             Part::Changed => Some(values.document_bytes()),
             Part::Random { letters, .. } => Some(*letters),
             Part::Seq | Part::Number | Part::Data(_) | Part::Uniform { .. } => None,
@@ -231,13 +239,14 @@ impl Part {
     /// Appends what the part stands for.
     #[inline]
     pub fn write(&self, filling: &Filling, out: &mut Vec<u8>) {
-        let Filling { values, key, version, seq, previous, data } = *filling;
+        let Filling { values, key, version, seq, intended_ns, previous, data } = *filling;
         match self {
             Part::Literal(text) => out.extend_from_slice(text),
             Part::Id => out.extend_from_slice(&digits::<ID_DIGITS>(key)),
             Part::Version => out.extend_from_slice(&digits::<VERSION_DIGITS>(version.into())),
             Part::Field | Part::Body | Part::Value => out.extend_from_slice(self.generated(filling)),
             Part::Changed => values.write_changed(previous, key, version, out),
+            Part::Message => message::write(Stamp { intended_ns, seq }, values.value(key, version), out),
             Part::Seq => write_integer(seq.into(), out),
             Part::Number => write_integer(i128::from(key) + 1, out),
             Part::Data(field) => out.extend_from_slice(data.map_or(&[], |data| data.field(seq, key, *field))),
@@ -309,7 +318,8 @@ mod tests {
         let values = values();
         let mut document = Vec::new();
         values.write_document(7, 3, &mut document);
-        let filling = Filling { values: &values, key: 7, version: 3, seq: 12, previous: &document, data: None };
+        let filling =
+            Filling { values: &values, key: 7, version: 3, seq: 12, intended_ns: 0, previous: &document, data: None };
         assert_eq!(render("{key}", &filling), "app:000000000007");
         assert_eq!(render("{id}/{version}", &filling), "000000000007/0000000003");
         assert_eq!(render("{document}", &filling), text(&document));
@@ -338,7 +348,8 @@ mod tests {
     #[test]
     fn double_braces_are_literal() {
         let values = values();
-        let filling = Filling { values: &values, key: 7, version: 3, seq: 0, previous: b"", data: None };
+        let filling =
+            Filling { values: &values, key: 7, version: 3, seq: 0, intended_ns: 0, previous: b"", data: None };
         assert_eq!(render(r#"{{"id":"{id}","in":{{}}}}"#, &filling), r#"{"id":"000000000007","in":{}}"#);
         assert_eq!(render("{{key}}", &filling), "{key}");
         assert_eq!(render("größe {{", &filling), "größe {");
@@ -347,7 +358,7 @@ mod tests {
     #[test]
     fn random_parts_keep_to_their_range_and_differ() {
         let values = values();
-        let at = |seq| Filling { values: &values, key: 1, version: 1, seq, previous: b"", data: None };
+        let at = |seq| Filling { values: &values, key: 1, version: 1, seq, intended_ns: 0, previous: b"", data: None };
         let mut distinct = std::collections::HashSet::new();
         for seq in 0..200 {
             let drawn: i64 = render("{uniform -2..2}", &at(seq)).parse().unwrap();

@@ -54,7 +54,8 @@ impl Request {
     #[inline]
     fn filling<'a>(&self, shared: &'a Shared) -> Filling<'a> {
         let Request { key, version, seq, .. } = *self;
-        Filling { values: &shared.values, key, version, seq, previous: b"", data: shared.data.as_ref() }
+        let (intended_ns, data) = (0, shared.data.as_ref());
+        Filling { values: &shared.values, key, version, seq, intended_ns, previous: b"", data }
     }
 }
 
@@ -76,6 +77,8 @@ pub struct Workload {
     recorded: Option<Recorded>,
     rng: Rng,
     next_seq: u64,
+    /// When the operation that is written next was intended, for `{message}`.
+    pub intended_ns: u64,
     threads: u64,
     recent: RecentWrites,
     read_backs: ReadBackCounts,
@@ -87,7 +90,7 @@ impl Workload {
     /// the plan that cannot be used.
     pub fn new(plan: &Plan, shared: Arc<Shared>, thread: usize) -> Result<Self, PlanError> {
         let (values, data) = (&shared.values, shared.data.as_ref());
-        let filling = Filling { values, key: 0, version: 0, seq: 0, previous: b"", data };
+        let filling = Filling { values, key: 0, version: 0, seq: 0, intended_ns: 0, previous: b"", data };
         let (wire, mut requests) = Wire::new(plan, &filling)?;
         let keys = requests.iter_mut().map(|operation| std::mem::take(&mut operation.keys)).collect();
         let operations = Operations::new(plan, requests)?;
@@ -106,6 +109,7 @@ impl Workload {
             recorded: Recorded::new(plan, thread)?,
             rng: Rng::new(plan.seed, thread as u64),
             next_seq: thread as u64,
+            intended_ns: 0,
             threads: plan.threads as u64,
             recent: RecentWrites::new(usize::try_from(reads_back).unwrap_or(usize::MAX)),
             read_backs: ReadBackCounts::default(),
@@ -304,7 +308,8 @@ impl Workload {
             return recorded.write(request.key as usize, out);
         }
         let number = self.operations.current(request).number;
-        self.wire.encode(number, target, request.filling(&self.shared), previous_reply, out);
+        let filling = Filling { intended_ns: self.intended_ns, ..request.filling(&self.shared) };
+        self.wire.encode(number, target, filling, previous_reply, out);
     }
 
     /// Where the reply at the beginning of `bytes` ends. `request` is the one that it answers, None if none was sent;

@@ -1,6 +1,6 @@
 //! Reading a plan, and the limits of its values: the mirror of the `Field(...)` limits in `plan/drive_plan.py`.
 
-use super::{Closed, Distribution, Model, Open, Plan, PlanError, Writes, recording, replicas};
+use super::{Closed, Distribution, Model, Open, Plan, PlanError, Writes, receivers, recording, replicas};
 use crate::load::slots::Slots;
 use crate::wire;
 
@@ -36,6 +36,7 @@ fn check(plan: &Plan) -> Result<(), PlanError> {
     check_phases(plan)?;
     check_operations(plan)?;
     recording::check(plan)?;
+    receivers::check(plan)?;
     wire::check(plan)?;
     Slots::new(&plan.endpoints, plan.protocol)?;
     check_sentinel(plan)?;

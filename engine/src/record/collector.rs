@@ -5,6 +5,7 @@ use crate::control::turns::Turns;
 use crate::load::Shared;
 use crate::machine::clock::{Clock, to_s};
 use crate::plan::Plan;
+use crate::receivers::Receivers;
 use crate::record::calls::Calls;
 use crate::record::conclusion::{ThreadEnd, Trial, WholeDrive};
 use crate::record::histogram::{self, Encoder};
@@ -79,8 +80,8 @@ impl Collector {
         }
     }
 
-    /// Collects until every thread has reported its end, or is gone.
-    pub fn run(mut self, origin_ns: u64, messages: &Receiver<Message>, shared: &Shared) {
+    /// Collects until every thread has reported its end, or is gone, and all was received.
+    pub fn run(mut self, origin_ns: u64, messages: &Receiver<Message>, receivers: Option<Receivers>, shared: &Shared) {
         let _guard = self.outbox.guard();
         let quantum_ns = self.clock.quantum_ns();
         while self.ends.iter().any(Option::is_none) {
@@ -105,6 +106,7 @@ impl Collector {
             clock_quantum_ns: quantum_ns,
             origin_ns,
             acknowledged: shared.acknowledged(),
+            receivers,
             slices: self.control.turns.as_ref().map(Turns::wait_for_the_record),
             stopped: self.control.reason(),
         };

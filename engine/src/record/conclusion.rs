@@ -3,11 +3,12 @@
 use crate::load::timeline::Timeline;
 use crate::machine::clock::{Clock, to_s};
 use crate::net::back_end::BackEndRecord;
+use crate::receivers::{Published, Receivers};
 use crate::record::calls::Calls;
 use crate::record::histogram::{self, Encoder};
 use crate::record::outcome::{
     AcknowledgedRecord, CommandRecord, Connections, DriveRecord, EndpointRecord, FailoverRecord, Latency,
-    OperationRecord, Phase, PhaseTimes, ReadBack, Redirections, ThreadRecord,
+    OperationRecord, Phase, PhaseTimes, ReadBack, ReceiversRecord, Redirections, ThreadRecord,
 };
 use crate::record::slices::Slices;
 use crate::record::tally::{Gap, Measured, Tally};
@@ -80,13 +81,14 @@ pub struct WholeDrive {
     pub clock_quantum_ns: u64,
     pub origin_ns: u64,
     pub acknowledged: Option<AcknowledgedRecord>,
+    pub receivers: Option<Receivers>,
     /// Of a drive in slices.
     pub slices: Option<Slices>,
     pub stopped: Option<String>,
 }
 
 impl WholeDrive {
-    pub fn record(self) -> DriveRecord {
+    pub fn record(mut self) -> DriveRecord {
         let phases = self.slices.as_ref().map_or_else(|| self.phase_times(), Slices::phase_times);
         let measure = phases[&Phase::Measure];
         let measure_s = self.slices.as_ref().map_or(measure.end_s - measure.start_s, Slices::measure_s);
@@ -108,20 +110,24 @@ impl WholeDrive {
             unsent += end.left.iter().map(|left| left.unsent).sum::<u64>();
         }
         let failovers = self.failovers();
+        let operations = self.operations();
+        let (receivers, threads) = self.received(&operations, measure_s);
         DriveRecord {
             format: 1,
             engine: format!("loadstone-engine {}", env!("CARGO_PKG_VERSION")),
             started_unix_ns: self.clock.to_unix_ns(self.origin_ns),
             phases,
             measure_s,
-            operations: self.operations(),
+            operations,
             total: self.total.counts(in_flight, unsent),
             pool_wait_ns: Latency::of(&pool_wait),
             schedule_lag_ns: Latency::of(&schedule_lag),
             commands: self.commands(),
-            bytes_sent: self.ends.iter().map(|end| end.bytes_sent).sum(),
-            bytes_received: self.ends.iter().map(|end| end.bytes_received).sum(),
-            threads: self.threads(),
+            bytes_sent: self.ends.iter().map(|end| end.bytes_sent).sum::<u64>()
+                + receivers.as_ref().map_or(0, |all| all.bytes_sent),
+            bytes_received: self.ends.iter().map(|end| end.bytes_received).sum::<u64>()
+                + receivers.as_ref().map_or(0, |all| all.bytes_received),
+            threads: self.threads().into_iter().chain(threads).collect(),
             back_end: self.back_end(),
             slices: self.slices.as_ref().map_or_else(Vec::new, |all| all.slices.clone()),
             cpus: self.slices.map_or_else(BTreeMap::new, |all| all.cpus),
@@ -130,6 +136,7 @@ impl WholeDrive {
             failovers,
             endpoints,
             read_back,
+            receivers,
             acknowledged: self.acknowledged,
             overflowed: self.ends.iter().map(|end| end.overflowed).sum(),
             clock_quantum_ns: self.clock_quantum_ns,
@@ -205,6 +212,23 @@ impl WholeDrive {
             records.insert(self.names[index].clone(), record);
         }
         records
+    }
+
+    /// What the receivers got of all that was sent, once that is over, and their threads.
+    fn received(
+        &mut self,
+        operations: &BTreeMap<String, OperationRecord>,
+        measure_s: f64,
+    ) -> (Option<ReceiversRecord>, Vec<ThreadRecord>) {
+        let measured = operations.values().map(|operation| operation.counts.ok).sum();
+        let published = Published { total: self.total.ok, measured };
+        match self.receivers.take() {
+            None => (None, Vec::new()),
+            Some(receivers) => {
+                let (record, threads) = receivers.finish(published, measure_s);
+                (Some(record), threads)
+            }
+        }
     }
 
     fn commands(&self) -> BTreeMap<String, CommandRecord> {

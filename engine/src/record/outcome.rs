@@ -2,7 +2,7 @@
 
 use crate::machine::cpu_times::CpuTimes;
 use crate::net::back_end::BackEndRecord;
-use crate::plan::PlanError;
+use crate::plan::{PlanError, ReceiverKind};
 use crate::record::calls::Calls;
 use crate::record::slices::SliceRecord;
 use hdrhistogram::Histogram;
@@ -254,6 +254,33 @@ impl EndpointRecord {
     }
 }
 
+/// What the receivers got. `expected` are the deliveries of the messages that were intended in the measure phase and
+/// answered correctly (`published`), `delivered` those that came, each once, and `missing` the others.
+#[derive(Debug, Clone, Serialize)]
+pub struct ReceiversRecord {
+    pub kind: ReceiverKind,
+    pub connections: u64,
+    /// Connections that ended before the drive did.
+    pub disconnected: u64,
+    pub why_disconnected: Option<String>,
+    pub published: u64,
+    pub expected: u64,
+    pub delivered: u64,
+    pub missing: u64,
+    /// Deliveries of a message that had come before.
+    pub repeated: u64,
+    /// Messages that others sent.
+    pub unreadable: u64,
+    /// Deliveries that came within the measure phase.
+    pub window_delivered: u64,
+    /// From the time that a message was intended to its delivery.
+    pub delivery_ns: Latency,
+    pub delivery_histogram: String,
+    pub overflowed: u64,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
+}
+
 /// Keys read back after the drain.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct ReadBack {
@@ -317,6 +344,9 @@ pub struct DriveRecord {
     pub failovers: Vec<FailoverRecord>,
     pub endpoints: Vec<EndpointRecord>,
     pub read_back: ReadBack,
+    /// None if the plan has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receivers: Option<ReceiversRecord>,
     /// None if the plan does not require it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acknowledged: Option<AcknowledgedRecord>,

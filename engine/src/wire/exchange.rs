@@ -41,8 +41,9 @@ impl Exchange {
 pub(crate) const PLACEHOLDERS: Placeholders = Placeholders {
     changed: true,
     number: false,
+    message: true,
     list: "{key}, {document}, {id}, {version}, {field}, {body}, {field_json}, {changed}, {value}, {seq}, \
-           {data.FIELD}, {uniform A..B}, {random N lowercase}; write {{ and }} for literal braces",
+           {message}, {data.FIELD}, {uniform A..B}, {random N lowercase}; write {{ and }} for literal braces",
 };
 
 /// Makes a command of its arguments, as a protocol frames it; the error says why it cannot be one.

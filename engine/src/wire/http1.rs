@@ -24,6 +24,7 @@ pub(super) const CAPABILITIES: Capabilities = Capabilities {
     follows_versions: false,
     data_file: true,
     recordings: false,
+    receivers: false,
     reconnects_after_reply: true,
     streams_replies: true,
     fails_without_connection: true,
@@ -32,6 +33,7 @@ pub(super) const CAPABILITIES: Capabilities = Capabilities {
 
 /// The placeholders in paths, headers and bodies.
 const PLACEHOLDERS: Placeholders = Placeholders {
+    message: false,
     changed: false,
     number: true,
     list: "{number}, {data.FIELD}, {key}, {id}, {document}, {version}, {field}, {body}, {field_json}, {value}, {seq}, \

@@ -22,6 +22,7 @@ pub(super) const CAPABILITIES: Capabilities = Capabilities {
     follows_versions: true,
     data_file: false,
     recordings: false,
+    receivers: false,
     reconnects_after_reply: false,
     streams_replies: false,
     fails_without_connection: false,

@@ -2,12 +2,14 @@
 
 mod command;
 mod decoding;
+mod receiving;
 mod redirection;
 mod sentinel;
 
 pub(super) use super::limits::check;
 use decoding::LastText;
 pub use decoding::{Items, Malformed, decode, reply};
+pub use receiving::{Receiving, Taken};
 pub use redirection::Redirection;
 pub(super) use sentinel::address;
 
@@ -30,6 +32,7 @@ pub(super) const fn capabilities(name: &'static str) -> Capabilities {
         follows_versions: true,
         data_file: true,
         recordings: true,
+        receivers: true,
         reconnects_after_reply: false,
         streams_replies: false,
         fails_without_connection: false,

@@ -69,6 +69,7 @@ impl Worker {
             recording.endpoints[connection.target].sent += u64::from(operations);
         }
         connection.user = user;
+        self.workload.intended_ns = intended_ns;
         for request in self.schedule.queues.requests(shard, operations) {
             #[cfg(feature = "slowed")]
             crate::slowed::spend();

@@ -18,7 +18,7 @@ pub(super) fn framed(arguments: Vec<Vec<Part>>, values: &Values) -> Result<Comma
     Ok(command)
 }
 
-fn write_argument(argument: &[u8], out: &mut Vec<u8>) {
+pub(super) fn write_argument(argument: &[u8], out: &mut Vec<u8>) {
     out.push(b'$');
     write_integer(argument.len() as i128, out);
     out.extend_from_slice(b"\r\n");
@@ -26,7 +26,7 @@ fn write_argument(argument: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"\r\n");
 }
 
-fn write_command(arguments: &[&str], out: &mut Vec<u8>) {
+pub(super) fn write_command(arguments: &[&str], out: &mut Vec<u8>) {
     out.push(b'*');
     write_integer(arguments.len() as i128, out);
     out.extend_from_slice(b"\r\n");
@@ -92,7 +92,8 @@ mod tests {
     #[test]
     fn commands_are_framed_with_the_correct_lengths() {
         let values = Values::new(5, &Documents { payload_bytes: 20, field_bytes: 4 });
-        let filling = Filling { values: &values, key: 7, version: 3, seq: 12, previous: b"", data: None };
+        let filling =
+            Filling { values: &values, key: 7, version: 3, seq: 12, intended_ns: 0, previous: b"", data: None };
         assert_eq!(written(&["GET", "{key}"], &filling), "*2\r\n$3\r\nGET\r\n$14\r\nk:000000000007\r\n");
         assert_eq!(
             written(&["SET", "{key}", "größe", ""], &filling),

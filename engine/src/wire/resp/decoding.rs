@@ -341,6 +341,15 @@ fn take(bytes: &[u8]) -> Option<(Reply<'_>, usize)> {
     Some((reply, length))
 }
 
+/// The elements of a complete reply in the order of its bytes: those of an aggregate follow its head.
+pub fn elements(mut bytes: &[u8]) -> impl Iterator<Item = Reply<'_>> {
+    std::iter::from_fn(move || {
+        let (reply, length) = take(bytes)?;
+        bytes = &bytes[length..];
+        Some(reply)
+    })
+}
+
 impl<'a> Items<'a> {
     /// The next element if it is a string; None at the end, and for anything else.
     #[inline]

@@ -1,0 +1,117 @@
+//! One connection that receives: connected, greeted, subscribed; then it takes what comes.
+
+use super::sequences::Sequences;
+use super::tally::Tally;
+use crate::machine::clock::Clock;
+use crate::net::connection::{Connection, Received, Target};
+use crate::net::waiter::Waiter;
+use crate::wire::{Receiving, Taken};
+use std::io;
+use std::ops::Range;
+
+#[derive(Debug)]
+pub struct Line {
+    connection: Connection,
+    receiving: Receiving,
+    /// The place of the numbers that came before among those of its thread.
+    pub sequences: usize,
+    is_connected: bool,
+}
+
+impl Line {
+    pub fn new(receiving: Receiving, sequences: usize) -> Self {
+        Self { connection: Connection::new(0, 0), receiving, sequences, is_connected: false }
+    }
+
+    /// Begins to connect, as number so much of those that a thread waits for.
+    pub fn dial(&mut self, target: &Target, waiter: &mut Waiter, number: usize) -> Result<(), String> {
+        self.connection.dial(target, waiter, number).map_err(text)
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.connection.is_open()
+    }
+
+    /// Whether it gets what is sent from now on.
+    pub fn is_ready(&self) -> bool {
+        self.is_connected && self.receiving.is_ready()
+    }
+
+    /// Whether nothing that it sent is still to be answered, but the wait for more.
+    pub fn is_settled(&self) -> bool {
+        !self.is_open() || (self.receiving.is_settled() && !self.connection.has_unwritten())
+    }
+
+    pub fn close(&mut self) {
+        self.connection.close();
+    }
+
+    /// Takes all that there is. The error says why it is of no more use.
+    pub fn take(
+        &mut self,
+        target: &Target,
+        clock: &Clock,
+        measure_ns: &Range<u64>,
+        tally: &mut Tally,
+        sequences: &mut Sequences,
+    ) -> Result<(), String> {
+        if !self.is_connected {
+            self.is_connected = self.connection.is_connected().map_err(text)?;
+            if !self.is_connected {
+                return Ok(());
+            }
+            self.receiving.begin(&target.endpoint, &mut self.connection.out);
+        }
+        self.flush(tally)?;
+        loop {
+            let mut inbox = std::mem::take(&mut self.connection.inbox);
+            let received = self.connection.receive(&mut inbox);
+            self.connection.inbox = inbox;
+            match received.map_err(text)? {
+                Received::Closed => return Err("the server closed the connection".into()),
+                Received::Bytes { count, more } => {
+                    tally.bytes_received += count as u64;
+                    tally.calls.receives += u64::from(count > 0);
+                    self.take_messages(clock.now(), measure_ns, tally, sequences)?;
+                    if !more {
+                        return self.flush(tally);
+                    }
+                }
+            }
+        }
+    }
+
+    fn take_messages(
+        &mut self,
+        now_ns: u64,
+        measure_ns: &Range<u64>,
+        tally: &mut Tally,
+        sequences: &mut Sequences,
+    ) -> Result<(), String> {
+        let Connection { inbox, out, .. } = &mut self.connection;
+        while inbox.unread().len() >= inbox.need.max(1) {
+            let before = out.len();
+            let message = |text: &[u8]| tally.take(text, now_ns, measure_ns, sequences);
+            match self.receiving.take(inbox.unread(), out, message)? {
+                Taken::Bytes(length) => inbox.consume(length),
+                Taken::More { at_least } => inbox.need = at_least,
+            }
+            tally.calls.replies += 1;
+            tally.calls.requests += u64::from(out.len() > before);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, tally: &mut Tally) -> Result<(), String> {
+        if self.connection.has_unwritten() || self.connection.is_handshaking() {
+            let sent = self.connection.flush().map_err(text)?;
+            tally.bytes_sent += sent as u64;
+            tally.calls.sends += u64::from(sent > 0);
+        }
+        Ok(())
+    }
+}
+
+fn text(error: io::Error) -> String {
+    error.to_string()
+}
