@@ -46,10 +46,11 @@ impl Line {
         self.connection.close();
     }
 
-    /// Takes all that there is. The error says why it is of no more use.
+    /// Takes all that there is, to its end if the other side closed it. The error says why it is of no more use.
     pub fn take(
         &mut self,
         target: &Target,
+        is_closed: bool,
         clock: &Clock,
         measure_ns: &Range<u64>,
         tally: &mut Tally,
@@ -73,7 +74,7 @@ impl Line {
                     tally.bytes_received += count as u64;
                     tally.calls.receives += u64::from(count > 0);
                     self.take_messages(clock.now(), measure_ns, tally, sequences)?;
-                    if !more {
+                    if !more && !(is_closed && count > 0) {
                         return self.flush(tally);
                     }
                 }
@@ -93,10 +94,12 @@ impl Line {
             let before = out.len();
             let message = |text: &[u8]| tally.take(text, now_ns, measure_ns, sequences);
             match self.receiving.take(inbox.unread(), out, message)? {
-                Taken::Bytes(length) => inbox.consume(length),
+                Taken::Bytes(length) => {
+                    inbox.consume(length);
+                    tally.calls.replies += 1;
+                }
                 Taken::More { at_least } => inbox.need = at_least,
             }
-            tally.calls.replies += 1;
             tally.calls.requests += u64::from(out.len() > before);
         }
         Ok(())

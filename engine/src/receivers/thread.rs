@@ -190,7 +190,7 @@ impl<'a> Running<'a> {
             }
             let sequences = &mut self.sequences[line.sequences];
             let (clock, target) = (&self.setup.control.clock, &self.setup.targets[0]);
-            if let Err(why) = line.take(target, clock, &self.measure_ns, &mut self.tally, sequences) {
+            if let Err(why) = line.take(target, event.closed, clock, &self.measure_ns, &mut self.tally, sequences) {
                 line.close();
                 self.disconnected += 1;
                 self.why_disconnected.get_or_insert_with(|| format!("{}: {why}", target.endpoint.label()));

@@ -57,6 +57,21 @@ class EndpointCounts(Piece):
     """Replies that lacked a key, or its newest version, that was acknowledged before. No errors."""
 
 
+class Deliveries(Piece):
+    """What receivers got of the messages that were sent."""
+
+    per_s: float
+    """Deliveries that came within the measure phase, a second."""
+    expected: int
+    """Messages of the measure phase that were answered rightly, times the receivers of each."""
+    delivered: int
+    missing: int
+    disconnected: int
+    """Receivers that lost their connections."""
+    delivery_ns: Quantiles
+    """From the time that a message was due to its delivery; what is missing counts as infinitely late."""
+
+
 class Row(Piece):
     """One condition of a table: the study's columns, over its valid (or else suspect) trials."""
 
@@ -120,6 +135,8 @@ class Row(Piece):
     """Where replicas are read from: what each server got."""
     at_once: AtOnce | None = None
     """None where the generator does not count it."""
+    deliveries: Deliveries | None = None
+    """None of a load that nobody receives."""
     at_rate: AtRate | None = None
     """The same condition at a fixed rate; None where that was not requested, or its load has a rate or pauses."""
 

@@ -11,6 +11,7 @@ from loadstone.analyse.limiting.bottleneck import bottleneck_of
 from loadstone.analyse.machine_speed import machine_speed, slower_than_usual
 from loadstone.analyse.model import MachineSpeed, ResultTable, Row
 from loadstone.analyse.rows.at_once import at_once
+from loadstone.analyse.rows.deliveries import deliveries
 from loadstone.analyse.rows.fixed_rates import at_fixed_rates, own_load
 from loadstone.analyse.rows.merged_latencies import merged_latencies, saturates, unmeasurable
 from loadstone.analyse.rows.waiting_users import is_of_latency, no_quantiles, some_waited, time_of_all_users
@@ -132,6 +133,7 @@ def _row(run: Run, table: Table, condition: Condition, trials: list[TrialRecord]
         users=users_of(used[0]) if run.plan.scale != 1 else None,
         bound=bound,
         at_once=at_once(used),
+        deliveries=deliveries(used),
         **server_side(used),
     )
 

@@ -61,6 +61,42 @@ Speed = Annotated[
     str | None,
     typer.Option("--speed", metavar="TIMES", help="Of --replay: 2x, 0.5x, or max for as fast as possible (1x)."),
 ]
+Subscribers = Annotated[
+    int | None,
+    typer.Option(
+        "--subscribers",
+        metavar="NUMBER",
+        parser=opt.whole("--subscribers", "not a number of subscribers", 1, 65_536),
+        help="In the place of -t: -c connections publish messages, so many subscribe; how late each message comes.",
+    ),
+]
+Channels = Annotated[
+    int | None,
+    typer.Option(
+        "--channels",
+        metavar="NUMBER",
+        parser=opt.whole("--channels", "not a number of channels", 1, 65_536),
+        help="Of --subscribers, who are spread evenly over them; each has one (1).",
+    ),
+]
+Consumers = Annotated[
+    int | None,
+    typer.Option(
+        "--consumers",
+        metavar="NUMBER",
+        parser=opt.whole("--consumers", "not a number of consumers", 1, 65_536),
+        help="In the place of -t: entries are added to streams, and so many consumers of a group get them.",
+    ),
+]
+Streams = Annotated[
+    int | None,
+    typer.Option(
+        "--streams",
+        metavar="NUMBER",
+        parser=opt.whole("--streams", "not a number of streams", 1, 65_536),
+        help="Of --consumers, who are spread evenly over them; each reads one (1).",
+    ),
+]
 Documents = Annotated[
     Path | None,
     typer.Option(
@@ -195,6 +231,10 @@ def redis_command(
     commands: CommandFile = None,
     replay: Replay = None,
     speed: Speed = None,
+    subscribers: Subscribers = None,
+    channels: Channels = None,
+    consumers: Consumers = None,
+    streams: Streams = None,
     documents: Documents = None,
     load: Load = None,
     no_load: NoLoad = False,
@@ -257,6 +297,8 @@ def redis_command(
     from loadstone.commands.rate_levels import rate_levels, rate_per_s
     from loadstone.commands.redis_documents import own_documents
     from loadstone.commands.redis_load import KeySpace, RedisTarget, distribution_of, redis_ad_hoc
+    from loadstone.commands.redis_receivers import check_alone as check_receiving
+    from loadstone.commands.redis_receivers import receiving_of
     from loadstone.commands.redis_replay import check_alone, replay_of, with_replay
     from loadstone.commands.redis_rows import RedisWork
     from loadstone.commands.targets import Login
@@ -284,6 +326,21 @@ def redis_command(
                 "--precise": precise,
             }
         )  # fmt: skip
+    receiving = receiving_of(subscribers, channels, consumers, streams, size)
+    if receiving is not None:
+        check_receiving(
+            receiving,
+            {
+                "-t": tests is not None, "--ratio": ratio is not None, "--command": bool(command),
+                "--commands": commands is not None, "--load": load is not None, "--documents": documents is not None,
+                "--replay": replay is not None, "--rates": rates is not None, "--at-rate": at_rate is not None,
+                "--against": against is not None, "--cluster": cluster, "--verify": verify, "-r": keys is not None,
+                "--data-size-range": size_range is not None, "--data-size-list": size_list is not None,
+                "?cluster=yes": "cluster=yes" in (url or uri or ""),
+                "redis+sentinel://": (url or uri or "").startswith(("redis+sentinel:", "rediss+sentinel:")),
+            },
+        )  # fmt: skip
+        keys = receiving.channels
     again = None if replay is None else replay_of(replay, speed, connections, test_time)
     own = None if documents is None else own_documents(documents)
     key_count = keys or (KeySpace.count if own is None else own.count)
@@ -320,6 +377,7 @@ def redis_command(
         KeySpace(key_count, "uniform" if key_pattern is None else distribution_of(key_pattern), zipf, key_stddev),
         measured if again is None else with_replay(measured, again),
         again,
+        receiving,
     )  # fmt: skip
     if password is not None and "${" not in password:
         terminal.remark(_REMEDY)

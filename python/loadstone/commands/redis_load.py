@@ -5,6 +5,8 @@ from typing import Any
 
 from loadstone.commands.ad_hoc_load import AdHoc, AdHocLoad, Target, check_load
 from loadstone.commands.load_rows import LoadRow
+from loadstone.commands.redis_receivers import COLUMNS as RECEIVING_COLUMNS
+from loadstone.commands.redis_receivers import Receiving
 from loadstone.commands.redis_replay import Replay
 from loadstone.commands.redis_rows import RedisWork, payload_bytes, redis_rows, value_sizes
 from loadstone.commands.targets import (
@@ -85,11 +87,17 @@ def distribution_of(pattern: str) -> str:
 
 
 def redis_ad_hoc(
-    target: RedisTarget, work: RedisWork, keys: KeySpace, load: AdHocLoad, replay: Replay | None = None
+    target: RedisTarget,
+    work: RedisWork,
+    keys: KeySpace,
+    load: AdHocLoad,
+    replay: Replay | None = None,
+    receiving: Receiving | None = None,
 ) -> AdHoc:
     """Everything of the experiment. Raises UserError that names the option."""
     check_load(load, "--test-time", compares=target.against is not None)
-    rows = redis_rows(work) if replay is None else (replay.row,)
+    special = replay or receiving
+    rows = redis_rows(work) if special is None else (special.row,)
     if target.cluster and any(row.name == "mset" for row in rows):
         raise UserError("-t mset: its keys are on several nodes of a cluster; leave it or --cluster out")
     targets = _targets(target, rows)
@@ -102,14 +110,16 @@ def redis_ad_hoc(
         workload["data"] = work.documents.data
     if replay is not None:
         workload |= replay.workload(load.warm_up_s)
+    if receiving is not None:
+        workload |= receiving.workload
     return AdHoc(
         command="redis",
-        question=_question(target, rows, targets),
+        question=_question(target, rows, targets) if receiving is None else _received(target, receiving),
         load=load,
         targets=targets,
         rows=rows,
         workload=workload,
-        columns=RATES_COLUMNS if load.rates else COLUMNS,
+        columns=RECEIVING_COLUMNS if receiving is not None else RATES_COLUMNS if load.rates else COLUMNS,
         given=_GIVEN,
         description="" if replay is None else "\n".join(replay.lines),
     )
@@ -179,6 +189,11 @@ def _question(target: RedisTarget, rows: tuple[LoadRow, ...], targets: tuple[Tar
     return f"How fast is {f'the {kind} {at(target.url)}' if target.url else started} under {under}?"
 
 
+def _received(target: RedisTarget, receiving: Receiving) -> str:
+    server = "an embedded Redis" if target.url is None else f"the Redis {at(target.url)}"
+    return f"How many messages a second does {server} {receiving.question}"
+
+
 _GIVEN: dict[Path, str] = {
     ("workload", "threads"): "--threads",
     ("workload", "pipeline_depth"): "-P",
@@ -189,6 +204,7 @@ _GIVEN: dict[Path, str] = {
     ("workload", "documents"): "-d",
     ("workload", "data"): "--documents",
     ("workload", "recording"): "--replay, --speed",
+    ("workload", "receivers"): "--subscribers, --consumers",
     ("workload", "operations"): "the commands",
     ("workload", "phases"): "-n, --test-time, --warm-up",
     ("workload", "model"): "-c, --rate",

@@ -61,6 +61,7 @@ def further_lines(analysis: Analysis, table: ResultTable) -> Iterator[str]:
         misses = misses_percent(analysis, row)
         if misses:
             yield f"misses of {fmt.plain(row.label)}: {misses:.2f} % of the reads found no key"
+        yield from _deliveries(row)
         sent_on = ", ".join(f"{kind} {fmt.count(count)}" for kind, count in row.redirections.items() if count)
         if sent_on:
             yield f"redirections of {fmt.plain(row.label)}: {sent_on}"
@@ -82,6 +83,14 @@ def _endpoint_lines(row: Row) -> Iterator[str]:
     stale = ", ".join(f"{one.name} {fmt.count(one.stale)}" for one in row.endpoints if one.stale)
     if stale:
         yield f"stale replies of {fmt.plain(row.label)}: {stale}"
+
+
+def _deliveries(row: Row) -> Iterator[str]:
+    found = row.deliveries
+    if found is None:
+        return
+    said = f"deliveries of {fmt.plain(row.label)}: {found.delivered:,} of {found.expected:,}, {found.missing:,} missing"
+    yield f"{said}; {found.disconnected:,} receivers lost their connections" if found.disconnected else said
 
 
 def misses_percent(analysis: Analysis, row: Row) -> float | None:
@@ -106,6 +115,10 @@ def _quiet(analysis: Analysis, row: Row) -> str:
         said += f" [{row.goodput_interval[0]:.0f}, {row.goodput_interval[1]:.0f}]"
     if row.response_ns is not None and row.response_ns.p50 is not None:
         said += f", p50={row.response_ns.p50 / 1e6:.3f} msec"
+    if row.deliveries is not None:
+        said += f", delivered={row.deliveries.per_s:.2f} per second"
+        p99 = row.deliveries.delivery_ns.p99
+        said += "" if p99 is None else f", delivery p99={p99 / 1e6:.3f} msec"
     counted = [f"{kind}={count}" for kind, count in sorted(row.errors.items()) if count]
     misses = misses_percent(analysis, row)
     counted += [f"misses={misses:.2f}%"] if misses else []

@@ -37,8 +37,8 @@ class CeilingGauge:
 
         It costs about .3 s, once. `reply_bytes`: mean size of a reply, which an HTTP load takes over.
         """
-        if plan.recording is not None:
-            return None  # its commands end, and so does a drive of them
+        if plan.recording is not None or plan.receivers is not None:
+            return None  # its commands end, and so does a drive of them; its messages reach nobody there
         body_bytes = _rounded(reply_bytes - HTTP_HEAD_BYTES) if PROTOCOLS[plan.protocol].is_http else 0
         shape = plan.model_dump_json(
             include={"operations", "documents", "data", "pipeline_depth", "threads", "protocol", "cpus", "back_end"}

@@ -214,6 +214,38 @@ class EndpointRecord(Part):
     errors."""
 
 
+class ReceiversRecord(Part):
+    """What the receivers of the plan got.
+
+    `published` are the messages that were intended in the measure phase and answered rightly, `expected` their
+    deliveries, and `delivered` those that came, each once. Latency counts from the time that a message was intended.
+    """
+
+    kind: Literal["subscribe", "stream_group"]
+    connections: int
+    disconnected: int
+    """Connections that ended before the drive did."""
+    why_disconnected: str | None
+    """Of the first of them."""
+    published: int
+    expected: int
+    delivered: int
+    missing: int
+    """Expected, and not delivered before the drain was over."""
+    repeated: int
+    """Deliveries of a message that had come before."""
+    unreadable: int
+    """Messages that others sent."""
+    window_delivered: int
+    """Deliveries that came within the measure phase, whenever the message was intended."""
+    delivery_ns: Latency
+    delivery_histogram: str
+    overflowed: int
+    bytes_sent: int
+    """Of all their connections, over the whole drive; the drive's own sums hold them, too."""
+    bytes_received: int
+
+
 class ReadBack(Part):
     """Keys read back after the drain: `skipped` had a newer write whose reply never came, or were on another node."""
 
@@ -364,6 +396,8 @@ class DriveRecord(Part):
     endpoints: list[EndpointRecord] = []
     """In the order of the plan's endpoints."""
     read_back: ReadBack
+    receivers: ReceiversRecord | None = None
+    """None if the plan has none."""
     acknowledged: Acknowledged | None = None
     """None if the plan does not require it."""
     overflowed: int

@@ -14,6 +14,7 @@ from loadstone.plan.protocols import PROTOCOLS, ProtocolName, for_requests, with
 from loadstone.plan.slots import wrong_in_slots
 from loadstone.plan.workload.http import DataFile, Headers, HttpRequest
 from loadstone.plan.workload.readers import wrong_in_replicas
+from loadstone.plan.workload.receivers import MESSAGE_LEAST_BYTES, Receivers, uses_message, wrong_in_operation
 from loadstone.plan.workload.recording import Recording
 from loadstone.plan.workload.sentinels import wrong_in_sentinels
 
@@ -29,7 +30,7 @@ _FOR_REQUESTS = " or ".join(for_requests())
 
 
 def _is_left_out(value: object) -> bool:
-    """Drivers that know nothing of Sentinel need not read of it."""
+    """Drivers that know nothing of it need not read of it."""
     return not value
 
 
@@ -191,7 +192,7 @@ class Command(PlanPart):
 
     `{key}` prefix and number; `{document}` the JSON text; `{id}` `{version}` `{field}` `{body}`
     the raw parts; `{field_json}` the field as a JSON string; `{changed}` the last reply with
-    the field replaced; `{value}` `payload_bytes` of text; `{seq}` a counter;
+    the field replaced; `{value}` `payload_bytes` of text; `{seq}` a counter; `{message}` what receivers read;
     `{uniform A..B}` an integer; `{random N lowercase}` N letters; `{data.FIELD}` a field of the operation's row of
     the data file. `{{` is a literal brace.
     """
@@ -216,6 +217,10 @@ class Operation(PlanPart):
     reads_only: bool = Field(
         default=False, description="all its commands only read: it may go to a replica", exclude_if=_is_left_out
     )
+
+
+def _read_back(operation: Operation) -> tuple[Command, ...]:
+    return () if operation.read_back is None else (operation.read_back,)
 
 
 class Keys(PlanPart):
@@ -316,6 +321,9 @@ class Plan(PlanPart):
     operations: tuple[Operation, ...] = Field(min_length=1, max_length=1000)
     data: DataFile | None = Field(default=None, description="rows for {data.FIELD}")
     recording: Recording | None = Field(default=None, description="commands that are sent again, of Redis's protocol")
+    receivers: Receivers | None = Field(
+        default=None, description="connections that receive what is sent, of Redis's protocol", exclude_if=_is_left_out
+    )
     keys: Keys = Keys()
     documents: Documents = Documents()
     verify: Verify = Verify()
@@ -334,10 +342,16 @@ class Plan(PlanPart):
         of_users = isinstance(self.model, Closed) and self.model.operations_per_user is not None
         return of_users or self.keys.distribution == "exactly_once" or self.recording is not None
 
+    @property
+    def receiving(self) -> int:
+        """Connections that receive, beside the pool."""
+        return 0 if self.receivers is None else self.receivers.connections
+
     @model_validator(mode="after")
     def _speaks_its_protocol(self) -> "Plan":
         wrong = self._wrong_in_requests() if PROTOCOLS[self.protocol].is_http else self._wrong_in_commands()
-        wrong = wrong or self._wrong_in_recording() or wrong_in_slots([endpoint.slots for endpoint in self.endpoints])
+        wrong = wrong or self._wrong_in_recording() or self._wrong_in_receivers()
+        wrong = wrong or wrong_in_slots([endpoint.slots for endpoint in self.endpoints])
         if wrong is not None:
             raise ValueError(wrong)
         return self
@@ -356,6 +370,27 @@ class Plan(PlanPart):
             names = [len(command.args) for command in operation.commands] == [1]
             if not names or operation.writes != "nothing" or operation.read_back is not None:
                 return f"operation '{operation.name}': of a recording it is the name of one command, without arguments"
+        return None
+
+    def _wrong_in_receivers(self) -> str | None:
+        if self.receivers is None:
+            sending = [one.name for one in self.operations if uses_message((*one.commands, *_read_back(one)))]
+            return f"operation '{sending[0]}': {{message}} needs receivers that read it" if sending else None
+        if not PROTOCOLS[self.protocol].receivers:
+            return f"protocol {self.protocol} has no receivers; leave them out"
+        if self.receivers.connections % self.keys.count:
+            problem = f"receivers.connections {self.receivers.connections} must be a multiple of keys.count"
+            return f"{problem} ({self.keys.count}), so that each channel or stream has as many"
+        if len(self.endpoints) > 1 or self.endpoints[0].slots:
+            return "receivers are of one server, and not of a cluster; name one"
+        if self.recording is not None:
+            return "receivers read {message}, which no recording has; leave one of them out"
+        if self.documents.payload_bytes < MESSAGE_LEAST_BYTES:
+            return f"payload_bytes {self.documents.payload_bytes}: a message has at least {MESSAGE_LEAST_BYTES} bytes"
+        for operation in self.operations:
+            wrong = wrong_in_operation(self.receivers, operation.commands)
+            if wrong is not None or operation.read_back is not None:
+                return f"operation '{operation.name}': {wrong or 'what is received is not read back; leave it out'}"
         return None
 
     def _wrong_in_requests(self) -> str | None:

@@ -148,7 +148,7 @@ def of_load(plan: Plan, load: Plan | None) -> Footprint:
     largest = max(_command_bytes(command, plan) for one in plan.operations for command in one.commands)
     reply = _document_bytes(plan)
     each = PER_CONNECTION_BYTES + int(GROWTH * plan.pipeline_depth * max(largest, reply))
-    return stored + Footprint(plan.pool.connections * each)
+    return stored + Footprint((plan.pool.connections + plan.receiving) * each)
 
 
 def largest_command(plan: Plan) -> int:

@@ -30,6 +30,8 @@ class Protocol:
     """Whether requests may hold fields of a data file."""
     recordings: bool = False
     """Whether commands of a recording may be sent again."""
+    receivers: bool = False
+    """Whether connections may receive what others send: messages of channels, entries of streams."""
     databases: bool = False
     """Whether an endpoint may have a database of a number."""
     uncounted: frozenset[str] = frozenset()
@@ -50,6 +52,7 @@ def _of_redis(name: ProtocolName) -> Protocol:
     return Protocol(
         name, "commands", "resp",
         of_redis=True, pipelining=True, slots=True, databases=True, data_file=True, recordings=True,
+        receivers=True,
     )  # fmt: skip
 
 

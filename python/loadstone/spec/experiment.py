@@ -32,6 +32,7 @@ COLUMNS = (
     *("p50", "p95", "p99", "p999", "min", "max", "stored", "store_cpu", "app_cpu", "redis_cpu", "connections"),
     *("wakeups", "replies_a_wakeup", "requests_a_send", "server_wakeups", "generator_cpu", "driver_cpu"),
     *("mariadb_reads", "cache_hits", "cache_misses", "cache_hit_rate", "event_loop_delay"),
+    *("delivered", "delivery_p50", "delivery_p99", "delivery_p999", "delivery_max", "missing"),
     *("pool_wait", "held_back", "published"),
 )
 """What a table may print, see `Table.columns`."""
@@ -382,6 +383,9 @@ class Workload(SpecPart):
     recording: dict[str, Any] | None = None
     """Commands that `redis-cli MONITOR` recorded, sent again in the place of others: `path`, which counts
     from this file, and `speed` (`plan.workload.recording.Recording`)."""
+    receivers: dict[str, Any] | None = None
+    """Connections that receive what is sent by `{message}`: `kind` (`subscribe` or `stream_group`) and `connections`
+    (`plan.workload.receivers.Receivers`); each key is a channel or a stream."""
     operations: tuple[OperationSpec, ...] = Field(min_length=1, max_length=PARTS_MAX)
     load: tuple[LoadData, ...] = ()
     stored: tuple[StoredSpec, ...] = ()

@@ -143,6 +143,11 @@ NEEDS: dict[str, dict[str, Any]] = {
         "recording": {"path": "commands.recorded"},
         "operations": [{"name": "set", "commands": [{"args": ["SET"]}]}],
     },
+    "receivers": {
+        "receivers": {"kind": "subscribe", "connections": 1},
+        "keys": {"count": 1},
+        "operations": [{"name": "publish", "commands": [{"args": ["PUBLISH", "{key}", "{message}"]}]}],
+    },
 }
 
 

@@ -9,7 +9,7 @@ OPEN_MODEL = {"schedule_sent", "schedule_lag", "dropped_arrivals"}
 """Checks of a schedule: the clean trial is of the closed model."""
 NOT_IN_CLEAN = {
     *("hit_rate", "stored_rows", "settings", "limits", "subject_throttled", "temporary_files"),
-    *("link_delay", "link_busy"),
+    *("link_delay", "link_busy", "deliveries"),
 }
 """Of what else the clean trial has none: reads, lines, and what an experiment counts, sets or limits."""
 LOOKS_AT_MORE = {"connections"}
@@ -71,6 +71,18 @@ def server_counts(more: int) -> Callable[[Line], None]:
         line["facts"]["servers"]["redis"]["after"]["calls"]["json.set"] += more
 
     return inject
+
+
+def receives(delivered: int, **changed: Any) -> Callable[[Line], None]:
+    """Two subscribers got so many of the 1,000 deliveries that were expected."""
+    latency = dict.fromkeys(("min", "mean", "p50", "p90", "p95", "p99", "p999", "max"), 1000)
+    found = {
+        "kind": "subscribe", "connections": 2, "disconnected": 0, "why_disconnected": None, "published": 500,
+        "expected": 1000, "delivered": delivered, "missing": 1000 - delivered, "repeated": 0, "unreadable": 0,
+        "window_delivered": delivered, "delivery_ns": {"count": delivered, **latency}, "delivery_histogram": "",
+        "overflowed": 0, "bytes_sent": 100, "bytes_received": 100_000, **changed,
+    }  # fmt: skip
+    return setting("facts.drive.receivers", found)
 
 
 def little_of(ratio: float) -> Callable[[Line], None]:
@@ -293,6 +305,7 @@ TWICE: dict[str, tuple[Callable[[Line], None], str]] = {
     "errors": (fails(2 * 0.01), "invalid"),
     "conservation": (loses_operations, "invalid"),
     "server_counter": (server_counts(2), "invalid"),
+    "deliveries": (receives(998), "invalid"),
     "stored_rows": (stores(after=2466), "invalid"),
     "settings": (has_other_settings(2), "invalid"),
     "limits": (limited("unavailable: no control groups", "unavailable: no control groups"), "suspect"),

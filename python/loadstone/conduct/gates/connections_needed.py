@@ -56,5 +56,5 @@ def _opened(plan: Plan) -> int:
     """How many connections are open at once at most: users of a pool that grows by need take one each."""
     pool = plan.pool
     if pool.min_idle is None or not isinstance(plan.model, Closed):
-        return pool.connections
-    return min(pool.connections, max(pool.min_idle, plan.model.users))
+        return pool.connections + plan.receiving
+    return min(pool.connections, max(pool.min_idle, plan.model.users)) + plan.receiving

@@ -1,4 +1,4 @@
-"""Whether every operation is accounted for: here, at the server, and in what was read back."""
+"""Whether every operation is accounted for: here, at the server, at those who receive, and in what was read back."""
 
 from collections.abc import Iterator
 
@@ -16,6 +16,7 @@ CONSERVATION = Limit(0, 0, "operations", "X: every operation has exactly one end
 SERVER_COUNTER = Limit(0, 0, "commands", "X: the server counted what was sent, no more and no less")
 REPLIES = Limit(0, 0, "replies", "X: a wrong reply is a wrong result")
 PAYLOAD = Limit(1, 5, "%", "J: what the server read must be what was encoded")
+DELIVERIES = Limit(0, 0, "deliveries", "X: each receiver gets each message once, and stays connected")
 PAYLOAD_ALLOWED_BYTES = 2_000
 PAYLOAD_ALLOWED_BYTES_PER_S = 200
 """What loadstone itself asks the server beside the load: INFO once a second."""
@@ -145,3 +146,17 @@ def payload(evidence: TrialEvidence) -> CheckResult | None:
     measured = share(max(0.0, abs(difference) - allowed), evidence.bytes_sent)
     reason = message("check.payload.differs", difference=difference, sent=evidence.bytes_sent)
     return within("payload", measured, limit, reason)
+
+
+def deliveries(evidence: TrialEvidence) -> CheckResult | None:
+    """Messages that did not come, came twice, or were others', and receivers that lost their connections."""
+    found = evidence.drive.receivers
+    if found is None:
+        return None
+    wrong = found.missing + found.repeated + found.unreadable
+    if found.disconnected:
+        lost = {"connections": found.disconnected, "of": found.connections, "why": found.why_disconnected or ""}
+        reason = message("check.deliveries.disconnected", missing=found.missing, **lost)
+        return within("deliveries", max(wrong, found.disconnected), DELIVERIES, reason)
+    counts = {"missing": found.missing, "repeated": found.repeated, "unreadable": found.unreadable}
+    return within("deliveries", wrong, DELIVERIES, message("check.deliveries.wrong", expected=found.expected, **counts))

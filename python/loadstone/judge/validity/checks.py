@@ -39,6 +39,7 @@ CHECKS: tuple[Check, ...] = (
     Check(application.stored_rows, application.STORED_ROWS, message("check.stored_rows")),
     Check(accounting.replies, accounting.REPLIES, message("check.replies")),
     Check(accounting.payload, accounting.PAYLOAD, message("check.payload")),
+    Check(accounting.deliveries, accounting.DELIVERIES, message("check.deliveries")),
     Check(load.little, load.LITTLE, message("check.little"), less_is_worse=True),
     Check(load.pool_wait, load.POOL_WAIT, message("check.pool_wait")),
     Check(load.connections, load.CONNECTIONS, message("check.connections")),

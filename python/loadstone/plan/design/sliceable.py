@@ -83,6 +83,8 @@ def why_whole_plan(plan: Plan) -> Message | None:
         return message("whole_trials.exactly_once")
     if plan.recording is not None:
         return message("whole_trials.recording")
+    if plan.receivers is not None:
+        return message("whole_trials.receivers")
     if isinstance(plan.model, Open) and plan.model.schedule:
         return message("whole_trials.schedule")
     return None

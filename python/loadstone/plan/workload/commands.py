@@ -12,13 +12,13 @@ _ARGUMENT = re.compile(r"(?:\{[^{}]*\}|\S)+")
 _BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 _BOTH = "key|document|id|version|field|body|field_json|value|seq"
 _DRAWN = "uniform -?[0-9]+\\.\\.-?[0-9]+|random [0-9]+ lowercase"
-_IN_COMMANDS = re.compile(f"{_BOTH}|changed|data\\..+|{_DRAWN}")
+_IN_COMMANDS = re.compile(f"{_BOTH}|changed|message|data\\..+|{_DRAWN}")
 _IN_REQUESTS = re.compile(f"{_BOTH}|number|data\\..+|{_DRAWN}")
 _IN_REPLIES = re.compile(f"{_BOTH}|number|data\\..+")
 _LITERAL = "write {{ and }} for literal braces"
 _COMMAND_REMEDY = (
     "placeholders are: {key}, {document}, {id}, {version}, {field}, {body}, {field_json}, {changed}, {value}, "
-    "{seq}, {data.FIELD}, {uniform 1..100}, {random 10 lowercase}; write {{ for a literal brace"
+    "{seq}, {message}, {data.FIELD}, {uniform 1..100}, {random 10 lowercase}; write {{ for a literal brace"
 )
 _REQUEST_REMEDY = (
     "placeholders are: {number}, {data.FIELD}, {key}, {id}, {document}, {version}, {field}, {body}, {field_json}, "

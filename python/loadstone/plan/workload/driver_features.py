@@ -9,7 +9,7 @@ OPTIONAL = "read_back"
 FEATURES = (
     "tls", "client_certificates", "unix_sockets", "endpoints", "slots", "sentinel", "replicas", "pipelining",
     "idle_limits", "lifo", "fifo", "operations_per_user", "ramp_up_steps", "rate_schedule", "measure_operations",
-    "acknowledged", "start_at", "data_file", "recording",
+    "acknowledged", "start_at", "data_file", "recording", "receivers",
     OPTIONAL,
 )  # fmt: skip
 Needed = tuple[str, str, object]
@@ -36,6 +36,8 @@ def needed(plan: Plan) -> Iterator[Needed]:
         yield "data_file", "data.path", plan.data.path
     if plan.recording is not None:
         yield "recording", "recording.path", "given"
+    if plan.receivers is not None:
+        yield "receivers", "receivers.connections", plan.receivers.connections
     if plan.start_at_unix_ns is not None:
         yield "start_at", "start_at_unix_ns", plan.start_at_unix_ns
 

@@ -132,6 +132,15 @@ def _quantile(name: str, header: str, explanation: str, drop: int) -> Column:
     return Column(name, header, explanation, latency(name), fmt.duration, drop, quantile=name, own_load=True)
 
 
+def _delivery(name: str, header: str, explanation: str, drop: int) -> Column:
+    """A quantile of how late messages were delivered."""
+
+    def value(row: Row) -> float | None:
+        return None if row.deliveries is None else getattr(row.deliveries.delivery_ns, name)
+
+    return Column(f"delivery_{name}", header, explanation, value, fmt.duration, drop)
+
+
 _APP_CPU = StudyColumn(
     "app_cpu", "app CPU",
     "CPU of the application, average and maximum; 100 % is one core. Replicas are added up, their maxima too.",
@@ -206,6 +215,19 @@ _ALL = (
     Column(
         "requests_a_send", "requests/send", "How many requests the generator sent at once on a connection.",
         lambda r: None if r.at_once is None else r.at_once.requests_a_send, fmt.number, drop=6, optional=True,
+    ),
+    Column(
+        "delivered", "delivered/s",
+        "Messages that receivers got, a second, of all receivers together: one that several get counts as often.",
+        lambda r: None if r.deliveries is None else r.deliveries.per_s, fmt.rate,
+    ),
+    _delivery("p50", "delivery P50", "Half of the deliveries came at least this soon after the message was due.", 1),
+    _delivery("p99", "delivery P99", "99 of 100 deliveries came at least this soon after the message was due.", 1),
+    _delivery("p999", "delivery P99.9", "999 of 1,000 deliveries came at least this soon after their time.", 3),
+    _delivery("max", "delivery max", "The latest delivery.", 4),
+    Column(
+        "missing", "missing", "Deliveries of messages that were answered as sent, and that did not come.",
+        lambda r: None if r.deliveries is None else r.deliveries.missing, fmt.count, drop=2,
     ),
     Column(
         "pool_wait", "pool wait",

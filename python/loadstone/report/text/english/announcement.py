@@ -110,6 +110,7 @@ _WHOLE_TRIALS: dict[str, str | Callable[..., str]] = {
     "whole_trials.exactly_once": "each key is used once, and then there are no more",
     "whole_trials.schedule": "the rate changes by a schedule",
     "whole_trials.recording": "a recording is sent again as a whole",
+    "whole_trials.receivers": "what was sent in one slice may be received in another",
     "whole_trials.slow": _too_slow,
     "whole_trials.connections": "{connections:,} connections would be open at once",
     "whole_trials.data": "{levels} levels, each with keys of its own, take too much memory together",

@@ -32,6 +32,10 @@ def _rows(server: str, grown: int, answered: int, operation: str, perhaps: int, 
     return f"{server} has {grown:,} more for {answered:,} correct replies of {operation}{more}, {end}."
 
 
+def _disconnected(connections: int, of: int, missing: int, why: str) -> str:
+    return f"{connections:,} of {of:,} receivers lost their connections ({why}); {missing:,} deliveries did not come."
+
+
 def _setting(setting: str, server: str, observed: str | None, requested: str) -> str:
     return f"{setting} of {server} is {'not reported' if observed is None else observed} instead of {requested}"
 
@@ -290,6 +294,11 @@ CHECKS: Mapping[str, str | Callable[..., str]] = {
     "check.settings.of_one": _setting,
     "check.slow_log.not_reported": _slow_log,
     "check.slow_log.on": "Commands of {from_us} us and more go to the slow log: set {setting} to 10000.",
+    "check.deliveries.disconnected": _disconnected,
+    "check.deliveries.wrong": (
+        "Of {expected:,} deliveries {missing:,} did not come; {repeated:,} came twice, and {unreadable:,} messages "
+        "were others'."
+    ),
     "check.stored_rows.astray": "{rows:sentences}",
     "check.stored_rows.keys": (
         "{server} has {rows:,} rows more, as answered, and {keys:,} keys more: counting keys is not counting rows."
@@ -336,6 +345,7 @@ CHECK_QUESTIONS: Mapping[str, str] = {
     "check.errors": "Did operations fail?",
     "check.conservation": "Does every operation that was begun have exactly one end?",
     "check.server_counter": "Did the server count the same commands as the generator?",
+    "check.deliveries": "Did every receiver get every message, each once?",
     "check.stored_rows": "Did the server store as many rows as were answered as stored?",
     "check.replies": "Were the replies correct, and was the data really stored?",
     "check.payload": "Did the server read the bytes that were sent, and no others?",
