@@ -35,4 +35,4 @@ def test_every_receiver_gets_every_message_once(
 
 
 def test_a_load_without_receivers_is_not_queried(result_of: ResultOf) -> None:
-    assert result_of("deliveries", lambda line: None) is None
+    assert result_of("deliveries") is None
