@@ -18,7 +18,7 @@
 //! `{{` and `}}` are literal braces. Random text depends on the seed and the operation's number alone.
 
 use crate::content::data::Data;
-use crate::content::message::{self, Stamp};
+use crate::content::message::{self, Intended, Stamp};
 use crate::content::values::{
     AFTER_BODY, BEFORE_BODY, BEFORE_FIELD, BEFORE_ID, BEFORE_VERSION, ID_DIGITS, VERSION_DIGITS, Values, digits,
     eight_digits,
@@ -62,8 +62,7 @@ pub struct Filling<'a> {
     pub key: u64,
     pub version: u32,
     pub seq: u64,
-    /// When the operation was intended.
-    pub intended_ns: u64,
+    pub intended: Intended,
     /// The text of the last reply of the same operation.
     pub previous: &'a [u8],
     pub data: Option<&'a Data>,
@@ -239,14 +238,14 @@ impl Part {
     /// Appends what the part stands for.
     #[inline]
     pub fn write(&self, filling: &Filling, out: &mut Vec<u8>) {
-        let Filling { values, key, version, seq, intended_ns, previous, data } = *filling;
+        let Filling { values, key, version, seq, intended, previous, data } = *filling;
         match self {
             Part::Literal(text) => out.extend_from_slice(text),
             Part::Id => out.extend_from_slice(&digits::<ID_DIGITS>(key)),
             Part::Version => out.extend_from_slice(&digits::<VERSION_DIGITS>(version.into())),
             Part::Field | Part::Body | Part::Value => out.extend_from_slice(self.generated(filling)),
             Part::Changed => values.write_changed(previous, key, version, out),
-            Part::Message => message::write(Stamp { intended_ns, seq }, values.value(key, version), out),
+            Part::Message => message::write(Stamp { intended, seq }, values.value(key, version), out),
             Part::Seq => write_integer(seq.into(), out),
             Part::Number => write_integer(i128::from(key) + 1, out),
             Part::Data(field) => out.extend_from_slice(data.map_or(&[], |data| data.field(seq, key, *field))),
@@ -318,8 +317,15 @@ mod tests {
         let values = values();
         let mut document = Vec::new();
         values.write_document(7, 3, &mut document);
-        let filling =
-            Filling { values: &values, key: 7, version: 3, seq: 12, intended_ns: 0, previous: &document, data: None };
+        let filling = Filling {
+            values: &values,
+            key: 7,
+            version: 3,
+            seq: 12,
+            intended: Default::default(),
+            previous: &document,
+            data: None,
+        };
         assert_eq!(render("{key}", &filling), "app:000000000007");
         assert_eq!(render("{id}/{version}", &filling), "000000000007/0000000003");
         assert_eq!(render("{document}", &filling), text(&document));
@@ -348,8 +354,15 @@ mod tests {
     #[test]
     fn double_braces_are_literal() {
         let values = values();
-        let filling =
-            Filling { values: &values, key: 7, version: 3, seq: 0, intended_ns: 0, previous: b"", data: None };
+        let filling = Filling {
+            values: &values,
+            key: 7,
+            version: 3,
+            seq: 0,
+            intended: Default::default(),
+            previous: b"",
+            data: None,
+        };
         assert_eq!(render(r#"{{"id":"{id}","in":{{}}}}"#, &filling), r#"{"id":"000000000007","in":{}}"#);
         assert_eq!(render("{{key}}", &filling), "{key}");
         assert_eq!(render("größe {{", &filling), "größe {");
@@ -358,7 +371,15 @@ mod tests {
     #[test]
     fn random_parts_keep_to_their_range_and_differ() {
         let values = values();
-        let at = |seq| Filling { values: &values, key: 1, version: 1, seq, intended_ns: 0, previous: b"", data: None };
+        let at = |seq| Filling {
+            values: &values,
+            key: 1,
+            version: 1,
+            seq,
+            intended: Default::default(),
+            previous: b"",
+            data: None,
+        };
         let mut distinct = std::collections::HashSet::new();
         for seq in 0..200 {
             let drawn: i64 = render("{uniform -2..2}", &at(seq)).parse().unwrap();

@@ -23,7 +23,7 @@ pub(super) fn routes(plan: &Plan, shared: &Shared, keys: Vec<Vec<Vec<Part>>>) ->
                 key: number * plan.keys.count / PROBES,
                 version: number as u32,
                 seq: number,
-                intended_ns: 0,
+                intended: Default::default(),
                 previous: b"",
                 data: shared.data.as_ref(),
             };

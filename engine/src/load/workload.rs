@@ -12,6 +12,7 @@ use super::replicas::Replicas;
 use super::rng::Rng;
 use super::slots::Slots;
 use super::{Shared, routes};
+use crate::content::message::Intended;
 use crate::content::template::{Filling, Part};
 use crate::plan::{Plan, PlanError, Writes};
 use crate::wire::{Decoded, Expected, ProtocolError, Reading, Verdict, Wire};
@@ -54,8 +55,8 @@ impl Request {
     #[inline]
     fn filling<'a>(&self, shared: &'a Shared) -> Filling<'a> {
         let Request { key, version, seq, .. } = *self;
-        let (intended_ns, data) = (0, shared.data.as_ref());
-        Filling { values: &shared.values, key, version, seq, intended_ns, previous: b"", data }
+        let (intended, data) = (Intended::default(), shared.data.as_ref());
+        Filling { values: &shared.values, key, version, seq, intended, previous: b"", data }
     }
 }
 
@@ -78,7 +79,7 @@ pub struct Workload {
     rng: Rng,
     next_seq: u64,
     /// When the operation that is written next was intended, for `{message}`.
-    pub intended_ns: u64,
+    pub intended: Intended,
     threads: u64,
     recent: RecentWrites,
     read_backs: ReadBackCounts,
@@ -90,7 +91,7 @@ impl Workload {
     /// the plan that cannot be used.
     pub fn new(plan: &Plan, shared: Arc<Shared>, thread: usize) -> Result<Self, PlanError> {
         let (values, data) = (&shared.values, shared.data.as_ref());
-        let filling = Filling { values, key: 0, version: 0, seq: 0, intended_ns: 0, previous: b"", data };
+        let filling = Filling { values, key: 0, version: 0, seq: 0, intended: Default::default(), previous: b"", data };
         let (wire, mut requests) = Wire::new(plan, &filling)?;
         let keys = requests.iter_mut().map(|operation| std::mem::take(&mut operation.keys)).collect();
         let operations = Operations::new(plan, requests)?;
@@ -109,7 +110,7 @@ impl Workload {
             recorded: Recorded::new(plan, thread)?,
             rng: Rng::new(plan.seed, thread as u64),
             next_seq: thread as u64,
-            intended_ns: 0,
+            intended: Intended::default(),
             threads: plan.threads as u64,
             recent: RecentWrites::new(usize::try_from(reads_back).unwrap_or(usize::MAX)),
             read_backs: ReadBackCounts::default(),
@@ -308,7 +309,7 @@ impl Workload {
             return recorded.write(request.key as usize, out);
         }
         let number = self.operations.current(request).number;
-        let filling = Filling { intended_ns: self.intended_ns, ..request.filling(&self.shared) };
+        let filling = Filling { intended: self.intended, ..request.filling(&self.shared) };
         self.wire.encode(number, target, filling, previous_reply, out);
     }
 

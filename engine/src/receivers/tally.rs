@@ -36,9 +36,9 @@ impl Tally {
         self.window_delivered += u64::from(measure_ns.contains(&now_ns));
         if sequences.repeats(stamp.seq) {
             self.repeated += 1;
-        } else if measure_ns.contains(&stamp.intended_ns) {
+        } else if stamp.intended.is_measured() {
             self.delivered += 1;
-            let late_ns = now_ns.saturating_sub(stamp.intended_ns);
+            let late_ns = now_ns.saturating_sub(stamp.intended.ns());
             self.overflowed += u64::from(!self.delivery.record(late_ns));
         }
     }
@@ -61,21 +61,25 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::message::{STAMP_BYTES, Stamp};
+    use crate::content::message::{Intended, STAMP_BYTES, Stamp};
 
     #[test]
     fn what_was_intended_in_the_measure_phase_is_measured_wherever_it_comes() {
         let (mut tally, mut sequences) = (Tally::default(), Sequences::new(1));
-        let mut take = |intended_ns, seq, now_ns| {
+        let mut take = |intended_ns, is_measured, seq, now_ns| {
             let mut text = vec![];
-            message::write(Stamp { intended_ns, seq }, &[b'x'; STAMP_BYTES], &mut text);
+            message::write(
+                Stamp { intended: Intended::new(intended_ns, is_measured), seq },
+                &[b'x'; STAMP_BYTES],
+                &mut text,
+            );
             tally.take(&text, now_ns, &(100..200), &mut sequences);
         };
-        take(99, 0, 101);
-        take(100, 1, 150);
-        take(199, 2, 300);
-        take(199, 2, 300);
-        take(200, 3, 301);
+        take(99, false, 0, 101);
+        take(100, true, 1, 150);
+        take(199, true, 2, 300);
+        take(199, true, 2, 300);
+        take(200, false, 3, 301);
         tally.take(b"hello", 150, &(100..200), &mut sequences);
         assert_eq!((tally.received, tally.delivered, tally.window_delivered), (5, 2, 2));
         assert_eq!((tally.repeated, tally.unreadable), (1, 1));

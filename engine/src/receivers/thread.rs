@@ -24,6 +24,8 @@ use std::sync::mpsc::Sender;
 
 /// How long the end of a phase, or of the drive, may go unnoticed.
 const TICK_NS: u64 = SECOND_NS / 50;
+/// The longest that is waited for what is still to come to a drive that was stopped.
+const STOPPED_NS: u64 = SECOND_NS / 20;
 /// Connections dialled at the same time.
 const DIALLED_AT_ONCE: usize = 64;
 const EVENTS_AT_ONCE: usize = 1024;
@@ -218,8 +220,9 @@ impl<'a> Running<'a> {
 
     /// Whether all that is owed has come, or is not waited for any longer.
     fn is_done(&mut self, now_ns: u64) -> bool {
-        let ending = &self.setup.ending;
-        if ending.given_up.load(Ordering::SeqCst) {
+        let (ending, control) = (&self.setup.ending, &self.setup.control);
+        let never_begins = control.is_stopped() && control.origin_ns().is_none();
+        if never_begins || ending.given_up.load(Ordering::SeqCst) {
             return true;
         }
         let owed = ending.owed.load(Ordering::SeqCst);
@@ -227,7 +230,9 @@ impl<'a> Running<'a> {
             return false;
         }
         let has_come = ending.received.load(Ordering::SeqCst) >= owed && self.lines.iter().all(Line::is_settled);
-        let deadline_ns = *self.deadline_ns.get_or_insert(now_ns.saturating_add(drain_ns(&self.setup.plan)));
+        let longest_ns = if control.is_stopped() { STOPPED_NS } else { u64::MAX };
+        let patience_ns = drain_ns(&self.setup.plan).min(longest_ns);
+        let deadline_ns = *self.deadline_ns.get_or_insert(now_ns.saturating_add(patience_ns));
         has_come || now_ns >= deadline_ns || !self.lines.iter().any(Line::is_open)
     }
 

@@ -4,8 +4,10 @@ use super::Worker;
 use super::opening::loss;
 use super::queues::Waiting;
 use super::schedule::Due;
+use crate::content::message::Intended;
 use crate::net::connection::Task;
 use crate::net::pool::Released;
+use crate::record::outcome::Phase;
 use crate::record::tally::End;
 
 impl Worker {
@@ -69,7 +71,7 @@ impl Worker {
             recording.endpoints[connection.target].sent += u64::from(operations);
         }
         connection.user = user;
-        self.workload.intended_ns = intended_ns;
+        self.workload.intended = Intended::new(intended_ns, member == Phase::Measure);
         for request in self.schedule.queues.requests(shard, operations) {
             #[cfg(feature = "slowed")]
             crate::slowed::spend();

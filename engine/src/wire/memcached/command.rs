@@ -115,8 +115,15 @@ mod tests {
 
     fn tried(arguments: &[&str]) -> Result<String, String> {
         let values = Values::new(5, &Documents { payload_bytes: 20, field_bytes: 4 });
-        let filling =
-            Filling { values: &values, key: 7, version: 3, seq: 12, intended_ns: 0, previous: b"", data: None };
+        let filling = Filling {
+            values: &values,
+            key: 7,
+            version: 3,
+            seq: 12,
+            intended: Default::default(),
+            previous: b"",
+            data: None,
+        };
         let mut parser = Parser::new("k:", &PLACEHOLDERS, None);
         let parts = arguments.iter().map(|argument| parser.parse(argument, "args").unwrap()).collect();
         let command = framed(parts, &values)?;

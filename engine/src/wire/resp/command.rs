@@ -92,8 +92,15 @@ mod tests {
     #[test]
     fn commands_are_framed_with_the_correct_lengths() {
         let values = Values::new(5, &Documents { payload_bytes: 20, field_bytes: 4 });
-        let filling =
-            Filling { values: &values, key: 7, version: 3, seq: 12, intended_ns: 0, previous: b"", data: None };
+        let filling = Filling {
+            values: &values,
+            key: 7,
+            version: 3,
+            seq: 12,
+            intended: Default::default(),
+            previous: b"",
+            data: None,
+        };
         assert_eq!(written(&["GET", "{key}"], &filling), "*2\r\n$3\r\nGET\r\n$14\r\nk:000000000007\r\n");
         assert_eq!(
             written(&["SET", "{key}", "größe", ""], &filling),
