@@ -160,7 +160,7 @@ def test_a_subscriber_that_gets_no_connection_ends_the_drive_before_it_begins(
 ) -> None:
     server = user_redis()
     server.client().config_set("maxclients", str(int(server.client().info("clients")["connected_clients"]) + 8 + 5))
-    with pytest.raises((DriveFailed, UserError), match="clients|closed|reset"):
+    with pytest.raises((DriveFailed, UserError), match=r"clients|closed|reset"):
         driven(server.port, PUBLISH, {"kind": "subscribe", "connections": 12}, threads=2)
     wait_until(lambda: server.client().info("clients")["connected_clients"] < 8)
 
