@@ -74,7 +74,8 @@ impl Line {
                     tally.bytes_received += count as u64;
                     tally.calls.receives += u64::from(count > 0);
                     self.take_messages(clock.now(), measure_ns, tally, sequences)?;
-                    if !more && !(is_closed && count > 0) {
+                    let goes_on = more || (is_closed && count > 0);
+                    if !goes_on {
                         return self.flush(tally);
                     }
                 }
