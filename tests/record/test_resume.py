@@ -231,7 +231,7 @@ def test_the_machines_identity_is_not_printed(synthetic: ModuleType, path: Path)
     with pytest.raises(UserError) as raised:
         require_same_run(path, plan, changed(synthetic.ENVIRONMENT, "machine.machine_id", "f" * 64))
     assert "ffff" not in str(raised.value)
-    assert "0000" not in str(raised.value)
+    assert "0" * 16 not in str(raised.value)
 
 
 def test_equal_plans_have_equal_summaries(synthetic: ModuleType) -> None:
