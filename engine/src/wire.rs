@@ -257,19 +257,20 @@ impl Wire {
         }
     }
 
-    /// Judges the complete `reply` to request `number`. `newest` returns the newest version of its key that was begun.
+    /// Judges the complete `reply` to request `number`. `expected` returns what it is compared with, `newest` the newest
+    /// version of its key that was begun.
     #[inline]
-    pub fn judge(
+    pub fn judge<'a>(
         &mut self,
         number: usize,
-        expected: &Expected,
+        expected: impl Fn() -> Expected<'a>,
         newest: impl Fn() -> u32,
         reading: &mut Reading,
         reply: &[u8],
     ) -> Verdict {
         match self {
             Self::Resp(resp) => resp.judge(number, expected, newest, reply),
-            Self::Http1(http1) => http1.judge(number, &expected.filling, &mut reading.http1, reply),
+            Self::Http1(http1) => http1.judge(number, &expected().filling, &mut reading.http1, reply),
             Self::Memcached(memcached) => memcached.judge(number, expected, newest, reply),
         }
     }

@@ -158,16 +158,26 @@ impl Values {
     }
 }
 
-/// The last `N` (8 to 16) decimal digits of `number`, with leading zeros.
-#[inline]
+/// The last `N` (8 to 16) decimal digits of `number`, with leading zeros. Not inlined: a loop that may need them would
+/// work them out before it knows.
+#[inline(never)]
 pub fn digits<const N: usize>(number: u64) -> [u8; N] {
     const { assert!(N >= 8 && N <= 16) };
+    if number >= 100_000_000 {
+        return digits_of_long(number);
+    }
+    let mut text = [b'0'; N];
+    text[N - 8..].copy_from_slice(&eight_digits(number));
+    text
+}
+
+/// The same for a number of more than eight digits, which most are not.
+#[cold]
+fn digits_of_long<const N: usize>(number: u64) -> [u8; N] {
     let mut text = [b'0'; N];
     let (high, low) = text.split_at_mut(N - 8);
+    high.copy_from_slice(&eight_digits(number / 100_000_000 % 100_000_000)[16 - N..]);
     low.copy_from_slice(&eight_digits(number % 100_000_000));
-    if number >= 100_000_000 {
-        high.copy_from_slice(&eight_digits(number / 100_000_000 % 100_000_000)[16 - N..]);
-    }
     text
 }
 

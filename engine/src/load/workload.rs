@@ -331,9 +331,9 @@ impl Workload {
     #[inline]
     pub fn judge(&mut self, request: &Request, reading: &mut Reading, reply: &[u8]) -> Verdict {
         let number = self.operations.current(request).number;
-        let expected = Expected { filling: request.filling(&self.shared), known: request.known };
+        let expected = || Expected { filling: request.filling(&self.shared), known: request.known };
         let newest = || self.shared.state(request.key).version();
-        let verdict = self.wire.judge(number, &expected, newest, reading, reply);
+        let verdict = self.wire.judge(number, expected, newest, reading, reply);
         if request.read_back {
             self.read_backs.checked += 1;
             self.read_backs.wrong += u64::from(verdict.is_err());

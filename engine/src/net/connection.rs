@@ -31,6 +31,14 @@ pub struct Task {
     pub redirected: Redirected,
 }
 
+impl Task {
+    /// One that was not sent yet.
+    #[inline]
+    pub fn new(request: Request, member: Phase, intended_ns: u64) -> Self {
+        Self { request, member, intended_ns, sent_ns: 0, step_sent_ns: 0, redirected: Redirected::default() }
+    }
+}
+
 /// How often the nodes of a cluster sent an operation on to another one, and how.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Redirected {

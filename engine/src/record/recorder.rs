@@ -193,6 +193,19 @@ impl Recorder {
         }
     }
 
+    /// An operation that was offered is sent at once.
+    #[inline]
+    pub fn begun(&mut self, operation: usize, member: Phase) {
+        let current = &mut self.current.operations[operation].tally;
+        current.offered += 1;
+        current.sent += 1;
+        if member == Phase::Measure {
+            let measured = &mut self.measured[operation].tally;
+            measured.offered += 1;
+            measured.sent += 1;
+        }
+    }
+
     #[inline]
     pub fn dropped(&mut self, operation: usize, member: Phase) {
         self.current.operations[operation].tally.dropped += 1;

@@ -24,16 +24,17 @@ impl Exchange {
     #[inline]
     pub fn write<'a>(
         &self,
-        filling: Filling<'a>,
+        mut filling: Filling<'a>,
         previous: impl FnOnce() -> Option<Reply<'a>>,
         scratch: &mut Vec<u8>,
         out: &mut Vec<u8>,
     ) {
-        let previous = match self.uses_previous.then(previous) {
-            Some(Some(Reply::Text(text))) => text,
-            _ => b"",
-        };
-        self.command.write(&Filling { previous, ..filling }, scratch, out);
+        if self.uses_previous
+            && let Some(Reply::Text(text)) = previous()
+        {
+            filling.previous = text;
+        }
+        self.command.write(&filling, scratch, out);
     }
 }
 

@@ -48,12 +48,14 @@ struct Commands {
 
 const RESP: Commands = Commands {
     decode: |bytes, max_bytes| Ok(resp::decode(bytes, max_bytes)?),
-    judge: |judge, expect, strict, expected, bytes| judge.judge(expect, strict, expected, || 1, resp::reply(bytes)),
+    judge: |judge, expect, strict, expected, bytes| {
+        judge.judge(expect, strict, || *expected, || 1, resp::reply(bytes))
+    },
 };
 const MEMCACHED: Commands = Commands {
     decode: |bytes, max_bytes| Ok(memcached::decode(bytes, max_bytes)?),
     judge: |judge, expect, strict, expected, bytes| {
-        memcached::judge_reply(judge, expect, strict, expected, || 1, memcached::reply(bytes))
+        memcached::judge_reply(judge, expect, strict, || *expected, || 1, memcached::reply(bytes))
     },
 };
 

@@ -48,14 +48,14 @@ impl Judge {
         Self { replies: verify.replies, count_mismatch: verify.count_mismatch, writes_fields }
     }
 
-    /// Judges `reply` (None: bytes that are no reply) to a command that expects `expect`. `newest` returns the newest
-    /// version of the key that was begun.
+    /// Judges `reply` (None: bytes that are no reply) to a command that expects `expect`. `expected` returns what it is
+    /// compared with, `newest` the newest version of the key that was begun.
     #[inline(always)]
-    pub fn judge(
+    pub fn judge<'a>(
         &self,
         expect: Expect,
         strict: Strict,
-        expected: &Expected,
+        expected: impl Fn() -> Expected<'a>,
         newest: impl Fn() -> u32,
         reply: Option<Reply>,
     ) -> Verdict {
@@ -63,11 +63,11 @@ impl Judge {
         let is_correct = match (expect, reply) {
             (Expect::Ok, Some(Reply::Status(b"OK"))) | (Expect::Any, Some(Reply::Text(_))) => true,
             (Expect::Value, Some(Reply::Text(text))) => {
-                strict == Strict::No && text.len() == expected.filling.values.payload_bytes()
+                strict == Strict::No && text.len() == expected().filling.values.payload_bytes()
             }
             _ => false,
         };
-        if is_correct { Ok(()) } else { self.judge_closely(expect, strict, expected, newest, reply) }
+        if is_correct { Ok(()) } else { self.judge_closely(expect, strict, &expected(), newest, reply) }
     }
 
     #[inline(never)]

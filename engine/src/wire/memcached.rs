@@ -60,10 +60,10 @@ impl Memcached {
     }
 
     #[inline]
-    pub(super) fn judge(
+    pub(super) fn judge<'a>(
         &mut self,
         number: usize,
-        expected: &Expected,
+        expected: impl Fn() -> Expected<'a>,
         newest: impl Fn() -> u32,
         bytes: &[u8],
     ) -> Verdict {
@@ -79,11 +79,11 @@ impl Memcached {
 
 /// Judges a complete reply to a command that expects `expect`; see [`Judge::judge`].
 #[inline]
-pub(super) fn judge_reply(
+pub(super) fn judge_reply<'a>(
     judge: &Judge,
     expect: Expect,
     strict: Strict,
-    expected: &Expected,
+    expected: impl Fn() -> Expected<'a>,
     newest: impl Fn() -> u32,
     reply: Option<Reply>,
 ) -> Verdict {

@@ -69,8 +69,8 @@ impl Resp {
 
     #[inline]
     pub(super) fn decode(&mut self, bytes: &[u8]) -> Result<Decoded, Malformed> {
-        if let Some((_, length)) = self.last.find(bytes) {
-            return Ok(Decoded::Complete { length });
+        if let Some(reply) = self.last.find(bytes) {
+            return Ok(Decoded::Complete { length: reply.len() });
         }
         let decoded = decode(bytes, self.commands.reply_max_bytes);
         if let Ok(Decoded::Complete { length }) = decoded {
@@ -80,17 +80,14 @@ impl Resp {
     }
 
     #[inline]
-    pub(super) fn judge(
+    pub(super) fn judge<'a>(
         &mut self,
         number: usize,
-        expected: &Expected,
+        expected: impl Fn() -> Expected<'a>,
         newest: impl Fn() -> u32,
         bytes: &[u8],
     ) -> Verdict {
-        let found = match self.last.find(bytes) {
-            Some((text, length)) if length == bytes.len() => Some(Reply::Text(text)),
-            _ => reply(bytes),
-        };
+        let found = self.last.text(bytes).map(Reply::Text).or_else(|| reply(bytes));
         let (expect, strict) = self.commands.replied(number, found);
         self.commands.judge.judge(expect, strict, expected, newest, found)
     }

@@ -226,6 +226,22 @@ impl Connections {
         (0..self.all.len()).find(|&other| self.all[other].state == State::Ready && self.pool.shard_of(other) == shard)
     }
 
+    /// So many operations of a user were encoded for a connection, and are to be flushed.
+    #[inline]
+    pub fn load(&mut self, number: usize, user: u32, operations: usize) {
+        let connection = &mut self.all[number];
+        connection.user = user;
+        connection.unsent_tasks += operations;
+        self.in_flight += operations;
+        self.list_unflushed(number);
+    }
+
+    /// Whether anything is to be flushed.
+    #[inline]
+    pub fn has_unflushed(&self) -> bool {
+        !self.unflushed.is_empty()
+    }
+
     /// What was encoded for a connection is to be flushed.
     pub fn list_unflushed(&mut self, number: usize) {
         if !std::mem::replace(&mut self.all[number].is_listed, true) {
@@ -305,9 +321,8 @@ impl Connections {
     /// Lets the ring, if there is one, send what was offered.
     #[inline]
     pub fn send_offered(&mut self) -> Sent {
-        if let Waiter::Ring(ring) = &mut self.waiter {
-            ring.send(unwritten(&self.all, &self.offered));
-        }
+        let Waiter::Ring(ring) = &mut self.waiter else { return Sent::default() };
+        ring.send(unwritten(&self.all, &self.offered));
         self.settle()
     }
 
@@ -315,10 +330,15 @@ impl Connections {
     #[inline]
     pub fn wait(&mut self, events: &mut Events, now_ns: u64, until_ns: u64) -> Sent {
         match &mut self.waiter {
-            Waiter::Poll(poller) => events.poll(poller, now_ns, until_ns),
-            Waiter::Ring(ring) => events.wait_for(ring, (now_ns, until_ns), unwritten(&self.all, &self.offered)),
+            Waiter::Poll(poller) => {
+                events.poll(poller, now_ns, until_ns);
+                Sent::default()
+            }
+            Waiter::Ring(ring) => {
+                events.wait_for(ring, (now_ns, until_ns), unwritten(&self.all, &self.offered));
+                self.settle()
+            }
         }
-        self.settle()
     }
 
     /// What the ring took of what was offered is no longer to be sent.

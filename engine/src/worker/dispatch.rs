@@ -3,6 +3,7 @@
 use super::Worker;
 use super::opening::loss;
 use super::queues::Waiting;
+use super::recording::Recording;
 use super::schedule::Due;
 use crate::content::message::Intended;
 use crate::net::connection::Task;
@@ -34,10 +35,42 @@ impl Worker {
 
     /// A user begins its next operations, or ends.
     fn begin_batch(&mut self, user: u32, intended_ns: u64) {
+        if self.schedule.queues.is_passed_by()
+            && let Some(number) = self.connections.pool.acquire(0)
+        {
+            return self.begin_batch_on(number, user, intended_ns);
+        }
         let recorder = &mut self.recording.recorder;
         if self.schedule.queue_batch(user, intended_ns, self.now_ns, &mut self.workload, recorder) {
             (0..self.schedule.queues.shards()).for_each(|shard| self.serve_waiting(shard));
         }
+    }
+
+    /// A user begins its next operations on a connection that is there for them, or ends.
+    fn begin_batch_on(&mut self, number: usize, user: u32, intended_ns: u64) {
+        let Recording { recorder, commands, endpoints, .. } = &mut self.recording;
+        let connection = &mut self.connections[number];
+        let member = recorder.timeline.phase_of(intended_ns);
+        let mut begun = 0;
+        for _ in 0..self.schedule.take_batch(user, member) {
+            let Some(request) = self.schedule.draw(&mut self.workload) else { break };
+            #[cfg(feature = "slowed")]
+            crate::slowed::spend();
+            recorder.begun(usize::from(request.operation), member);
+            self.workload.encode(&request, connection.target, &[], &mut connection.out);
+            commands[self.workload.name_index(&request)].sent += 1;
+            connection.in_flight.push_back(Task::new(request, member, intended_ns));
+            begun += 1;
+        }
+        if begun == 0 {
+            self.connections.pool.release(number, true);
+            return self.schedule.end_user(user, member);
+        }
+        let lag_ns = self.now_ns.saturating_sub(intended_ns);
+        recorder.picked_up(member, lag_ns);
+        recorder.acquired(member, lag_ns, begun as u64);
+        endpoints[connection.target].sent += begun as u64;
+        self.connections.load(number, user, begun);
     }
 
     /// Gives connections to those that wait for a shard, first come first served.
@@ -70,7 +103,6 @@ impl Worker {
             recording.recorder.acquired(member, self.now_ns.saturating_sub(intended_ns), u64::from(operations));
             recording.endpoints[connection.target].sent += u64::from(operations);
         }
-        connection.user = user;
         self.workload.intended = Intended::new(intended_ns, member == Phase::Measure);
         for request in self.schedule.queues.requests(shard, operations) {
             #[cfg(feature = "slowed")]
@@ -86,17 +118,15 @@ impl Worker {
             if !is_first && self.follows_redirections {
                 recording.endpoints[connection.target].sent += 1;
             }
-            connection.in_flight.push_back(Task { request, member, intended_ns, sent_ns, step_sent_ns: 0, redirected });
+            connection.in_flight.push_back(Task { sent_ns, redirected, ..Task::new(request, member, intended_ns) });
         }
-        connection.unsent_tasks += operations as usize;
-        self.connections.in_flight += operations as usize;
-        self.connections.list_unflushed(number);
+        self.connections.load(number, user, operations as usize);
     }
 
     /// Sends what was encoded, or has it wait for more of that where it is sent together.
     #[inline]
     pub(super) fn flush_listed(&mut self) {
-        if !self.connections.holds_back() {
+        if self.connections.has_unflushed() && !self.connections.holds_back() {
             self.flush_all();
             let sent = self.connections.send_offered();
             self.recording.count_sent(sent);

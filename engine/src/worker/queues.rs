@@ -61,6 +61,12 @@ impl Queues {
         self.waiting == 0
     }
 
+    /// Whether any connection will do, and no one waits for one.
+    #[inline]
+    pub fn is_passed_by(&self) -> bool {
+        self.queues.len() == 1 && self.waiting == 0
+    }
+
     /// How many wait on one shard.
     #[inline]
     pub fn len_of(&self, shard: usize) -> usize {

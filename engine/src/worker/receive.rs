@@ -154,6 +154,7 @@ impl Worker {
     }
 
     /// One reply: of the handshake, or to the oldest request in flight.
+    #[inline(always)]
     fn take_reply(&mut self, number: usize, reply: &[u8]) -> Result<(), Lost> {
         if let State::Greeting(replies) = self.connections[number].state {
             return self.take_greeting(number, replies, reply);
@@ -170,38 +171,49 @@ impl Worker {
             self.note_stale(number, reply);
         }
         let connection = &mut self.connections[number];
-        let Some(mut task) = requested.then(|| connection.in_flight.pop_front()).flatten() else {
+        let Some(task) = connection.in_flight.front_mut().filter(|_| requested) else {
             return Err(self.unrequested(reply));
         };
         self.recording.commands[self.workload.name_index(&task.request)].replied += 1;
         let verdict = self.workload.judge(&task.request, &mut connection.reading, reply);
         let closes = self.wire.reconnects_after_reply && connection.reading.closes();
-        if task.request.read_back {
-            self.connections.in_flight -= 1;
-            return Ok(());
-        }
         if verdict.is_ok() && self.workload.go_on(&mut task.request) {
-            task.redirected = Redirected::default();
-            if closes {
-                self.go_on_elsewhere(number, &task);
-                return Ok(());
-            }
-            self.workload.encode(&task.request, connection.target, reply, &mut connection.out);
-            self.recording.commands[self.workload.name_index(&task.request)].sent += 1;
-            connection.in_flight.push_back(task);
-            connection.unsent_tasks += 1;
-            self.connections.list_unflushed(number);
+            self.go_on(number, reply, closes);
             return Ok(());
         }
-        let end = verdict.map_or_else(End::Wrong, |()| End::Correct);
-        self.recording.endpoints[connection.target].ok += u64::from(end == End::Correct);
-        self.end(&task, end);
+        let is_read_back = task.request.read_back;
+        if !is_read_back {
+            let end = verdict.map_or_else(End::Wrong, |()| End::Correct);
+            self.recording.ended(task, end, self.now_ns);
+            self.recording.endpoints[connection.target].ok += u64::from(end == End::Correct);
+        }
+        connection.in_flight.pop_front();
+        self.connections.in_flight -= 1;
+        if is_read_back {
+            return Ok(());
+        }
         if closes {
             self.after_last_reply(number);
         } else {
             self.after_reply(number);
         }
         Ok(())
+    }
+
+    /// The oldest operation of a connection is at its next request; `reply` is that to the one before.
+    #[inline(never)]
+    fn go_on(&mut self, number: usize, reply: &[u8], closes: bool) {
+        let connection = &mut self.connections[number];
+        let Some(mut task) = connection.in_flight.pop_front() else { return };
+        task.redirected = Redirected::default();
+        if closes {
+            return self.go_on_elsewhere(number, &task);
+        }
+        self.workload.encode(&task.request, connection.target, reply, &mut connection.out);
+        self.recording.commands[self.workload.name_index(&task.request)].sent += 1;
+        connection.in_flight.push_back(task);
+        connection.unsent_tasks += 1;
+        self.connections.list_unflushed(number);
     }
 
     #[cold]

@@ -4,7 +4,7 @@ use super::queues::{Queues, Waiting};
 use crate::load::arrivals::Arrivals;
 use crate::load::timeline::Timeline;
 use crate::load::users::Users;
-use crate::load::{Recorded, Workload};
+use crate::load::{Recorded, Request, Workload};
 use crate::net::connection::Redirected;
 use crate::plan::{Model, Plan};
 use crate::record::outcome::Phase;
@@ -255,35 +255,61 @@ impl Schedule {
         workload: &mut Workload,
         recorder: &mut Recorder,
     ) -> bool {
-        let Source::Closed(users) = &mut self.source else {
-            return false;
-        };
         let member = recorder.timeline.phase_of(intended_ns);
-        let count = if member == Phase::Drain { 0 } else { users.take(user, self.batch) };
         let mut drawn = 0;
-        while drawn < count {
-            let Some(request) = workload.begin() else {
-                self.exhausted = true;
-                break;
-            };
+        for _ in 0..self.take_batch(user, member) {
+            let Some(request) = self.draw(workload) else { break };
             recorder.offered(usize::from(request.operation), member);
             self.queues.push(workload.shard(&request), request);
             drawn += 1;
         }
         if drawn == 0 {
-            if member == Phase::Drain && self.in_slices {
-                users.hold(user);
-            } else {
-                users.end();
-            }
+            self.end_user(user, member);
             return false;
         }
         recorder.picked_up(member, now_ns.saturating_sub(intended_ns));
         let waiting =
             Waiting { intended_ns, user, operations: 0, member, sent_ns: 0, redirected: Redirected::default() };
         let parts = (0..self.queues.shards()).filter(|&shard| self.queues.close(shard, waiting)).count();
-        users.split(user, parts as u32);
+        self.split_batch(user, parts as u32);
         true
+    }
+
+    /// How many operations a user begins together; they count as begun. None in the drain.
+    #[inline]
+    pub fn take_batch(&mut self, user: u32, member: Phase) -> usize {
+        match &mut self.source {
+            Source::Closed(users) if member != Phase::Drain => users.take(user, self.batch),
+            _ => 0,
+        }
+    }
+
+    /// The next operation of a user; None if there are no more keys.
+    #[inline]
+    pub fn draw(&mut self, workload: &mut Workload) -> Option<Request> {
+        let drawn = workload.begin();
+        self.exhausted |= drawn.is_none();
+        drawn
+    }
+
+    /// A user whose operations are intended in the phase of `member` has none: it ends, or waits until the drive goes on.
+    pub fn end_user(&mut self, user: u32, member: Phase) {
+        let Source::Closed(users) = &mut self.source else {
+            return;
+        };
+        if member == Phase::Drain && self.in_slices {
+            users.hold(user);
+        } else {
+            users.end();
+        }
+    }
+
+    /// A user's batch goes to so many connections.
+    #[inline]
+    pub fn split_batch(&mut self, user: u32, parts: u32) {
+        if let Source::Closed(users) = &mut self.source {
+            users.split(user, parts);
+        }
     }
 
     /// An operation of a user's batch goes to another connection than the rest of it.

@@ -102,12 +102,19 @@ impl Default for LastText {
 }
 
 impl LastText {
-    /// The text at the beginning of `bytes` and the length of its reply, if that is framed as the last one was.
+    /// The reply at the beginning of `bytes`, if that is a text framed as the last one was.
     #[inline]
-    pub fn find<'a>(&self, bytes: &'a [u8]) -> Option<(&'a [u8], usize)> {
-        let first = u64::from_le_bytes(*bytes.first_chunk()?);
-        let text = bytes.get(self.text_at..self.length)?.strip_suffix(b"\r\n")?;
-        ((first ^ self.head) & self.mask == 0).then_some((text, self.length))
+    pub fn find<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        let reply = bytes.get(..self.length)?;
+        let first = u64::from_le_bytes(*reply.first_chunk()?);
+        ((first ^ self.head) & self.mask == 0 && reply.ends_with(b"\r\n")).then_some(reply)
+    }
+
+    /// The text of a whole `reply`, if that is framed as the last one was.
+    #[inline]
+    pub fn text<'a>(&self, reply: &'a [u8]) -> Option<&'a [u8]> {
+        let is_as_long = reply.len() == self.length;
+        self.find(reply).filter(|_| is_as_long)?.get(self.text_at..self.length - 2)
     }
 
     /// Notes how a complete `reply` is framed, if it is a text.

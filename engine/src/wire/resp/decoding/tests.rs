@@ -71,9 +71,10 @@ fn a_text_framed_as_the_last_one_was_is_what_decoding_finds() {
         let mut last = LastText::default();
         last.note(before.as_bytes());
         for reply in replies.iter().map(|reply| reply.as_bytes()) {
-            let Some((found, length)) = last.find(reply) else { continue };
-            assert_eq!(decode(reply), Ok(Decoded::Complete { length }), "{before:?} {reply:?}");
-            assert_eq!(super::reply(&reply[..length]), Some(Reply::Text(found)), "{before:?} {reply:?}");
+            let Some(found) = last.find(reply) else { continue };
+            assert_eq!(decode(reply), Ok(Decoded::Complete { length: found.len() }), "{before:?} {reply:?}");
+            assert_eq!(super::reply(found), last.text(found).map(Reply::Text), "{before:?} {reply:?}");
+            assert!(last.text(found).is_some() && last.text(&found[..found.len() - 1]).is_none());
         }
         let is_whole = decode(before.as_bytes()) == Ok(Decoded::Complete { length: before.len() });
         if is_whole && (8..100_000).contains(&before.len()) {
