@@ -57,7 +57,7 @@ fn measure_all(name: &str, workload: &mut Workload, reply: &dyn Fn(&Request) -> 
     let mut reading = Reading::default();
     measure(&format!("{name}: decode"), || {
         assert_eq!(
-            black_box(workload.decode(Some(&request), &mut reading, black_box(&bytes))),
+            black_box(workload.decode(|| Some(&request), &mut reading, black_box(&bytes))),
             Ok(Decoded::Complete { length: bytes.len() })
         );
     });
@@ -71,7 +71,7 @@ fn measure_all(name: &str, workload: &mut Workload, reply: &dyn Fn(&Request) -> 
         workload.encode(black_box(request), 0, b"", &mut out);
         black_box(&out);
         assert_eq!(
-            workload.decode(Some(request), &mut reading, black_box(bytes)),
+            workload.decode(|| Some(request), &mut reading, black_box(bytes)),
             Ok(Decoded::Complete { length: bytes.len() })
         );
         assert_eq!(workload.judge(black_box(request), &mut reading, black_box(bytes)), Ok(()));

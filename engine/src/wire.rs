@@ -233,10 +233,17 @@ impl Wire {
     /// Appends request `number` for the endpoint number `target`. `previous_reply` is the whole reply to the request
     /// before it in the same operation.
     #[inline]
-    pub fn encode(&mut self, number: usize, target: usize, filling: Filling, previous_reply: &[u8], out: &mut Vec<u8>) {
+    pub fn encode<'a>(
+        &mut self,
+        number: usize,
+        target: usize,
+        filling: &mut Filling<'a>,
+        previous_reply: &'a [u8],
+        out: &mut Vec<u8>,
+    ) {
         match self {
             Self::Resp(resp) => resp.encode(number, filling, previous_reply, out),
-            Self::Http1(http1) => http1.encode(number, target, &filling, out),
+            Self::Http1(http1) => http1.encode(number, target, filling, out),
             Self::Memcached(memcached) => memcached.encode(number, filling, previous_reply, out),
         }
     }

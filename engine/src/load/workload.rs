@@ -66,6 +66,8 @@ pub struct Workload {
     shared: Arc<Shared>,
     wire: Wire,
     follows_versions: bool,
+    /// Something is noted once a reply came.
+    follows_replies: bool,
     operations: Operations,
     /// What decides on the slot of each operation; empty where there are none.
     routes: Vec<Vec<Part>>,
@@ -96,14 +98,17 @@ impl Workload {
         let keys = requests.iter_mut().map(|operation| std::mem::take(&mut operation.keys)).collect();
         let operations = Operations::new(plan, requests)?;
         let routes = routes::routes(plan, &shared, keys)?;
+        let follows_versions = plan.protocol.capabilities().follows_versions;
+        let writes = plan.operations.iter().any(|operation| operation.writes != Writes::Nothing);
         let reads_back = if plan.verify.replies { plan.verify.read_back_max } else { 0 };
         let replicas = Replicas::new(plan, thread);
         Ok(Self {
             is_sharded: shared.slots.is_some() || replicas.is_some(),
             replicas,
+            follows_replies: follows_versions && (writes || shared.acknowledged.is_some()),
             shared,
             wire,
-            follows_versions: plan.protocol.capabilities().follows_versions,
+            follows_versions,
             operations,
             routes,
             keys: KeyPicker::new(&plan.keys, thread, plan.threads),
@@ -228,7 +233,7 @@ impl Workload {
 
     /// Draws the next operation, or takes it from the recording; None when every key of `exactly_once` was taken, or
     /// every command of the recording.
-    #[inline]
+    #[inline(always)]
     pub fn begin(&mut self) -> Option<Request> {
         if self.recorded.is_some() {
             return self.begin_recorded();
@@ -309,26 +314,26 @@ impl Workload {
             return recorded.write(request.key as usize, out);
         }
         let number = self.operations.current(request).number;
-        let filling = Filling { intended: self.intended, ..request.filling(&self.shared) };
-        self.wire.encode(number, target, filling, previous_reply, out);
+        let mut filling = Filling { intended: self.intended, ..request.filling(&self.shared) };
+        self.wire.encode(number, target, &mut filling, previous_reply, out);
     }
 
-    /// Where the reply at the beginning of `bytes` ends. `request` is the one that it answers, None if none was sent;
+    /// Where the reply at the beginning of `bytes` ends. `request` returns the one that it answers, None if none was sent;
     /// `reading` is what the connection remembers of the reply.
     #[inline]
-    pub fn decode(
+    pub fn decode<'a>(
         &mut self,
-        request: Option<&Request>,
+        request: impl FnOnce() -> Option<&'a Request>,
         reading: &mut Reading,
         bytes: &[u8],
     ) -> Result<Decoded, ProtocolError> {
         let operations = &self.operations;
-        self.wire.decode(|| request.map(|request| operations.current(request).number), reading, bytes)
+        self.wire.decode(|| request().map(|request| operations.current(request).number), reading, bytes)
     }
 
     /// Judges the complete `reply` to the request that an operation is at. To be called once for each reply: a write
     /// counts as ended from then on. Not to be called when no reply came.
-    #[inline]
+    #[inline(always)]
     pub fn judge(&mut self, request: &Request, reading: &mut Reading, reply: &[u8]) -> Verdict {
         let number = self.operations.current(request).number;
         let expected = || Expected { filling: request.filling(&self.shared), known: request.known };
@@ -337,7 +342,7 @@ impl Workload {
         if request.read_back {
             self.read_backs.checked += 1;
             self.read_backs.wrong += u64::from(verdict.is_err());
-        } else if self.follows_versions {
+        } else if self.follows_replies {
             self.after_reply(request, verdict.is_ok());
         }
         verdict

@@ -219,6 +219,13 @@ impl Connection {
         self.unsent_tasks = 0;
     }
 
+    /// Whether a request was sent that is not answered. The last tasks may be encoded and not yet sent: what comes before
+    /// that answers none of them.
+    #[inline]
+    pub fn is_requested(&self) -> bool {
+        self.unsent_tasks < self.in_flight.len()
+    }
+
     /// Whether it has a socket, greeted or not.
     pub fn is_open(&self) -> bool {
         self.line.is_some()

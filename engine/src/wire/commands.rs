@@ -37,7 +37,7 @@ impl Commands {
     pub fn write<'a>(
         &mut self,
         number: usize,
-        filling: Filling<'a>,
+        filling: &mut Filling<'a>,
         previous: impl FnOnce() -> Option<Reply<'a>>,
         out: &mut Vec<u8>,
     ) {

@@ -20,11 +20,11 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// Appends the request. `previous` reads the reply to the one before it, where that is needed.
+    /// Appends the request, filled with that. `previous` reads the reply to the one before it, where that is needed.
     #[inline]
     pub fn write<'a>(
         &self,
-        mut filling: Filling<'a>,
+        filling: &mut Filling<'a>,
         previous: impl FnOnce() -> Option<Reply<'a>>,
         scratch: &mut Vec<u8>,
         out: &mut Vec<u8>,
@@ -34,7 +34,7 @@ impl Exchange {
         {
             filling.previous = text;
         }
-        self.command.write(&filling, scratch, out);
+        self.command.write(filling, scratch, out);
     }
 }
 

@@ -185,7 +185,7 @@ fn http_events(pieces: &[&[u8]], settings: u8) -> Vec<Event> {
         let inbox = receive_all(pieces, |inbox| {
             while inbox.unread().len() >= inbox.need.max(1) {
                 let unread = inbox.unread();
-                match workload.decode(Some(request), &mut reading, unread) {
+                match workload.decode(|| Some(request), &mut reading, unread) {
                     Ok(Decoded::Complete { length }) => {
                         let (status, closes) = (reading.http1.status(), reading.closes());
                         let judgement = workload.judge(request, &mut reading, &unread[..length]);

@@ -50,7 +50,13 @@ impl Memcached {
     }
 
     #[inline]
-    pub(super) fn encode(&mut self, number: usize, filling: Filling, previous_reply: &[u8], out: &mut Vec<u8>) {
+    pub(super) fn encode<'a>(
+        &mut self,
+        number: usize,
+        filling: &mut Filling<'a>,
+        previous_reply: &'a [u8],
+        out: &mut Vec<u8>,
+    ) {
         self.commands.write(number, filling, || reply(previous_reply), out);
     }
 

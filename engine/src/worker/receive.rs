@@ -132,10 +132,10 @@ impl Worker {
         while inbox.unread().len() >= inbox.need.max(1) && self.connections[number].is_open() {
             let unread = inbox.unread();
             let connection = &mut self.connections[number];
+            let (in_flight, unsent) = (&connection.in_flight, connection.unsent_tasks);
             // Bytes that come before the request was sent answer nothing.
-            let answered =
-                connection.in_flight.front().filter(|_| connection.unsent_tasks < connection.in_flight.len());
-            match self.workload.decode(answered.map(|task| &task.request), &mut connection.reading, unread) {
+            let answered = || in_flight.front().filter(|_| unsent < in_flight.len()).map(|task| &task.request);
+            match self.workload.decode(answered, &mut connection.reading, unread) {
                 Ok(Decoded::Complete { length }) => {
                     self.take_reply(number, &unread[..length])?;
                     inbox.consume(length);
@@ -159,18 +159,11 @@ impl Worker {
         if let State::Greeting(replies) = self.connections[number].state {
             return self.take_greeting(number, replies, reply);
         }
-        let connection = &self.connections[number];
-        // The last tasks may be encoded and not yet sent: what comes before that answers none of them.
-        let requested = connection.unsent_tasks < connection.in_flight.len();
-        if self.watches_replies && requested {
-            if self.failover.is_some() {
-                self.note_reply(number, reply)?;
-            } else if self.take_from_the_cluster(number, reply)? {
-                return Ok(());
-            }
-            self.note_stale(number, reply);
+        if self.watches_replies && self.take_watched(number, reply)? {
+            return Ok(());
         }
         let connection = &mut self.connections[number];
+        let requested = connection.is_requested();
         let Some(task) = connection.in_flight.front_mut().filter(|_| requested) else {
             return Err(self.unrequested(reply));
         };
@@ -188,16 +181,31 @@ impl Worker {
             self.recording.endpoints[connection.target].ok += u64::from(end == End::Correct);
         }
         connection.in_flight.pop_front();
+        let is_idle = connection.in_flight.is_empty();
         self.connections.in_flight -= 1;
         if is_read_back {
             return Ok(());
         }
         if closes {
             self.after_last_reply(number);
-        } else {
+        } else if is_idle || self.schedule.is_open() {
             self.after_reply(number);
         }
         Ok(())
+    }
+
+    /// What a reply says of the server is noted. Whether that is all there is to it.
+    fn take_watched(&mut self, number: usize, reply: &[u8]) -> Result<bool, Lost> {
+        if !self.connections[number].is_requested() {
+            return Ok(false);
+        }
+        if self.failover.is_some() {
+            self.note_reply(number, reply)?;
+        } else if self.take_from_the_cluster(number, reply)? {
+            return Ok(true);
+        }
+        self.note_stale(number, reply);
+        Ok(false)
     }
 
     /// The oldest operation of a connection is at its next request; `reply` is that to the one before.

@@ -56,7 +56,7 @@ impl Recording {
     }
 
     /// An operation ended at `now_ns`.
-    #[inline]
+    #[inline(always)]
     pub fn ended(&mut self, task: &Task, end: End, now_ns: u64) {
         let times = Times { intended_ns: task.intended_ns, sent_ns: task.sent_ns, completed_ns: now_ns };
         self.recorder.ended(usize::from(task.request.operation), task.member, end, times);

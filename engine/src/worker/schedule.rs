@@ -285,7 +285,7 @@ impl Schedule {
     }
 
     /// The next operation of a user; None if there are no more keys.
-    #[inline]
+    #[inline(always)]
     pub fn draw(&mut self, workload: &mut Workload) -> Option<Request> {
         let drawn = workload.begin();
         self.exhausted |= drawn.is_none();

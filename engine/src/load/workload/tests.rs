@@ -53,7 +53,7 @@ fn bulk(text: &str) -> Vec<u8> {
 /// Judges a reply that must also be found whole.
 fn judge(workload: &mut Workload, request: &Request, reply: &[u8]) -> Result<(), &'static str> {
     let mut reading = Reading::default();
-    let decoded = workload.decode(Some(request), &mut reading, reply);
+    let decoded = workload.decode(|| Some(request), &mut reading, reply);
     assert_eq!(decoded, Ok(Decoded::Complete { length: reply.len() }));
     workload.judge(request, &mut reading, reply).map_err(|kind| kind.name())
 }
