@@ -266,7 +266,7 @@ impl Wire {
 
     /// Judges the complete `reply` to request `number`. `expected` returns what it is compared with, `newest` the newest
     /// version of its key that was begun.
-    #[inline]
+    #[inline(always)]
     pub fn judge<'a>(
         &mut self,
         number: usize,

@@ -308,7 +308,7 @@ impl Workload {
 
     /// Appends the request that an operation is at, for the endpoint number `target`. `previous_reply` is the reply to
     /// the one before it.
-    #[inline]
+    #[inline(always)]
     pub fn encode(&mut self, request: &Request, target: usize, previous_reply: &[u8], out: &mut Vec<u8>) {
         if let Some(recorded) = &mut self.recorded {
             return recorded.write(request.key as usize, out);

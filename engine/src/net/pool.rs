@@ -161,6 +161,12 @@ impl Pool {
         Some(connection)
     }
 
+    /// Whether a connection that its only holder releases is the one that is assigned next: no other is idle.
+    #[inline]
+    pub fn has_no_other(&self) -> bool {
+        self.depth == 1 && self.idle == 0 && self.max_idle > 0 && self.available.len() == 1
+    }
+
     /// A connection to the endpoint whose turn it is, if it has one; then it is the next one's turn.
     #[inline]
     fn take_turn(&mut self) -> Option<usize> {

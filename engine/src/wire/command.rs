@@ -53,6 +53,23 @@ impl Piece {
     }
 }
 
+impl Then {
+    #[inline(never)]
+    fn write(&self, filling: &Filling, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
+        match self {
+            Then::Nothing => {}
+            Then::Part(part) => part.write(filling, out),
+            Then::Sized { data, between } => {
+                scratch.clear();
+                data.iter().for_each(|part| part.write(filling, scratch));
+                write_integer(scratch.len() as i128, out);
+                between.iter().for_each(|part| part.write(filling, out));
+                out.extend_from_slice(scratch);
+            }
+        }
+    }
+}
+
 impl Command {
     /// Appends text that is always the same.
     pub fn push_text(&mut self, text: &str) {
@@ -105,16 +122,8 @@ impl Command {
             let start = out.len();
             out.extend_from_slice(&piece.text);
             piece.fill(filling, &mut out[start..]);
-            match &piece.then {
-                Then::Nothing => {}
-                Then::Part(part) => part.write(filling, out),
-                Then::Sized { data, between } => {
-                    scratch.clear();
-                    data.iter().for_each(|part| part.write(filling, scratch));
-                    write_integer(scratch.len() as i128, out);
-                    between.iter().for_each(|part| part.write(filling, out));
-                    out.extend_from_slice(scratch);
-                }
+            if !matches!(piece.then, Then::Nothing) {
+                piece.then.write(filling, scratch, out);
             }
         }
     }

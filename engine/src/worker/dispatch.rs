@@ -166,8 +166,16 @@ impl Worker {
             self.release(number);
         } else if self.connections[number].in_flight.is_empty() {
             let user = self.connections[number].user;
-            self.release(number);
-            self.part_ended(user);
+            let ready_ns = self.schedule.part_ended(user, self.now_ns, &self.recording.recorder.timeline);
+            match ready_ns {
+                Some(ready_ns) if self.schedule.queues.is_passed_by() && self.connections.pool.has_no_other() => {
+                    self.begin_batch_on(number, user, ready_ns);
+                }
+                _ => {
+                    self.release(number);
+                    ready_ns.into_iter().for_each(|ready_ns| self.begin_batch(user, ready_ns));
+                }
+            }
         }
     }
 
