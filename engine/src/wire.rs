@@ -232,7 +232,7 @@ impl Wire {
 
     /// Appends request `number` for the endpoint number `target`. `previous_reply` is the whole reply to the request
     /// before it in the same operation.
-    #[inline]
+    #[inline(always)]
     pub fn encode<'a>(
         &mut self,
         number: usize,

@@ -185,6 +185,7 @@ impl Worker {
     /// Reads the clock, and goes into the next interval where it is due.
     #[inline]
     fn read_clock(&mut self) -> u64 {
+        self.recording.settle(self.now_ns);
         self.now_ns = self.clock.now();
         if self.now_ns >= self.recording.recorder.border_ns() {
             self.cross_borders();

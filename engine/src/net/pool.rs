@@ -275,6 +275,28 @@ mod tests {
     }
 
     #[test]
+    fn a_connection_is_its_own_successor_where_no_other_is_idle_and_it_may_stay() {
+        for order in [PoolOrder::Lifo, PoolOrder::Fifo] {
+            let mut pool = opened(2, 1, None, order);
+            let first = pool.acquire(0).unwrap();
+            assert!(!pool.has_no_other());
+            pool.acquire(0);
+            assert!(pool.has_no_other());
+            pool.release(first, false);
+            assert_eq!(pool.acquire(0), Some(first));
+        }
+        let mut closing = opened(1, 1, Some(0), PoolOrder::Lifo);
+        let only = closing.acquire(0).unwrap();
+        assert!(!closing.has_no_other());
+        assert_eq!(closing.release(only, false), Released::Surplus);
+        let mut two_endpoints = Pool::new(vec![0, 1], 1, 1, None, PoolOrder::Lifo);
+        while let Some(connection) = two_endpoints.dial(0) {
+            two_endpoints.opened(connection);
+        }
+        assert!(std::iter::from_fn(|| two_endpoints.acquire(0)).count() == 2 && !two_endpoints.has_no_other());
+    }
+
+    #[test]
     fn a_connection_released_beside_max_idle_others_is_closed_and_can_be_dialled_again() {
         let mut pool = opened(3, 1, Some(1), PoolOrder::Lifo);
         let held: Vec<usize> = std::iter::from_fn(|| pool.acquire(0)).collect();

@@ -193,16 +193,16 @@ impl Recorder {
         }
     }
 
-    /// An operation that was offered is sent at once.
+    /// So often an operation was offered and is sent at once.
     #[inline]
-    pub fn begun(&mut self, operation: usize, member: Phase) {
+    pub fn begun(&mut self, operation: usize, member: Phase, count: u64) {
         let current = &mut self.current.operations[operation].tally;
-        current.offered += 1;
-        current.sent += 1;
+        current.offered += count;
+        current.sent += count;
         if member == Phase::Measure {
             let measured = &mut self.measured[operation].tally;
-            measured.offered += 1;
-            measured.sent += 1;
+            measured.offered += count;
+            measured.sent += count;
         }
     }
 
@@ -248,30 +248,35 @@ impl Recorder {
     }
 
     /// An operation ended. The border was crossed before if it lies before the completion.
-    #[inline(always)]
     pub fn ended(&mut self, operation: usize, member: Phase, end: End, times: Times) {
+        self.ended_alike(operation, member, end, times, 1);
+    }
+
+    /// So often an operation ended, each time alike.
+    #[inline(always)]
+    pub fn ended_alike(&mut self, operation: usize, member: Phase, end: End, times: Times, count: u64) {
         let phase = self.current.phase;
         let is_correct = end == End::Correct;
         let response_ns = times.completed_ns.saturating_sub(times.intended_ns);
         let measured = &mut self.measured[operation];
         if phase == Phase::Measure {
-            measured.window_completed += u64::from(is_correct || matches!(end, End::Wrong(_)));
-            measured.window_ok += u64::from(is_correct);
+            measured.window_completed += if is_correct || matches!(end, End::Wrong(_)) { count } else { 0 };
+            measured.window_ok += if is_correct { count } else { 0 };
         }
         if member == Phase::Measure {
-            measured.tally.end(end);
-            measured.response_sum_ns += response_ns;
-            self.measured_ended += 1;
+            measured.tally.end(end, count);
+            measured.response_sum_ns += response_ns * count;
+            self.measured_ended += count;
         } else {
-            self.went_on_until(operation, times.intended_ns, times.completed_ns);
+            (0..count).for_each(|_| self.went_on_until(operation, times.intended_ns, times.completed_ns));
         }
         let interval = &mut self.current.operations[operation];
-        interval.tally.end(end);
+        interval.tally.end(end, count);
         let of_this_phase = member == phase || (phase == Phase::Drain && member == Phase::Measure);
         if is_correct && of_this_phase {
             let service_ns = times.completed_ns.saturating_sub(times.sent_ns);
-            let fits = interval.response.record(response_ns) && interval.service.record(service_ns);
-            self.overflowed += u64::from(!fits);
+            let fits = interval.response.record_n(response_ns, count) && interval.service.record_n(service_ns, count);
+            self.overflowed += if fits { 0 } else { count };
         }
     }
 }
@@ -379,6 +384,38 @@ mod tests {
         assert!(counts.conserved());
         assert_eq!(counts.errors, Errors::from([("wrong_reply", 2), ("connection_reset", 1)]));
         assert_eq!(recorder.current.operations[0].response.len(), 1);
+    }
+
+    #[test]
+    fn operations_that_are_alike_are_recorded_as_one_after_the_other_would_be() {
+        let wrong = End::Wrong(ErrorKind::WrongReply);
+        for (intended_ns, completed_ns, end) in [
+            (8 * MS, 9 * MS, End::Correct),
+            (9 * MS, 14 * MS, End::Correct),
+            (12 * MS, 14 * MS, End::Correct),
+            (12 * MS, 14 * MS, wrong),
+            (12 * MS, 14 * MS + 2 * LONGEST_NS, End::Correct),
+        ] {
+            let (mut each, _messages) = recorder(10_000.0);
+            let (mut alike, _messages) = recorder(10_000.0);
+            let member = each.timeline.phase_of(intended_ns);
+            let times = Times { intended_ns, sent_ns: intended_ns + 1, completed_ns };
+            for _ in 0..3 {
+                each.offered(0, member);
+                each.sent(0, member);
+                each.ended(0, member, end, times);
+            }
+            alike.begun(0, member, 3);
+            alike.ended_alike(0, member, end, times, 3);
+            let recorded = |recorder: Recorder| {
+                let (measured, current) = (&recorder.measured[0], &recorder.current.operations[0]);
+                let counts =
+                    format!("{measured:?} {:?} {} {}", current.tally, recorder.overflowed, recorder.measured_ended);
+                (counts, current.latencies())
+            };
+            let (alike, each) = (recorded(alike), recorded(each));
+            assert!(alike == each, "{} {}", alike.0, each.0);
+        }
     }
 
     #[test]

@@ -42,11 +42,11 @@ pub struct Tally {
 
 impl Tally {
     #[inline]
-    pub fn end(&mut self, end: End) {
+    pub fn end(&mut self, end: End, count: u64) {
         match end {
-            End::Correct => self.ok += 1,
-            End::Wrong(kind) | End::Lost(kind) => add_error(&mut self.errors, kind, 1),
-            End::TimedOut => self.timeouts += 1,
+            End::Correct => self.ok += count,
+            End::Wrong(kind) | End::Lost(kind) => add_error(&mut self.errors, kind, count),
+            End::TimedOut => self.timeouts += count,
         }
     }
 

@@ -33,7 +33,7 @@ impl Commands {
     }
 
     /// Appends command `number`. `previous` reads the reply to the one before it, where that is needed.
-    #[inline]
+    #[inline(always)]
     pub fn write<'a>(
         &mut self,
         number: usize,

@@ -21,7 +21,7 @@ pub(super) struct Exchange {
 
 impl Exchange {
     /// Appends the request, filled with that. `previous` reads the reply to the one before it, where that is needed.
-    #[inline]
+    #[inline(always)]
     pub fn write<'a>(
         &self,
         filling: &mut Filling<'a>,

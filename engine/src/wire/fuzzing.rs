@@ -48,9 +48,7 @@ struct Commands {
 
 const RESP: Commands = Commands {
     decode: |bytes, max_bytes| Ok(resp::decode(bytes, max_bytes)?),
-    judge: |judge, expect, strict, expected, bytes| {
-        judge.judge(expect, strict, || *expected, || 1, resp::reply(bytes))
-    },
+    judge: |judge, expect, strict, expected, bytes| judge.judge(expect, strict, || *expected, || 1, resp::reply(bytes)),
 };
 const MEMCACHED: Commands = Commands {
     decode: |bytes, max_bytes| Ok(memcached::decode(bytes, max_bytes)?),

@@ -62,7 +62,7 @@ impl Resp {
         write_hello(self.kind, endpoint, self.is_cluster && endpoint.replica_of.is_some(), out)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn encode<'a>(
         &mut self,
         number: usize,
@@ -85,7 +85,7 @@ impl Resp {
         decoded
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn judge<'a>(
         &mut self,
         number: usize,

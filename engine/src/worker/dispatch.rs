@@ -4,12 +4,30 @@ use super::Worker;
 use super::opening::loss;
 use super::queues::Waiting;
 use super::recording::Recording;
-use super::schedule::Due;
+use super::schedule::{Batch, Due};
 use crate::content::message::Intended;
 use crate::net::connection::Task;
 use crate::net::pool::Released;
 use crate::record::outcome::Phase;
 use crate::record::tally::End;
+
+/// Operations that were begun one after the other and are the same.
+#[derive(Default)]
+struct Alike {
+    operation: u16,
+    name: usize,
+    count: u64,
+}
+
+impl Alike {
+    #[inline(always)]
+    fn record(&mut self, recording: &mut Recording, member: Phase) {
+        let count = std::mem::take(&mut self.count);
+        if count > 0 {
+            recording.begun(self.operation, self.name, member, count);
+        }
+    }
+}
 
 impl Worker {
     /// Begins all operations that are intended by now.
@@ -35,37 +53,46 @@ impl Worker {
 
     /// A user begins its next operations, or ends.
     fn begin_batch(&mut self, user: u32, intended_ns: u64) {
+        let Recording { recorder, .. } = &mut self.recording;
+        let Some(batch) = self.schedule.take_batch(user, intended_ns, &recorder.timeline) else {
+            return;
+        };
         if self.schedule.queues.is_passed_by()
             && let Some(number) = self.connections.pool.acquire(0)
         {
-            return self.begin_batch_on(number, user, intended_ns);
-        }
-        let recorder = &mut self.recording.recorder;
-        if self.schedule.queue_batch(user, intended_ns, self.now_ns, &mut self.workload, recorder) {
+            self.begin_batch_on(number, batch);
+        } else if self.schedule.queue_batch(batch, self.now_ns, &mut self.workload, recorder) {
             (0..self.schedule.queues.shards()).for_each(|shard| self.serve_waiting(shard));
         }
     }
 
-    /// A user begins its next operations on a connection that is there for them, or ends.
-    fn begin_batch_on(&mut self, number: usize, user: u32, intended_ns: u64) {
-        let Recording { recorder, commands, endpoints, .. } = &mut self.recording;
+    /// Encodes a batch for the connection that it got at once; `flush_listed` sends it.
+    fn begin_batch_on(&mut self, number: usize, batch: Batch) {
+        let Batch { user, intended_ns, member, operations } = batch;
+        self.workload.intended = Intended::new(intended_ns, member == Phase::Measure);
         let connection = &mut self.connections[number];
-        let member = recorder.timeline.phase_of(intended_ns);
-        let mut begun = 0;
-        for _ in 0..self.schedule.take_batch(user, member) {
-            let Some(request) = self.schedule.draw(&mut self.workload) else { break };
+        let (mut begun, mut alike) = (0, Alike::default());
+        while begun < operations
+            && let Some(request) = self.schedule.draw(&mut self.workload)
+        {
             #[cfg(feature = "slowed")]
             crate::slowed::spend();
-            recorder.begun(usize::from(request.operation), member);
+            if request.operation != alike.operation {
+                alike.record(&mut self.recording, member);
+                alike.operation = request.operation;
+            }
+            alike.count += 1;
+            alike.name = self.workload.name_index(&request);
             self.workload.encode(&request, connection.target, &[], &mut connection.out);
-            commands[self.workload.name_index(&request)].sent += 1;
             connection.in_flight.push_back(Task::new(request, member, intended_ns));
             begun += 1;
         }
+        alike.record(&mut self.recording, member);
         if begun == 0 {
             self.connections.pool.release(number, true);
-            return self.schedule.end_user(user, member);
+            return self.schedule.end_user();
         }
+        let Recording { recorder, endpoints, .. } = &mut self.recording;
         let lag_ns = self.now_ns.saturating_sub(intended_ns);
         recorder.picked_up(member, lag_ns);
         recorder.acquired(member, lag_ns, begun as u64);
@@ -124,13 +151,17 @@ impl Worker {
     }
 
     /// Sends what was encoded, or has it wait for more of that where it is sent together.
-    #[inline]
+    #[inline(always)]
     pub(super) fn flush_listed(&mut self) {
         if self.connections.has_unflushed() && !self.connections.holds_back() {
-            self.flush_all();
-            let sent = self.connections.send_offered();
-            self.recording.count_sent(sent);
+            self.send_listed();
         }
+    }
+
+    fn send_listed(&mut self) {
+        self.flush_all();
+        let sent = self.connections.send_offered();
+        self.recording.count_sent(sent);
     }
 
     /// Everything that was encoded is sent, at the latest with the next wait.
@@ -166,15 +197,15 @@ impl Worker {
             self.release(number);
         } else if self.connections[number].in_flight.is_empty() {
             let user = self.connections[number].user;
-            let ready_ns = self.schedule.part_ended(user, self.now_ns, &self.recording.recorder.timeline);
-            match ready_ns {
-                Some(ready_ns) if self.schedule.queues.is_passed_by() && self.connections.pool.has_no_other() => {
-                    self.begin_batch_on(number, user, ready_ns);
-                }
-                _ => {
-                    self.release(number);
-                    ready_ns.into_iter().for_each(|ready_ns| self.begin_batch(user, ready_ns));
-                }
+            if !self.schedule.queues.is_passed_by() || !self.connections.pool.has_no_other() {
+                self.release(number);
+                return self.part_ended(user);
+            }
+            let timeline = &self.recording.recorder.timeline;
+            let ready_ns = self.schedule.part_ended(user, self.now_ns, timeline);
+            match ready_ns.and_then(|ready_ns| self.schedule.take_batch(user, ready_ns, timeline)) {
+                Some(batch) => self.begin_batch_on(number, batch),
+                None => self.release(number),
             }
         }
     }

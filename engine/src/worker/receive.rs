@@ -108,7 +108,9 @@ impl Worker {
         match self.workload.wire().ending(is_due, &connection.reading, inbox.unread().len()) {
             Ending::Complete => {
                 self.read_clock();
-                self.take_reply(number, &[])
+                self.take_reply(number, &[])?;
+                self.recording.settle(self.now_ns);
+                Ok(())
             }
             Ending::Idle => {
                 inbox.clear();
@@ -127,8 +129,15 @@ impl Worker {
         }
     }
 
-    /// Takes all complete replies.
+    /// Takes all complete replies, and records what they end.
     fn consume(&mut self, number: usize, inbox: &mut Inbox) -> Result<(), Lost> {
+        let consumed = self.take_replies(number, inbox);
+        self.recording.settle(self.now_ns);
+        consumed
+    }
+
+    #[inline(always)]
+    fn take_replies(&mut self, number: usize, inbox: &mut Inbox) -> Result<(), Lost> {
         while inbox.unread().len() >= inbox.need.max(1) && self.connections[number].is_open() {
             let unread = inbox.unread();
             let connection = &mut self.connections[number];
@@ -167,18 +176,22 @@ impl Worker {
         let Some(task) = connection.in_flight.front_mut().filter(|_| requested) else {
             return Err(self.unrequested(reply));
         };
-        self.recording.commands[self.workload.name_index(&task.request)].replied += 1;
+        let name = self.workload.name_index(&task.request);
         let verdict = self.workload.judge(&task.request, &mut connection.reading, reply);
         let closes = self.wire.reconnects_after_reply && connection.reading.closes();
         if verdict.is_ok() && self.workload.go_on(&mut task.request) {
+            self.recording.commands[name].replied += 1;
             self.go_on(number, reply, closes);
             return Ok(());
         }
         let is_read_back = task.request.read_back;
-        if !is_read_back {
-            let end = verdict.map_or_else(End::Wrong, |()| End::Correct);
-            self.recording.ended(task, end, self.now_ns);
-            self.recording.endpoints[connection.target].ok += u64::from(end == End::Correct);
+        match verdict {
+            Ok(()) if !is_read_back => self.recording.succeeded(task, name, connection.target, self.now_ns),
+            _ => {
+                self.recording.commands[name].replied += 1;
+                let wrong = verdict.err().filter(|_| !is_read_back);
+                wrong.into_iter().for_each(|kind| self.recording.ended(task, End::Wrong(kind), self.now_ns));
+            }
         }
         connection.in_flight.pop_front();
         let is_idle = connection.in_flight.is_empty();

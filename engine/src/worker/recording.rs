@@ -1,9 +1,10 @@
 //! What a thread records: operations and their times, and what it did on its connections.
 
+use crate::load::Request;
 use crate::load::timeline::Timeline;
 use crate::net::connection::Task;
 use crate::record::calls::{Calls, Sent};
-use crate::record::outcome::{CommandRecord, Connections, EndpointRecord, Redirections};
+use crate::record::outcome::{CommandRecord, Connections, EndpointRecord, Phase, Redirections};
 use crate::record::recorder::{Recorder, Times};
 use crate::record::tally::{End, Gauges};
 
@@ -23,6 +24,20 @@ pub(super) struct Recording {
     bytes_before: (u64, u64),
     /// Measured operations that the other threads know of.
     reported_measured: u64,
+    /// What so many operations have in common that ended correctly at the same time and are not recorded yet.
+    success: Success,
+    successes: u64,
+}
+
+/// What is recorded of an operation that ended correctly, but for when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Success {
+    operation: u16,
+    member: Phase,
+    name: usize,
+    target: usize,
+    intended_ns: u64,
+    sent_ns: u64,
 }
 
 impl Recording {
@@ -40,6 +55,8 @@ impl Recording {
             calls_before: Calls::default(),
             bytes_before: (0, 0),
             reported_measured: 0,
+            success: Success { operation: 0, member: Phase::RampUp, name: 0, target: 0, intended_ns: 0, sent_ns: 0 },
+            successes: 0,
         }
     }
 
@@ -55,8 +72,46 @@ impl Recording {
         self.calls.sends += sent.sends;
     }
 
-    /// An operation ended at `now_ns`.
+    /// So often an operation, intended in the phase of `member`, was offered and is sent at once; its first request has
+    /// that name.
+    #[inline]
+    pub fn begun(&mut self, operation: u16, name: usize, member: Phase, count: u64) {
+        self.recorder.begun(usize::from(operation), member, count);
+        self.commands[name].sent += count;
+    }
+
+    /// The last reply to an operation, which was sent to the endpoint `target`, came at `now_ns` and is correct. It is
+    /// recorded with those that are alike: see [`Recording::settle`].
     #[inline(always)]
+    pub fn succeeded(&mut self, task: &Task, name: usize, target: usize, now_ns: u64) {
+        let Task { member, intended_ns, sent_ns, request: Request { operation, .. }, .. } = *task;
+        let success = Success { operation, member, name, target, intended_ns, sent_ns };
+        if self.successes == 0 || self.success != success {
+            self.settle(now_ns);
+            self.success = success;
+        }
+        self.successes += 1;
+    }
+
+    /// Records what succeeded at `now_ns`: to be called before that changes, and before what is recorded is read.
+    #[inline(always)]
+    pub fn settle(&mut self, now_ns: u64) {
+        if self.successes > 0 {
+            self.record_successes(now_ns);
+        }
+    }
+
+    #[inline(never)]
+    fn record_successes(&mut self, now_ns: u64) {
+        let count = std::mem::take(&mut self.successes);
+        let Success { operation, member, name, target, intended_ns, sent_ns } = self.success;
+        self.commands[name].replied += count;
+        self.endpoints[target].ok += count;
+        let times = Times { intended_ns, sent_ns, completed_ns: now_ns };
+        self.recorder.ended_alike(usize::from(operation), member, End::Correct, times, count);
+    }
+
+    /// An operation ended at `now_ns`.
     pub fn ended(&mut self, task: &Task, end: End, now_ns: u64) {
         let times = Times { intended_ns: task.intended_ns, sent_ns: task.sent_ns, completed_ns: now_ns };
         self.recorder.ended(usize::from(task.request.operation), task.member, end, times);

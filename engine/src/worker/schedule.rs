@@ -42,6 +42,15 @@ pub(super) enum Due {
     Arrival { intended_ns: u64 },
 }
 
+/// What a user begins together: so many operations at most, which are members of a phase.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Batch {
+    pub user: u32,
+    pub intended_ns: u64,
+    pub member: Phase,
+    pub operations: usize,
+}
+
 #[derive(Debug)]
 pub(super) struct Schedule {
     source: Source,
@@ -245,43 +254,23 @@ impl Schedule {
         Some(shard)
     }
 
-    /// The next operations of a user join the queues of their shards. False if there are none: the user ends, or waits
-    /// until the drive goes on.
-    pub fn queue_batch(
-        &mut self,
-        user: u32,
-        intended_ns: u64,
-        now_ns: u64,
-        workload: &mut Workload,
-        recorder: &mut Recorder,
-    ) -> bool {
-        let member = recorder.timeline.phase_of(intended_ns);
-        let mut drawn = 0;
-        for _ in 0..self.take_batch(user, member) {
-            let Some(request) = self.draw(workload) else { break };
-            recorder.offered(usize::from(request.operation), member);
-            self.queues.push(workload.shard(&request), request);
-            drawn += 1;
-        }
-        if drawn == 0 {
-            self.end_user(user, member);
-            return false;
-        }
-        recorder.picked_up(member, now_ns.saturating_sub(intended_ns));
-        let waiting =
-            Waiting { intended_ns, user, operations: 0, member, sent_ns: 0, redirected: Redirected::default() };
-        let parts = (0..self.queues.shards()).filter(|&shard| self.queues.close(shard, waiting)).count();
-        self.split_batch(user, parts as u32);
-        true
-    }
-
-    /// How many operations a user begins together; they count as begun. None in the drain.
+    /// What a user begins together, having become ready at `intended_ns`. None if it ends, or waits until the drive goes on.
     #[inline]
-    pub fn take_batch(&mut self, user: u32, member: Phase) -> usize {
-        match &mut self.source {
-            Source::Closed(users) if member != Phase::Drain => users.take(user, self.batch),
-            _ => 0,
+    pub fn take_batch(&mut self, user: u32, intended_ns: u64, timeline: &Timeline) -> Option<Batch> {
+        let Source::Closed(users) = &mut self.source else {
+            return None;
+        };
+        let member = timeline.phase_of(intended_ns);
+        let operations = if member == Phase::Drain { 0 } else { users.take(user, self.batch) };
+        if operations > 0 {
+            return Some(Batch { user, intended_ns, member, operations });
         }
+        if member == Phase::Drain && self.in_slices {
+            users.hold(user);
+        } else {
+            users.end();
+        }
+        None
     }
 
     /// The next operation of a user; None if there are no more keys.
@@ -292,24 +281,36 @@ impl Schedule {
         drawn
     }
 
-    /// A user whose operations are intended in the phase of `member` has none: it ends, or waits until the drive goes on.
-    pub fn end_user(&mut self, user: u32, member: Phase) {
-        let Source::Closed(users) = &mut self.source else {
-            return;
-        };
-        if member == Phase::Drain && self.in_slices {
-            users.hold(user);
-        } else {
+    /// A user finds no more keys, and ends.
+    pub fn end_user(&mut self) {
+        if let Source::Closed(users) = &mut self.source {
             users.end();
         }
     }
 
-    /// A user's batch goes to so many connections.
-    #[inline]
-    pub fn split_batch(&mut self, user: u32, parts: u32) {
-        if let Source::Closed(users) = &mut self.source {
-            users.split(user, parts);
+    /// The operations of a batch join the queues of their shards. False if there are no more keys: the user ends.
+    pub fn queue_batch(&mut self, batch: Batch, now_ns: u64, workload: &mut Workload, recorder: &mut Recorder) -> bool {
+        let Batch { user, intended_ns, member, operations } = batch;
+        let mut drawn = 0;
+        while drawn < operations
+            && let Some(request) = self.draw(workload)
+        {
+            recorder.offered(usize::from(request.operation), member);
+            self.queues.push(workload.shard(&request), request);
+            drawn += 1;
         }
+        if drawn == 0 {
+            self.end_user();
+            return false;
+        }
+        recorder.picked_up(member, now_ns.saturating_sub(intended_ns));
+        let waiting =
+            Waiting { intended_ns, user, operations: 0, member, sent_ns: 0, redirected: Redirected::default() };
+        let parts = (0..self.queues.shards()).filter(|&shard| self.queues.close(shard, waiting)).count();
+        if let Source::Closed(users) = &mut self.source {
+            users.split(user, parts as u32);
+        }
+        true
     }
 
     /// An operation of a user's batch goes to another connection than the rest of it.
