@@ -39,18 +39,18 @@ class Case:
 
 
 CASES = (
-    Case("GET", "get", 1, 1, 2_130),
-    Case("GET", "get", 1, 16, 1_860),
+    Case("GET", "get", 1, 1, 2_210),
+    Case("GET", "get", 1, 16, 1_960),
     Case("GET", "get", 16, 1, 730),
     Case("GET", "get", 16, 16, 710),
-    Case("SET", "set", 1, 1, 2_270),
-    Case("SET", "set", 1, 16, 2_000),
+    Case("SET", "set", 1, 1, 2_350),
+    Case("SET", "set", 1, 16, 2_100),
     Case("SET", "set", 16, 1, 870),
     Case("SET", "set", 16, 16, 850),
     Case("SET of documents, versions kept", "document", 16, 16, 1_170),
-    Case("GET, RESP3", "get-resp3", 16, 16, 700),
+    Case("GET, RESP3", "get-resp3", 16, 16, 710),
     Case("SET, RESP3", "set-resp3", 16, 16, 850),
-    Case("HTTP GET", "http", 1, 16, 2_400),
+    Case("HTTP GET", "http", 1, 16, 2_480),
 )
 
 
