@@ -53,7 +53,7 @@ def test_levels_keep_their_types() -> None:
             "    title: By size\n",
             "    titel: By size\n",
             "17: tables.0.titel: unknown key; did you mean 'title'? known here: name, title, vary, note, "
-            "quick, columns",
+            "quick, quick_only, columns",
         ),
         (
             "    kind: ratio\n",

@@ -78,7 +78,7 @@ def test_a_quick_run_ends_in_twelve_minutes_and_judges_every_comparison(name: st
     building_s = 60.0
     assert run_plan.budget_s + building_s + run_plan.crashes_s() <= LONGEST_S
     assert run_plan.expected_s() <= run_plan.budget_s
-    warm_up_s = {"aof-modes": 10, "local-vs-cloud": 8}.get(name, 20)
+    warm_up_s = {"aof-modes": 10, "local-vs-cloud": 8, "jedis-vs-lettuce": 30}.get(name, 20)
     assert {required.warm_up_s for trial in run_plan.trials for required in trial.subjects.values()} == {warm_up_s}
 
 
