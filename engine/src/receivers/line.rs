@@ -9,6 +9,11 @@ use crate::wire::{Receiving, Taken};
 use std::io;
 use std::ops::Range;
 
+/// How often a line receives before others have their turn.
+const ROUNDS: usize = 16;
+/// Bytes that the other side may leave unread, at most.
+const UNREAD_MAX: usize = 4 * 1024 * 1024;
+
 #[derive(Debug)]
 pub struct Line {
     connection: Connection,
@@ -16,11 +21,22 @@ pub struct Line {
     /// The place of the numbers that came before among those of its thread.
     pub sequences: usize,
     is_connected: bool,
+    /// Whether it is listed to be taken from.
+    pub is_listed: bool,
+    /// Whether the other side closed it.
+    pub is_closed: bool,
 }
 
 impl Line {
     pub fn new(receiving: Receiving, sequences: usize) -> Self {
-        Self { connection: Connection::new(0, 0), receiving, sequences, is_connected: false }
+        Self {
+            connection: Connection::new(0, 0),
+            receiving,
+            sequences,
+            is_connected: false,
+            is_listed: false,
+            is_closed: false,
+        }
     }
 
     /// Begins to connect, as number so much of those that a thread waits for.
@@ -46,25 +62,25 @@ impl Line {
         self.connection.close();
     }
 
-    /// Takes all that there is, to its end if the other side closed it. The error says why it is of no more use.
+    /// Takes what there is, to its end if the other side closed it; whether there may be more. The error says why it is of
+    /// no more use.
     pub fn take(
         &mut self,
         target: &Target,
-        is_closed: bool,
         clock: &Clock,
         measure_ns: &Range<u64>,
         tally: &mut Tally,
         sequences: &mut Sequences,
-    ) -> Result<(), String> {
+    ) -> Result<bool, String> {
         if !self.is_connected {
             self.is_connected = self.connection.is_connected().map_err(text)?;
             if !self.is_connected {
-                return Ok(());
+                return Ok(false);
             }
             self.receiving.begin(&target.endpoint, &mut self.connection.out);
         }
         self.flush(tally)?;
-        loop {
+        for _ in 0..ROUNDS {
             let mut inbox = std::mem::take(&mut self.connection.inbox);
             let received = self.connection.receive(&mut inbox);
             self.connection.inbox = inbox;
@@ -74,13 +90,15 @@ impl Line {
                     tally.bytes_received += count as u64;
                     tally.calls.receives += u64::from(count > 0);
                     self.take_messages(clock.now(), measure_ns, tally, sequences)?;
-                    let goes_on = more || (is_closed && count > 0);
+                    self.flush(tally)?;
+                    let goes_on = more || (self.is_closed && count > 0);
                     if !goes_on {
-                        return self.flush(tally);
+                        return Ok(false);
                     }
                 }
             }
         }
+        Ok(true)
     }
 
     fn take_messages(
@@ -111,6 +129,9 @@ impl Line {
             let sent = self.connection.flush().map_err(text)?;
             tally.bytes_sent += sent as u64;
             tally.calls.sends += u64::from(sent > 0);
+        }
+        if self.connection.unwritten().len() > UNREAD_MAX {
+            return Err("the server does not read what it is sent".into());
         }
         Ok(())
     }

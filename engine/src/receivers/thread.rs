@@ -93,6 +93,8 @@ struct Running<'a> {
     waiter: Waiter,
     events: Events,
     lines: Vec<Line>,
+    /// Those that are to be taken from, in their turn.
+    listed: Vec<usize>,
     sequences: Vec<Sequences>,
     tally: Tally,
     /// What of the tally the other threads know.
@@ -114,6 +116,7 @@ impl<'a> Running<'a> {
             setup,
             waiter,
             events: Events::with_capacity(EVENTS_AT_ONCE),
+            listed: Vec::with_capacity(lines.len()),
             lines,
             sequences: vec![Sequences::new(setup.plan.threads); remembered],
             tally: Tally::default(),
@@ -183,21 +186,41 @@ impl<'a> Running<'a> {
         let Waiter::Poll(poller) = &mut self.waiter else {
             return;
         };
-        self.events.poll(poller, self.setup.control.clock.now(), until_ns);
+        let now_ns = self.setup.control.clock.now();
+        self.events.poll(poller, now_ns, if self.listed.is_empty() { until_ns } else { now_ns });
         self.tally.calls.wakeups += 1;
         for event in self.events.iter() {
             let line = &mut self.lines[event.number];
-            if !line.is_open() {
-                continue;
-            }
-            let sequences = &mut self.sequences[line.sequences];
-            let (clock, target) = (&self.setup.control.clock, &self.setup.targets[0]);
-            if let Err(why) = line.take(target, event.closed, clock, &self.measure_ns, &mut self.tally, sequences) {
-                line.close();
-                self.disconnected += 1;
-                self.why_disconnected.get_or_insert_with(|| format!("{}: {why}", target.endpoint.label()));
+            line.is_closed |= event.closed;
+            if !std::mem::replace(&mut line.is_listed, true) {
+                self.listed.push(event.number);
             }
         }
+        let listed = self.listed.len();
+        for place in 0..listed {
+            let number = self.listed[place];
+            self.lines[number].is_listed = self.take_from(number);
+            if self.lines[number].is_listed {
+                self.listed.push(number);
+            }
+        }
+        self.listed.drain(..listed);
+    }
+
+    /// Takes what a connection got; whether there may be more.
+    fn take_from(&mut self, number: usize) -> bool {
+        let line = &mut self.lines[number];
+        if !line.is_open() {
+            return false;
+        }
+        let sequences = &mut self.sequences[line.sequences];
+        let (clock, target) = (&self.setup.control.clock, &self.setup.targets[0]);
+        line.take(target, clock, &self.measure_ns, &mut self.tally, sequences).unwrap_or_else(|why| {
+            line.close();
+            self.disconnected += 1;
+            self.why_disconnected.get_or_insert_with(|| format!("{}: {why}", target.endpoint.label()));
+            false
+        })
     }
 
     /// Reads the clock, and what was used where the measure phase began or ended.

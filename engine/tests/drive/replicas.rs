@@ -130,7 +130,8 @@ fn without_its_replica_the_primary_is_read() {
     let outcome = finish(running);
     let errors = &outcome.record.total.errors;
     assert!(errors.keys().all(|name| name.starts_with("connection_")), "{errors:?}");
-    assert!(outcome.errors() <= 4, "what was on its way: {errors:?}");
+    // A user's next request may go to a connection that is not yet noticed as lost.
+    assert!(outcome.errors() <= 4 + outcome.record.endpoints[1].sent.min(12), "what was on its way: {errors:?}");
     assert!(outcome.record.endpoints[0].ok > outcome.record.commands["INCR"].replied, "it was read, too");
     assert_eq!(outcome.record.stopped, None);
 }

@@ -23,10 +23,13 @@ from loadstone.deploy.server_pool import ServerPool
 from loadstone.errors import UserError
 from loadstone.software.host.monitor import HostMonitor
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or os.geteuid() != 0 or shutil.which("ip", path=own_host.PLACES) is None,
-    reason="network namespaces can be made by root on Linux, with iproute2",
-)
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(
+        sys.platform != "linux" or os.geteuid() != 0 or shutil.which("ip", path=own_host.PLACES) is None,
+        reason="network namespaces can be made by root on Linux, with iproute2",
+    ),
+]
 OURS = {"redis": {"kind": "embedded", "host": "own"}}
 
 

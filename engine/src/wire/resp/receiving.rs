@@ -41,6 +41,8 @@ pub struct Receiving {
     subscribing: usize,
     /// Acknowledgements that were not answered yet.
     unanswered: usize,
+    /// Whether it waits for entries.
+    reads: bool,
 }
 
 impl Receiving {
@@ -60,6 +62,7 @@ impl Receiving {
             greeting: 0,
             subscribing: 0,
             unanswered: 0,
+            reads: false,
         }
     }
 
@@ -133,28 +136,27 @@ impl Receiving {
                     message(text);
                 }
             }
-            (ReceiverKind::StreamGroup, Some(Reply::Integer(_))) => {
-                self.unanswered = self.unanswered.saturating_sub(1);
-            }
-            (ReceiverKind::StreamGroup, Some(_)) => {
-                self.take_entries(frame, out, message);
+            (ReceiverKind::StreamGroup, Some(Reply::Integer(_))) if self.unanswered > 0 => self.unanswered -= 1,
+            (ReceiverKind::StreamGroup, Some(Reply::Items(_))) if self.reads => {
+                self.take_entries(frame, out, message).ok_or("a reply that holds no entries of a stream")?;
                 self.write_read(out);
             }
+            (ReceiverKind::StreamGroup, _) => return Err("a reply came that answers no request".into()),
             _ => {}
         }
         Ok(())
     }
 
-    /// The entries of a stream: of each the value of its last field; and acknowledges them.
-    fn take_entries(&mut self, frame: &[u8], out: &mut Vec<u8>, mut message: impl FnMut(&[u8])) {
+    /// The entries of a stream: of each the value of its last field; and acknowledges them. None of what holds none.
+    fn take_entries(&mut self, frame: &[u8], out: &mut Vec<u8>, mut message: impl FnMut(&[u8])) -> Option<()> {
         let mut found = elements(frame).skip_while(|element| !matches!(element, Reply::Text(_))).skip(1);
         let Some(Reply::Items(entries)) = found.next() else {
-            return;
+            return None;
         };
         write_head(&["XACK", &self.key, GROUP], entries.left, out);
         for _ in 0..entries.left {
             let (Some(Reply::Items(_)), Some(Reply::Text(number))) = (found.next(), found.next()) else {
-                break;
+                return None;
             };
             write_argument(number, out);
             let fields = match found.next() {
@@ -166,13 +168,15 @@ impl Receiving {
             }
         }
         self.unanswered += 1;
+        Some(())
     }
 
     /// Waits for what comes next, for as long as it takes.
-    fn write_read(&self, out: &mut Vec<u8>) {
+    fn write_read(&mut self, out: &mut Vec<u8>) {
         let group = ["XREADGROUP", "GROUP", GROUP, &self.consumer];
         let options = ["COUNT", &self.count, "BLOCK", "0", "STREAMS", &self.key, ">"];
         write_command(&[&group[..], &options[..]].concat(), out);
+        self.reads = true;
     }
 }
 
@@ -259,5 +263,15 @@ mod tests {
         let mut one = ready("stream_group", "resp2", b"+OK\r\n+OK\r\n+OK\r\n");
         assert!(taken(&mut one, b"-NOGROUP No such key\r\n").unwrap_err().starts_with("NOGROUP"));
         assert!(taken(&mut one, b"\0\0\0\0").is_err());
+    }
+
+    #[test]
+    fn what_a_consumer_did_not_request_ends_it() {
+        let unrequested = ["$-1\r\n", "*-1\r\n", "_\r\n", "+OK\r\n", ":1\r\n"];
+        let malformed = ["*0\r\n", "*1\r\n*2\r\n$3\r\nk:0\r\n*2\r\n*2\r\n$3\r\n1-0\r\n*0\r\n+what\r\n"];
+        for reply in unrequested.iter().chain(&malformed) {
+            let mut one = ready("stream_group", "resp3", b"%1\r\n+proto\r\n:3\r\n+OK\r\n+OK\r\n");
+            assert!(taken(&mut one, reply.as_bytes()).is_err(), "{reply:?}");
+        }
     }
 }

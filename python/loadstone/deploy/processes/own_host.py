@@ -20,6 +20,10 @@ NETWORKS = IPv4Network("198.18.0.0/15")
 PAIR_BITS = 30
 HOLDER = ("sh", "-c", "echo; exec cat")
 """Says a line once it is in its namespace, and ends with its input."""
+KINDS = frozenset(
+    {"local", "broadcast", "unicast", "multicast", "anycast", "blackhole", "unreachable", "prohibit", "throw", "nat"}
+)
+"""Of routes, as `ip` prints them before where they lead; a plain one has none."""
 STEP_S = 10.0
 """How long a step of making it may take."""
 PLACES = "/usr/sbin:/usr/bin:/sbin:/bin"
@@ -66,7 +70,7 @@ class OwnHost:
                 start_new_session=True,  # Ctrl-C at the terminal does not reach it
             )
             self._join(_in_its_namespace(self._holder))
-        except (OSError, subprocess.SubprocessError) as error:
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
             raise UserError(
                 f"servers.{self._server}.host: a host of its own cannot be made here ({error}); run as root where "
                 "network namespaces may be made, with unshare and ip (Debian: util-linux, iproute2), or leave out host"
@@ -109,7 +113,7 @@ def _routed() -> Iterator[IPv4Network]:
     """Where routes lead to, but for the default route."""
     for line in _run(_program("ip"), "-4", "route", "show", "table", "all").splitlines():
         kind, *rest = line.split()
-        to = rest[0] if kind in {"local", "broadcast", "unicast", "blackhole", "unreachable", "prohibit"} else kind
+        to = rest[0] if kind in KINDS else kind
         if to != "default":
             yield ipaddress.IPv4Network(to, strict=False)
 

@@ -24,6 +24,7 @@ from loadstone.software.redis.reads.following import follows, replicas_of
 from loadstone.software.redis.reads.read_from import (
     READ_FROM,
     read_from,
+    require_as_many,
     require_read_from,
     require_replicas,
     with_readers,
@@ -154,11 +155,13 @@ class UrlServer:
         return self._endpoint
 
     def _find_replicas(self) -> None:
-        """Who is read from; later on, those of them that still follow it. Raises UserError."""
-        self._replicas = replicas_of(self._endpoint, self._known)
+        """Who is read from, in one order throughout. Raises UserError where one of them no longer follows it."""
+        found = replicas_of(self._endpoint, self._known)
+        self._replicas = tuple(one for one in self._known if one in found) or found
         if not self._known:
             require_replicas(self._endpoint.label, self.endpoints, self._read_from)
             self._known = self._replicas
+        require_as_many(self._endpoint.label, self.endpoints, len(self._known))
 
     def restart(self) -> Endpoint:
         """Go on if it answers again.
@@ -169,14 +172,13 @@ class UrlServer:
         return answering_again(self.start)
 
     def alive(self) -> bool:
-        """Whether it answers a PING; replicas that do not follow it by now are not read from."""
+        """Whether it answers a PING, and every replica that is read from still follows it."""
         try:
             with self.control(PING_TIMEOUT_S) as control:
                 control.ping()
         except ServerGone:
             return False
-        self._replicas = tuple(replica for replica in self._known if follows(replica))
-        return True
+        return all(follows(replica) for replica in self._known)
 
     def stop(self) -> None:
         """Nothing: the server is the user's."""

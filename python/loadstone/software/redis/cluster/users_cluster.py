@@ -16,7 +16,8 @@ from loadstone.software.redis.cluster.announced import Address
 from loadstone.software.redis.cluster.cluster_control import ClusterControl
 from loadstone.software.redis.cluster.topology import ClusterNode, endpoints_of, read_topology
 from loadstone.software.redis.probe import probe
-from loadstone.software.redis.reads.read_from import ReadFrom, require_replicas
+from loadstone.software.redis.reads.following import follows
+from loadstone.software.redis.reads.read_from import ReadFrom, require_as_many, require_replicas
 from loadstone.software.redis.requirements import READ_BACK, ask, explain
 from loadstone.software.redis.session import RedisSession
 from loadstone.software.redis.users_process import local_pid, local_pids, process_id
@@ -38,6 +39,7 @@ class UsersCluster:
         self._read_from: ReadFrom = read_from
         self._nodes: tuple[ClusterNode, ...] = ()
         self._known: frozenset[Address] = frozenset()
+        self._readers: int | None = None
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
@@ -64,6 +66,7 @@ class UsersCluster:
         self._read()
         if not self.facts.version:  # later on replicas may have become primaries
             require_replicas(self._named.label, self.endpoints, self._read_from)
+        self._readers = require_as_many(self._named.label, self.endpoints, self._readers)
         try:
             with self.control() as control:
                 facts = ask(control, self._modules)
@@ -84,9 +87,10 @@ class UsersCluster:
         return answering_again(self.start)
 
     def alive(self) -> bool:
-        """Whether every primary answers a PING; where the slots are by now is read again."""
+        """Whether every primary answers a PING, and no replica fewer is there to be read from; slots are read again."""
         try:
             self._read()
+            require_as_many(self._named.label, self.endpoints, self._readers)
             with self.control(PING_TIMEOUT_S) as control:
                 control.ping()
         except (ServerGone, UserError):
@@ -145,3 +149,5 @@ class UsersCluster:
                 raise UserError(explain(session, gone)) from None
         if not isinstance(found, bytes) or found.decode(errors="replace") != node.id:
             raise UserError(f"{announced}, and another one answers there; {remedy}")
+        if not node.is_primary and not follows(endpoint):
+            raise UserError(f"{announced}, a replica whose link to its primary is down; wait until it is in sync")

@@ -15,6 +15,7 @@ from loadstone.software.redis.session import RedisSession
 
 IN_SYNC = frozenset({"online", "stable_sync"})
 """What a primary says of a replica that has its data: Redis and its relatives, Dragonfly."""
+REPLICAS_MAX = 64
 _REPLICA = re.compile(r"slave[0-9]+")
 
 
@@ -36,8 +37,12 @@ def replicas_of(primary: Endpoint, known: Collection[Endpoint] = ()) -> tuple[En
         )
     with read_as(primary.label, "INFO replication", "its replicas"):
         announced = [_address(value) for name, value in said.items() if _REPLICA.fullmatch(name) and _in_sync(value)]
+    if len(announced) > REPLICAS_MAX:
+        raise UserError(
+            f"server {primary.label}: it announces {len(announced):,} replicas; at most {REPLICAS_MAX} are read from"
+        )
     found = []
-    for host, port in announced:
+    for host, port in dict.fromkeys(announced):
         if known and (host, port) not in {(one.host, one.port) for one in known}:
             continue
         require_plausible(primary, host, port, "a replica", "replica-announce-ip")

@@ -35,6 +35,21 @@ def with_readers(primaries: Sequence[Endpoint], chosen: ReadFrom) -> tuple[Endpo
     )
 
 
+def require_as_many(where: str, endpoints: Sequence[Endpoint], first: int | None) -> int:
+    """As many replicas are read from as when the run began, which is what this returns. Raises UserError.
+
+    Args:
+        first: how many were, None the first time.
+    """
+    found = sum(endpoint.replica_of is not None for endpoint in endpoints)
+    if first is not None and found < first:
+        raise UserError(
+            f"server {where}: {first} replicas were read from when the run began, and {found} can be by now: "
+            "what fewer answer is another load; bring them back, or begin again"
+        )
+    return found if first is None else first
+
+
 def require_replicas(where: str, endpoints: Sequence[Endpoint], chosen: ReadFrom) -> None:
     """There is who is to be read from: of `replica` for each primary with keys. Raises UserError."""
     if chosen == "primary":

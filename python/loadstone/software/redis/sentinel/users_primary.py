@@ -10,7 +10,7 @@ from loadstone.errors import ServerGone, UserError
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.software.redis.cluster.announced import Address
 from loadstone.software.redis.reads.following import replication, require_following
-from loadstone.software.redis.reads.read_from import ReadFrom, require_replicas, with_readers
+from loadstone.software.redis.reads.read_from import ReadFrom, require_as_many, require_replicas, with_readers
 from loadstone.software.redis.requirements import READ_BACK, inspect_server
 from loadstone.software.redis.sentinel.sentinel_control import SentinelControl
 from loadstone.software.redis.sentinel.sentinel_question import ask, at
@@ -38,6 +38,7 @@ class UsersPrimary:
         self._in_sync: tuple[Address, ...] = ()
         self._primary: Endpoint | None = None
         self._inspected = ""
+        self._readers: int | None = None
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
@@ -69,6 +70,7 @@ class UsersPrimary:
         self.facts = inspect_server(primary, self._modules)
         if not self._inspected:  # later on a replica may have become the primary
             require_replicas(self._watched.label, self.endpoints, self._read_from)
+        self._readers = require_as_many(self._watched.label, self.endpoints, self._readers)
         self._require_reached(primary)
         try:
             with self.control() as control:
@@ -96,6 +98,7 @@ class UsersPrimary:
         try:
             if self._find().label != self._inspected:
                 return False
+            require_as_many(self._watched.label, self.endpoints, self._readers)
             with self.control(PING_TIMEOUT_S) as control:
                 control.ping()
         except (ServerGone, UserError):
