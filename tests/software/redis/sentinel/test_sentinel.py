@@ -144,7 +144,7 @@ def test_the_primary_is_found_and_a_failover_is_followed(theirs: Theirs, context
         thread.join()
         (record,) = records
         assert set(record.total.errors) <= {"connection_reset", "connection_closed"}
-        assert sum(record.total.errors.values()) <= 4, "what was on its way"
+        assert sum(record.total.errors.values()) <= 4 + 8, "of 4 users, and of connections not yet noticed as lost"
         (gap,) = record.failovers
         assert gap.answered_s is not None
         assert 0.4 < gap.answered_s - gap.lost_s < took_over_s + 2
@@ -217,7 +217,8 @@ def test_the_replica_is_read_before_and_after_a_failover(theirs: Theirs, context
         assert (gap.answered_s is not None, gap.primary) == (True, 1)
         assert record.endpoints[1].ok == record.endpoints[1].sent > 0
         assert control.remove_numbered(PREFIX, 100) > 0
-    assert server.restart().port == theirs.servers[1].port
+    with pytest.raises(ServerGone, match=r"replicas that can be read from: 1 when the run began, 0 by now"):
+        server.restart()
 
 
 def test_what_is_wrong_is_one_line(theirs: Theirs, user_redis: Callable[..., UserRedis]) -> None:

@@ -44,8 +44,8 @@ def require_as_many(where: str, endpoints: Sequence[Endpoint], first: int | None
     found = sum(endpoint.replica_of is not None for endpoint in endpoints)
     if first is not None and found < first:
         raise UserError(
-            f"server {where}: {first} replicas were read from when the run began, and {found} can be by now: "
-            "what fewer answer is another load; bring them back, or begin again"
+            f"server {where}: replicas that can be read from: {first} when the run began, {found} by now; what fewer "
+            "answer is another load: bring them back, or begin again"
         )
     return found if first is None else first
 
