@@ -15,7 +15,7 @@ from loadstone.deploy.placement import Placement, place
 from loadstone.drive.native import engine_build
 from loadstone.errors import LoadstoneError
 from loadstone.record.machine import kernel, machine
-from peers import freezes, page, punctual, throughput
+from peers import freezes, network, page, punctual, throughput
 from peers.generators import PEERS, Peer, installed
 from peers.load import UnreadableOutput
 from peers.own import OwnDriver
@@ -40,7 +40,8 @@ def main() -> None:
             options.file.parent.mkdir(parents=True, exist_ok=True)
             if not options.more:
                 options.file.unlink(missing_ok=True)
-            _measure(options, parts, placement)
+            in_own = not options.machine_network and network.enter()
+            _measure(options, parts, placement, network.describe(in_own))
         results = read(options.file)
         print(page.document(results))
         if options.page is not None:
@@ -58,6 +59,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--generators", default="", help="names, with commas; all that are installed without it")
     parser.add_argument("--loads", default="", help="of `throughput`: GET, SET, HTTP, with commas")
     parser.add_argument("--connections", default="", help="of `throughput`: 1, 50, with commas")
+    parser.add_argument("--machine-network", action="store_true", help="not in a network namespace (as root: in one)")
     parser.add_argument("--file", type=Path, default=FILE, help=f"where the figures go ({FILE})")
     parser.add_argument("--more", action="store_true", help="add to the file; without it, it begins anew")
     parser.add_argument("--tables", action="store_true", help="measure nothing: only the tables, from the file")
@@ -65,7 +67,7 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _measure(options: argparse.Namespace, parts: Sequence[str], placement: Placement) -> None:
+def _measure(options: argparse.Namespace, parts: Sequence[str], placement: Placement, through: str) -> None:
     names = tuple(filter(None, options.generators.split(",")))
     peers = installed(names)
     for peer in PEERS:
@@ -73,7 +75,7 @@ def _measure(options: argparse.Namespace, parts: Sequence[str], placement: Place
             _say(f"{peer.name} is not installed; scripts/peers installs what there are packages of")
     cpus = placement.server_cpus, placement.generator_cpus
     with OwnDriver(placement.generator_cpus) as driver:
-        add(options.file, _machine(peers, driver))
+        add(options.file, _machine(peers, driver, through))
         took = _Shown(options.file).took
         for part in parts:
             _part(part, options, peers, driver, cpus, took)
@@ -116,7 +118,7 @@ def _cases(options: argparse.Namespace) -> list[throughput.Case]:
     ]
 
 
-def _machine(peers: Sequence[Peer], driver: OwnDriver) -> Machine:
+def _machine(peers: Sequence[Peer], driver: OwnDriver, through: str) -> Machine:
     found = machine()
     nginx = nginx_program()
     return Machine(
@@ -128,6 +130,7 @@ def _machine(peers: Sequence[Peer], driver: OwnDriver) -> Machine:
         engine_build(),
         "nginx, one worker" if nginx else "the null server of the engine (no nginx is installed)",
         driver.start_cpu_s,
+        through,
     )
 
 

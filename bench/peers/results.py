@@ -22,6 +22,8 @@ class Machine:
     """What the requests over HTTP went to."""
     start_cpu_s: float
     """What loadstone's process took to start, which is in no figure of a request."""
+    network: str = ""
+    """What requests and replies went through; empty as written before that was noted."""
 
 
 @dataclass(frozen=True)
