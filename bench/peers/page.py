@@ -48,7 +48,8 @@ def _machines(machines: Sequence[Machine]) -> str:
         f"Measured {' to '.join(dict.fromkeys((dates[0], dates[-1])))} on {last.cpus} CPUs ({last.cpu}), Linux "
         f"{last.kernel}; {programs or 'no other generator'}; engine "
         f"{', '.join(f'{name} {value}' for name, value in last.engine.items())}. HTTP: {last.service}, replies of "
-        f"100 bytes. {f'Through {last.network}. ' if last.network else ''}loadstone's process takes {last.start_cpu_s:.1f} s of CPU to start (Python), which is in no "
+        f"100 bytes{f', through {last.network}' if last.network else ''}. loadstone's process takes "
+        f"{last.start_cpu_s:.1f} s of CPU to start (Python), which is in no "
         "figure here.\n"
     )
 

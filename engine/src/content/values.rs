@@ -158,27 +158,24 @@ impl Values {
     }
 }
 
-/// The last `N` (8 to 16) decimal digits of `number`, with leading zeros. Not inlined: a loop that may need them would
-/// work them out before it knows.
-#[inline(never)]
+/// The last `N` (8 to 16) decimal digits of `number`, with leading zeros.
+#[inline]
 pub fn digits<const N: usize>(number: u64) -> [u8; N] {
     const { assert!(N >= 8 && N <= 16) };
-    if number >= 100_000_000 {
-        return digits_of_long(number);
-    }
-    let mut text = [b'0'; N];
-    text[N - 8..].copy_from_slice(&eight_digits(number));
+    let mut text = [0; N];
+    text.copy_from_slice(&last_digits::<N>(number).to_le_bytes()[..N]);
     text
 }
 
-/// The same for a number of more than eight digits, which most are not.
-#[cold]
-fn digits_of_long<const N: usize>(number: u64) -> [u8; N] {
-    let mut text = [b'0'; N];
-    let (high, low) = text.split_at_mut(N - 8);
-    high.copy_from_slice(&eight_digits(number / 100_000_000 % 100_000_000)[16 - N..]);
-    low.copy_from_slice(&eight_digits(number % 100_000_000));
-    text
+/// Them in one word, which is returned in registers: bytes that were stored in one width are slow to load in another.
+/// Not inlined: a loop that may need them would work them out before it knows.
+#[inline(never)]
+fn last_digits<const N: usize>(number: u64) -> u128 {
+    // Most numbers have no more than eight digits.
+    let high = if number < 100_000_000 { [b'0'; 8] } else { eight_digits(number / 100_000_000 % 100_000_000) };
+    let low = eight_digits(number % 100_000_000);
+    let all = u128::from(u64::from_le_bytes(low)) << 64 | u128::from(u64::from_le_bytes(high));
+    all >> (8 * (16 - N))
 }
 
 /// The digits of a number below 100,000,000, all at once in one word: two numbers of four digits, four of two, eight

@@ -14,6 +14,14 @@ pub struct Inbox {
     pub need: usize,
 }
 
+/// Bytes where a ring received them, lent to whoever consumes them.
+#[derive(Debug)]
+pub struct Arrived {
+    /// It is not received into.
+    pub inbox: Inbox,
+    pub buffer: u16,
+}
+
 impl Inbox {
     pub fn with_capacity(capacity: usize) -> Self {
         Self { bytes: vec![0; capacity], ..Self::default() }
@@ -21,6 +29,10 @@ impl Inbox {
 
     pub fn unread(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.start == self.end
     }
 
     /// Whether it has room of its own, having once taken a reply that came in parts.

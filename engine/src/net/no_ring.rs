@@ -3,6 +3,7 @@
 use super::back_end::WhyNot;
 use super::connection::Received;
 use super::event::Event;
+use super::inbox::Arrived;
 use crate::machine::clock::Clock;
 use std::fs::File;
 use std::io;
@@ -58,6 +59,14 @@ impl Ring {
     }
 
     pub fn receive(&mut self, _number: usize, _room: &mut [u8]) -> io::Result<Received> {
+        match *self {}
+    }
+
+    pub fn lend(&mut self, _number: usize) -> Option<Arrived> {
+        match *self {}
+    }
+
+    pub fn give_back(&mut self, _arrived: Arrived) {
         match *self {}
     }
 

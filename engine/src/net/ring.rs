@@ -14,6 +14,7 @@ pub use probe::{reason, why_not};
 
 use super::connection::Received;
 use super::event::Event;
+use super::inbox::{Arrived, Inbox};
 use crate::machine::clock::Clock;
 use buffers::Buffers;
 use completion::{Kind, Tag};
@@ -231,6 +232,27 @@ impl Ring {
             Some(End::Failed(number)) if count == 0 => Err(io::Error::from_raw_os_error(number)),
             _ => Ok(Received::Bytes { count, more: has_more }),
         }
+    }
+
+    /// What came in on a connection, where it is, if that is in one buffer; to be given back before anything else is
+    /// received.
+    #[inline]
+    pub fn lend(&mut self, number: usize) -> Option<Arrived> {
+        let slot = &mut self.slots[number];
+        if slot.arrived.len() != 1 || slot.end.is_some() {
+            return None;
+        }
+        let Chunk { buffer, start, end } = slot.arrived.pop_front()?;
+        let (bytes, first) = self.buffers.take(buffer);
+        let inbox = Inbox { bytes, start: first + start, end: first + end, need: 0 };
+        Some(Arrived { inbox, buffer })
+    }
+
+    /// Takes back what was lent.
+    #[inline]
+    pub fn give_back(&mut self, arrived: Arrived) {
+        self.buffers.put_back(arrived.inbox.bytes);
+        self.buffers.lend(arrived.buffer);
     }
 
     /// How many of the bytes that were offered last the system has taken. Of the others an event comes when there is room.

@@ -4,7 +4,7 @@ use super::polled::Polled;
 use crate::machine::clock::{Clock, SECOND_NS};
 use crate::net::connection::{Connection, Received, State, Target};
 use crate::net::event::Events;
-use crate::net::inbox::Inbox;
+use crate::net::inbox::{Arrived, Inbox};
 use crate::net::pool::Pool;
 use crate::net::waiter::Waiter;
 use crate::plan::{Endpoint, Model, Plan};
@@ -315,6 +315,21 @@ impl Connections {
                 }
                 Ok(received)
             }
+        }
+    }
+
+    /// What a ring received of a connection where nothing is unread, in place; to be given back.
+    #[inline]
+    pub fn lend(&mut self, number: usize) -> Option<Arrived> {
+        let is_empty = self.all[number].inbox.is_empty();
+        self.waiter.ring().filter(|_| is_empty)?.lend(number)
+    }
+
+    /// Gives back what was lent.
+    #[inline]
+    pub fn give_back(&mut self, arrived: Arrived) {
+        if let Some(ring) = self.waiter.ring() {
+            ring.give_back(arrived);
         }
     }
 

@@ -5,7 +5,7 @@ use super::opening::loss;
 use super::queues::Waiting;
 use crate::net::connection::{Received, Redirected, State, Task};
 use crate::net::event::Event;
-use crate::net::inbox::Inbox;
+use crate::net::inbox::{Arrived, Inbox};
 use crate::record::tally::End;
 use crate::wire::{Decoded, Ending, ErrorKind};
 
@@ -41,6 +41,27 @@ impl Worker {
     /// Receives what there is, up to the connection's end if the other side closed it, and sends at once
     /// what that made possible.
     fn receive(&mut self, number: usize, closed: bool) {
+        match self.connections.lend(number) {
+            Some(arrived) => self.consume_in_place(number, arrived),
+            None => self.receive_and_consume(number, closed),
+        }
+        if !self.connections[number].is_open() {
+            self.connections[number].inbox.clear();
+        }
+    }
+
+    /// What a ring received is consumed where it is; a reply that is not complete yet moves into the connection's own
+    /// inbox.
+    fn consume_in_place(&mut self, number: usize, mut arrived: Arrived) {
+        let inbox = &mut arrived.inbox;
+        let consumed = self.take_in(number, inbox.unread().len(), inbox);
+        self.lose_if_failed(number, consumed, inbox);
+        self.keep_unread(number, inbox);
+        self.connections.give_back(arrived);
+    }
+
+    /// Receives into the connection's inbox if that has room of its own, else into one that connections share.
+    fn receive_and_consume(&mut self, number: usize, closed: bool) {
         let streams = self.wire.streams_replies;
         let own = !streams && self.connections[number].inbox.has_room();
         let place = if own { &mut self.connections[number].inbox } else { &mut self.connections.shared_inbox };
@@ -49,26 +70,34 @@ impl Worker {
             inbox.take_over(&mut self.connections[number].inbox);
         }
         let received = self.receive_into(number, &mut inbox, closed);
-        if let Err(lost) = received {
+        self.lose_if_failed(number, received, &mut inbox);
+        if own {
+            self.connections[number].inbox = inbox;
+        } else {
+            self.keep_unread(number, &mut inbox);
+            inbox.clear();
+            self.connections.shared_inbox = inbox;
+        }
+    }
+
+    #[inline]
+    fn lose_if_failed(&mut self, number: usize, consumed: Result<(), Lost>, inbox: &mut Inbox) {
+        if let Err(lost) = consumed {
             inbox.clear();
             self.lose(number, lost.end, &lost.why);
             self.flush_listed();
         }
-        let connection = &mut self.connections[number];
-        if own {
-            connection.inbox = inbox;
-        } else {
-            match inbox.unread() {
-                [] => {}
-                // What is left of a reply that is released as it comes is little.
-                _ if streams => connection.inbox.hold(&mut inbox),
-                _ => connection.inbox.take_over(&mut inbox),
-            }
-            inbox.clear();
-            self.connections.shared_inbox = inbox;
-        }
-        if !self.connections[number].is_open() {
-            self.connections[number].inbox.clear();
+    }
+
+    /// What was not consumed of another inbox moves into the connection's own.
+    #[inline]
+    fn keep_unread(&mut self, number: usize, inbox: &mut Inbox) {
+        let own = &mut self.connections[number].inbox;
+        match inbox.unread() {
+            [] => {}
+            // What is left of a reply that is released as it comes is little.
+            _ if self.wire.streams_replies => own.hold(inbox),
+            _ => own.take_over(inbox),
         }
     }
 
@@ -82,14 +111,7 @@ impl Worker {
                 Received::Bytes { count, more } => (count, more),
                 Received::Closed => return self.end_connection(number, inbox),
             };
-            self.be_ready_if_greeted(number);
-            if count > 0 {
-                self.recording.bytes_received += count as u64;
-                self.recording.calls.receives += 1;
-                self.read_clock();
-                self.consume(number, inbox)?;
-                self.flush_listed();
-            }
+            self.take_in(number, count, inbox)?;
             // The end was reported together with the bytes before it, and is not reported again.
             let goes_on = more || (closed && count > 0);
             if !goes_on || !self.connections[number].is_open() {
@@ -97,6 +119,20 @@ impl Worker {
             }
         }
         self.connections.unfinished.push_back(number);
+        Ok(())
+    }
+
+    /// So many bytes were received into an inbox.
+    #[inline]
+    fn take_in(&mut self, number: usize, count: usize, inbox: &mut Inbox) -> Result<(), Lost> {
+        self.be_ready_if_greeted(number);
+        if count > 0 {
+            self.recording.bytes_received += count as u64;
+            self.recording.calls.receives += 1;
+            self.read_clock();
+            self.consume(number, inbox)?;
+            self.flush_listed();
+        }
         Ok(())
     }
 

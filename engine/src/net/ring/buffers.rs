@@ -19,6 +19,8 @@ pub(super) struct Buffers {
     /// Shared with the kernel, which reads `count` entries of it.
     entries: NonNull<BufRingEntry>,
     bytes: Vec<u8>,
+    /// Where `bytes` are, as the kernel knows them.
+    address: u64,
     count: usize,
     tail: u16,
 }
@@ -28,7 +30,8 @@ impl Buffers {
     pub fn new(connections: usize) -> io::Result<Self> {
         let count = (2 * connections).next_power_of_two().clamp(FEWEST, MOST);
         let entries = map_entries(count * size_of::<BufRingEntry>())?;
-        let mut buffers = Self { entries, bytes: vec![0; count * STRIDE_BYTES], count, tail: 0 };
+        let mut bytes = vec![0; count * STRIDE_BYTES];
+        let mut buffers = Self { entries, address: bytes.as_mut_ptr() as u64, bytes, count, tail: 0 };
         (0..count).for_each(|buffer| buffers.lend(buffer as u16));
         Ok(buffers)
     }
@@ -45,11 +48,23 @@ impl Buffers {
         &self.bytes[first + start..first + end]
     }
 
+    /// All bytes, to be put back before any others are looked at, and where those of a buffer begin.
+    #[inline]
+    pub fn take(&mut self, buffer: u16) -> (Vec<u8>, usize) {
+        (std::mem::take(&mut self.bytes), usize::from(buffer) * STRIDE_BYTES)
+    }
+
+    /// Puts them back.
+    #[inline]
+    pub fn put_back(&mut self, bytes: Vec<u8>) {
+        self.bytes = bytes;
+    }
+
     /// Lends a buffer to the kernel, for the first time or again.
     #[inline]
     pub fn lend(&mut self, buffer: u16) {
-        let first = usize::from(buffer) * STRIDE_BYTES;
-        let address = self.bytes[first..first + BUFFER_BYTES].as_mut_ptr() as u64;
+        debug_assert!(usize::from(buffer) < self.count);
+        let address = self.address + (usize::from(buffer) * STRIDE_BYTES) as u64;
         let place = usize::from(self.tail) & (self.count - 1);
         self.tail = self.tail.wrapping_add(1);
         // SAFETY: `place` is below `count`, the number of entries that were mapped; only this thread writes to them. The
