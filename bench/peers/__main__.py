@@ -101,11 +101,12 @@ def _part(
     elif part == "freezes":
         own = not options.generators or "loadstone" in options.generators.split(",")
         freezes.measure(peers, driver, cpus, took, seconds(FREEZE_S, QUICK_FREEZE_S), own=own)
-    elif part == "users":
-        punctual.users(cpus, took, seconds(DELAY_S, QUICK_DELAY_S))
     else:
         for _ in range(options.rounds or (QUICK_ROUNDS if quick else ROUNDS)):
-            punctual.delays(driver, cpus, took, seconds(DELAY_S, QUICK_DELAY_S))
+            if part == "users":
+                punctual.users(cpus, took, seconds(DELAY_S, QUICK_DELAY_S))
+            else:
+                punctual.delays(driver, cpus, took, seconds(DELAY_S, QUICK_DELAY_S))
 
 
 def _cases(options: argparse.Namespace) -> list[throughput.Case]:

@@ -104,15 +104,19 @@ def _errors(one: Quantiles, truth_ms: Sequence[float]) -> str:
 def _users(found: Sequence[Users]) -> str:
     if not found:
         return ""
-    lines = [
-        [
-            f"{one.users:,}", f"{one.connections:,}", f"{one.offered_per_s:,.0f}", f"{one.rate_per_s:,.0f}",
-            f"{one.lag_p50_us:.0f}", f"{one.lag_p99_us:.0f}", f"{one.cpu_us:.1f}", f"{one.user_bytes:,.0f}",
-        ]
-        for one in found
-    ]  # fmt: skip
+    lines = []
+    for connections, group in groupby(sorted(found, key=lambda one: one.connections), lambda one: one.connections):
+        ones = list(group)
+        late50, late99, rate, cpu, memory = (
+            Spread.of([getattr(one, name) for one in ones])
+            for name in ("lag_p50_us", "lag_p99_us", "rate_per_s", "cpu_us", "user_bytes")
+        )
+        lines.append([
+            f"{ones[0].users:,}", f"{connections:,}", f"{ones[0].offered_per_s:,.0f}", _spread(rate, 0),
+            _spread(late50, 0), _spread(late99, 0), _spread(cpu, 1), f"{memory.median:,.0f}", str(len(ones)),
+        ])  # fmt: skip
     head = ["users", "connections", "offered a second", "achieved", "lag P50, us", "lag P99, us (target 1,000)",
-            "CPU a request, us", "memory a user, bytes"]  # fmt: skip
+            "CPU a request, us", "memory a user, bytes", "times"]  # fmt: skip
     return f"### Users who think, on one thread\n\n{_table(head, lines)}"
 
 

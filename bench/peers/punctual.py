@@ -21,7 +21,10 @@ def users(
     seconds: float,
     pools: Sequence[int] = (CONNECTIONS, USERS),
 ) -> None:
-    """10,000 users who think 200 ms, on a pool that they share and with a connection each.
+    """10,000 users who think 200 ms on average, on a pool that they share and with a connection each.
+
+    Times to think are exponential: with a constant one, users whom a hiccup brought together would stay together, and
+    come back every 200 ms as a burst above what any thread does.
 
     Memory is the difference of two processes that drove few users and many, for each user more.
     """
@@ -35,8 +38,7 @@ def users(
 
 def _driven(cpus: tuple[Sequence[int], Sequence[int]], count: int, connections: int, seconds: float) -> Driven:
     of_servers, of_generators = cpus
-    # Users begin evenly spread over a think time: all at once, they would stay together.
-    model = Closed(users=count, think_time_ms=THINK_MS)
+    model = Closed(users=count, think_time_ms=THINK_MS, think_time="exponential")
     with servers.null_server(of_servers, servers.REPLIES) as target, OwnDriver(of_generators) as driver:
         plan = plan_of(Case("GET", connections), target, of_generators, seconds, model, WARM_UP_S, THINK_MS / 1e3)
         return driver.drive(plan)

@@ -64,6 +64,7 @@ def test_the_tables_come_from_the_file_and_say_what_is_missed(tmp_path: Path) ->
         results.Quantiles("loadstone", "--rate 1000", "Redis", 1000, 1.0, 910, 991, [1.0, 909, 1000]),
         results.Quantiles("wrk", "no rate", "HTTP", 9000, 1.0, 2.0, None),
         results.Users(10_000, 50, 50_000, 49_990, 12, 340, 9.1, 512),
+        results.Users(10_000, 50, 50_000, 49_980, 14, 360, 9.3, 514),
         results.Delay("default", 20_000, 50, 8, 55, 31),
         results.Delay("--precise", 20_000, 50, 2, 21, 41),
     ]
@@ -85,7 +86,7 @@ def test_the_tables_come_from_the_file_and_say_what_is_missed(tmp_path: Path) ->
     assert "- HTTP, 50: its rate is below that of wrk in every round." in text
     assert "| wrk, HTTP | `no rate` | 9000 | 1.00 | 2.00 | - | +0.0, -99.8, - |  |" in text
     assert "| 1.00 | 910.00 | 991.00 | +0.0, -0.1, -0.1 | +0.0, +0.1, -0.9 |" in text
-    assert "| 10,000 | 50 | 50,000 | 49,990 | 12 | 340 | 9.1 | 512 |" in text
+    assert "| 50,000 | 49985 [49980, 49990] | 13 [12, 14] | 350 [340, 360] | 9.2 [9.1, 9.3] | 513 | 2 |" in text
     assert text.index("| default |") < text.index("| `--precise` |")
     page.put(document, results.read(file))
     assert document.read_text() == text
