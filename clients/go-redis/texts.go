@@ -9,7 +9,7 @@ import (
 
 const (
 	golden    = 0x9e3779b97f4a7c15
-	places    = 1 << 20
+	places    = 1 << 16
 	alphabet  = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	beforeID  = `{"id":"`
 	beforeVer = `","version":"`

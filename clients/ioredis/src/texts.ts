@@ -2,7 +2,7 @@
 
 import { Word, Xoshiro } from './random64.js';
 
-const PLACES = 2 ** 20;
+const PLACES = 2 ** 16;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const LETTERS = Buffer.from(Array.from({ length: 256 }, (_, byte) => ALPHABET.charCodeAt((byte * 62) >> 8)));
 const LETTERS_ALONE = /^[A-Za-z0-9]*$/;

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 from driver.random64 import GOLDEN, MASK, Xoshiro, mix
 
-PLACES = 1 << 20
+PLACES = 1 << 16
 """In so many places of the block a text may begin."""
 ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 LETTERS = bytes(ALPHABET[byte * len(ALPHABET) >> 8] for byte in range(256))

@@ -29,7 +29,7 @@ public final class Values {
   private static final int FIELD_AT = VERSION_AT + VERSION_DIGITS + BEFORE_FIELD.length;
   private static final int ENVELOPE_BYTES = FIELD_AT + BEFORE_BODY.length + AFTER_BODY.length;
   private static final byte[] ALPHABET = ascii("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
-  private static final int PLACES = 1 << 20;
+  private static final int PLACES = 1 << 16;
   private static final int FIELD = 0;
   private static final int BODY = 1;
   private static final int VALUE = 2;
@@ -63,7 +63,7 @@ public final class Values {
   /** The parts of a document that differ from one to another. */
   public record Parts(Slice id, Slice version, Slice field, Slice body) {}
 
-  /** Takes 1 MiB and the payload's length of memory. */
+  /** Takes 64 KiB and the payload's length of memory. */
   public Values(long seed, Documents documents) {
     this.seed = seed;
     payloadBytes = documents.payloadBytes();
