@@ -3,7 +3,8 @@
 //! A worker has a [`Schedule`] (what is due, and what waits), [`Connections`] and a [`Recording`]; its own part is what
 //! happens between them: `opening.rs` opens connections and gives them up, `dispatch.rs` brings operations to
 //! connections, `receive.rs` takes their replies, `redirecting.rs` those of a
-//! cluster that send a request on, `replicas.rs` leaves replicas that are gone, `slices.rs` pauses it, `ending.rs` reads back and reports.
+//! cluster that send a request on, `replaying.rs` keeps the order of a recording there, `replicas.rs` leaves replicas that
+//! are gone, `slices.rs` pauses it, `ending.rs` reads back and reports.
 
 mod connections;
 mod dispatch;
@@ -15,6 +16,7 @@ mod queues;
 mod receive;
 mod recording;
 mod redirecting;
+mod replaying;
 mod replicas;
 mod schedule;
 mod slices;
@@ -31,11 +33,11 @@ use crate::plan::{Model, Plan};
 use crate::record::outcome::Phase;
 use crate::record::recorder::{Message, Recorder};
 use crate::record::tally::IntervalData;
-use crate::share;
 use crate::wire::Capabilities;
 use connections::{Connections, EVENTS_AT_ONCE};
 use failover::Failover;
 use recording::Recording;
+use replaying::Replaying;
 use schedule::Schedule;
 use std::io;
 use std::sync::Arc;
@@ -74,6 +76,8 @@ pub struct Worker {
     follows_redirections: bool,
     /// Nodes of a cluster that cannot be reached, and that lost a slot to another one meanwhile.
     deposed: Vec<bool>,
+    /// Where a recording is sent to a cluster.
+    replaying: Option<Replaying>,
     /// Where Sentinel watches the server.
     failover: Option<Failover>,
     /// Whether there is more to a reply than what it is worth.
@@ -95,7 +99,7 @@ impl Worker {
             Model::Open(open) => open.spin_us,
         };
         let clock = control.clock;
-        let own = share(plan.pool.connections as usize, thread, threads);
+        let own = plan.own_connections(thread, threads);
         let (waiter, back_end) = Waiter::new(clock, (spin_us * 1000.0) as u64, back_end, own)?;
         control.add_waker(waiter.waker()?);
         let (shards, endpoints) = (workload.shards(), targets.len());
@@ -110,7 +114,8 @@ impl Worker {
             now_ns: clock.now(),
             wire: plan.protocol.capabilities(),
             follows_redirections: workload.slots().is_some(),
-            deposed: vec![false; shards],
+            deposed: vec![false; endpoints],
+            replaying: Replaying::new(&plan, shards),
             watches_replies: workload.slots().is_some() || workload.replicas.is_some() || failover.is_some(),
             failover,
             drain_ns: from_s(plan.phases.drain_s),

@@ -3,12 +3,14 @@
 //! The file is prepared by the Python side and read while the load runs: only commands that wait to be sent are in
 //! memory. It begins with [`MAGIC`]; then each command has, in little endian, nanoseconds since the recording began (8
 //! bytes), the number of its client, the number of its operation, how many arguments it has, and their bytes (4 each).
-//! An argument is 4 bytes, its length times 2, and 1 more if it is a key, and then so many bytes. Keys get the plan's
-//! prefix. A client's commands go over one connection, in their order.
+//! The highest bit of the number of arguments says that no node of a cluster takes the command. An argument is 4 bytes,
+//! its length times 4, and 1 more if it is a key, 2 if it is not sent, and then so many bytes. Keys get the plan's prefix;
+//! what is not sent is a key of the command's transaction, for a command that has none. A client's commands go over one
+//! connection, in their order; in a cluster over one to each node, see `worker/replaying.rs`.
 
+use super::slots::{SLOTS, slot_of};
 use crate::content::template::write_integer;
 use crate::plan::{Model, Plan, PlanError};
-use crate::share;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 
@@ -18,6 +20,16 @@ const HEAD_BYTES: usize = 24;
 const BUFFER_BYTES: usize = 1 << 18;
 /// Of commands that wait to be sent, of all threads together: what comes beyond is dropped and counted.
 const HELD_MAX_BYTES: usize = 256 << 20;
+/// Of commands that were sent to a cluster, of all threads together: what comes beyond cannot be sent on.
+const KEPT_MAX_BYTES: usize = 256 << 20;
+/// Room for a command that is given back once it was used.
+const LARGE_BYTES: usize = 64 << 10;
+/// Of the number of arguments: no node of a cluster has all keys of the command.
+const OF_SEVERAL_SLOTS: u32 = 1 << 31;
+/// What an argument is, in the lowest bits of its length.
+const KIND: u32 = 3;
+const KEY: u32 = 1;
+const NOT_SENT: u32 = 2;
 /// So far ahead a thread reads that sends as fast as it can: commands, for each of its connections and at least.
 const AHEAD_A_CONNECTION: usize = 16;
 const AHEAD_LEAST: usize = 1024;
@@ -26,18 +38,83 @@ const AHEAD_LEAST: usize = 1024;
 #[derive(Debug, Clone, Copy)]
 struct Head {
     at_ns: u64,
-    connection: usize,
+    sequence: usize,
     operation: u16,
     arguments: u32,
     bytes: usize,
 }
 
-/// A command that waits to be sent.
+/// A command that waits to be sent, or was sent to a cluster, which may have it sent elsewhere.
 #[derive(Debug, Default)]
 struct Held {
-    connection: usize,
+    sequence: usize,
     arguments: u32,
     bytes: Vec<u8>,
+    slot: u16,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum State {
+    #[default]
+    Waits,
+    /// Sent, and kept to be sent again.
+    Kept,
+    /// Sent, and not kept: there was no more room.
+    Gone,
+}
+
+/// Which slots the commands of a cluster go to.
+#[derive(Debug)]
+struct BySlots {
+    prefix: Vec<u8>,
+    /// Of each sequence the slot of its last command that has one: the next one without keys goes there, too.
+    last: Vec<u16>,
+    kept_bytes: usize,
+    kept_max_bytes: usize,
+    key: Vec<u8>,
+}
+
+impl BySlots {
+    fn new(plan: &Plan, sequences: usize) -> Self {
+        Self {
+            prefix: plan.keys.prefix.as_bytes().to_vec(),
+            last: (0..sequences).map(|sequence| (SLOTS * sequence / sequences) as u16).collect(),
+            kept_bytes: 0,
+            kept_max_bytes: KEPT_MAX_BYTES / plan.threads,
+            key: Vec::new(),
+        }
+    }
+
+    /// The slot of a command's first key; without any, that of its sequence's command before it.
+    fn slot(&mut self, sequence: usize, arguments: &[u8]) -> u16 {
+        if let Some((_, text)) = Arguments(arguments).find(|(kind, _)| *kind != 0) {
+            self.key.clear();
+            self.key.extend_from_slice(&self.prefix);
+            self.key.extend_from_slice(text);
+            self.last[sequence] = slot_of(&self.key) as u16;
+            if self.key.capacity() > LARGE_BYTES {
+                self.key = Vec::new();
+            }
+        }
+        self.last[sequence]
+    }
+}
+
+/// The arguments of a command: what each one is, and its text.
+struct Arguments<'a>(&'a [u8]);
+
+impl<'a> Iterator for Arguments<'a> {
+    type Item = (u32, &'a [u8]);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let (size, after) = self.0.split_first_chunk::<4>()?;
+        let size = u32::from_le_bytes(*size);
+        let (text, after) = after.split_at((size as usize >> 2).min(after.len()));
+        self.0 = after;
+        Some((size & KIND, text))
+    }
 }
 
 /// The commands of one thread.
@@ -46,7 +123,9 @@ pub struct Recorded {
     reader: BufReader<File>,
     thread: usize,
     threads: usize,
-    connections: usize,
+    /// Of all threads: what is a connection to one server, and in a cluster one to each node.
+    sequences: usize,
+    own_sequences: usize,
     operations: usize,
     speed: f64,
     prefix: Vec<u8>,
@@ -58,6 +137,8 @@ pub struct Recorded {
     held_bytes: usize,
     held_max_bytes: usize,
     failure: Option<String>,
+    /// In a cluster.
+    by_slots: Option<BySlots>,
 }
 
 impl Recorded {
@@ -73,11 +154,13 @@ impl Recorded {
         if reader.read_exact(&mut magic).is_err() || magic != *MAGIC {
             return Err(wrong("is no recording that was prepared for drivers".into()));
         }
+        let (sequences, own_sequences) = (plan.sequences(), plan.own_sequences(thread, plan.threads));
         let mut recorded = Self {
             reader,
             thread,
             threads: plan.threads,
-            connections: plan.pool.connections as usize,
+            sequences,
+            own_sequences,
             operations: plan.operations.len(),
             speed: if matches!(plan.model, Model::Open(_)) { recording.speed } else { f64::INFINITY },
             prefix: plan.keys.prefix.as_bytes().to_vec(),
@@ -87,14 +170,15 @@ impl Recorded {
             held_bytes: 0,
             held_max_bytes: HELD_MAX_BYTES / plan.threads,
             failure: None,
+            by_slots: plan.has_slots().then(|| BySlots::new(plan, own_sequences)),
         };
         recorded.find_next();
         recorded.failure.take().map_or(Ok(Some(recorded)), |why| Err(wrong(why)))
     }
 
-    /// The connections of this thread, among which clients are divided.
-    pub fn own_connections(&self) -> usize {
-        share(self.connections, self.thread, self.threads)
+    /// The sequences of this thread, among which clients are divided.
+    pub fn own_sequences(&self) -> usize {
+        self.own_sequences
     }
 
     /// When the next command is intended, in nanoseconds since the load began: 0 where all are sent as fast as they can
@@ -106,7 +190,7 @@ impl Recorded {
 
     /// How many commands may wait of those that are sent as fast as they can be.
     pub fn ahead(&self) -> usize {
-        let few = AHEAD_LEAST.max(AHEAD_A_CONNECTION * self.own_connections());
+        let few = AHEAD_LEAST.max(AHEAD_A_CONNECTION * self.own_sequences);
         if self.held_bytes > self.held_max_bytes / 4 { 1 } else { few }
     }
 
@@ -129,48 +213,82 @@ impl Recorded {
         });
         let held = &mut self.held[place];
         held.bytes.resize(head.bytes, 0);
-        (held.connection, held.arguments) = (head.connection, head.arguments);
+        (held.sequence, held.arguments, held.state) = (head.sequence, head.arguments, State::Waits);
         self.held_bytes += head.bytes;
         if let Err(error) = self.reader.read_exact(&mut held.bytes) {
             self.failure = Some(error.to_string());
             self.let_go(place);
             return None;
         }
+        if let Some(by_slots) = &mut self.by_slots {
+            held.slot = by_slots.slot(held.sequence, &held.bytes);
+        }
         self.find_next();
         Some((head.operation, place))
     }
 
-    /// The connection, among those of this thread, of a command that is held.
+    /// The sequence, among those of this thread, of a command that is held.
     #[inline]
-    pub fn connection(&self, place: usize) -> usize {
-        self.held[place].connection
+    pub fn sequence(&self, place: usize) -> usize {
+        self.held[place].sequence
     }
 
-    /// Appends a command that is held, which is then no more.
+    /// The slot of a command that is held, which goes to a cluster.
+    #[inline]
+    pub fn slot(&self, place: usize) -> u16 {
+        self.held[place].slot
+    }
+
+    /// Appends a command that is held, which is then no more, but for one that goes to a cluster: that is held until it is
+    /// let go.
     pub fn write(&mut self, place: usize, out: &mut Vec<u8>) {
         let Held { arguments, bytes, .. } = &self.held[place];
         out.push(b'*');
         write_integer((*arguments).into(), out);
-        let mut rest = bytes.as_slice();
-        while let Some((size, after)) = rest.split_first_chunk::<4>() {
-            let size = u32::from_le_bytes(*size);
-            let (text, after) = after.split_at((size as usize >> 1).min(after.len()));
-            let prefix: &[u8] = if size & 1 == 1 { &self.prefix } else { b"" };
+        for (kind, text) in Arguments(bytes).filter(|(kind, _)| *kind != NOT_SENT) {
+            let prefix: &[u8] = if kind == KEY { &self.prefix } else { b"" };
             out.extend_from_slice(b"\r\n$");
             write_integer((prefix.len() + text.len()) as i128, out);
             out.extend_from_slice(b"\r\n");
             out.extend_from_slice(prefix);
             out.extend_from_slice(text);
-            rest = after;
         }
         out.extend_from_slice(b"\r\n");
-        self.let_go(place);
+        if self.by_slots.is_some() { self.keep(place) } else { self.let_go(place) }
     }
 
-    /// A command that is held will not be sent.
+    /// A command was sent to a cluster: it is kept as far as there is room.
+    fn keep(&mut self, place: usize) {
+        let (Some(by_slots), held) = (&mut self.by_slots, &mut self.held[place]) else { return };
+        if held.state != State::Waits {
+            return;
+        }
+        self.held_bytes -= held.bytes.len();
+        if by_slots.kept_bytes + held.bytes.len() <= by_slots.kept_max_bytes {
+            by_slots.kept_bytes += held.bytes.len();
+            held.state = State::Kept;
+        } else {
+            held.bytes = Vec::new();
+            held.state = State::Gone;
+        }
+    }
+
+    /// Whether a command that was sent to a cluster can be sent again.
+    pub fn is_kept(&self, place: usize) -> bool {
+        self.held[place].state == State::Kept
+    }
+
+    /// A command that is held will not be sent, or not again.
     pub fn let_go(&mut self, place: usize) {
-        self.held_bytes -= self.held[place].bytes.len();
-        self.held[place].bytes.clear();
+        let held = &mut self.held[place];
+        match (held.state, &mut self.by_slots) {
+            (State::Kept, Some(by_slots)) => by_slots.kept_bytes -= held.bytes.len(),
+            _ => self.held_bytes -= held.bytes.len(),
+        }
+        held.bytes.clear();
+        if held.bytes.capacity() > LARGE_BYTES {
+            held.bytes = Vec::new();
+        }
         self.free.push(place);
     }
 
@@ -192,21 +310,22 @@ impl Recorded {
             let number =
                 |place: usize| u32::from_le_bytes([bytes[place], bytes[place + 1], bytes[place + 2], bytes[place + 3]]);
             let (low, high) = (number(0), number(4));
-            let connection = number(8) as usize % self.connections;
+            let sequence = number(8) as usize % self.sequences;
             let operation = u16::try_from(number(12)).ok().filter(|&place| usize::from(place) < self.operations);
             let Some(operation) = operation else {
                 return Err(io::Error::other(format!("operation {} is none of the plan's", number(12))));
             };
             let length = number(20) as usize;
-            if connection % self.threads != self.thread {
+            let leaves_out = number(16) & OF_SEVERAL_SLOTS != 0 && self.by_slots.is_some();
+            if sequence % self.threads != self.thread || leaves_out {
                 self.reader.seek_relative(length as i64)?;
                 continue;
             }
             return Ok(Some(Head {
                 at_ns: u64::from(high) << 32 | u64::from(low),
-                connection: connection / self.threads,
+                sequence: sequence / self.threads,
                 operation,
-                arguments: number(16),
+                arguments: number(16) & !OF_SEVERAL_SLOTS,
                 bytes: length,
             }));
         }
@@ -228,7 +347,7 @@ mod tests {
 
     fn row(at_ns: u64, client: u32, operation: u32, arguments: &[(&[u8], bool)]) -> Vec<u8> {
         let sized = |(text, is_key): &(&[u8], bool)| {
-            [&((text.len() as u32) << 1 | u32::from(*is_key)).to_le_bytes()[..], text].concat()
+            [&((text.len() as u32) << 2 | u32::from(*is_key)).to_le_bytes()[..], text].concat()
         };
         let body: Vec<u8> = arguments.iter().flat_map(sized).collect();
         let mut row = at_ns.to_le_bytes().to_vec();
@@ -273,10 +392,10 @@ mod tests {
         let (_written, plan) = plan("clients", &rows, r#"{"kind": "closed", "users": 4}"#, 2);
         for thread in 0..2 {
             let mut recorded = Recorded::new(&plan, thread).unwrap().unwrap();
-            assert_eq!((recorded.own_connections(), recorded.next_ns()), (2, Some(0)), "as fast as possible");
+            assert_eq!((recorded.own_sequences(), recorded.next_ns()), (2, Some(0)), "as fast as possible");
             let places: Vec<usize> = std::iter::from_fn(|| recorded.take()).map(|(_, place)| place).collect();
-            let connections: Vec<usize> = places.iter().map(|&place| recorded.connection(place)).collect();
-            assert_eq!(connections, [0, 1, 0, 1, 0, 1]);
+            let sequences: Vec<usize> = places.iter().map(|&place| recorded.sequence(place)).collect();
+            assert_eq!(sequences, [0, 1, 0, 1, 0, 1]);
             places.into_iter().for_each(|place| recorded.let_go(place));
             assert_eq!(recorded.free.len(), 6);
         }

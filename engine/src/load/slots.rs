@@ -72,7 +72,13 @@ impl Slots {
     /// The endpoint that has `key`.
     #[inline]
     pub fn endpoint_of(&self, key: &[u8]) -> usize {
-        usize::from(self.endpoint_of[slot_of(key)].load(Ordering::Relaxed))
+        self.endpoint_of_slot(slot_of(key) as u16)
+    }
+
+    /// The endpoint that has a slot.
+    #[inline]
+    pub fn endpoint_of_slot(&self, slot: u16) -> usize {
+        usize::from(self.endpoint_of[usize::from(slot)].load(Ordering::Relaxed))
     }
 
     /// The endpoint with the address that endpoint number `from` named; without a host it means its own.

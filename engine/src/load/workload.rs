@@ -73,7 +73,7 @@ pub struct Workload {
     routes: Vec<Vec<Part>>,
     /// Where operations that only read go to replicas.
     pub replicas: Option<Replicas>,
-    /// Endpoints, or connections of a recording, are shards of their own.
+    /// Endpoints, or sequences of a recording, are shards of their own.
     is_sharded: bool,
     keys: KeyPicker,
     /// In the place of operations and keys that are drawn.
@@ -152,11 +152,11 @@ impl Workload {
         self.operations.current(request).name
     }
 
-    /// Shards that operations keep to: one an endpoint where keys decide on it, of a recording one a connection, else
-    /// one for all.
+    /// Shards that operations keep to: one an endpoint where keys decide on it, of a recording one a sequence, else one
+    /// for all.
     pub fn shards(&self) -> usize {
         if let Some(recorded) = &self.recorded {
-            return recorded.own_connections();
+            return recorded.own_sequences();
         }
         match (&self.shared.slots, &self.replicas) {
             (_, Some(replicas)) => replicas.endpoints(),
@@ -169,7 +169,7 @@ impl Workload {
     #[inline]
     pub fn shard(&mut self, request: &Request) -> usize {
         match &self.recorded {
-            Some(recorded) => recorded.connection(request.key as usize),
+            Some(recorded) => recorded.sequence(request.key as usize),
             None if !self.is_sharded => 0,
             None => self.shard_of_key(request),
         }
@@ -229,6 +229,14 @@ impl Workload {
     #[inline]
     pub fn recorded(&self) -> Option<&Recorded> {
         self.recorded.as_ref()
+    }
+
+    /// The endpoint that has the slot of a command of a recording.
+    pub fn endpoint_of_recorded(&self, request: &Request) -> usize {
+        match (&self.shared.slots, &self.recorded) {
+            (Some(slots), Some(recorded)) => slots.endpoint_of_slot(recorded.slot(request.key as usize)),
+            _ => 0,
+        }
     }
 
     /// Draws the next operation, or takes it from the recording; None when every key of `exactly_once` was taken, or
@@ -365,6 +373,18 @@ impl Workload {
         if writes && !request.read_back {
             self.shared.end_write(request.key, false);
         }
+    }
+
+    /// A command of a recording, which was sent to a cluster, is not sent again.
+    pub fn let_go(&mut self, request: &Request) {
+        if let Some(recorded) = &mut self.recorded {
+            recorded.let_go(request.key as usize);
+        }
+    }
+
+    /// Whether a command of a recording, which was sent to a cluster, can be sent again.
+    pub fn is_kept(&self, request: &Request) -> bool {
+        self.recorded.as_ref().is_none_or(|recorded| recorded.is_kept(request.key as usize))
     }
 
     /// Notes the end of a write: when its last command was answered, or an earlier one wrongly. What is acknowledged

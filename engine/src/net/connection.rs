@@ -45,6 +45,8 @@ pub struct Redirected {
     pub times: u8,
     /// ASKING goes before it, and the reply to that comes first.
     pub asks: bool,
+    /// The endpoint that was named last.
+    pub to: u16,
 }
 
 /// Where connections go, resolved before the load starts.

@@ -92,7 +92,10 @@ impl Connections {
         let target_of = targets_of(plan, thread, threads, shards);
         let own = target_of.len();
         // Of a recording each connection is a shard of its own.
-        let shard_of = if plan.recording.is_some() { (0..own).collect() } else { target_of.clone() };
+        let (shards, shard_of) = match &plan.recording {
+            Some(_) => (own, (0..own).collect()),
+            None => (shards, target_of.clone()),
+        };
         let max_idle = plan.pool.max_idle.map(|idle| share(idle as usize, thread, threads));
         let holders = match &plan.model {
             Model::Closed(_) if plan.recording.is_none() => 1,
@@ -103,7 +106,8 @@ impl Connections {
         if plan.endpoints.iter().any(|endpoint| !endpoint.slots.is_empty()) {
             // Of a cluster; nothing goes to a node without slots, and without reads, before a redirection does.
             let is_spare = |endpoint: &Endpoint| endpoint.slots.is_empty() && endpoint.replica_of.is_none();
-            let empty = (0..shards).filter(|&shard| is_spare(&plan.endpoints[shard]));
+            let endpoint_of = |shard: usize| if plan.recording.is_some() { target_of[shard] } else { shard };
+            let empty = (0..shards).filter(|&shard| is_spare(&plan.endpoints[endpoint_of(shard)]));
             empty.for_each(|shard| pool.open_by_need(shard));
         }
         Self {
@@ -396,7 +400,7 @@ fn unwritten<'a>(all: &'a [Connection], numbers: &'a [usize]) -> impl Iterator<I
 /// The endpoints of a thread's connections. Each shard has one in every thread (see `drive::useful_threads`); over all
 /// threads each endpoint has the same number, but for one.
 fn targets_of(plan: &Plan, thread: usize, threads: usize, shards: usize) -> Vec<usize> {
-    let own = |thread| share(plan.pool.connections as usize, thread, threads);
+    let own = |thread| plan.own_connections(thread, threads);
     let first: usize = (0..thread).map(own).sum();
     let several = plan.endpoints.iter().filter(|endpoint| endpoint.in_service()).count();
     debug_assert!(shards == 1 || plan.recording.is_some() || several == shards);

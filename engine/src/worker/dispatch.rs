@@ -102,6 +102,9 @@ impl Worker {
 
     /// Gives connections to those that wait for a shard, first come first served.
     pub(super) fn serve_waiting(&mut self, shard: usize) {
+        if self.replaying.is_some() {
+            return self.serve_sequence(shard);
+        }
         while self.schedule.queues.len_of(shard) > 0 {
             let Some(connection) = self.connections.pool.acquire(shard) else {
                 if self.follows_redirections && self.deposed[shard] {
@@ -121,7 +124,7 @@ impl Worker {
     }
 
     /// Encodes operations for the connection that they got; `flush_listed` sends them.
-    fn dispatch(&mut self, number: usize, shard: usize, waiting: Waiting) {
+    pub(super) fn dispatch(&mut self, number: usize, shard: usize, waiting: Waiting) {
         let Waiting { intended_ns, user, operations, member, sent_ns, redirected } = waiting;
         let is_first = sent_ns == 0;
         let recording = &mut self.recording;
@@ -211,6 +214,9 @@ impl Worker {
     }
 
     fn release(&mut self, number: usize) {
+        if self.replaying.is_some() {
+            return self.release_to_sequence(number);
+        }
         let shard = self.connections.pool.shard_of(number);
         if self.connections.pool.release(number, self.schedule.queues.len_of(shard) > 0) == Released::Surplus {
             self.close_surplus(number);
@@ -228,6 +234,9 @@ impl Worker {
 
     /// Everything in flight on a connection that was given up ends the same way.
     pub(super) fn end_all_in_flight(&mut self, number: usize, end: End) {
+        if self.replaying.is_some() {
+            self.note_lost_by_sequence(number, end);
+        }
         let mut ended = 0;
         while let Some(task) = self.connections[number].in_flight.pop_front() {
             if task.request.read_back {
@@ -236,6 +245,9 @@ impl Worker {
             }
             self.end(&task, end);
             ended += 1;
+        }
+        if self.replaying.is_some() {
+            return self.serve_sequence(self.queue_of(number));
         }
         if ended > 0 {
             let user = self.connections[number].user;

@@ -42,7 +42,7 @@ impl Worker {
         Ok(())
     }
 
-    fn dial_another(&mut self, shard: usize) {
+    pub(super) fn dial_another(&mut self, shard: usize) {
         if let Some(number) = self.connections.take_closed(shard) {
             self.dial(number);
         }
@@ -141,11 +141,11 @@ impl Worker {
             self.note_ready(number);
         }
         let shard = self.connections.pool.shard_of(number);
-        self.deposed[shard] = false;
+        self.deposed[self.connections[number].target] = false;
         self.return_to_replica(shard);
         self.recording.connections.opened += 1;
         self.control.connection_ready();
-        self.serve_waiting(shard);
+        self.serve_waiting(self.queue_of(number));
     }
 
     /// A connection that is open, or being opened, does not answer any more.

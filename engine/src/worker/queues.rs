@@ -101,6 +101,21 @@ impl Queues {
         self.waiting += 1;
     }
 
+    /// Who waits longest on a shard of which nothing waits together, and for what.
+    #[inline]
+    pub fn first(&self, shard: usize) -> Option<(Waiting, Request)> {
+        let queue = &self.queues[shard];
+        queue.waiting.front().copied().zip(queue.requests.front().copied())
+    }
+
+    /// Puts a single operation behind so many others of its shard, of which nothing waits together.
+    pub fn insert(&mut self, shard: usize, behind: usize, request: Request, waiting: Waiting) {
+        let queue = &mut self.queues[shard];
+        queue.requests.insert(behind, request);
+        queue.waiting.insert(behind, Waiting { operations: 1, ..waiting });
+        self.waiting += 1;
+    }
+
     /// Who waits longest on a shard is to be served next on another one, as if no node had sent it on yet. False if no one
     /// waits.
     pub fn move_first(&mut self, from: usize, to: usize) -> bool {

@@ -26,7 +26,11 @@ impl Worker {
         if oldest.is_some_and(|task| std::mem::take(&mut task.redirected.asks)) {
             return Ok(true);
         }
-        if reply.first() == Some(&ERROR) { self.redirect(number, reply) } else { Ok(false) }
+        let is_sent_on = reply.first() == Some(&ERROR) && self.redirect(number, reply)?;
+        if self.replaying.is_some() && !is_sent_on {
+            self.let_go_of_oldest(number);
+        }
+        Ok(is_sent_on)
     }
 
     #[cold]
@@ -48,12 +52,16 @@ impl Worker {
         let asks = redirection.asks;
         if !asks {
             let before = slots.moved(redirection.slot, to);
-            self.deposed[before] = before != from && before != to && self.connections.pool.open_of(before) == 0;
+            let is_reached = || self.connections.pool.open_of(self.shard_beside(number, before)) > 0;
+            self.deposed[before] = before != from && before != to && !is_reached();
             self.deposed[to] = false; // what goes there waits until it is reached
         }
         let Some(&task) = self.connections[number].in_flight.front() else {
             return Ok(false);
         };
+        if self.replaying.is_some() && !self.may_send_on(number, &task, asks)? {
+            return Ok(false);
+        }
         if task.request.read_back {
             self.drop_read_back(number, &task);
             return Ok(true);
@@ -68,7 +76,7 @@ impl Worker {
             let kind = if asks { ErrorKind::ServerAsk } else { ErrorKind::ServerMoved };
             return Err(Lost { end: End::Lost(kind), why: "a slot moved within a transaction".into() });
         };
-        let redirected = Redirected { times: task.redirected.times + 1, asks };
+        let redirected = Redirected { times: task.redirected.times + 1, asks, to: to as u16 };
         self.send_on((number, from), to, Task { redirected, ..task }, request);
         Ok(true)
     }
@@ -88,6 +96,9 @@ impl Worker {
         self.connections.in_flight -= 1;
         let user = self.connections[number].user;
         let waiting = Waiting { intended_ns, user, operations: 1, member, sent_ns, redirected };
+        if self.replaying.is_some() {
+            return self.wait_again(number, request, waiting);
+        }
         self.schedule.queues.push_front(to, request, waiting);
         self.schedule.part_added(user);
         self.after_reply(number);
@@ -106,6 +117,9 @@ impl Worker {
     /// do once the node is known to have lost one.
     #[cold]
     pub(super) fn go_to_another_node(&mut self, shard: usize) {
+        if self.replaying.is_some() {
+            return self.replay_at_another_node(shard);
+        }
         let shards = self.schedule.queues.shards();
         let others = (1..shards).map(|step| (shard + step) % shards);
         let Some(other) = others.into_iter().find(|&other| self.connections.pool.open_of(other) > 0) else {

@@ -21,7 +21,7 @@ impl Prepared {
         for (number, (at_ms, client)) in commands.iter().enumerate() {
             let arguments =
                 [("SET".to_string(), 0), (format!("key{client}"), 1), (number.to_string(), 0)].map(|(text, is_key)| {
-                    [&((text.len() as u32) << 1 | is_key).to_le_bytes()[..], text.as_bytes()].concat()
+                    [&((text.len() as u32) << 2 | is_key).to_le_bytes()[..], text.as_bytes()].concat()
                 });
             let body = arguments.concat();
             bytes.extend((at_ms * 1_000_000).to_le_bytes());

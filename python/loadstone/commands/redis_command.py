@@ -301,7 +301,7 @@ def redis_command(
     from loadstone.commands.redis_receivers import receiving_of
     from loadstone.commands.redis_replay import check_alone, replay_of, with_replay
     from loadstone.commands.redis_rows import RedisWork
-    from loadstone.commands.targets import Login
+    from loadstone.commands.targets import Login, names_cluster
 
     if rate is not None and rate_limiting is not None:
         raise UserError("--rate, --rate-limiting: leave one of them out")
@@ -319,7 +319,7 @@ def redis_command(
                 "-n": requests is not None, "--rate": rate is not None, "--rates": rates is not None,
                 "--rate-limiting": rate_limiting is not None, "--arrivals": arrivals != "constant",
                 "--think": think is not None, "--at-rate": at_rate is not None, "--against": against is not None,
-                "--cluster": cluster, "--read-from": read_from != "primary",
+                "--read-from": read_from != "primary",
                 "--verify": verify, "--zipf": zipf is not None, "-r": keys is not None,
                 "--key-pattern": key_pattern is not None, "--data-size-range": size_range is not None,
                 "--data-size-list": size_list is not None, "-d": size != RedisWork.size,
@@ -341,7 +341,8 @@ def redis_command(
             },
         )  # fmt: skip
         keys = receiving.channels
-    again = None if replay is None else replay_of(replay, speed, connections, test_time)
+    is_cluster = cluster or names_cluster(url or uri or "")
+    again = None if replay is None else replay_of(replay, speed, connections, test_time, of_a_cluster=is_cluster)
     own = None if documents is None else own_documents(documents)
     key_count = keys or (KeySpace.count if own is None else own.count)
     connections = connections or AdHocLoad.connections

@@ -38,6 +38,8 @@ class Replay:
     connections: int
     test_time_s: float | None
     """It ends after so long at the latest."""
+    of_a_cluster: bool = False
+    """Whether it goes to a cluster."""
 
     @property
     def length_s(self) -> float:
@@ -60,13 +62,18 @@ class Replay:
     def _has_json(self) -> bool:
         return any(command.startswith("JSON.") for command in self.recorded.commands)
 
+    @property
+    def _number(self) -> int:
+        """Of the commands that are sent."""
+        return self.recorded.number_in_a_cluster if self.of_a_cluster else self.recorded.number
+
     def workload(self, warm_up_s: float) -> Fields:
         """What of the workload is the recording's. Raises UserError."""
         recording: Fields = {"path": str(self.path.resolve())}
         if self.speed is None:
             model: Fields = {"kind": "closed", "users": self.connections}
         else:
-            rate_per_s = self.recorded.number / max(self.length_s, LEAST_S)
+            rate_per_s = self._number / max(self.length_s, LEAST_S)
             model = {"kind": "open", "rate_per_s": round(rate_per_s, 3), "arrivals": "recorded"}
             recording["speed"] = self.speed
         if warm_up_s >= self.length_s and warm_up_s and self.speed is not None:
@@ -86,13 +93,16 @@ class Replay:
         found = self.recorded
         how = "as fast as possible" if self.speed is None else f"at {self.speed:g} times its speed"
         how = "at its own speed" if self.speed == 1 else how
-        head = f"{found.number:,} commands of {found.clients:,} clients in {found.length_s:,.1f} s"
+        head = f"{self._number:,} commands of {found.clients:,} clients in {found.length_s:,.1f} s"
         lines = [f"replay of {self.path}: {head}, {how}, over {self.connections:,} connections"]
-        left = sorted(found.left_out.items(), key=lambda one: (-one[1], one[0]))
+        if self.of_a_cluster:
+            lines[0] += " to each node"
+        left_out = Counter(found.left_out) + Counter(found.not_in_a_cluster if self.of_a_cluster else {})
+        left = sorted(left_out.items(), key=lambda one: (-one[1], one[0]))
         if left:
             shown = [f"{count:,} {name} ({reason})" for (name, reason), count in left[:NAMES_SHOWN]]
             more = [f"and {len(left) - NAMES_SHOWN} other kinds"] if len(left) > NAMES_SHOWN else []
-            lines.append(f"left out of it: {sum(found.left_out.values()):,}: {', '.join([*shown, *more])}")
+            lines.append(f"left out of it: {left_out.total():,}: {', '.join([*shown, *more])}")
         if found.set_forward:
             lines.append(f"times that go back a little, counted from the time before: {found.set_forward:,}")
         if found.cut_off:
@@ -100,18 +110,23 @@ class Replay:
         return lines
 
 
-def replay_of(path: Path, speed: str | None, connections: int | None, test_time_s: float | None) -> Replay:
+def replay_of(
+    path: Path, speed: str | None, connections: int | None, test_time_s: float | None, *, of_a_cluster: bool = False
+) -> Replay:
     """The recording as the options have it; reads it. Raises UserError that names the option."""
     factor = _speed(speed)
     try:
         recorded = recorded_load(path.resolve())
     except UserError as error:
         raise UserError(f"{OPTION} {error}") from None
+    if of_a_cluster and not recorded.number_in_a_cluster:
+        (name, reason), count = max(recorded.not_in_a_cluster.items(), key=lambda one: one[1])
+        raise UserError(f"{OPTION} {path}: holds no command that a cluster takes; most of all {count:,} {name}: {reason}")
     found = connections or min(recorded.clients, CONNECTIONS_MAX)
     if recorded.transactions and found < recorded.clients:
         why = f"the recording has transactions, and {recorded.clients:,} clients: each needs a connection of its own"
         raise UserError(f"-c {found}: {why}; write -c {recorded.clients}, or take MULTI and EXEC out of the recording")
-    return Replay(path, recorded, factor, found, test_time_s)
+    return Replay(path, recorded, factor, found, test_time_s, of_a_cluster)
 
 
 def _speed(text: str | None) -> float | None:

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from loadstone import registry
+from loadstone.deploy.urls import TRUTH
 from loadstone.errors import UserError
 from loadstone.secrecy.known_secrets import learn
 from loadstone.secrecy.references import learn_options
@@ -88,6 +89,11 @@ def with_cluster(url: str) -> str:
     if scheme == "unix":
         raise UserError("--cluster: its nodes are reached by TCP; write redis://HOST:PORT of one of them")
     return f"{url}{'&' if '?' in rest else '?'}cluster=yes"
+
+
+def names_cluster(url: str) -> bool:
+    """Whether a URL stands for the whole cluster of its server; of one that is a reference this is not known here."""
+    return TRUTH.get(dict(parse_qsl(url.partition("?")[2])).get("cluster", ""), False)
 
 
 def with_read_from(url: str, chosen: str) -> str:

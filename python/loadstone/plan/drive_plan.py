@@ -364,8 +364,9 @@ class Plan(PlanPart):
             return f"arrivals {self.model.arrivals}: a recording has its own; set them to recorded"
         if not PROTOCOLS[self.protocol].recordings:
             return f"protocol {self.protocol} sends no recordings; leave the recording out"
-        if len(self.endpoints) > 1 or self.endpoints[0].slots:
-            return "a recording goes to one server, and not to a cluster; name one"
+        of_a_cluster = any(endpoint.slots for endpoint in self.endpoints)
+        if len(self.endpoints) > 1 and not of_a_cluster:
+            return "a recording goes to one server, or to a cluster; name one"
         for operation in self.operations:
             names = [len(command.args) for command in operation.commands] == [1]
             if not names or operation.writes != "nothing" or operation.read_back is not None:

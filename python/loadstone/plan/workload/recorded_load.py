@@ -17,6 +17,8 @@ class RecordedLoad:
     """How many of each."""
     left_out: Mapping[tuple[str, str], int]
     """Name and reason -> how many are not sent."""
+    not_in_a_cluster: Mapping[tuple[str, str], int]
+    """Of those that are sent, name and reason -> how many no node of a cluster takes."""
     clients: int
     """That have a command which is sent."""
     length_s: float
@@ -36,3 +38,8 @@ class RecordedLoad:
     def number(self) -> int:
         """Of the commands that are sent."""
         return sum(self.sent.values())
+
+    @property
+    def number_in_a_cluster(self) -> int:
+        """Of the commands that are sent to a cluster."""
+        return self.number - sum(self.not_in_a_cluster.values())

@@ -32,14 +32,15 @@ def rows(found: RecordedLoad) -> list[tuple[int, int, str, list[tuple[bytes, boo
     assert content[:8] == b"recorded"
     place, read = 8, []
     while place < len(content):
-        at_ns, client, operation, arguments, length = struct.unpack_from("<QIIII", content, place)
+        at_ns, client, operation, number, length = struct.unpack_from("<QIIII", content, place)
         place, end = place + 24, place + 24 + length
         texts = []
         while place < end:
             (size,) = struct.unpack_from("<I", content, place)
-            texts.append((content[place + 4 : place + 4 + (size >> 1)], bool(size & 1)))
-            place += 4 + (size >> 1)
-        assert (place, len(texts)) == (end, arguments)
+            if not size & 2:
+                texts.append((content[place + 4 : place + 4 + (size >> 2)], bool(size & 1)))
+            place += 4 + (size >> 2)
+        assert (place, len(texts)) == (end, number & ~(1 << 31))
         read.append((round(at_ns / 1e6), client, found.commands[operation], texts))
     return read
 

@@ -8,7 +8,7 @@ import shutil
 import stat
 import struct
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,9 +17,14 @@ from loadstone.plan.workload.recorded_load import RecordedLoad
 from loadstone.software.redis.commands.table import READING
 from loadstone.software.redis.recording.monitor_line import MonitorLine, read_line
 from loadstone.software.redis.recording.sendable import LeftOut, keys_of_command, name_of
+from loadstone.software.redis.recording.transactions import CLOSES, NOTHING_IN_IT, OPENS, Transactions
 
 MAGIC = b"recorded"
 _HEAD, _SIZE = struct.Struct("<QIIII"), struct.Struct("<I")
+_KEY, _NOT_SENT = 1, 2
+"""What an argument is that is no mere text, in the lowest bits of its length."""
+_NOT_IN_A_CLUSTER = 1 << 31
+"""Of the number of arguments: no node of a cluster takes the command."""
 LINE_MAX_BYTES = 64 << 20
 """Of a line: a value of 16 MB may stand there with four letters for each byte."""
 COMMANDS_MAX = 100_000_000
@@ -35,8 +40,6 @@ PER_KEY_BYTES, GROWTH = 224, 1.25
 EXAMPLES, EXAMPLE_ARGUMENTS, EXAMPLE_LETTERS = 4, 100, 64
 """Of each command, with different numbers of arguments; the most arguments of one, and the letters that are kept."""
 _REPLACES = frozenset({"SET", "SETEX", "PSETEX", "SETNX", "GETSET", "INCR", "DECR", "INCRBY", "DECRBY", "MSET"})
-_OPENS, _CLOSES = "MULTI", ("EXEC", "DISCARD")
-NOT_BEGUN = "its MULTI was not recorded"
 TOO_MANY_NAMES = "(others)"
 
 
@@ -76,10 +79,11 @@ class _Reading:
         self._prepared = prepared
         self._operations: dict[str, int] = {}
         self._clients: dict[bytes, int] = {}
-        self._transacting: set[bytes] = set()
+        self._transactions = Transactions()
         self._sent: Counter[str] = Counter()
         self._number = 0
         self._left_out: Counter[tuple[str, str]] = Counter()
+        self._not_in_a_cluster: Counter[tuple[str, str]] = Counter()
         self._examples: dict[tuple[str, int], tuple[tuple[str, bool], ...]] = {}
         self._stored: set[int] = set()
         self._stored_bytes = 0.0
@@ -94,6 +98,8 @@ class _Reading:
         number = 0
         for number, line in self._lines(file):
             self._take(line, number)
+        if nothing_in_them := self._transactions.nothing_in_them:
+            self._left_out[OPENS, NOTHING_IN_IT] += nothing_in_them
         if not self._sent:
             why = "holds no command" if not self._left_out else "holds no command that is sent again"
             raise UserError(f"{self._path}: {why} ({number:,} lines); {self._remedy()}")
@@ -102,11 +108,12 @@ class _Reading:
             commands=tuple(self._operations),
             sent=dict(self._sent),
             left_out=dict(self._left_out),
+            not_in_a_cluster=dict(self._not_in_a_cluster),
             clients=len(self._clients),
             length_s=(self._last_ns - (self._begin_ns or 0)) / 1e9,
             stored_bytes=int(self._stored_bytes),
             examples=tuple(self._examples.values()),
-            transactions=_OPENS in self._sent,
+            transactions=OPENS in self._sent,
             set_forward=self._set_forward,
             cut_off=self._cut_off,
         )
@@ -139,37 +146,38 @@ class _Reading:
     def _take(self, line: MonitorLine, number: int) -> None:
         """One command: written, or counted as left out."""
         name = name_of(line.arguments)
-        arguments = line.arguments[1:]
         try:
-            keys = keys_of_command(name, arguments)
-            self._follow_transaction(name, line.client)
+            keys = keys_of_command(name, line.arguments[1:])
+            if name == OPENS:
+                self._transactions.open(line.client, line.arguments)
+            elif name in CLOSES:
+                self._transactions.require_open(line.client)
         except LeftOut as reason:
             apart = name if len(self._left_out) < NAMES_MAX else TOO_MANY_NAMES
             self._left_out[apart, str(reason)] += 1
             return
-        at_ns = self._at_ns(line, number)
-        client = self._clients.setdefault(line.client, len(self._clients))
-        if client >= CLIENTS_MAX:
+        if max(len(self._clients), len(self._transactions)) > CLIENTS_MAX:
             raise UserError(f"{self._path}, line {number}: more than {CLIENTS_MAX:,} clients; take a part of the file")
-        operation = self._operations.setdefault(name, len(self._operations))
-        placed = frozenset(place + 1 for place in keys)
+        if name != OPENS:
+            self._send(line, self._at_ns(line, number), name, frozenset(place + 1 for place in keys))
+
+    def _send(self, line: MonitorLine, at_ns: int, name: str, placed: frozenset[int]) -> None:
+        """One command, and what opens its transaction if that was not sent yet."""
         texts = line.arguments if line.database == 0 else _named(line, placed)
-        self._write(at_ns, client, operation, texts, placed)
-        self._sent[name] += 1
-        self._number += 1
-        if self._number > COMMANDS_MAX:
-            raise UserError(f"{self._path}: more than {COMMANDS_MAX:,} commands; take a part: head -n {COMMANDS_MAX}")
+        keys = [texts[place] for place in sorted(placed)]
+        of_client = (at_ns, self._clients.setdefault(line.client, len(self._clients)))
+        opening = self._transactions.begun(line.client, keys, closes=name in CLOSES)
+        if opening is not None:
+            self._write(of_client, OPENS, (opening, *keys[:1]), {1: _NOT_SENT})
+            self._note_example(OPENS, (opening,), frozenset())
+        reason = self._transactions.why_not_in_a_cluster(line.client, keys)
+        if reason is not None:
+            self._not_in_a_cluster[name, reason] += 1
+        self._write(of_client, name, texts, dict.fromkeys(placed, _KEY), in_a_cluster=reason is None)
+        if name in CLOSES:
+            self._transactions.close(line.client)
         self._note_stored(name, texts, placed)
         self._note_example(name, texts, placed)
-
-    def _follow_transaction(self, name: str, client: bytes) -> None:
-        """Raises LeftOut for the end of a transaction that began before the recording."""
-        if name == _OPENS:
-            self._transacting.add(client)
-        elif name in _CLOSES:
-            if client not in self._transacting:
-                raise LeftOut(NOT_BEGUN)
-            self._transacting.discard(client)
 
     def _at_ns(self, line: MonitorLine, number: int) -> int:
         """When it is sent, since the first one. Raises UserError where the time goes back by more than clocks do."""
@@ -183,14 +191,30 @@ class _Reading:
         self._last_ns = max(self._last_ns, line.at_ns)
         return self._last_ns - self._begin_ns
 
-    def _write(self, at_ns: int, client: int, operation: int, texts: Sequence[bytes], keys: frozenset[int]) -> None:
+    def _write(
+        self,
+        of_client: tuple[int, int],
+        name: str,
+        texts: Sequence[bytes],
+        kinds: Mapping[int, int],
+        *,
+        in_a_cluster: bool = True,
+    ) -> None:
+        """One command of a client at a time: `kinds` of its texts by their places. Raises UserError: too many."""
         parts = []
         for place, text in enumerate(texts):
-            parts.append(_SIZE.pack(len(text) << 1 | (place in keys)))
+            parts.append(_SIZE.pack(len(text) << 2 | kinds.get(place, 0)))
             parts.append(text)
         body = b"".join(parts)
-        self._out.write(_HEAD.pack(at_ns, client, operation, len(texts), len(body)))
+        operation = self._operations.setdefault(name, len(self._operations))
+        sent = sum(kinds.get(place) != _NOT_SENT for place in range(len(texts)))
+        number = sent if in_a_cluster else sent | _NOT_IN_A_CLUSTER
+        self._out.write(_HEAD.pack(*of_client, operation, number, len(body)))
         self._out.write(body)
+        self._sent[name] += 1
+        self._number += 1
+        if self._number > COMMANDS_MAX:
+            raise UserError(f"{self._path}: more than {COMMANDS_MAX:,} commands; take a part: head -n {COMMANDS_MAX}")
 
     def _note_stored(self, name: str, texts: Sequence[bytes], keys: frozenset[int]) -> None:
         if name in READING:
