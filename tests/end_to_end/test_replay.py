@@ -1,7 +1,6 @@
 """`loadstone redis --replay` and `--documents` on real servers: recorded, sent again, verified, and removed."""
 
 import json
-import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import pytest
 import redis
 
 from tests.end_to_end.test_load_commands import DONE, loadstone, trials_of
+from tests.monitored import monitored
 from tests.servers import UserRedis
 
 COMMANDS: list[tuple[Any, ...]] = [
@@ -30,19 +30,13 @@ def here(tmp_path: Path) -> Path:
 
 def recorded(server: UserRedis, file: Path, times: int) -> None:
     """What MONITOR prints of some commands of two clients, and of a database of its own."""
-    with socket.create_connection(("127.0.0.1", server.port)) as monitor, file.open("wb") as out:
-        monitor.sendall(b"MONITOR\r\n")
-        clients = [redis.Redis(port=server.port, db=database) for database in (0, 0, 3)]
+    clients = [redis.Redis(port=server.port, db=database) for database in (0, 0, 3)]
+    with monitored(server, file):
         for number in range(times):
             for command in COMMANDS:
                 clients[number % len(clients)].execute_command(*command)
-        clients[0].echo("the end")
-        received = b""
-        while b'"the end"' not in received or not received.endswith(b"\n"):
-            received += monitor.recv(1 << 16)
-        out.write(b"".join(line.removeprefix(b"+") for line in received.splitlines(keepends=True)))
-        for client in clients:
-            client.close()
+    for client in clients:
+        client.close()
 
 
 @pytest.mark.parametrize("speed", ["1x", "max"])

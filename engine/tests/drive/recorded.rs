@@ -1,56 +1,21 @@
 //! A recording that is sent again: its times, its order, and what came of it.
 
+use crate::prepared::{Command, Prepared, recorded};
 use crate::resp_server::Server;
 use crate::support::{drive, plan, server};
 use loadstone_engine::drive::Drive;
 use loadstone_engine::plan::Plan;
 use serde_json::{Value, json};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 const CLIENTS: u32 = 6;
 
-/// A file as it is prepared for drivers; it is removed with this.
-struct Prepared(PathBuf);
-
-impl Prepared {
-    /// `SET key<client> <number>`, by the time in milliseconds and the client.
-    fn new(name: &str, commands: &[(u64, u32)]) -> Self {
-        let path = std::env::temp_dir().join(format!("loadstone-replay-{}-{name}", std::process::id()));
-        let mut bytes = b"recorded".to_vec();
-        for (number, (at_ms, client)) in commands.iter().enumerate() {
-            let arguments =
-                [("SET".to_string(), 0), (format!("key{client}"), 1), (number.to_string(), 0)].map(|(text, is_key)| {
-                    [&((text.len() as u32) << 2 | is_key).to_le_bytes()[..], text.as_bytes()].concat()
-                });
-            let body = arguments.concat();
-            bytes.extend((at_ms * 1_000_000).to_le_bytes());
-            [*client, 0, 3, body.len() as u32].iter().for_each(|number| bytes.extend(number.to_le_bytes()));
-            bytes.extend(body);
-        }
-        std::fs::write(&path, bytes).unwrap();
-        Self(path)
-    }
-
-    fn plan(&self, port: u16, model: Value, changes: Value) -> Plan {
-        let mut all = json!({
-            "model": model, "phases": {"ramp_up_s": 0, "warm_up_s": 0, "measure_max_s": 20.0},
-            "recording": {"path": self.0.to_str().unwrap()}, "keys": {"prefix": "p:"},
-            "operations": [{"name": "set", "commands": [{"args": ["SET"]}]}],
-        });
-        crate::support::lay_over(&mut all, changes);
-        plan(port, all)
-    }
-}
-
-impl Drop for Prepared {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
-fn recorded() -> Value {
-    json!({"kind": "open", "rate_per_s": 1000.0, "arrivals": "recorded"})
+/// `SET key<client> <number>`, by the time in milliseconds and the client.
+fn prepared(name: &str, commands: &[(u64, u32)]) -> Prepared {
+    let command = |(number, (at_ms, client)): (usize, &(u64, u32))| {
+        Command::new(*at_ms, *client, &format!("SET @key{client} {number}"))
+    };
+    Prepared::new(name, &commands.iter().enumerate().map(command).collect::<Vec<_>>())
 }
 
 fn spread() -> Vec<(u64, u32)> {
@@ -61,7 +26,7 @@ fn spread() -> Vec<(u64, u32)> {
 fn every_command_is_sent_once_and_each_clients_in_their_order() {
     let models = [recorded(), json!({"kind": "closed", "users": 3})];
     for (model, threads, depth) in [(0, 1, 1), (0, 2, 4), (1, 1, 1), (1, 2, 4)] {
-        let prepared = Prepared::new(&format!("order-{model}-{threads}"), &spread());
+        let file = prepared(&format!("order-{model}-{threads}"), &spread());
         let seen: Arc<Mutex<Vec<(String, u32)>>> = Arc::default();
         let noted = seen.clone();
         let server = Server::start(move |received| {
@@ -73,7 +38,7 @@ fn every_command_is_sent_once_and_each_clients_in_their_order() {
             vec![b"+OK\r\n".to_vec()]
         });
         let changes = json!({"threads": threads, "pool": {"connections": 3}, "pipeline_depth": depth});
-        let outcome = drive(prepared.plan(server.port, models[model].clone(), changes));
+        let outcome = drive(file.plan(server.port, models[model].clone(), changes));
         assert_eq!((outcome.counts("set").ok, outcome.errors()), (300, 0));
         assert_eq!(outcome.record.commands["SET"].sent, 300);
         let seen = seen.lock().unwrap();
@@ -90,9 +55,9 @@ fn every_command_is_sent_once_and_each_clients_in_their_order() {
 fn it_comes_at_the_recorded_times_or_faster() {
     let server = server(|_| {});
     for (speed, least_s) in [(1.0, 0.299), (3.0, 0.099)] {
-        let prepared = Prepared::new(&format!("speed-{speed}"), &spread());
+        let file = prepared(&format!("speed-{speed}"), &spread());
         let changes = json!({"recording": {"speed": speed}});
-        let outcome = drive(prepared.plan(server.port(), recorded(), changes));
+        let outcome = drive(file.plan(server.port(), recorded(), changes));
         assert_eq!(outcome.counts("set").ok, 300);
         assert_eq!(outcome.record.schedule_lag_ns.count, 300);
         assert!(outcome.record.measure_s >= least_s, "{} s", outcome.record.measure_s);
@@ -103,9 +68,9 @@ fn it_comes_at_the_recorded_times_or_faster() {
 fn latency_counts_from_the_time_of_the_recording() {
     // All of one client at once: each waits for those before it.
     let slow = server(|options| options.delay_us = 10_000.0);
-    let prepared = Prepared::new("intended", &[(0, 0); 20]);
+    let file = prepared("intended", &[(0, 0); 20]);
     let response = |model| {
-        let outcome = drive(prepared.plan(slow.port(), model, json!({"pool": {"connections": 1}})));
+        let outcome = drive(file.plan(slow.port(), model, json!({"pool": {"connections": 1}})));
         assert_eq!(outcome.counts("set").ok, 20);
         outcome.record.operations["set"].response_ns.clone()
     };
@@ -126,9 +91,9 @@ fn how_much_was_done_at_once_is_counted() {
 
 #[test]
 fn a_plan_that_does_not_fit_its_recording_is_refused() {
-    let prepared = Prepared::new("refused", &spread());
+    let file = prepared("refused", &spread());
     let refused = |changes: Value| {
-        let mut all = crate::support::plan_json(1, json!({"recording": {"path": prepared.0.to_str().unwrap()}}));
+        let mut all = crate::support::plan_json(1, json!({"recording": {"path": file.path()}}));
         all["operations"] = json!([{"name": "set", "commands": [{"args": ["SET"]}]}]);
         crate::support::lay_over(&mut all, changes);
         match Plan::from_json(&all.to_string()) {

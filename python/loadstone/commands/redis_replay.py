@@ -121,7 +121,9 @@ def replay_of(
         raise UserError(f"{OPTION} {error}") from None
     if of_a_cluster and not recorded.number_in_a_cluster:
         (name, reason), count = max(recorded.not_in_a_cluster.items(), key=lambda one: one[1])
-        raise UserError(f"{OPTION} {path}: holds no command that a cluster takes; most of all {count:,} {name}: {reason}")
+        raise UserError(
+            f"{OPTION} {path}: holds no command that a cluster takes; most of all {count:,} {name}: {reason}"
+        )
     found = connections or min(recorded.clients, CONNECTIONS_MAX)
     if recorded.transactions and found < recorded.clients:
         why = f"the recording has transactions, and {recorded.clients:,} clients: each needs a connection of its own"
