@@ -79,6 +79,31 @@ def test_transactions_need_a_connection_for_each_client(redis: Redis, tmp_path: 
         redis("--replay", str(file), "-c", "1")
 
 
+@pytest.mark.parametrize("cluster", [["--cluster"], ["redis://h:1", "--cluster"], ["redis://h:1/?cluster=yes"]])
+def test_on_a_cluster_more_is_left_out_and_said(
+    redis: Redis, tmp_path: Path, capsys: pytest.CaptureFixture[str], cluster: list[str]
+) -> None:
+    file = tmp_path / "monitor.log"
+    lines = [*LINES, '1700000005.0 [0 127.0.0.1:2] "MGET" "a" "b"', '1700000006.0 [0 127.0.0.1:2] "MGET" "{a}1" "{a}2"']
+    file.write_text("\n".join(lines) + "\n")
+    found = redis(*cluster, "--replay", str(file))
+    assert found.plan().model == Open(rate_per_s=round(4 / 6, 3), arrivals="recorded")
+    said = capsys.readouterr().err
+    assert "4 commands of 2 clients in 6.0 s, at its own speed, over 2 connections to each node" in said
+    assert "left out of it: 2: 1 FLUSHALL (it acts on the whole server), 1 MGET (its keys are in several slots" in said
+    assert "1 MGET" in found.experiment.description
+    redis("--replay", str(file))
+    assert "MGET" not in capsys.readouterr().err
+
+
+def test_what_no_cluster_takes_is_refused_for_one(redis: Redis, tmp_path: Path) -> None:
+    file = tmp_path / "monitor.log"
+    file.write_text('1.0 [0 127.0.0.1:1] "DEL" "a" "b"\n')
+    assert redis("--replay", str(file)).sent() == {"del": (1, "DEL")}
+    with pytest.raises(UserError, match="holds no command that a cluster takes; most of all 1 DEL: its keys are in"):
+        redis("--replay", str(file), "--cluster")
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
@@ -87,7 +112,7 @@ def test_transactions_need_a_connection_for_each_client(redis: Redis, tmp_path: 
         (["--replay", "LOG", "--speed", "0x"], "--speed 0x: no speed"),
         (["--replay", "LOG", "-t", "get"], "--replay, -t: the recording says what is sent, and when; leave one"),
         (["--replay", "LOG", "--rate", "5"], "--replay, --rate: the recording says what is sent, and when"),
-        (["--replay", "LOG", "--cluster"], "--replay, --cluster: the recording says"),
+        (["--replay", "LOG", "--against", "redis://h:1"], "--replay, --against: the recording says"),
         (["--replay", "LOG", "-n", "5"], "--replay, -n: the recording says"),
         (
             ["--replay", "LOG", "--warm-up", "4"],

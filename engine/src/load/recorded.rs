@@ -8,9 +8,13 @@
 //! what is not sent is a key of the command's transaction, for a command that has none. A client's commands go over one
 //! connection, in their order; in a cluster over one to each node, see `worker/replaying.rs`.
 
-use super::slots::{SLOTS, slot_of};
+mod arguments;
+mod by_slots;
+
 use crate::content::template::write_integer;
 use crate::plan::{Model, Plan, PlanError};
+use arguments::{Arguments, KEY, NOT_SENT};
+use by_slots::BySlots;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 
@@ -20,16 +24,10 @@ const HEAD_BYTES: usize = 24;
 const BUFFER_BYTES: usize = 1 << 18;
 /// Of commands that wait to be sent, of all threads together: what comes beyond is dropped and counted.
 const HELD_MAX_BYTES: usize = 256 << 20;
-/// Of commands that were sent to a cluster, of all threads together: what comes beyond cannot be sent on.
-const KEPT_MAX_BYTES: usize = 256 << 20;
 /// Room for a command that is given back once it was used.
 const LARGE_BYTES: usize = 64 << 10;
 /// Of the number of arguments: no node of a cluster has all keys of the command.
 const OF_SEVERAL_SLOTS: u32 = 1 << 31;
-/// What an argument is, in the lowest bits of its length.
-const KIND: u32 = 3;
-const KEY: u32 = 1;
-const NOT_SENT: u32 = 2;
 /// So far ahead a thread reads that sends as fast as it can: commands, for each of its connections and at least.
 const AHEAD_A_CONNECTION: usize = 16;
 const AHEAD_LEAST: usize = 1024;
@@ -62,59 +60,6 @@ enum State {
     Kept,
     /// Sent, and not kept: there was no more room.
     Gone,
-}
-
-/// Which slots the commands of a cluster go to.
-#[derive(Debug)]
-struct BySlots {
-    prefix: Vec<u8>,
-    /// Of each sequence the slot of its last command that has one: the next one without keys goes there, too.
-    last: Vec<u16>,
-    kept_bytes: usize,
-    kept_max_bytes: usize,
-    key: Vec<u8>,
-}
-
-impl BySlots {
-    fn new(plan: &Plan, sequences: usize) -> Self {
-        Self {
-            prefix: plan.keys.prefix.as_bytes().to_vec(),
-            last: (0..sequences).map(|sequence| (SLOTS * sequence / sequences) as u16).collect(),
-            kept_bytes: 0,
-            kept_max_bytes: KEPT_MAX_BYTES / plan.threads,
-            key: Vec::new(),
-        }
-    }
-
-    /// The slot of a command's first key; without any, that of its sequence's command before it.
-    fn slot(&mut self, sequence: usize, arguments: &[u8]) -> u16 {
-        if let Some((_, text)) = Arguments(arguments).find(|(kind, _)| *kind != 0) {
-            self.key.clear();
-            self.key.extend_from_slice(&self.prefix);
-            self.key.extend_from_slice(text);
-            self.last[sequence] = slot_of(&self.key) as u16;
-            if self.key.capacity() > LARGE_BYTES {
-                self.key = Vec::new();
-            }
-        }
-        self.last[sequence]
-    }
-}
-
-/// The arguments of a command: what each one is, and its text.
-struct Arguments<'a>(&'a [u8]);
-
-impl<'a> Iterator for Arguments<'a> {
-    type Item = (u32, &'a [u8]);
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        let (size, after) = self.0.split_first_chunk::<4>()?;
-        let size = u32::from_le_bytes(*size);
-        let (text, after) = after.split_at((size as usize >> 2).min(after.len()));
-        self.0 = after;
-        Some((size & KIND, text))
-    }
 }
 
 /// The commands of one thread.
@@ -333,84 +278,4 @@ impl Recorded {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::path::PathBuf;
-
-    struct Written(PathBuf);
-
-    impl Drop for Written {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_file(&self.0);
-        }
-    }
-
-    fn row(at_ns: u64, client: u32, operation: u32, arguments: &[(&[u8], bool)]) -> Vec<u8> {
-        let sized = |(text, is_key): &(&[u8], bool)| {
-            [&((text.len() as u32) << 2 | u32::from(*is_key)).to_le_bytes()[..], text].concat()
-        };
-        let body: Vec<u8> = arguments.iter().flat_map(sized).collect();
-        let mut row = at_ns.to_le_bytes().to_vec();
-        for number in [client, operation, arguments.len() as u32, body.len() as u32] {
-            row.extend(number.to_le_bytes());
-        }
-        [row, body].concat()
-    }
-
-    fn plan(name: &str, rows: &[Vec<u8>], model: &str, threads: usize) -> (Written, Plan) {
-        let path = std::env::temp_dir().join(format!("loadstone-recorded-{}-{name}", std::process::id()));
-        let written = Written(path);
-        std::fs::write(&written.0, [&MAGIC[..], &rows.concat()].concat()).unwrap();
-        let path = written.0.to_str().unwrap();
-        let text = format!(
-            r#"{{"endpoints": [{{}}], "model": {model}, "pool": {{"connections": 4}}, "threads": {threads},
-            "recording": {{"path": "{path}", "speed": 2}}, "keys": {{"prefix": "p:"}},
-            "operations": [{{"name": "set", "commands": [{{"args": ["SET"]}}]}}]}}"#
-        );
-        (written, Plan::from_json(&text).unwrap())
-    }
-
-    const OPEN: &str = r#"{"kind": "open", "rate_per_s": 1, "arrivals": "recorded"}"#;
-
-    #[test]
-    fn keys_have_the_prefix_and_bytes_are_as_recorded() {
-        let rows = [row(5_000, 0, 0, &[(b"SET", false), (b"a", true), (b"v\0\r\n", false)])];
-        let (_written, plan) = plan("keys", &rows, OPEN, 1);
-        let mut recorded = Recorded::new(&plan, 0).unwrap().unwrap();
-        assert_eq!(recorded.next_ns(), Some(2_500), "at twice the speed");
-        let (operation, place) = recorded.take().unwrap();
-        let mut out = Vec::new();
-        recorded.write(place, &mut out);
-        assert_eq!((operation, out), (0, b"*3\r\n$3\r\nSET\r\n$3\r\np:a\r\n$4\r\nv\0\r\n\r\n".to_vec()));
-        assert_eq!((recorded.next_ns(), recorded.take(), recorded.held_bytes), (None, None, 0));
-        assert!(recorded.failure().is_none());
-    }
-
-    #[test]
-    fn each_client_has_its_thread_and_its_connection() {
-        let rows: Vec<_> = (0..12).map(|client| row(client.into(), client, 0, &[(b"PING", false)])).collect();
-        let (_written, plan) = plan("clients", &rows, r#"{"kind": "closed", "users": 4}"#, 2);
-        for thread in 0..2 {
-            let mut recorded = Recorded::new(&plan, thread).unwrap().unwrap();
-            assert_eq!((recorded.own_sequences(), recorded.next_ns()), (2, Some(0)), "as fast as possible");
-            let places: Vec<usize> = std::iter::from_fn(|| recorded.take()).map(|(_, place)| place).collect();
-            let sequences: Vec<usize> = places.iter().map(|&place| recorded.sequence(place)).collect();
-            assert_eq!(sequences, [0, 1, 0, 1, 0, 1]);
-            places.into_iter().for_each(|place| recorded.let_go(place));
-            assert_eq!(recorded.free.len(), 6);
-        }
-    }
-
-    #[test]
-    fn a_file_that_was_cut_or_is_another_one_is_an_error() {
-        let whole = row(0, 0, 0, &[(b"PING", false)]);
-        let (_cut, cut) = plan("cut", &[whole[..whole.len() - 1].to_vec()], OPEN, 1);
-        let mut recorded = Recorded::new(&cut, 0).unwrap().unwrap();
-        assert!(recorded.take().is_none() && recorded.failure().is_some());
-        let (_unknown, unknown) = plan("unknown", &[row(0, 0, 1, &[])], OPEN, 1);
-        assert!(Recorded::new(&unknown, 0).unwrap_err().message.contains("operation 1 is none of the plan's"));
-        let (written, other) = plan("other", &[], OPEN, 1);
-        std::fs::write(&written.0, "text").unwrap();
-        assert!(Recorded::new(&other, 0).unwrap_err().message.contains("is no recording"));
-    }
-}
+mod tests;

@@ -63,13 +63,11 @@ fn the_tags_are_on_the_nodes_that_they_stand_for() {
 #[test]
 fn each_command_goes_to_its_node_and_each_clients_in_their_order() {
     const CLIENTS: u32 = 5;
-    let commands = |_| -> Vec<Command> {
-        let command = |number: u32| {
-            let client = number * 7 % CLIENTS;
-            Command::new(u64::from(number / 4), client, &format!("SET @{{{}}}:{client} {number}", number * 31 % 97))
-        };
-        (0..400).map(command).collect()
+    let command = |number: u32| {
+        let client = number * 7 % CLIENTS;
+        Command::new(u64::from(number / 4), client, &format!("SET @{{{}}}:{client} {number}", number * 31 % 97))
     };
+    let commands: Vec<Command> = (0..400).map(command).collect();
     for (name, model) in [("own", recorded()), ("fastest", json!({"kind": "closed", "users": 5}))] {
         for (threads, depth, connections) in [(1, 1, 10), (2, 4, 10), (1, 4, 4)] {
             let log = Log::default();
@@ -77,7 +75,7 @@ fn each_command_goes_to_its_node_and_each_clients_in_their_order() {
             let changes = json!({"threads": threads, "pipeline_depth": depth, "pool": {"connections": connections}});
             let name = format!("order-{name}-{threads}-{connections}");
             let ports = nodes.each_ref().map(|node| node.port);
-            let outcome = replay(&name, &commands(()), &ports, model.clone(), changes);
+            let outcome = replay(&name, &commands, &ports, model.clone(), changes);
             assert_eq!((outcome.counts("set").ok, outcome.errors()), (400, 0));
             assert_eq!(outcome.record.connections.opened, connections, "one to each node for each client");
             let came = texts(&log);

@@ -54,7 +54,8 @@ Replay = Annotated[
     typer.Option(
         "--replay",
         metavar="FILE",
-        help="In the place of -t: what `redis-cli MONITOR` recorded, sent again under keys of our own.",
+        help="In the place of -t: what `redis-cli MONITOR` recorded, sent again under keys of our own; also to a "
+        "--cluster.",
     ),
 ]
 Speed = Annotated[
