@@ -254,7 +254,10 @@ impl Worker {
     pub(super) fn may_send_on(&mut self, number: usize, task: &Task, asks: bool) -> Result<bool, Lost> {
         let (sequence, connection) = (self.queue_of(number), &self.connections[number]);
         let Some(replaying) = &self.replaying else { return Ok(true) };
-        let next = connection.in_flight.iter().skip(1).find_map(|task| replaying.bound(&task.request));
+        // The end itself is sent on where the slot moved after its last command: the server has given it up by then.
+        let is_end = replaying.bound(&task.request) == Some(Bound::Closes);
+        let behind = connection.in_flight.iter().skip(usize::from(!is_end));
+        let next = behind.into_iter().find_map(|task| replaying.bound(&task.request));
         let is_open = replaying.sequences[sequence].transaction == Transaction::At(connection.target);
         match next {
             None if is_open => {

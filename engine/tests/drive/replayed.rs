@@ -195,6 +195,26 @@ fn a_transaction_whose_slot_moves_ends_as_an_error_and_leaves_no_connection_in_i
 }
 
 #[test]
+fn the_end_of_a_transaction_is_not_sent_on() {
+    let log = Log::default();
+    let target = node(1, &log, ok);
+    let port = target.port;
+    let source = node(0, &log, move |arguments| match arguments[0].as_str() {
+        "EXEC" => moved("MOVED", "p:{b}1", port),
+        _ => "+OK\r\n".into(),
+    });
+    for depth in [1, 16] {
+        let texts_sent = ["MULTI ~{b}", "SET @{b}1 1", "EXEC", "GET @{b}1"];
+        let changes = json!({"pool": {"connections": 2}, "pipeline_depth": depth});
+        let outcome = replay(&format!("end-{depth}"), &all(&texts_sent), &[source.port, port], recorded(), changes);
+        assert_eq!((outcome.errors(), outcome.record.total.errors["server_moved"]), (1, 1));
+        assert_eq!(outcome.record.redirections.as_ref().map(|found| (found.moved, found.in_transaction)), Some((0, 1)));
+        assert_eq!((outcome.record.total.ok, outcome.record.connections.lost), (3, 0));
+    }
+    assert!(!texts(&log).contains(&(1, "EXEC".into())));
+}
+
+#[test]
 fn a_command_before_a_transaction_is_sent_on_without_it() {
     let log = Log::default();
     let target = node(1, &log, ok);
