@@ -17,6 +17,7 @@ from loadstone.drive.native import NativeDriver
 from loadstone.drive.outcome import DriveRecord
 from loadstone.errors import ServerGone, UserError
 from loadstone.plan.drive_plan import Closed, Command, Keys, Operation, Phases, Plan, Pool
+from loadstone.software.redis.cluster.cluster_control import NodeControl
 from loadstone.software.redis.cluster.users_cluster import UsersCluster
 from loadstone.software.redis.url import UrlSettings, names_cluster, parse_url
 
@@ -52,10 +53,10 @@ def drive(server: UsersCluster, *, measure_s: float = 0.5, pipeline_depth: int =
     return NativeDriver().drive(plan, lambda _: None)
 
 
-def own_slots(cluster: TheirCluster, count: int) -> list[int]:
-    """Slots of the first node that have keys of the plan."""
+def own_slots(cluster: TheirCluster, count: int, of: int = 0) -> list[int]:
+    """Slots of one node, the first if nothing is said, that have keys of the plan."""
     slots = {key_slot(f"{PREFIX}{number:012d}".encode()) for number in range(KEYS)}
-    return sorted(slot for slot in slots if slot < 16_384 // cluster.holders)[:count]
+    return sorted(slot for slot in slots if slot * cluster.holders // 16_384 == of)[:count]
 
 
 def refusal(url: str) -> str:
@@ -157,6 +158,33 @@ def test_keys_are_removed_while_their_slot_moves(their_cluster: Make, context: D
     assert cluster.keys() == []
     assert server.alive()
     assert drive(server).redirections.moved == 0, "the slots were read again"  # type: ignore[union-attr]
+
+
+def test_keys_that_go_where_the_search_was_already_are_removed(
+    their_cluster: Make, context: DeployContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = their_cluster(2)
+    server = server_of(cluster)
+    server.start(context)
+    drive(server)
+    of_the_second, search = own_slots(cluster, 20, of=1), NodeControl.remove_beginning
+    searched: list[NodeControl] = []
+
+    def moving(node: NodeControl, prefix: str) -> int:
+        searched.append(node)
+        if len(searched) == 2:
+            cluster.move(of_the_second, 1, 0)
+        return search(node, prefix)
+
+    monkeypatch.setattr(NodeControl, "remove_beginning", moving)
+    with server.control() as control:
+        control.remove_beginning(PREFIX)
+    assert cluster.keys() == []
+    assert len(searched) == 4
+    drive(server)
+    with server.control() as control:
+        assert control.remove_beginning(PREFIX) == KEYS
+    assert len(searched) == 6, "where nothing moves once is enough"
 
 
 def test_a_replica_takes_over_under_load(their_cluster: Make, context: DeployContext) -> None:

@@ -12,11 +12,14 @@ from loadstone.deploy.ledger import Place, place_of
 from loadstone.errors import ServerGone
 from loadstone.plan.drive_plan import Endpoint
 from loadstone.software.redis.cluster.cluster_info import merged_info
+from loadstone.software.redis.cluster.topology import own_slots
 from loadstone.software.redis.control import RedisControl
 
 Key = str | bytes | int
 KEYLESS = frozenset({"CLIENT", "CLUSTER", "CONFIG", "INFO", "LATENCY", "MEMORY", "SLOWLOG"})
 """Commands whose arguments are no keys. Of these, and of commands without arguments, every node is queried."""
+SEARCHES_IN_VAIN = 3
+"""Of all nodes for keys of ours, in a row, while slots move."""
 REDIRECTIONS_MAX = 5
 """How often a command is sent on."""
 CLUSTER = "cluster"
@@ -145,8 +148,24 @@ class ClusterControl(RedisControl):
         return {name: ", ".join(dict.fromkeys(values)) for name, values in found.items()}
 
     def remove_beginning(self, prefix: str) -> int:
-        """Remove every key that begins with `prefix`; how many there were. See `RedisControl.remove_beginning`."""
-        return sum(node.remove_beginning(prefix) for node in self.nodes)
+        """Remove every key that begins with `prefix`; how many there were. See `RedisControl.remove_beginning`.
+
+        A key may move to a node that was searched already. So all are searched again where slots moved meanwhile; where
+        they go on moving, until several searches in a row found nothing.
+        """
+        removed, in_vain = 0, 0
+        while in_vain < SEARCHES_IN_VAIN:
+            before = self._slots()
+            found = sum(node.remove_beginning(prefix) for node in self.nodes)
+            removed += found
+            in_vain = 0 if found else in_vain + 1
+            if before == self._slots() and not any(slot.startswith("[") for slots in before for slot in slots):
+                break
+        return removed
+
+    def _slots(self) -> list[tuple[str, ...]]:
+        """Of each node, as it describes them now."""
+        return [node.own_slots() for node in self.nodes]
 
 
 class NodeControl(RedisControl):
@@ -163,6 +182,10 @@ class NodeControl(RedisControl):
     def call_here(self, *command: Any) -> Any:
         """The reply of this node, whatever the command."""
         return super().call(*command)
+
+    def own_slots(self) -> tuple[str, ...]:
+        """See `topology.own_slots`."""
+        return own_slots(self)
 
 
 def _together(replies: Sequence[Any]) -> Any:

@@ -74,6 +74,13 @@ def read_topology(session: RedisSession) -> list[ClusterNode]:
     return nodes
 
 
+def own_slots(session: RedisSession) -> tuple[str, ...]:
+    """The slots of a node as it describes them; what begins with a bracket is one that moves. Raises ServerGone."""
+    with read_as(session.endpoint.label, "CLUSTER NODES", "a line of its own"):
+        lines = [line.split(" ") for line in _text(session.call(b"CLUSTER", "NODES")).splitlines()]
+        return next(tuple(line[8:]) for line in lines if "myself" in line[2].split(","))
+
+
 def endpoints_of(
     named: Endpoint, nodes: Sequence[ClusterNode], read_from: ReadFrom = "primary"
 ) -> tuple[Endpoint, ...]:
