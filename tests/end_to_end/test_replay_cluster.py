@@ -145,6 +145,36 @@ def test_slots_move_while_a_recording_is_sent_again(their_cluster: Callable[...,
     assert cluster.keys() == []
 
 
+@pytest.mark.parametrize("depth", [1, 8])
+def test_transactions_whose_slots_move_end_as_errors_of_their_own(
+    their_cluster: Callable[..., TheirCluster], here: Path, depth: int
+) -> None:
+    cluster = their_cluster(3)
+    slots = range(10)
+    tags = tags_in(slots)
+    file = here.parent / "monitor.log"
+    number = 1500
+    with file.open("w") as out:
+        for place in range(number):
+            tag, head = tags[place * 7 % 10], f"{1.7e9 + place / 500:.6f} [0 127.0.0.1:{5000 + place % 4}]"
+            one, other = f'"INCR" "n{{{tag}}}"', f'"MSET" "a{{{tag}}}" "1" "b{{{tag}}}" "2"'
+            out.write("".join(f"{head} {text}\n" for text in ('"MULTI"', one, '"PING"', other, '"EXEC"', one)))
+    with resharded(cluster, slots, 0, 1):
+        done = loadstone(
+            "redis", cluster.url, "--cluster", "--replay", str(file), "-P", str(depth), "--out", "kept", folder=here
+        )
+    assert done.returncode in DONE, done.stderr
+    (trial,) = trials_of(here)
+    drive = trial["facts"]["drive"]
+    total = drive["total"]
+    assert (total["offered"], total["timeouts"], total["dropped"], total["unsent"]) == (6 * number, 0, 0, 0)
+    assert total["ok"] + sum(total["errors"].values()) == total["offered"]
+    assert set(total["errors"]) <= {"server_moved", "server_ask", "server_execabort", "server_tryagain"}
+    assert drive["redirections"]["in_transaction"] > 0
+    assert drive["redirections"]["moved"] + drive["redirections"]["ask"] > 0
+    assert cluster.keys() == []
+
+
 def test_a_recording_that_no_cluster_takes_is_refused_and_a_cluster_is_started_for_any_other(here: Path) -> None:
     file = here.parent / "monitor.log"
     file.write_text('1.0 [0 127.0.0.1:1] "MSET" "a" "1" "b" "2"\n')
