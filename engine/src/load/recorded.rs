@@ -4,8 +4,8 @@
 //! memory. It begins with [`MAGIC`]; then each command has, in little endian, nanoseconds since the recording began (8
 //! bytes), the number of its client, the number of its operation, how many arguments it has, and their bytes (4 each).
 //! The highest bit of the number of arguments says that no node of a cluster takes the command. An argument is 4 bytes,
-//! its length times 4, and 1 more if it is a key, 2 if it is not sent, and then so many bytes. Keys get the plan's prefix;
-//! what is not sent is a key of the command's transaction, for a command that has none. A client's commands go over one
+//! its length times 4, and 1 more if it is a key, 2 if it is not sent, and then so many bytes. Keys get the plan's
+//! prefix; what is not sent is a key of the command's transaction, for a command that has none. A client's commands go over one
 //! connection, in their order; in a cluster over one to each node, see `worker/replaying.rs`.
 
 mod arguments;
@@ -184,8 +184,8 @@ impl Recorded {
         self.held[place].slot
     }
 
-    /// Appends a command that is held, which is then no more, but for one that goes to a cluster: that is held until it is
-    /// let go.
+    /// Appends a command that is held, which is then no more, but for one that goes to a cluster: that is held until it
+    /// is let go.
     pub fn write(&mut self, place: usize, out: &mut Vec<u8>) {
         let Held { arguments, bytes, .. } = &self.held[place];
         out.push(b'*');

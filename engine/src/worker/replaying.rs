@@ -1,7 +1,7 @@
 //! A recording that is sent to a cluster: the commands of each client in their order, whichever nodes they go to.
 //!
-//! A **sequence** is what a connection is to a single server: the commands of one client, or of several that share it. It
-//! has a connection to each node. What is in flight of it is at one node: a command for another one waits until all
+//! A **sequence** is what a connection is to a single server: the commands of one client, or of several that share it.
+//! It has a connection to each node. What is in flight of it is at one node: a command for another one waits until all
 //! before it were answered. A transaction keeps to the node where it began; where its slot moves meanwhile, or its
 //! connection is lost, all the rest of it ends as an error.
 
@@ -249,8 +249,8 @@ impl Worker {
         }
     }
 
-    /// Whether the oldest command of a connection, which a node sends on, can be sent again: it is of no transaction, and
-    /// there was room to keep it. In the middle of a transaction the connection is of no use for anything else.
+    /// Whether the oldest command of a connection, which a node sends on, can be sent again: it is of no transaction,
+    /// and there was room to keep it. In the middle of a transaction the connection is of no use for anything else.
     pub(super) fn may_send_on(&mut self, number: usize, task: &Task, asks: bool) -> Result<bool, Lost> {
         let (sequence, connection) = (self.queue_of(number), &self.connections[number]);
         let Some(replaying) = &self.replaying else { return Ok(true) };

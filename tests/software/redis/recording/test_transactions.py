@@ -6,6 +6,8 @@ import pytest
 from redis.crc import key_slot
 from tests.software.redis.recording.test_recording import at, read, rows
 
+from loadstone.errors import UserError
+from loadstone.software.redis.recording import recording
 from loadstone.software.redis.recording.transactions import (
     IN_SEVERAL_SLOTS,
     NOTHING_IN_IT,
@@ -114,3 +116,13 @@ def test_a_multi_that_nothing_follows_is_left_out(tmp_path: Path) -> None:
     assert [row[2] for row in rows(found)] == ["MULTI", "DISCARD", "GET"]
     assert found.left_out == {("MULTI", NOTHING_IN_IT): 2, ("MULTI", WITH_ARGUMENTS): 1}
     assert found.clients == 1
+
+
+def test_open_transactions_are_as_few_as_clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "CLIENTS_MAX", 2)
+    lines = [at(0, "MULTI", client=f"127.0.0.1:{number}") for number in range(3)]
+    read(tmp_path, *lines[:2], at(1, "PING"))
+    with pytest.raises(UserError, match="line 3: more than 2 clients; take a part of the file"):
+        read(tmp_path, *lines)
+    with pytest.raises(UserError, match="line 3: more than 2 clients"):
+        read(tmp_path, *(at(0, "PING", client=f"127.0.0.1:{number}") for number in range(3)))

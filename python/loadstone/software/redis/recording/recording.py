@@ -8,7 +8,7 @@ import shutil
 import stat
 import struct
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,8 +21,8 @@ from loadstone.software.redis.recording.transactions import CLOSES, NOTHING_IN_I
 
 MAGIC = b"recorded"
 _HEAD, _SIZE = struct.Struct("<QIIII"), struct.Struct("<I")
-_KEY, _NOT_SENT = 1, 2
-"""What an argument is that is no mere text, in the lowest bits of its length."""
+_NOT_SENT = 2
+"""What an argument is, in the lowest bits of its length: 1 is a key, 0 any other text that is sent."""
 _NOT_IN_A_CLUSTER = 1 << 31
 """Of the number of arguments: no node of a cluster takes the command."""
 LINE_MAX_BYTES = 64 << 20
@@ -156,24 +156,24 @@ class _Reading:
             apart = name if len(self._left_out) < NAMES_MAX else TOO_MANY_NAMES
             self._left_out[apart, str(reason)] += 1
             return
-        if max(len(self._clients), len(self._transactions)) > CLIENTS_MAX:
-            raise UserError(f"{self._path}, line {number}: more than {CLIENTS_MAX:,} clients; take a part of the file")
         if name != OPENS:
             self._send(line, self._at_ns(line, number), name, frozenset(place + 1 for place in keys))
+        if len(self._clients) > CLIENTS_MAX or (name == OPENS and len(self._transactions) > CLIENTS_MAX):
+            raise UserError(f"{self._path}, line {number}: more than {CLIENTS_MAX:,} clients; take a part of the file")
 
     def _send(self, line: MonitorLine, at_ns: int, name: str, placed: frozenset[int]) -> None:
         """One command, and what opens its transaction if that was not sent yet."""
         texts = line.arguments if line.database == 0 else _named(line, placed)
-        keys = [texts[place] for place in sorted(placed)]
+        keys = [texts[place] for place in (sorted(placed) if len(placed) > 1 else placed)]
         of_client = (at_ns, self._clients.setdefault(line.client, len(self._clients)))
         opening = self._transactions.begun(line.client, keys, closes=name in CLOSES)
         if opening is not None:
-            self._write(of_client, OPENS, (opening, *keys[:1]), {1: _NOT_SENT})
+            self._write(of_client, OPENS, (opening,), frozenset(), not_sent=keys[:1])
             self._note_example(OPENS, (opening,), frozenset())
         reason = self._transactions.why_not_in_a_cluster(line.client, keys)
         if reason is not None:
             self._not_in_a_cluster[name, reason] += 1
-        self._write(of_client, name, texts, dict.fromkeys(placed, _KEY), in_a_cluster=reason is None)
+        self._write(of_client, name, texts, placed, in_a_cluster=reason is None)
         if name in CLOSES:
             self._transactions.close(line.client)
         self._note_stored(name, texts, placed)
@@ -196,19 +196,21 @@ class _Reading:
         of_client: tuple[int, int],
         name: str,
         texts: Sequence[bytes],
-        kinds: Mapping[int, int],
+        keys: frozenset[int],
         *,
+        not_sent: Sequence[bytes] = (),
         in_a_cluster: bool = True,
     ) -> None:
-        """One command of a client at a time: `kinds` of its texts by their places. Raises UserError: too many."""
+        """One command of a client at a time. Raises UserError where there are too many."""
         parts = []
         for place, text in enumerate(texts):
-            parts.append(_SIZE.pack(len(text) << 2 | kinds.get(place, 0)))
+            parts.append(_SIZE.pack(len(text) << 2 | (place in keys)))
             parts.append(text)
+        for text in not_sent:
+            parts += _SIZE.pack(len(text) << 2 | _NOT_SENT), text
         body = b"".join(parts)
         operation = self._operations.setdefault(name, len(self._operations))
-        sent = sum(kinds.get(place) != _NOT_SENT for place in range(len(texts)))
-        number = sent if in_a_cluster else sent | _NOT_IN_A_CLUSTER
+        number = len(texts) if in_a_cluster else len(texts) | _NOT_IN_A_CLUSTER
         self._out.write(_HEAD.pack(*of_client, operation, number, len(body)))
         self._out.write(body)
         self._sent[name] += 1

@@ -77,8 +77,10 @@ class Transactions:
 
     def why_not_in_a_cluster(self, client: bytes, keys: Sequence[bytes]) -> str | None:
         """Why no node of a cluster takes a command of a client with these keys; None where one does."""
+        found = self._open.get(client)
+        if not keys or (len(keys) == 1 and found is None):
+            return None
         slots = {hash(deciding(key)) for key in keys}
         if len(slots) > 1:
             return IN_SEVERAL_SLOTS
-        found = self._open.get(client)
-        return OF_ANOTHER_SLOT if slots and found is not None and {found.deciding} != slots else None
+        return OF_ANOTHER_SLOT if found is not None and {found.deciding} != slots else None
