@@ -10,6 +10,7 @@ import psutil
 import pytest
 from tests.monitors import values
 
+from loadstone.machine import process_table
 from loadstone.observe.counter_rates import SHORTEST_S
 from loadstone.observe.watch import Watch
 from loadstone.software.host.process_trees import ProcessTreeMonitor
@@ -103,3 +104,14 @@ def test_a_rate_is_that_of_all(parent: subprocess.Popen[str]) -> None:
     time.sleep(SHORTEST_S)
     share = values(monitor, "store")["cpu_share"]
     assert share == pytest.approx(BURN_S / (time.monotonic() - began_s), abs=0.35)
+
+
+def test_a_process_that_has_just_begun_is_alive(parent: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel counts nothing of it until its first tick or switch."""
+    with monkeypatch.context() as at_first:
+        at_first.setattr(process_table, "cpu_ns", lambda _: 0)
+        monitor = ProcessTreeMonitor("store", parent.pid)
+        assert values(monitor, "store")["alive"] == 1.0
+    burn(parent, "end")
+    time.sleep(SHORTEST_S)
+    assert values(monitor, "store")["cpu_share"] > 0

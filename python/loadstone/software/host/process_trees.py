@@ -86,11 +86,13 @@ class ProcessTreeMonitor:
         return process_table.tree([self._root.pid])
 
     def _counters(self, members: Collection[int]) -> dict[str, float]:
-        spent_ns = 0
+        spent_ns: int | None = None
         for pid in members:
             own_ns, process = process_table.cpu_ns(pid), process_table.process(pid)
-            spent_ns += (own_ns or 0) + (process.children_ns if process is not None else 0)
-        if not spent_ns:
+            if own_ns is not None or process is not None:
+                children_ns = process.children_ns if process is not None else 0
+                spent_ns = (spent_ns or 0) + (own_ns or 0) + children_ns
+        if spent_ns is None:  # not where it is 0: of a process that just began the kernel has counted nothing yet
             return {}
         self._cpu_s = max(self._cpu_s, spent_ns / 1e9)  # parents have the time of ended children in whole ticks only
         return {"cpu_s": self._cpu_s}
