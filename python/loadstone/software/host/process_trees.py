@@ -86,15 +86,12 @@ class ProcessTreeMonitor:
         return process_table.tree([self._root.pid])
 
     def _counters(self, members: Collection[int]) -> dict[str, float]:
-        spent_ns: int | None = None
-        for pid in members:
-            own_ns, process = process_table.cpu_ns(pid), process_table.process(pid)
-            if own_ns is not None or process is not None:
-                children_ns = process.children_ns if process is not None else 0
-                spent_ns = (spent_ns or 0) + (own_ns or 0) + children_ns
-        if spent_ns is None:  # not where it is 0: of a process that just began the kernel has counted nothing yet
+        there = ((pid, one) for pid in members if (one := process_table.process(pid)) is not None)
+        spent_ns = [(process_table.cpu_ns(pid) or 0) + one.children_ns for pid, one in there]
+        if not spent_ns:  # their sum may be 0: of a process that just began the kernel has counted nothing yet
             return {}
-        self._cpu_s = max(self._cpu_s, spent_ns / 1e9)  # parents have the time of ended children in whole ticks only
+        # Parents have the time of ended children in whole ticks only.
+        self._cpu_s = max(self._cpu_s, sum(spent_ns) / 1e9)
         return {"cpu_s": self._cpu_s}
 
 
