@@ -74,37 +74,38 @@ def texts_of(tree: ast.AST) -> Iterator[str]:
                 yield found
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_room_is_imported_by_itself_and_the_registry_alone(path: Path) -> None:
-    if name_of(path) == "registry":
-        return
-    room = room_of(path)
-    allowed = set() if room is None else {room} | SHARED
-    assert rooms_imported(path) <= allowed
+OUTSIDE = [path for path in MODULES if room_of(path) is None and name_of(path) != "registry"]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_software_is_named_in_its_room_alone(path: Path) -> None:
-    if room_of(path) is not None or name_of(path) == "registry":
-        return
-    named = [text for text in texts_of(ast.parse(path.read_text())) if any(name in text.lower() for name in NAMES)]
-    if name_of(path) in MENTIONS:
-        assert named, f"{name_of(path)} names no software any more: take it off the list"
-    else:
-        assert not named
+def test_a_room_is_imported_by_itself_and_the_registry_alone() -> None:
+    within = [(path, {room_of(path)} | SHARED) for path in MODULES if room_of(path) is not None]
+    allowed = within + [(path, set()) for path in OUTSIDE]
+    assert [name_of(path) for path, rooms in allowed if not rooms_imported(path) <= rooms] == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_stages_ask_the_registry_for_declarations(path: Path) -> None:
-    """What loads a room stands in what joins stages, with few exceptions."""
-    if name_of(path).split(".")[0] not in STAGES or "from loadstone import registry\n" not in path.read_text():
-        return
-    used = {
-        node.attr
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "registry"
+def test_a_software_is_named_in_its_room_alone() -> None:
+    naming = {
+        name_of(path)
+        for path in OUTSIDE
+        if any(name in text.lower() for text in texts_of(ast.parse(path.read_text())) for name in NAMES)
     }
-    assert used <= DECLARATIONS | LOADING.get(name_of(path), set())
+    assert naming - set(MENTIONS) == set()
+    assert set(MENTIONS) - naming == set(), "names no software any more: take it off the list"
+
+
+def test_stages_ask_the_registry_for_declarations() -> None:
+    """What loads a room stands in what joins stages, with few exceptions."""
+    beyond = {}
+    for path in MODULES:
+        if name_of(path).split(".")[0] not in STAGES or "from loadstone import registry\n" not in path.read_text():
+            continue
+        used = {
+            node.attr
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "registry"
+        }
+        beyond[name_of(path)] = used - DECLARATIONS - LOADING.get(name_of(path), set())
+    assert {name: used for name, used in beyond.items() if used} == {}
 
 
 def test_a_declaration_loads_no_room() -> None:
