@@ -19,6 +19,7 @@ from typer.exceptions import TyperException
 
 from loadstone import __version__, defect
 from loadstone import cli_options as opt
+from loadstone.bounds.describing import describing
 from loadstone.cli_check import check_app
 from loadstone.cli_help import PLACE, GroupedCommand
 from loadstone.cli_run import carried_out, objectives_of, show_outcome
@@ -56,6 +57,7 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
 
 
 @app.command("list")
+@describing()
 def list_command() -> None:
     """List the built-in experiments, a line each."""
     from loadstone.spec.built_in import questions
@@ -66,6 +68,7 @@ def list_command() -> None:
 
 
 @app.command(cls=GroupedCommand)
+@describing()
 def show(
     experiment: Annotated[str | None, typer.Argument(metavar="EXPERIMENT|FILE.yaml", show_default=False)] = None,
     only: opt.Only = None,
@@ -108,6 +111,7 @@ def show(
 
 
 @app.command()
+@describing()
 def init(
     file: Annotated[Path, typer.Argument(metavar="[FILE]", show_default=False)] = Path("experiment.yaml"),
 ) -> None:
@@ -219,11 +223,13 @@ def report(
 
     formats = tuple(part.strip() for part in format_.split(",") if part.strip())
     results = console.results(beside_json=json_, quiet=quiet)
-    outcome = report_run(path, formats, results, console.remarks(quiet=quiet), objectives, verbose=verbose)
+    with describing():
+        outcome = report_run(path, formats, results, console.remarks(quiet=quiet), objectives, verbose=verbose)
     show_outcome(outcome, json_=json_, open_=open_)
 
 
 @app.command()
+@describing()
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN [RUN]", help="A run's folder, or two: A and B.")],
     a: Annotated[str | None, opt.Levels("--a", help="One run: the conditions A.")] = None,
@@ -259,6 +265,7 @@ def compare(
 
 
 @app.command("runs")
+@describing()
 def runs_command(
     folder: Annotated[Path, typer.Argument(metavar="[DIR]", show_default=False)] = Path("runs"),
 ) -> None:

@@ -133,7 +133,7 @@ def test_a_place_names_the_server_and_its_scheme(control: Control) -> None:
 
 
 def test_what_is_not_confined_is_refused(control: Control) -> None:
-    confinement = control.confinement(ask=True)
+    confinement = control.confinement()
     for check in (confinement.row_command, confinement.statement):
         with pytest.raises(Refusal):
             check("SHUTDOWN")

@@ -190,8 +190,8 @@ class LossWatch(Protocol):
 class OfUsers(Protocol):
     """What is required before anything is stored on a server of the user's."""
 
-    def confinement(self, *, ask: bool) -> Confinement:
-        """What may be sent to it; `ask`: whether the server is consulted, too."""
+    def confinement(self) -> Confinement:
+        """What may be sent to it. The server is consulted, too; what holds without it is `Room.confinement`."""
 
     def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> str:
         """Why what trials store on the server of this name may not fit, and what helps; empty if it does.

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadstone.deploy.containers.contained import InContainer
+from loadstone.deploy.control import Confinement
 from loadstone.deploy.fact import Fact
 from loadstone.deploy.ledger import Place
 from loadstone.deploy.provider import ServerSettings
@@ -37,8 +38,12 @@ class Room:
     """The settings of each of `Software.kinds`."""
     place: Callable[[str, str], Place]
     """Where a URL leads, for the ledger: by the server's name and the URL. Raises UserError if it is none."""
+    confinement: Confinement
+    """What may be sent to a server of the user's by our own rules alone: none is connected to."""
     facts: Sequence[Callable[[], Fact]]
     """What `loadstone doctor` says of what is installed."""
+    statements: Callable[[str], list[str]] | None = None
+    """The statements of a script; None: it has no tables."""
     in_container: InContainer | None = None
     recording: Callable[[Path, Path], RecordedLoad] | None = None
     """Reads a recording of its clients' commands, and writes them for drivers into a folder. Raises UserError."""

@@ -33,7 +33,7 @@ def test_no_statement_reaches_what_is_theirs(users: Users, with_theirs: str, tmp
             script = f"{OURS}{text.replace('FILE', str(file))};\n"
             try:
                 for statement in control.statements(script):
-                    control.confinement(ask=False).statement(statement)
+                    control.confinement().statement(statement)
                 control.prepare_tables("tables", script, Traces(), ours=False)
             except (Refusal, LoadstoneError):
                 continue
@@ -49,7 +49,7 @@ def test_no_statement_reaches_what_is_theirs(users: Users, with_theirs: str, tmp
 @pytest.mark.parametrize("text", COUNTS)
 def test_no_count_reaches_what_is_theirs(users: Users, with_theirs: str, text: str) -> None:
     with users.control(with_theirs) as control, pytest.raises(Refusal):
-        control.confinement(ask=False).count(text, of_application=True)
+        control.confinement().count(text, of_application=True)
 
 
 @pytest.mark.parametrize(

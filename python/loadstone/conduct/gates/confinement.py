@@ -3,14 +3,16 @@
 The software of the server decides (`deploy.control.Confinement`); here is what a run would send where.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 from loadstone import registry
 from loadstone.bounds.replies import shortened
-from loadstone.deploy.control import Confinement, Control, Refusal, TableStore
+from loadstone.deploy.control import Confinement, Refusal, TableStore
 from loadstone.deploy.provider import Server
 from loadstone.deploy.subjects.manifest import read_manifest
 from loadstone.deploy.subjects.schema import read_tables
@@ -63,37 +65,85 @@ class Refused:
         return f"{OPTION}: {self.place} sends '{self.text}' to {self.server}, although {self.reason}"
 
 
+@dataclass(frozen=True)
+class Rules:
+    """What may be sent to one server."""
+
+    server: str
+    """Which it is, for people."""
+    confinement: Confinement
+    statements: Callable[[str], list[str]] | None
+    """The statements of a script; None: it has no tables."""
+
+
+@dataclass(frozen=True)
+class _UsersServer:
+    """A server that is not ours, not connected yet, with a trial of each condition that has it."""
+
+    name: str
+    settings: Mapping[str, Any]
+    server: Server
+    trials: list[PlannedTrial]
+
+
+_Found = dict[tuple[str, str, str], Refused | None]
+
+
 def confined(run_plan: RunPlan, *, ask: bool, allow: bool) -> tuple[str, ...]:
-    """A remark on each command that is not confined, where they are allowed; see `refused_commands`.
+    """A remark on each command that is not confined, where they are allowed; see `refused_by_rules`.
 
     Raises:
         UserError: one is not confined and not allowed; or a server does not answer.
     """
-    refused = refused_commands(run_plan, ask=ask)
+    refused = refused_by_servers(run_plan) if ask else refused_by_rules(run_plan)
     if refused and not allow:
         raise refused[0].error
     more = [f"{OPTION}: and {len(refused) - REMARKS} others"] if len(refused) > REMARKS else []
     return (*(one.remark for one in refused[:REMARKS]), *more)
 
 
-def refused_commands(run_plan: RunPlan, *, ask: bool) -> list[Refused]:
+def refused_by_rules(run_plan: RunPlan) -> list[Refused]:
     """What of a run may not be sent to servers that are not ours, in the order of its conditions.
 
-    `ask`: whether the servers are consulted about their commands; if not, what only they know passes.
+    By our own rules alone: no control is made, so nothing is connected to. What only a server knows passes.
+
+    Raises:
+        UserError: a manifest's statements cannot be read.
+    """
+    found: _Found = {}
+    for one in _users_servers(run_plan):
+        room = registry.room(registry.software_of(one.settings).name)
+        url = str(one.settings["url"])
+        rules = Rules(f"{one.name} ({_where(room.place(one.name, url).address)})", room.confinement, room.statements)
+        _collect(found, one, rules)
+    return [refused for refused in found.values() if refused is not None]
+
+
+def refused_by_servers(run_plan: RunPlan) -> list[Refused]:
+    """The same, and the servers are consulted about their commands.
 
     Raises:
         UserError: a server does not answer, or a manifest's statements cannot be read.
     """
-    found: dict[tuple[str, str, str], Refused | None] = {}
-    for name, server, trials in _users_servers(run_plan):
-        with server.control() as control:
-            label = f"{name} ({control.endpoint.label})"
-            confinement = control.confinement(ask=ask)
-            for sent in (sent for trial in trials for sent in _sent(trial, name, control, confinement)):
-                identity = (label, sent.place, sent.text)
-                if identity not in found:
-                    found[identity] = _refused(sent, label)
-    return [one for one in found.values() if one is not None]
+    found: _Found = {}
+    for one in _users_servers(run_plan):
+        with one.server.control() as control:
+            statements = control.statements if isinstance(control, TableStore) else None
+            _collect(found, one, Rules(f"{one.name} ({control.endpoint.label})", control.confinement(), statements))
+    return [refused for refused in found.values() if refused is not None]
+
+
+def _where(address: str) -> str:
+    """Of a place's address what people call the server: its host and port, or the path of its socket."""
+    parts = urlsplit(address)
+    return parts.netloc or parts.path.rpartition("/")[0]
+
+
+def _collect(found: "_Found", theirs: "_UsersServer", rules: Rules) -> None:
+    for sent in (sent for trial in theirs.trials for sent in _sent(trial, theirs.name, rules)):
+        identity = (rules.server, sent.place, sent.text)
+        if identity not in found:
+            found[identity] = _refused(sent, rules.server)
 
 
 def _refused(sent: Sent, server: str) -> Refused | None:
@@ -106,23 +156,21 @@ def _refused(sent: Sent, server: str) -> Refused | None:
     return None
 
 
-def _users_servers(run_plan: RunPlan) -> Iterator[tuple[str, Server, list[PlannedTrial]]]:
-    """Each server that is not ours, not connected yet, with a trial of each condition that has it."""
+def _users_servers(run_plan: RunPlan) -> Iterator[_UsersServer]:
     conditions = {str(trial.condition): trial for trial in run_plan.every_trial}
-    trials: dict[str, list[PlannedTrial]] = {}
-    servers: dict[str, tuple[str, Server]] = {}
+    found: dict[str, _UsersServer] = {}
     for trial in conditions.values():
         for name, settings in trial.servers.items():
             key = repr((name, settings))
-            if key not in servers:
-                servers[key] = name, registry.server(name, settings)
-            if not servers[key][1].ours:
-                trials.setdefault(key, []).append(trial)
-    return ((*servers[key], found) for key, found in trials.items())
+            if key not in found:
+                found[key] = _UsersServer(name, settings, registry.server(name, settings), [])
+            found[key].trials.append(trial)
+    return (one for one in found.values() if not one.server.ours)
 
 
-def _sent(trial: PlannedTrial, server: str, control: Control, confinement: Confinement) -> Iterator[Sent]:
+def _sent(trial: PlannedTrial, server: str, rules: Rules) -> Iterator[Sent]:
     """Everything that a trial sends to a server: its load, data, counts, and the statements of its subjects."""
+    confinement = rules.confinement
     if trial.target == server or (trial.target is None and not trial.subjects):
         yield from _of_plan(trial.plan, confinement)
         yield from _of_plan(trial.load, confinement)
@@ -130,8 +178,8 @@ def _sent(trial: PlannedTrial, server: str, control: Control, confinement: Confi
         if data.server == server:
             for text in data.commands:
                 yield Sent(f"data '{data.name}'", text, partial(confinement.row_command, text))
-    if isinstance(control, TableStore):
-        yield from _of_manifests(trial, server, control, confinement)
+    if rules.statements is not None:
+        yield from _of_manifests(trial, server, rules.statements, confinement)
     for stored in trial.stored:
         if stored.server == server:
             # An application keeps what it stores where it likes; without one nothing but ours can be counted.
@@ -161,12 +209,14 @@ def _of_recording(plan: Plan, recording: Recording, confinement: Confinement) ->
         yield Sent("the recording", " ".join(args), partial(confinement.command, args, plan.keys.prefix))
 
 
-def _of_manifests(trial: PlannedTrial, server: str, store: TableStore, confinement: Confinement) -> Iterator[Sent]:
+def _of_manifests(
+    trial: PlannedTrial, server: str, statements: Callable[[str], list[str]], confinement: Confinement
+) -> Iterator[Sent]:
     """The statements that make the tables of a trial's subjects. Raises UserError if they cannot be read."""
     for name, subject in trial.subjects.items():
         if subject.manifest is None:
             continue
         manifest, folder = read_manifest(Path(subject.manifest))
         if server in manifest.tables:
-            for text in store.statements(read_tables(name, folder / manifest.tables[server], server)):
+            for text in statements(read_tables(name, folder / manifest.tables[server], server)):
                 yield Sent(f"subject '{name}', tables.{server}", text, partial(confinement.statement, text))

@@ -8,12 +8,15 @@ from loadstone.observe.sample import Monitor
 from loadstone.observe.watch import Watch
 from loadstone.software.mariadb import installed
 from loadstone.software.mariadb.contained import ContainedMariaDb, check
+from loadstone.software.mariadb.control import MariaDbControl
 from loadstone.software.mariadb.declared import MARIADB
 from loadstone.software.mariadb.jdbc import jdbc_options
 from loadstone.software.mariadb.local import MariaDbSettings
 from loadstone.software.mariadb.monitor import MariaDbMonitor
 from loadstone.software.mariadb.url import MariaDbUrlSettings, parse_mariadb_url
 from loadstone.software.room import Room
+from loadstone.software.sql.confined import ConfinedSql
+from loadstone.software.sql.tokens import statements_in
 from loadstone.software.sql.traces import place_of_database
 
 
@@ -26,6 +29,8 @@ MONITORS: tuple[Callable[[Watch], list[Monitor]], ...] = (MariaDbMonitor.watchin
 ROOM = Room(
     kinds={"mariadb": MariaDbSettings, "mariadb-url": MariaDbUrlSettings},
     place=place,
+    confinement=ConfinedSql(MariaDbControl.grammar),
+    statements=statements_in,
     facts=(installed.server,),
     jdbc_options=jdbc_options,
     in_container=InContainer(check, lambda _: ContainedMariaDb()),

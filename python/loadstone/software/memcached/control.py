@@ -82,7 +82,7 @@ class MemcachedControl(MemcachedSession):
             return self.remove_numbered(thing.name, thing.count)
         return self.remove_keys([thing.name]) if thing.kind == "key" else 0
 
-    def confinement(self, *, ask: bool) -> ConfinedMeta:  # noqa: ARG002 (the server has nothing to add)
+    def confinement(self) -> ConfinedMeta:
         """Meta commands on keys of ours."""
         return ConfinedMeta()
 

@@ -6,6 +6,7 @@ from loadstone.deploy.ledger import Place, place_of
 from loadstone.observe.sample import Monitor
 from loadstone.observe.watch import Watch
 from loadstone.software.memcached import installed
+from loadstone.software.memcached.confinement import ConfinedMeta
 from loadstone.software.memcached.declared import MEMCACHED
 from loadstone.software.memcached.local import MemcachedSettings
 from loadstone.software.memcached.monitor import MemcachedMonitor
@@ -22,5 +23,6 @@ MONITORS: tuple[Callable[[Watch], list[Monitor]], ...] = (MemcachedMonitor.watch
 ROOM = Room(
     kinds={"memcached": MemcachedSettings, "memcached-url": MemcachedUrlSettings},
     place=place,
+    confinement=ConfinedMeta(),
     facts=(installed.server,),
 )

@@ -6,12 +6,15 @@ from loadstone.deploy.ledger import Place
 from loadstone.observe.sample import Monitor
 from loadstone.observe.watch import Watch
 from loadstone.software.postgresql import installed
+from loadstone.software.postgresql.control import PostgresqlControl
 from loadstone.software.postgresql.declared import POSTGRESQL
 from loadstone.software.postgresql.jdbc import jdbc_options
 from loadstone.software.postgresql.local import PostgresqlSettings
 from loadstone.software.postgresql.monitor import PostgresqlMonitor
 from loadstone.software.postgresql.url import PostgresqlUrlSettings, parse_postgresql_url
 from loadstone.software.room import Room
+from loadstone.software.sql.confined import ConfinedSql
+from loadstone.software.sql.tokens import statements_in
 from loadstone.software.sql.traces import place_of_database
 
 
@@ -24,6 +27,8 @@ MONITORS: tuple[Callable[[Watch], list[Monitor]], ...] = (PostgresqlMonitor.watc
 ROOM = Room(
     kinds={"postgresql": PostgresqlSettings, "postgresql-url": PostgresqlUrlSettings},
     place=place,
+    confinement=ConfinedSql(PostgresqlControl.grammar),
+    statements=statements_in,
     facts=(installed.server,),
     jdbc_options=jdbc_options,
 )

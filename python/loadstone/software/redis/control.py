@@ -87,9 +87,9 @@ class RedisControl(RedisSession):
         """Remove keys that only ours can be."""
         return redis_traces.remove_left(self, things)
 
-    def confinement(self, *, ask: bool) -> ConfinedCommands:
+    def confinement(self) -> ConfinedCommands:
         """Commands on keys of ours."""
-        return ConfinedCommands(ServerCommands(self) if ask else None)
+        return ConfinedCommands(ServerCommands(self))
 
     def shortage(self, trials: Sequence[PlannedTrial], server: str, pid: int | None) -> str:
         """By its memory, and by that of its machine."""

@@ -68,7 +68,7 @@ class SqlControl(SqlSession):
         """Remove what the server itself says is the run's."""
         return sql_traces.remove_left(self, run_id, things)
 
-    def confinement(self, *, ask: bool) -> ConfinedSql:  # noqa: ARG002 (the seam's signature)
+    def confinement(self) -> ConfinedSql:
         """Statements on tables of its own database."""
         return ConfinedSql(self.grammar)
 
