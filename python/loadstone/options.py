@@ -106,6 +106,7 @@ def requested_plan(
         cpu_count=cpu_count,
         scale=None if options.scale is None else parse_scale(options.scale),
         memory_bytes=installed_bytes(),
+        shortened_for_s=_shortened_for_s(options),
     )
     _check_rows_at_rate(run_plan, options)
     return run_plan
@@ -119,6 +120,15 @@ def _check_rows_at_rate(run_plan: RunPlan, options: RunOptions) -> None:
         raise UserError(f"--at-rate {options.at_rate}: --as-published measures at no fixed rate; leave one of them out")
     why = "every load has a rate or pauses of its own, or stands in no table"
     raise UserError(f"--at-rate {options.at_rate}: no row of {run_plan.experiment} can have it: {why}; leave it out")
+
+
+def _shortened_for_s(options: RunOptions) -> float | None:
+    """The budget that a resumed run's slices were made short for; None of a new run: its own. Raises UserError."""
+    if options.resume is None:
+        return None
+    from loadstone.record.reading import read_plan  # only now: it takes time to load
+
+    return read_plan(options.resume).shortened_for_s
 
 
 def _seed(options: RunOptions) -> int:

@@ -19,6 +19,7 @@ from .scripted_campaign import (
     compared,
     table,
 )
+from .test_campaign_longer_slices import in_rounds
 
 
 def test_the_budget_ends_a_group_between_two_looks_with_a_look(bench: Bench) -> None:
@@ -37,6 +38,23 @@ def test_no_budget_left_at_all_is_a_look_at_nothing(bench: Bench) -> None:
     bench.run(bench.plan(table(blocks=1), compared(), budget_s=35))
     assert bench.looks() == [("table", 1, "last look"), ("storage", 0, "out of budget")]
     assert len(bench.ran) == 3
+
+
+def test_a_start_that_is_guessed_to_take_too_long_keeps_no_comparison_from_beginning(bench: Bench) -> None:
+    """A guess of four minutes ended a budget of three after 27 s, with nothing measured."""
+    plan = bench.plan(in_rounds(), budget_s=150)
+    application = RequiredSubject(manifest="app", warm_up_s=200)
+    plan = replace(plan, trials=tuple(replace(one, subjects={"app": application}) for one in plan.trials))
+    bench.run(plan)
+    assert bench.looks()[0] == ("storage", 1, "go on")
+
+
+def test_what_a_whole_block_has_no_room_for_is_measured_in_as_many_rounds_as_fit(bench: Bench) -> None:
+    bench.run(bench.plan(in_rounds(), budget_s=150))
+    planned = in_rounds().rounds
+    assert planned is not None
+    cut = [number for number in bench.rounds if number not in (planned.of(0), *planned.blocks)]
+    assert len(cut) == 1, "the last block of the budget is a part of the planned one"
 
 
 def test_no_time_for_another_block_ends_the_group_at_the_look_it_had(bench: Bench) -> None:

@@ -93,7 +93,9 @@ def test_a_table_that_quick_leaves_out_is_left_out_though_a_comparison_measures_
 def test_a_budget_that_is_too_small_is_said(compared: str) -> None:
     experiment = load_experiment(compared)
     text = description(outline(make_run_plan(experiment, budget_s=60), experiment), experiment)
-    assert "Time: 60 s, the budget; about 8 min would be needed: what the budget does not reach stays" in text
+    assert "Time: 60 s, the budget; about 4 min would be needed: what the budget does not reach stays" in text
+    assert "a block is 4 trials of 0.7 s" in text
+    assert "Compared slices and trials are shorter than usual, since the budget has no room for longer ones" in text
 
 
 def test_fixed_blocks_have_one_end(compared: str) -> None:

@@ -47,6 +47,10 @@ class Budget:
         """Seconds that are left for trials, 0 at least; infinite without a budget."""
         return max(0.0, self.budget_s - self._ending_s - self.elapsed_s()) if self.budget_s > 0 else math.inf
 
+    def share_left(self) -> float:
+        """The same as a share of the whole budget; 1 without one."""
+        return self.left_s() / self.budget_s if self.budget_s > 0 else 1.0
+
 
 def lasted_s(trials: Iterable[TrialRecord]) -> float:
     """What these trials took with the pauses between them, in seconds, by their own clocks."""

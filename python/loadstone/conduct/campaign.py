@@ -56,6 +56,14 @@ from loadstone.record.trial import TrialRecord
 from loadstone.spec.experiment import Experiment
 from loadstone.spec.levels import identity
 
+FEWEST_ROUNDS, FEWEST_MORE_ROUNDS = 2, 8
+"""Of a comparison's first block, where the budget has room for no more; and of a later one that the budget cuts short:
+fewer would tell nothing new."""
+
+
+LEAST_SHARE = 0.05
+"""Of the budget: with less left a comparison is not begun."""
+
 
 class TrialRunner(Protocol):
     """What runs a trial and records it; see `conductor.Conductor`."""
@@ -328,25 +336,68 @@ class Campaign:
         return looks_left(planned, self._taken.get((group.name, group.stage), ()), group.blocks_min)
 
     def _measure_blocks(self, passes: Passes, target: int) -> bool:
-        """Measure blocks until there are `target`; False if the budget ends before."""
+        """Measure blocks until there are `target`; False if the budget ends before.
+
+        A comparison that had no look yet is begun whatever its start is guessed to take, and gets a figure. Where a
+        whole block does not fit, it has as many rounds as do.
+        """
         given_up = passes.give_up_after_pause(self.unix_s())
         if given_up is not None:
             self.progress.detail(
                 f"block {given_up} of {passes.group.name} is measured again: it was interrupted for too long"
             )
+        first = self._begins_anyway(passes)
         while self._warm_rounds.required(passes):
             again_s = passes.group.seconds([WARM_BLOCK]) if passes.warm else 0.0
             if not self.fits(again_s + passes.seconds_to(1), passes.pending(WARM_BLOCK)):
                 if passes.warm:
                     break
-                return False
+                if not first:
+                    return False
             self._measure_block(passes, WARM_BLOCK, target)
             self._warm_rounds.add(passes.group, passes.upto(WARM_BLOCK))
         while passes.complete < target:
-            if not self.fits(passes.next_s()):
-                return False
-            self._measure_block(passes, passes.complete + 1, target)
+            if self.fits(passes.next_s()):
+                self._measure_block(passes, passes.complete + 1, target)
+                continue
+            shortened = self._fitting_rounds(passes)
+            if shortened is not None:
+                self._measure_block(passes, passes.complete + 1, target, shortened)
+            return False
         return True
+
+    def _begins_anyway(self, passes: Passes) -> bool:
+        """Whether a comparison that had no look yet is begun, however long its start is guessed to take."""
+        group = passes.group
+        if group.stage > 0 or self._look(group) is not None:
+            return False
+        if group.rounds is None or group.unit == "block":
+            return passes.seconds_to(1) <= self._budget.left_s()
+        return self._budget.share_left() > LEAST_SHARE
+
+    def _fitting_rounds(self, passes: Passes) -> Rounds | None:
+        """The next block in as many rounds as fit into its share of what is left; None where it has no such rounds.
+
+        The other comparisons that go on have a share of it, too. The first block has two rounds at least.
+        """
+        rounds, block = passes.group.rounds, passes.complete + 1
+        own_s, left_s = passes.next_s(), self._budget.left_s()
+        if rounds is None or rounds.unit == "block" or left_s <= 0:
+            return None
+        others = (one for one in self._comparisons if one is not passes and self._waits(one))
+        share = own_s / (own_s + sum(one.next_s() for one in others)) if own_s > 0 else 1.0
+        conditions = len(passes.group.conditions)
+        pace = own_s / rounds.block_s(block, conditions)  # what blocks took so far, of what the plan expected
+        number = rounds.within(share * left_s / max(pace, 0.1), block, conditions)
+        least = FEWEST_ROUNDS if block == 1 else FEWEST_MORE_ROUNDS
+        if number < least and block > 1:
+            return None
+        return rounds.shortened(block, min(max(number, least), rounds.of(block)))
+
+    def _waits(self, passes: Passes) -> bool:
+        """Whether a comparison is to be measured further, if there is time."""
+        look = self._look(passes.group)
+        return bool(self._looks_left(passes.group)) and (look is None or not look.stop)
 
     def _measure_block(self, passes: Passes, block: int, target: int, shortened: Rounds | None = None) -> None:
         """What is left of one block; in the group's rounds or in these."""

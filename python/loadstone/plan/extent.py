@@ -89,6 +89,8 @@ def _consequences(run_plan: RunPlan) -> list[Message]:
         lines.append(message("plan_scale", scale=run_plan.scale, shorter=run_plan.as_published))
     if run_plan.quick:
         lines.append(message("plan_quick"))
+    if run_plan.shortened_for_s > 0:
+        lines.append(message("plan_shortened"))
     tables = _tables(run_plan)
     lines += _in_rounds(tables)
     if not run_plan.groups:

@@ -16,6 +16,9 @@ SETTLE_S = 0.015
 """The first part of a slice, which is not measured: caches are warmed, queues fill."""
 APPLICATION_SLICE_S, APPLICATION_SETTLE_S = 1.2, 0.2
 """The same of an application: its collections and timers, which go on when its turn comes, are to fit into a slice."""
+SHORTEST_SLICE_S, SHORTEST_APPLICATION_SLICE_S = 0.05, 0.4
+"""Where the budget has no room for the first looks otherwise. What then reaches from one slice into the next is found
+by the looks, and answered by longer slices as anywhere."""
 LONGER_TIMES = 4
 """Where something reaches from one slice into the next, they get so many times as long."""
 LONGEST_SLICE_S = 1.6

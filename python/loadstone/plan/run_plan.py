@@ -260,6 +260,9 @@ class RunPlan:
     """Users and rows are so many times those that the experiment writes."""
     at_rate: AtRatePlan | None = None
     """Measured after the comparisons' first looks, outside of every table and comparison."""
+    shortened_for_s: float = 0.0
+    """The budget for which compared slices and trials were made shorter than usual; 0: they were not. A resumed run
+    keeps them, whatever its budget."""
     saturation: SaturationPlan | None = None
     """Measured after all trials and before the crashes, outside of every table and comparison."""
 
@@ -325,6 +328,25 @@ class RunPlan:
 
     def _one_of_each_condition(self) -> Iterable[PlannedTrial]:
         return {str(trial.condition): trial for trial in self.every_trial}.values()
+
+    def length_share(self) -> float:
+        """By how much compared slices and trials must be shorter so that each first look fits into the budget; 1: none.
+
+        By guesses; what starts and what opens takes as long as it takes, so the share may be 0.
+        """
+        if self.budget_s <= 0:
+            return 1.0
+        opening_s = length_s = 0.0
+        for group in (group for group in self.groups if group.pairs):
+            blocks, conditions = _from_start(group, group.looks[0]), len(group.conditions)
+            if group.rounds is None:
+                opening_s += len(blocks) * conditions * group.overhead_s
+                length_s += len(blocks) * conditions * group.trial_s
+            else:
+                opening_s += len(blocks) * group.rounds.opening_s(conditions)
+                length_s += sum(group.rounds.slices_s(group.rounds.of(block), conditions) for block in blocks)
+        room_s = (1 - TABLE_SHARE) * (self.budget_s - self.preparation_s() - self.ending_s()) - opening_s
+        return 1.0 if length_s <= 0 else min(1.0, max(0.0, room_s / length_s))
 
     def longest_s(self) -> float:
         """A guess at the most seconds: of all trials that may be needed, each at its longest, or the budget if less."""

@@ -3,6 +3,8 @@
 import math
 
 TRIAL_MIN_S, TRIAL_MAX_S = 3.0, 60.0
+SHORTEST_TRIAL_S = 0.7
+"""Of a compared trial, where the budget has no room for longer ones."""
 INTERVAL_SD = 0.05
 INTERVAL_CORRELATION = 0.6
 TRIAL_SD = 0.03

@@ -146,6 +146,8 @@ class PlanSummary(BaseModel):
     as_published: bool
     expected_s: float
     budget_s: float = 0.0
+    shortened_for_s: float = 0.0
+    """The budget for which compared slices and trials were made shorter than usual; 0: they were not."""
     scale: float = 1.0
     """Users and rows are so many times those that the experiment writes."""
     groups: tuple[GroupLine, ...] = ()
@@ -167,6 +169,7 @@ def summarise_plan(run_plan: RunPlan) -> PlanSummary:
         as_published=run_plan.as_published,
         expected_s=round(run_plan.expected_s(), 3),
         budget_s=run_plan.budget_s,
+        shortened_for_s=run_plan.shortened_for_s,
         scale=run_plan.scale,
         groups=tuple(GroupLine.model_validate(group, from_attributes=True) for group in run_plan.groups),
         trials=tuple(map(_planned_line, run_plan.trials)),

@@ -1,5 +1,7 @@
 """Declared comparisons become pairs and groups."""
 
+from dataclasses import replace
+
 import pytest
 
 from loadstone.plan.design.run_design import make_run_plan
@@ -70,11 +72,30 @@ def test_the_usual_margin_of_a_latency_is_a_tenth(compared: str) -> None:
 
 def test_without_a_trial_the_rule_decides_by_what_a_trial_costs_beside(compared: str) -> None:
     text = compared.replace("  trial: 4 s\n", "").replace("measure_s: 2 s", "measure_s: 2 s\n    warm_up_s: 9.4 s")
-    run_plan = make_run_plan(load_experiment(text))
+    run_plan = make_run_plan(load_experiment(text), budget_s=3600)
     group = groups(run_plan)["users"]
     assert group.overhead_s == 10
     assert group.trial_s == round(trial_length_s(10), 1) == 10.5
     assert {trial.plan.phases.measure_s for trial in run_plan.trials if trial.group == "users"} == {10.5}
+
+
+def test_a_budget_without_room_for_first_looks_makes_compared_trials_shorter(compared: str) -> None:
+    experiment = load_experiment(compared)
+    usual = make_run_plan(experiment)
+    assert usual.shortened_for_s == 0
+    short = make_run_plan(experiment, budget_s=300)
+    assert short.shortened_for_s == 300
+    assert 0.7 <= groups(short)["users"].trial_s < groups(usual)["users"].trial_s
+    first_looks_s = sum(group.seconds(range(group.looks[0] + 1)) for group in short.groups if group.pairs)
+    assert first_looks_s <= 300
+    resumed = make_run_plan(experiment, budget_s=3600, shortened_for_s=300)
+    assert replace(resumed, budget_s=300) == short, "whatever its budget, a resumed run has the slices it had"
+
+
+def test_a_length_that_the_experiment_gives_is_shortened_by_the_command_lines_budget_alone(compared: str) -> None:
+    experiment = load_experiment(compared.replace("budget: 20m", "budget: 60s"))
+    assert make_run_plan(experiment).shortened_for_s == 0
+    assert make_run_plan(experiment, budget_s=60).shortened_for_s == 60
 
 
 def test_conditions_that_are_compared_have_one_length_whatever_their_warm_up() -> None:

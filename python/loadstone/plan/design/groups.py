@@ -18,13 +18,15 @@ from loadstone.plan.rounds import (
     APPLICATION_SETTLE_S,
     APPLICATION_SLICE_S,
     SETTLE_S,
+    SHORTEST_APPLICATION_SLICE_S,
+    SHORTEST_SLICE_S,
     SLICE_S,
     Rounds,
     fixed_rounds,
     sequential_rounds,
 )
 from loadstone.plan.run_plan import WARM_BLOCK, Condition, Group, Pair
-from loadstone.plan.trial_length import trial_length_s
+from loadstone.plan.trial_length import SHORTEST_TRIAL_S, trial_length_s
 from loadstone.spec.effects_spec import Effects
 from loadstone.spec.experiment import Comparison, Experiment, usual_margin
 from loadstone.spec.levels import identity
@@ -53,6 +55,8 @@ class DesignOfMode:
     usual one."""
     memory_bytes: int | None = None
     """All of the machine's memory; None: it is not known."""
+    length_share: float = 1.0
+    """By how much slices and trials that are compared are made shorter, so that first looks fit into the budget."""
 
 
 def design_of_mode(
@@ -167,7 +171,11 @@ def _in_whole_trials(
         looks=looks(len(pairs)) if design.blocks is None else (design.blocks,),
         sequential=design.blocks is None,
         warm_block=True,
-        trial_s=round(trial_length_s(overhead_s), 1) if design.trial_s is None else design.trial_s,
+        trial_s=_shortened(
+            round(trial_length_s(overhead_s), 1) if design.trial_s is None else design.trial_s,
+            design.length_share,
+            SHORTEST_TRIAL_S,
+        ),
         overhead_s=overhead_s,
         fixed_rate=equal_rate(metric, pairs, made, design.fixed_rate or USUAL_RATE),
         contrasts=contrasts_of(comparison, pairs) if isinstance(comparison, Effects) else (),
@@ -178,11 +186,17 @@ def _rounds_of(design: DesignOfMode, parts: Sequence[Parts], pairs: int) -> Roun
     """The rounds of conditions with these parts: slices of a length for them, blocks for as many starts as are had."""
     application = any(one.deployment.subjects for one in parts)
     usual_s, settle_s = (APPLICATION_SLICE_S, APPLICATION_SETTLE_S) if application else (SLICE_S, SETTLE_S)
-    slice_s = usual_s if design.slice_s is None else design.slice_s
+    shortest_s = SHORTEST_APPLICATION_SLICE_S if application else SHORTEST_SLICE_S
+    slice_s = _shortened(usual_s if design.slice_s is None else design.slice_s, design.length_share, shortest_s)
     settle_s, processes = min(settle_s, slice_s / 4), processes_of(parts)
     if design.blocks is None:
         return sequential_rounds(slice_s, settle_s=settle_s, processes=processes, pairs=pairs)
     return fixed_rounds(design.blocks, slice_s, settle_s=settle_s, processes=processes)
+
+
+def _shortened(seconds: float, share: float, shortest_s: float) -> float:
+    """So much of it, but no less than the shortest that measures anything."""
+    return seconds if share >= 1 else round(max(min(seconds, shortest_s), seconds * share), 3)
 
 
 def _in_rounds(whole: Group, rounds: Rounds, stage: int = 0) -> Group:

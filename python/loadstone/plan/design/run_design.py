@@ -1,12 +1,13 @@
 """The design of a run: its groups, randomised complete blocks, and the plan of every trial."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from loadstone.errors import UserError
 from loadstone.plan.crashes import Parts, plan_crashes
 from loadstone.plan.design.conditions import NumberedCondition, all_conditions, rows_of_mode, select
 from loadstone.plan.design.fixed_rates import plan_at_rate
-from loadstone.plan.design.groups import blocks_of, design_of_mode, longer_groups, make_groups
+from loadstone.plan.design.groups import DesignOfMode, blocks_of, design_of_mode, longer_groups, make_groups
 from loadstone.plan.design.order import block_order
 from loadstone.plan.design.pairs import chosen_levels, pairs_of_mode
 from loadstone.plan.design.planned_trial import planned_trial
@@ -38,6 +39,7 @@ def make_run_plan(
     cpu_count: int = 1,
     scale: float | None = None,
     memory_bytes: int | None = None,
+    shortened_for_s: float | None = None,
 ) -> RunPlan:
     """All trials that the run may need: group by group, each condition of a group once a block, in random order.
 
@@ -45,7 +47,9 @@ def make_run_plan(
     as they go, tables have the design's blocks. Levels that are off by default are left out unless `only` names them.
     `budget_s` replaces the design's budget. `cpus` are those that the driver's threads may be pinned to, `cpu_count`
     are all that loadstone may use, and `memory_bytes` is all that the machine has (None: enough). `scale` is by how
-    much users and rows are made smaller; None: as the experiment says. Every condition of the experiment is planned,
+    much users and rows are made smaller; None: as the experiment says. `shortened_for_s` is the budget for which
+    compared slices and trials are made shorter, as a resumed run has it; None: `budget_s`, if that has no room for the
+    first looks. Every condition of the experiment is planned,
     selected or not, so that a mistake in any of them is found before the run. Raises UserError.
     """
     _check_options(experiment, as_published=as_published, seed=seed, blocks=blocks, budget_s=budget_s, scale=scale)
@@ -67,31 +71,48 @@ def make_run_plan(
         memory_bytes=memory_bytes,
     )
     measured_by_rate = chosen if experiment.load is None else ()
-    groups = make_groups(experiment, design, measured_by_rate, pairs, made)
     saturation = plan_saturation(experiment, mode, seed, levels, chosen, planner, made)
-    _check_trials(groups, blocks)
     rows = [one.condition for one in measured_by_rate if one.identity in printed]
     measured = [one.condition for one in chosen] + [one.trial.condition for one in crashes]
     measured += [] if saturation is None else [one.condition for one in saturation.trials]
     check_started_by_user(experiment, measured)
-    run_plan = RunPlan(
-        experiment=experiment.name,
-        seed=seed,
-        quick=quick,
-        as_published=as_published,
-        budget_s=design.budget_s,
-        conditions=tuple(one.condition for one in chosen),
-        groups=groups,
-        trials=tuple(trial for group in groups for trial in _trials(group, made, seed)),
-        crashes=crashes,
-        longer=tuple(
-            Stage(group, tuple(_trials(group, made, seed))) for group in longer_groups(experiment, design, groups, made)
-        ),
-        scale=mode.scale,
-        saturation=saturation,
-        at_rate=plan_at_rate(design.fixed_rate, rows, made, seed, rounds=design.rounds, own_s=_own_s(groups)),
-    )
+
+    def planned(design: DesignOfMode, shortened_for_s: float = 0.0) -> RunPlan:
+        groups = make_groups(experiment, design, measured_by_rate, pairs, made)
+        _check_trials(groups, blocks)
+        longer = longer_groups(experiment, design, groups, made)
+        return RunPlan(
+            experiment=experiment.name,
+            seed=seed,
+            quick=quick,
+            as_published=as_published,
+            budget_s=design.budget_s,
+            conditions=tuple(one.condition for one in chosen),
+            groups=groups,
+            trials=tuple(trial for group in groups for trial in _trials(group, made, seed)),
+            crashes=crashes,
+            longer=tuple(Stage(group, tuple(_trials(group, made, seed))) for group in longer),
+            scale=mode.scale,
+            saturation=saturation,
+            at_rate=plan_at_rate(design.fixed_rate, rows, made, seed, rounds=design.rounds, own_s=_own_s(groups)),
+            shortened_for_s=shortened_for_s,
+        )
+
+    run_plan = planned(design)
+    room_s = _shortened_for_s(design, given=budget_s is not None) if shortened_for_s is None else shortened_for_s
+    share = replace(run_plan, budget_s=room_s).length_share()
+    if share < 1:
+        run_plan = planned(replace(design, length_share=share), room_s)
     return with_needed_modules(run_plan)
+
+
+def _shortened_for_s(design: DesignOfMode, *, given: bool) -> float:
+    """The budget that compared slices and trials must suit; 0 where the experiment says how long they are.
+
+    `given`: the budget is the command line's, and so stands above that.
+    """
+    written = design.trial_s is not None or design.slice_s is not None
+    return 0.0 if written and not given else design.budget_s
 
 
 def _tables(chosen: Iterable[NumberedCondition], printed: Mapping[str, Sequence[str]]) -> Collection[list[Condition]]:

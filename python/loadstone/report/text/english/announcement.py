@@ -277,6 +277,7 @@ ANNOUNCEMENT: dict[str, str | Callable[..., str]] = {
     "plan_saturation": _saturation,
     "plan_scale": _scale,
     "plan_quick": "Quick: trials are short, and what they cannot answer is left out",
+    "plan_shortened": "Compared slices and trials are shorter than usual, since the budget has no room for longer ones",
     "plan_nothing_compared": _nothing_compared,
     "plan_table_rounds": _table_rounds,
     "plan_table_trials": "{rows} of the tables' rows by whole trials of {trial_s:g} s: {why}",
