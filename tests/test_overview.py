@@ -82,8 +82,8 @@ def test_in_rounds_it_is_said_of_rounds() -> None:
 
 
 def test_many_pairs_may_have_no_interval_at_eight_blocks() -> None:
-    twelve = override(find("json-documents"), sets=[WHOLE, "comparisons.storage.at.operation=[set, get]"])
-    assert "storage: 8 blocks are too few for 12 pairs" in said(prospects(make_run_plan(twelve, blocks=8)))
+    many = override(find("json-documents"), sets=[WHOLE, "comparisons.storage.at.operation=[set, get]"])
+    assert "storage: 8 blocks are too few for 24 pairs" in said(prospects(make_run_plan(many, blocks=8)))
 
 
 def test_nothing_compared_nothing_promised() -> None:
@@ -109,7 +109,7 @@ def test_a_run_announces_its_question_and_its_time_and_forecasts_nothing() -> No
     lines = announce(run_plan, experiment)
     text = " ".join(" ".join(lines).split())
     assert text.startswith(experiment.question)
-    assert "Time: about 69 s to the first look at every comparison; the budget ends it after 3 min" in text
+    assert "Time: about 95 s to the first look at every comparison; the budget ends it after 3 min" in text
     assert "8 times in 10" not in text, "a forecast before anything was measured"
     assert max(map(len, lines)) <= 110
 

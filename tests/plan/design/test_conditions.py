@@ -114,7 +114,7 @@ def test_the_json_study_has_its_54_scenarios_and_a_published_figure_for_each() -
     assert len(scenarios) == 54
     assert [figures_of(experiment, one.condition) for one in scenarios] == [1] * 54
     beyond = [one for one in all_conditions(experiment) if one not in scenarios]
-    assert [figures_of(experiment, one.condition) for one in beyond] == [0] * 29
+    assert [figures_of(experiment, one.condition) for one in beyond] == [0] * 35
     quick = select(experiment, only={}, quick=True)
     assert {one.number for one in scenarios} < {one.number for one in quick}
     assert all(one in scenarios or one.condition["storage"] != "json" for one in quick)

@@ -62,14 +62,14 @@ def test_which_side_of_a_pair_comes_first_is_a_fair_coin(study: RunPlan, name: s
 
 @pytest.mark.parametrize(("name", "size"), [("partial-update", 2), ("storage", 3)])
 def test_what_is_compared_stays_together(study: RunPlan, name: str, size: int) -> None:
-    """The conditions of one payload are connected by pairs; each such cluster runs without a break."""
+    """The conditions of one place are connected by pairs; each such cluster runs without a break."""
     group = of(study, name)
     orders = set()
-    for seed in range(200):
-        payloads = [condition["payload"] for condition in block_order(group, seed, 3)]
-        assert sum(a != b for a, b in pairwise(payloads)) == len(payloads) // size - 1
-        orders.add(tuple(payloads[::size]))
-    assert len(orders) == 6, "the clusters come in every order"
+    for seed in range(9000):
+        places = [(condition["payload"], condition["workers"]) for condition in block_order(group, seed, 3)]
+        assert sum(a != b for a, b in pairwise(places)) == len(places) // size - 1
+        orders.add(tuple(places[::size]))
+    assert len(orders) == 720, "the clusters come in every order"
 
 
 def test_pairs_of_pairs_are_one_cluster(compared: str) -> None:

@@ -175,7 +175,7 @@ def test_as_published_needs_published_counts(small: str) -> None:
         make_run_plan(experiment, as_published=True)
 
 
-TABLES_OF_THE_STUDY = 83
+TABLES_OF_THE_STUDY = 89
 
 
 def test_the_full_json_study_can_print_its_quantiles_and_ends_in_time() -> None:
@@ -183,8 +183,8 @@ def test_the_full_json_study_can_print_its_quantiles_and_ends_in_time() -> None:
     assert len(run_plan.conditions) == TABLES_OF_THE_STUDY
     tables = [group for group in run_plan.groups if in_tables(group.name)]
     assert [(group.name, len(group.pairs)) for group in run_plan.groups if group not in tables] == [
-        ("partial-update", 3),
-        ("storage", 6),
+        ("partial-update", 6),
+        ("storage", 12),
         ("small-pool", 1),
         ("warm-up", 1),
     ]

@@ -61,7 +61,7 @@ def test_rows_of_different_servers_are_not_together() -> None:
 
 def test_the_quick_json_study_has_one_deck_in_less_than_a_minute() -> None:
     (table,) = tables(make_run_plan(find("json-documents"), quick=True))
-    assert len(table.conditions) == 52
+    assert len(table.conditions) == 50
     assert table.rounds is not None
     assert table.rounds.upto(1) >= TABLE_ROUNDS
     assert table.block_s < 45
